@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests import the built code (`#src/…` resolves into dist), so that what is tested is what ships, workers included.
+export default defineConfig({
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});

@@ -1,0 +1,26 @@
+// Builds the native kernels with plain CMake into dist/kernels. Idempotent and quiet: CMake does nothing where nothing changed.
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { availableParallelism } from 'node:os';
+
+const source = dirname(fileURLToPath(import.meta.url));
+const build = join(source, '..', 'build', 'kernels');
+const require = createRequire(import.meta.url);
+const headers = [
+  require('node-addon-api').include_dir,
+  require('node-api-headers').include_dir,
+];
+
+run('cmake', ['-S', source, '-B', build, '-DCMAKE_BUILD_TYPE=Release', `-DNODE_HEADERS=${headers.join(';')}`]);
+run('cmake', ['--build', build, '--parallel', String(availableParallelism())]);
+
+function run(command, args) {
+  const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+  if (status === 0) return;
+  process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`);
+  const reason = error?.code === 'ENOENT' ? `${command} was not found; install CMake 3.18 or newer and a C++17 compiler` : `${command} failed`;
+  process.stderr.write(`gloaming: the native kernels could not be built: ${reason}\n`);
+  process.exit(1);
+}

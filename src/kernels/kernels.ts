@@ -1,0 +1,118 @@
+/*
+ * The one interface of all backends (native CPU, TensorFlow, later CUDA). Everything that crosses it is an integer,
+ * so that backends can be compared bit for bit; kernels/reference/ defines the numbers.
+ */
+
+/** Residue tokens of one protein: int8 [length × dimension], row-major, squared norm of each row ≤ 32,767. */
+export interface QueryTokens {
+  readonly values: Int8Array;
+  readonly length: number;
+}
+
+/** Where a release's tokens are. Targets are ragged: target t owns rows residueStarts[t] … residueStarts[t + 1] − 1. */
+export interface TokenSource {
+  /** 32, 64, 96, 128 … 256; a multiple of 32. */
+  readonly dimension: number;
+  /** Length targetCount + 1, ascending, starts with 0, ends with the residue count; each target has 1..65,535 rows. */
+  readonly residueStarts: Uint32Array;
+  /** Row-major int8 tokens: a range of a file (mapped, never read whole) or memory. */
+  readonly tokens:
+    | { readonly path: string; readonly byteOffset: number }
+    | { readonly values: Int8Array };
+}
+
+/** Tokens that a backend has opened. Closing it while a call runs is safe: the memory goes when the call has ended. */
+export interface TokenStore {
+  readonly dimension: number;
+  readonly targetCount: number;
+  readonly residueCount: number;
+  close(): void;
+}
+
+export interface KernelOptions {
+  readonly signal?: AbortSignal;
+  /** 1..256; default: the backend's own choice (the cores of the machine). The result does not depend on it. */
+  readonly threads?: number;
+}
+
+/**
+ * Sums of closest dot products for each eligible target, in the order of the eligible list.
+ * Unit    integer dot products (inverse_step² is cosine 1)
+ * Range   int32: 65,535 rows × 32,767 fits
+ */
+export interface MaxSimSums {
+  /** Σ over query rows of the best dot product with any row of the target. */
+  readonly queryToTarget: Int32Array;
+  /** Σ over target rows of the best dot product with any row of the query. */
+  readonly targetToQuery: Int32Array;
+}
+
+/**
+ * Release-owned parameters of affine local alignment.
+ * The substitution score of two rows is ((dot × multiplier) >> 16) − offset, with an arithmetic shift.
+ * A gap of k residues costs gapOpen + (k − 1) × gapExtend.
+ * Range   multiplier 1..32,767; offset −32,768..32,767; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ */
+export interface AffineParameters {
+  readonly multiplier: number;
+  readonly offset: number;
+  readonly gapOpen: number;
+  readonly gapExtend: number;
+}
+
+/** Kinds of alignment runs, seen from the query. */
+export const RUN_PAIR = 0;
+/** Query residues that face a gap (CIGAR `I`). */
+export const RUN_INSERTION = 1;
+/** Target residues that face a gap (CIGAR `D`). */
+export const RUN_DELETION = 2;
+
+/**
+ * Best local alignment of the query with one target. Coordinates are zero-based and half-open.
+ * Where no pair of rows scores above zero: score 0, all coordinates 0, no runs.
+ */
+export interface AffineAlignment {
+  readonly score: number;
+  readonly queryStart: number;
+  readonly queryEnd: number;
+  readonly targetStart: number;
+  readonly targetEnd: number;
+  /** (length << 2 | kind) from start to end; neighbours differ in kind. */
+  readonly runs: Uint32Array;
+}
+
+/**
+ * Errors  all calls reject with the signal's reason when cancelled (within 20 ms); with Fault when the device or the
+ *         file fails; with an assertion when a shape is wrong. A failed call leaves nothing half-written.
+ */
+export interface KernelBackend {
+  /** `native`, `tensorflow`, `cuda`. */
+  readonly name: string;
+  /** Instruction set or device that serves: `avx512vnni`, `avx2`, `reference`, `tfjs-cpu` … */
+  readonly variant: string;
+  readonly version: string;
+  open(source: TokenSource): Promise<TokenStore>;
+  /** One result per query, in order; the eligible list (ascending target indices; absent = all) is shared by all. */
+  maxsim(
+    store: TokenStore,
+    queries: readonly QueryTokens[],
+    eligible: Uint32Array | undefined,
+    options?: KernelOptions,
+  ): Promise<readonly MaxSimSums[]>;
+  /** Best local score of the query with each listed target, in list order. */
+  affineScores(
+    store: TokenStore,
+    query: QueryTokens,
+    targets: Uint32Array,
+    parameters: AffineParameters,
+    options?: KernelOptions,
+  ): Promise<Int32Array>;
+  /** Score and traceback of each listed target, in list order. */
+  affineAlign(
+    store: TokenStore,
+    query: QueryTokens,
+    targets: Uint32Array,
+    parameters: AffineParameters,
+    options?: KernelOptions,
+  ): Promise<readonly AffineAlignment[]>;
+}
