@@ -1,0 +1,20 @@
+import { randomBytes } from 'node:crypto';
+import { canonicalSha256 } from './canonical.js';
+
+/** Ids of things that happen (requests, runs, uploads): a prefix and 24 random lower-case hex characters. */
+export type EventPrefix = 'req' | 'run' | 'upl' | 'evt' | 'whd' | 'whe' | 'key' | 'org';
+/** Ids of values: a prefix and the SHA-256 of their canonical JSON, so that equal values have one id. */
+export type ValuePrefix = 'dbr' | 'htsp' | 'rcpt' | 'corpus' | 'prof' | 'pol' | 'fsch' | 'calib';
+
+export function newId(prefix: EventPrefix): string {
+  return `${prefix}_${randomBytes(12).toString('hex')}`;
+}
+
+export function valueId(prefix: ValuePrefix, value: unknown): string {
+  return `${prefix}_${canonicalSha256(value)}`;
+}
+
+/** Id of a catalog entry; it is derived from the slug, so that it survives a rebuilt catalog. */
+export function databaseId(slug: string): string {
+  return `db_${canonicalSha256({ slug }).slice(0, 24)}`;
+}

@@ -1,0 +1,32 @@
+/* Every bound of the appliance, with its unit last in the name. Nothing grows without one. */
+
+export const KIBIBYTE_BYTES = 1024;
+export const MEBIBYTE_BYTES = 1024 * KIBIBYTE_BYTES;
+export const GIBIBYTE_BYTES = 1024 * MEBIBYTE_BYTES;
+
+/** Sums of maxima fit int32 up to this length: 65,535 × 32,767 < 2³¹. */
+export const PROTEIN_MAX_RESIDUES = 65_535;
+/** Targets of one release; target indices are uint32 and leave room for sentinels. */
+export const RELEASE_MAX_TARGETS = 500_000_000;
+/** Residues of one release; residue starts are uint32. */
+export const RELEASE_MAX_RESIDUES = 4_294_967_295;
+/** Largest squared norm of an int8 residue vector, so that every dot product fits in int16. */
+export const TOKEN_MAX_SQUARED_NORM = 32_767;
+export const TOKEN_DIMENSIONS = [32, 64, 96, 128, 160, 192, 224, 256] as const;
+
+export const INLINE_MAX_CANDIDATES = 5_000;
+export const RETAINED_MAX_CANDIDATES = 10_000;
+export const INLINE_RESPONSE_MAX_BYTES = 16 * MEBIBYTE_BYTES;
+export const DATABASE_SELECTOR_MAX_CHARACTERS = 256;
+export const IDEMPOTENCY_KEY_MAX_CHARACTERS = 255;
+export const IDEMPOTENCY_RETENTION_MS = 24 * 60 * 60 * 1000;
+
+export const FILTER_MAX_DEPTH = 16;
+export const FILTER_MAX_CLAUSES = 1_024;
+export const FILTER_MAX_VALUES = 10_000;
+export const FILTER_VALUE_MAX_CHARACTERS = 1_024;
+
+export const FASTA_ID_MAX_CHARACTERS = 256;
+export const FASTA_LINE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+export const ATTRIBUTE_MAX_FIELDS = 256;
+export const ATTRIBUTE_MAX_CHARACTERS = 32_768;

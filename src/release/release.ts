@@ -1,0 +1,105 @@
+import type { AffineParameters, TokenSource } from '../kernels/kernels.js';
+
+export type AttributeValue = string | number | boolean | readonly string[];
+export type AttributeType = 'string' | 'integer' | 'number' | 'boolean' | 'string_list';
+
+/** One field that a filter may name. */
+export interface FilterField {
+  readonly name: string;
+  readonly type: AttributeType;
+  /** True for the taxid field of a release that was built with a taxonomy: `descends_from` works on it. */
+  readonly isTaxonomy?: boolean;
+}
+
+export interface FileEntry {
+  /** Relative to the release's directory; a plain file name. */
+  readonly path: string;
+  readonly size_bytes: number;
+  readonly sha256: string;
+}
+
+/**
+ * What a release is: the canonical SHA-256 of this value is its id (`dbr_…`), so nothing in it may depend on when,
+ * where or in how many sittings it was built. On disk: `manifest.json`, wire names.
+ */
+export interface ReleaseManifest {
+  readonly format: 'gloaming-release/1';
+  readonly title: string;
+  readonly description: string;
+  /** True where the proteins were simulated, not observed. */
+  readonly is_simulated: boolean;
+  /** `corpus_…`: digest of ids, normalised sequences and attributes in order; independent of the encoder. */
+  readonly corpus_snapshot_id: string;
+  readonly normalization_id: string;
+  readonly encoder: {
+    readonly id: string;
+    /** Of the canonical card, which itself names the digests of model and projection. */
+    readonly sha256: string;
+    readonly dimension: number;
+    /** 173 or more: an int8 component is round(x × inverse_step). */
+    readonly inverse_step: number;
+  };
+  readonly affine: {
+    readonly multiplier: number;
+    readonly offset: number;
+    readonly gap_open: number;
+    readonly gap_extend: number;
+  };
+  readonly counts: { readonly targets: number; readonly residues: number };
+  readonly filter_schema: {
+    readonly id: string;
+    readonly fields: readonly { readonly name: string; readonly type: AttributeType; readonly is_taxonomy: boolean }[];
+  };
+  /** Ways in which the guarantee may be met; today the exhaustive one only. */
+  readonly policies: readonly { readonly id: string; readonly guarantee: 'exhaustive' | 'approximate' }[];
+  readonly files: {
+    readonly targets: FileEntry;
+    readonly attributes: FileEntry;
+    readonly tokens: FileEntry & { readonly values_byte_offset: number; readonly values_byte_length: number };
+    /** Present where the release was built with a taxonomy. */
+    readonly taxonomy?: FileEntry;
+  };
+}
+
+/** Columns of one release, in memory, by target index. */
+export interface TargetTable {
+  readonly count: number;
+  id(targetIndex: number): string;
+  /** The normalised sequence, as encoded and as returned in answers. */
+  sequence(targetIndex: number): string;
+  length(targetIndex: number): number;
+  /** Affine score of the target's tokens with themselves along the diagonal: Σ max(0, s(t, t)). */
+  selfScore(targetIndex: number): number;
+  /** Attributes that are present, by field name, in the order of the filter schema. */
+  attributes(targetIndex: number): Readonly<Record<string, AttributeValue>>;
+  /** One attribute; undefined where it is missing. */
+  attribute(targetIndex: number, field: string): AttributeValue | undefined;
+  /** The target with this id, if any. */
+  find(id: string): number | undefined;
+}
+
+/** A release opened for searching: immutable, shared by all searches. */
+export interface Release {
+  readonly id: string;
+  readonly directory: string;
+  readonly manifest: ReleaseManifest;
+  readonly affine: AffineParameters;
+  readonly fields: readonly FilterField[];
+  readonly targets: TargetTable;
+  readonly tokens: TokenSource;
+  /** Taxids on the path from this taxid to the root, itself first; empty where unknown or without a taxonomy. */
+  lineage(taxid: number): readonly number[];
+}
+
+/** The eligible targets of a release under one canonical filter. */
+export interface TargetSpace {
+  /** `htsp_…`; absent for the unfiltered release. */
+  readonly id?: string;
+  readonly canonicalFilter?: unknown;
+  readonly canonicalFilterSha256?: string;
+  readonly releaseId: string;
+  /** Ascending target indices; absent = all. */
+  readonly eligible?: Uint32Array;
+  readonly searchedTargetCount: number;
+  readonly searchedResidueCount: number;
+}

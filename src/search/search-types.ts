@@ -1,0 +1,95 @@
+import type { Release, TargetSpace } from '../release/release.js';
+import type { KernelBackend, TokenStore } from '../kernels/kernels.js';
+import type { Encoder } from './encoder.js';
+
+export type Guarantee = 'approximate' | 'exhaustive';
+export type EvidenceRequest = 'candidate_measurement' | 'pairwise_sequence_alignment';
+export type SignificanceRequirement = 'not_requested' | 'if_available' | 'required';
+
+/** A protein query after sequence/protein.ts: upper case, documented letters only, 1..65,535 residues. */
+export interface ProteinQuery {
+  /** The caller's own name for it (FASTA id); absent over HTTP. */
+  readonly id?: string;
+  readonly sequence: string;
+  readonly normalizationId: string;
+}
+
+/** What is asked of one release. */
+export interface SearchRequest {
+  readonly query: ProteinQuery;
+  readonly targetSpace: TargetSpace;
+  /** 1..10,000. */
+  readonly limit: number;
+  readonly evidence: EvidenceRequest;
+  readonly guarantee: Guarantee;
+  readonly significance: SignificanceRequirement;
+}
+
+/** What a search works with: a release, its tokens in a backend, and the encoder that made them. */
+export interface SearchEngine {
+  readonly release: Release;
+  readonly encoder: Encoder;
+  readonly backend: KernelBackend;
+  readonly store: TokenStore;
+  /** Threads for the kernels; the result does not depend on it. */
+  readonly threads?: number;
+}
+
+export interface ResolvedPolicy {
+  readonly id: string;
+  readonly requestedGuarantee: Guarantee;
+  readonly resolvedGuarantee: Guarantee;
+  readonly isExhaustive: boolean;
+  readonly isFallback: boolean;
+  readonly resolutionReason: string;
+}
+
+/** Exact integers of one candidate; cosines and distances are derived from them once, when presented. */
+export interface Candidate {
+  readonly rank: number;
+  readonly targetIndex: number;
+  readonly queryToTargetSum: number;
+  readonly targetToQuerySum: number;
+  readonly maxsim: { readonly bidirectional: number; readonly queryToTarget: number; readonly targetToQuery: number };
+  readonly affine: { readonly rawScore: number; readonly normalizedScore: number };
+  readonly alignment?: PairwiseAlignment;
+  readonly significance: CandidateSignificance;
+}
+
+/** Zero-based half-open coordinates; extended CIGAR (`=`, `X`, `I`, `D`). */
+export interface PairwiseAlignment {
+  readonly alignedResidueCount: number;
+  readonly cigar: string;
+  readonly gapOpeningCount: number;
+  readonly gapResidueCount: number;
+  readonly identicalResidueCount: number;
+  readonly queryCoverageRatio: number;
+  readonly queryStart: number;
+  readonly queryEnd: number;
+  readonly queryLength: number;
+  readonly sequenceIdentityRatio: number;
+  readonly targetCoverageRatio: number;
+  readonly targetStart: number;
+  readonly targetEnd: number;
+  readonly targetLength: number;
+}
+
+/** Judgement of one candidate; `measurements` holds the fields of the contract that this judgement supports. */
+export interface CandidateSignificance {
+  readonly status: string;
+  readonly reason: string;
+  readonly measurements: Readonly<Record<string, unknown>>;
+}
+
+export interface SearchResult {
+  readonly candidates: readonly Candidate[];
+  /** True when more ranked targets existed beyond the limit. */
+  readonly isResultLimitReached: boolean;
+  readonly policy: ResolvedPolicy;
+  readonly queryLength: number;
+  readonly queryTokensSha256: string;
+  /** Diagonal affine score of the query's tokens with themselves. */
+  readonly querySelfScore: number;
+  readonly resultSha256: string;
+  readonly timings: { readonly encodeMs: number; readonly kernelMs: number; readonly totalMs: number };
+}
