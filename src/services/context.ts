@@ -1,0 +1,13 @@
+/** Who asks, and what ends the work. Made once per request (or command), passed down to every service call. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly organizationId: string;
+  /** The API key that was used; `local` for the command line. */
+  readonly keyId: string;
+  /** Aborts when the client has gone, a deadline has passed or the server is stopping. */
+  readonly signal: AbortSignal;
+  /** Monotonic time of arrival, in milliseconds (performance.now). */
+  readonly receivedAtMs: number;
+  /** Latest monotonic time at which work may start; absent = no start deadline. */
+  readonly startDeadlineMs?: number;
+}
