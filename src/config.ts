@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Refusal } from './errors.js';
+
+/** Settings of one appliance; all folders are absolute. */
+export interface ApplianceConfig {
+  /** The installed package: shipped encoders, config/, README. */
+  readonly packageFolder: string;
+  readonly indexesFolder: string;
+  readonly dataFolder: string;
+  readonly host: string;
+  readonly port: number;
+  /** Encoder id of new releases. */
+  readonly encoder: string;
+  readonly device: 'cpu' | 'cuda';
+  /** 1..256. */
+  readonly threads: number;
+  readonly concurrentSearches: number;
+  readonly queuedSearches: number;
+  readonly logLevel: string;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface ConfigFile {
+  readonly indexes_folder: string;
+  readonly data_folder: string;
+  readonly host: string;
+  readonly port: number;
+  readonly encoder: string;
+  readonly device: 'cpu' | 'cuda';
+  readonly threads: number;
+  readonly concurrent_searches: number;
+  readonly queued_searches: number;
+  readonly log_level: string;
+}
+
+/**
+ * Reads config/appliance.json (or the file that GLOAMING_CONFIG names) and lets the environment move folders, address,
+ * port, encoder, threads and log level, for the server and every command alike. A file needs only what it changes.
+ * Errors  Refusal `invalid_config` that names the setting and what it may be
+ */
+export function loadConfig(environment: Environment): ApplianceConfig {
+  const packageFolder = findPackageFolder();
+  const shipped = join(packageFolder, 'config', 'appliance.json');
+  const chosen = environment.GLOAMING_CONFIG;
+  const settings: Record<string, unknown> = {
+    ...readJson(shipped),
+    ...(chosen === undefined ? {} : readJson(resolve(chosen))),
+    ...fromEnvironment(environment),
+  };
+  const file = validate(settings, readJson(join(packageFolder, 'config', 'appliance.schema.json')));
+  // Folders of the environment are the user's own and relative to where the command runs; config's, to the package.
+  const folder = (value: string, variable: string | undefined): string =>
+    isAbsolute(value) ? value : variable === undefined ? join(packageFolder, value) : resolve(value);
+  return Object.freeze({
+    packageFolder,
+    indexesFolder: folder(file.indexes_folder, environment.GLOAMING_INDEXES),
+    dataFolder: folder(file.data_folder, environment.GLOAMING_DATA),
+    host: file.host,
+    port: file.port,
+    encoder: file.encoder,
+    device: file.device,
+    threads: file.threads === 0 ? Math.min(256, availableParallelism()) : file.threads,
+    concurrentSearches: file.concurrent_searches,
+    queuedSearches: file.queued_searches,
+    logLevel: file.log_level,
+  });
+}
+
+function fromEnvironment(environment: Environment): Record<string, unknown> {
+  const text = {
+    indexes_folder: environment.GLOAMING_INDEXES,
+    data_folder: environment.GLOAMING_DATA,
+    host: environment.GLOAMING_HOST,
+    encoder: environment.GLOAMING_ENCODER,
+    log_level: environment.GLOAMING_LOG_LEVEL,
+  };
+  const numbers = { port: environment.GLOAMING_PORT, threads: environment.GLOAMING_THREADS };
+  return {
+    ...Object.fromEntries(Object.entries(text).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(
+      Object.entries(numbers)
+        .filter(([, value]) => value !== undefined)
+        // What is no number stays text, so that the schema's message shows what was written.
+        .map(([name, value]) => [name, /^\d+$/.test(value ?? '') ? Number(value) : value]),
+    ),
+  };
+}
+
+function validate(settings: Record<string, unknown>, schema: Record<string, unknown>): ConfigFile {
+  const check = new Ajv2020({ allErrors: true }).compile<ConfigFile>(schema);
+  if (check(settings)) return settings as unknown as ConfigFile;
+  const faults = (check.errors ?? []).map((error) => {
+    const place = error.instancePath.slice(1) || String(error.params.additionalProperty ?? 'settings');
+    return `${place} ${error.message ?? 'is invalid'}`;
+  });
+  throw new Refusal('invalid_config', `The configuration is not valid: ${faults.join('; ')}.`);
+}
+
+function readJson(path: string): Record<string, unknown> {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  } catch (cause) {
+    throw new Refusal('invalid_config', `The configuration file ${path} cannot be read: ${String(cause)}`);
+  }
+}
+
+function findPackageFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  for (;;) {
+    try {
+      const { name } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: string };
+      if (name === 'gloaming') return folder;
+    } catch {
+      // No package.json here: look one folder up.
+    }
+    const parent = dirname(folder);
+    if (parent === folder) throw new Refusal('invalid_config', 'The gloaming package folder was not found.');
+    folder = parent;
+  }
+}
