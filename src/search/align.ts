@@ -1,0 +1,62 @@
+import { RUN_DELETION, RUN_INSERTION, RUN_PAIR, type AffineAlignment } from '../kernels/kernels.js';
+import type { PairwiseAlignment } from './search-types.js';
+
+const RUN_KIND_MASK = 3;
+
+/**
+ * The kernel's alignment in the terms of the contract: extended CIGAR and counts.
+ * Unit    identity = identical residues ÷ alignment columns (pairs and gap residues), as BLAST counts it;
+ *         coverage = share of a sequence between the alignment's two ends
+ * Range   an alignment of score 0 has an empty CIGAR and zero counts and ratios
+ */
+export function describeAlignment(alignment: AffineAlignment, query: string, target: string): PairwiseAlignment {
+  const runs: [number, string][] = [];
+  let queryAt = alignment.queryStart;
+  let targetAt = alignment.targetStart;
+  let pairs = 0;
+  let identical = 0;
+  let gapOpenings = 0;
+  let gapResidues = 0;
+  for (const run of alignment.runs) {
+    const length = run >>> 2;
+    const kind = run & RUN_KIND_MASK;
+    if (kind === RUN_PAIR) {
+      for (let step = 0; step < length; step += 1, queryAt += 1, targetAt += 1) {
+        // X stands for an unknown residue, and two unknowns are not the same residue.
+        const isIdentical = query[queryAt] === target[targetAt] && query[queryAt] !== 'X';
+        identical += isIdentical ? 1 : 0;
+        append(runs, 1, isIdentical ? '=' : 'X');
+      }
+      pairs += length;
+      continue;
+    }
+    append(runs, length, kind === RUN_INSERTION ? 'I' : 'D');
+    gapOpenings += 1;
+    gapResidues += length;
+    if (kind === RUN_INSERTION) queryAt += length;
+    if (kind === RUN_DELETION) targetAt += length;
+  }
+  const columns = pairs + gapResidues;
+  return {
+    alignedResidueCount: pairs,
+    cigar: runs.map(([length, operation]) => `${length}${operation}`).join(''),
+    gapOpeningCount: gapOpenings,
+    gapResidueCount: gapResidues,
+    identicalResidueCount: identical,
+    queryCoverageRatio: (alignment.queryEnd - alignment.queryStart) / query.length,
+    queryStart: alignment.queryStart,
+    queryEnd: alignment.queryEnd,
+    queryLength: query.length,
+    sequenceIdentityRatio: columns === 0 ? 0 : identical / columns,
+    targetCoverageRatio: (alignment.targetEnd - alignment.targetStart) / target.length,
+    targetStart: alignment.targetStart,
+    targetEnd: alignment.targetEnd,
+    targetLength: target.length,
+  };
+}
+
+function append(runs: [number, string][], length: number, operation: string): void {
+  const last = runs.at(-1);
+  if (last?.[1] === operation) last[0] += length;
+  else runs.push([length, operation]);
+}

@@ -1,0 +1,50 @@
+import { canonicalSha256, sha256Hex } from '../canonical.js';
+import type { QueryTokens } from '../kernels/kernels.js';
+import type { Release, TargetSpace } from '../release/release.js';
+import type { Candidate, ResolvedPolicy } from './search-types.js';
+
+/** Digest of a query's int8 tokens and their shape: what the promise of equal bits starts from. */
+export function tokensSha256(tokens: QueryTokens, dimension: number): string {
+  const bytes = sha256Hex(new Uint8Array(tokens.values.buffer, tokens.values.byteOffset, tokens.values.byteLength));
+  return canonicalSha256({ bytes, dimension, length: tokens.length });
+}
+
+/**
+ * Names what was found: integers and ids only, nothing that carries a time, a request, a cache or a float, so that
+ * equal searches have equal digests on every machine, with any threads, backend and load.
+ */
+export function resultSha256(
+  found: {
+    readonly release: Release;
+    readonly targetSpace: TargetSpace;
+    readonly policy: ResolvedPolicy;
+    readonly queryTokensSha256: string;
+    readonly calibrationId?: string;
+  },
+  candidates: readonly Candidate[],
+): string {
+  return canonicalSha256({
+    calibration_id: found.calibrationId ?? null,
+    candidates: candidates.map((candidate) => ({
+      affine_score: candidate.affine.rawScore,
+      coordinates: candidate.alignment === undefined ? null : coordinates(candidate.alignment),
+      id: found.release.targets.id(candidate.targetIndex),
+      query_to_target_sum: candidate.queryToTargetSum,
+      target_to_query_sum: candidate.targetToQuerySum,
+    })),
+    policy_id: found.policy.id,
+    query_tokens_sha256: found.queryTokensSha256,
+    release_id: found.release.id,
+    target_space_id: found.targetSpace.id ?? null,
+  });
+}
+
+function coordinates(alignment: NonNullable<Candidate['alignment']>): Record<string, unknown> {
+  return {
+    cigar: alignment.cigar,
+    query_end: alignment.queryEnd,
+    query_start: alignment.queryStart,
+    target_end: alignment.targetEnd,
+    target_start: alignment.targetStart,
+  };
+}

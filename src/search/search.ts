@@ -1,0 +1,127 @@
+import { assert } from '../errors.js';
+import { RETAINED_MAX_CANDIDATES } from '../limits.js';
+import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
+import type { Release } from '../release/release.js';
+import { describeAlignment } from './align.js';
+import { maxsimDistances } from './maxsim.js';
+import { resolvePolicy } from './policy.js';
+import { rank, type Ranked } from './rank.js';
+import { resultSha256, tokensSha256 } from './receipt.js';
+import { rescore, type Rescored } from './rescore.js';
+import type {
+  Candidate,
+  CandidateSignificance,
+  ProteinQuery,
+  ResolvedPolicy,
+  SearchEngine,
+  SearchRequest,
+  SearchResult,
+} from './search-types.js';
+import { diagonalSelfScore } from './self-score.js';
+import { judgeWithoutCalibration } from './significance.js';
+
+/** What all queries of one call share. */
+export type SearchSettings = Omit<SearchRequest, 'query'>;
+
+/**
+ * Searches one release with one query: the straight line of the appliance.
+ * Errors  Refusal `significance_unavailable` before any work; Fault of encoder or kernels; the signal's reason
+ */
+export async function search(request: SearchRequest, engine: SearchEngine, signal?: AbortSignal): Promise<SearchResult> {
+  const [result] = await searchMany([request.query], request, engine, signal);
+  return result;
+}
+
+/**
+ * The same for many queries at once: each gets the very result that it would get alone, but the release's tokens are
+ * read once for all of them.
+ */
+export async function searchMany(
+  queries: readonly ProteinQuery[],
+  settings: SearchSettings,
+  engine: SearchEngine,
+  signal?: AbortSignal,
+): Promise<readonly SearchResult[]> {
+  assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
+  assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
+  const startedAt = performance.now();
+  const policy = resolvePolicy(engine.release.manifest, settings.guarantee);
+  const significance = judgeWithoutCalibration(settings.significance);
+  const options = { signal, threads: engine.threads };
+
+  const tokens = await engine.encoder.encode(queries.map((query) => query.sequence), { signal });
+  const encodedAt = performance.now();
+  const sums = await engine.backend.maxsim(engine.store, tokens, settings.targetSpace.eligible, options);
+
+  const results: SearchResult[] = [];
+  for (const [index, query] of queries.entries()) {
+    const encoded = { query, tokens: tokens[index], sums: sums[index] };
+    const { candidates, ...found } = await describe(encoded, settings, policy, significance, engine, options);
+    const finishedAt = performance.now();
+    const timings = { encodeMs: encodedAt - startedAt, kernelMs: finishedAt - encodedAt, totalMs: finishedAt - startedAt };
+    results.push({ ...found, candidates, policy, timings });
+  }
+  return results;
+}
+
+interface EncodedQuery {
+  readonly query: ProteinQuery;
+  readonly tokens: QueryTokens;
+  readonly sums: MaxSimSums;
+}
+
+/** Ranks one query's sums, aligns what is returned and seals the result. */
+async function describe(
+  encoded: EncodedQuery,
+  settings: SearchSettings,
+  policy: ResolvedPolicy,
+  significance: CandidateSignificance,
+  engine: SearchEngine,
+  options: KernelOptions,
+): Promise<Omit<SearchResult, 'policy' | 'timings'>> {
+  const { targetSpace, limit, evidence } = settings;
+  const { release } = engine;
+  const { dimension } = engine.encoder.card;
+  const ranked = rank(encoded.sums, targetSpace.eligible, release.targets, encoded.tokens.length, limit);
+  const rescored = await rescore(encoded.tokens, ranked, evidence, engine, options);
+  const querySelfScore = diagonalSelfScore(encoded.tokens, dimension, release.affine);
+  const candidates = ranked.map((entry, order) =>
+    describeCandidate(entry, order, encoded, rescored, querySelfScore, significance, release),
+  );
+  const queryTokensSha256 = tokensSha256(encoded.tokens, dimension);
+  return {
+    candidates,
+    isResultLimitReached: targetSpace.searchedTargetCount > limit,
+    queryLength: encoded.tokens.length,
+    queryTokensSha256,
+    querySelfScore,
+    resultSha256: resultSha256({ release, targetSpace, policy, queryTokensSha256 }, candidates),
+  };
+}
+
+function describeCandidate(
+  { position, targetIndex }: Ranked,
+  order: number,
+  { query, tokens, sums }: EncodedQuery,
+  rescored: Rescored,
+  querySelfScore: number,
+  significance: CandidateSignificance,
+  release: Release,
+): Candidate {
+  const { targets, manifest } = release;
+  const found = { queryToTarget: sums.queryToTarget[position], targetToQuery: sums.targetToQuery[position] };
+  const selfScore = Math.min(querySelfScore, targets.selfScore(targetIndex));
+  const rawScore = rescored.scores[order];
+  const alignment = rescored.alignments?.[order];
+  return {
+    rank: order + 1,
+    targetIndex,
+    queryToTargetSum: found.queryToTarget,
+    targetToQuerySum: found.targetToQuery,
+    maxsim: maxsimDistances(found, tokens.length, targets.length(targetIndex), manifest.encoder.inverse_step),
+    // A protein whose tokens do not even match themselves has no scale to be measured on.
+    affine: { rawScore, normalizedScore: selfScore === 0 ? 0 : rawScore / selfScore },
+    ...(alignment && { alignment: describeAlignment(alignment, query.sequence, targets.sequence(targetIndex)) }),
+    significance,
+  };
+}
