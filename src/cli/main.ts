@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import { Command } from 'commander';
+import { Refusal } from '../errors.js';
+import type { CommandContext, RegisterCommand } from './command.js';
+import { register as registerKeys } from './keys.js';
+
+const COMMANDS: readonly RegisterCommand[] = [registerKeys];
+
+const context: CommandContext = {
+  environment: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+};
+
+const program = new Command('gloaming')
+  .description('Finds distant relatives of a protein by exact late-interaction search.')
+  .showHelpAfterError('(see --help)')
+  .version('0.1.0');
+for (const register of COMMANDS) register(program, context);
+
+try {
+  await program.parseAsync(process.argv);
+} catch (error) {
+  process.exitCode = report(error);
+}
+
+/** What the caller can fix is one line; what we must fix shows its causes. */
+function report(error: unknown): number {
+  if (error instanceof Refusal) {
+    context.stderr.write(`gloaming: ${error.message}\n`);
+    return 2;
+  }
+  context.stderr.write(`gloaming: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return 1;
+}

@@ -1,0 +1,114 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { assert, Refusal } from '../errors.js';
+import { newId } from '../ids.js';
+import type { ApiKeyRow, ApiKeyTable } from '../store/api-keys.js';
+
+/** Who a request speaks for. */
+export interface Principal {
+  readonly keyId: string;
+  readonly organizationId: string;
+}
+
+export interface Keys {
+  /**
+   * Errors  Refusal `invalid_api_key` for a malformed, unknown or revoked key; the three are not told apart
+   */
+  authenticate(key: string): Principal;
+  /** The only time that the key itself is seen. */
+  create(name: string, organizationId: string, isDemo?: boolean): Promise<{ readonly key: string; readonly row: ApiKeyRow }>;
+  list(): readonly ApiKeyRow[];
+  /** By key id or by the short part of the key. Errors  Refusal `api_key_not_found` */
+  revoke(idOrShort: string): Promise<ApiKeyRow>;
+  /** Ends the demo key before the next one is minted. */
+  revokeDemoKeys(): Promise<void>;
+}
+
+const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const KEY_PATTERN = /^glm_([0-9A-Za-z]{8})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
+const ORGANIZATION_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+/** Two of 62⁸ random short parts are equal about never; a second try is enough, a bound is better than a loop. */
+const CREATE_MAX_TRIES = 4;
+
+export function createKeys(table: ApiKeyTable, now: () => Date): Keys {
+  return {
+    authenticate(key) {
+      const row = isWellFormed(key) ? table.findByShort(key.slice(4, 12)) : undefined;
+      // The comparison runs against something even where there is no row, so that time tells nothing.
+      const expected = Buffer.from(row?.sha256 ?? '0'.repeat(64), 'hex');
+      const isSame = timingSafeEqual(digestOf(key), expected);
+      if (row === undefined || !isSame || row.revokedAt !== undefined) {
+        throw new Refusal('invalid_api_key', 'The API key is malformed, unknown or revoked. Send a key that "gloaming keys create" made.');
+      }
+      return { keyId: row.id, organizationId: row.organizationId };
+    },
+    async create(name, organizationId, isDemo = false) {
+      if (!ORGANIZATION_PATTERN.test(organizationId)) {
+        throw new Refusal(
+          'invalid_organization',
+          `An organization is named by 1 to 63 lower-case letters, digits, "-" or "_", not "${organizationId}".`,
+        );
+      }
+      for (let attempt = 0; attempt < CREATE_MAX_TRIES; attempt += 1) {
+        const key = mintKey();
+        const row: ApiKeyRow = {
+          id: newId('key'),
+          short: key.slice(4, 12),
+          sha256: digestOf(key).toString('hex'),
+          organizationId,
+          name,
+          createdAt: now().toISOString(),
+          isDemo,
+        };
+        if (await table.add(row)) return { key, row };
+      }
+      throw new Error('No free short part was found for a new API key.');
+    },
+    list: () => table.list(),
+    async revoke(idOrShort) {
+      const revoked = await table.revoke((row) => row.id === idOrShort || row.short === idOrShort, now().toISOString());
+      if (revoked.length > 0) return revoked[0];
+      throw new Refusal('api_key_not_found', `No live API key has the id or short part "${idOrShort}"; "gloaming keys list" shows them.`);
+    },
+    async revokeDemoKeys() {
+      await table.revoke((row) => row.isDemo, now().toISOString());
+    },
+  };
+}
+
+function mintKey(): string {
+  const body = `glm_${randomLetters(8)}_${randomLetters(32)}`;
+  return body + checksum(body);
+}
+
+/** A mistyped key is told from a wrong one before anything is looked up. */
+function isWellFormed(key: string): boolean {
+  return KEY_PATTERN.test(key) && checksum(key.slice(0, -6)) === key.slice(-6);
+}
+
+/** CRC-32 of the key's body in base 62, six characters, as in GitHub's token format. */
+function checksum(body: string): string {
+  let value = crc32(body);
+  let text = '';
+  for (let place = 0; place < 6; place += 1) {
+    text = LETTERS[value % 62] + text;
+    value = Math.floor(value / 62);
+  }
+  assert(value === 0, 'a CRC-32 fits in six base-62 digits');
+  return text;
+}
+
+function randomLetters(count: number): string {
+  let text = '';
+  while (text.length < count) {
+    for (const byte of randomBytes(count)) {
+      // 248 = 4 × 62: larger bytes would make the first letters likelier.
+      if (byte < 248 && text.length < count) text += LETTERS[byte % 62];
+    }
+  }
+  return text;
+}
+
+function digestOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
