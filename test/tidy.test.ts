@@ -77,7 +77,9 @@ describe('the tree', () => {
 
   it('leaves nothing to be done later', () => {
     // The words are put together here so that this file passes its own rule.
-    const later = new RegExp(`\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['XX', 'X'].join('')})\\b`);
+    const later = new RegExp(
+      `\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['XX', 'X'].join('')})\\b`,
+    );
     expect(written.filter((path) => later.test(read(path)))).toEqual([]);
   });
 });
@@ -106,7 +108,9 @@ describe('the layers', () => {
   });
 
   it('end processes in the command line only', () => {
-    const exits = sources.filter((path) => /process\.exit\(/.test(read(path)) && !path.startsWith('src/cli/'));
+    const exits = sources.filter(
+      (path) => /process\.exit\(/.test(read(path)) && !path.startsWith('src/cli/'),
+    );
     expect(exits).toEqual([]);
   });
 });
@@ -139,7 +143,12 @@ function importsOf(path: string): Import[] {
 function packagesOf(path: string): string[] {
   return specifiersOf(path)
     .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
-    .map((specifier) => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/'));
+    .map((specifier) =>
+      specifier
+        .split('/')
+        .slice(0, specifier.startsWith('@') ? 2 : 1)
+        .join('/'),
+    );
 }
 
 /** `search` for src/search/rank.ts, `appliance.ts` for a file beside the folders. */

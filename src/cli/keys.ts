@@ -8,7 +8,9 @@ import { formatTable } from './table.js';
 
 /** `gloaming keys create|list|revoke`. */
 export function register(program: Command, context: CommandContext): void {
-  const keys = program.command('keys').description('API keys: made, listed and revoked here, never over HTTP');
+  const keys = program
+    .command('keys')
+    .description('API keys: made, listed and revoked here, never over HTTP');
   keys
     .command('create')
     .description('make a key and show it, once')
@@ -18,7 +20,9 @@ export function register(program: Command, context: CommandContext): void {
       withKeys(context, async (service) => {
         const { key, row } = await service.create(name, options.organization);
         context.stdout.write(`${key}\n`);
-        context.stderr.write(`${row.id} for organization ${row.organizationId}. The key is not shown again.\n`);
+        context.stderr.write(
+          `${row.id} for organization ${row.organizationId}. The key is not shown again.\n`,
+        );
       }),
     );
   keys
@@ -26,14 +30,16 @@ export function register(program: Command, context: CommandContext): void {
     .description('keys with their organization and state')
     .action(() =>
       withKeys(context, (service) => {
-        const rows = service.list().map((row) => [
-          row.id,
-          `glm_${row.short}_…`,
-          row.organizationId,
-          row.name,
-          row.createdAt,
-          row.revokedAt === undefined ? 'live' : `revoked ${row.revokedAt}`,
-        ]);
+        const rows = service
+          .list()
+          .map((row) => [
+            row.id,
+            `glm_${row.short}_…`,
+            row.organizationId,
+            row.name,
+            row.createdAt,
+            row.revokedAt === undefined ? 'live' : `revoked ${row.revokedAt}`,
+          ]);
         context.stdout.write(formatTable(['id', 'key', 'organization', 'name', 'created', 'state'], rows));
       }),
     );

@@ -31,6 +31,8 @@ function report(error: unknown): number {
     context.stderr.write(`gloaming: ${error.message}\n`);
     return 2;
   }
-  context.stderr.write(`gloaming: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  context.stderr.write(
+    `gloaming: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
   return 1;
 }

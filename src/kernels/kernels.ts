@@ -16,9 +16,7 @@ export interface TokenSource {
   /** Length targetCount + 1, ascending, starts with 0, ends with the residue count; each target has 1..65,535 rows. */
   readonly residueStarts: Uint32Array;
   /** Row-major int8 tokens: a range of a file (mapped, never read whole) or memory. */
-  readonly tokens:
-    | { readonly path: string; readonly byteOffset: number }
-    | { readonly values: Int8Array };
+  readonly tokens: { readonly path: string; readonly byteOffset: number } | { readonly values: Int8Array };
 }
 
 /** Tokens that a backend has opened. Closing it while a call runs is safe: the memory goes when the call has ended. */

@@ -48,7 +48,11 @@ export interface ReleaseManifest {
   readonly counts: { readonly targets: number; readonly residues: number };
   readonly filter_schema: {
     readonly id: string;
-    readonly fields: readonly { readonly name: string; readonly type: AttributeType; readonly is_taxonomy: boolean }[];
+    readonly fields: readonly {
+      readonly name: string;
+      readonly type: AttributeType;
+      readonly is_taxonomy: boolean;
+    }[];
   };
   /** Ways in which the guarantee may be met; today the exhaustive one only. */
   readonly policies: readonly { readonly id: string; readonly guarantee: 'exhaustive' | 'approximate' }[];

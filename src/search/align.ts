@@ -9,7 +9,11 @@ const RUN_KIND_MASK = 3;
  *         coverage = share of a sequence between the alignment's two ends
  * Range   an alignment of score 0 has an empty CIGAR and zero counts and ratios
  */
-export function describeAlignment(alignment: AffineAlignment, query: string, target: string): PairwiseAlignment {
+export function describeAlignment(
+  alignment: AffineAlignment,
+  query: string,
+  target: string,
+): PairwiseAlignment {
   const runs: [number, string][] = [];
   let queryAt = alignment.queryStart;
   let targetAt = alignment.targetStart;

@@ -8,7 +8,8 @@ import type { Guarantee, ResolvedPolicy } from './search-types.js';
  * stronger reference policy where there is none.
  */
 export function resolvePolicy(manifest: ReleaseManifest, requested: Guarantee): ResolvedPolicy {
-  const qualified = requested === 'approximate' ? manifest.policies.find((p) => p.guarantee === 'approximate') : undefined;
+  const qualified =
+    requested === 'approximate' ? manifest.policies.find((p) => p.guarantee === 'approximate') : undefined;
   const reference = manifest.policies.find((policy) => policy.guarantee === 'exhaustive');
   assert(reference !== undefined, 'every release is built with the exhaustive policy');
   // No build qualifies an approximate policy yet; a release that claims one was made by a newer version.
@@ -19,6 +20,7 @@ export function resolvePolicy(manifest: ReleaseManifest, requested: Guarantee): 
     resolvedGuarantee: 'exhaustive',
     isExhaustive: true,
     isFallback: requested === 'approximate',
-    resolutionReason: requested === 'approximate' ? 'no_qualified_approximate_policy' : 'exhaustive_requested',
+    resolutionReason:
+      requested === 'approximate' ? 'no_qualified_approximate_policy' : 'exhaustive_requested',
   });
 }

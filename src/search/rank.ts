@@ -25,7 +25,8 @@ export function rank(
   const count = sums.queryToTarget.length;
   const targetAt = (position: number): number => (eligible === undefined ? position : eligible[position]);
   const numeratorAt = (position: number): number =>
-    sums.queryToTarget[position] * targets.length(targetAt(position)) + sums.targetToQuery[position] * queryLength;
+    sums.queryToTarget[position] * targets.length(targetAt(position)) +
+    sums.targetToQuery[position] * queryLength;
 
   const closeness = new Float64Array(count);
   for (let position = 0; position < count; position += 1) {

@@ -5,7 +5,9 @@ import type { Candidate, ResolvedPolicy } from './search-types.js';
 
 /** Digest of a query's int8 tokens and their shape: what the promise of equal bits starts from. */
 export function tokensSha256(tokens: QueryTokens, dimension: number): string {
-  const bytes = sha256Hex(new Uint8Array(tokens.values.buffer, tokens.values.byteOffset, tokens.values.byteLength));
+  const bytes = sha256Hex(
+    new Uint8Array(tokens.values.buffer, tokens.values.byteOffset, tokens.values.byteLength),
+  );
   return canonicalSha256({ bytes, dimension, length: tokens.length });
 }
 

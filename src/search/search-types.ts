@@ -50,7 +50,11 @@ export interface Candidate {
   readonly targetIndex: number;
   readonly queryToTargetSum: number;
   readonly targetToQuerySum: number;
-  readonly maxsim: { readonly bidirectional: number; readonly queryToTarget: number; readonly targetToQuery: number };
+  readonly maxsim: {
+    readonly bidirectional: number;
+    readonly queryToTarget: number;
+    readonly targetToQuery: number;
+  };
   readonly affine: { readonly rawScore: number; readonly normalizedScore: number };
   readonly alignment?: PairwiseAlignment;
   readonly significance: CandidateSignificance;

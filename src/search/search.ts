@@ -27,7 +27,11 @@ export type SearchSettings = Omit<SearchRequest, 'query'>;
  * Searches one release with one query: the straight line of the appliance.
  * Errors  Refusal `significance_unavailable` before any work; Fault of encoder or kernels; the signal's reason
  */
-export async function search(request: SearchRequest, engine: SearchEngine, signal?: AbortSignal): Promise<SearchResult> {
+export async function search(
+  request: SearchRequest,
+  engine: SearchEngine,
+  signal?: AbortSignal,
+): Promise<SearchResult> {
   const [result] = await searchMany([request.query], request, engine, signal);
   return result;
 }
@@ -49,7 +53,10 @@ export async function searchMany(
   const significance = judgeWithoutCalibration(settings.significance);
   const options = { signal, threads: engine.threads };
 
-  const tokens = await engine.encoder.encode(queries.map((query) => query.sequence), { signal });
+  const tokens = await engine.encoder.encode(
+    queries.map((query) => query.sequence),
+    { signal },
+  );
   const encodedAt = performance.now();
   const sums = await engine.backend.maxsim(engine.store, tokens, settings.targetSpace.eligible, options);
 
@@ -58,7 +65,11 @@ export async function searchMany(
     const encoded = { query, tokens: tokens[index], sums: sums[index] };
     const { candidates, ...found } = await describe(encoded, settings, policy, significance, engine, options);
     const finishedAt = performance.now();
-    const timings = { encodeMs: encodedAt - startedAt, kernelMs: finishedAt - encodedAt, totalMs: finishedAt - startedAt };
+    const timings = {
+      encodeMs: encodedAt - startedAt,
+      kernelMs: finishedAt - encodedAt,
+      totalMs: finishedAt - startedAt,
+    };
     results.push({ ...found, candidates, policy, timings });
   }
   return results;
@@ -121,7 +132,9 @@ function describeCandidate(
     maxsim: maxsimDistances(found, tokens.length, targets.length(targetIndex), manifest.encoder.inverse_step),
     // A protein whose tokens do not even match themselves has no scale to be measured on.
     affine: { rawScore, normalizedScore: selfScore === 0 ? 0 : rawScore / selfScore },
-    ...(alignment && { alignment: describeAlignment(alignment, query.sequence, targets.sequence(targetIndex)) }),
+    ...(alignment && {
+      alignment: describeAlignment(alignment, query.sequence, targets.sequence(targetIndex)),
+    }),
     significance,
   };
 }

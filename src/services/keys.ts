@@ -16,7 +16,11 @@ export interface Keys {
    */
   authenticate(key: string): Principal;
   /** The only time that the key itself is seen. */
-  create(name: string, organizationId: string, isDemo?: boolean): Promise<{ readonly key: string; readonly row: ApiKeyRow }>;
+  create(
+    name: string,
+    organizationId: string,
+    isDemo?: boolean,
+  ): Promise<{ readonly key: string; readonly row: ApiKeyRow }>;
   list(): readonly ApiKeyRow[];
   /** By key id or by the short part of the key. Errors  Refusal `api_key_not_found` */
   revoke(idOrShort: string): Promise<ApiKeyRow>;
@@ -38,7 +42,10 @@ export function createKeys(table: ApiKeyTable, now: () => Date): Keys {
       const expected = Buffer.from(row?.sha256 ?? '0'.repeat(64), 'hex');
       const isSame = timingSafeEqual(digestOf(key), expected);
       if (row === undefined || !isSame || row.revokedAt !== undefined) {
-        throw new Refusal('invalid_api_key', 'The API key is malformed, unknown or revoked. Send a key that "gloaming keys create" made.');
+        throw new Refusal(
+          'invalid_api_key',
+          'The API key is malformed, unknown or revoked. Send a key that "gloaming keys create" made.',
+        );
       }
       return { keyId: row.id, organizationId: row.organizationId };
     },
@@ -66,9 +73,15 @@ export function createKeys(table: ApiKeyTable, now: () => Date): Keys {
     },
     list: () => table.list(),
     async revoke(idOrShort) {
-      const revoked = await table.revoke((row) => row.id === idOrShort || row.short === idOrShort, now().toISOString());
+      const revoked = await table.revoke(
+        (row) => row.id === idOrShort || row.short === idOrShort,
+        now().toISOString(),
+      );
       if (revoked.length > 0) return revoked[0];
-      throw new Refusal('api_key_not_found', `No live API key has the id or short part "${idOrShort}"; "gloaming keys list" shows them.`);
+      throw new Refusal(
+        'api_key_not_found',
+        `No live API key has the id or short part "${idOrShort}"; "gloaming keys list" shows them.`,
+      );
     },
     async revokeDemoKeys() {
       await table.revoke((row) => row.isDemo, now().toISOString());

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { rank } from '#src/search/rank.js';
+import type { TargetTable } from '#src/release/release.js';
+
+const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`rank seed ${seed}`);
+
+describe('rank', () => {
+  it('orders by the exact mean of both directions, nearest first', () => {
+    // Closeness Sqt + Lq·Stq/Lt with Lq = 2: 10 + 2·6/3 = 14, 12 + 2·1/1 = 14 and a bit more, 1 + 2·1/4.
+    const sums = { queryToTarget: Int32Array.of(10, 13, 1), targetToQuery: Int32Array.of(6, 1, 1) };
+    const ranked = rank(sums, undefined, table([3, 1, 4]), 2, 10);
+    expect(ranked.map((entry) => entry.targetIndex)).toEqual([1, 0, 2]);
+  });
+
+  it('breaks exact ties by target id, also where lengths differ', () => {
+    const sums = { queryToTarget: Int32Array.of(5, 5, 5), targetToQuery: Int32Array.of(4, 2, 6) };
+    const ranked = rank(sums, undefined, table([2, 1, 3], ['c', 'b', 'a']), 7, 3);
+    expect(ranked.map((entry) => entry.targetIndex)).toEqual([2, 1, 0]);
+  });
+
+  it('tells fractions apart that are equal as doubles', () => {
+    // S + 1/65,535 and S + 1/65,534 differ by 2⁻³², and doubles near S are 2⁻²¹ apart.
+    const sums = {
+      queryToTarget: Int32Array.of(2 ** 31 - 1, 2 ** 31 - 1),
+      targetToQuery: Int32Array.of(1, 1),
+    };
+    const ranked = rank(sums, undefined, table([65_535, 65_534], ['a', 'b']), 1, 2);
+    expect(ranked.map((entry) => entry.targetIndex)).toEqual([1, 0]);
+  });
+
+  it('names targets by their place in the release where a filter skips some', () => {
+    const sums = { queryToTarget: Int32Array.of(1, 9), targetToQuery: Int32Array.of(1, 9) };
+    const ranked = rank(sums, Uint32Array.of(2, 5), table([4, 4, 4, 4, 4, 4]), 4, 1);
+    expect(ranked).toEqual([{ position: 1, targetIndex: 5 }]);
+  });
+
+  it('returns the head of a full exact sort for any limit, with many ties', () => {
+    const random = generator(seed);
+    const count = 3_000;
+    const lengths = Array.from({ length: count }, () => 1 + Math.floor(random() * 6));
+    const sums = {
+      queryToTarget: Int32Array.from({ length: count }, () => Math.floor(random() * 12)),
+      targetToQuery: Int32Array.from({ length: count }, () => Math.floor(random() * 12)),
+    };
+    const targets = table(lengths);
+    const exact = Array.from({ length: count }, (_, at) => at).sort((a, b) => {
+      const left = (sums.queryToTarget[a] * lengths[a] + sums.targetToQuery[a] * 5) * lengths[b];
+      const right = (sums.queryToTarget[b] * lengths[b] + sums.targetToQuery[b] * 5) * lengths[a];
+      return right - left || (targets.id(a) < targets.id(b) ? -1 : 1);
+    });
+    for (const limit of [1, 2, 17, 500, 2_999, 3_000, 5_000]) {
+      const found = rank(sums, undefined, targets, 5, limit).map((entry) => entry.targetIndex);
+      expect(found, `limit ${limit}`).toEqual(exact.slice(0, limit));
+    }
+  });
+});
+
+function table(lengths: readonly number[], ids?: readonly string[]): TargetTable {
+  const id = (index: number): string => ids?.[index] ?? `t${String(index).padStart(6, '0')}`;
+  return { count: lengths.length, id, length: (index: number) => lengths[index] } as unknown as TargetTable;
+}
+
+/** Park and Miller's minimal standard generator: enough for test data, the same everywhere. */
+function generator(start: number): () => number {
+  let state = (start % 2_147_483_646) + 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}

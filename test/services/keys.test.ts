@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createKeys, type Keys } from '#src/services/keys.js';
+import { apiKeyTable } from '#src/store/api-keys.js';
+import { openStore, type Store } from '#src/store/lmdb.js';
+
+let folder: string;
+let store: Store;
+let keys: Keys;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gloaming-keys-'));
+  store = openStore(folder);
+  keys = createKeys(apiKeyTable(store), () => new Date('2026-01-02T03:04:05Z'));
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('API keys', () => {
+  it('authenticate the organization they were made for', async () => {
+    const { key, row } = await keys.create('pipeline', 'lab');
+    expect(key).toMatch(/^glm_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/);
+    expect(keys.authenticate(key)).toEqual({ keyId: row.id, organizationId: 'lab' });
+  });
+
+  it('are refused alike when malformed, mistyped, unknown or revoked', async () => {
+    const { key, row } = await keys.create('pipeline', 'lab');
+    const { key: other } = await keys.create('other', 'lab');
+    await keys.revoke(row.id);
+    const mistyped = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
+    const grafted = other.slice(0, 12) + key.slice(12);
+    for (const wrong of ['', 'glm_', mistyped, grafted, key, `${other}x`, other.toLowerCase(), '\u0000']) {
+      expect(() => keys.authenticate(wrong), JSON.stringify(wrong)).toThrow(/malformed, unknown or revoked/);
+    }
+    expect(keys.authenticate(other).organizationId).toBe('lab');
+  });
+
+  it('never stand in the store', async () => {
+    const { key } = await keys.create('pipeline', 'lab');
+    expect(JSON.stringify(keys.list())).not.toContain(key.slice(13));
+  });
+
+  it('end with the next start where they were demo keys, and only those', async () => {
+    const { key: demo } = await keys.create('demo', 'default', true);
+    const { key } = await keys.create('pipeline', 'default');
+    await keys.revokeDemoKeys();
+    expect(() => keys.authenticate(demo)).toThrow();
+    expect(keys.authenticate(key).organizationId).toBe('default');
+  });
+
+  it('cannot be revoked twice or by an unknown name', async () => {
+    const { row } = await keys.create('pipeline', 'lab');
+    await keys.revoke(row.short);
+    await expect(keys.revoke(row.short)).rejects.toThrow(/No live API key/);
+    await expect(keys.revoke('key_none')).rejects.toThrow(/No live API key/);
+  });
+});
