@@ -1,0 +1,116 @@
+import { Refusal } from '../errors.js';
+import { PROTEIN_MAX_RESIDUES } from '../limits.js';
+
+/**
+ * Names the rules below; a release and every answer state it. Any change to what a text becomes needs a new name.
+ *
+ * 1. ASCII white space is removed, letters become upper case, asterisks at the end (stop codons) are removed.
+ * 2. The twenty standard letters and X stay as they are.
+ * 3. U (selenocysteine) becomes C, O (pyrrolysine) becomes K: the residues that they replace in evolution.
+ *    B (D or N), Z (E or Q), J (I or L) and an asterisk inside become X. Each replacement is counted.
+ * 4. Anything else is refused: gap characters, digits, punctuation, letters outside ASCII.
+ * 5. What is plainly DNA or RNA is refused (isNucleotide); 1 to 65,535 residues must be left.
+ */
+export const NORMALIZATION_ID = 'gloaming-protein/1';
+
+/** Letters that a normalised sequence may hold. */
+export const PROTEIN_LETTERS = 'ACDEFGHIKLMNPQRSTVWXY';
+
+/** A protein as it is encoded, stored and answered. */
+export interface NormalisedProtein {
+  readonly sequence: string;
+  readonly normalizationId: string;
+  /** How many of each letter were replaced, by the letter as it was written; no entry where there was none. */
+  readonly replaced: Readonly<Record<string, number>>;
+}
+
+const REPLACEMENTS: Readonly<Record<string, string>> = { B: 'X', J: 'X', O: 'K', U: 'C', Z: 'X', '*': 'X' };
+const NOTHING_REPLACED: Readonly<Record<string, number>> = Object.freeze({});
+/** Below this a peptide of A, C, G and T only is possible, and the refusal would be a guess. */
+const NUCLEOTIDE_MIN_LETTERS = 20;
+
+/**
+ * The one way from text to a protein, for queries and databases alike.
+ * Errors  Refusal `sequence_empty`, `sequence_is_nucleotide`, `sequence_too_long`, or `invalid_sequence` with the
+ *         one-based position of the first character at fault, white space not counted
+ * Cost    linear; a clean sequence is scanned three times and copied at most twice
+ */
+export function normaliseProtein(text: string): NormalisedProtein {
+  const letters = text.replace(/[ \t\r\n\v\f]+/g, '').replace(/\*+$/, '');
+  if (letters === '') {
+    throw new Refusal('sequence_empty', 'The sequence is empty: a protein of at least one residue is expected.');
+  }
+  // Checked before upper-casing: some letters outside ASCII have an upper case inside it.
+  const fault = letters.search(/[^A-Za-z*]/);
+  if (fault >= 0) throw refuseCharacter(letters, fault);
+  const upper = letters.toUpperCase();
+  if (isNucleotide(upper)) throw refuseNucleotide(upper);
+  if (upper.length > PROTEIN_MAX_RESIDUES) {
+    throw new Refusal(
+      'sequence_too_long',
+      `The sequence has ${upper.length} residues; at most ${PROTEIN_MAX_RESIDUES} are supported. Split it into domains.`,
+      { residues: upper.length, maximum_residues: PROTEIN_MAX_RESIDUES },
+    );
+  }
+  return replaceLetters(upper);
+}
+
+/**
+ * True for upper-case text that is plainly DNA or RNA: 20 letters or more, all of them IUPAC nucleotide codes, at
+ * least 95 % A, C, G, T, U or N and half without the Ns, and three of the four bases with a share of 5 % each.
+ * Proteins of two such letters exist (antifreeze glycoproteins: A and T; silk: A and G; asparagine repeats) and pass.
+ */
+export function isNucleotide(letters: string): boolean {
+  if (letters.length < NUCLEOTIDE_MIN_LETTERS || /[^ACGTUNRYKMSWBDHV]/.test(letters)) return false;
+  const counts = countLetters(letters);
+  const bases = ['A', 'C', 'G'].map((base) => counts.get(base) ?? 0);
+  bases.push((counts.get('T') ?? 0) + (counts.get('U') ?? 0));
+  const plain = bases.reduce((sum, count) => sum + count, 0);
+  return (
+    plain + (counts.get('N') ?? 0) >= 0.95 * letters.length &&
+    plain >= 0.5 * letters.length &&
+    bases.filter((count) => count >= 0.05 * letters.length).length >= 3
+  );
+}
+
+function replaceLetters(upper: string): NormalisedProtein {
+  if (!/[BJOUZ*]/.test(upper)) {
+    return { sequence: upper, normalizationId: NORMALIZATION_ID, replaced: NOTHING_REPLACED };
+  }
+  const replaced: Record<string, number> = {};
+  const sequence = upper.replace(/[BJOUZ*]/g, (letter) => {
+    replaced[letter] = (replaced[letter] ?? 0) + 1;
+    return REPLACEMENTS[letter] as string;
+  });
+  return { sequence, normalizationId: NORMALIZATION_ID, replaced };
+}
+
+function refuseCharacter(letters: string, index: number): Refusal {
+  const character = String.fromCodePoint(letters.codePointAt(index) ?? 0);
+  const code = `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+  const shown = /^[!-~]$/.test(character) ? `"${character}"` : `the character ${code}`;
+  const isGap = character === '-' || character === '.';
+  return new Refusal(
+    'invalid_sequence',
+    `The sequence has ${shown} at position ${index + 1}; expected are the letters of amino acids. ` +
+      (isGap
+        ? 'It looks like a row of an alignment: remove its gaps.'
+        : 'Give the bare sequence, without numbering, header or punctuation.'),
+    { position: index + 1, character: code },
+  );
+}
+
+function refuseNucleotide(upper: string): Refusal {
+  return new Refusal(
+    'sequence_is_nucleotide',
+    `The sequence looks like DNA or RNA: its ${upper.length} letters are all nucleotide codes. ` +
+      'A protein is expected; translate it first.',
+    { letters: upper.length },
+  );
+}
+
+function countLetters(letters: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const letter of letters) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  return counts;
+}
