@@ -1,0 +1,238 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { Fault, Refusal } from '../errors.js';
+import { FASTA_ID_MAX_CHARACTERS, FASTA_LINE_MAX_BYTES } from '../limits.js';
+import { normaliseProtein } from './protein.js';
+
+/** One record as it stands in the file; `text` is not normalised and keeps its line ends. */
+export interface FastaRecord {
+  /** What follows `>` on its line. */
+  readonly header: string;
+  readonly text: string;
+  readonly place: FastaPlace;
+}
+
+export interface FastaPlace {
+  /** Path as given, or `standard input`. */
+  readonly file: string;
+  /** One-based line of the header. */
+  readonly line: number;
+  /** One-based number of the record in its file. */
+  readonly record: number;
+}
+
+export interface FastaInput {
+  readonly file: string;
+  /** Plain or gzip; which of the two, its first bytes tell. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+const LINE_FEED = 10;
+const GREATER_THAN = 62;
+
+/** The file at this path; nothing is opened before it is read. */
+export function fastaFile(path: string, onBytesRead?: (bytes: number) => void): FastaInput {
+  return { file: path, bytes: readBytes(path, onBytesRead) };
+}
+
+/**
+ * Records of one FASTA input in order, held one at a time.
+ * Errors  Refusal `file_not_found`, `invalid_fasta`, `truncated_gzip` with file, line and record; `sequence_…` where one
+ *         record is beyond all bounds; Fault when the disk fails
+ */
+export async function* readFasta(input: FastaInput): AsyncGenerator<FastaRecord> {
+  const place = { file: input.file, line: 1, record: 0 };
+  for await (const bytes of splitRecords(decompress(input, place), place)) {
+    if (bytes[0] !== GREATER_THAN) {
+      const text = bytes.toString('utf8');
+      if (/\S/.test(text)) throw refuseStart(text, place);
+      place.line += countLines(bytes);
+      continue;
+    }
+    place.record += 1;
+    yield { ...splitHeader(bytes, place), place: { ...place } };
+    place.line += countLines(bytes);
+  }
+  if (place.record === 0) {
+    throw new Refusal('invalid_fasta', `${input.file} holds no FASTA record: a line that starts with ">" is expected.`);
+  }
+}
+
+/** "reads.fasta, line 12, record 3": what every refusal about a record starts with. */
+export function describePlace(place: FastaPlace): string {
+  return `${place.file}, line ${place.line}, record ${place.record}`;
+}
+
+/** The same refusal, saying where the record stands; a position in the sequence is followed to its own line. */
+export function refuseRecord(cause: Refusal, record: FastaRecord, id: string): Refusal {
+  const position = cause.details.position;
+  const line = record.place.line + (typeof position === 'number' ? 1 + linesBefore(record.text, position) : 0);
+  const place = { ...record.place, line };
+  return new Refusal(cause.code, `${describePlace(place)} (${id}): ${cause.message}`, { ...cause.details, ...place, id });
+}
+
+async function* readBytes(path: string, onBytesRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+      onBytesRead?.((chunk as Uint8Array).length);
+      yield chunk as Uint8Array;
+    }
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT') throw new Refusal('file_not_found', `${path} does not exist.`, { file: path });
+    if (code === 'EISDIR') throw new Refusal('file_not_found', `${path} is a folder; a FASTA file is expected.`, { file: path });
+    if (code === 'EACCES') throw new Refusal('file_not_found', `${path} may not be read by this user.`, { file: path });
+    throw new Fault(`${path} could not be read.`, { cause });
+  }
+}
+
+async function* decompress(input: FastaInput, place: FastaPlace): AsyncGenerator<Buffer> {
+  const source = input.bytes[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < 2) {
+    const { done, value } = await source.next();
+    if (done === true) break;
+    head = Buffer.concat([head, value]);
+  }
+  const all = (async function* () {
+    if (head.length > 0) yield head;
+    for (;;) {
+      const { done, value } = await source.next();
+      if (done === true) return;
+      yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    }
+  })();
+  if (head[0] === 0x1f && head[1] === 0x8b) yield* inflate(all, place);
+  else yield* all;
+}
+
+async function* inflate(compressed: AsyncIterable<Buffer>, place: FastaPlace): AsyncGenerator<Buffer> {
+  const gunzip: Readable = createGunzip({ chunkSize: 1 << 18 });
+  const feeding = feed(compressed, gunzip as ReturnType<typeof createGunzip>);
+  try {
+    for await (const chunk of gunzip) yield chunk as Buffer;
+  } catch (cause) {
+    await feeding;
+    if (!String((cause as NodeJS.ErrnoException).code).startsWith('Z_')) throw cause;
+    const isShort = (cause as NodeJS.ErrnoException).code === 'Z_BUF_ERROR';
+    throw new Refusal(
+      isShort ? 'truncated_gzip' : 'invalid_gzip',
+      `${describePlace(place)}: ${isShort ? 'the gzip data ends too early' : 'the gzip data is damaged'} in or after ` +
+        'this record. Copy or download the file again.',
+      { ...place },
+    );
+  } finally {
+    gunzip.destroy();
+  }
+  await feeding;
+}
+
+/** Writes with back-pressure. A failed source fails the reader, too: it is destroyed with the same error. */
+async function feed(compressed: AsyncIterable<Buffer>, gunzip: ReturnType<typeof createGunzip>): Promise<void> {
+  try {
+    for await (const chunk of compressed) {
+      if (gunzip.destroyed) return;
+      if (!gunzip.write(chunk)) {
+        await new Promise<void>((resolve) => {
+          gunzip.once('drain', resolve);
+          gunzip.once('close', resolve);
+        });
+      }
+    }
+    gunzip.end();
+  } catch (cause) {
+    gunzip.destroy(cause as Error);
+  }
+}
+
+/** Cuts before each `>` that starts a line; the first piece is what stands before the first record, if anything. */
+async function* splitRecords(chunks: AsyncIterable<Buffer>, place: FastaPlace): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  let heldBytes = 0;
+  let endsLine = true;
+  let isFirst = true;
+  for await (const received of chunks) {
+    const chunk = isFirst && received.indexOf('\uFEFF') === 0 ? received.subarray(3) : received;
+    isFirst = false;
+    let start = 0;
+    for (let at = findStart(chunk, 0, endsLine); at >= 0; at = findStart(chunk, at + 1, false)) {
+      if (at > start) parts.push(chunk.subarray(start, at));
+      if (parts.length > 0) yield parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+      parts = [];
+      heldBytes = 0;
+      start = at;
+    }
+    parts.push(chunk.subarray(start));
+    heldBytes += chunk.length - start;
+    endsLine = chunk.length === 0 ? endsLine : chunk[chunk.length - 1] === LINE_FEED;
+    if (heldBytes > FASTA_LINE_MAX_BYTES) throw refuseEndless(Buffer.concat(parts), place);
+  }
+  if (heldBytes > 0) yield Buffer.concat(parts);
+}
+
+function findStart(chunk: Buffer, from: number, isLineStart: boolean): number {
+  if (isLineStart && chunk[from] === GREATER_THAN) return from;
+  const at = chunk.indexOf('\n>', from === 0 ? 0 : from - 1, 'latin1');
+  return at < 0 ? -1 : at + 1;
+}
+
+function splitHeader(bytes: Buffer, place: FastaPlace): { header: string; text: string } {
+  const end = bytes.indexOf(LINE_FEED);
+  const header = bytes.toString('utf8', 1, end < 0 ? bytes.length : end).replace(/\r$/, '').trim();
+  if (header.includes('\r')) {
+    throw new Refusal(
+      'invalid_fasta',
+      `${describePlace(place)}: lines end with a bare carriage return. Convert the file to line feeds.`,
+      { ...place },
+    );
+  }
+  // One byte a character: whatever is no ASCII letter is refused by the normalisation, at its right position.
+  return { header, text: end < 0 ? '' : bytes.toString('latin1', end + 1) };
+}
+
+function refuseStart(text: string, place: FastaPlace): Refusal {
+  const before = text.slice(0, text.search(/\S/));
+  const line = place.line + before.split('\n').length - 1;
+  return new Refusal(
+    'invalid_fasta',
+    `${place.file}, line ${line}: a FASTA record starts with ">", but this line starts with ` +
+      `${JSON.stringify(text.trim().slice(0, 20))}.`,
+    { file: place.file, line },
+  );
+}
+
+/** A record of 64 MiB: its sequence says best what is wrong with it (a chromosome, most likely). */
+function refuseEndless(bytes: Buffer, before: FastaPlace): Refusal {
+  const place = { ...before, record: before.record + 1 };
+  if (bytes[0] !== GREATER_THAN || bytes.indexOf(LINE_FEED) < 0) {
+    const limit = FASTA_LINE_MAX_BYTES >> 20;
+    return new Refusal('invalid_fasta', `${describePlace(place)}: a line is longer than ${limit} MiB.`, { ...place });
+  }
+  const record = { ...splitHeader(bytes, place), place };
+  try {
+    normaliseProtein(record.text);
+  } catch (cause) {
+    if (cause instanceof Refusal) return refuseRecord(cause, record, record.header.slice(0, FASTA_ID_MAX_CHARACTERS));
+    throw cause;
+  }
+  return new Refusal('invalid_fasta', `${describePlace(place)}: the record is mostly white space.`, { ...place });
+}
+
+function countLines(bytes: Buffer): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines += 1;
+  return lines;
+}
+
+/** Line ends before the residue at this one-based position. */
+function linesBefore(text: string, position: number): number {
+  let lines = 0;
+  let seen = 0;
+  for (const character of text) {
+    if (character === '\n') lines += 1;
+    else if (!/\s/.test(character)) seen += 1;
+    if (seen === position) break;
+  }
+  return lines;
+}

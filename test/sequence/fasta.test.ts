@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Refusal } from '#src/errors.js';
+import { fastaFile, readFasta, refuseRecord, type FastaInput, type FastaRecord } from '#src/sequence/fasta.js';
+import { normaliseProtein } from '#src/sequence/protein.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-fasta-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The bytes cut into pieces of this size, so that every boundary falls everywhere. */
+function input(bytes: Buffer | string, pieceBytes = 1 << 16): FastaInput {
+  const all = Buffer.from(bytes);
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < all.length; at += pieceBytes) pieces.push(all.subarray(at, at + pieceBytes));
+  return { file: 'given.fasta', bytes: Readable.from(pieces, { objectMode: true }) };
+}
+
+async function records(source: FastaInput): Promise<FastaRecord[]> {
+  const list: FastaRecord[] = [];
+  for await (const record of readFasta(source)) list.push(record);
+  return list;
+}
+
+async function refusal(source: FastaInput): Promise<Refusal> {
+  const error: unknown = await records(source).then(
+    () => new Error('nothing was refused'),
+    (cause: unknown) => cause,
+  );
+  if (error instanceof Refusal) return error;
+  throw error;
+}
+
+const SAMPLE = '\n>a first one\nMKV\nLAW\n\n>b\r\nMK>V\r\n>c\nACD';
+const EXPECTED = [
+  { header: 'a first one', text: 'MKV\nLAW\n\n', place: { file: 'given.fasta', line: 2, record: 1 } },
+  { header: 'b', text: 'MK>V\r\n', place: { file: 'given.fasta', line: 6, record: 2 } },
+  { header: 'c', text: 'ACD', place: { file: 'given.fasta', line: 8, record: 3 } },
+];
+
+describe('reading FASTA', () => {
+  it('gives the same records wherever the input is cut into pieces', async () => {
+    for (let piece = 1; piece <= SAMPLE.length; piece += 1) {
+      expect(await records(input(SAMPLE, piece))).toEqual(EXPECTED);
+    }
+  });
+
+  it('knows gzip by its first bytes, also in pieces of one byte and with several members', async () => {
+    const members = Buffer.concat([gzipSync(SAMPLE.slice(0, 20)), gzipSync(SAMPLE.slice(20))]);
+    for (const piece of [1, 7, 1 << 16]) expect(await records(input(members, piece))).toEqual(EXPECTED);
+  });
+
+  it('reads files, plain and compressed, and skips a byte order mark', async () => {
+    const plain = join(folder, 'plain.fasta');
+    writeFileSync(plain, '\uFEFF>a\nMKV\n');
+    expect((await records(fastaFile(plain))).map(({ header, text }) => [header, text])).toEqual([['a', 'MKV\n']]);
+    const packed = join(folder, 'packed');
+    writeFileSync(packed, gzipSync('>a\nMKV\n'));
+    expect((await records(fastaFile(packed)))[0]?.text).toBe('MKV\n');
+  });
+
+  it('reads standard input', () => {
+    const program = `
+      import { readFasta } from '#src/sequence/fasta.js';
+      for await (const { header } of readFasta({ file: 'standard input', bytes: process.stdin })) console.log(header);`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+      input: gzipSync(SAMPLE),
+      encoding: 'utf8',
+    });
+    expect(output).toBe('a first one\nb\nc\n');
+  });
+
+  it('says of truncated and of damaged gzip after which record it happened', async () => {
+    const many = Array.from({ length: 5000 }, (_, index) => `>p${index}\nMKV${'ACDEFGHIKL'.repeat(index % 40)}\n`);
+    const packed = gzipSync(many.join(''));
+    const error = await refusal(input(packed.subarray(0, packed.length - 9)));
+    expect(error.code).toBe('truncated_gzip');
+    expect(error.message).toMatch(/^given\.fasta, line \d+, record \d+: the gzip data ends too early/);
+    const damaged = Buffer.from(packed);
+    damaged.fill(0xff, packed.length >> 1, (packed.length >> 1) + 16);
+    expect((await refusal(input(damaged))).code).toBe('invalid_gzip');
+  });
+
+  it('refuses what is not FASTA and names the line', async () => {
+    expect((await refusal(input('\n\n@read/1\nACGT\n'))).message).toContain('given.fasta, line 3');
+    expect((await refusal(input(''))).message).toContain('holds no FASTA record');
+    expect((await refusal(input('\n\n'))).code).toBe('invalid_fasta');
+    expect((await refusal(input('>a\rMKV\r>b\rMKV\n'))).message).toContain('bare carriage return');
+    expect((await refusal(fastaFile(join(folder, 'none.fasta')))).code).toBe('file_not_found');
+    expect((await refusal(fastaFile(folder))).message).toContain('is a folder');
+  });
+
+  it('refuses a chromosome as nucleotides before it fills the memory', async () => {
+    const line = `${'ACGTTGCA'.repeat(8)}\n`;
+    const chunk = Buffer.from(line.repeat(16_384));
+    const endless = (function* () {
+      yield Buffer.from('>chr1\n');
+      for (;;) yield chunk;
+    })();
+    const error = await refusal({ file: 'genome.fa', bytes: Readable.from(endless) });
+    expect(error.code).toBe('sequence_is_nucleotide');
+    expect(error.message).toContain('genome.fa, line 1, record 1 (chr1)');
+  });
+
+  it('follows a position in a sequence to its own line', async () => {
+    const [record] = await records(input('>a\nMKV L\n\nAC1W\n'));
+    try {
+      normaliseProtein(record?.text ?? '');
+      expect.unreachable();
+    } catch (cause) {
+      const error = refuseRecord(cause as Refusal, record as FastaRecord, 'a');
+      expect(error.message).toMatch(/^given\.fasta, line 4, record 1 \(a\): .*"1" at position 7/);
+      expect(error.code).toBe('invalid_sequence');
+    }
+  });
+});
