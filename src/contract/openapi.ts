@@ -1,0 +1,169 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { canonicalSha256 } from '../canonical.js';
+import { FailureEnvelope } from './envelope.js';
+import { HomologyFailure, Problem } from './failures.js';
+import {
+  COMMON_RESPONSE_HEADERS,
+  CONTRACT_VERSION,
+  FAILURE_RESPONSE_HEADERS,
+  RUNNER_HINT_HEADER,
+  STATUS_RESPONSE_HEADERS,
+  SUCCESS_RESPONSE_HEADERS,
+} from './headers.js';
+import { namedSchemas, withReferences, type JsonSchema } from './references.js';
+import { REFUSALS, type RefusalCode } from './refusals.js';
+import type { Route } from './route.js';
+import { headerSchemas, refusalsOf } from './routes.js';
+
+const COMPONENT = (name: string): string => `#/components/schemas/${name}`;
+
+/** The OpenAPI 3.1 document of these routes, without `servers`: its digest does not depend on where it is served. */
+export function openApiDocument(routes: readonly Route[]): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
+  }
+  const tags = [...new Set(routes.map((route) => route.tag))].sort();
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gloaming',
+      version: CONTRACT_VERSION,
+      description:
+        'Finds distant relatives of a protein: exact late-interaction search with calibrated significance. ' +
+        'Members marked `chosen` settle what the interface document leaves open.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    security: [{ apiKey: [] }],
+    tags: tags.map((name) => ({ name, description: `Operations on ${name}.` })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `glm_…`, made on the command line.' },
+      },
+      headers: Object.fromEntries(Object.entries(ALL_HEADERS).map(([name, schema]) => [name, headerObject(schema)])),
+      schemas: componentSchemas(routes),
+    },
+  };
+}
+
+const ALL_HEADERS: Readonly<Record<string, TSchema>> = Object.assign(
+  {},
+  COMMON_RESPONSE_HEADERS,
+  SUCCESS_RESPONSE_HEADERS,
+  FAILURE_RESPONSE_HEADERS,
+  ...Object.values(STATUS_RESPONSE_HEADERS),
+);
+
+/** `Service-Contract-Digest`: what the whole document says, whatever its spelling. Source  RFC 8785 */
+export function contractDigest(document: JsonSchema): string {
+  return `sha256:${canonicalSha256(document)}`;
+}
+
+function componentSchemas(routes: readonly Route[]): JsonSchema {
+  const roots = routes.flatMap((route) => [route.success.schema, ...(route.body ? [route.body] : [])]);
+  const schemas = namedSchemas([...roots, FailureEnvelope, HomologyFailure, Problem], COMPONENT);
+  return Object.fromEntries([...schemas].map(([name, schema]) => [name, withMapping(schema)]));
+}
+
+/** OpenAPI's discriminator needs to be told which component each value names. */
+function withMapping(schema: JsonSchema): JsonSchema {
+  if (schema.discriminator === undefined) return schema;
+  const references = (schema.oneOf as readonly { readonly $ref: string }[]).map(({ $ref }) => $ref);
+  const mapping = Object.fromEntries(references.map(($ref) => [$ref.slice($ref.lastIndexOf('.') + 1), $ref]));
+  return { ...schema, discriminator: { ...(schema.discriminator as JsonSchema), mapping } };
+}
+
+function operation(route: Route): JsonSchema {
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: route.description,
+    parameters: [
+      ...objectParameters('path', route.params),
+      ...objectParameters('query', route.query),
+      ...Object.entries({ ...headerSchemas(route), ...RUNNER_HINT_HEADER }).map(([name, schema]) =>
+        parameter('header', name, schema, false),
+      ),
+    ],
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { 'application/json': { schema: refTo(route.body) } } } }),
+    responses: { [route.success.status]: successResponse(route), ...failureResponses(route) },
+  };
+}
+
+function objectParameters(place: 'path' | 'query', schema: TObject | undefined): readonly JsonSchema[] {
+  return Object.entries(schema?.properties ?? {}).map(([name, inner]) => {
+    const isRequired = (schema?.required ?? []).includes(name) && inner.default === undefined;
+    return parameter(place, name, inner, isRequired);
+  });
+}
+
+function parameter(place: string, name: string, schema: TSchema, required: boolean): JsonSchema {
+  const { description, ...rest } = refTo(schema);
+  return { name, in: place, required, ...(description ? { description } : {}), schema: rest };
+}
+
+function successResponse(route: Route): JsonSchema {
+  const { schema, description } = route.success;
+  return {
+    description,
+    headers: headerReferences({ ...COMMON_RESPONSE_HEADERS, ...SUCCESS_RESPONSE_HEADERS }),
+    content: { 'application/json': { schema: refTo(schema) } },
+  };
+}
+
+function failureResponses(route: Route): JsonSchema {
+  const byStatus = new Map<number, RefusalCode[]>();
+  for (const code of refusalsOf(route)) {
+    const { status } = REFUSALS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const statuses = [...byStatus].sort(([left], [right]) => left - right);
+  return Object.fromEntries(statuses.map(([status, codes]) => [status, failureResponse(route, status, codes)]));
+}
+
+function failureResponse(route: Route, status: number, codes: readonly RefusalCode[]): JsonSchema {
+  const content: Record<string, JsonSchema> = {};
+  for (const code of codes) {
+    const { mediaType, schema } = failureShape(route, code);
+    content[mediaType] = { schema: refTo(schema) };
+  }
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${REFUSALS[code].meaning}`).join('\n'),
+    headers: headerReferences({
+      ...COMMON_RESPONSE_HEADERS,
+      ...FAILURE_RESPONSE_HEADERS,
+      ...STATUS_RESPONSE_HEADERS[status],
+    }),
+    content,
+  };
+}
+
+/** Body in which this route reports this code; without a route, every failure is a problem. */
+export function failureShape(
+  route: Pick<Route, 'errorStyle'> | undefined,
+  code: RefusalCode,
+): { readonly mediaType: string; readonly schema: TSchema } {
+  if (route?.errorStyle === 'homology') return { mediaType: 'application/json', schema: HomologyFailure };
+  if (route === undefined || REFUSALS[code].isTransport) {
+    return { mediaType: 'application/problem+json', schema: Problem };
+  }
+  return { mediaType: 'application/json', schema: FailureEnvelope };
+}
+
+function headerObject(schema: TSchema): JsonSchema {
+  const { description, ...rest } = refTo(schema);
+  return { ...(description ? { description } : {}), schema: rest };
+}
+
+function headerReferences(headers: Readonly<Record<string, TSchema>>): JsonSchema {
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function refTo(schema: TSchema): JsonSchema {
+  return typeof schema.$id === 'string' ? { $ref: COMPONENT(schema.$id) } : withReferences(schema, COMPONENT);
+}

@@ -1,0 +1,105 @@
+/*
+ * Every code with which a request can be refused. The table is the contract: documentation, failure handling and
+ * tests read it, and a Refusal with a code that is not here is a bug.
+ */
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'conflict_error'
+  | 'idempotency_error'
+  | 'rate_limit_error'
+  | 'capacity_error'
+  | 'api_error';
+
+export interface RefusalRule {
+  readonly status: number;
+  readonly type: ErrorType;
+  /** Whether the identical request may succeed later. */
+  readonly isRetryable: boolean;
+  /** Transport failures are problem bodies on routes that use the envelope. */
+  readonly isTransport: boolean;
+  /** What it means and what the caller can do; a section of the documentation. */
+  readonly meaning: string;
+}
+
+function transport(status: number, meaning: string, isRetryable = false): RefusalRule {
+  return { status, type: 'invalid_request_error', isRetryable, isTransport: true, meaning };
+}
+
+function refusal(status: number, type: ErrorType, meaning: string, isRetryable = false): RefusalRule {
+  return { status, type, isRetryable, isTransport: false, meaning };
+}
+
+function invalid(status: number, meaning: string): RefusalRule {
+  return refusal(status, 'invalid_request_error', meaning);
+}
+
+function absent(meaning: string): RefusalRule {
+  return refusal(404, 'not_found_error', meaning);
+}
+
+export const REFUSALS = {
+  // The request could not be read.
+  malformed_request: transport(400, 'The bytes on the connection are not an HTTP/1.1 request.'),
+  malformed_path: transport(400, 'The path has a percent-escape that cannot be decoded.'),
+  invalid_json: transport(400, 'The body is not well-formed JSON in UTF-8; the message says where and why.'),
+  route_not_found: transport(404, 'No route has this path.'),
+  method_not_allowed: transport(405, 'The path exists; `Allow` lists the methods that it has.'),
+  not_acceptable: transport(406, '`Accept` excludes every representation that this route has.'),
+  request_timeout: transport(408, 'The request did not arrive completely in time.', true),
+  body_too_large: transport(413, 'The body is larger than the limit of this route.'),
+  unsupported_media_type: transport(415, 'The body must be sent as `application/json`, not compressed.'),
+  expectation_failed: transport(417, '`Expect` names something else than `100-continue`.'),
+  validation_failed: transport(422, 'Parts of the request break its schema; every place is listed.'),
+  header_too_large: transport(431, 'Request line and headers together exceed 16 KiB.'),
+
+  // Who asks.
+  missing_api_key: refusal(401, 'authentication_error', 'Send `Authorization: Bearer <API_KEY>`.'),
+  invalid_api_key: refusal(401, 'authentication_error', 'The API key is malformed, unknown or revoked.'),
+  permission_denied: refusal(403, 'permission_error', 'The key is good, the resource is of another organization.'),
+  budget_exhausted: refusal(402, 'permission_error', 'The organization has spent its configured budget.'),
+
+  // What is asked for.
+  api_version_unsupported: invalid(400, '`Service-Contract-Pin` names another contract than 2026-08-08.'),
+  database_not_found: absent('No database has this id or slug.'),
+  default_database_not_set: absent('No database was selected and the server has no default.'),
+  cursor_invalid: invalid(400, 'The cursor was not given by this server for this list.'),
+  release_not_found: absent('No release has this id, or the database has no release.'),
+  target_space_not_found: absent('No target space has this id.'),
+  receipt_not_found: absent('No receipt has this id.'),
+  result_expired: refusal(410, 'not_found_error', 'It existed, and its retention has ended.'),
+  invalid_sequence: invalid(422, 'The query is not a protein sequence; the message names the first bad letter.'),
+  nucleotide_sequence: invalid(422, 'The query reads as DNA or RNA; translate it first.'),
+  sequence_too_long: invalid(422, 'The query is longer than 65,535 residues.'),
+  filter_field_unknown: invalid(422, "The filter names a field that the release's filter schema lacks."),
+  filter_operator_unsupported: invalid(422, 'The operator does not apply to a field of this type.'),
+  filter_value_invalid: invalid(422, "A value cannot be read as the field's type."),
+  filter_too_deep: invalid(422, 'The filter nests deeper than 16 levels.'),
+  filter_too_large: invalid(422, 'The filter has too many clauses or values.'),
+  target_space_empty: invalid(422, 'No target of the release is eligible under this filter.'),
+  guarantee_unavailable: invalid(422, 'The release has no policy that meets the requested guarantee.'),
+  significance_unavailable: invalid(422, 'Significance is required and no qualified calibration supports it.'),
+  response_too_large: invalid(422, 'The answer exceeds 16 MiB; the message says how many rows would fit.'),
+
+  // When and how often.
+  idempotency_key_reused: refusal(422, 'idempotency_error', 'The key was used before for another request.'),
+  idempotency_key_in_use: refusal(409, 'idempotency_error', 'The first request with this key still runs.', true),
+  idempotency_storage_full: refusal(503, 'capacity_error', 'No further keyed request can be remembered now.', true),
+  rate_limit_exceeded: refusal(429, 'rate_limit_error', 'The key has sent too many requests; see `RateLimit`.', true),
+  queue_full: refusal(429, 'capacity_error', 'Too much work waits already; see `RateLimit`.', true),
+  execution_limit_exceeded: refusal(429, 'capacity_error', 'The key has too many requests at work at once.', true),
+  start_deadline_exceeded: refusal(504, 'capacity_error', 'Work could not start before the given deadline.', true),
+  client_closed_request: refusal(499, 'invalid_request_error', 'The client went away; seen in logs only.', true),
+  server_stopping: refusal(503, 'capacity_error', 'The server is stopping; ask again in a moment.', true),
+  storage_unavailable: refusal(503, 'capacity_error', 'The disk is full or refuses writes.', true),
+  internal_error: refusal(500, 'api_error', 'Our fault; the log has the cause under the request id.', true),
+} as const satisfies Readonly<Record<string, RefusalRule>>;
+
+export type RefusalCode = keyof typeof REFUSALS;
+
+export function isRefusalCode(code: string): code is RefusalCode {
+  return Object.hasOwn(REFUSALS, code);
+}

@@ -1,0 +1,59 @@
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
+import type { RefusalCode } from './refusals.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/**
+ * One operation of the contract, as data. Validation, documents, digest, routing and handlers' types come from it.
+ * A new operation is one of these and one line in http/handlers.ts.
+ */
+export interface Route {
+  /** `capability.verb`; the name of the handler and of `provenance.operation`. */
+  readonly operationId: string;
+  readonly method: Method;
+  /** Parameters in braces: `/v1/receipts/{receipt_id}`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly params?: TObject;
+  readonly query?: TObject;
+  /** Request headers that mean something here, besides those of every request; all optional. */
+  readonly headers?: Readonly<Record<string, TSchema>>;
+  readonly body?: TSchema;
+  /** Bytes; default BODY_MAX_BYTES. */
+  readonly bodyMaxBytes?: number;
+  readonly success: { readonly status: number; readonly schema: TSchema; readonly description: string };
+  /** `envelope`: the handler gives the data and the shell wraps it; `bare`: the handler's value is the body. */
+  readonly successStyle: 'envelope' | 'bare';
+  /** What refusals look like; on `envelope` routes, transport failures are problem bodies. */
+  readonly errorStyle: 'envelope' | 'homology';
+  /** `execution`: the operation computes, and waits in the bounded queue; `light`: it looks something up. */
+  readonly work: 'execution' | 'light';
+  /** Refusals of the operation itself; those of the shell are added for every route. */
+  readonly refusals: readonly RefusalCode[];
+}
+
+export function defineRoute<const Definition extends Route>(route: Definition): Definition {
+  return Object.freeze(route);
+}
+
+type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
+
+/** What a handler is given: parts of the request after validation, defaults filled in. */
+export interface RouteInput<Definition extends Route> {
+  readonly params: Definition extends { readonly params: infer Schema } ? StaticOf<Schema> : undefined;
+  readonly query: Definition extends { readonly query: infer Schema } ? StaticOf<Schema> : undefined;
+  readonly body: Definition extends { readonly body: infer Schema } ? StaticOf<Schema> : undefined;
+  /** Header values by the names that the route declares. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+type BodyOf<Definition extends Route> = Static<Definition['success']['schema']>;
+
+/** What a handler answers with: the envelope's data, or the whole body of a route without envelope. */
+export type RouteOutput<Definition extends Route> = Definition['successStyle'] extends 'envelope'
+  ? BodyOf<Definition> extends { data: infer Data }
+    ? Data
+    : never
+  : BodyOf<Definition>;

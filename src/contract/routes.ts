@@ -1,0 +1,58 @@
+import type { TSchema } from '@sinclair/typebox';
+import { listDatabases, listReleases } from './databases.js';
+import { IDEMPOTENCY_HEADER } from './headers.js';
+import { searchHomology } from './homology.js';
+import { getReceipt } from './receipts.js';
+import type { RefusalCode } from './refusals.js';
+import type { Route } from './route.js';
+import { compileTargetSpace } from './target-spaces.js';
+
+/** Every operation that the contract describes, by id. Those that config/public-routes.json lists are public. */
+export const ROUTES = {
+  'homology.search': searchHomology,
+  'homology.target_space_compilations.create': compileTargetSpace,
+  'homology.databases.list': listDatabases,
+  'homology.databases.releases.list': listReleases,
+  'receipts.get': getReceipt,
+} as const satisfies Readonly<Record<string, Route>>;
+
+export type OperationId = keyof typeof ROUTES;
+
+const EVERY_ROUTE: readonly RefusalCode[] = [
+  'malformed_request',
+  'malformed_path',
+  'not_acceptable',
+  'request_timeout',
+  'expectation_failed',
+  'header_too_large',
+  'validation_failed',
+  'missing_api_key',
+  'invalid_api_key',
+  'rate_limit_exceeded',
+  'start_deadline_exceeded',
+  'server_stopping',
+  'storage_unavailable',
+  'internal_error',
+];
+const EVERY_BODY: readonly RefusalCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type'];
+const EVERY_POST: readonly RefusalCode[] = [
+  'idempotency_key_reused',
+  'idempotency_key_in_use',
+  'idempotency_storage_full',
+];
+const EVERY_EXECUTION: readonly RefusalCode[] = ['queue_full', 'execution_limit_exceeded'];
+
+/** Headers that mean something on this route, by name. */
+export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
+  return { ...(route.method === 'POST' ? IDEMPOTENCY_HEADER : {}), ...route.headers };
+}
+
+/** Every code with which this route can answer. */
+export function refusalsOf(route: Route): readonly RefusalCode[] {
+  const codes = new Set<RefusalCode>([...EVERY_ROUTE, ...route.refusals]);
+  const add = (more: readonly RefusalCode[]) => more.forEach((code) => codes.add(code));
+  if (route.body !== undefined) add(EVERY_BODY);
+  if (route.method === 'POST') add(EVERY_POST);
+  if (route.work === 'execution') add(EVERY_EXECUTION);
+  return [...codes];
+}

@@ -1,0 +1,25 @@
+import type { Provenance, Warning } from '../contract/envelope.js';
+
+/**
+ * What an operation answers with. The shell makes the response of it: on envelope routes `value` becomes `data`, and
+ * what stands beside it fills provenance and evidence; on bare routes `value` is the body.
+ */
+export interface Reply<Value> {
+  readonly value: Value;
+  readonly warnings?: readonly Warning[];
+  readonly isCacheHit?: boolean;
+  readonly databaseSnapshots?: Provenance['database_snapshots'];
+  /** Ids of what this operation brought into being. */
+  readonly generatedObjectIds?: readonly string[];
+  readonly toolVersions?: Provenance['tool_versions'];
+  /** Ids that the request named, that were read to answer, and that the answer names. */
+  readonly inputRefs?: readonly string[];
+  readonly objectRefs?: readonly string[];
+  readonly outputRefs?: readonly string[];
+  /** Default 1: a single resource. */
+  readonly rowCount?: number;
+  /** Present when execution produced a chargeable terminal result. */
+  readonly billableUnits?: number;
+  /** Further headers, such as `Location`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
