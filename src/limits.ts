@@ -25,8 +25,19 @@ export const FILTER_MAX_DEPTH = 16;
 export const FILTER_MAX_CLAUSES = 1_024;
 export const FILTER_MAX_VALUES = 10_000;
 export const FILTER_VALUE_MAX_CHARACTERS = 1_024;
+/** A filter may be wrong in more places; the refusal lists these and says that it is invalid. */
+export const FILTER_MAX_REPORTED_FAULTS = 256;
 
 export const FASTA_ID_MAX_CHARACTERS = 256;
 export const FASTA_LINE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const ATTRIBUTE_MAX_FIELDS = 256;
 export const ATTRIBUTE_MAX_CHARACTERS = 32_768;
+
+/** Receipts that are kept; the oldest go first. */
+export const RECEIPTS_MAX_COUNT = 200_000;
+/** Finished searches whose candidates are kept for an equal request. */
+export const SEARCH_CACHE_MAX_CANDIDATES = 500_000;
+/** Releases that are open (tables in memory, tokens mapped) at once; the one used longest ago is closed first. */
+export const OPEN_RELEASES_MAX_COUNT = 16;
+/** Compiled target spaces that are kept in memory, at most this many eligible targets in all. */
+export const TARGET_SPACE_CACHE_MAX_TARGETS = 20_000_000;
