@@ -32,7 +32,7 @@ const MEANINGS = {
   descends_from: 'The taxid is the value or lies below it in the taxonomy of the release.',
   in: 'The field equals one of the values.',
   not_in: 'The negation of `in`.',
-  between: 'The field is between the two values, both inclusive.',
+  between: 'The field is between the two values, low and high, both inclusive.',
   not_between: 'The negation of `between`.',
   contains_any: '`contains` holds for at least one of the values.',
   contains_all: '`contains` holds for every one of the values.',

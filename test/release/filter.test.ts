@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CompilationFilter, HomologyFilter } from '#src/contract/filter.js';
 import { Refusal } from '#src/errors.js';
 import {
   FILTER_MAX_CLAUSES,
@@ -77,6 +78,18 @@ describe('the operators', () => {
   it('are 13 on the compilation route and 21 on the homology route, with nothing twice', () => {
     expect(new Set(COMPILATION_OPERATORS.map(({ op }) => op)).size).toBe(13);
     expect(new Set(HOMOLOGY_OPERATORS.map(({ op }) => op)).size).toBe(21);
+  });
+
+  it.each([
+    ['13', CompilationFilter, COMPILATION_OPERATORS],
+    ['21', HomologyFilter, HOMOLOGY_OPERATORS],
+  ])('are the %s alternatives of the contract, with exactly their members', (_, schema, operators) => {
+    const { oneOf } = schema as unknown as {
+      oneOf: { properties: { op: { const: string } }; required: string[] }[];
+    };
+    const promised = oneOf.map(({ properties, required }) => [properties.op.const, [...required].sort()]);
+    const kept = operators.map(({ op, keys }) => [op, ['op', ...keys].sort()]);
+    expect(new Map(promised as [string, string[]][])).toEqual(new Map(kept as [string, string[]][]));
   });
 
   it.each([
