@@ -41,7 +41,7 @@ export interface ResolvedPolicy {
   readonly resolvedGuarantee: Guarantee;
   readonly isExhaustive: boolean;
   readonly isFallback: boolean;
-  readonly resolutionReason: string;
+  readonly resolutionReason: 'exhaustive_requested' | 'no_qualified_approximate_policy';
 }
 
 /** Exact integers of one candidate; cosines and distances are derived from them once, when presented. */

@@ -10,4 +10,6 @@ export interface RequestContext {
   readonly receivedAtMs: number;
   /** Latest monotonic time at which work may start; absent = no start deadline. */
   readonly startDeadlineMs?: number;
+  /** Milliseconds from arrival until work started, where the request waited in a queue. */
+  readonly queueWaitMs?: number;
 }

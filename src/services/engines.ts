@@ -1,0 +1,79 @@
+import { LRUCache } from 'lru-cache';
+import { Fault } from '../errors.js';
+import type { KernelBackend } from '../kernels/kernels.js';
+import { OPEN_RELEASES_MAX_COUNT } from '../limits.js';
+import type { Release } from '../release/release.js';
+import type { Encoder } from '../search/encoder.js';
+import type { SearchEngine } from '../search/search-types.js';
+
+/** Releases that are ready to be searched, each with the encoder that made it. */
+export interface Engines {
+  /**
+   * Opens the release on first use; later calls share it.
+   * Errors  Fault when its files, its encoder or the backend cannot be opened; the next call tries again
+   */
+  open(releaseId: string): Promise<SearchEngine>;
+  close(): Promise<void>;
+}
+
+export interface EngineSources {
+  readonly backend: KernelBackend;
+  readonly threads: number;
+  /** Opens a release of the catalog by id. */
+  openRelease(releaseId: string): Promise<Release>;
+  /** Loads an installed encoder by id. */
+  loadEncoder(encoderId: string): Promise<Encoder>;
+}
+
+export function createEngines(sources: EngineSources): Engines {
+  const encoders = new Map<string, Promise<Encoder>>();
+  const engines = new LRUCache<string, Promise<SearchEngine>>({
+    max: OPEN_RELEASES_MAX_COUNT,
+    // A search that still runs keeps the memory alive until it ends.
+    dispose: (engine) =>
+      void engine.then(
+        ({ store }) => store.close(),
+        () => undefined,
+      ),
+  });
+
+  const encoderFor = async (release: Release): Promise<Encoder> => {
+    const { id, sha256 } = release.manifest.encoder;
+    const encoder = await once(encoders, id, () => sources.loadEncoder(id));
+    if (encoder.digest === sha256) return encoder;
+    throw new Fault(
+      `Release ${release.id} was built with another version of encoder ${id} (digest ${sha256}) than the installed ` +
+        `one (digest ${encoder.digest}). Install that version again, or build the database anew.`,
+    );
+  };
+  const openEngine = async (releaseId: string): Promise<SearchEngine> => {
+    const release = await sources.openRelease(releaseId);
+    const encoder = await encoderFor(release);
+    const store = await sources.backend.open(release.tokens);
+    return Object.freeze({ release, encoder, backend: sources.backend, store, threads: sources.threads });
+  };
+  return {
+    open: (releaseId) => once(engines, releaseId, () => openEngine(releaseId)),
+    async close() {
+      engines.clear();
+      const loaded = await Promise.allSettled(encoders.values());
+      for (const result of loaded) if (result.status === 'fulfilled') await result.value.close();
+    },
+  };
+}
+
+interface PromiseMap<Value> {
+  get(key: string): Promise<Value> | undefined;
+  set(key: string, value: Promise<Value>): unknown;
+  delete(key: string): unknown;
+}
+
+/** The one attempt under a key; a failed one is forgotten, so that the next call tries again. */
+function once<Value>(map: PromiseMap<Value>, key: string, attempt: () => Promise<Value>): Promise<Value> {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const started = attempt();
+  map.set(key, started);
+  started.catch(() => map.delete(key));
+  return started;
+}

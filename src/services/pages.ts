@@ -1,0 +1,75 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { canonicalJson } from '../canonical.js';
+import { Refusal } from '../errors.js';
+
+export interface Page<Item> {
+  readonly object: 'list';
+  readonly data: Item[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** Cuts lists into pages by sealed cursors. */
+export interface Pages {
+  /**
+   * The page after the cursor of items in ascending order of their keys (`descending` turns it round).
+   * A cursor holds the last key that was given, so items that come or go meanwhile shift nothing.
+   * `list` names the list with all that makes it this one: organization, operation, filters.
+   * Errors  Refusal `cursor_invalid` for a cursor that this server did not give for this list
+   */
+  cut<Item>(
+    items: readonly Item[],
+    keyOf: (item: Item) => string,
+    request: PageRequest,
+    list: readonly string[],
+    direction?: 'ascending' | 'descending',
+  ): Page<Item>;
+}
+
+const SEAL_BYTES = 16;
+
+export function createPages(sealingKey: Buffer): Pages {
+  const sealOf = (key: string, list: readonly string[]): Buffer =>
+    createHmac('sha256', sealingKey).update(canonicalJson({ key, list })).digest().subarray(0, SEAL_BYTES);
+
+  const openCursor = (cursor: string, list: readonly string[]): string => {
+    const bytes = Buffer.from(cursor, 'base64url');
+    const key = bytes.subarray(SEAL_BYTES).toString('utf8');
+    const isWhole = bytes.length > SEAL_BYTES && bytes.toString('base64url') === cursor;
+    if (isWhole && timingSafeEqual(bytes.subarray(0, SEAL_BYTES), sealOf(key, list))) return key;
+    throw new Refusal(
+      'cursor_invalid',
+      'The cursor was not given by this server for this list. Start without one.',
+      {
+        param: 'cursor',
+      },
+    );
+  };
+  return {
+    cut(items, keyOf, { limit, cursor }, list, direction = 'ascending') {
+      const last = cursor === undefined ? undefined : openCursor(cursor, list);
+      const isAfter = (key: string): boolean =>
+        last === undefined || (direction === 'ascending' ? key > last : key < last);
+      const rest = items
+        .filter((item) => isAfter(keyOf(item)))
+        .sort((a, b) => (keyOf(a) < keyOf(b) === (direction === 'ascending') ? -1 : 1));
+      const data = rest.slice(0, limit);
+      const hasMore = rest.length > limit;
+      const end = data.at(-1);
+      return {
+        object: 'list',
+        data,
+        has_more: hasMore,
+        next_cursor:
+          hasMore && end !== undefined
+            ? Buffer.concat([sealOf(keyOf(end), list), Buffer.from(keyOf(end))]).toString('base64url')
+            : null,
+      };
+    },
+  };
+}

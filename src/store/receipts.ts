@@ -1,0 +1,50 @@
+import { RECEIPTS_MAX_COUNT } from '../limits.js';
+import type { Store } from './lmdb.js';
+
+export interface ReceiptRow {
+  /** `rcpt_` and the SHA-256 of the canonical JSON of `content`. */
+  readonly id: string;
+  readonly createdAt: string;
+  /** Organizations whose searches made this very receipt. */
+  readonly organizationIds: readonly string[];
+  readonly content: Readonly<Record<string, unknown>>;
+  /** Length of the canonical JSON of `content`. */
+  readonly bytes: number;
+}
+
+export interface ReceiptTable {
+  get(id: string): ReceiptRow | undefined;
+  /** Keeps a receipt for an organization; the oldest go when there are too many. */
+  keep(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void>;
+}
+
+export function receiptTable(store: Store): ReceiptTable {
+  const rows = store.table<ReceiptRow>('receipts');
+  // Keyed by time and id, so that the first key is the oldest receipt.
+  const byAge = store.table<string>('receipts-by-age');
+  let count = byAge.getCount();
+
+  const dropOldest = (): void => {
+    for (const { key, value: id } of byAge.getRange({ limit: count - RECEIPTS_MAX_COUNT })) {
+      byAge.removeSync(key);
+      rows.removeSync(id);
+      count -= 1;
+    }
+  };
+  return {
+    get: (id) => rows.get(id),
+    async keep(row, organizationId) {
+      const known = rows.get(row.id);
+      if (known?.organizationIds.includes(organizationId)) return;
+      await store.transaction(() => {
+        const present = rows.get(row.id);
+        const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
+        rows.putSync(row.id, { ...(present ?? row), organizationIds });
+        if (present !== undefined) return;
+        byAge.putSync(`${row.createdAt} ${row.id}`, row.id);
+        count += 1;
+        if (count > RECEIPTS_MAX_COUNT) dropOldest();
+      });
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { databaseId } from '../ids.js';
+import type { Store } from './lmdb.js';
+
+/** A catalog entry: a name under which releases are published. */
+export interface DatabaseRow {
+  readonly slug: string;
+  /** `db_…`, derived from the slug. */
+  readonly id: string;
+  readonly defaultReleaseId: string;
+  /** Organizations that may see it; absent = shared by all. */
+  readonly organizationIds?: readonly string[];
+}
+
+/**
+ * A published release. Its directory is `<indexes>/<slug>/<id>`; the manifest there is the truth, and the copy here
+ * spares opening it for a listing.
+ */
+export interface ReleaseRow<Manifest = unknown> {
+  /** `dbr_…`. */
+  readonly id: string;
+  readonly slug: string;
+  readonly publishedAt: string;
+  readonly manifest: Manifest;
+}
+
+/** Databases by slug, releases by id and slug, and the database that is searched when a request names none. */
+export interface ReleaseTable<Manifest = unknown> {
+  databases(): readonly DatabaseRow[];
+  database(idOrSlug: string): DatabaseRow | undefined;
+  /** Newest first. */
+  releases(slug: string): readonly ReleaseRow<Manifest>[];
+  /** One row for each database that holds this release: equal content has one id under every name. */
+  holders(releaseId: string): readonly ReleaseRow<Manifest>[];
+  /** The release as this database holds it. */
+  release(releaseId: string, slug: string): ReleaseRow<Manifest> | undefined;
+  /** The server-advertised default database. */
+  defaultDatabase(): DatabaseRow | undefined;
+  /**
+   * Adds a release and makes it the default of its database; the first database becomes the server's default.
+   * A release that is known keeps its time of publication.
+   */
+  publish(row: ReleaseRow<Manifest>): Promise<void>;
+  /** False where there is no such database. */
+  setDefaultDatabase(slug: string): Promise<boolean>;
+  /** Shares a database with these organizations only, or with all where undefined. False where there is none. */
+  share(slug: string, organizationIds: readonly string[] | undefined): Promise<boolean>;
+  /** Takes a release out; the newest that is left becomes the default, and a database without releases goes. */
+  remove(releaseId: string, slug: string): Promise<boolean>;
+}
+
+const DEFAULT_DATABASE = 'default-database';
+
+export function releaseTable<Manifest>(store: Store): ReleaseTable<Manifest> {
+  const databases = store.table<DatabaseRow>('databases');
+  const releases = store.table<ReleaseRow<Manifest>>('releases');
+  const settings = store.table<string>('settings');
+
+  const releasesOf = (slug: string): readonly ReleaseRow<Manifest>[] =>
+    [...releases.getRange().map(({ value }) => value)].filter((row) => row.slug === slug).sort(newestFirst);
+  const all = (): readonly DatabaseRow[] => [...databases.getRange().map(({ value }) => value)];
+
+  return {
+    databases: all,
+    database: (idOrSlug) => databases.get(idOrSlug) ?? all().find((row) => row.id === idOrSlug),
+    releases: releasesOf,
+    holders: (releaseId) =>
+      [...releases.getRange({ start: `${releaseId} `, end: `${releaseId}!` })].map(({ value }) => value),
+    release: (releaseId, slug) => releases.get(keyOf(releaseId, slug)),
+    defaultDatabase() {
+      const slug = settings.get(DEFAULT_DATABASE);
+      return slug === undefined ? undefined : databases.get(slug);
+    },
+    publish: (row) =>
+      store.transaction(() => {
+        const key = keyOf(row.id, row.slug);
+        releases.putSync(key, releases.get(key) ?? row);
+        const known = databases.get(row.slug);
+        databases.putSync(row.slug, {
+          id: databaseId(row.slug),
+          slug: row.slug,
+          ...known,
+          defaultReleaseId: row.id,
+        });
+        if (settings.get(DEFAULT_DATABASE) === undefined) settings.putSync(DEFAULT_DATABASE, row.slug);
+      }),
+    setDefaultDatabase: (slug) =>
+      store.transaction(() => {
+        if (databases.get(slug) === undefined) return false;
+        settings.putSync(DEFAULT_DATABASE, slug);
+        return true;
+      }),
+    share: (slug, organizationIds) =>
+      store.transaction(() => {
+        const row = databases.get(slug);
+        if (row === undefined) return false;
+        const { organizationIds: _, ...rest } = row;
+        databases.putSync(slug, organizationIds === undefined ? rest : { ...rest, organizationIds });
+        return true;
+      }),
+    remove: (releaseId, slug) =>
+      store.transaction(() => {
+        const key = keyOf(releaseId, slug);
+        const database = databases.get(slug);
+        if (releases.get(key) === undefined || database === undefined) return false;
+        releases.removeSync(key);
+        const [newest] = releasesOf(slug);
+        if (newest === undefined) {
+          databases.removeSync(slug);
+          if (settings.get(DEFAULT_DATABASE) === slug) settings.removeSync(DEFAULT_DATABASE);
+        } else if (database.defaultReleaseId === releaseId) {
+          databases.putSync(slug, { ...database, defaultReleaseId: newest.id });
+        }
+        return true;
+      }),
+  };
+}
+
+/** A blank sorts before every letter of an id, so that the rows of one release stand together. */
+function keyOf(releaseId: string, slug: string): string {
+  return `${releaseId} ${slug}`;
+}
+
+function newestFirst(a: ReleaseRow, b: ReleaseRow): number {
+  if (a.publishedAt !== b.publishedAt) return a.publishedAt < b.publishedAt ? 1 : -1;
+  return a.id < b.id ? -1 : 1;
+}

@@ -1,0 +1,18 @@
+import { randomBytes } from 'node:crypto';
+import type { Store } from './lmdb.js';
+
+const SEALING_KEY = 'sealing';
+const SEALING_KEY_BYTES = 32;
+
+/** The appliance's own key for seals (cursors, signed URLs): made on first use, the same ever after. */
+export async function sealingKey(store: Store): Promise<Buffer> {
+  const secrets = store.table<string>('secrets');
+  const text = await store.transaction(() => {
+    const known = secrets.get(SEALING_KEY);
+    if (known !== undefined) return known;
+    const made = randomBytes(SEALING_KEY_BYTES).toString('base64');
+    secrets.putSync(SEALING_KEY, made);
+    return made;
+  });
+  return Buffer.from(text, 'base64');
+}
