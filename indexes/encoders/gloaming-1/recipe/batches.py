@@ -1,0 +1,137 @@
+"""Draws training batches: crops of labelled pairs (one a fold group), natural homologs, and single chains."""
+import dataclasses
+
+import numpy as np
+import torch
+
+from model import MASKED, PADDING, UNKNOWN
+
+IGNORED = -1
+UNKNOWN_LETTER = 255
+JITTER = 12
+
+
+@dataclasses.dataclass
+class Batch:
+    """Crops: first members of all pairs, then second members, singles. Labelled pairs precede natural ones.
+
+    columns[p, i] is the position in pair p's second crop that is aligned with position i of its first, or -1.
+    """
+
+    ids: torch.Tensor
+    mask: torch.Tensor
+    original: torch.Tensor
+    masked: torch.Tensor
+    letters: torch.Tensor
+    columns: torch.Tensor
+    labelled_pairs: int
+    pairs: int
+
+
+class Sampler:
+    def __init__(self, path, labelled_pairs, natural_pairs, singles, crop):
+        arrays = np.load(path)
+        self.data = {key: arrays[key] for key in arrays.files}
+        self.sizes = dict(labelled=labelled_pairs, natural=natural_pairs, singles=singles)
+        self.crop = crop
+        self._index_groups()
+
+    def _index_groups(self):
+        """Per fold group: its superfamilies of two or more members, and the alignments inside them."""
+        data, count = self.data, int(self.data["supervised_count"])
+        superfamily, group = data["superfamily"][:count], data["group"][:count]
+        self.members = {s: np.flatnonzero(superfamily == s) for s in np.unique(superfamily) if s >= 0}
+        self.members = {s: m for s, m in self.members.items() if len(m) > 1}
+        aligned = superfamily[data["pairs"][: int(data["supervised_alignments"]), 0]]
+        order = np.argsort(aligned, kind="stable")
+        starts = np.searchsorted(aligned[order], np.arange(superfamily.max() + 2))
+        self.alignments = {s: order[starts[s] : starts[s + 1]] for s in self.members}
+        known = data["letters"][data["offsets"][:-1]] != UNKNOWN_LETTER
+        both = known[data["pairs"]].all(1)
+        self.structural = {s: a[both[a]] for s, a in self.alignments.items()}
+        self.groups = {}
+        for s, members in self.members.items():
+            self.groups.setdefault(int(group[members[0]]), []).append(s)
+        sizes = np.array([sum(len(self.members[s]) for s in ss) for ss in self.groups.values()], float)
+        self.group_keys = list(self.groups)
+        self.group_weights = np.sqrt(sizes) / np.sqrt(sizes).sum()
+        self.lettered = np.flatnonzero(known[:count])
+
+    def draw(self, rng):
+        firsts, seconds, columns = [], [], []
+        chosen = rng.choice(len(self.group_keys), self.sizes["labelled"], replace=False, p=self.group_weights)
+        for group in chosen:
+            self._append_pair(rng, self._labelled_pair(rng, self.group_keys[group]), firsts, seconds, columns)
+        natural = np.arange(int(self.data["supervised_alignments"]), len(self.data["pairs"]))
+        for at in rng.choice(natural, self.sizes["natural"], replace=False):
+            self._append_pair(rng, (*self.data["pairs"][at], at), firsts, seconds, columns)
+        singles = [(p, self._free_start(rng, p)) for p in rng.choice(self.lettered, self.sizes["singles"])]
+        return self._assemble(rng, firsts + seconds + singles, np.stack(columns))
+
+    def _labelled_pair(self, rng, group):
+        superfamilies = self.groups[group]
+        weights = np.sqrt([len(self.members[s]) for s in superfamilies])
+        superfamily = superfamilies[rng.choice(len(superfamilies), p=weights / weights.sum())]
+        aligned = self.structural[superfamily] if rng.random() < 0.5 else self.alignments[superfamily]
+        if len(aligned) and rng.random() < 0.75:
+            at = rng.choice(aligned)
+            return (*self.data["pairs"][at], at)
+        return (*rng.choice(self.members[superfamily], 2, replace=False), None)
+
+    def _append_pair(self, rng, pair, firsts, seconds, columns):
+        first, second, alignment = pair
+        target = np.full(self.crop, IGNORED, np.int64)
+        if alignment is None:
+            starts = self._free_start(rng, first), self._free_start(rng, second)
+        else:
+            offsets = self.data["column_offsets"]
+            i, j = self.data["columns"][:, offsets[alignment] : offsets[alignment + 1]].astype(np.int64)
+            starts = self._shared_starts(rng, first, second, i, j)
+            i, j = i - starts[0], j - starts[1]
+            inside = (i >= 0) & (i < self.crop) & (j >= 0) & (j < self.crop)
+            target[i[inside]] = j[inside]
+        firsts.append((first, starts[0]))
+        seconds.append((second, starts[1]))
+        columns.append(target)
+
+    def _shared_starts(self, rng, first, second, i, j):
+        """Starts that put one aligned column at nearly, never reliably, the same place of both crops."""
+        column, place = rng.integers(len(i)), rng.integers(self.crop)
+        shift = rng.integers(-JITTER, JITTER + 1)
+        return self._clamp(first, i[column] - place), self._clamp(second, j[column] - place + shift)
+
+    def _free_start(self, rng, protein):
+        return int(rng.integers(max(1, self._length(protein) - self.crop + 1)))
+
+    def _clamp(self, protein, start):
+        return int(min(max(0, start), max(0, self._length(protein) - self.crop)))
+
+    def _length(self, protein):
+        return int(self.data["offsets"][protein + 1] - self.data["offsets"][protein])
+
+    def _assemble(self, rng, crops, columns):
+        shape = len(crops), self.crop
+        original = np.full(shape, PADDING, np.int64)
+        letters = np.full(shape, UNKNOWN_LETTER, np.int64)
+        for row, (protein, start) in enumerate(crops):
+            begin = self.data["offsets"][protein] + start
+            length = min(self.crop, self._length(protein) - start)
+            original[row, :length] = self.data["tokens"][begin : begin + length]
+            letters[row, :length] = self.data["letters"][begin : begin + length]
+        present = original != PADDING
+        ids, masked = corrupt(rng, original, present)
+        return Batch(
+            *map(torch.from_numpy, (ids, present, original, masked, letters, columns)),
+            labelled_pairs=self.sizes["labelled"],
+            pairs=len(columns),
+        )
+
+
+def corrupt(rng, original, present):
+    """Hides 7 % of the residues behind the mask symbol, to be asked for, and replaces 4 % by random ones."""
+    chance = rng.random(original.shape, dtype=np.float32)
+    masked = present & (chance < 0.07) & (original != UNKNOWN)
+    replaced = present & (chance > 0.96)
+    ids = np.where(masked, MASKED, original)
+    ids = np.where(replaced, rng.integers(20, size=original.shape), ids)
+    return ids, masked
