@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore, type Store } from '#src/store/lmdb.js';
+import { releaseTable, type ReleaseTable } from '#src/store/releases.js';
+
+const A = `dbr_${'a'.repeat(64)}`;
+const B = `dbr_${'b'.repeat(64)}`;
+let folder: string;
+let store: Store;
+let table: ReleaseTable<{ title: string }>;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gloaming-releases-'));
+  store = openStore(folder);
+  table = releaseTable(store);
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const row = (id: string, slug: string, day: number) => ({
+  id,
+  slug,
+  publishedAt: `2026-01-0${day}T00:00:00.000Z`,
+  manifest: { title: `${slug} of day ${day}` },
+});
+
+describe('the release table', () => {
+  it("makes the newest publication its database's default and the first database the server's", async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(B, 'yeast', 2));
+    await table.publish(row(B, 'coli', 3));
+    expect(table.database('yeast')?.defaultReleaseId).toBe(B);
+    expect(table.releases('yeast').map(({ id }) => id)).toEqual([B, A]);
+    expect(table.defaultDatabase()?.slug).toBe('yeast');
+    expect(table.database(table.database('coli')!.id)?.slug).toBe('coli');
+  });
+
+  it('keeps the first time of publication of a release that is published again', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(A, 'yeast', 5));
+    expect(table.release(A, 'yeast')?.publishedAt).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it('holds equal content under several names and removes one of them only', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(A, 'backup', 2));
+    expect(table.holders(A).map(({ slug }) => slug)).toEqual(['backup', 'yeast']);
+    expect(await table.remove(A, 'yeast')).toBe(true);
+    expect(table.holders(A).map(({ slug }) => slug)).toEqual(['backup']);
+    expect(table.database('yeast')).toBeUndefined();
+    expect(await table.remove(A, 'yeast')).toBe(false);
+  });
+
+  it('falls back to the newest release left, and forgets a default database that is gone', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(B, 'yeast', 2));
+    await table.remove(B, 'yeast');
+    expect(table.database('yeast')?.defaultReleaseId).toBe(A);
+    await table.remove(A, 'yeast');
+    expect(table.defaultDatabase()).toBeUndefined();
+    expect(table.databases()).toEqual([]);
+  });
+
+  it('survives being closed and opened again', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.share('yeast', ['lab']);
+    await store.close();
+    store = openStore(folder);
+    const again = releaseTable<{ title: string }>(store);
+    expect(again.database('yeast')).toMatchObject({ slug: 'yeast', defaultReleaseId: A, organizationIds: ['lab'] });
+    expect(await again.share('none', undefined)).toBe(false);
+  });
+});
