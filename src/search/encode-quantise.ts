@@ -1,0 +1,61 @@
+import { Fault, assert } from '../errors.js';
+import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
+
+/**
+ * Multiplies each row with a matrix and scales it to length 1; float64 throughout, rounded to float32 once.
+ * Without a matrix the row is only scaled. A row of zeros stays: it is close to nothing.
+ *
+ * Shape   rows [length × inputDimension], matrix [inputDimension × outputDimension], row-major
+ * Errors  Fault where a row is not finite
+ */
+export function unitVectors(
+  rows: Float32Array,
+  inputDimension: number,
+  outputDimension: number,
+  matrix: Float32Array | undefined,
+): Float32Array {
+  assert(matrix !== undefined || inputDimension === outputDimension, 'only a matrix changes the dimension');
+  const length = rows.length / inputDimension;
+  const vectors = new Float32Array(length * outputDimension);
+  const sums = new Float64Array(outputDimension);
+  for (let row = 0; row < length; row++) {
+    const features = rows.subarray(row * inputDimension, (row + 1) * inputDimension);
+    if (matrix === undefined) sums.set(features);
+    else project(features, matrix, sums);
+    let squaredNorm = 0;
+    for (const sum of sums) squaredNorm += sum * sum;
+    if (!Number.isFinite(squaredNorm))
+      throw new Fault(`The model's vector of residue ${row + 1} is not finite.`);
+    const scale = squaredNorm === 0 ? 0 : 1 / Math.sqrt(squaredNorm);
+    for (let d = 0; d < outputDimension; d++) vectors[row * outputDimension + d] = sums[d] * scale;
+  }
+  return vectors;
+}
+
+function project(features: Float32Array, matrix: Float32Array, sums: Float64Array): void {
+  sums.fill(0);
+  const width = sums.length;
+  for (let i = 0; i < features.length; i++) {
+    const feature = features[i];
+    for (let d = 0; d < width; d++) sums[d] += feature * matrix[i * width + d];
+  }
+}
+
+/**
+ * int8 residue tokens of unit vectors: round(x × inverseStep), halves upwards, clamped to ±127.
+ * Range   squared norms stay ≤ 32,767: rounding adds at most √dimension ÷ 2 to a norm of inverseStep, and the
+ *         card's check keeps that sum under √32,767; clamping only shortens
+ */
+export function quantise(vectors: Float32Array, dimension: number, inverseStep: number): Int8Array {
+  const tokens = new Int8Array(vectors.length);
+  for (let start = 0; start < vectors.length; start += dimension) {
+    let squaredNorm = 0;
+    for (let i = start; i < start + dimension; i++) {
+      const value = Math.max(-127, Math.min(127, Math.round(vectors[i] * inverseStep)));
+      tokens[i] = value;
+      squaredNorm += value * value;
+    }
+    assert(squaredNorm <= TOKEN_MAX_SQUARED_NORM, 'a dot product of two tokens must fit in int16');
+  }
+  return tokens;
+}

@@ -1,0 +1,73 @@
+import { availableParallelism } from 'node:os';
+import { canonicalSha256 } from '../canonical.js';
+import { assert } from '../errors.js';
+import type { QueryTokens } from '../kernels/kernels.js';
+import { PROTEIN_MAX_RESIDUES } from '../limits.js';
+import { readEncoderCard, verifyEncoderFiles } from './encode-card.js';
+import type { EncoderDevice } from './encode-model.js';
+import { startEncodePool, type EncodePool, type PoolTask } from './encode-pool.js';
+import { startEncodeThread } from './encode-thread.js';
+import { planWindows } from './encode-windows.js';
+import type { EncodeOptions, Encoder, EncoderCard } from './encoder.js';
+
+export interface LoadEncoderOptions {
+  /**
+   * Worker threads, each with the model in memory; the tokens do not depend on it.
+   * Minimum  1
+   * Default  the machine's cores; 1 on cuda
+   */
+  readonly threads?: number;
+  /** Default `cpu`. */
+  readonly device?: EncoderDevice;
+}
+
+/**
+ * Loads an encoder's folder: checks the card and the digests of its files, and starts its workers.
+ * A protein's tokens depend on the protein, the encoder and the device only: each stretch is a model run of
+ * its own in a single-threaded session (encode-model.ts says why), so neighbours, order and threads change
+ * nothing.
+ * Errors  Refusal `invalid_encoder_card` where card or files are wrong; Fault where the model or device
+ *         cannot be used
+ */
+export async function loadEncoder(directory: string, options: LoadEncoderOptions = {}): Promise<Encoder> {
+  const { device = 'cpu' } = options;
+  const threads = options.threads ?? (device === 'cpu' ? availableParallelism() : 1);
+  assert(Number.isInteger(threads) && threads >= 1, 'an encoder needs a thread');
+  const card = await readEncoderCard(directory);
+  await verifyEncoderFiles(directory, card);
+  const pool = await startEncodePool(() => startEncodeThread({ directory, card, device }), threads);
+  return {
+    card,
+    digest: canonicalSha256(card),
+    device,
+    encode: (sequences, encodeOptions) => encode(pool, card, sequences, encodeOptions),
+    close: () => pool.close(),
+  };
+}
+
+async function encode(
+  pool: EncodePool,
+  card: EncoderCard,
+  sequences: readonly string[],
+  options: EncodeOptions = {},
+): Promise<readonly QueryTokens[]> {
+  const tokens = sequences.map(({ length }): QueryTokens => {
+    assert(length >= 1 && length <= PROTEIN_MAX_RESIDUES, 'normalisation bounds the length of a protein');
+    return { values: new Int8Array(length * card.dimension), length };
+  });
+  const tasks = sequences.flatMap((sequence, i) => proteinTasks(sequence, card, tokens[i].values));
+  // The longest go first, so that no thread is left alone with a long one at the end.
+  await pool.run(
+    tasks.toSorted((a, b) => b.task.residues.length - a.task.residues.length),
+    options.signal,
+  );
+  return tokens;
+}
+
+/** The model runs of one protein, which together fill its tokens. */
+function proteinTasks(sequence: string, card: EncoderCard, values: Int8Array): readonly PoolTask[] {
+  return planWindows(sequence.length, card.window).map(({ start, end, keptStart, keptEnd }) => ({
+    task: { residues: sequence.slice(start, end), keptStart: keptStart - start, keptEnd: keptEnd - start },
+    receive: (part) => values.set(part, keptStart * card.dimension),
+  }));
+}
