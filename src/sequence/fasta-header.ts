@@ -16,8 +16,8 @@ const UNIPROT = /^(sp|tr)\|([A-Z0-9]+(?:-\d+)?)\|(\S+)(?:\s+(.*))?$/;
 const UNIPROT_FIELD = /(?:^| )(OS|OX|GN|PE|SV)=(.*?)(?= (?:OS|OX|GN|PE|SV)=|$)/g;
 
 /**
- * Reads a UniProt header into its parts (id = accession); of any other header the first word is the id and the rest
- * the description.
+ * Reads a UniProt header into its parts (id = accession); of any other header the first word is the id and
+ * the rest the description.
  * Source  https://www.uniprot.org/help/fasta-headers
  */
 export function parseFastaHeader(header: string): FastaHeader {
@@ -27,7 +27,9 @@ export function parseFastaHeader(header: string): FastaHeader {
     return { id, ...present('description', header.slice(id.length).trim()) };
   }
   const [, review, accession = '', entryName = '', about = ''] = match;
-  const fields = new Map([...about.matchAll(UNIPROT_FIELD)].map(([, key, value]) => [key, (value ?? '').trim()]));
+  const fields = new Map(
+    [...about.matchAll(UNIPROT_FIELD)].map(([, key, value]) => [key, (value ?? '').trim()]),
+  );
   const name = about.replace(/(?:^| )(?:OS|OX|GN|PE|SV)=.*$/, '').trim();
   return {
     id: accession,

@@ -38,8 +38,8 @@ export function fastaFile(path: string, onBytesRead?: (bytes: number) => void): 
 
 /**
  * Records of one FASTA input in order, held one at a time.
- * Errors  Refusal `file_not_found`, `invalid_fasta`, `truncated_gzip` with file, line and record; `sequence_…` where one
- *         record is beyond all bounds; Fault when the disk fails
+ * Errors  Refusal `file_not_found`, `invalid_fasta`, `truncated_gzip` with file, line and record;
+ *         `sequence_…` where one record is beyond all bounds; Fault when the disk fails
  */
 export async function* readFasta(input: FastaInput): AsyncGenerator<FastaRecord> {
   const place = { file: input.file, line: 1, record: 0 };
@@ -55,7 +55,10 @@ export async function* readFasta(input: FastaInput): AsyncGenerator<FastaRecord>
     place.line += countLines(bytes);
   }
   if (place.record === 0) {
-    throw new Refusal('invalid_fasta', `${input.file} holds no FASTA record: a line that starts with ">" is expected.`);
+    throw new Refusal(
+      'invalid_fasta',
+      `${input.file} holds no FASTA record: a line that starts with ">" is expected.`,
+    );
   }
 }
 
@@ -64,12 +67,19 @@ export function describePlace(place: FastaPlace): string {
   return `${place.file}, line ${place.line}, record ${place.record}`;
 }
 
-/** The same refusal, saying where the record stands; a position in the sequence is followed to its own line. */
+/**
+ * The same refusal, saying where the record stands; a position in the sequence is followed to its own line.
+ */
 export function refuseRecord(cause: Refusal, record: FastaRecord, id: string): Refusal {
   const position = cause.details.position;
-  const line = record.place.line + (typeof position === 'number' ? 1 + linesBefore(record.text, position) : 0);
+  const line =
+    record.place.line + (typeof position === 'number' ? 1 + linesBefore(record.text, position) : 0);
   const place = { ...record.place, line };
-  return new Refusal(cause.code, `${describePlace(place)} (${id}): ${cause.message}`, { ...cause.details, ...place, id });
+  return new Refusal(cause.code, `${describePlace(place)} (${id}): ${cause.message}`, {
+    ...cause.details,
+    ...place,
+    id,
+  });
 }
 
 async function* readBytes(path: string, onBytesRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
@@ -81,8 +91,10 @@ async function* readBytes(path: string, onBytesRead?: (bytes: number) => void): 
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     if (code === 'ENOENT') throw new Refusal('file_not_found', `${path} does not exist.`, { file: path });
-    if (code === 'EISDIR') throw new Refusal('file_not_found', `${path} is a folder; a FASTA file is expected.`, { file: path });
-    if (code === 'EACCES') throw new Refusal('file_not_found', `${path} may not be read by this user.`, { file: path });
+    if (code === 'EISDIR')
+      throw new Refusal('file_not_found', `${path} is a folder; a FASTA file is expected.`, { file: path });
+    if (code === 'EACCES')
+      throw new Refusal('file_not_found', `${path} may not be read by this user.`, { file: path });
     throw new Fault(`${path} could not be read.`, { cause });
   }
 }
@@ -129,7 +141,10 @@ async function* inflate(compressed: AsyncIterable<Buffer>, place: FastaPlace): A
 }
 
 /** Writes with back-pressure. A failed source fails the reader, too: it is destroyed with the same error. */
-async function feed(compressed: AsyncIterable<Buffer>, gunzip: ReturnType<typeof createGunzip>): Promise<void> {
+async function feed(
+  compressed: AsyncIterable<Buffer>,
+  gunzip: ReturnType<typeof createGunzip>,
+): Promise<void> {
   try {
     for await (const chunk of compressed) {
       if (gunzip.destroyed) return;
@@ -146,7 +161,10 @@ async function feed(compressed: AsyncIterable<Buffer>, gunzip: ReturnType<typeof
   }
 }
 
-/** Cuts before each `>` that starts a line; the first piece is what stands before the first record, if anything. */
+/**
+ * Cuts before each `>` that starts a line; the first piece is what stands before the first record, if
+ * anything.
+ */
 async function* splitRecords(chunks: AsyncIterable<Buffer>, place: FastaPlace): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let heldBytes = 0;
@@ -179,7 +197,10 @@ function findStart(chunk: Buffer, from: number, isLineStart: boolean): number {
 
 function splitHeader(bytes: Buffer, place: FastaPlace): { header: string; text: string } {
   const end = bytes.indexOf(LINE_FEED);
-  const header = bytes.toString('utf8', 1, end < 0 ? bytes.length : end).replace(/\r$/, '').trim();
+  const header = bytes
+    .toString('utf8', 1, end < 0 ? bytes.length : end)
+    .replace(/\r$/, '')
+    .trim();
   if (header.includes('\r')) {
     throw new Refusal(
       'invalid_fasta',
@@ -207,16 +228,21 @@ function refuseEndless(bytes: Buffer, before: FastaPlace): Refusal {
   const place = { ...before, record: before.record + 1 };
   if (bytes[0] !== GREATER_THAN || bytes.indexOf(LINE_FEED) < 0) {
     const limit = FASTA_LINE_MAX_BYTES >> 20;
-    return new Refusal('invalid_fasta', `${describePlace(place)}: a line is longer than ${limit} MiB.`, { ...place });
+    return new Refusal('invalid_fasta', `${describePlace(place)}: a line is longer than ${limit} MiB.`, {
+      ...place,
+    });
   }
   const record = { ...splitHeader(bytes, place), place };
   try {
     normaliseProtein(record.text);
   } catch (cause) {
-    if (cause instanceof Refusal) return refuseRecord(cause, record, record.header.slice(0, FASTA_ID_MAX_CHARACTERS));
+    if (cause instanceof Refusal)
+      return refuseRecord(cause, record, record.header.slice(0, FASTA_ID_MAX_CHARACTERS));
     throw cause;
   }
-  return new Refusal('invalid_fasta', `${describePlace(place)}: the record is mostly white space.`, { ...place });
+  return new Refusal('invalid_fasta', `${describePlace(place)}: the record is mostly white space.`, {
+    ...place,
+  });
 }
 
 function countLines(bytes: Buffer): number {

@@ -2,7 +2,8 @@ import { Refusal } from '../errors.js';
 import { PROTEIN_MAX_RESIDUES } from '../limits.js';
 
 /**
- * Names the rules below; a release and every answer state it. Any change to what a text becomes needs a new name.
+ * Names the rules below; a release and every answer state it. Any change to what a text becomes needs a new
+ * name.
  *
  * 1. ASCII white space is removed, letters become upper case, asterisks at the end (stop codons) are removed.
  * 2. The twenty standard letters and X stay as they are.
@@ -20,7 +21,9 @@ export const PROTEIN_LETTERS = 'ACDEFGHIKLMNPQRSTVWXY';
 export interface NormalisedProtein {
   readonly sequence: string;
   readonly normalizationId: string;
-  /** How many of each letter were replaced, by the letter as it was written; no entry where there was none. */
+  /**
+   * How many of each letter were replaced, by the letter as it was written; no entry where there was none.
+   */
   readonly replaced: Readonly<Record<string, number>>;
 }
 
@@ -31,14 +34,17 @@ const NUCLEOTIDE_MIN_LETTERS = 20;
 
 /**
  * The one way from text to a protein, for queries and databases alike.
- * Errors  Refusal `sequence_empty`, `sequence_is_nucleotide`, `sequence_too_long`, or `invalid_sequence` with the
- *         one-based position of the first character at fault, white space not counted
+ * Errors  Refusal `sequence_empty`, `sequence_is_nucleotide`, `sequence_too_long`, or `invalid_sequence`
+ *         with the one-based position of the first character at fault, white space not counted
  * Cost    linear; a clean sequence is scanned three times and copied at most twice
  */
 export function normaliseProtein(text: string): NormalisedProtein {
   const letters = text.replace(/[ \t\r\n\v\f]+/g, '').replace(/\*+$/, '');
   if (letters === '') {
-    throw new Refusal('sequence_empty', 'The sequence is empty: a protein of at least one residue is expected.');
+    throw new Refusal(
+      'sequence_empty',
+      'The sequence is empty: a protein of at least one residue is expected.',
+    );
   }
   // Checked before upper-casing: some letters outside ASCII have an upper case inside it.
   const fault = letters.search(/[^A-Za-z*]/);
@@ -48,7 +54,8 @@ export function normaliseProtein(text: string): NormalisedProtein {
   if (upper.length > PROTEIN_MAX_RESIDUES) {
     throw new Refusal(
       'sequence_too_long',
-      `The sequence has ${upper.length} residues; at most ${PROTEIN_MAX_RESIDUES} are supported. Split it into domains.`,
+      `The sequence has ${upper.length} residues; at most ${PROTEIN_MAX_RESIDUES} are supported. ` +
+        'Split it into domains.',
       { residues: upper.length, maximum_residues: PROTEIN_MAX_RESIDUES },
     );
   }
@@ -56,20 +63,22 @@ export function normaliseProtein(text: string): NormalisedProtein {
 }
 
 /**
- * True for upper-case text that is plainly DNA or RNA: 20 letters or more, all of them IUPAC nucleotide codes, at
- * least 95 % A, C, G, T, U or N and half without the Ns, and three of the four bases with a share of 5 % each.
- * Proteins of two such letters exist (antifreeze glycoproteins: A and T; silk: A and G; asparagine repeats) and pass.
+ * True for upper-case text that is plainly DNA or RNA: 20 letters or more, all of them IUPAC nucleotide
+ * codes, at least 95 % A, C, G, T, U or N and half without the Ns, and three of the four bases with a share
+ * of 5 % each. Proteins of two such letters exist (antifreeze glycoproteins: A and T; silk: A and G;
+ * asparagine repeats) and pass.
  */
 export function isNucleotide(letters: string): boolean {
   if (letters.length < NUCLEOTIDE_MIN_LETTERS || /[^ACGTUNRYKMSWBDHV]/.test(letters)) return false;
-  const counts = countLetters(letters);
-  const bases = ['A', 'C', 'G'].map((base) => counts.get(base) ?? 0);
-  bases.push((counts.get('T') ?? 0) + (counts.get('U') ?? 0));
-  const plain = bases.reduce((sum, count) => sum + count, 0);
+  const counts = new Uint32Array(128);
+  for (let at = 0; at < letters.length; at += 1) counts[letters.charCodeAt(at)] += 1;
+  const count = (letter: string): number => counts[letter.charCodeAt(0)];
+  const bases = [count('A'), count('C'), count('G'), count('T') + count('U')];
+  const plain = bases.reduce((sum, base) => sum + base, 0);
   return (
-    plain + (counts.get('N') ?? 0) >= 0.95 * letters.length &&
+    plain + count('N') >= 0.95 * letters.length &&
     plain >= 0.5 * letters.length &&
-    bases.filter((count) => count >= 0.05 * letters.length).length >= 3
+    bases.filter((base) => base >= 0.05 * letters.length).length >= 3
   );
 }
 
@@ -107,10 +116,4 @@ function refuseNucleotide(upper: string): Refusal {
       'A protein is expected; translate it first.',
     { letters: upper.length },
   );
-}
-
-function countLetters(letters: string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const letter of letters) counts.set(letter, (counts.get(letter) ?? 0) + 1);
-  return counts;
 }

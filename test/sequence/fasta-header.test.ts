@@ -22,7 +22,9 @@ describe('reading a FASTA header', () => {
       entryName: 'A0A385XJN2_ECOLI',
       reviewed: false,
     });
-    expect(parseFastaHeader('sp|P04150-2|GCR_HUMAN Isoform 2 of X=Y receptor OS=Homo sapiens OX=9606').id).toBe('P04150-2');
+    expect(
+      parseFastaHeader('sp|P04150-2|GCR_HUMAN Isoform 2 of X=Y receptor OS=Homo sapiens OX=9606').id,
+    ).toBe('P04150-2');
   });
 
   it('takes the first word of any other header as the id and the rest as the description', () => {

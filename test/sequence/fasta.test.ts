@@ -6,7 +6,13 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Refusal } from '#src/errors.js';
-import { fastaFile, readFasta, refuseRecord, type FastaInput, type FastaRecord } from '#src/sequence/fasta.js';
+import {
+  fastaFile,
+  readFasta,
+  refuseRecord,
+  type FastaInput,
+  type FastaRecord,
+} from '#src/sequence/fasta.js';
 import { normaliseProtein } from '#src/sequence/protein.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-fasta-'));
@@ -57,7 +63,9 @@ describe('reading FASTA', () => {
   it('reads files, plain and compressed, and skips a byte order mark', async () => {
     const plain = join(folder, 'plain.fasta');
     writeFileSync(plain, '\uFEFF>a\nMKV\n');
-    expect((await records(fastaFile(plain))).map(({ header, text }) => [header, text])).toEqual([['a', 'MKV\n']]);
+    expect((await records(fastaFile(plain))).map(({ header, text }) => [header, text])).toEqual([
+      ['a', 'MKV\n'],
+    ]);
     const packed = join(folder, 'packed');
     writeFileSync(packed, gzipSync('>a\nMKV\n'));
     expect((await records(fastaFile(packed)))[0]?.text).toBe('MKV\n');
@@ -75,7 +83,10 @@ describe('reading FASTA', () => {
   });
 
   it('says of truncated and of damaged gzip after which record it happened', async () => {
-    const many = Array.from({ length: 5000 }, (_, index) => `>p${index}\nMKV${'ACDEFGHIKL'.repeat(index % 40)}\n`);
+    const many = Array.from(
+      { length: 5000 },
+      (_, index) => `>p${index}\nMKV${'ACDEFGHIKL'.repeat(index % 40)}\n`,
+    );
     const packed = gzipSync(many.join(''));
     const error = await refusal(input(packed.subarray(0, packed.length - 9)));
     expect(error.code).toBe('truncated_gzip');

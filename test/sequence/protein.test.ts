@@ -28,7 +28,11 @@ describe('normalising a protein', () => {
 
   it('gives its own output back unchanged', () => {
     const once = normaliseProtein('mktayiakqrUOBZJ*qisfvkshfsrq').sequence;
-    expect(normaliseProtein(once)).toEqual({ sequence: once, normalizationId: NORMALIZATION_ID, replaced: {} });
+    expect(normaliseProtein(once)).toEqual({
+      sequence: once,
+      normalizationId: NORMALIZATION_ID,
+      replaced: {},
+    });
   });
 
   it('names the position and the character that is not a residue', () => {

@@ -1,0 +1,86 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Refusal } from '../errors.js';
+import { readManifest } from './manifest.js';
+import type { ReleaseManifest } from './release.js';
+
+/** A release found on disk. */
+export interface FoundRelease {
+  readonly slug: string;
+  readonly id: string;
+  readonly directory: string;
+  readonly manifest: ReleaseManifest;
+}
+
+export interface ScannedReleases {
+  readonly releases: readonly FoundRelease[];
+  /** Folders that look like releases but have no readable manifest. */
+  readonly damaged: readonly { readonly slug: string; readonly id: string; readonly problem: string }[];
+  /** Builds that were interrupted, with the folder of each. */
+  readonly unfinished: readonly { readonly slug: string; readonly directory: string }[];
+}
+
+/** Work folders of builds are named `.building-<key>`: no release, and hidden from a plain listing. */
+export const BUILDING_PREFIX = '.building-';
+
+const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+const RELEASE_ID = /^dbr_[0-9a-f]{64}$/;
+/** Beside the databases lies the folder of encoders. */
+const RESERVED_SLUGS: ReadonlySet<string> = new Set(['encoders']);
+
+/** Errors  Refusal `invalid_slug` that says what a database may be called */
+export function checkSlug(slug: string): string {
+  // What starts like an id would make selectors ambiguous.
+  if (SLUG.test(slug) && !RESERVED_SLUGS.has(slug) && !/^(db|dbr)_/.test(slug)) return slug;
+  throw new Refusal(
+    'invalid_slug',
+    `${JSON.stringify(slug)} cannot name a database: expected are 1 to 64 lower-case letters, digits, ".", "-" and ` +
+      '"_", a letter or digit first; not "encoders", and not "db_…" or "dbr_…".',
+  );
+}
+
+/**
+ * Where a release lies. Only slug and id are kept in the catalog, so that the indexes folder can be moved.
+ */
+export function releaseDirectory(indexesFolder: string, slug: string, id: string): string {
+  return join(indexesFolder, slug, id);
+}
+
+/**
+ * Every release below the indexes folder, by slug and id. The folders are the truth: a lost catalog is
+ * filled again by publishing what this lists (cli/index-catalog.ts); only which of its releases was a
+ * database's default, and with whom it was shared, is known nowhere else.
+ * Errors  those of the file system, but a missing indexes folder is empty
+ */
+export async function scanReleases(indexesFolder: string): Promise<ScannedReleases> {
+  const releases: FoundRelease[] = [];
+  const damaged: ScannedReleases['damaged'][number][] = [];
+  const unfinished: ScannedReleases['unfinished'][number][] = [];
+  for (const slug of await listFolders(indexesFolder)) {
+    if (!SLUG.test(slug) || RESERVED_SLUGS.has(slug)) continue;
+    for (const name of await listFolders(join(indexesFolder, slug))) {
+      const directory = join(indexesFolder, slug, name);
+      if (name.startsWith(BUILDING_PREFIX)) unfinished.push({ slug, directory });
+      if (!RELEASE_ID.test(name)) continue;
+      try {
+        releases.push({ slug, id: name, directory, manifest: await readManifest(directory) });
+      } catch (cause) {
+        damaged.push({ slug, id: name, problem: (cause as Error).message });
+      }
+    }
+  }
+  return { releases, damaged, unfinished };
+}
+
+async function listFolders(path: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .sort();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw cause;
+  }
+}

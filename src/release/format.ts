@@ -1,0 +1,114 @@
+import {
+  Bool,
+  Field,
+  FixedSizeList,
+  Float64,
+  Int32,
+  Int64,
+  Int8,
+  List,
+  Schema,
+  Utf8,
+  type DataType,
+} from 'apache-arrow';
+import { arrowBatchStart, arrowFileEnd, arrowFileStart, padded } from './arrow-bytes.js';
+import type { AttributeType, FilterField } from './release.js';
+
+/*
+ * What a release is on disk: the folder `indexes/<slug>/<release id>/` with these files and no other.
+ *
+ *   manifest.json     ReleaseManifest (release.ts); its canonical SHA-256 is the release id, and it names
+ *                     the size and SHA-256 of every other file
+ *   targets.arrow     id, sequence, length, self_score; a row per target, in the order of the input
+ *   attributes.arrow  a nullable column per field of the filter schema; the same rows
+ *   tokens.arrow      `token`: int8 × dimension, a row per residue of all targets, one after the other
+ *   taxonomy.arrow    taxid, parent_taxid, rank, name of each taxon on the lineage of a target; only where
+ *                     the build was given a taxonomy
+ *
+ * All are Arrow IPC files, not compressed. tokens.arrow is ONE record batch whose values are one contiguous
+ * range that starts at a multiple of 64 bytes (`values_byte_offset` in the manifest), so that it can be
+ * mapped. The others come in batches of BATCH_ROWS rows (the last may be shorter), which keeps 32-bit
+ * offsets inside a batch however large the release is, and makes a row's batch and place in it a shift and
+ * a mask.
+ */
+
+export const RELEASE_FORMAT = 'gloaming-release/1';
+
+export const MANIFEST_FILE = 'manifest.json';
+export const TARGETS_FILE = 'targets.arrow';
+export const ATTRIBUTES_FILE = 'attributes.arrow';
+export const TOKENS_FILE = 'tokens.arrow';
+export const TAXONOMY_FILE = 'taxonomy.arrow';
+
+export const BATCH_ROWS_LOG2 = 13;
+/** 8,192 proteins of 65,535 residues are half a gigabyte: the most that a writer holds. */
+export const BATCH_ROWS = 1 << BATCH_ROWS_LOG2;
+
+export const TARGETS_SCHEMA = new Schema([
+  new Field('id', new Utf8(), false),
+  new Field('sequence', new Utf8(), false),
+  new Field('length', new Int32(), false),
+  new Field('self_score', new Int32(), false),
+]);
+
+export const TAXONOMY_SCHEMA = new Schema([
+  new Field('taxid', new Int32(), false),
+  new Field('parent_taxid', new Int32(), false),
+  new Field('rank', new Utf8(), false),
+  new Field('name', new Utf8(), false),
+]);
+
+/** Arrow schema of attributes.arrow: every column may miss values. */
+export function attributesSchema(fields: readonly FilterField[]): Schema {
+  return new Schema(fields.map(({ name, type }) => new Field(name, attributeArrowType(type), true)));
+}
+
+function attributeArrowType(type: AttributeType): DataType {
+  switch (type) {
+    case 'string':
+      return new Utf8();
+    case 'integer':
+      return new Int64();
+    case 'number':
+      return new Float64();
+    case 'boolean':
+      return new Bool();
+    case 'string_list':
+      return new List(new Field('item', new Utf8(), false));
+  }
+}
+
+/** The bytes of tokens.arrow around its values; they follow from dimension and residue count alone. */
+export interface TokensFrame {
+  /** Written first; its length is `values_byte_offset`. */
+  readonly start: Buffer;
+  readonly valuesByteLength: number;
+  /** Written after the values. */
+  readonly end: Buffer;
+}
+
+export function tokensFrame(dimension: number, residues: number): TokensFrame {
+  const schema = new Schema([
+    new Field('token', new FixedSizeList(dimension, new Field('item', new Int8(), false)), false),
+  ]);
+  const valuesByteLength = dimension * residues;
+  const fileStart = arrowFileStart(schema);
+  const batch = arrowBatchStart({
+    rows: residues,
+    nodes: [
+      { length: residues, nullCount: 0 },
+      { length: valuesByteLength, nullCount: 0 },
+    ],
+    // The two validity bitmaps are absent, because nothing is null.
+    bufferBytes: [0, 0, valuesByteLength],
+  });
+  const block = { offset: fileStart.length, metadataBytes: batch.bytes.length, bodyBytes: batch.bodyBytes };
+  return {
+    start: Buffer.concat([fileStart, batch.bytes]),
+    valuesByteLength,
+    end: Buffer.concat([
+      Buffer.alloc(padded(valuesByteLength) - valuesByteLength),
+      arrowFileEnd(schema, [block]),
+    ]),
+  };
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { open, rename, type FileHandle } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type { FileEntry } from './release.js';
+
+const COALESCE_BYTES = 1 << 20;
+
+/** A file written from start to end whose digest is known when its last byte is. */
+export interface HashedFile {
+  /** Bytes written so far, those not yet handed to the disk included. */
+  readonly sizeBytes: number;
+  /** Takes the bytes over: the caller must not change them afterwards. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Resolves when everything written is on the disk. */
+  sync(): Promise<void>;
+  /** Syncs, closes and gives the manifest's entry. */
+  finish(): Promise<FileEntry>;
+  /** Closes without waiting for the disk; what is written stays. */
+  abandon(): Promise<void>;
+}
+
+/**
+ * Opens the file for appending after its first `keepBytes` bytes; what stands after them is cut off.
+ * Those bytes are read once more, because a digest cannot be stored half-done.
+ * Errors  those of the file system (ENOSPC among them)
+ */
+export async function openHashedFile(path: string, keepBytes = 0): Promise<HashedFile> {
+  const handle = await open(path, keepBytes > 0 ? 'r+' : 'w+');
+  const hash = createHash('sha256');
+  await handle.truncate(keepBytes);
+  for await (const chunk of readChunks(handle, keepBytes)) hash.update(chunk);
+  let waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  let diskBytes = keepBytes;
+
+  const flush = async (): Promise<void> => {
+    const bytes = waiting.length === 1 ? waiting[0] : Buffer.concat(waiting);
+    waiting = [];
+    waitingBytes = 0;
+    hash.update(bytes);
+    // A full disk may take a part of the bytes before it fails.
+    for (let written = 0; written < bytes.length;) {
+      const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, diskBytes);
+      written += bytesWritten;
+      diskBytes += bytesWritten;
+    }
+  };
+  const sync = async (): Promise<void> => {
+    await flush();
+    await handle.sync();
+  };
+  return {
+    get sizeBytes() {
+      return diskBytes + waitingBytes;
+    },
+    async write(bytes) {
+      waiting.push(bytes);
+      waitingBytes += bytes.length;
+      if (waitingBytes >= COALESCE_BYTES) await flush();
+    },
+    sync,
+    async finish() {
+      await sync();
+      await handle.close();
+      return { path: basename(path), size_bytes: diskBytes, sha256: hash.digest('hex') };
+    },
+    abandon: () => handle.close(),
+  };
+}
+
+/** Lower-case hex SHA-256 and size of a file, read in pieces. */
+export async function hashFile(
+  path: string,
+  onBytes?: (bytes: number) => void,
+): Promise<{ sizeBytes: number; sha256: string }> {
+  const handle = await open(path, 'r');
+  try {
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    for await (const chunk of readChunks(handle, Infinity)) {
+      hash.update(chunk);
+      sizeBytes += chunk.length;
+      onBytes?.(chunk.length);
+    }
+    return { sizeBytes, sha256: hash.digest('hex') };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes the names in a folder as durable as the files that they name. */
+export async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Writes a small file so that, whatever happens, either the old content is there or the new. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const handle = await open(`${path}.new`, 'w');
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(`${path}.new`, path);
+  await syncFolder(dirname(path));
+}
+
+async function* readChunks(handle: FileHandle, limit: number): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafeSlow(COALESCE_BYTES);
+  for (let position = 0; position < limit;) {
+    const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, limit - position), position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}

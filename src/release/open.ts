@@ -1,0 +1,59 @@
+import { stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { Fault } from '../errors.js';
+import { TOKENS_FILE } from './format.js';
+import { listedFiles, readManifest } from './manifest.js';
+import type { FilterField, Release, ReleaseManifest, TargetTable } from './release.js';
+import { openTargetTable } from './target-table.js';
+import { lineageOf, readTaxonomy } from './taxonomy.js';
+
+/**
+ * Opens a release folder for searching. Sizes and the manifest's own digest are checked, the files' digests
+ * are not (verify.ts does that): opening costs a read of the tables, and nothing of the tokens.
+ * Errors  Fault where a file is missing, has another size, or does not hold what the manifest says
+ */
+export async function openRelease(directory: string): Promise<Release> {
+  const folder = resolve(directory);
+  const manifest = await readManifest(folder);
+  for (const { path, size_bytes: expected } of listedFiles(manifest)) {
+    const size = await stat(join(folder, path)).then(
+      (status) => status.size,
+      () => 'missing',
+    );
+    if (size !== expected)
+      throw new Fault(`${join(folder, path)} should have ${expected} bytes; it is ${size}.`);
+  }
+  const fields = manifest.filter_schema.fields.map(({ name, type, is_taxonomy }): FilterField => {
+    return Object.freeze(is_taxonomy ? { name, type, isTaxonomy: true } : { name, type });
+  });
+  const targets = await openTargetTable(folder, fields, manifest.counts.targets);
+  const taxonomy = manifest.files.taxonomy === undefined ? new Map() : await readTaxonomy(folder);
+  const { multiplier, offset, gap_open: gapOpen, gap_extend: gapExtend } = manifest.affine;
+  return Object.freeze({
+    id: basename(folder),
+    directory: folder,
+    manifest,
+    affine: Object.freeze({ multiplier, offset, gapOpen, gapExtend }),
+    fields: Object.freeze(fields),
+    targets,
+    tokens: Object.freeze({
+      dimension: manifest.encoder.dimension,
+      residueStarts: residueStarts(targets, manifest),
+      tokens: { path: join(folder, TOKENS_FILE), byteOffset: manifest.files.tokens.values_byte_offset },
+    }),
+    lineage: (taxid: number) => lineageOf(taxonomy, taxid).map((taxon) => taxon.taxid),
+  });
+}
+
+function residueStarts(targets: TargetTable, manifest: ReleaseManifest): Uint32Array {
+  const starts = new Uint32Array(targets.count + 1);
+  let total = 0;
+  for (let target = 0; target < targets.count; target += 1) {
+    total += targets.length(target);
+    starts[target + 1] = total;
+  }
+  const { residues } = manifest.counts;
+  if (total !== residues)
+    throw new Fault(`The targets have ${total} residues; the manifest says ${residues}.`);
+  return starts;
+}
