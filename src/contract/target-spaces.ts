@@ -45,12 +45,7 @@ export const compileTargetSpace = defineRoute({
   refusals: [
     'permission_denied',
     'release_not_found',
-    'filter_field_unknown',
-    'filter_operator_unsupported',
-    'filter_value_invalid',
-    'filter_too_deep',
-    'filter_too_large',
-    'target_space_empty',
+    'invalid_filter',
   ],
 });
 
