@@ -27,11 +27,15 @@ export const FILTER_MAX_VALUES = 10_000;
 export const FILTER_VALUE_MAX_CHARACTERS = 1_024;
 /** A filter may be wrong in more places; the refusal lists these and says that it is invalid. */
 export const FILTER_MAX_REPORTED_FAULTS = 256;
+/** Distinct values of a field that are kept in memory, under a code each, from its first filter on. */
+export const FILTER_DICTIONARY_MAX_VALUES = 262_144;
 
 export const FASTA_ID_MAX_CHARACTERS = 256;
 export const FASTA_LINE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 export const ATTRIBUTE_MAX_FIELDS = 256;
 export const ATTRIBUTE_MAX_CHARACTERS = 32_768;
+/** All attributes of one target together: bounds what a writer holds of a batch of targets. */
+export const ATTRIBUTES_MAX_CHARACTERS = 65_536;
 
 /** Receipts that are kept; the oldest go first. */
 export const RECEIPTS_MAX_COUNT = 200_000;
@@ -41,3 +45,19 @@ export const SEARCH_CACHE_MAX_CANDIDATES = 500_000;
 export const OPEN_RELEASES_MAX_COUNT = 16;
 /** Compiled target spaces that are kept in memory, at most this many eligible targets in all. */
 export const TARGET_SPACE_CACHE_MAX_TARGETS = 20_000_000;
+
+/** Request bodies; a route may set its own. */
+export const BODY_MAX_BYTES = MEBIBYTE_BYTES;
+/** Bytes of a refused body that are read and thrown away, so that the client gets to read the refusal. */
+export const BODY_DISCARD_MAX_BYTES = 16 * MEBIBYTE_BYTES;
+/** Levels of arrays and objects in a JSON body: room for the deepest filter, and a bound for recursion. */
+export const JSON_MAX_DEPTH = 64;
+/** Values in a JSON body: bounds the work and the memory of validation, whatever the body says. */
+export const JSON_MAX_VALUES = 50_000;
+/** Request line and headers together. */
+export const HEADER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
+/** Places that one refusal lists; the message says how many there were. */
+export const REFUSAL_MAX_LOCATIONS = 100;
+/** Remembered keyed responses, in count and in bytes; at either, new keyed requests are refused. */
+export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
+export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;

@@ -42,10 +42,17 @@ const Measurements = closed({
   maxsim: closed(
     {
       bidirectional: quantity('Mean of the two directions; the primary measurement of the ranking.'),
-      query_to_target: quantity('Mean, over query residues, of the cosine distance to the closest target residue.'),
-      target_to_query: quantity('Mean, over target residues, of the cosine distance to the closest query residue.'),
+      query_to_target: quantity(
+        'Mean, over query residues, of the cosine distance to the closest target residue.',
+      ),
+      target_to_query: quantity(
+        'Mean, over target residues, of the cosine distance to the closest query residue.',
+      ),
     },
-    { description: 'Distances. Quantisation can make the distance to itself slightly negative; it is not clamped.' },
+    {
+      description:
+        'Distances. Quantisation can make the distance to itself slightly negative; it is not clamped.',
+    },
   ),
 });
 
@@ -96,7 +103,9 @@ const SearchedDatabase = closed({
   searched_residue_count: count('Residues of the eligible targets.'),
   searched_target_count: count('Eligible targets.'),
   slug: text('Name of the database.'),
-  canonical_filter_sha256: Type.Optional(sha256('SHA-256 of the canonical filter; present where one applied.')),
+  canonical_filter_sha256: Type.Optional(
+    sha256('SHA-256 of the canonical filter; present where one applied.'),
+  ),
   target_space_id: Type.Optional(
     text('Names the eligible targets; pass it as `target_space_id` to search them again.'),
   ),
@@ -221,7 +230,9 @@ export const HomologyCandidateSet = named(
         order: constant('ascending'),
         primary_measurement: constant('maxsim.bidirectional'),
         scope: constant('resolved_policy_frontier'),
-        tie_breakers: Type.Array(closed({ field: text('Member of the candidate.'), order: text('`ascending`.') })),
+        tie_breakers: Type.Array(
+          closed({ field: text('Member of the candidate.'), order: text('`ascending`.') }),
+        ),
       }),
       receipt: closed({
         bytes: count('Length of the canonical JSON of the receipt.'),

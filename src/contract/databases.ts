@@ -79,7 +79,11 @@ export const listDatabases = defineRoute({
   summary: 'List the databases that can be searched',
   description: 'Databases visible to the organization, by slug.',
   query: PageQuery,
-  success: { status: 200, schema: listOf('HomologyDatabaseList', HomologyDatabase), description: 'One page.' },
+  success: {
+    status: 200,
+    schema: listOf('HomologyDatabaseList', HomologyDatabase),
+    description: 'One page.',
+  },
   successStyle: 'bare',
   errorStyle: 'envelope',
   work: 'light',

@@ -28,8 +28,12 @@ export const Provenance = named(
       }),
       { description: 'Releases that the result was computed from.' },
     ),
-    generated_object_ids: Type.Array(Type.String(), { description: 'Ids of what this operation brought into being.' }),
-    input_hash: sha256('SHA-256 of the canonical JSON (RFC 8785) of the request body; of `null` without a body.'),
+    generated_object_ids: Type.Array(Type.String(), {
+      description: 'Ids of what this operation brought into being.',
+    }),
+    input_hash: sha256(
+      'SHA-256 of the canonical JSON (RFC 8785) of the request body; of `null` without a body.',
+    ),
     parameters_hash: sha256('SHA-256 of the canonical JSON of path, query and body with defaults filled in.'),
     tool_versions: Type.Array(
       closed({
@@ -49,7 +53,9 @@ export const Evidence = named(
     duration_ms: count('From arrival of the request to this response.'),
     input_refs: Type.Array(Type.String(), { description: 'Ids that the request named.' }),
     object_refs: Type.Array(Type.String(), { description: 'Ids of what was read to answer.' }),
-    output_refs: Type.Array(Type.String(), { description: 'Ids that the answer names and can be asked for.' }),
+    output_refs: Type.Array(Type.String(), {
+      description: 'Ids that the answer names and can be asked for.',
+    }),
     row_count: count('Rows in `data`; 1 for a single resource.'),
   }),
 );

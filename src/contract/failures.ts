@@ -26,12 +26,16 @@ const PARAM = text('The member of the request that is at fault, as a dotted path
 export const ErrorLocation = named(
   'ErrorLocation',
   closed({
-    loc: Type.Array(Type.String(), { description: 'Path to the place: `["body", "filter", "filters", "2", "op"]`.' }),
+    loc: Type.Array(Type.String(), {
+      description: 'Path to the place: `["body", "filter", "filters", "2", "op"]`.',
+    }),
     msg: text('What is wrong there.'),
     type: text('Code of the error that this place belongs to.'),
     url: text('Page of this server that explains the code.', { format: 'uri' }),
     ctx: openObject('Further facts about this place; may be empty.'),
-    input: Type.Unknown({ description: 'What stood there, shortened where it is long; null where nothing did.' }),
+    input: Type.Unknown({
+      description: 'What stood there, shortened where it is long; null where nothing did.',
+    }),
   }),
 );
 
@@ -47,7 +51,9 @@ export const ErrorDetail = named(
     details: openObject('Machine-readable facts about this refusal.'),
     param: Type.Optional(PARAM),
     request_id: REQUEST_ID,
-    errors: Type.Optional(Type.Array(ErrorLocation, { description: 'Every place of the request that is wrong.' })),
+    errors: Type.Optional(
+      Type.Array(ErrorLocation, { description: 'Every place of the request that is wrong.' }),
+    ),
   }),
 );
 
@@ -62,7 +68,9 @@ export const HomologyFailure = named(
         message: MESSAGE,
         request_id: REQUEST_ID,
         type: ErrorTypeSchema,
-        details: openObject('Facts about this refusal; `errors` lists every place of the request that is wrong.'),
+        details: openObject(
+          'Facts about this refusal; `errors` lists every place of the request that is wrong.',
+        ),
         param: Type.Union([PARAM, Type.Null({ description: 'No single member is at fault.' })]),
       }),
     },
@@ -85,7 +93,9 @@ export const Problem = named(
         closed({
           location: text('Where in the request: `body.filter.filters[2].op`.'),
           message: text('What is wrong there.'),
-          value: Type.Unknown({ description: 'What stood there, shortened where it is long; null for nothing.' }),
+          value: Type.Unknown({
+            description: 'What stood there, shortened where it is long; null for nothing.',
+          }),
         }),
         { description: 'Every place of the request that is wrong; may be empty.' },
       ),

@@ -10,9 +10,22 @@ import { closed, constant, named } from './schema.js';
  */
 
 const COMPILATION_VALUE_OPS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const;
-const HOMOLOGY_VALUE_OPS = [...COMPILATION_VALUE_OPS, 'prefix', 'suffix', 'contains', 'descends_from'] as const;
+const HOMOLOGY_VALUE_OPS = [
+  ...COMPILATION_VALUE_OPS,
+  'prefix',
+  'suffix',
+  'contains',
+  'descends_from',
+] as const;
 const COMPILATION_VALUES_OPS = ['in', 'not_in'] as const;
-const HOMOLOGY_VALUES_OPS = ['in', 'not_in', 'between', 'not_between', 'contains_any', 'contains_all'] as const;
+const HOMOLOGY_VALUES_OPS = [
+  'in',
+  'not_in',
+  'between',
+  'not_between',
+  'contains_any',
+  'contains_all',
+] as const;
 const GROUP_OPS = ['and', 'or'] as const;
 const PRESENCE_OPS = ['exists', 'missing'] as const;
 
@@ -55,17 +68,28 @@ export type CompilationFilter = Filter<
   (typeof COMPILATION_VALUES_OPS)[number]
 >;
 /** Filter of the homology route: 21 alternatives. */
-export type HomologyFilter = Filter<(typeof HOMOLOGY_VALUE_OPS)[number], (typeof HOMOLOGY_VALUES_OPS)[number]>;
+export type HomologyFilter = Filter<
+  (typeof HOMOLOGY_VALUE_OPS)[number],
+  (typeof HOMOLOGY_VALUES_OPS)[number]
+>;
 
 const FIELD = Type.String({
   minLength: 1,
   maxLength: 256,
-  description: "A field of the release's filter schema; `GET /v1/homology/databases/{id}/releases` lists them.",
+  description:
+    "A field of the release's filter schema; `GET /v1/homology/databases/{id}/releases` lists them.",
 });
-const VALUE = Type.String({ maxLength: FILTER_VALUE_MAX_CHARACTERS, description: "Read by the field's type." });
+const VALUE = Type.String({
+  maxLength: FILTER_VALUE_MAX_CHARACTERS,
+  description: "Read by the field's type.",
+});
 
 /** The union of alternatives for one route, and each alternative as a schema of its own. */
-function filterUnion(name: string, valueOps: readonly FilterOperator[], valuesOps: readonly FilterOperator[]) {
+function filterUnion(
+  name: string,
+  valueOps: readonly FilterOperator[],
+  valuesOps: readonly FilterOperator[],
+) {
   const self = { $ref: name } as unknown as TSchema;
   const nested = Type.Array(self, { minItems: 1, maxItems: FILTER_MAX_CLAUSES });
   const members = (op: FilterOperator): Record<string, TSchema> => {
@@ -73,12 +97,17 @@ function filterUnion(name: string, valueOps: readonly FilterOperator[], valuesOp
     if (op === 'not') return { filter: self };
     if ((PRESENCE_OPS as readonly string[]).includes(op)) return { field: FIELD };
     if (valueOps.includes(op)) return { field: FIELD, value: VALUE };
-    const bounds = op.endsWith('between') ? { minItems: 2, maxItems: 2 } : { minItems: 1, maxItems: FILTER_MAX_VALUES };
+    const bounds = op.endsWith('between')
+      ? { minItems: 2, maxItems: 2 }
+      : { minItems: 1, maxItems: FILTER_MAX_VALUES };
     return { field: FIELD, values: Type.Array(VALUE, bounds) };
   };
   const ops = [...GROUP_OPS, 'not', ...valueOps, ...valuesOps, ...PRESENCE_OPS] as readonly FilterOperator[];
   const alternatives = ops.map((op) =>
-    named(`${name}.${op}`, closed({ op: constant(op), ...members(op) }, { description: MEANINGS[op], chosen: true })),
+    named(
+      `${name}.${op}`,
+      closed({ op: constant(op), ...members(op) }, { description: MEANINGS[op], chosen: true }),
+    ),
   );
   return {
     $id: name,

@@ -45,7 +45,10 @@ const BOOLEAN_TEXT = { type: 'string', enum: ['true', 'false'] };
 
 /** Headers of every response. */
 export const COMMON_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
-  'X-Request-ID': Type.String({ pattern: '^req_[0-9a-f]{24}$', description: 'For support and log correlation.' }),
+  'X-Request-ID': Type.String({
+    pattern: '^req_[0-9a-f]{24}$',
+    description: 'For support and log correlation.',
+  }),
   'Service-Version': Type.String({ description: 'API contract version used for the response.' }),
   'Service-Contract-Digest': Type.String({
     pattern: '^sha256:[0-9a-f]{64}$',
@@ -61,12 +64,17 @@ export const SUCCESS_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
     pattern: '^[0-9]+$',
     description: 'Units billed when execution produced a chargeable terminal result.',
   }),
-  'Idempotent-Replayed': Type.String({ enum: ['true'], description: 'The response was stored by an earlier request.' }),
+  'Idempotent-Replayed': Type.String({
+    enum: ['true'],
+    description: 'The response was stored by an earlier request.',
+  }),
 };
 
 /** Headers of failures besides those. */
 export const FAILURE_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
-  'Service-Error-Type': Type.String({ description: 'Stable machine-readable code; identical to error.code.' }),
+  'Service-Error-Type': Type.String({
+    description: 'Stable machine-readable code; identical to error.code.',
+  }),
   'Service-Retryable': Type.Unsafe<'true' | 'false'>({
     ...BOOLEAN_TEXT,
     description: 'Whether retrying the identical pinned request may succeed.',
@@ -77,14 +85,24 @@ export const FAILURE_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
 export const STATUS_RESPONSE_HEADERS: Readonly<Record<number, Readonly<Record<string, TSchema>>>> = {
   401: { 'WWW-Authenticate': Type.String({ description: 'Challenge: `Bearer`.' }) },
   405: { Allow: Type.String({ description: 'Methods that the path has.' }) },
-  409: { 'Retry-After': Type.String({ pattern: '^[0-9]+$', description: 'Whole seconds to wait, where transient.' }) },
+  409: {
+    'Retry-After': Type.String({
+      pattern: '^[0-9]+$',
+      description: 'Whole seconds to wait, where transient.',
+    }),
+  },
   429: {
     'Retry-After': Type.String({ pattern: '^[0-9]+$', description: 'Whole seconds to wait.' }),
     RateLimit: Type.String({ description: 'Structured remaining capacity and reset time.' }),
-    'RateLimit-Policy': Type.String({ description: 'Structured effective policy: request, queue or execution.' }),
+    'RateLimit-Policy': Type.String({
+      description: 'Structured effective policy: request, queue or execution.',
+    }),
   },
   503: { 'Retry-After': Type.String({ pattern: '^[0-9]+$', description: 'Whole seconds to wait.' }) },
   504: {
-    'Service-Request-Timeout-Type': Type.String({ enum: ['user'], description: 'The start deadline caused it.' }),
+    'Service-Request-Timeout-Type': Type.String({
+      enum: ['user'],
+      description: 'The start deadline caused it.',
+    }),
   },
 };

@@ -11,7 +11,8 @@ export const ProteinQuery = closed({
   sequence: Type.String({
     minLength: 1,
     maxLength: PROTEIN_MAX_RESIDUES,
-    description: 'One-letter amino acid codes. How other letters are read is what `query.normalization_id` names.',
+    description:
+      'One-letter amino acid codes. How other letters are read is what `query.normalization_id` names.',
   }),
 });
 

@@ -10,7 +10,13 @@ export function locate(part: string, error: ErrorObject): readonly RefusalLocati
   const params = error.params as Readonly<Record<string, unknown>>;
   switch (error.keyword) {
     case 'required':
-      return [{ location: `${place}${memberOf(String(params.missingProperty))}`, message: 'is required', value: null }];
+      return [
+        {
+          location: `${place}${memberOf(String(params.missingProperty))}`,
+          message: 'is required',
+          value: null,
+        },
+      ];
     case 'additionalProperties': {
       const name = String(params.additionalProperty);
       const value = (error.data as Readonly<Record<string, unknown>>)[name];
@@ -24,9 +30,21 @@ export function locate(part: string, error: ErrorObject): readonly RefusalLocati
       return [{ location: `${place}.${tag}`, message, value: quote(params.tagValue) }];
     }
     case 'enum':
-      return [{ location: place, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}`, value: quote(error.data) }];
+      return [
+        {
+          location: place,
+          message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}`,
+          value: quote(error.data),
+        },
+      ];
     case 'const':
-      return [{ location: place, message: `must be ${JSON.stringify(params.allowedValue)}`, value: quote(error.data) }];
+      return [
+        {
+          location: place,
+          message: `must be ${JSON.stringify(params.allowedValue)}`,
+          value: quote(error.data),
+        },
+      ];
     default:
       return [{ location: place, message: error.message ?? 'is not valid', value: quote(error.data) }];
   }
@@ -69,5 +87,7 @@ export function quote(value: unknown): unknown {
     return value.length <= QUOTED_MAX_CHARACTERS ? value : `${value.slice(0, QUOTED_MAX_CHARACTERS)}…`;
   }
   if (typeof value !== 'object' || value === null) return value;
-  return Array.isArray(value) ? `an array of ${value.length}` : `an object of ${Object.keys(value).length} members`;
+  return Array.isArray(value)
+    ? `an array of ${value.length}`
+    : `an object of ${Object.keys(value).length} members`;
 }

@@ -40,9 +40,15 @@ export function openApiDocument(routes: readonly Route[]): JsonSchema {
     paths,
     components: {
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `glm_…`, made on the command line.' },
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: `glm_…`, made on the command line.',
+        },
       },
-      headers: Object.fromEntries(Object.entries(ALL_HEADERS).map(([name, schema]) => [name, headerObject(schema)])),
+      headers: Object.fromEntries(
+        Object.entries(ALL_HEADERS).map(([name, schema]) => [name, headerObject(schema)]),
+      ),
       schemas: componentSchemas(routes),
     },
   };
@@ -123,7 +129,9 @@ function failureResponses(route: Route): JsonSchema {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   const statuses = [...byStatus].sort(([left], [right]) => left - right);
-  return Object.fromEntries(statuses.map(([status, codes]) => [status, failureResponse(route, status, codes)]));
+  return Object.fromEntries(
+    statuses.map(([status, codes]) => [status, failureResponse(route, status, codes)]),
+  );
 }
 
 function failureResponse(route: Route, status: number, codes: readonly RefusalCode[]): JsonSchema {
@@ -161,7 +169,9 @@ function headerObject(schema: TSchema): JsonSchema {
 }
 
 function headerReferences(headers: Readonly<Record<string, TSchema>>): JsonSchema {
-  return Object.fromEntries(Object.keys(headers).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(
+    Object.keys(headers).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
 }
 
 function refTo(schema: TSchema): JsonSchema {

@@ -35,7 +35,9 @@ export function withReferences(
       else if (keyword === 'enum' || keyword === 'const' || keyword === 'default' || keyword === 'examples') {
         result[keyword] = value;
       } else if (MAPS_OF_SCHEMAS.has(keyword)) {
-        result[keyword] = Object.fromEntries(Object.entries(value as object).map(([name, s]) => [name, resolve(s)]));
+        result[keyword] = Object.fromEntries(
+          Object.entries(value as object).map(([name, s]) => [name, resolve(s)]),
+        );
       } else result[keyword] = resolve(value);
     }
     if (Array.isArray(result.required) && result.required.length === 0) delete result.required;

@@ -59,7 +59,11 @@ export const REFUSALS = {
   // Who asks.
   missing_api_key: refusal(401, 'authentication_error', 'Send `Authorization: Bearer <API_KEY>`.'),
   invalid_api_key: refusal(401, 'authentication_error', 'The API key is malformed, unknown or revoked.'),
-  permission_denied: refusal(403, 'permission_error', 'The key is good, the resource is of another organization.'),
+  permission_denied: refusal(
+    403,
+    'permission_error',
+    'The key is good, the resource is of another organization.',
+  ),
   budget_exhausted: refusal(402, 'permission_error', 'The organization has spent its configured budget.'),
 
   // What is asked for.
@@ -71,23 +75,62 @@ export const REFUSALS = {
   target_space_not_found: absent('No target space has this id.'),
   receipt_not_found: absent('No receipt has this id.'),
   result_expired: refusal(410, 'not_found_error', 'It existed, and its retention has ended.'),
-  invalid_sequence: invalid(422, 'The query is not a protein sequence; the message names the first bad letter.'),
+  invalid_sequence: invalid(
+    422,
+    'The query is not a protein sequence; the message names the first bad letter.',
+  ),
   sequence_empty: invalid(422, 'The query has no residues.'),
   sequence_is_nucleotide: invalid(422, 'The query reads as DNA or RNA; translate it first.'),
   sequence_too_long: invalid(422, 'The query is longer than 65,535 residues.'),
-  invalid_filter: invalid(422, 'The filter does not fit the filter schema of the release; every place is listed.'),
-  significance_unavailable: invalid(422, 'Significance is required and no qualified calibration supports it.'),
+  invalid_filter: invalid(
+    422,
+    'The filter does not fit the filter schema of the release; every place is listed.',
+  ),
+  significance_unavailable: invalid(
+    422,
+    'Significance is required and no qualified calibration supports it.',
+  ),
   response_too_large: invalid(422, 'The answer exceeds 16 MiB; the message says how many rows would fit.'),
 
   // When and how often.
   idempotency_key_reused: refusal(422, 'idempotency_error', 'The key was used before for another request.'),
-  idempotency_key_in_use: refusal(409, 'idempotency_error', 'The first request with this key still runs.', true),
-  idempotency_storage_full: refusal(503, 'capacity_error', 'No further keyed request can be remembered now.', true),
-  rate_limit_exceeded: refusal(429, 'rate_limit_error', 'The key has sent too many requests; see `RateLimit`.', true),
+  idempotency_key_in_use: refusal(
+    409,
+    'idempotency_error',
+    'The first request with this key still runs.',
+    true,
+  ),
+  idempotency_storage_full: refusal(
+    503,
+    'capacity_error',
+    'No further keyed request can be remembered now.',
+    true,
+  ),
+  rate_limit_exceeded: refusal(
+    429,
+    'rate_limit_error',
+    'The key has sent too many requests; see `RateLimit`.',
+    true,
+  ),
   queue_full: refusal(429, 'capacity_error', 'Too much work waits already; see `RateLimit`.', true),
-  execution_limit_exceeded: refusal(429, 'capacity_error', 'The key has too many requests at work at once.', true),
-  start_deadline_exceeded: refusal(504, 'capacity_error', 'Work could not start before the given deadline.', true),
-  client_closed_request: refusal(499, 'invalid_request_error', 'The client went away; seen in logs only.', true),
+  execution_limit_exceeded: refusal(
+    429,
+    'capacity_error',
+    'The key has too many requests at work at once.',
+    true,
+  ),
+  start_deadline_exceeded: refusal(
+    504,
+    'capacity_error',
+    'Work could not start before the given deadline.',
+    true,
+  ),
+  client_closed_request: refusal(
+    499,
+    'invalid_request_error',
+    'The client went away; seen in logs only.',
+    true,
+  ),
   server_stopping: refusal(503, 'capacity_error', 'The server is stopping; ask again in a moment.', true),
   storage_unavailable: refusal(503, 'capacity_error', 'The disk is full or refuses writes.', true),
   internal_error: refusal(500, 'api_error', 'Our fault; the log has the cause under the request id.', true),

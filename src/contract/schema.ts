@@ -32,7 +32,12 @@ export function enumeration<const Meanings extends Readonly<Record<string, strin
 ): TUnsafe<keyof Meanings & string> {
   const lines = Object.entries(meanings).map(([value, meaning]) => `- \`${value}\`: ${meaning}`);
   const description = [notes.description, lines.join('\n')].filter(Boolean).join('\n\n');
-  return Type.Unsafe<keyof Meanings & string>({ type: 'string', enum: Object.keys(meanings), ...notes, description });
+  return Type.Unsafe<keyof Meanings & string>({
+    type: 'string',
+    enum: Object.keys(meanings),
+    ...notes,
+    description,
+  });
 }
 
 /** One fixed string, such as the `object` member that names what a body is. */
@@ -72,7 +77,11 @@ export function sha256(description: string) {
 
 /** An object whose members are not fixed by the contract. */
 export function openObject(description: string): TUnsafe<Readonly<Record<string, unknown>>> {
-  return Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object', additionalProperties: true, description });
+  return Type.Unsafe<Readonly<Record<string, unknown>>>({
+    type: 'object',
+    additionalProperties: true,
+    description,
+  });
 }
 
 /** States that at most one of each pair of members may be present. */

@@ -56,10 +56,14 @@ export const SignificanceMeasurements = named(
   closed({
     calibration_id: optionalText('Content-derived id of the calibration.'),
     calibration_sample_count: optionalCount('Null pairs in the bin.'),
-    is_family_wise_lower_bound: Type.Optional(flag('True when the family-wise probability is a lower bound.')),
+    is_family_wise_lower_bound: Type.Optional(
+      flag('True when the family-wise probability is a lower bound.'),
+    ),
     searched_residue_count: optionalCount('Residues of the eligible targets.'),
     searched_sequence_count: optionalCount('Eligible targets.'),
-    support_status: optionalText('Support of the tail probability: one of the values of `significance.status`.'),
+    support_status: optionalText(
+      'Support of the tail probability: one of the values of `significance.status`.',
+    ),
     bit_score: optionalQuantity('(λ · score − ln k) / ln 2. Unit: bits.'),
     calibration_bin: optionalText('Bin of query length and target stratum that judged the pair.'),
     e_value_calibration_id: optionalText('Calibration behind the expected number of false hits.'),
@@ -78,7 +82,9 @@ export const SignificanceMeasurements = named(
     e_value_tail_coordinate: optionalText('The score that the tail is measured on.'),
     e_value_target_stratum_count: optionalCount('Target length strata that the expectation sums over.'),
     expected_false_hits: Type.Optional(
-      quantity('E-value: expected number of unrelated targets that score at least this well.', { minimum: 0 }),
+      quantity('E-value: expected number of unrelated targets that score at least this well.', {
+        minimum: 0,
+      }),
     ),
     family_wise_exceedance_probability: optionalRatio('Chance that any unrelated target scores this well.'),
     is_e_value_upper_bound: Type.Optional(flag('True when the true E-value may be smaller.')),
@@ -88,7 +94,9 @@ export const SignificanceMeasurements = named(
       quantity('Natural logarithm of the tail probability of one pair.', { maximum: 0 }),
     ),
     pair_tail_probability: optionalRatio('Chance that one unrelated pair scores at least this well.'),
-    pair_tail_surprisal_bits: Type.Optional(quantity('−log₂ of the tail probability of one pair.', { minimum: 0 })),
+    pair_tail_surprisal_bits: Type.Optional(
+      quantity('−log₂ of the tail probability of one pair.', { minimum: 0 }),
+    ),
     q_value: optionalRatio('False discovery rate of the returned list down to this candidate.'),
     tail_model: Type.Optional(TailModel),
   }),

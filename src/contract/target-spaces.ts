@@ -15,7 +15,9 @@ export const TargetSpaceCompilation = named(
   closed(
     {
       object: constant('homology_target_space_compilation'),
-      id: text('Id of this compilation; equal to `target_space_id`, because equal filters are one target space.'),
+      id: text(
+        'Id of this compilation; equal to `target_space_id`, because equal filters are one target space.',
+      ),
       target_space_id: TargetSpaceId,
       database_release_id: ReleaseId,
       canonical_filter_sha256: sha256('SHA-256 of the canonical filter.'),
@@ -42,11 +44,7 @@ export const compileTargetSpace = defineRoute({
   successStyle: 'envelope',
   errorStyle: 'envelope',
   work: 'light',
-  refusals: [
-    'permission_denied',
-    'release_not_found',
-    'invalid_filter',
-  ],
+  refusals: ['permission_denied', 'release_not_found', 'invalid_filter'],
 });
 
 export type TargetSpaceCompilationRequest = Static<typeof TargetSpaceCompilationRequest>;

@@ -61,7 +61,8 @@ function routeValidator(ajv: Ajv2020, route: Route): RouteValidator {
     check(part, value) {
       const validate = parts[part];
       if (validate === undefined) return [];
-      if (part === 'query' && route.query !== undefined) readNumbers(route.query, value as Record<string, unknown>);
+      if (part === 'query' && route.query !== undefined)
+        readNumbers(route.query, value as Record<string, unknown>);
       return run(validate, part, value);
     },
     checkSuccess(body) {

@@ -1,0 +1,30 @@
+import Koa from 'koa';
+import { logRequest } from './access-log.js';
+import { admit } from './admit.js';
+import { authenticate } from './authenticate.js';
+import { boundTime } from './deadline.js';
+import { catchFailures } from './failure.js';
+import { handle } from './handle.js';
+import { identify } from './identify.js';
+import { replay } from './replay.js';
+import { matchRoute } from './routing.js';
+import type { Shell, ShellState } from './shell.js';
+import { validate } from './validate.js';
+
+/** The way of every request, in order; each step is the file of its name. */
+export function createApp(shell: Shell): Koa<ShellState> {
+  const app = new Koa<ShellState>();
+  app.use(identify(shell)); //      X-Request-ID and the headers that every response carries
+  app.use(logRequest(shell)); //    one line and one count per request, whatever becomes of it
+  app.use(catchFailures(shell)); // the only place where an error becomes a response
+  app.use(boundTime(shell)); //     start deadline; the signal that ends work nobody waits for
+  app.use(matchRoute(shell)); //    404, 405, OPTIONS; internal pages are answered here
+  app.use(authenticate(shell)); //  401
+  app.use(admit(shell)); //         429: rate, queue, executions of a key
+  app.use(validate(shell)); //      406, 415, 413, 400, 422
+  app.use(replay(shell)); //        Idempotency-Key: 409, 422, or the first response again
+  app.use(handle(shell)); //        the operation's handler, and its answer as the contract shapes it
+  // Errors after the response has begun (a client that left) have no response to become.
+  app.on('error', (error: Error) => shell.log.warn({ err: error }, 'A response could not be completed.'));
+  return app;
+}

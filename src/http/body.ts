@@ -1,0 +1,86 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Refusal } from '../errors.js';
+import { BODY_DISCARD_MAX_BYTES } from '../limits.js';
+
+/** A refused body that stands still for so long is not waited for. */
+const BODY_DISCARD_PAUSE_MS = 200;
+
+/** Whether the request announces a body at all. */
+export function hasBody(request: IncomingMessage): boolean {
+  return (
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+  );
+}
+
+/** Errors  Refusal `unsupported_media_type` for anything but uncompressed JSON in UTF-8 */
+export function requireJson(request: IncomingMessage): void {
+  const type = request.headers['content-type'] ?? '';
+  const [media = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length);
+  const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset);
+  if (media !== 'application/json' || !isUtf8) {
+    const came = type === '' ? 'no Content-Type' : `Content-Type ${JSON.stringify(type.slice(0, 128))}`;
+    throw new Refusal('unsupported_media_type', `The body must be application/json in UTF-8; ${came} came.`);
+  }
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new Refusal('unsupported_media_type', 'The body must be sent without Content-Encoding.');
+  }
+}
+
+/**
+ * The body's bytes, refused as soon as they pass the limit.
+ * Errors  Refusal `body_too_large`, before anything is read where Content-Length tells it; rejects when the client goes
+ */
+export async function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  maxBytes: number,
+): Promise<Buffer> {
+  const tooLarge = (): Refusal =>
+    new Refusal('body_too_large', `The body is larger than ${maxBytes} bytes.`, { max_bytes: maxBytes });
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
+  if (isWaitingToSend(request)) response.writeContinue();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > maxBytes) throw tooLarge();
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+/**
+ * Reads and throws away what is left of a refused body, so that a client that writes before it reads sees the refusal.
+ * A body past the bound, or one that does not flow, is not waited for: the connection closes with the response.
+ */
+export async function discardBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  const isTooMuch = Number(request.headers['content-length'] ?? 0) > BODY_DISCARD_MAX_BYTES;
+  if (isTooMuch || isWaitingToSend(request) || !(await flowsAway(request))) {
+    response.setHeader('Connection', 'close');
+  }
+}
+
+/** True when the rest of the body has come and gone within the bounds. */
+async function flowsAway(request: IncomingMessage): Promise<boolean> {
+  let left = BODY_DISCARD_MAX_BYTES;
+  const chunks = request.iterator({ destroyOnReturn: false });
+  while (left > 0) {
+    const next = await Promise.race([chunks.next(), pause(BODY_DISCARD_PAUSE_MS)]);
+    if (next === undefined) return false;
+    if (next.done === true) return true;
+    left -= (next.value as Buffer).length;
+  }
+  return false;
+}
+
+function pause(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, ms, undefined).unref());
+}
+
+/** True for a client that waits for `100 Continue` before it sends its body. */
+function isWaitingToSend(request: IncomingMessage): boolean {
+  return request.headers.expect !== undefined && request.httpVersion === '1.1';
+}

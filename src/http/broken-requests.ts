@@ -1,0 +1,116 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Refusal } from '../errors.js';
+import { newId } from '../ids.js';
+import { failureOf, renderFailure } from './failure.js';
+import { commonHeaders } from './identify.js';
+import { createRouteTable, methodRefusal, type RouteTable } from './routing.js';
+import type { Shell } from './shell.js';
+import { readTarget } from './target.js';
+
+/** What Node's parser tells about a request that it could not read. */
+interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
+/**
+ * Answers what Node's HTTP parser refuses, so that these responses, too, keep the contract.
+ * Returns the number of requests at work.
+ */
+export function answerBrokenRequests(server: Server, shell: Shell): () => number {
+  const table = createRouteTable(shell);
+  /** Responses at work, by connection: on one that has begun to answer, further bytes would corrupt the answer. */
+  const responses = new Map<Duplex, ServerResponse>();
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    responses.set(socket, response);
+    response.once('close', () => {
+      if (responses.get(socket) === response) responses.delete(socket);
+    });
+  });
+  server.on('clientError', (error: ParserError, socket: Duplex) => {
+    const isAnswering = responses.get(socket)?.headersSent ?? false;
+    if (!socket.writable || isAnswering || error.code === 'ECONNRESET') return void socket.destroy();
+    endWith(shell, socket, refusalOf(error, table));
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    endWith(shell, socket, methodRefusal('CONNECT', ['GET', 'HEAD', 'OPTIONS', 'POST']));
+  });
+  return () => responses.size;
+}
+
+function refusalOf(error: ParserError, table: RouteTable): Refusal {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new Refusal('header_too_large', 'Request line and headers together exceed 16 KiB.');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new Refusal('body_too_large', 'The chunk extensions of the body are too large.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Refusal('request_timeout', 'The request did not arrive completely in time.');
+    case 'HPE_INVALID_METHOD':
+      return unknownMethod(error, table) ?? malformed(error);
+    default:
+      return malformed(error);
+  }
+}
+
+function malformed(error: ParserError): Refusal {
+  return new Refusal(
+    'malformed_request',
+    `The bytes are not an HTTP/1.1 request: ${error.message.replace(/^Parse Error: /, '')}.`,
+  );
+}
+
+/** Node's parser reports a verb that it does not know as it reports garbage; a well-formed request line is a 405. */
+function unknownMethod(error: ParserError, table: RouteTable): Refusal | undefined {
+  const packet = error.rawPacket?.toString('latin1') ?? '';
+  // Before the place of the error may stand an earlier request of the same connection.
+  const start = packet.lastIndexOf('\n', Math.max(0, (error.bytesParsed ?? 0) - 1)) + 1;
+  const line = packet.slice(start).split('\r\n', 1)[0] ?? '';
+  const [, method, url] =
+    /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ([\x21-\x7e]+) HTTP\/1\.[01]$/.exec(line) ?? [];
+  if (method === undefined || url === undefined) return undefined;
+  try {
+    const { path } = readTarget(url);
+    const allowed = table.allowed(path);
+    return allowed.length > 0
+      ? methodRefusal(method, allowed)
+      : new Refusal('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 128))}.`);
+  } catch (refusal) {
+    return refusal as Refusal;
+  }
+}
+
+/** Writes the refusal as a whole response and closes: what follows on the connection cannot be told apart. */
+function endWith(shell: Shell, socket: Duplex, refusal: Refusal): void {
+  const requestId = newId('req');
+  const failure = failureOf(refusal);
+  const { status, headers, body } = renderFailure(
+    shell,
+    {
+      requestId,
+      receivedAtMs: shell.clock.nowMs(),
+      operation: 'unknown',
+      signal: shell.stopping,
+      query: {},
+      params: {},
+      headers: {},
+    },
+    failure,
+  );
+  const all = {
+    ...commonHeaders(shell, requestId),
+    ...headers,
+    Date: shell.clock.now().toUTCString(),
+    Connection: 'close',
+    'Content-Length': String(Buffer.byteLength(body)),
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  shell.log.info({ request_id: requestId, status, error_code: failure.code }, 'request');
+  shell.metrics.observeRequest('unknown', 'unknown', status, 0);
+  socket.on('error', () => undefined);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+}

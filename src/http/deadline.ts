@@ -1,0 +1,40 @@
+import { Refusal } from '../errors.js';
+import type { Middleware, Shell } from './shell.js';
+
+const SHORTEST_SECONDS = 0.1;
+
+/** Why work ended that nobody waits for any more. */
+export class ClientClosed extends Error {
+  override readonly name = 'ClientClosed';
+}
+
+/** Reads the start deadline, and makes the signal that ends work when the client has gone or the server stops. */
+export function boundTime(shell: Shell): Middleware {
+  return async (context, next) => {
+    const { state, res } = context;
+    const gone = new AbortController();
+    const onClose = (): void => {
+      if (!res.writableFinished) gone.abort(new ClientClosed('The client closed the connection.'));
+    };
+    res.once('close', onClose);
+    state.signal = AbortSignal.any([gone.signal, shell.stopping]);
+    state.startDeadlineMs = readDeadline(context.get('Service-Request-Timeout'), state.receivedAtMs);
+    try {
+      await next();
+    } finally {
+      // What still runs after the answer is not ours to end; the response's own close says nothing any more.
+      if (context.body !== undefined) res.off('close', onClose);
+    }
+  };
+}
+
+function readDeadline(text: string, receivedAtMs: number): number | undefined {
+  if (text === '') return undefined;
+  const seconds = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 0;
+  if (seconds > SHORTEST_SECONDS) return receivedAtMs + seconds * 1000;
+  const location = 'header.Service-Request-Timeout';
+  const message = `must be seconds in decimal notation, more than ${SHORTEST_SECONDS}`;
+  throw new Refusal('validation_failed', `${location} ${message}.`, {
+    errors: [{ location, message, value: text.slice(0, 64) }],
+  });
+}

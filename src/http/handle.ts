@@ -1,0 +1,44 @@
+import { Refusal } from '../errors.js';
+import type { Route } from '../contract/route.js';
+import type { OperationId } from '../contract/routes.js';
+import type { RequestContext } from '../services/context.js';
+import type { Reply } from '../services/reply.js';
+import { respond } from './respond.js';
+import type { Middleware, Principal, Shell, ShellState } from './shell.js';
+
+type AnyHandler = (input: unknown, context: RequestContext) => Promise<Reply<unknown>>;
+
+/** Waits for the turn, calls the operation's handler and writes what it answers. */
+export function handle(shell: Shell): Middleware {
+  return async (context, next) => {
+    const { state } = context;
+    const route = state.route as Route;
+    // The manifest was checked at start: every public route has its handler.
+    const handler = shell.handlers[route.operationId as OperationId] as AnyHandler;
+    await waitForTurn(shell, state);
+    const reply = await handler({ ...state.input, headers: state.headers }, requestContext(shell, state));
+    respond(shell, context, reply);
+    await next();
+  };
+}
+
+async function waitForTurn(shell: Shell, state: ShellState): Promise<void> {
+  state.signal.throwIfAborted();
+  await state.place?.start(state.signal, state.startDeadlineMs);
+  if (state.startDeadlineMs !== undefined && shell.clock.nowMs() > state.startDeadlineMs) {
+    throw new Refusal('start_deadline_exceeded', 'Work could not start within Service-Request-Timeout.');
+  }
+}
+
+function requestContext(shell: Shell, state: ShellState): RequestContext {
+  const { keyId, organizationId } = state.principal as Principal;
+  return {
+    requestId: state.requestId,
+    organizationId,
+    keyId,
+    signal: state.signal,
+    receivedAtMs: state.receivedAtMs,
+    queueWaitMs: shell.clock.nowMs() - state.receivedAtMs,
+    ...(state.startDeadlineMs === undefined ? {} : { startDeadlineMs: state.startDeadlineMs }),
+  };
+}

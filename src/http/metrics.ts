@@ -1,0 +1,61 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  /** Services add their own metrics here. */
+  readonly registry: Registry;
+  readonly requestsInFlight: Gauge;
+  observeRequest(operation: string, method: string, status: number, seconds: number): void;
+  /** Reads the queue whenever the metrics are asked for. */
+  watchQueue(counts: () => { readonly running: number; readonly waiting: number }): void;
+}
+
+const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']);
+
+/** Prometheus metrics of one appliance. Labels take values of the contract only, so that no client can grow them. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'gloaming_' });
+  const requests = new Counter({
+    name: 'gloaming_http_requests_total',
+    help: 'Requests answered, by operation, method and status.',
+    labelNames: ['operation', 'method', 'status'],
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'gloaming_http_request_duration_seconds',
+    help: 'Time from arrival to answer, by operation.',
+    labelNames: ['operation'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [registry],
+  });
+  const requestsInFlight = new Gauge({
+    name: 'gloaming_http_requests_in_flight',
+    help: 'Requests that have arrived and are not answered.',
+    registers: [registry],
+  });
+  return {
+    registry,
+    requestsInFlight,
+    observeRequest(operation, method, status, seconds) {
+      requests.inc({
+        operation,
+        method: KNOWN_METHODS.has(method) ? method : 'other',
+        status: String(status),
+      });
+      durations.observe({ operation }, seconds);
+    },
+    watchQueue(counts) {
+      const gauge = new Gauge({
+        name: 'gloaming_executions',
+        help: 'Executions that run and that wait.',
+        labelNames: ['state'],
+        registers: [registry],
+        collect: () => {
+          const { running, waiting } = counts();
+          gauge.set({ state: 'running' }, running);
+          gauge.set({ state: 'waiting' }, waiting);
+        },
+      });
+    },
+  };
+}

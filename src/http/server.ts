@@ -1,0 +1,114 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { publicRoutes } from '../contract/manifest.js';
+import { contractDigest, openApiDocument } from '../contract/openapi.js';
+import { createValidators } from '../contract/validation.js';
+import { Refusal } from '../errors.js';
+import { HEADER_MAX_BYTES } from '../limits.js';
+import { createAdmission } from './admission.js';
+import { createApp } from './app.js';
+import { answerBrokenRequests } from './broken-requests.js';
+import type { Shell, ShellOptions } from './shell.js';
+
+/** Time for request line and headers, for the whole request, and for an idle connection. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
+const DRAIN_CHECK_INTERVAL_MS = 20;
+
+export interface HttpServer {
+  /** Not yet listening. */
+  readonly server: Server;
+  readonly shell: Shell;
+  /**
+   * Turns readiness, takes no new connection, lets requests at work finish within the grace, then ends them.
+   * The second call waits for the first.
+   */
+  stop(graceMs: number): Promise<void>;
+}
+
+/**
+ * The HTTP shell around the handlers.
+ * Errors  an assertion when a public route has no handler
+ */
+export function createServer(options: ShellOptions): HttpServer {
+  let isDraining = false;
+  const stopping = new AbortController();
+  const shell = prepareShell(options, stopping.signal, () => isDraining);
+  options.metrics.watchQueue(() => shell.admission.counts());
+  const server = createHttpServer({
+    maxHeaderSize: HEADER_MAX_BYTES,
+    // Checked by the shell, whose refusal carries the headers that every response has.
+    requireHostHeader: false,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+  });
+  // The 16 KiB bound the headers; none is dropped silently.
+  server.maxHeadersCount = 0;
+  const serve = createApp(shell).callback();
+  const listener = (request: IncomingMessage, response: ServerResponse): void =>
+    void serve(request, response);
+  server.on('request', listener);
+  server.on('checkContinue', listener);
+  server.on('checkExpectation', listener);
+  const requestsAtWork = answerBrokenRequests(server, shell);
+
+  let stopped: Promise<void> | undefined;
+  return {
+    server,
+    shell,
+    stop(graceMs) {
+      isDraining = true;
+      stopped ??= drain(server, stopping, requestsAtWork, graceMs);
+      return stopped;
+    },
+  };
+}
+
+function prepareShell(options: ShellOptions, stopping: AbortSignal, isDraining: () => boolean): Shell {
+  const routes = publicRoutes(options.manifest, Object.keys(options.handlers));
+  const openApi = openApiDocument(routes);
+  return Object.freeze({
+    ...options,
+    routes,
+    validators: createValidators(routes),
+    openApi,
+    contractDigest: contractDigest(openApi),
+    admission: createAdmission(options.limits, options.clock.nowMs),
+    stopping,
+    isDraining,
+  });
+}
+
+async function drain(
+  server: Server,
+  stopping: AbortController,
+  requestsAtWork: () => number,
+  graceMs: number,
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const deadline = performance.now() + graceMs;
+  while (requestsAtWork() > 0 && performance.now() < deadline) await pause(DRAIN_CHECK_INTERVAL_MS);
+  stopping.abort(
+    new Refusal('server_stopping', 'The server is stopping. Ask again in a moment.', {
+      retryAfterSeconds: 5,
+    }),
+  );
+  // What was just ended gets its refusal out before the connections go.
+  const last = performance.now() + Math.min(1_000, graceMs);
+  while (requestsAtWork() > 0 && performance.now() < last) await pause(DRAIN_CHECK_INTERVAL_MS);
+  server.closeAllConnections();
+  await closed;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,86 @@
+import type Koa from 'koa';
+import type { Logger } from 'pino';
+import type { PublicRouteManifest } from '../contract/manifest.js';
+import type { JsonSchema } from '../contract/references.js';
+import type { Route } from '../contract/route.js';
+import type { RouteValidator } from '../contract/validation.js';
+import type { IdempotencyTable } from '../store/idempotency.js';
+import type { Admission, AdmissionLimits, Place } from './admission.js';
+import type { Handlers } from './handlers.js';
+import type { Metrics } from './metrics.js';
+
+/** Who a request speaks for. */
+export interface Principal {
+  readonly keyId: string;
+  readonly organizationId: string;
+}
+
+export interface Readiness {
+  readonly isReady: boolean;
+  /** What is missing, in words. */
+  readonly missing: readonly string[];
+}
+
+/** What the HTTP shell works with; everything that touches clock, disk or services comes in here. */
+export interface ShellOptions {
+  readonly handlers: Handlers;
+  readonly manifest: PublicRouteManifest;
+  /** Errors  Refusal `invalid_api_key` */
+  readonly authenticate: (apiKey: string) => Principal;
+  readonly readiness: () => Readiness;
+  readonly idempotency: IdempotencyTable;
+  readonly limits: AdmissionLimits;
+  /** Monotonic milliseconds (performance.now) and the wall clock. */
+  readonly clock: { readonly nowMs: () => number; readonly now: () => Date };
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Exact build, `0.1.0+<commit>`; and the name of this worker, host and backend. */
+  readonly serverVersion: string;
+  readonly workerId: string;
+  /** Where clients reach the server, without a slash at the end; asked for once the server listens. */
+  readonly baseUrl: () => string;
+  /** Checks every success against its schema before it is sent; a breach is an internal error. */
+  readonly isResponseChecked?: boolean;
+}
+
+/** The options and what is made of them once, at start. */
+export interface Shell extends ShellOptions {
+  readonly routes: readonly Route[];
+  readonly validators: ReadonlyMap<Route, RouteValidator>;
+  readonly openApi: JsonSchema;
+  readonly contractDigest: string;
+  readonly admission: Admission;
+  /** Aborts when the grace of a shutdown has passed. */
+  readonly stopping: AbortSignal;
+  readonly isDraining: () => boolean;
+}
+
+/** What the middlewares learn about one request, in their order. */
+export interface ShellState {
+  requestId: string;
+  receivedAtMs: number;
+  /** Aborts when the client has gone or the server stops. */
+  signal: AbortSignal;
+  startDeadlineMs?: number;
+  /** Decoded query parameters, and path parameters of the matched path. */
+  query: Readonly<Record<string, string>>;
+  params: Readonly<Record<string, string>>;
+  /** The operation, where the path is public. */
+  route?: Route;
+  /** Name for logs and metrics: the operation, or the internal page. */
+  operation: string;
+  principal?: Principal;
+  place?: Place;
+  /** The parsed body before defaults are filled in, as it was sent. */
+  inputHash?: string;
+  headers: Readonly<Record<string, string | undefined>>;
+  input?: { readonly params: unknown; readonly query: unknown; readonly body: unknown };
+  /** Code of the refusal, for the log. */
+  errorCode?: string;
+  /** The original request of a replayed response, for the log. */
+  replayOf?: string;
+}
+
+export type ShellContext = Koa.ParameterizedContext<ShellState>;
+export type Next = Koa.Next;
+export type Middleware = (context: ShellContext, next: Next) => Promise<void>;

@@ -1,0 +1,51 @@
+import { Refusal } from '../errors.js';
+
+/** What a request line asks for: a path, still percent-encoded, and decoded query parameters. */
+export interface RequestTarget {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/**
+ * Reads the request target in origin form or absolute form, and `*`.
+ * Errors  Refusal `malformed_path` for a percent-escape that is not UTF-8; `malformed_request` for another form;
+ *         `validation_failed` for a query parameter that stands twice
+ */
+export function readTarget(url: string): RequestTarget {
+  const origin = /^https?:\/\/[^/?#]*/i.exec(url)?.[0] ?? '';
+  const target = url.slice(origin.length) || '/';
+  if (target !== '*' && !target.startsWith('/') && !target.startsWith('?')) {
+    throw new Refusal('malformed_request', 'The request target must be a path that begins with "/".');
+  }
+  const mark = target.indexOf('?');
+  const path = mark === -1 ? target : target.slice(0, mark);
+  decode(path);
+  return { path: path || '/', query: mark === -1 ? {} : readQuery(target.slice(mark + 1)) };
+}
+
+/** A path parameter or query text, decoded. Errors  Refusal `malformed_path` */
+export function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Refusal('malformed_path', 'The request target has a percent-escape that is not UTF-8.');
+  }
+}
+
+function readQuery(text: string): Record<string, string> {
+  const query = new Map<string, string>();
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const [name = '', ...value] = pair.replaceAll('+', ' ').split('=');
+    const decoded = decode(name);
+    if (query.has(decoded)) {
+      const location = `query.${decoded.slice(0, 64)}`;
+      throw new Refusal('validation_failed', `The parameter ${location} stands twice.`, {
+        errors: [{ location, message: 'must not stand twice', value: null }],
+      });
+    }
+    query.set(decoded, decode(value.join('=')));
+  }
+  // fromEntries defines own members: a parameter named __proto__ is a member like any other, and refused as unknown.
+  return Object.fromEntries(query);
+}

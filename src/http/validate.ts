@@ -1,0 +1,93 @@
+import { canonicalSha256 } from '../canonical.js';
+import { CONTRACT_PIN } from '../contract/headers.js';
+import type { Route } from '../contract/route.js';
+import { headerSchemas } from '../contract/routes.js';
+import type { RouteValidator } from '../contract/validation.js';
+import { Refusal, type RefusalLocation } from '../errors.js';
+import { BODY_MAX_BYTES } from '../limits.js';
+import { hasBody, readBody, requireJson } from './body.js';
+import { parseStrictJson } from './json.js';
+import type { Middleware, Shell, ShellContext } from './shell.js';
+
+/** Reads the request against its schemas and refuses it with every place that is wrong. */
+export function validate(shell: Shell): Middleware {
+  return async (context, next) => {
+    const { state } = context;
+    const route = state.route as Route;
+    if (context.accepts('application/json') === false) {
+      throw new Refusal('not_acceptable', 'This route answers with application/json, which Accept excludes.');
+    }
+    state.headers = declaredHeaders(context, route);
+    requirePin(state.headers['Service-Contract-Pin']);
+    const body = route.body === undefined ? undefined : await readJson(context, route);
+    state.inputHash = canonicalSha256(body ?? null);
+    const input = { params: { ...state.params }, query: { ...state.query }, body };
+    refuseFaults(faultsOf(shell.validators.get(route) as RouteValidator, state.headers, input));
+    state.input = input;
+    await next();
+  };
+}
+
+function faultsOf(
+  validator: RouteValidator,
+  headers: ShellContext['state']['headers'],
+  input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
+): readonly RefusalLocation[] {
+  return [
+    ...validator.check('path', input.params),
+    ...validator.check('query', input.query),
+    ...validator.check('header', headers),
+    ...validator.check('body', input.body),
+  ];
+}
+
+async function readJson(context: ShellContext, route: Route): Promise<unknown> {
+  if (!hasBody(context.req)) {
+    throw new Refusal('validation_failed', 'The request has no body; this route needs a JSON object.', {
+      errors: [{ location: 'body', message: 'is required', value: null }],
+    });
+  }
+  requireJson(context.req);
+  return parseStrictJson(await readBody(context.req, context.res, route.bodyMaxBytes ?? BODY_MAX_BYTES));
+}
+
+function declaredHeaders(context: ShellContext, route: Route): Record<string, string | undefined> {
+  const headers: Record<string, string | undefined> = {};
+  for (const name of Object.keys(headerSchemas(route))) {
+    const value = context.req.headers[name.toLowerCase()];
+    if (typeof value === 'string') headers[name] = name === 'Idempotency-Key' ? readKey(value) : value;
+  }
+  return headers;
+}
+
+/** An idempotency key may be written raw or as a structured-field string. Source  RFC 9651, section 3.3.3 */
+function readKey(value: string): string {
+  const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(value)?.[1];
+  return quoted === undefined ? value : quoted.replace(/\\(["\\])/g, '$1');
+}
+
+function requirePin(pin: string | undefined): void {
+  if (pin === undefined || pin === CONTRACT_PIN) return;
+  const came = JSON.stringify(pin.slice(0, 64));
+  throw new Refusal(
+    'api_version_unsupported',
+    `This server speaks the contract of ${CONTRACT_PIN}, not ${came}.`,
+    {
+      param: 'Service-Contract-Pin',
+      supported: [CONTRACT_PIN],
+    },
+  );
+}
+
+const NAMED_IN_MESSAGE_MAX_COUNT = 5;
+
+function refuseFaults(faults: readonly RefusalLocation[]): void {
+  if (faults.length === 0) return;
+  const named = faults
+    .slice(0, NAMED_IN_MESSAGE_MAX_COUNT)
+    .map(({ location, message }) => `${location} ${message}`);
+  const more = faults.length > named.length ? `; and ${faults.length - named.length} more` : '';
+  throw new Refusal('validation_failed', `The request is not valid: ${named.join('; ')}${more}.`, {
+    errors: faults,
+  });
+}

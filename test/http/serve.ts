@@ -1,0 +1,280 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { HomologyCandidateSet } from '#src/contract/candidate-set.js';
+import type { PublicRouteManifest } from '#src/contract/manifest.js';
+import { Refusal } from '#src/errors.js';
+import type { Handlers } from '#src/http/handlers.js';
+import { createMetrics } from '#src/http/metrics.js';
+import { createServer, type HttpServer } from '#src/http/server.js';
+import type { ShellOptions } from '#src/http/shell.js';
+import type { Reply } from '#src/services/reply.js';
+import { createIdempotencyTable, type IdempotencyBounds } from '#src/store/idempotency.js';
+import { openStore, type Store } from '#src/store/lmdb.js';
+
+export const KEY = 'glm_testtest_key-of-organization-one';
+export const OTHER_KEY = 'glm_testtest_key-of-organization-two';
+export const DIGEST_64 = 'a'.repeat(64);
+export const MANIFEST = JSON.parse(
+  readFileSync(new URL('../../config/public-routes.json', import.meta.url), 'utf8'),
+) as PublicRouteManifest;
+
+export interface Served {
+  readonly origin: string;
+  readonly port: number;
+  readonly http: HttpServer;
+  /** Parsed log lines. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+  close(): Promise<void>;
+}
+
+export interface ServeOptions extends Partial<Omit<ShellOptions, 'idempotency'>> {
+  /** Control state of an earlier server; default: a new folder that goes with the server. */
+  readonly store?: Store;
+  readonly bounds?: IdempotencyBounds;
+}
+
+/** The shell on a free loopback port, around fake handlers and a real LMDB. */
+export async function serve(options: ServeOptions = {}): Promise<Served> {
+  const folder = options.store === undefined ? mkdtempSync(join(tmpdir(), 'gloaming-http-')) : undefined;
+  const store = options.store ?? openStore(folder as string);
+  const logged: Record<string, unknown>[] = [];
+  const { store: _store, bounds, ...shell } = options;
+  let origin = 'http://127.0.0.1';
+  const http = createServer({
+    handlers: fakeHandlers(),
+    manifest: MANIFEST,
+    authenticate,
+    readiness: () => ({ isReady: true, missing: [] }),
+    idempotency: createIdempotencyTable(store, bounds),
+    limits: {
+      requestQuota: 100_000,
+      requestWindowSeconds: 60,
+      concurrentExecutions: 4,
+      queuedExecutions: 64,
+      executionsPerKey: 64,
+    },
+    clock: { nowMs: () => performance.now(), now: () => new Date() },
+    log: pino({ level: 'info' }, { write: (line: string) => void logged.push(JSON.parse(line)) }),
+    metrics: createMetrics(),
+    serverVersion: '0.1.0+test',
+    workerId: 'test-host:fake:1',
+    baseUrl: () => origin,
+    isResponseChecked: true,
+    ...shell,
+  });
+  await new Promise<void>((resolve) => http.server.listen(0, '127.0.0.1', resolve));
+  const { port } = http.server.address() as AddressInfo;
+  origin = `http://127.0.0.1:${port}`;
+  return {
+    origin,
+    port,
+    http,
+    logged,
+    async close() {
+      await http.stop(2_000);
+      if (folder === undefined) return;
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function authenticate(key: string) {
+  if (key === KEY) return { keyId: 'key_1', organizationId: 'one' };
+  if (key === OTHER_KEY) return { keyId: 'key_2', organizationId: 'two' };
+  throw new Refusal('invalid_api_key', 'The API key is malformed, unknown or revoked.');
+}
+
+export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
+  return {
+    'homology.search': async ({ body }, context) => candidateSet(context.requestId, body.query.sequence),
+    'homology.target_space_compilations.create': async ({ body }) => ({
+      value: {
+        object: 'homology_target_space_compilation',
+        id: `htsp_${DIGEST_64}`,
+        target_space_id: `htsp_${DIGEST_64}`,
+        database_release_id: body.DatabaseReleaseID,
+        canonical_filter_sha256: DIGEST_64,
+        filter_schema_id: 'fsch_1',
+        semantic_profile_id: 'prof_1',
+      },
+      generatedObjectIds: [`htsp_${DIGEST_64}`],
+    }),
+    'homology.databases.list': async () => ({
+      value: { object: 'list', data: [], has_more: false, next_cursor: null },
+    }),
+    'homology.databases.releases.list': async ({ params }) => {
+      throw new Refusal('database_not_found', `No database has the id or slug "${params.database}".`);
+    },
+    'receipts.get': async ({ params }, context) => {
+      if (context.organizationId !== 'one') {
+        throw new Refusal('permission_denied', 'The receipt is of another organization.');
+      }
+      const content = { format: 'gloaming-receipt/1' };
+      return {
+        value: {
+          object: 'receipt',
+          id: params.receipt_id,
+          sha256: DIGEST_64,
+          bytes: JSON.stringify(content).length,
+          created_at: '2026-08-08T00:00:00.000Z',
+          content,
+        },
+        inputRefs: [params.receipt_id],
+      };
+    },
+    ...overrides,
+  };
+}
+
+export function candidateSet(requestId: string, sequence: string): Reply<HomologyCandidateSet> {
+  return {
+    value: {
+      object: 'homology_candidate_set',
+      candidates: [],
+      database: {
+        corpus_snapshot_id: 'corpus_1',
+        id: 'db_1',
+        release_id: `dbr_${DIGEST_64}`,
+        searched_residue_count: 0,
+        searched_target_count: 0,
+        slug: 'fake',
+      },
+      evidence_summary: {
+        requested: 'candidate_measurement',
+        is_requested_evidence_complete: true,
+        alignment: {
+          status: 'not_requested',
+          candidate_count: 0,
+          affected_candidate_count: 0,
+          reason: 'not_requested',
+        },
+        significance: {
+          requirement: 'if_available',
+          status: 'not_available',
+          candidate_count: 0,
+          affected_candidate_count: 0,
+          reason: 'no_qualified_calibration',
+        },
+      },
+      execution: {
+        created_at: '2026-08-08T00:00:00.000Z',
+        engine: 'fake',
+        engine_release: '1',
+        semantic_profile_id: 'prof_1',
+        server_version: '0.1.0+test',
+        policy: {
+          is_deterministic: true,
+          is_exhaustive: true,
+          is_fallback: true,
+          outcome: 'complete_exact',
+          requested_guarantee: 'approximate',
+          resolved_guarantee: 'exhaustive',
+          resolution_reason: 'no_qualified_approximate_policy',
+        },
+      },
+      is_result_limit_reached: false,
+      performance: { is_cache_hit: false, queue_wait_ms: 0, search_execution_ms: 0, server_total_ms: 0 },
+      query: {
+        kind: 'protein_sequence',
+        normalization_id: 'norm_1',
+        normalized_length: sequence.length,
+        sha256: DIGEST_64,
+      },
+      ranking: {
+        comparability: 'within_query_only',
+        order: 'ascending',
+        primary_measurement: 'maxsim.bidirectional',
+        scope: 'resolved_policy_frontier',
+        tie_breakers: [{ field: 'target.id', order: 'ascending' }],
+      },
+      receipt: { bytes: 2, id: `rcpt_${DIGEST_64}`, sha256: DIGEST_64 },
+      request_id: requestId,
+      result_sha256: DIGEST_64,
+      usage: { logical_bytes_returned: 0 },
+      warnings: [],
+    },
+  };
+}
+
+export interface RawResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Sends bytes as they are and reads responses until the server closes or the wait is over. */
+export function sendRaw(
+  port: number,
+  bytes: string | Buffer,
+  waitMs = 1_500,
+): Promise<readonly RawResponse[]> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    const finish = (): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(parseResponses(Buffer.concat(chunks).toString('latin1')));
+    };
+    let timer = setTimeout(finish, waitMs);
+    socket.on('data', (chunk) => {
+      chunks.push(chunk);
+      // Nothing more for a while after a whole response is as good as a closed connection, and quicker.
+      clearTimeout(timer);
+      timer = setTimeout(finish, 120);
+    });
+    socket.on('close', finish);
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNRESET' || error.code === 'EPIPE' ? finish() : reject(error),
+    );
+  });
+}
+
+function parseResponses(text: string): readonly RawResponse[] {
+  const responses: RawResponse[] = [];
+  let rest = text;
+  while (rest.startsWith('HTTP/1.1 ')) {
+    const end = rest.indexOf('\r\n\r\n');
+    const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n');
+    const headers = Object.fromEntries(
+      lines.map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
+    );
+    const status = Number(statusLine.split(' ')[1]);
+    const length = Number(headers['content-length'] ?? 0);
+    if (status >= 200) responses.push({ status, headers, body: rest.slice(end + 4, end + 4 + length) });
+    rest = rest.slice(end + 4 + (status >= 200 ? length : 0));
+  }
+  return responses;
+}
+
+export function searchBody(overrides: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({ query: { kind: 'protein_sequence', sequence: 'MKVLAA' }, ...overrides });
+}
+
+export async function post(
+  served: Served,
+  path: string,
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(served.origin + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', ...headers },
+    body: body as string,
+  });
+}
+
+export async function get(
+  served: Served,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(served.origin + path, { headers: { authorization: `Bearer ${KEY}`, ...headers } });
+}
