@@ -1,7 +1,7 @@
 // Builds the native kernels with plain CMake into dist/kernels. Idempotent and quiet: CMake does nothing where nothing changed.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { availableParallelism } from 'node:os';
 
@@ -9,8 +9,9 @@ const source = dirname(fileURLToPath(import.meta.url));
 const build = join(source, '..', 'build', 'kernels');
 const require = createRequire(import.meta.url);
 const headers = [
-  require('node-addon-api').include_dir,
-  require('node-api-headers').include_dir,
+  // Relative to the working directory, which npm sets to the package's own.
+  resolve(require('node-addon-api').include_dir),
+  resolve(require('node-api-headers').include_dir),
 ];
 
 run('cmake', ['-S', source, '-B', build, '-DCMAKE_BUILD_TYPE=Release', `-DNODE_HEADERS=${headers.join(';')}`]);

@@ -1,0 +1,281 @@
+/* The kernels as a Node-API addon: the only file that knows Node. It copies what it is given, hands the work to the
+ * pool and calls back on the event loop; src/kernels/native.ts turns this into promises.
+ *
+ *   variants()                                         [{ name, isRunnable }], fastest first
+ *   choose(name | undefined)                           the name of the kernels that serve
+ *   open(variant, starts, dimension, tokens, offset)   a store; tokens are an Int8Array or the path of a file
+ *   close(store)
+ *   maxsim(store, queries, eligible, threads, callback)                           a search
+ *   affine(store, query, targets, parameters, aligns, threads, callback)          a search
+ *   cancel(search)
+ *
+ * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_FAILED (memory), KERNEL_CANCELLED.
+ */
+#include <napi.h>
+
+#include "search.h"
+
+namespace gloaming {
+namespace {
+
+struct OpenStore {
+  std::shared_ptr<const Store> store;
+  const Kernels* kernels;
+};
+
+/* One pool for the process, shared by all its environments. It is never destroyed: threads may outlive main. */
+Pool& pool() {
+  static Pool* const shared = new Pool;
+  return *shared;
+}
+
+Napi::Error toError(Napi::Env env, std::exception_ptr failure) {
+  const auto make = [env](const char* code, const std::string& message) {
+    Napi::Error error = Napi::Error::New(env, message);
+    error.Value()["code"] = Napi::String::New(env, code);
+    return error;
+  };
+  try {
+    std::rethrow_exception(failure);
+  } catch (const ShapeError& error) {
+    return make("KERNEL_SHAPE", error.what());
+  } catch (const StoreError& error) {
+    return make("KERNEL_STORE", error.what());
+  } catch (const std::bad_alloc&) {
+    return make("KERNEL_FAILED", "out of memory");
+  } catch (const std::exception& error) {
+    return make("KERNEL_FAILED", error.what());
+  }
+}
+
+/* Runs a function of the addon, turning what it throws into an error with a code. */
+template <Napi::Value (*body)(const Napi::CallbackInfo&)>
+Napi::Value guarded(const Napi::CallbackInfo& info) {
+  try {
+    return body(info);
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (...) {
+    throw toError(info.Env(), std::current_exception());
+  }
+}
+
+template <class Array>
+Array typedArray(const Napi::Value& value, napi_typedarray_type type, const char* what) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != type) {
+    throw ShapeError(std::string(what) + " must be a typed array of the documented kind");
+  }
+  return value.As<Array>();
+}
+
+std::vector<uint32_t> copyIndices(const Napi::Value& value, const char* what) {
+  const auto array = typedArray<Napi::Uint32Array>(value, napi_uint32_array, what);
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+/* Range  a whole number, 0 ≤ value ≤ limit */
+uint64_t wholeNumber(const Napi::Value& value, double limit, const char* what) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  if (!(number >= 0 && number <= limit) || number != static_cast<double>(static_cast<uint64_t>(number))) {
+    throw ShapeError(std::string(what) + " must be a whole number of at most " + std::to_string(uint64_t(limit)));
+  }
+  return static_cast<uint64_t>(number);
+}
+
+OpenStore& openStore(const Napi::Value& value) {
+  if (!value.IsExternal()) throw ShapeError("the store is not one that these kernels opened");
+  OpenStore& open = *value.As<Napi::External<OpenStore>>().Data();
+  if (open.store == nullptr) throw ShapeError("the store is closed");
+  return open;
+}
+
+OwnedQuery copyQuery(const Napi::Value& value, uint32_t dimension) {
+  if (!value.IsObject()) throw ShapeError("a query must be an object");
+  const auto query = value.As<Napi::Object>();
+  const auto values = typedArray<Napi::Int8Array>(query.Get("values"), napi_int8_array, "a query's values");
+  const auto length = static_cast<uint32_t>(wholeNumber(query.Get("length"), kMaxLength, "a query's length"));
+  return OwnedQuery(values.Data(), values.ElementLength(), length, dimension);
+}
+
+using ToValue = Napi::Value (*)(Napi::Env, const Search&);
+
+/* The pool's callback: goes to the event loop and calls callback(error) or callback(undefined, result) there. */
+Search::Done callOnLoop(Napi::Env env, const Napi::Value& callback, ToValue toValue) {
+  const auto function = Napi::ThreadSafeFunction::New(env, callback.As<Napi::Function>(), "gloaming kernels", 0, 1);
+  return [function, toValue](std::shared_ptr<Search> search, std::exception_ptr failure) mutable {
+    function.NonBlockingCall([search, failure, toValue](Napi::Env env, Napi::Function callback) {
+      const Napi::HandleScope scope(env);
+      if (failure != nullptr) {
+        callback.Call({toError(env, failure).Value()});
+      } else if (search->isCancelled()) {
+        Napi::Error error = Napi::Error::New(env, "the search was cancelled");
+        error.Value()["code"] = Napi::String::New(env, "KERNEL_CANCELLED");
+        callback.Call({error.Value()});
+      } else {
+        callback.Call({env.Undefined(), toValue(env, *search)});
+      }
+    });
+    function.Release();
+  };
+}
+
+uint32_t threadCount(const Napi::Value& threads) {
+  if (threads.IsUndefined()) return availableProcessors();
+  return static_cast<uint32_t>(wholeNumber(threads, kMaxThreads, "the number of threads"));
+}
+
+Napi::Value submit(Napi::Env env, std::shared_ptr<Search> search, uint32_t threads) {
+  auto* held = new std::weak_ptr<Search>(search);
+  pool().submit(std::move(search), threads);
+  return Napi::External<std::weak_ptr<Search>>::New(env, held, [](Napi::Env, std::weak_ptr<Search>* p) { delete p; });
+}
+
+template <class Array, class Value>
+Array copyOut(Napi::Env env, const std::vector<Value>& values) {
+  Array array = Array::New(env, values.size());
+  std::copy(values.begin(), values.end(), array.Data());
+  return array;
+}
+
+Napi::Value sumsToValue(Napi::Env env, const Search& search) {
+  const auto& all = static_cast<const MaxSimSearch&>(search).sums;
+  Napi::Array list = Napi::Array::New(env, all.size());
+  for (uint32_t q = 0; q < all.size(); ++q) {
+    Napi::Object sums = Napi::Object::New(env);
+    sums["queryToTarget"] = copyOut<Napi::Int32Array>(env, all[q].queryToTarget);
+    sums["targetToQuery"] = copyOut<Napi::Int32Array>(env, all[q].targetToQuery);
+    list[q] = sums;
+  }
+  return list;
+}
+
+Napi::Value scoresToValue(Napi::Env env, const Search& search) {
+  return copyOut<Napi::Int32Array>(env, static_cast<const AffineSearch&>(search).scores);
+}
+
+Napi::Value alignmentsToValue(Napi::Env env, const Search& search) {
+  const auto& all = static_cast<const AffineSearch&>(search).alignments;
+  Napi::Array list = Napi::Array::New(env, all.size());
+  for (uint32_t item = 0; item < all.size(); ++item) {
+    const Napi::HandleScope scope(env);
+    const AffineAlignment& fixed = all[item].fixed;
+    Napi::Object alignment = Napi::Object::New(env);
+    alignment["score"] = Napi::Number::New(env, fixed.score);
+    alignment["queryStart"] = Napi::Number::New(env, fixed.queryStart);
+    alignment["queryEnd"] = Napi::Number::New(env, fixed.queryEnd);
+    alignment["targetStart"] = Napi::Number::New(env, fixed.targetStart);
+    alignment["targetEnd"] = Napi::Number::New(env, fixed.targetEnd);
+    alignment["runs"] = copyOut<Napi::Uint32Array>(env, all[item].runs);
+    list[item] = alignment;
+  }
+  return list;
+}
+
+Napi::Value variants(const Napi::CallbackInfo& info) {
+  size_t count = 0;
+  const Kernels* const* all = compiledKernels(&count);
+  Napi::Array list = Napi::Array::New(info.Env(), count);
+  for (uint32_t k = 0; k < count; ++k) {
+    Napi::Object variant = Napi::Object::New(info.Env());
+    variant["name"] = Napi::String::New(info.Env(), all[k]->name);
+    variant["isRunnable"] = Napi::Boolean::New(info.Env(), canRun(*all[k]));
+    list[k] = variant;
+  }
+  return list;
+}
+
+const Kernels& kernelsNamed(const Napi::Value& name) {
+  const std::string wanted = name.IsString() ? name.As<Napi::String>().Utf8Value() : "";
+  const Kernels* kernels = chooseKernels(wanted.c_str());
+  if (kernels == nullptr) throw ShapeError("the kernels '" + wanted + "' are unknown or cannot run on this machine");
+  return *kernels;
+}
+
+Napi::Value choose(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), kernelsNamed(info[0]).name);
+}
+
+Napi::Value open(const Napi::CallbackInfo& info) {
+  const Kernels& kernels = kernelsNamed(info[0]);
+  std::vector<uint32_t> starts = copyIndices(info[1], "the residue starts");
+  const auto dimension = static_cast<uint32_t>(wholeNumber(info[2], kMaxDimension, "the dimension"));
+  std::shared_ptr<const Store> store;
+  if (info[3].IsString()) {
+    const uint64_t offset = wholeNumber(info[4], 9007199254740991.0, "the byte offset");
+    store = std::make_shared<Store>(std::move(starts), dimension, info[3].As<Napi::String>().Utf8Value(), offset);
+  } else {
+    const auto values = typedArray<Napi::Int8Array>(info[3], napi_int8_array, "the tokens");
+    store = std::make_shared<Store>(std::move(starts), dimension, values.Data(), values.ElementLength());
+  }
+  auto* held = new OpenStore{std::move(store), &kernels};
+  return Napi::External<OpenStore>::New(info.Env(), held, [](Napi::Env, OpenStore* open) { delete open; });
+}
+
+Napi::Value close(const Napi::CallbackInfo& info) {
+  openStore(info[0]).store.reset();
+  return info.Env().Undefined();
+}
+
+Napi::Value maxsim(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  if (!info[1].IsArray()) throw ShapeError("the queries must be an array");
+  const auto list = info[1].As<Napi::Array>();
+  std::vector<OwnedQuery> queries;
+  for (uint32_t q = 0; q < list.Length(); ++q) queries.push_back(copyQuery(list.Get(q), open.store->dimension()));
+  std::optional<std::vector<uint32_t>> eligible;
+  if (!info[2].IsUndefined()) eligible = copyIndices(info[2], "the eligible list");
+  const uint32_t threads = threadCount(info[3]);
+  // Nothing may fail after this: an open callback keeps the event loop alive.
+  auto done = callOnLoop(info.Env(), info[4], sumsToValue);
+  return submit(info.Env(), std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries),
+                                                           std::move(eligible), std::move(done)), threads);
+}
+
+AffineParameters copyParameters(const Napi::Value& value) {
+  if (!value.IsObject()) throw ShapeError("the affine parameters must be an object");
+  const auto object = value.As<Napi::Object>();
+  const auto member = [&object](const char* name) {
+    const Napi::Value number = object.Get(name);
+    const double wanted = number.IsNumber() ? number.As<Napi::Number>().DoubleValue() : 0.5;
+    if (!(wanted >= -65'536 && wanted <= 65'536) || wanted != static_cast<int32_t>(wanted)) {
+      throw ShapeError(std::string(name) + " must be a small whole number");
+    }
+    return static_cast<int32_t>(wanted);
+  };
+  return {member("multiplier"), member("offset"), member("gapOpen"), member("gapExtend")};
+}
+
+Napi::Value affine(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  OwnedQuery query = copyQuery(info[1], open.store->dimension());
+  std::vector<uint32_t> targets = copyIndices(info[2], "the targets");
+  const AffineParameters parameters = copyParameters(info[3]);
+  const bool aligns = info[4].ToBoolean();
+  const uint32_t threads = threadCount(info[5]);
+  auto done = callOnLoop(info.Env(), info[6], aligns ? alignmentsToValue : scoresToValue);
+  return submit(info.Env(), std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query),
+                                                           std::move(targets), parameters, aligns, std::move(done)),
+                threads);
+}
+
+Napi::Value cancel(const Napi::CallbackInfo& info) {
+  if (!info[0].IsExternal()) throw ShapeError("the search is not one that these kernels started");
+  if (const auto search = info[0].As<Napi::External<std::weak_ptr<Search>>>().Data()->lock()) search->cancel();
+  return info.Env().Undefined();
+}
+
+Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  exports["variants"] = Napi::Function::New(env, guarded<variants>);
+  exports["choose"] = Napi::Function::New(env, guarded<choose>);
+  exports["open"] = Napi::Function::New(env, guarded<open>);
+  exports["close"] = Napi::Function::New(env, guarded<close>);
+  exports["maxsim"] = Napi::Function::New(env, guarded<maxsim>);
+  exports["affine"] = Napi::Function::New(env, guarded<affine>);
+  exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
+  return exports;
+}
+
+NODE_API_MODULE(kernels, initialize)
+
+}  // namespace
+}  // namespace gloaming

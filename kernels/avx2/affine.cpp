@@ -1,0 +1,197 @@
+/* The lanes of wavefront.h with AVX2: 16 scores of 16 bits, or 8 of 32 bits; dot products by vpmaddwd. */
+#include "avx2/avx2.h"
+#include "avx2/madd.h"
+#include "wavefront.h"
+
+namespace gloaming {
+namespace {
+
+/* Dot products of kBlocks × 8 query tokens with the rows from `first` on, four rows at a time; a tail repeats its last. */
+template <uint32_t kBlocks>
+GLOAMING_INLINE void multiply(const AffineTask& task, const uint8_t* packed, uint32_t first, uint32_t count,
+                              __m256i (&sums)[kBlocks][kTileRows]) {
+  const uint32_t dimension = task.query.tokens.dimension;
+  const auto* query = reinterpret_cast<const __m256i*>(packed);
+  alignas(32) int16_t values[kTileRows * kMaxDimension];
+  widenRows(task.target + size_t{first} * dimension, size_t{count} * dimension, values);
+  for (uint32_t half = 0; half < kTileRows; half += 4) {
+    const int16_t* rows[4];
+    for (uint32_t r = 0; r < 4; ++r) rows[r] = values + (half + r < count ? half + r : count - 1) * dimension;
+    __m256i own[kBlocks][4];
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < kBlocks * 4; ++k) own[k / 4][k % 4] = _mm256_setzero_si256();
+    for (uint32_t pair = 0; pair < dimension / 2; ++pair) {
+#pragma GCC unroll 4
+      for (uint32_t r = 0; r < 4; ++r) {
+        const __m256i two = _mm256_set1_epi32(loadPair(rows[r] + pair * 2));
+#pragma GCC unroll 2
+        for (uint32_t b = 0; b < kBlocks; ++b) {
+          own[b][r] = multiplyAdd(own[b][r], _mm256_load_si256(query + size_t{pair} * kBlocks + b), two);
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < kBlocks * 4; ++k) sums[k / 4][half + k % 4] = own[k / 4][k % 4];
+  }
+}
+
+/** Compile-time masks: all bits in the lanes whose number has the bit `delay`. */
+template <class Score, uint32_t lanes, uint32_t delay>
+struct Lagging {
+  alignas(32) Score mask[lanes];
+  constexpr Lagging() : mask() {
+    for (uint32_t l = 0; l < lanes; ++l) mask[l] = (l & delay) != 0 ? -1 : 0;
+  }
+};
+
+struct Common {
+  using Vector = __m256i;
+  struct Context {};
+
+  static Context prepare(const AffineTask&) { return {}; }
+  static Vector zero() { return _mm256_setzero_si256(); }
+  static Vector load(const void* from) { return _mm256_load_si256(static_cast<const __m256i*>(from)); }
+  static void store(void* to, Vector v) { _mm256_store_si256(static_cast<__m256i*>(to), v); }
+  /* v moved up by one score of `bytes` bytes across the halves; the top score comes first. */
+  template <int bytes>
+  static Vector rotateBytes(Vector v) {
+    return _mm256_alignr_epi8(v, _mm256_permute2x128_si256(v, v, 0x01), 16 - bytes);
+  }
+};
+
+struct Narrow : Common {
+  using Score = int16_t;
+  using Word = uint32_t;
+  static constexpr uint32_t lanes = 16;
+  static constexpr int32_t largest = INT16_MAX, never = INT16_MIN;
+
+  static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension * sizeof(int16_t); }
+  static size_t packedBytes(const Tokens& query) {
+    return roundUp(query.length, lanes) / lanes * stripBytes(query.dimension);
+  }
+
+  /* packs_epi32 takes four sums from each block in turn, so block 0 has tokens 0–3 and 8–11. */
+  static void packStrip(const Tokens& query, uint32_t strip, int16_t* to) {
+    for (uint32_t block = 0; block < 2; ++block) {
+      const auto tokenOf = [=](uint32_t l) { return strip * lanes + l / 4 * 8 + block * 4 + l % 4; };
+      packBlock(query, tokenOf, to + block * 16, 2);
+    }
+  }
+
+  static GLOAMING_INLINE void substitutions(const AffineTask& task, Context, const uint8_t* packed, uint32_t first,
+                                            uint32_t count, Vector (&rows)[kTileRows]) {
+    __m256i sums[2][kTileRows];
+    multiply<2>(task, packed, first, count, sums);
+    const Vector multiplier = broadcast(task.parameters.multiplier), offset = broadcast(task.parameters.offset);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const Vector dots = _mm256_packs_epi32(sums[0][r], sums[1][r]);
+      rows[r] = _mm256_subs_epi16(_mm256_mulhi_epi16(dots, multiplier), offset);
+    }
+  }
+
+  static Vector broadcast(int32_t value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); }
+  static Vector minusLane() {
+    return _mm256_setr_epi16(0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15);
+  }
+  static Vector add(Vector a, Vector b) { return _mm256_adds_epi16(a, b); }
+  /* Wraps: a target has up to 65,535 rows. */
+  static Vector next(Vector row) { return _mm256_add_epi16(row, _mm256_set1_epi16(1)); }
+  static Vector subtract(Vector a, Vector b) { return _mm256_subs_epi16(a, b); }
+  static Vector max(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
+  static Word toWord(Vector lanesSet) {
+    const Vector bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(lanesSet, zero()), 0xd8);
+    return static_cast<Word>(_mm256_movemask_epi8(bytes));
+  }
+  static Word greater(Vector a, Vector b) { return toWord(_mm256_cmpgt_epi16(a, b)); }
+  static Word equal(Vector a, Vector b) { return toWord(_mm256_cmpeq_epi16(a, b)); }
+  static Vector selectGreater(Vector a, Vector b, Vector yes, Vector no) {
+    return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi16(a, b));
+  }
+  template <uint32_t delay>
+  static Vector blend(Vector now, Vector earlier) {
+    static constexpr Lagging<Score, lanes, delay> lagging;
+    return _mm256_blendv_epi8(now, earlier, load(lagging.mask));
+  }
+  static Vector rotate(Vector v) { return rotateBytes<2>(v); }
+  static Vector withFirst(Vector v, const Score* first) {
+    return _mm256_insert_epi16(v, *first, 0);
+  }
+  /* Writes two scores: the second is one that was read before and is written properly by the next step. */
+  static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm256_castsi256_si128(v)); }
+};
+
+struct Wide : Common {
+  using Score = int32_t;
+  using Word = uint32_t;
+  static constexpr uint32_t lanes = 8;
+  static constexpr int32_t largest = INT32_MAX, never = -(1 << 30);
+
+  static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension * sizeof(int16_t); }
+
+  static void packStrip(const Tokens& query, uint32_t strip, int16_t* to) {
+    packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
+  }
+
+  static GLOAMING_INLINE void substitutions(const AffineTask& task, Context, const uint8_t* packed, uint32_t first,
+                                            uint32_t count, Vector (&rows)[kTileRows]) {
+    __m256i sums[1][kTileRows];
+    multiply<1>(task, packed, first, count, sums);
+    const Vector multiplier = broadcast(task.parameters.multiplier), offset = broadcast(task.parameters.offset);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const Vector product = _mm256_mullo_epi32(sums[0][r], multiplier);
+      rows[r] = _mm256_sub_epi32(_mm256_srai_epi32(product, 16), offset);
+    }
+  }
+
+  static Vector broadcast(int32_t value) { return _mm256_set1_epi32(value); }
+  static Vector minusLane() { return _mm256_setr_epi32(0, -1, -2, -3, -4, -5, -6, -7); }
+  static Vector add(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
+  static Vector next(Vector row) { return _mm256_add_epi32(row, _mm256_set1_epi32(1)); }
+  static Vector subtract(Vector a, Vector b) { return _mm256_sub_epi32(a, b); }
+  static Vector max(Vector a, Vector b) { return _mm256_max_epi32(a, b); }
+  static Word toWord(Vector lanesSet) { return static_cast<Word>(_mm256_movemask_ps(_mm256_castsi256_ps(lanesSet))); }
+  static Word greater(Vector a, Vector b) { return toWord(_mm256_cmpgt_epi32(a, b)); }
+  static Word equal(Vector a, Vector b) { return toWord(_mm256_cmpeq_epi32(a, b)); }
+  static Vector selectGreater(Vector a, Vector b, Vector yes, Vector no) {
+    return _mm256_blendv_epi8(no, yes, _mm256_cmpgt_epi32(a, b));
+  }
+  template <uint32_t delay>
+  static Vector blend(Vector now, Vector earlier) {
+    constexpr int lagging = delay == 1 ? 0xaa : delay == 2 ? 0xcc : 0xf0;
+    return _mm256_blend_epi32(now, earlier, lagging);
+  }
+  static Vector rotate(Vector v) { return rotateBytes<4>(v); }
+  static Vector withFirst(Vector v, const Score* first) {
+    return _mm256_blend_epi32(v, _mm256_set1_epi32(*first), 0x01);
+  }
+  static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm256_castsi256_si128(v)); }
+};
+
+size_t stripsOf(const Tokens& query, uint32_t lanes) { return roundUp(query.length, lanes) / lanes; }
+
+}  // namespace
+
+size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension) {
+  const Tokens shape{nullptr, length, dimension};
+  return Narrow::packedBytes(shape) + stripsOf(shape, Wide::lanes) * Wide::stripBytes(dimension);
+}
+
+void avx2AffinePack(const Tokens& query, void* packed) {
+  auto* narrow = static_cast<uint8_t*>(packed);
+  auto* wide = narrow + Narrow::packedBytes(query);
+  for (uint32_t strip = 0; strip < stripsOf(query, Narrow::lanes); ++strip) {
+    auto* to = narrow + strip * Narrow::stripBytes(query.dimension);
+    Narrow::packStrip(query, strip, reinterpret_cast<int16_t*>(to));
+  }
+  for (uint32_t strip = 0; strip < stripsOf(query, Wide::lanes); ++strip) {
+    auto* to = wide + strip * Wide::stripBytes(query.dimension);
+    Wide::packStrip(query, strip, reinterpret_cast<int16_t*>(to));
+  }
+}
+
+int32_t avx2AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
+AffineAlignment avx2AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
+
+}  // namespace gloaming

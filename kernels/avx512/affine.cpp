@@ -1,0 +1,193 @@
+/* The lanes of wavefront.h with AVX-512: 32 scores of 16 bits, or 16 of 32 bits; dot products by VNNI. */
+#include "avx512/avx512.h"
+#include "avx512/vnni.h"
+#include "wavefront.h"
+
+namespace gloaming {
+namespace {
+
+/* Eight rows from `first` on; a tail of fewer repeats its last row. */
+struct TileRows {
+  const int8_t* rows[kTileRows];
+  int32_t corrections[kTileRows];
+
+  TileRows(const AffineTask& task, const int32_t* corrected, uint32_t first, uint32_t count) {
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const uint32_t row = first + (r < count ? r : count - 1);
+      rows[r] = task.target + size_t{row} * task.query.tokens.dimension;
+      corrections[r] = corrected[row];
+    }
+  }
+};
+
+/* Dot products of kBlocks × 16 query tokens with eight rows. */
+template <uint32_t kBlocks>
+GLOAMING_INLINE void multiply(const __m512i* packed, const TileRows& tile, uint32_t dimension,
+                              __m512i (&sums)[kBlocks][kTileRows]) {
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 2
+    for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = _mm512_set1_epi32(tile.corrections[r]);
+  }
+  for (uint32_t quad = 0; quad < dimension / 4; ++quad) {
+    __m512i tokens[kBlocks];
+#pragma GCC unroll 2
+    for (uint32_t b = 0; b < kBlocks; ++b) tokens[b] = _mm512_load_si512(packed + size_t{quad} * kBlocks + b);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const __m512i bytes = _mm512_set1_epi32(loadQuad(tile.rows[r] + quad * 4));
+#pragma GCC unroll 2
+      for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = _mm512_dpbusd_epi32(sums[b][r], tokens[b], bytes);
+    }
+  }
+}
+
+struct Common {
+  using Vector = __m512i;
+  using Context = const int32_t*;
+
+  static Context prepare(const AffineTask& task) {
+    auto* corrections =
+        static_cast<int32_t*>(task.workspace.reserve(Workspace::kRows, task.targetLength * sizeof(int32_t)));
+    correctRows(task.target, task.targetLength, task.query.tokens.dimension, corrections);
+    return corrections;
+  }
+  static Vector zero() { return _mm512_setzero_si512(); }
+  static Vector load(const void* from) { return _mm512_load_si512(from); }
+  static void store(void* to, Vector v) { _mm512_store_si512(to, v); }
+};
+
+struct Narrow : Common {
+  using Score = int16_t;
+  using Word = uint32_t;
+  static constexpr uint32_t lanes = 32;
+  static constexpr int32_t largest = INT16_MAX, never = INT16_MIN;
+
+  static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension; }
+  static size_t packedBytes(const Tokens& query) { return size_t{roundUp(query.length, lanes)} * query.dimension; }
+
+  /* packs_epi32 takes four sums from each block in turn, so block 0 has tokens 0–3, 8–11, 16–19 and 24–27. */
+  static void packStrip(const Tokens& query, uint32_t strip, uint8_t* to) {
+    for (uint32_t block = 0; block < 2; ++block) {
+      const auto tokenOf = [=](uint32_t l) { return strip * lanes + l / 4 * 8 + block * 4 + l % 4; };
+      packBlock(query, tokenOf, to + block * 64, 2);
+    }
+  }
+
+  static GLOAMING_INLINE void substitutions(const AffineTask& task, Context corrections, const uint8_t* packed,
+                                            uint32_t first, uint32_t count, Vector (&rows)[kTileRows]) {
+    const TileRows tile(task, corrections, first, count);
+    __m512i sums[2][kTileRows];
+    multiply<2>(reinterpret_cast<const __m512i*>(packed), tile, task.query.tokens.dimension, sums);
+    const Vector multiplier = broadcast(task.parameters.multiplier), offset = broadcast(task.parameters.offset);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const Vector dots = _mm512_packs_epi32(sums[0][r], sums[1][r]);
+      rows[r] = _mm512_subs_epi16(_mm512_mulhi_epi16(dots, multiplier), offset);
+    }
+  }
+
+  static Vector broadcast(int32_t value) { return _mm512_set1_epi16(static_cast<int16_t>(value)); }
+  static Vector minusLane() {
+    alignas(64) int16_t values[lanes];
+    for (uint32_t l = 0; l < lanes; ++l) values[l] = static_cast<int16_t>(-static_cast<int32_t>(l));
+    return load(values);
+  }
+  static Vector add(Vector a, Vector b) { return _mm512_adds_epi16(a, b); }
+  /* Wraps: a target has up to 65,535 rows. */
+  static Vector next(Vector row) { return _mm512_add_epi16(row, _mm512_set1_epi16(1)); }
+  static Vector subtract(Vector a, Vector b) { return _mm512_subs_epi16(a, b); }
+  static Vector max(Vector a, Vector b) { return _mm512_max_epi16(a, b); }
+  static Word greater(Vector a, Vector b) { return _mm512_cmpgt_epi16_mask(a, b); }
+  static Word equal(Vector a, Vector b) { return _mm512_cmpeq_epi16_mask(a, b); }
+  static Vector selectGreater(Vector a, Vector b, Vector yes, Vector no) {
+    return _mm512_mask_mov_epi16(no, greater(a, b), yes);
+  }
+  template <uint32_t delay>
+  static Vector blend(Vector now, Vector earlier) {
+    constexpr Word lagging = delay == 1 ? 0xaaaaaaaa : delay == 2 ? 0xcccccccc : delay == 4 ? 0xf0f0f0f0
+                           : delay == 8 ? 0xff00ff00 : 0xffff0000;
+    return _mm512_mask_mov_epi16(now, lagging, earlier);
+  }
+  static Vector rotate(Vector v) {
+    alignas(64) static constexpr int16_t from[lanes] = {31, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+                                                        15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
+    return _mm512_permutexvar_epi16(load(from), v);
+  }
+  static Vector withFirst(Vector v, const Score* first) { return _mm512_mask_loadu_epi16(v, 1, first); }
+  /* Writes two scores: the second is one that was read before and is written properly by the next step. */
+  static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm512_castsi512_si128(v)); }
+};
+
+struct Wide : Common {
+  using Score = int32_t;
+  using Word = uint16_t;
+  static constexpr uint32_t lanes = 16;
+  static constexpr int32_t largest = INT32_MAX, never = -(1 << 30);
+
+  static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension; }
+  static size_t packedBytes(const Tokens& query) { return size_t{roundUp(query.length, lanes)} * query.dimension; }
+
+  static void packStrip(const Tokens& query, uint32_t strip, uint8_t* to) {
+    packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
+  }
+
+  static GLOAMING_INLINE void substitutions(const AffineTask& task, Context corrections, const uint8_t* packed,
+                                            uint32_t first, uint32_t count, Vector (&rows)[kTileRows]) {
+    const TileRows tile(task, corrections, first, count);
+    __m512i sums[1][kTileRows];
+    multiply<1>(reinterpret_cast<const __m512i*>(packed), tile, task.query.tokens.dimension, sums);
+    const Vector multiplier = broadcast(task.parameters.multiplier), offset = broadcast(task.parameters.offset);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const Vector product = _mm512_mullo_epi32(sums[0][r], multiplier);
+      rows[r] = _mm512_sub_epi32(_mm512_srai_epi32(product, 16), offset);
+    }
+  }
+
+  static Vector broadcast(int32_t value) { return _mm512_set1_epi32(value); }
+  static Vector minusLane() {
+    return _mm512_setr_epi32(0, -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -15);
+  }
+  static Vector add(Vector a, Vector b) { return _mm512_add_epi32(a, b); }
+  static Vector next(Vector row) { return _mm512_add_epi32(row, _mm512_set1_epi32(1)); }
+  static Vector subtract(Vector a, Vector b) { return _mm512_sub_epi32(a, b); }
+  static Vector max(Vector a, Vector b) { return _mm512_max_epi32(a, b); }
+  static Word greater(Vector a, Vector b) { return _mm512_cmpgt_epi32_mask(a, b); }
+  static Word equal(Vector a, Vector b) { return _mm512_cmpeq_epi32_mask(a, b); }
+  static Vector selectGreater(Vector a, Vector b, Vector yes, Vector no) {
+    return _mm512_mask_mov_epi32(no, greater(a, b), yes);
+  }
+  template <uint32_t delay>
+  static Vector blend(Vector now, Vector earlier) {
+    constexpr Word lagging = delay == 1 ? 0xaaaa : delay == 2 ? 0xcccc : delay == 4 ? 0xf0f0 : 0xff00;
+    return _mm512_mask_mov_epi32(now, lagging, earlier);
+  }
+  static Vector rotate(Vector v) { return _mm512_alignr_epi32(v, v, 15); }
+  static Vector withFirst(Vector v, const Score* first) { return _mm512_mask_loadu_epi32(v, 1, first); }
+  static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm512_castsi512_si128(v)); }
+};
+
+}  // namespace
+
+size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension) {
+  const Tokens shape{nullptr, length, dimension};
+  return Narrow::packedBytes(shape) + Wide::packedBytes(shape);
+}
+
+void avx512AffinePack(const Tokens& query, void* packed) {
+  auto* narrow = static_cast<uint8_t*>(packed);
+  auto* wide = narrow + Narrow::packedBytes(query);
+  for (uint32_t strip = 0; strip * Narrow::lanes < query.length; ++strip) {
+    Narrow::packStrip(query, strip, narrow + strip * Narrow::stripBytes(query.dimension));
+  }
+  for (uint32_t strip = 0; strip * Wide::lanes < query.length; ++strip) {
+    Wide::packStrip(query, strip, wide + strip * Wide::stripBytes(query.dimension));
+  }
+}
+
+int32_t avx512AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
+AffineAlignment avx512AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
+
+}  // namespace gloaming

@@ -1,0 +1,68 @@
+/* Chooses the kernels at run time: the fastest that this processor runs, unless a name is asked for. */
+#include <cstring>
+
+#include "kernels.h"
+#include "reference/reference.h"
+
+#if defined(__x86_64__)
+#include "avx2/avx2.h"
+#include "avx512/avx512.h"
+#endif
+
+namespace gloaming {
+namespace {
+
+size_t copiedBytes(uint32_t length, uint32_t dimension) { return size_t{length} * dimension; }
+void copy(const Tokens& query, void* packed) {
+  std::memcpy(packed, query.values, copiedBytes(query.length, query.dimension));
+}
+
+}  // namespace
+
+const Kernels referenceKernels{"reference",         copiedBytes, copy, referenceMaxsimRows, copiedBytes, copy,
+                               referenceAffineScore, referenceAffineAlign};
+
+#if defined(__x86_64__)
+const Kernels avx2Kernels{"avx2",
+                          avx2MaxsimPackedBytes, avx2MaxsimPack, avx2MaxsimRows,
+                          avx2AffinePackedBytes, avx2AffinePack, avx2AffineScore, avx2AffineAlign};
+const Kernels avx512vnniKernels{"avx512vnni",
+                                avx512MaxsimPackedBytes, avx512MaxsimPack, avx512MaxsimRows,
+                                avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore, avx512AffineAlign};
+#endif
+
+const Kernels* const* compiledKernels(size_t* count) {
+  static const Kernels* const all[] = {
+#if defined(__x86_64__)
+      &avx512vnniKernels,
+      &avx2Kernels,
+#endif
+      &referenceKernels,
+  };
+  *count = sizeof all / sizeof all[0];
+  return all;
+}
+
+bool canRun(const Kernels& kernels) {
+#if defined(__x86_64__)
+  // These ask the operating system as well: registers that it does not save count as missing.
+  if (&kernels == &avx512vnniKernels) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+  }
+  if (&kernels == &avx2Kernels) return __builtin_cpu_supports("avx2");
+#endif
+  return &kernels == &referenceKernels;
+}
+
+const Kernels* chooseKernels(const char* name) {
+  size_t count = 0;
+  const Kernels* const* all = compiledKernels(&count);
+  const bool any = name == nullptr || name[0] == '\0';
+  for (size_t k = 0; k < count; ++k) {
+    if ((any || std::strcmp(all[k]->name, name) == 0) && canRun(*all[k])) return all[k];
+  }
+  return nullptr;
+}
+
+}  // namespace gloaming

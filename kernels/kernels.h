@@ -1,0 +1,144 @@
+/*
+ * Gloaming's kernels: read this first.
+ *
+ * Two operations on int8 residue tokens, each defined by plain loops in reference/ and repeated, bit for bit, by the
+ * faster folders:
+ *
+ *     maxsim   for each token of one side its best dot product on the other side, summed, in both directions
+ *     affine   best local alignment with affine gaps over an integer substitution score of the dot product
+ *
+ * Layers, top to bottom:
+ *
+ *     addon.cpp                    the only file that knows Node
+ *     search.h maxsim_search.cpp affine_search.cpp      many targets, work split by residues, results in list order
+ *     pool.h store.h workspace.h   threads; mapped or copied tokens; memory of one thread
+ *     dispatch.cpp                 picks one table of kernels (struct Kernels below) at run time
+ *     reference/ avx2/ avx512/ neon/    one table each, the same file names in each
+ *
+ * Why it cannot overflow. Every token has squared norm ≤ 32,767, so by Cauchy–Schwarz |q·t| ≤ 32,767: a dot product
+ * fits in int16. A sum of maxima has at most 65,535 terms: 65,535 × 32,767 = 2,147,385,345 < 2^31. Inside a dot product
+ * the largest partial sum is 256 × 255 × 128 = 8,355,840 in magnitude (query biased to unsigned), far from 2^31.
+ * Integer sums and maxima are exact in any order, so no instruction set, tile, thread count or batch can change a bit.
+ *
+ * How tokens lie in memory. Targets stay as the release stores them: row-major, one row of `dimension` bytes per residue,
+ * never repacked. Only the query is packed, once per call, so that one vector register holds the same four bytes
+ * (int8: "quad"; AVX2: two int16) of neighbouring tokens and one broadcast of four target bytes meets them all:
+ *
+ *     target row t     | b0 b1 b2 b3 | b4 b5 b6 b7 | …            dimension bytes
+ *                        └─ quad 0 ─┘  └─ quad 1 ─┘
+ *
+ *     packed query     vector (block, quad): quad of token 0 | quad of token 1 | … | quad of token 15
+ *                      vectors of one block follow each other by quad, then comes the next block of tokens:
+ *
+ *                      block 0:  quad 0 [t0 … t15]  quad 1 [t0 … t15]  …  quad dimension/4 − 1
+ *                      block 1:  quad 0 [t16 … t31] …
+ *
+ * A last block that is not full repeats the last token: a repeated token cannot change a target's maximum, and the
+ * query's maxima of the repeats are never read. A packed query is 64-byte aligned.
+ */
+#ifndef GLOAMING_KERNELS_H
+#define GLOAMING_KERNELS_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace gloaming {
+
+constexpr uint32_t kDimensionStep = 32;
+constexpr uint32_t kMaxDimension = 256;
+constexpr uint32_t kMaxLength = 65'535;
+/** Rows of a target that one call of maxsimRows takes at most: they and their maxima stay in the first-level cache. */
+constexpr uint32_t kMaxRows = 64;
+/** Arrays with one value per query token are rounded up to this many, so that kernels may touch whole vectors. */
+constexpr uint32_t kTokenRound = 64;
+
+constexpr uint32_t roundUp(uint32_t value, uint32_t step) { return (value + step - 1) / step * step; }
+
+/** Row-major int8 [length × dimension]. */
+struct Tokens {
+  const int8_t* values;
+  uint32_t length;
+  uint32_t dimension;
+};
+
+/** A query as one table of kernels wants it; `packed` is whatever that table's pack function wrote. */
+struct PackedQuery {
+  Tokens tokens;
+  const void* packed;
+};
+
+/*
+ * Substitution score of two rows: ((dot × multiplier) >> 16) − offset, arithmetic shift.
+ * A gap of k residues costs gapOpen + (k − 1) × gapExtend.
+ * Range  multiplier 1..32,767; offset int16; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ */
+struct AffineParameters {
+  int32_t multiplier;
+  int32_t offset;
+  int32_t gapOpen;
+  int32_t gapExtend;
+};
+
+/** Kinds of runs, seen from the query: a pair, query residues facing a gap, target residues facing a gap. */
+enum Run : uint32_t { kPair = 0, kInsertion = 1, kDeletion = 2 };
+
+/** Zero-based half-open coordinates; runs are (length << 2 | kind) from start to end and lie in the workspace. */
+struct AffineAlignment {
+  int32_t score;
+  uint32_t queryStart, queryEnd;
+  uint32_t targetStart, targetEnd;
+  const uint32_t* runs;
+  uint32_t runCount;
+};
+
+class Workspace;
+
+/** One query against one target. */
+struct AffineTask {
+  const PackedQuery& query;
+  /** Row-major rows of the target. */
+  const int8_t* target;
+  uint32_t targetLength;
+  AffineParameters parameters;
+  Workspace& workspace;
+  /** Kernels look at it at least every few hundred thousand cells and then return early; the result is void. */
+  const std::atomic<bool>& cancelled;
+};
+
+/* What a folder of kernels offers. All functions are pure but for their outputs and may run on many threads at once. */
+struct Kernels {
+  const char* name;
+
+  size_t (*maxsimPackedBytes)(uint32_t length, uint32_t dimension);
+  void (*maxsimPack)(const Tokens& query, void* packed);
+  /*
+   * Σ over 1..kMaxRows target rows of the best dot product with any query token.
+   * closest [roundUp(length, kTokenRound)]: raised to each query token's best dot product with any of these rows.
+   */
+  int32_t (*maxsimRows)(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
+
+  size_t (*affinePackedBytes)(uint32_t length, uint32_t dimension);
+  void (*affinePack)(const Tokens& query, void* packed);
+  int32_t (*affineScore)(const AffineTask& task);
+  AffineAlignment (*affineAlign)(const AffineTask& task);
+};
+
+extern const Kernels referenceKernels;
+#if defined(__x86_64__)
+extern const Kernels avx2Kernels;
+extern const Kernels avx512vnniKernels;
+#elif defined(__aarch64__)
+extern const Kernels neonKernels;
+#endif
+
+/** All tables compiled in, fastest first; count is written. */
+const Kernels* const* compiledKernels(size_t* count);
+/** Whether this processor and its operating system can run the table. */
+bool canRun(const Kernels& kernels);
+/** The table called name, or the fastest that can run if name is null or empty; null if it is unknown or cannot run. */
+const Kernels* chooseKernels(const char* name);
+
+}  // namespace gloaming
+
+#endif

@@ -1,0 +1,112 @@
+#include "pool.h"
+
+#include <algorithm>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace gloaming {
+namespace {
+
+/** A thread keeps this much of each kind of memory between jobs. */
+constexpr size_t kKeptBytes = size_t{4} << 20;
+
+}  // namespace
+
+Pool::~Pool() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    for (const auto& job : jobs_) job->cancel();
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Pool::submit(std::shared_ptr<Job> job, uint32_t threads) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    job->threadLimit_ = std::clamp(threads, 1u, kMaxThreads);
+    while (threads_.size() < job->threadLimit_) threads_.emplace_back([this] { serve(); });
+    jobs_.push_back(std::move(job));
+  }
+  wake_.notify_all();
+}
+
+void Pool::serve() {
+  Workspace workspace;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    const std::shared_ptr<Job> job = take();
+    if (job == nullptr) {
+      if (stopping_) return;
+      wake_.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    work(*job, workspace);
+    workspace.shrink(kKeptBytes);
+    lock.lock();
+    // The job stays in the list until its last thread leaves it, then nothing can start on it any more.
+    if (--job->threadCount_ > 0) continue;
+    jobs_.remove(job);
+    const std::exception_ptr failure = job->failure_;
+    lock.unlock();
+    job->finish(failure);
+    lock.lock();
+  }
+}
+
+/* The oldest job that can use one more thread, already counted in; null if there is none. Called with the lock held. */
+std::shared_ptr<Job> Pool::take() {
+  for (const std::shared_ptr<Job>& job : jobs_) {
+    const bool isNew = !job->prepared_ && job->threadCount_ == 0;
+    const bool hasWork = job->prepared_ && !job->isCancelled() && job->threadCount_ < job->threadLimit_ &&
+                         job->nextChunk_.load(std::memory_order_relaxed) < job->chunkCount_;
+    if (!isNew && !hasWork) continue;
+    ++job->threadCount_;
+    return job;
+  }
+  return nullptr;
+}
+
+void Pool::work(Job& job, Workspace& workspace) {
+  try {
+    bool isFirst = false;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      isFirst = !job.prepared_;
+    }
+    if (isFirst && !job.isCancelled()) {
+      const uint64_t count = job.prepare();
+      const std::lock_guard<std::mutex> lock(mutex_);
+      job.chunkCount_ = count;
+      job.prepared_ = true;
+    }
+    if (isFirst) wake_.notify_all();
+    while (!job.isCancelled()) {
+      const uint64_t chunk = job.nextChunk_.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= job.chunkCount_) return;
+      job.run(chunk, workspace);
+    }
+  } catch (...) {
+    fail(job);
+  }
+}
+
+void Pool::fail(Job& job) {
+  job.cancel();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (job.failure_ == nullptr) job.failure_ = std::current_exception();
+}
+
+uint32_t availableProcessors() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::clamp(CPU_COUNT(&set), 1, int(kMaxThreads));
+#endif
+  return std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads);
+}
+
+}  // namespace gloaming

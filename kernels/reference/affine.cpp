@@ -1,0 +1,101 @@
+/* Best local alignment with affine gaps: the definition of score, end points and path, with every tie fixed.
+ *
+ *   s(i,j) = ((dot(query i, target j) × multiplier) >> 16) − offset
+ *   pair   = H(i−1,j−1) + s(i,j)
+ *   F(i,j) = max(H(i−1,j) − gapOpen, F(i−1,j) − gapExtend)      insertion: query residue i faces a gap
+ *   E(i,j) = max(H(i,j−1) − gapOpen, E(i,j−1) − gapExtend)      deletion: target residue j faces a gap
+ *   H(i,j) = max(0, pair, F, E)                                 H = 0 outside the matrix, E = F = −∞
+ *
+ * Ties    the end is the cell of the best H with the smallest j, then the smallest i. Walking back from H(i,j): stop if
+ *         it is 0, else pair if it equals H, else insertion if F equals H, else deletion. A gap is left for H as soon
+ *         as opening it there costs no more than extending it (opening is preferred to extension).
+ * Range   dots fit in int16, offset ≥ −16,384: s ≤ 32,767 and H ≤ 65,535 × 32,767 < 2^31
+ * Memory  score: two values per target residue; align: one byte per cell, so pairs over 2^30 cells are refused here
+ * Errors  std::length_error if a pair has more than 2^30 cells
+ * Source  Smith & Waterman 1981, Gotoh 1982
+ */
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "reference/reference.h"
+#include "workspace.h"
+
+namespace gloaming {
+namespace {
+
+enum Cell : uint8_t { kPositive = 1, kIsPair = 2, kIsInsertion = 4, kInsertionOpens = 8, kDeletionOpens = 16 };
+
+struct Best {
+  int32_t score = 0;
+  uint32_t i = 0, j = 0;
+};
+
+/* Fills the matrix row by row; cells (may be null) gets one byte of Cell flags per cell, row-major. */
+Best fill(const AffineTask& task, uint8_t* cells) {
+  const auto [query, queryLength, dimension] = task.query.tokens;
+  const auto [multiplier, offset, gapOpen, gapExtend] = task.parameters;
+  std::vector<int32_t> H(task.targetLength, 0), F(task.targetLength, -gapOpen);
+  Best best;
+  for (uint32_t i = 0; i < queryLength; ++i) {
+    if (task.cancelled.load(std::memory_order_relaxed)) return {};
+    int32_t diagonal = 0, E = -gapOpen;
+    for (uint32_t j = 0; j < task.targetLength; ++j) {
+      const int32_t dot = dotProduct(query + size_t{i} * dimension, task.target + size_t{j} * dimension, dimension);
+      const int32_t pair = diagonal + ((dot * multiplier) >> 16) - offset;
+      const int32_t h = std::max({0, pair, F[j], E});
+      const bool insertionOpens = h - gapOpen >= F[j] - gapExtend, deletionOpens = h - gapOpen >= E - gapExtend;
+      if (cells != nullptr) {
+        cells[size_t{i} * task.targetLength + j] =
+            (h > 0 ? kPositive : 0) | (h == pair ? kIsPair : 0) | (h == F[j] ? kIsInsertion : 0) |
+            (insertionOpens ? kInsertionOpens : 0) | (deletionOpens ? kDeletionOpens : 0);
+      }
+      if (h > best.score || (h == best.score && h > 0 && j < best.j)) best = {h, i, j};
+      F[j] = insertionOpens ? h - gapOpen : F[j] - gapExtend;
+      E = deletionOpens ? h - gapOpen : E - gapExtend;
+      diagonal = H[j];
+      H[j] = h;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+int32_t referenceAffineScore(const AffineTask& task) { return fill(task, nullptr).score; }
+
+AffineAlignment referenceAffineAlign(const AffineTask& task) {
+  const size_t width = task.targetLength, cellCount = task.query.tokens.length * width;
+  if (cellCount > size_t{1} << 30) throw std::length_error("the reference kernels align at most 2^30 cells");
+  auto* cells = static_cast<uint8_t*>(task.workspace.reserve(Workspace::kFlags, cellCount));
+  const Best best = fill(task, cells);
+  if (best.score == 0) return {};
+
+  std::vector<uint32_t> runs;  // from the end to the start
+  const auto emit = [&runs](Run kind) {
+    if (!runs.empty() && (runs.back() & 3) == kind) runs.back() += 4;
+    else runs.push_back(4 | kind);
+  };
+  int64_t i = best.i, j = best.j;
+  Run state = kPair;
+  while (i >= 0 && j >= 0) {
+    const uint8_t cell = cells[i * width + j];
+    // A gap ends in the cell before it when opening there is as good as extending.
+    if (state == kInsertion && (cell & kInsertionOpens) != 0) state = kPair;
+    if (state == kDeletion && (cell & kDeletionOpens) != 0) state = kPair;
+    if (state == kPair) {
+      if ((cell & kPositive) == 0) break;
+      if ((cell & kIsPair) == 0) state = (cell & kIsInsertion) != 0 ? kInsertion : kDeletion;
+    }
+    emit(state);
+    if (state != kDeletion) --i;
+    if (state != kInsertion) --j;
+  }
+  std::reverse(runs.begin(), runs.end());
+  auto* kept = static_cast<uint32_t*>(task.workspace.reserve(Workspace::kRuns, runs.size() * sizeof(uint32_t)));
+  std::copy(runs.begin(), runs.end(), kept);
+  return {best.score, static_cast<uint32_t>(i + 1), best.i + 1, static_cast<uint32_t>(j + 1), best.j + 1,
+          kept, static_cast<uint32_t>(runs.size())};
+}
+
+}  // namespace gloaming

@@ -1,0 +1,53 @@
+#include "reference/reference.h"
+
+namespace gloaming {
+
+int32_t dotProduct(const int8_t* a, const int8_t* b, uint32_t dimension) {
+  int32_t sum = 0;
+  for (uint32_t k = 0; k < dimension; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+/* Sums, in both directions, of each token's best dot product with the other protein's tokens: the definition.
+ *
+ * Shape   query [queryLength × dimension], target [targetLength × dimension], int8, row-major
+ * Range   squared norm of each row ≤ 32,767, so that every dot product fits in int16; lengths 1..65,535
+ * Unit    sums of int8 products; they become cosines only in search/maxsim.ts
+ * Order   none: integer arithmetic, any summation order gives the same bits
+ * Cost    queryLength × targetLength × dimension multiply-adds, twice
+ * Source  late interaction (Khattab & Zaharia 2020), both directions
+ */
+MaxSim maxsimReference(const Tokens& query, const Tokens& target) {
+  const auto sumOfMaxima = [](const Tokens& from, const Tokens& to) {
+    int32_t sum = 0;
+    for (uint32_t i = 0; i < from.length; ++i) {
+      int32_t best = INT32_MIN;
+      for (uint32_t j = 0; j < to.length; ++j) {
+        const int32_t dot = dotProduct(from.values + size_t{i} * from.dimension,
+                                       to.values + size_t{j} * to.dimension, from.dimension);
+        if (dot > best) best = dot;
+      }
+      sum += best;
+    }
+    return sum;
+  };
+  return {sumOfMaxima(query, target), sumOfMaxima(target, query)};
+}
+
+/* The same numbers for a piece of a target, in the form that all kernels have (see kernels.h). */
+int32_t referenceMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
+  const auto [values, length, dimension] = query.tokens;
+  int32_t sum = 0;
+  for (uint32_t j = 0; j < rowCount; ++j) {
+    int32_t best = INT32_MIN;
+    for (uint32_t i = 0; i < length; ++i) {
+      const int32_t dot = dotProduct(values + size_t{i} * dimension, rows + size_t{j} * dimension, dimension);
+      if (dot > best) best = dot;
+      if (dot > closest[i]) closest[i] = dot;
+    }
+    sum += best;
+  }
+  return sum;
+}
+
+}  // namespace gloaming

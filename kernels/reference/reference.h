@@ -1,0 +1,23 @@
+/* The functions that define the numbers; dispatch, tests and benches use them, fast kernels do not. */
+#ifndef GLOAMING_REFERENCE_H
+#define GLOAMING_REFERENCE_H
+
+#include "kernels.h"
+
+namespace gloaming {
+
+struct MaxSim {
+  int32_t queryToTarget;
+  int32_t targetToQuery;
+};
+
+int32_t dotProduct(const int8_t* a, const int8_t* b, uint32_t dimension);
+MaxSim maxsimReference(const Tokens& query, const Tokens& target);
+int32_t referenceMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
+
+int32_t referenceAffineScore(const AffineTask& task);
+AffineAlignment referenceAffineAlign(const AffineTask& task);
+
+}  // namespace gloaming
+
+#endif

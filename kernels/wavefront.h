@@ -1,0 +1,309 @@
+/* Affine local alignment along anti-diagonals, for any vector type; it gives what reference/affine.cpp defines.
+ *
+ *   strip   `lanes` neighbouring query residues, one per lane, swept over all target residues
+ *   step d  lane l holds the cell (query l of the strip, target d − l), so no lane waits for another one
+ *   skew    dot products come by target row, eight rows at a time; log2(lanes) masked blends with rows seen earlier
+ *           delay lane l by l rows. Cells outside the target score `never`, so they can neither grow nor be a best
+ *   border  the last lane's H and outgoing F go into two arrays over the target that feed lane 0 of the next strip
+ *
+ * Scores   Lanes with 16-bit scores saturate. H is exact while the best is below the largest score; at it the caller
+ *          repeats the work with 32-bit lanes. Gap scores at or below 0 never matter, so their floor is free.
+ * Memory   score: the two border arrays. align: also 5 flag words per step of a group of strips, at most
+ *          kFlagBytes, and the borders above each group; walking back sweeps one group after the other again, from
+ *          the last to the first. At 65,535 × 65,535 this is 32 MiB of flags and 65 MiB of borders.
+ * Lanes    a traits class: see avx512/affine.cpp. Everything here is internal to the file that includes it, because
+ *          each instruction set compiles its own copy; for the same reason no standard container is used.
+ */
+#ifndef GLOAMING_WAVEFRONT_H
+#define GLOAMING_WAVEFRONT_H
+
+#include <cstring>
+
+#include "kernels.h"
+#include "workspace.h"
+
+namespace gloaming {
+namespace {
+
+#define GLOAMING_INLINE inline __attribute__((always_inline))
+
+constexpr uint32_t kTileRows = 8;
+constexpr size_t kFlagBytes = size_t{32} << 20;
+/** Flag words of one step, one bit per lane. */
+enum Flag : uint32_t { kPositive, kIsPair, kIsInsertion, kInsertionOpens, kDeletionOpens, kFlagCount };
+
+/** A cell by zero-based query and target residue. */
+struct Cell {
+  int32_t score;
+  int64_t i, j;
+};
+
+template <class Lanes>
+class Wavefront {
+  using Vector = typename Lanes::Vector;
+  using Score = typename Lanes::Score;
+  using Word = typename Lanes::Word;
+  static constexpr uint32_t lanes = Lanes::lanes;
+
+ public:
+  Wavefront(const AffineTask& task, const uint8_t* packed)
+      : task_(task), packed_(packed), query_(task.query.tokens), context_(Lanes::prepare(task)) {
+    // Room for the lanes that run ahead of and behind the target, and for a whole vector read at the end.
+    borderLength_ = roundUp(task.targetLength + 4 * lanes + 2 * kTileRows, 64);
+    auto* borders = static_cast<Score*>(task.workspace.reserve(Workspace::kBoundaries, borderBytes()));
+    borderH_ = borders + lanes;
+    borderF_ = borders + borderLength_ + lanes;
+  }
+
+  /* Errors  a cancelled task gives some score */
+  int32_t score() {
+    clearBorders();
+    Vector best = Lanes::zero();
+    int32_t last = 0;
+    for (uint32_t strip = 0; strip < stripCount(); ++strip) {
+      alignas(64) Score bests[lanes], at[lanes];
+      if (!sweep<false, false>(strip, task_.targetLength, nullptr, bests, at)) return 0;
+      if (lanesUsed(strip) == lanes) best = Lanes::max(best, Lanes::load(bests));
+      else for (uint32_t l = 0; l < lanesUsed(strip); ++l) last = bests[l] > last ? bests[l] : last;
+    }
+    alignas(64) Score bests[lanes];
+    Lanes::store(bests, best);
+    for (uint32_t l = 0; l < lanes; ++l) last = bests[l] > last ? bests[l] : last;
+    return last;
+  }
+
+  /* The best alignment; `saturated` is set instead where 16 bits do not hold the score. */
+  AffineAlignment align(bool* saturated) {
+    const Cell end = findEnd();
+    *saturated = end.score == Lanes::largest;
+    if (end.score == 0 || *saturated) return {};
+    return walk(end);
+  }
+
+ private:
+  uint32_t stripCount() const { return (query_.length + lanes - 1) / lanes; }
+  uint32_t lanesUsed(uint32_t strip) const {
+    const uint32_t left = query_.length - strip * lanes;
+    return left < lanes ? left : lanes;
+  }
+  size_t borderBytes() const { return 2 * size_t{borderLength_} * sizeof(Score); }
+  Score* borders() const { return borderH_ - lanes; }
+  void clearBorders() { std::memset(borders(), 0, borderBytes()); }
+  static uint32_t stepCount(uint32_t targetLength) { return roundUp(targetLength + lanes - 1, kTileRows); }
+  size_t stripFlagBytes(uint32_t targetLength) const {
+    return size_t{stepCount(targetLength)} * kFlagCount * sizeof(Word);
+  }
+  uint32_t groupStrips() const {
+    const size_t fit = kFlagBytes / stripFlagBytes(task_.targetLength);
+    return fit < 1 ? 1 : fit < stripCount() ? static_cast<uint32_t>(fit) : stripCount();
+  }
+
+  /* Rows seen earlier: 1 + 2 + 4 + 8 + 16 for the five lags of 32 lanes. */
+  struct History {
+    Vector rows[31];
+  };
+
+  /* Lanes whose number has the bit `delay` take their value from `delay` rows earlier. */
+  template <uint32_t delay>
+  static GLOAMING_INLINE void lag(Vector (&rows)[kTileRows], Vector* history) {
+    Vector kept[delay];
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < delay; ++r) kept[r] = rows[kTileRows - delay + r];
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < kTileRows; ++k) {
+      const uint32_t r = kTileRows - 1 - k;  // downwards, because rows above are still needed as they are
+      rows[r] = Lanes::template blend<delay>(rows[r], r >= delay ? rows[(r - delay) % kTileRows] : history[r]);
+    }
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < delay; ++r) history[r] = kept[r];
+  }
+
+  static GLOAMING_INLINE void skew(Vector (&rows)[kTileRows], History& history, uint32_t tile) {
+    lag<1>(rows, history.rows);
+    lag<2>(rows, history.rows + 1);
+    lag<4>(rows, history.rows + 3);
+    if constexpr (lanes > 8) lag<8>(rows, history.rows + 7);
+    if constexpr (lanes > 16) {
+      Vector* two = history.rows + 15 + (tile % 2) * kTileRows;  // the tile before last
+#pragma GCC unroll 8
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        const Vector row = rows[r];
+        rows[r] = Lanes::template blend<16>(row, two[r]);
+        two[r] = row;
+      }
+    }
+  }
+
+  /* Sweeps one strip over the first targetLength rows. bests, at [lanes]: each lane's best H and, if kEnds, the first
+   * target residue (modulo the score's range) that reaches it. False if the task was cancelled. */
+  template <bool kEnds, bool kFlags>
+  bool sweep(uint32_t strip, uint32_t targetLength, Word* flags, Score* bests, Score* at) {
+    const uint8_t* packed = packed_ + Lanes::stripBytes(query_.dimension) * strip;
+    const Vector gapOpen = Lanes::broadcast(task_.parameters.gapOpen);
+    const Vector gapExtend = Lanes::broadcast(task_.parameters.gapExtend), zero = Lanes::zero();
+    const Vector never = Lanes::broadcast(Lanes::never);
+    History history;
+    for (Vector& row : history.rows) row = never;
+
+    Vector E = zero, F = Lanes::withFirst(zero, borderF_);
+    Vector diagonal = zero, diagonalNext = Lanes::withFirst(zero, borderH_);
+    Vector best = zero, bestAt = zero, now = Lanes::minusLane();
+    const uint32_t tileCount = stepCount(targetLength) / kTileRows;
+    for (uint32_t tile = 0; tile < tileCount; ++tile) {
+      if (tile % 64 == 0 && task_.cancelled.load(std::memory_order_relaxed)) return false;
+      const uint32_t first = tile * kTileRows;
+      Vector rows[kTileRows];
+      if (first + kTileRows <= targetLength) {
+        Lanes::substitutions(task_, context_, packed, first, kTileRows, rows);
+      } else {
+        const uint32_t count = first < targetLength ? targetLength - first : 0;
+        if (count > 0) Lanes::substitutions(task_, context_, packed, first, count, rows);
+        for (uint32_t r = count; r < kTileRows; ++r) rows[r] = never;
+      }
+      skew(rows, history, tile);
+#pragma GCC unroll 8
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        const uint32_t step = first + r;
+        const Vector pair = Lanes::add(diagonal, rows[r]);
+        const Vector H = Lanes::max(Lanes::max(pair, zero), Lanes::max(E, F));
+        const Vector opened = Lanes::subtract(H, gapOpen);
+        const Vector extendedE = Lanes::subtract(E, gapExtend), extendedF = Lanes::subtract(F, gapExtend);
+        if constexpr (kFlags) {
+          Word* words = flags + size_t{step} * kFlagCount;
+          words[kPositive] = Lanes::greater(H, zero);
+          words[kIsPair] = Lanes::equal(H, pair);
+          words[kIsInsertion] = Lanes::equal(H, F);
+          words[kInsertionOpens] = static_cast<Word>(~Lanes::greater(extendedF, opened));
+          words[kDeletionOpens] = static_cast<Word>(~Lanes::greater(extendedE, opened));
+        }
+        if constexpr (kEnds) {
+          bestAt = Lanes::selectGreater(H, best, now, bestAt);
+          now = Lanes::next(now);
+        }
+        best = Lanes::max(best, H);
+        E = Lanes::max(opened, extendedE);
+        const Vector turnedF = Lanes::rotate(Lanes::max(opened, extendedF)), turnedH = Lanes::rotate(H);
+        // The last lane's column was read lanes − 1 steps ago, so it can be overwritten.
+        Lanes::storeFirst(borderF_ + step - static_cast<int64_t>(lanes - 1), turnedF);
+        Lanes::storeFirst(borderH_ + step - static_cast<int64_t>(lanes - 1), turnedH);
+        F = Lanes::withFirst(turnedF, borderF_ + step + 1);
+        diagonal = diagonalNext;
+        diagonalNext = Lanes::withFirst(turnedH, borderH_ + step + 1);
+      }
+    }
+    Lanes::store(bests, best);
+    Lanes::store(at, bestAt);
+    return true;
+  }
+
+  /* Sweeps everything, keeps the borders above each group of strips, and finds the cell where the best one ends. */
+  Cell findEnd() {
+    const uint32_t group = groupStrips();
+    const size_t kept = (stripCount() - 1) / group;  // the border above group 0 is zero
+    auto* checkpoints = static_cast<uint8_t*>(task_.workspace.reserve(Workspace::kCheckpoints, kept * borderBytes()));
+    clearBorders();
+    Cell end{0, 0, 0};
+    for (uint32_t strip = 0; strip < stripCount(); ++strip) {
+      if (strip > 0 && strip % group == 0) {
+        std::memcpy(checkpoints + (strip / group - 1) * borderBytes(), borders(), borderBytes());
+      }
+      alignas(64) Score bests[lanes], at[lanes];
+      if (!sweep<true, false>(strip, task_.targetLength, nullptr, bests, at)) return {0, 0, 0};
+      for (uint32_t l = 0; l < lanesUsed(strip); ++l) {
+        const int64_t i = int64_t{strip} * lanes + l, j = sizeof(Score) == 2 ? static_cast<uint16_t>(at[l]) : at[l];
+        // Strips and lanes ascend with i, so an equal j keeps the smaller i.
+        if (bests[l] > end.score || (bests[l] == end.score && end.score > 0 && j < end.j)) end = {bests[l], i, j};
+      }
+    }
+    return end;
+  }
+
+  /* Sweeps again the group of strips that holds query residue i, up to it, with flags for target residues 0..j. */
+  bool sweepGroup(uint32_t group, int64_t i, int64_t j, Word* flags) {
+    const uint32_t first = group * groupStrips(), targetLength = static_cast<uint32_t>(j) + 1;
+    if (group == 0) {
+      clearBorders();
+    } else {
+      const auto* checkpoints = static_cast<const uint8_t*>(task_.workspace.peek(Workspace::kCheckpoints));
+      std::memcpy(borders(), checkpoints + (group - 1) * borderBytes(), borderBytes());
+    }
+    for (uint32_t strip = first; strip <= static_cast<uint32_t>(i) / lanes; ++strip) {
+      alignas(64) Score bests[lanes], at[lanes];
+      Word* own = flags + (strip - first) * (stripFlagBytes(targetLength) / sizeof(Word));
+      if (!sweep<false, true>(strip, targetLength, own, bests, at)) return false;
+    }
+    return true;
+  }
+
+  AffineAlignment walk(const Cell& end) {
+    const uint32_t groupSize = groupStrips();
+    auto* flags = static_cast<Word*>(
+        task_.workspace.reserve(Workspace::kFlags, groupSize * stripFlagBytes(task_.targetLength)));
+    const size_t longest = size_t{query_.length} + task_.targetLength;
+    auto* runs = static_cast<uint32_t*>(task_.workspace.reserve(Workspace::kRuns, longest * sizeof(uint32_t)));
+    uint32_t runCount = 0;
+    uint32_t group = UINT32_MAX;
+    size_t stripWords = 0;
+    Run state = kPair;
+    int64_t i = end.i, j = end.j;
+    while (i >= 0 && j >= 0) {
+      const uint32_t strip = static_cast<uint32_t>(i) / lanes, lane = static_cast<uint32_t>(i) % lanes;
+      if (strip / groupSize != group) {
+        group = strip / groupSize;
+        stripWords = stripFlagBytes(static_cast<uint32_t>(j) + 1) / sizeof(Word);
+        if (!sweepGroup(group, i, j, flags)) return {};
+      }
+      const Word* cell = flags + (strip - group * groupSize) * stripWords + size_t(j + lane) * kFlagCount;
+      const auto has = [cell, lane](Flag flag) { return (cell[flag] >> lane & 1) != 0; };
+      // A gap ends in the cell before it when opening there is as good as extending.
+      if (state == kInsertion && has(kInsertionOpens)) state = kPair;
+      if (state == kDeletion && has(kDeletionOpens)) state = kPair;
+      if (state == kPair) {
+        if (!has(kPositive)) break;
+        if (!has(kIsPair)) state = has(kIsInsertion) ? kInsertion : kDeletion;
+      }
+      if (runCount > 0 && (runs[runCount - 1] & 3) == state) runs[runCount - 1] += 4;
+      else runs[runCount++] = 4 | state;
+      if (state != kDeletion) --i;
+      if (state != kInsertion) --j;
+    }
+    for (uint32_t a = 0, b = runCount; a + 1 < b; ++a) {
+      const uint32_t run = runs[a];
+      runs[a] = runs[--b];
+      runs[b] = run;
+    }
+    return {end.score, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(end.i + 1),
+            static_cast<uint32_t>(j + 1), static_cast<uint32_t>(end.j + 1), runs, runCount};
+  }
+
+  const AffineTask& task_;
+  const uint8_t* packed_;
+  const Tokens query_;
+  const typename Lanes::Context context_;
+  uint32_t borderLength_;
+  Score* borderH_;
+  Score* borderF_;
+};
+
+/* The two widths one after the other: 16 bits, then 32 where they do not hold the score. */
+template <class Narrow, class Wide>
+int32_t wavefrontScore(const AffineTask& task) {
+  const auto* packed = static_cast<const uint8_t*>(task.query.packed);
+  const int32_t score = Wavefront<Narrow>(task, packed).score();
+  if (score < Narrow::largest) return score;
+  return Wavefront<Wide>(task, packed + Narrow::packedBytes(task.query.tokens)).score();
+}
+
+template <class Narrow, class Wide>
+AffineAlignment wavefrontAlign(const AffineTask& task) {
+  const auto* packed = static_cast<const uint8_t*>(task.query.packed);
+  bool saturated = false;
+  const AffineAlignment alignment = Wavefront<Narrow>(task, packed).align(&saturated);
+  if (!saturated) return alignment;
+  return Wavefront<Wide>(task, packed + Narrow::packedBytes(task.query.tokens)).align(&saturated);
+}
+
+}  // namespace
+}  // namespace gloaming
+
+#endif

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { Fault } from '#src/errors.js';
+import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
+import { generator, randomSource, randomTokens } from './random-tokens.js';
+
+const seed = Date.now() % 1_000_000;
+console.log(`native kernels: seed ${seed}`);
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-kernels-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
+const lengths = [1, 15, 16, 17, 63, 64, 65, 350, 7, 1];
+const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
+
+test.each(runnable)('$name kernels give the bits of the reference, with any number of threads', async ({ name }) => {
+  for (const dimension of [32, 64, 96, 128, 256]) {
+    const random = generator(seed + dimension);
+    const source = randomSource(random, lengths, dimension);
+    const queries = [1, 17, 90].map((length) => randomTokens(random, length, dimension));
+    queries.push({ values: source.tokens.values.slice(212 * dimension, 312 * dimension), length: 100 });
+    const eligible = Uint32Array.of(0, 3, 7, 8);
+    const results = await Promise.all(
+      [nativeBackend('reference'), nativeBackend(name)].map(async (backend, threads) => {
+        const store = await backend.open(source);
+        const options = { threads: threads + 1 };
+        const query = queries[3]!;
+        const result = [
+          await backend.maxsim(store, queries, undefined, options),
+          await backend.maxsim(store, queries, eligible, options),
+          await backend.affineScores(store, query, eligible, parameters, options),
+          await backend.affineScores(store, query, eligible, { ...parameters, multiplier: 32_767 }, options),
+          await backend.affineAlign(store, query, eligible, parameters, options),
+        ];
+        store.close();
+        return result;
+      }),
+    );
+    expect(results[1], `seed ${seed}, dimension ${dimension}`).toEqual(results[0]);
+  }
+});
+
+test('tokens in a file at an odd offset give what the same tokens in memory give', async () => {
+  const random = generator(seed);
+  const source = randomSource(random, lengths, 64);
+  const path = join(folder, 'tokens');
+  writeFileSync(path, Buffer.concat([Buffer.alloc(4_161), new Uint8Array(source.tokens.values.buffer)]));
+  const backend = nativeBackend();
+  const inMemory = await backend.open(source);
+  const inFile = await backend.open({ ...source, tokens: { path, byteOffset: 4_161 } });
+  const query = randomTokens(random, 50, 64);
+  expect(await backend.maxsim(inFile, [query], undefined)).toEqual(await backend.maxsim(inMemory, [query], undefined));
+});
+
+test('a token file that ends too early is a fault when it is opened and when it is cut later', async () => {
+  const source = randomSource(generator(seed), lengths, 64);
+  const path = join(folder, 'short');
+  writeFileSync(path, source.tokens.values);
+  const backend = nativeBackend();
+  await expect(backend.open({ ...source, tokens: { path, byteOffset: 64 } })).rejects.toThrow(Fault);
+  await expect(backend.open({ ...source, tokens: { path: `${path}?`, byteOffset: 0 } })).rejects.toThrow(Fault);
+  const store = await backend.open({ ...source, tokens: { path, byteOffset: 0 } });
+  truncateSync(path, 4_096);
+  await expect(backend.maxsim(store, [randomTokens(generator(1), 5, 64)], undefined)).rejects.toThrow(/last row/);
+});
+
+test('shapes that cannot be are refused with a reason', async () => {
+  const backend = nativeBackend();
+  const source = randomSource(generator(seed), lengths, 64);
+  const open = (change: object) => backend.open({ ...source, ...change });
+  await expect(open({ dimension: 65 })).rejects.toThrow(/multiple of 32/);
+  await expect(open({ dimension: 32 })).rejects.toThrow(/values/);
+  await expect(open({ residueStarts: Uint32Array.of(0, 3, 3) })).rejects.toThrow(/1 to 65,535 rows/);
+  await expect(open({ residueStarts: Uint32Array.of(1, 3) })).rejects.toThrow(/begin with 0/);
+
+  const store = await open({});
+  const query = randomTokens(generator(seed), 5, 64);
+  await expect(backend.maxsim(store, [{ ...query, length: 6 }], undefined)).rejects.toThrow(/values/);
+  await expect(backend.maxsim(store, [{ values: new Int8Array(0), length: 0 }], undefined)).rejects.toThrow(/rows/);
+  const tooLong = { values: new Int8Array(64).fill(127), length: 1 };
+  await expect(backend.maxsim(store, [tooLong], undefined)).rejects.toThrow(/squared norm/);
+  await expect(backend.maxsim(store, [query], Uint32Array.of(2, 1))).rejects.toThrow(/ascend/);
+  await expect(backend.maxsim(store, [query], Uint32Array.of(10))).rejects.toThrow(/target 10 of 10/);
+  const wrong = { ...parameters, gapExtend: 21 };
+  await expect(backend.affineScores(store, query, Uint32Array.of(0), wrong)).rejects.toThrow(/gap costs/);
+  store.close();
+  await expect(backend.maxsim(store, [query], undefined)).rejects.toThrow(/closed/);
+});
+
+test('nothing eligible, no query and no target give empty results', async () => {
+  const backend = nativeBackend();
+  const store = await backend.open(randomSource(generator(seed), lengths, 32));
+  const query = randomTokens(generator(seed), 5, 32);
+  const [none] = await backend.maxsim(store, [query], new Uint32Array(0));
+  expect(none!.queryToTarget).toHaveLength(0);
+  expect(await backend.maxsim(store, [], undefined)).toEqual([]);
+  expect(await backend.affineScores(store, query, new Uint32Array(0), parameters)).toHaveLength(0);
+  const nothing = { dimension: 32, residueStarts: Uint32Array.of(0), tokens: { values: new Int8Array(0) } };
+  const empty = await backend.open(nothing);
+  expect((await backend.maxsim(empty, [query], undefined))[0]!.targetToQuery).toHaveLength(0);
+});
+
+test('an abort rejects a running search with its reason within 20 ms', async () => {
+  const random = generator(seed);
+  const source = randomSource(random, Array(20).fill(9_000), 64);
+  const backend = nativeBackend();
+  const store = await backend.open(source);
+  const query = { values: source.tokens.values.slice(0, 9_000 * 64), length: 9_000 };
+  const all = Uint32Array.from({ length: 20 }, (_, target) => target);
+  const searches = [
+    (signal: AbortSignal) => backend.maxsim(store, [query], undefined, { signal }),
+    (signal: AbortSignal) => backend.affineScores(store, query, all, parameters, { signal }),
+    (signal: AbortSignal) => backend.affineAlign(store, query, all, parameters, { signal }),
+  ];
+  for (const search of searches) {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    let abortedAt = 0;
+    setTimeout(() => {
+      abortedAt = performance.now();
+      controller.abort(reason);
+    }, 60);
+    await expect(search(controller.signal)).rejects.toBe(reason);
+    // The promise is kept to 20 ms on an idle machine; a loaded test machine may be slow to wake the event loop.
+    expect(performance.now() - abortedAt).toBeLessThan(200);
+  }
+  await expect(searches[0]!(AbortSignal.abort(new Error('never began')))).rejects.toThrow('never began');
+});
+
+test('a store that is closed during a search lets the search end', async () => {
+  const random = generator(seed);
+  const backend = nativeBackend();
+  const source = randomSource(random, Array(50).fill(2_000), 64);
+  const store = await backend.open(source);
+  const query = randomTokens(random, 500, 64);
+  const expected = await backend.maxsim(store, [query], undefined);
+  const search = backend.maxsim(store, [query], undefined);
+  store.close();
+  store.close();
+  expect(await search).toEqual(expected);
+});
+
+test('kernels that are unknown or cannot run here are a fault that names the ones that can', () => {
+  expect(() => nativeBackend('abacus')).toThrow(/'abacus' cannot run here; this machine runs .*reference/);
+});
