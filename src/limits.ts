@@ -27,6 +27,8 @@ export const FILTER_MAX_VALUES = 10_000;
 export const FILTER_VALUE_MAX_CHARACTERS = 1_024;
 /** A filter may be wrong in more places; the refusal lists these and says that it is invalid. */
 export const FILTER_MAX_REPORTED_FAULTS = 256;
+/** Values of contains_any and contains_all on text fields: each is looked for in every text of the release. */
+export const FILTER_MAX_SUBSTRINGS = 1_024;
 /** Distinct values of a field that are kept in memory, under a code each, from its first filter on. */
 export const FILTER_DICTIONARY_MAX_VALUES = 262_144;
 

@@ -61,10 +61,10 @@ function evolveOneStep(sites: Sites, random: Random): Sites {
   const { residues, rateClasses } = sites;
   let indel: number | undefined;
   for (let site = 0; site < residues.length; site += 1) {
-    const rate = RATES[rateClasses[site]!]! / STEPS_PER_UNIT;
+    const rate = RATES[rateClasses[site]] / STEPS_PER_UNIT;
     const chance = random();
-    if (chance < leaving[residues[site]!]! * rate) {
-      residues[site] = draw(targetCumulative[residues[site]!]!, random);
+    if (chance < leaving[residues[site]] * rate) {
+      residues[site] = draw(targetCumulative[residues[site]], random);
     } else if (chance > 1 - INDEL_RATE * rate) {
       indel = site;
     }
@@ -101,10 +101,10 @@ function substitutionProcess(): {
   targetCumulative: readonly (readonly number[])[];
 } {
   const rates = BLOSUM62.map((row, from) =>
-    row.map((score, to) => (from === to ? 0 : odds(score) * BACKGROUND[to]!)),
+    row.map((score, to) => (from === to ? 0 : odds(score) * BACKGROUND[to])),
   );
   const totals = rates.map((row) => row.reduce((sum, rate) => sum + rate, 0));
-  const mean = totals.reduce((sum, total, residue) => sum + total * BACKGROUND[residue]!, 0);
+  const mean = totals.reduce((sum, total, residue) => sum + total * BACKGROUND[residue], 0);
   return { leaving: totals.map((total) => total / mean), targetCumulative: rates.map(cumulative) };
 }
 

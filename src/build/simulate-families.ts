@@ -92,7 +92,7 @@ export function between(random: Random, low: number, high: number): number {
 }
 
 export function pick<Item>(items: readonly Item[], random: Random): Item {
-  return items[integer(random, 0, items.length - 1)]!;
+  return items[integer(random, 0, items.length - 1)];
 }
 
 /** Near relatives mostly live in near organisms: a split of the genes is often one of the species too. */

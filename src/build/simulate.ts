@@ -93,8 +93,7 @@ function describe(
   const isAnnotated = random() < 0.8;
   const reviewed = random() < 0.3;
   const ecClass = isAnnotated ? founder?.ecClass : undefined;
-  const kind =
-    ecClass === undefined ? 'protein of unknown function' : ENZYME_CLASSES[Number(ecClass[0]) - 1]!;
+  const kind = ecClass === undefined ? 'protein of unknown function' : ENZYME_CLASSES[Number(ecClass[0]) - 1];
   return {
     name: `Simulated ${kind}`,
     sequence: sequenceOf(sites),
@@ -112,7 +111,7 @@ function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   const order = [...items];
   for (let last = order.length - 1; last > 0; last -= 1) {
     const other = integer(random, 0, last);
-    [order[last], order[other]] = [order[other]!, order[last]!];
+    [order[last], order[other]] = [order[other], order[last]];
   }
   return order;
 }

@@ -78,7 +78,7 @@ export function join(kind: 'and' | 'or', clauses: readonly Clause[]): Clause {
     byText.set(canonicalJson(predicateOf(clause)), clause);
   }
   const sorted = [...byText].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, clause]) => clause);
-  return sorted.length === 1 ? sorted[0]! : { kind, clauses: sorted };
+  return sorted.length === 1 ? sorted[0] : { kind, clauses: sorted };
 }
 
 /** The test under which this clause unites with others of its field by the union of their values, if there is one. */
@@ -100,7 +100,7 @@ export function predicateOf(clause: Clause): Predicate {
     values,
     isNegated,
   } = clause;
-  const value = values.length === 1 ? values[0]! : undefined;
+  const value = values.length === 1 ? values[0] : undefined;
   if (test === 'exists') return { op: isNegated ? 'missing' : 'exists', field };
   if (test === 'in') {
     if (value !== undefined) return { op: isNegated ? 'ne' : 'eq', field, value };
@@ -116,7 +116,7 @@ function textPredicate(
   values: readonly string[],
 ): Predicate {
   if (test === 'contains_any' || test === 'contains_all') {
-    return values.length === 1 ? { op: 'contains', field, value: values[0]! } : { op: test, field, values };
+    return values.length === 1 ? { op: 'contains', field, value: values[0] } : { op: test, field, values };
   }
-  return { op: test, field, value: values[0]! };
+  return { op: test, field, value: values[0] };
 }

@@ -1,3 +1,4 @@
+import { FILTER_DICTIONARY_MAX_VALUES } from '../limits.js';
 import type { AttributeValue, TargetTable } from './release.js';
 
 /** One attribute of all targets, by code: 0 where it is missing, else its value is `values[code − 1]`. */
@@ -7,21 +8,21 @@ export interface AttributeColumn {
 }
 
 /** Releases are immutable and so are their columns: each is made once and lives as long as its table. */
-const columnsOf = new WeakMap<TargetTable, Map<string, AttributeColumn>>();
+const columnsOf = new WeakMap<TargetTable, Map<string, AttributeColumn | undefined>>();
 
 /**
- * The column of one field, with equal values under one code, so that a test runs once per value and not per target.
+ * The column of one field, with equal values under one code, so that a test runs once per value and not per target;
+ * undefined where nearly every target has a value of its own, which would fill the memory and save nothing.
  * Cost    one pass over the targets at the first call, 4 bytes per target from then on
  */
-export function attributeColumn(targets: TargetTable, field: string): AttributeColumn {
-  const columns = columnsOf.get(targets) ?? new Map<string, AttributeColumn>();
-  columnsOf.set(targets, columns);
-  const column = columns.get(field) ?? codeColumn(targets, field);
-  columns.set(field, column);
-  return column;
+export function attributeColumn(targets: TargetTable, field: string): AttributeColumn | undefined {
+  let columns = columnsOf.get(targets);
+  if (columns === undefined) columnsOf.set(targets, (columns = new Map()));
+  if (!columns.has(field)) columns.set(field, codeColumn(targets, field));
+  return columns.get(field);
 }
 
-function codeColumn(targets: TargetTable, field: string): AttributeColumn {
+function codeColumn(targets: TargetTable, field: string): AttributeColumn | undefined {
   const codes = new Uint32Array(targets.count);
   const values: AttributeValue[] = [];
   const codeOf = new Map<AttributeValue, number>();
@@ -31,6 +32,7 @@ function codeColumn(targets: TargetTable, field: string): AttributeColumn {
     const key = typeof value === 'object' ? JSON.stringify(value) : value;
     let code = codeOf.get(key);
     if (code === undefined) {
+      if (values.length === FILTER_DICTIONARY_MAX_VALUES) return undefined;
       code = values.push(value);
       codeOf.set(key, code);
     }

@@ -12,7 +12,8 @@ interface Outcome {
   readonly isFalse: Uint32Array;
 }
 
-/* Bits of one value's outcome; 0 is unknown. */
+/* Bits of one outcome. */
+const UNKNOWN = 0;
 const IS_FALSE = 1;
 const IS_TRUE = 2;
 
@@ -21,7 +22,8 @@ export type FilteredRelease = Pick<Release, 'targets' | 'lineage'>;
 
 /**
  * Ascending indices of the targets for which the clause is true.
- * Cost    per test, one call for each distinct value of its field and one table look-up for each target
+ * Cost    per test, one call for each distinct value of its field and one table look-up for each target; a call for
+ *         each target where the field has too many values to be coded
  */
 export function eligibleTargets(clause: Clause, release: FilteredRelease): Uint32Array {
   const { isTrue } = evaluate(clause, release);
@@ -45,16 +47,15 @@ function evaluate(clause: Clause, release: FilteredRelease): Outcome {
   for (const other of others) {
     const next = evaluate(other, release);
     for (let word = 0; word < outcome.isTrue.length; word += 1) {
-      outcome[narrowed][word]! &= next[narrowed][word]!;
-      outcome[widened][word]! |= next[widened][word]!;
+      outcome[narrowed][word] &= next[narrowed][word];
+      outcome[widened][word] |= next[widened][word];
     }
   }
   return outcome;
 }
 
 function evaluateTest(clause: TestClause, release: FilteredRelease): Outcome {
-  const { codes, values } = attributeColumn(release.targets, clause.field.name);
-  const outcomeOf = codeOutcomes(clause, values, release);
+  const { codes, outcomes } = codedOutcomes(clause, release);
   const words = Math.ceil(codes.length / 32);
   const isTrue = new Uint32Array(words);
   const isFalse = new Uint32Array(words);
@@ -64,7 +65,7 @@ function evaluateTest(clause: TestClause, release: FilteredRelease): Outcome {
     let trueBits = 0;
     let falseBits = 0;
     for (let bit = 0; bit < bits; bit += 1) {
-      const outcome = outcomeOf[codes[start + bit]!]!;
+      const outcome = outcomes[codes[start + bit]];
       trueBits |= (outcome >> 1) << bit;
       falseBits |= (outcome & 1) << bit;
     }
@@ -74,30 +75,48 @@ function evaluateTest(clause: TestClause, release: FilteredRelease): Outcome {
   return { isTrue, isFalse };
 }
 
-/** Outcome of the test for each code of a column. */
-function codeOutcomes(
-  clause: TestClause,
-  values: readonly AttributeValue[],
-  release: FilteredRelease,
-): Uint8Array {
-  const outcomes = new Uint8Array(values.length + 1);
-  const [whenTrue, whenFalse] = clause.isNegated ? [IS_FALSE, IS_TRUE] : [IS_TRUE, IS_FALSE];
-  if (clause.test === 'exists') return outcomes.fill(whenTrue).fill(whenFalse, 0, 1);
-  const test = valueTest(clause, release);
-  for (const [index, value] of values.entries()) {
-    const isTrue = test(value);
-    if (isTrue !== undefined) outcomes[index + 1] = isTrue ? whenTrue : whenFalse;
+interface CodedOutcomes {
+  /** By target. */
+  readonly codes: Uint32Array;
+  /** By code. */
+  readonly outcomes: Uint8Array;
+}
+
+function codedOutcomes(clause: TestClause, { targets, lineage }: FilteredRelease): CodedOutcomes {
+  const outcomeOf = valueOutcomes(clause, lineage);
+  const { name } = clause.field;
+  const column = attributeColumn(targets, name);
+  if (column !== undefined) {
+    return { codes: column.codes, outcomes: Uint8Array.from([undefined, ...column.values], outcomeOf) };
   }
-  return outcomes;
+  const byTarget = new Uint32Array(targets.count);
+  for (let target = 0; target < targets.count; target += 1) {
+    byTarget[target] = outcomeOf(targets.attribute(target, name));
+  }
+  return { codes: byTarget, outcomes: Uint8Array.of(UNKNOWN, IS_FALSE, IS_TRUE) };
+}
+
+/** Outcome of the test for a value; undefined is a missing one. */
+function valueOutcomes(
+  clause: TestClause,
+  lineage: Release['lineage'],
+): (value: AttributeValue | undefined) => number {
+  const [whenTrue, whenFalse] = clause.isNegated ? [IS_FALSE, IS_TRUE] : [IS_TRUE, IS_FALSE];
+  if (clause.test === 'exists') return (value) => (value === undefined ? whenFalse : whenTrue);
+  const test = valueTest(clause, lineage);
+  return (value) => {
+    const isTrue = value === undefined ? undefined : test(value);
+    return isTrue === undefined ? UNKNOWN : isTrue ? whenTrue : whenFalse;
+  };
 }
 
 /** The test of one present value; undefined is unknown. */
 function valueTest(
   { test, field, values: texts }: TestClause,
-  release: FilteredRelease,
+  lineage: Release['lineage'],
 ): (value: AttributeValue) => boolean | undefined {
   const values = texts.map((text) => valueOf(text, field.type));
-  const first = values[0]!;
+  const first = values[0];
   switch (test) {
     case 'in': {
       const wanted = new Set<AttributeValue>(values);
@@ -112,23 +131,23 @@ function valueTest(
     case 'gte':
       return (value) => compareValues(value, first) >= 0;
     case 'prefix':
-      return (value) => (value as string).startsWith(texts[0]!);
+      return (value) => (value as string).startsWith(texts[0]);
     case 'suffix':
-      return (value) => (value as string).endsWith(texts[0]!);
+      return (value) => (value as string).endsWith(texts[0]);
     case 'contains_any':
       return (value) => texts.some((text) => (value as string | readonly string[]).includes(text));
     case 'contains_all':
       return (value) => texts.every((text) => (value as string | readonly string[]).includes(text));
     case 'descends_from':
-      return (value) => descendsFrom(value as number, first as number, release);
+      return (value) => descendsFrom(value as number, first as number, lineage);
     case 'exists':
       throw new Error('Assertion failed: existence does not depend on the value.');
   }
 }
 
-function descendsFrom(taxid: number, ancestor: number, release: FilteredRelease): boolean | undefined {
+function descendsFrom(taxid: number, ancestor: number, lineageOf: Release['lineage']): boolean | undefined {
   if (taxid === ancestor) return true;
-  const lineage = release.lineage(taxid);
+  const lineage = lineageOf(taxid);
   return lineage.length === 0 ? undefined : lineage.includes(ancestor);
 }
 

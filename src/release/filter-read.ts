@@ -13,6 +13,8 @@ export interface FilterBounds {
   readonly clauses: number;
   /** Entries of all `values` together. */
   readonly values: number;
+  /** Of them, those that are searched for inside of texts. */
+  readonly substrings: number;
   readonly valueCharacters: number;
   readonly faults: number;
 }
@@ -36,6 +38,7 @@ interface Reader extends ReadingRules {
   readonly faults: RefusalLocation[];
   clauseCount: number;
   valueCount: number;
+  substringCount: number;
 }
 
 /** A member of a predicate, with the place where it stands. */
@@ -55,6 +58,7 @@ export function readPredicate(predicate: unknown, location: string, rules: Readi
     faults: [],
     clauseCount: 0,
     valueCount: 0,
+    substringCount: 0,
   };
   const clause = readClause(reader, { value: predicate, location }, 1);
   return reader.faults.length > 0 || clause === undefined
@@ -143,8 +147,16 @@ function readTest(reader: Reader, shape: OperatorShape, memberOf: MemberOf): Cla
   const values = readMembers(reader, shape, memberOf);
   const texts = values.map((value) => readText(reader, value, field)).filter((text) => text !== undefined);
   if (field === undefined || texts.length < values.length) return undefined;
-  if (shape.valueCount === 2 && texts.length === 2 && isReversed(field, texts[0]!, texts[1]!)) {
+  if (shape.valueCount === 2 && texts.length === 2 && isReversed(field, texts[0], texts[1])) {
     return refuse(reader, memberOf('values').location, 'Expected [low, high] with low at most high.');
+  }
+  if (shape.op.startsWith('contains_') && field.type === 'string') {
+    reader.substringCount += texts.length;
+    const { substrings } = reader.bounds;
+    if (reader.substringCount > substrings) {
+      const message = `A filter looks for at most ${substrings} values of "contains_any" and "contains_all" in texts.`;
+      return refuse(reader, memberOf('values').location, message);
+    }
   }
   return clauseOf(shape.op as FilterOperator, field, texts);
 }
@@ -246,8 +258,8 @@ function clauseOf(op: FilterOperator, field: FilterField, texts: readonly string
     case 'between':
     case 'not_between': {
       const within = join('and', [
-        testClause(field, 'gte', [texts[0]!]),
-        testClause(field, 'lte', [texts[1]!]),
+        testClause(field, 'gte', [texts[0]]),
+        testClause(field, 'lte', [texts[1]]),
       ]);
       return op === 'between' ? within : negate(within);
     }

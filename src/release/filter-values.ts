@@ -83,10 +83,10 @@ function editDistance(left: string, right: string): number {
   for (let i = 1; i <= left.length; i += 1) {
     const next = [i];
     for (let j = 1; j <= right.length; j += 1) {
-      const substitution = row[j - 1]! + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, row[j]! + 1, next[j - 1]! + 1));
+      const substitution = row[j - 1] + (left[i - 1] === right[j - 1] ? 0 : 1);
+      next.push(Math.min(substitution, row[j] + 1, next[j - 1] + 1));
     }
     row = next;
   }
-  return row[right.length]!;
+  return row[right.length];
 }

@@ -4,6 +4,7 @@ import {
   FILTER_MAX_CLAUSES,
   FILTER_MAX_DEPTH,
   FILTER_MAX_REPORTED_FAULTS,
+  FILTER_MAX_SUBSTRINGS,
   FILTER_MAX_VALUES,
   FILTER_VALUE_MAX_CHARACTERS,
 } from '../limits.js';
@@ -31,6 +32,7 @@ const REQUEST_BOUNDS: FilterBounds = {
   depth: FILTER_MAX_DEPTH,
   clauses: FILTER_MAX_CLAUSES,
   values: FILTER_MAX_VALUES,
+  substrings: FILTER_MAX_SUBSTRINGS,
   valueCharacters: FILTER_VALUE_MAX_CHARACTERS,
   faults: FILTER_MAX_REPORTED_FAULTS,
 };
@@ -40,6 +42,7 @@ const NO_BOUNDS: FilterBounds = {
   depth: Infinity,
   clauses: Infinity,
   values: Infinity,
+  substrings: Infinity,
   valueCharacters: Infinity,
   faults: FILTER_MAX_REPORTED_FAULTS,
 };

@@ -2,14 +2,16 @@ import { describe, expect, it } from 'vitest';
 import { CompilationFilter, HomologyFilter } from '#src/contract/filter.js';
 import { Refusal } from '#src/errors.js';
 import {
+  FILTER_DICTIONARY_MAX_VALUES,
   FILTER_MAX_CLAUSES,
   FILTER_MAX_DEPTH,
+  FILTER_MAX_SUBSTRINGS,
   FILTER_MAX_VALUES,
   FILTER_VALUE_MAX_CHARACTERS,
 } from '#src/limits.js';
 import { canonicalClause, compileFilter } from '#src/release/filter.js';
 import { eligibleTargets } from '#src/release/filter-evaluate.js';
-import { COMPILATION_OPERATORS, HOMOLOGY_OPERATORS } from '#src/release/filter-operators.js';
+import { COMPILATION_OPERATORS, HOMOLOGY_OPERATORS, type Predicate } from '#src/release/filter-operators.js';
 import { fieldsOf, filteredRelease, type Row } from './filter-table.js';
 
 const fields = fieldsOf(
@@ -141,6 +143,18 @@ describe('the operators', () => {
     expect(eligible({ op: 'or', filters: [isCheap, { op: 'missing', field: 'reviewed' }] })).toEqual([
       0, 2, 3,
     ]);
+  });
+});
+
+describe('a field with a value of its own for nearly every target', () => {
+  it('is filtered like any other', () => {
+    const names = Array.from({ length: FILTER_DICTIONARY_MAX_VALUES + 3 }, (_, index) => `name ${index}`);
+    const release = filteredRelease([...names.map((organism) => ({ organism })), {}]);
+    const find = (predicate: Predicate) => [...eligibleTargets(canonicalClause(predicate, fields), release)];
+    const last = names.length - 1;
+    expect(find({ op: 'eq', field: 'organism', value: names[last] })).toEqual([last]);
+    expect(find({ op: 'ne', field: 'organism', value: names[last] })).toHaveLength(last);
+    expect(find({ op: 'missing', field: 'organism' })).toEqual([names.length]);
   });
 });
 
@@ -362,6 +376,14 @@ describe('a filter that is not valid', () => {
     const list = (count: number): unknown => ({ op: 'in', field: 'length', values: Array(count).fill('1') });
     expect(faults(list(FILTER_MAX_VALUES))).toEqual({});
     expect(Object.keys(faults(list(FILTER_MAX_VALUES + 1)))).toEqual(['body.filter.values']);
+
+    const parts = (count: number): unknown => ({
+      op: 'contains_any',
+      field: 'organism',
+      values: Array(count).fill('a'),
+    });
+    expect(faults(parts(FILTER_MAX_SUBSTRINGS))).toEqual({});
+    expect(Object.keys(faults(parts(FILTER_MAX_SUBSTRINGS + 1)))).toEqual(['body.filter.values']);
 
     const text = (count: number): unknown => ({ op: 'eq', field: 'organism', value: 'x'.repeat(count) });
     expect(faults(text(FILTER_VALUE_MAX_CHARACTERS))).toEqual({});
