@@ -116,8 +116,8 @@ function inconsistencies(card: EncoderCard): readonly RefusalLocation[] {
     const message = `must be at most ${bound}, so that dot products fit in int16`;
     errors.push({ location: 'card.inverse_step', message });
   }
-  if (window !== null && window.overlap * 2 > window.residues) {
-    errors.push({ location: 'card.window.overlap', message: 'must be at most half of window.residues' });
+  if (window !== null && window.overlap * 3 > window.residues) {
+    errors.push({ location: 'card.window.overlap', message: 'must be at most a third of window.residues' });
   }
   if (projection !== null && projection.output_dimension !== dimension) {
     errors.push({

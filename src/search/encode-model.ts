@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { Fault } from '../errors.js';
-import { unitVectors } from './encode-quantise.js';
+import { unitVectors } from './encode-vectors.js';
 import type { EncoderCard } from './encoder.js';
 
 export type EncoderDevice = 'cpu' | 'cuda';

@@ -1,11 +1,11 @@
 import { Fault } from '../errors.js';
 import type { EncodeThread } from './encode-thread.js';
-import type { EncodeTask } from './encode-worker.js';
+import type { EncodeTask, EncodedWindow } from './encode-worker.js';
 
 export interface PoolTask {
   readonly task: EncodeTask;
-  /** Called once with the task's tokens. */
-  readonly receive: (values: Int8Array) => void;
+  /** Called once with what the task gave. */
+  readonly receive: (window: EncodedWindow) => void;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface EncodePool {
 
 interface Call {
   readonly waiting: PoolTask[];
-  /** Tasks without tokens yet. */
+  /** Tasks that have not been received. */
   missingCount: number;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
@@ -55,12 +55,12 @@ export async function startEncodePool(
       const call = calls.shift()!;
       const { task, receive } = call.waiting.pop()!;
       if (call.waiting.length > 0) calls.push(call);
-      const received = (values: Int8Array): void => {
-        receive(values);
+      const received = (window: EncodedWindow): void => {
+        receive(window);
         call.missingCount--;
         if (call.missingCount === 0) call.resolve();
       };
-      void thread.encode(task).then(received, call.reject).finally(serve);
+      void thread.encode(task).then(received).catch(call.reject).finally(serve);
     }
     if (alive.length === 0)
       for (const call of calls) call.reject(new Fault('No worker of the encoder is left.'));

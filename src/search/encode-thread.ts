@@ -1,6 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../errors.js';
-import type { EncodeTask, WorkerAnswer, WorkerRequest, WorkerSettings } from './encode-worker.js';
+import type {
+  EncodeTask,
+  EncodedWindow,
+  WorkerAnswer,
+  WorkerRequest,
+  WorkerSettings,
+} from './encode-worker.js';
 
 /** A worker thread that holds the model, seen from outside. */
 export interface EncodeThread {
@@ -8,10 +14,10 @@ export interface EncodeThread {
   /** True from the moment it ended, whoever ended it. */
   readonly isEnded: boolean;
   /**
-   * Tokens of the task's kept residues.
+   * What the task's run of the model gave.
    * Errors  Fault when the model fails or the thread ends
    */
-  encode(task: EncodeTask): Promise<Int8Array>;
+  encode(task: EncodeTask): Promise<EncodedWindow>;
   /** Ends the thread after what it was given; resolves when it is gone. */
   close(): Promise<void>;
 }
@@ -20,7 +26,7 @@ export interface EncodeThread {
 const WORKER_FILE = new URL('./encode-worker.js', import.meta.url);
 
 interface Pending {
-  readonly resolve: (values: Int8Array) => void;
+  readonly resolve: (window: EncodedWindow) => void;
   readonly reject: (fault: Fault) => void;
 }
 
@@ -36,10 +42,10 @@ export async function startEncodeThread(settings: WorkerSettings, file = WORKER_
   let isEnded = false;
 
   worker.on('message', (answer: WorkerAnswer) => {
-    if (answer.kind !== 'tokens' && answer.kind !== 'failure') return;
+    if (answer.kind !== 'encoded' && answer.kind !== 'failure') return;
     const task = pending.get(answer.id);
     pending.delete(answer.id);
-    if (answer.kind === 'tokens') task?.resolve(answer.values);
+    if (answer.kind === 'encoded') task?.resolve(answer.window);
     else task?.reject(new Fault(`The encoder ${settings.card.id} failed: ${answer.message}`));
   });
   const end = (cause: unknown): void => {

@@ -2,7 +2,7 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { assert } from '../errors.js';
 import { openEncoderModel, type EncoderDevice, type EncoderModel } from './encode-model.js';
-import { quantise } from './encode-quantise.js';
+import { quantise } from './encode-vectors.js';
 import type { EncoderCard } from './encoder.js';
 
 export interface WorkerSettings {
@@ -11,11 +11,24 @@ export interface WorkerSettings {
   readonly device: EncoderDevice;
 }
 
-/** Residues of one model run, of which the tokens of keptStart … keptEnd − 1 are wanted. */
+/**
+ * Residues of one model run, and what is wanted of them: see EncodeWindow, but counted from this run's start.
+ */
 export interface EncodeTask {
   readonly residues: string;
   readonly keptStart: number;
   readonly keptEnd: number;
+  readonly fadeIn: number;
+  readonly fadeOut: number;
+}
+
+/**
+ * What a run gave: tokens between the fades, and unit vectors of the fades, which need the neighbours' first.
+ */
+export interface EncodedWindow {
+  readonly tokens: Int8Array;
+  readonly fadeIn: Float32Array;
+  readonly fadeOut: Float32Array;
 }
 
 /** Null asks the worker to end. */
@@ -25,7 +38,7 @@ export type WorkerAnswer =
   | { readonly kind: 'ready' }
   /** The model cannot be opened; the worker ends. */
   | { readonly kind: 'unusable'; readonly message: string }
-  | { readonly kind: 'tokens'; readonly id: number; readonly values: Int8Array }
+  | { readonly kind: 'encoded'; readonly id: number; readonly window: EncodedWindow }
   | { readonly kind: 'failure'; readonly id: number; readonly message: string };
 
 assert(parentPort !== null, 'this file is run as a worker only');
@@ -49,8 +62,11 @@ async function serve(port: MessagePort, settings: WorkerSettings): Promise<void>
     }
     const { id, task } = request;
     try {
-      const values = await encodeTask(model, settings.card, task);
-      send({ kind: 'tokens', id, values }, [values.buffer as ArrayBuffer]);
+      const window = await encodeTask(model, settings.card, task);
+      send(
+        { kind: 'encoded', id, window },
+        Object.values(window).map(({ buffer }) => buffer as ArrayBuffer),
+      );
     } catch (error) {
       send({ kind: 'failure', id, message: messageOf(error) });
     }
@@ -62,10 +78,17 @@ async function serve(port: MessagePort, settings: WorkerSettings): Promise<void>
   send({ kind: 'ready' });
 }
 
-async function encodeTask(model: EncoderModel, card: EncoderCard, task: EncodeTask): Promise<Int8Array> {
-  const vectors = await model.vectors(task.residues);
-  const kept = vectors.subarray(task.keptStart * card.dimension, task.keptEnd * card.dimension);
-  return quantise(kept, card.dimension, card.inverse_step);
+async function encodeTask(model: EncoderModel, card: EncoderCard, task: EncodeTask): Promise<EncodedWindow> {
+  const { residues, keptStart, keptEnd, fadeIn, fadeOut } = task;
+  const { dimension } = card;
+  const vectors = await model.vectors(residues);
+  const rows = (from: number, to: number): Float32Array => vectors.subarray(from * dimension, to * dimension);
+  return {
+    tokens: quantise(rows(keptStart + fadeIn, keptEnd - fadeOut), dimension, card.inverse_step),
+    // Copies, because a view would send the whole window along.
+    fadeIn: rows(keptStart, keptStart + fadeIn).slice(),
+    fadeOut: rows(keptEnd - fadeOut, keptEnd).slice(),
+  };
 }
 
 function messageOf(error: unknown): string {

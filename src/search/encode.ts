@@ -6,8 +6,10 @@ import { PROTEIN_MAX_RESIDUES } from '../limits.js';
 import { readEncoderCard, verifyEncoderFiles } from './encode-card.js';
 import type { EncoderDevice } from './encode-model.js';
 import { startEncodePool, type EncodePool, type PoolTask } from './encode-pool.js';
+import { fadeVectors, quantise } from './encode-vectors.js';
 import { startEncodeThread } from './encode-thread.js';
 import { planWindows } from './encode-windows.js';
+import type { EncodedWindow } from './encode-worker.js';
 import type { EncodeOptions, Encoder, EncoderCard } from './encoder.js';
 
 export interface LoadEncoderOptions {
@@ -64,10 +66,30 @@ async function encode(
   return tokens;
 }
 
-/** The model runs of one protein, which together fill its tokens. */
+/** The model runs of one protein, which together fill its tokens, in whatever order they end. */
 function proteinTasks(sequence: string, card: EncoderCard, values: Int8Array): readonly PoolTask[] {
-  return planWindows(sequence.length, card.window).map(({ start, end, keptStart, keptEnd }) => ({
-    task: { residues: sequence.slice(start, end), keptStart: keptStart - start, keptEnd: keptEnd - start },
-    receive: (part) => values.set(part, keptStart * card.dimension),
+  const { dimension, inverse_step: inverseStep } = card;
+  const encoded: EncodedWindow[] = [];
+  /** Fills what window i and the one before share, once both are there. */
+  const fade = (i: number, atResidue: number): void => {
+    const [before, after] = [encoded[i - 1], encoded[i]];
+    if (before === undefined || after === undefined) return;
+    const vectors = fadeVectors(before.fadeOut, after.fadeIn, dimension);
+    values.set(quantise(vectors, dimension, inverseStep), atResidue * dimension);
+  };
+  return planWindows(sequence.length, card.window).map((window, i) => ({
+    task: {
+      residues: sequence.slice(window.start, window.end),
+      keptStart: window.keptStart - window.start,
+      keptEnd: window.keptEnd - window.start,
+      fadeIn: window.fadeIn,
+      fadeOut: window.fadeOut,
+    },
+    receive: (part) => {
+      encoded[i] = part;
+      values.set(part.tokens, (window.keptStart + window.fadeIn) * dimension);
+      fade(i, window.keptStart);
+      fade(i + 1, window.keptEnd - window.fadeOut);
+    },
   }));
 }

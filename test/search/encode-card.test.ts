@@ -52,7 +52,7 @@ describe('an encoder card', () => {
       'card.tokenizer.vocabulary',
       { tokenizer: { ...valid.tokenizer, vocabulary: { ALA: 1 } } },
     ],
-    ['windows that hardly advance', 'card.window.overlap', { window: { residues: 100, overlap: 51 } }],
+    ['windows that hardly advance', 'card.window.overlap', { window: { residues: 100, overlap: 34 } }],
     ['a dimension that kernels lack', 'card.dimension', { dimension: 65 }],
     ['a step that overflows int16', 'card.inverse_step', { inverse_step: 178 }],
     ['a step of 174 at dimension 256', 'card.inverse_step', { dimension: 256, inverse_step: 174 }],

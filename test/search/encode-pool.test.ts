@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#src/errors.js';
 import { startEncodePool, type PoolTask } from '#src/search/encode-pool.js';
+import type { EncodedWindow } from '#src/search/encode-worker.js';
 import type { EncodeThread } from '#src/search/encode-thread.js';
 
 /** A thread whose answers the test gives, in the order of its tasks. */
@@ -8,14 +9,14 @@ class ScriptedThread implements EncodeThread {
   isEnded = false;
   readonly tasks: {
     residues: string;
-    resolve: (values: Int8Array) => void;
+    resolve: (window: EncodedWindow) => void;
     reject: (fault: Fault) => void;
   }[] = [];
 
   get pendingCount(): number {
     return this.tasks.length;
   }
-  encode({ residues }: { residues: string }): Promise<Int8Array> {
+  encode({ residues }: { residues: string }): Promise<EncodedWindow> {
     return new Promise((resolve, reject) => this.tasks.push({ residues, resolve, reject }));
   }
   close(): Promise<void> {
@@ -24,7 +25,7 @@ class ScriptedThread implements EncodeThread {
   }
   async answer(): Promise<string> {
     const task = this.tasks.shift()!;
-    task.resolve(Int8Array.of(task.residues.length));
+    task.resolve({ tokens: new Int8Array(), fadeIn: new Float32Array(), fadeOut: new Float32Array() });
     await settled();
     return task.residues;
   }
@@ -49,7 +50,7 @@ async function startScripted(count: number) {
 
 function tasksOf(residues: readonly string[], received: string[] = []): readonly PoolTask[] {
   return residues.map((text) => ({
-    task: { residues: text, keptStart: 0, keptEnd: text.length },
+    task: { residues: text, keptStart: 0, keptEnd: text.length, fadeIn: 0, fadeOut: 0 },
     receive: () => void received.push(text),
   }));
 }

@@ -80,14 +80,14 @@ describe(`an encoder (random proteins of seed ${seed})`, () => {
     await special.close();
   });
 
-  it('sees no seam where a long protein is encoded in windows', async () => {
+  it('gives what it gives in one run where a protein is encoded in windows', async () => {
     const windowed = await loadEncoder(
-      variant('windowed', () => ({ window: { residues: 64, overlap: 16 } })),
+      variant('windowed', () => ({ window: { residues: 64, overlap: 20 } })),
       { threads: 2 },
     );
     const [whole, parts] = await Promise.all([encoder.encode(proteins), windowed.encode(proteins)]);
-    // The window's overlap exceeds the model's reach; only the order of float sums may differ, by one step at
-    // most.
+    // A quarter of the overlap is the reach of this model; only the order of float sums may differ, by one
+    // step.
     parts.forEach(({ values }, i) => {
       expect(values.every((value, k) => Math.abs(value - whole[i].values[k]) <= 1)).toBe(true);
     });
@@ -159,13 +159,14 @@ describe('an encoder thread', () => {
        parentPort.postMessage({ kind: 'ready' });`,
     );
     const card = JSON.parse(readFileSync(join(baseline, 'card.json'), 'utf8')) as EncoderCard;
+    const task = { residues: 'MKV', keptStart: 0, keptEnd: 3, fadeIn: 0, fadeOut: 0 };
     const thread = await startEncodeThread(
       { directory: baseline, card, device: 'cpu' },
       new URL(`file://${file}`),
     );
-    await expect(thread.encode({ residues: 'MKV', keptStart: 0, keptEnd: 3 })).rejects.toBeInstanceOf(Fault);
+    await expect(thread.encode(task)).rejects.toBeInstanceOf(Fault);
     expect(thread.isEnded).toBe(true);
-    await expect(thread.encode({ residues: 'MKV', keptStart: 0, keptEnd: 3 })).rejects.toBeInstanceOf(Fault);
+    await expect(thread.encode(task)).rejects.toBeInstanceOf(Fault);
     await thread.close();
     rmSync(folder, { recursive: true });
   });

@@ -42,6 +42,20 @@ function project(features: Float32Array, matrix: Float32Array, sums: Float64Arra
 }
 
 /**
+ * Mixes the rows of two windows: the share of the second grows evenly from row to row. Rows of length 1
+ * again.
+ * Shape   both [length × dimension], of the same residues
+ */
+export function fadeVectors(first: Float32Array, second: Float32Array, dimension: number): Float32Array {
+  const length = first.length / dimension;
+  const mixed = first.map((value, i) => {
+    const share = (Math.floor(i / dimension) + 0.5) / length;
+    return value * (1 - share) + second[i] * share;
+  });
+  return unitVectors(mixed, dimension, dimension, undefined);
+}
+
+/**
  * int8 residue tokens of unit vectors: round(x × inverseStep), halves upwards, clamped to ±127.
  * Range   squared norms stay ≤ 32,767: rounding adds at most √dimension ÷ 2 to a norm of inverseStep, and the
  *         card's check keeps that sum under √32,767; clamping only shortens

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#src/errors.js';
-import { quantise, unitVectors } from '#src/search/encode-quantise.js';
+import { fadeVectors, quantise, unitVectors } from '#src/search/encode-vectors.js';
 
 describe('unit vectors', () => {
   it('have length 1 and the direction of the features', () => {
@@ -24,6 +24,16 @@ describe('unit vectors', () => {
     const rows = Float32Array.of(1, 0, Number.NaN, 1);
     expect(() => unitVectors(rows, 2, 2, undefined)).toThrow(
       new Fault("The model's vector of residue 2 is not finite."),
+    );
+  });
+});
+
+describe('fading from one window to the next', () => {
+  it('gives the second a share that grows evenly from row to row, in rows of length 1', () => {
+    const [first, second] = [Float32Array.of(1, 0, 1, 0), Float32Array.of(0, 1, 0, 1)];
+    const scale = Math.hypot(0.75, 0.25);
+    expect([...fadeVectors(first, second, 2)]).toEqual(
+      [0.75 / scale, 0.25 / scale, 0.25 / scale, 0.75 / scale].map(Math.fround),
     );
   });
 });
