@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process';
+import { hostname } from 'node:os';
+import type { ApplianceConfig } from './config.js';
+import { CONTRACT_VERSION } from './contract/headers.js';
+import type { Handlers } from './http/handlers.js';
+import { chooseBackend } from './kernels/choose.js';
+import type { KernelBackend } from './kernels/kernels.js';
+import { releaseDirectory } from './release/catalog.js';
+import { openRelease } from './release/open.js';
+import type { ReleaseManifest } from './release/release.js';
+import { findEncoder } from './search/encode-find.js';
+import { loadEncoder } from './search/encode.js';
+import type { Encoder } from './search/encoder.js';
+import { createCatalog, type Catalog } from './services/catalog.js';
+import { createEngines, type Engines } from './services/engines.js';
+import { createHomology, type Homology } from './services/homology.js';
+import { createKeys, type Keys } from './services/keys.js';
+import { createPages, type Pages } from './services/pages.js';
+import { createReceipts, type Receipts } from './services/receipts.js';
+import { createTargetSpaces, type TargetSpaces } from './services/target-spaces.js';
+import { apiKeyTable } from './store/api-keys.js';
+import { openStore, type Store } from './store/lmdb.js';
+import { receiptTable } from './store/receipts.js';
+import { releaseTable, type ReleaseTable } from './store/releases.js';
+import { sealingKey } from './store/secrets.js';
+import { openTargetSpaces } from './store/target-spaces.js';
+
+/** Everything that serves, put together once: the command line, the server and the benches all start from it. */
+export interface Appliance {
+  readonly config: ApplianceConfig;
+  readonly store: Store;
+  readonly backend: KernelBackend;
+  readonly releases: ReleaseTable<ReleaseManifest>;
+  readonly catalog: Catalog;
+  readonly engines: Engines;
+  readonly homology: Homology;
+  readonly keys: Keys;
+  readonly pages: Pages;
+  readonly receipts: Receipts;
+  readonly targetSpaces: TargetSpaces;
+  /** `0.1.0+<commit>`: the exact build. */
+  readonly serverVersion: string;
+  /** Worker id, stable for this process: host, backend and process. */
+  readonly servedFrom: string;
+  /** An installed encoder by id, ready to encode; the caller closes it. */
+  loadEncoder(encoderId: string): Promise<Encoder>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the control state and the kernels; releases and encoders are opened when they are first used.
+ * Errors  Fault where the data folder, the addon or the configured device cannot be used
+ */
+export async function openAppliance(config: ApplianceConfig): Promise<Appliance> {
+  const backend = await chooseBackend({ device: config.device });
+  const store = openStore(config.dataFolder);
+  const now = (): Date => new Date();
+  const releases = releaseTable<ReleaseManifest>(store);
+  const catalog = createCatalog(releases);
+  const loadEncoderById = async (encoderId: string): Promise<Encoder> =>
+    loadEncoder(await findEncoder(encoderId, config), { threads: config.threads, device: config.device });
+  const engines = createEngines({
+    backend,
+    threads: config.threads,
+    openRelease: async (releaseId) => {
+      const [holder] = releases.holders(releaseId);
+      return openRelease(releaseDirectory(config.indexesFolder, holder.slug, releaseId));
+    },
+    loadEncoder: loadEncoderById,
+  });
+  const serverVersion = buildVersion(config.packageFolder);
+  const targetSpaces = createTargetSpaces({ table: openTargetSpaces(store), catalog, engines });
+  const receipts = createReceipts(receiptTable(store));
+  return {
+    config,
+    store,
+    backend,
+    releases,
+    catalog,
+    engines,
+    homology: createHomology({ catalog, engines, targetSpaces, receipts, serverVersion, now }),
+    keys: createKeys(apiKeyTable(store), now),
+    pages: createPages(await sealingKey(store)),
+    receipts,
+    targetSpaces,
+    serverVersion,
+    servedFrom: `${hostname()}:${backend.name}-${backend.variant}:${process.pid}`,
+    loadEncoder: loadEncoderById,
+    async close() {
+      await engines.close();
+      await store.close();
+    },
+  };
+}
+
+/** What serves each operation: the one list that joins contract and services. */
+export function handlersOf({ catalog, homology, pages, receipts, targetSpaces }: Appliance): Handlers {
+  return {
+    'homology.search': ({ body }, context) => homology.search(body, context),
+    'homology.target_space_compilations.create': ({ body }, context) => targetSpaces.compile(body, context),
+    'homology.databases.list': async ({ query }, { organizationId }) => {
+      const databases = catalog.databases(organizationId);
+      const page = pages.cut(databases, ({ slug }) => slug, query, [organizationId, 'databases']);
+      return { value: page, rowCount: page.data.length };
+    },
+    'homology.databases.releases.list': async ({ params, query }, { organizationId }) => {
+      const rows = catalog.releases(params.database, organizationId);
+      const list = [organizationId, 'releases', params.database];
+      const page = pages.cut(rows, (row) => `${row.published_at} ${row.id}`, query, list, 'descending');
+      return { value: page, rowCount: page.data.length };
+    },
+    'receipts.get': async ({ params }, context) => receipts.get(params.receipt_id, context),
+  };
+}
+
+/** The contract's version and the commit that was checked out; a package without history says so. */
+function buildVersion(packageFolder: string): string {
+  try {
+    const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      cwd: packageFolder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return `${CONTRACT_VERSION}+${commit.trim()}`;
+  } catch {
+    return `${CONTRACT_VERSION}+unversioned`;
+  }
+}
