@@ -94,7 +94,7 @@ def write_labels(labels, chosen, path):
 def rank(args, numbers):
     names = ("vectors.f32", "lengths.txt", "names.txt", "queries.txt", "hits")
     files = [args.work / name for name in names]
-    subprocess.run([args.rank_dev, *files, str(KEPT), str(RESCORED), *numbers], check=True)
+    subprocess.run([args.rank_dev.resolve(), *files, str(KEPT), str(RESCORED), *numbers], check=True)
 
 
 def report(args, suffix, name):

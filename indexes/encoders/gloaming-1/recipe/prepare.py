@@ -27,7 +27,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij"
 UNKNOWN_LETTER = 255
 PAIRS_PER_SUPERFAMILY = 2500
 NATURAL_PAIRS_PER_QUERY = 6
-# Weights of letters and residues, gap open, gap extend. Of eight settings the joint one found most superfamily
+# Weights of letters and residues, gap open, gap extend. Of eight settings JOINT found most superfamily
 # pairs at 1 % of random pairs.
 RESIDUES_ONLY, JOINT = (0, 1, 11, 1), (0.4, 1, 11, 1)
 ONE_DOMAIN = re.compile(r"[a-z]\.\d+\.\d+\.\d+")

@@ -1,7 +1,8 @@
 /* Ranks all targets for each query by bidirectional MaxSim, then the best of them by affine alignment score.
  *
  * usage   rank_dev VECTORS LENGTHS NAMES QUERIES OUT KEPT RESCORED [MULTIPLIER OFFSET OPEN EXTEND]...
- * Input   VECTORS: float32 [residues x 64], whole numbers for int8 (their dot products are then exact);
+ * Input   VECTORS: float32 [residues x 64]; whole numbers within -127..127 stand for int8, are exact and take
+ *         the processor's int8 instructions where it has them;
  *         LENGTHS and NAMES: one a line, in the order of VECTORS; QUERIES: numbers into NAMES
  * Output  OUT.maxsim and, for the n-th quadruple of parameters, OUT.affine<n>: query <tab> target <tab> score
  * Range   KEPT pairs a query by MaxSim; RESCORED of them by alignment. Vectors that are not quantised must be
@@ -18,35 +19,63 @@
 #include <string>
 #include <vector>
 
+#ifdef __AVX512VNNI__
+#include <immintrin.h>
+#endif
+
 namespace {
 
 constexpr int kDimension = 64;
 constexpr int kLanes = 16;
 constexpr int kRows = 6;
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
+typedef int Integers __attribute__((vector_size(kLanes * sizeof(int))));
 
 struct Affine {
   int multiplier, offset, open, extend;
 };
 
+/* A protein's rows, as bytes too where they are whole; what biasing the query by 128 adds to each is taken off. */
+struct Target {
+  const float* row;
+  const int8_t* bytes;
+  const int* corrections;
+  int length;
+};
+
 struct Database {
   std::vector<float> values;
+  std::vector<int8_t> bytes;  // empty, like the corrections, if the values are not whole
+  std::vector<int> corrections;
   std::vector<size_t> starts;
   std::vector<std::string> names;
   const float* row(size_t protein) const { return values.data() + starts[protein] * kDimension; }
+  Target target(size_t protein) const {
+    const size_t start = starts[protein];
+    const bool whole = !bytes.empty();
+    return {row(protein), whole ? bytes.data() + start * kDimension : nullptr,
+            whole ? corrections.data() + start : nullptr, length(protein)};
+  }
   int length(size_t protein) const { return static_cast<int>(starts[protein + 1] - starts[protein]); }
 };
 
-/* Blocks of 16 query residues, component by component; the last residue fills the last block. */
+/* Blocks of 16 query residues, component by component; the last residue fills the last block. `biased` holds the
+ * same as unsigned bytes (128 more), four components of 16 residues after one another. */
 struct PackedQuery {
   int length, blocks;
   std::vector<Vector> values;
+  std::vector<uint8_t> biased;
   PackedQuery(const float* rows, int length_) : length(length_), blocks((length_ + kLanes - 1) / kLanes) {
     values.resize(static_cast<size_t>(blocks) * kDimension);
-    for (int token = 0; token < blocks * kLanes; ++token)
-      for (int k = 0; k < kDimension; ++k)
-        values[token / kLanes * kDimension + k][token % kLanes] =
-            rows[std::min(token, length - 1) * kDimension + k];
+    biased.resize(values.size() * kLanes);
+    for (int token = 0; token < blocks * kLanes; ++token) {
+      for (int k = 0; k < kDimension; ++k) {
+        const float value = rows[std::min(token, length - 1) * kDimension + k];
+        const size_t block = static_cast<size_t>(token / kLanes) * kDimension;
+        values[block + k][token % kLanes] = value;
+        biased[(block + k / 4 * 4) * kLanes + token % kLanes * 4 + k % 4] = static_cast<uint8_t>(value + 128);
+      }
+    }
   }
 };
 
@@ -59,16 +88,51 @@ inline void dots(const Vector* block, const float* target, Vector* out) {
   for (int r = 0; r < rows; ++r) out[r] = sums[r];
 }
 
+#ifdef __AVX512VNNI__
+template <int rows>
+inline void byteDots(const uint8_t* block, const int8_t* target, const int* corrections, Vector* out) {
+  __m512i sums[rows];
+  for (int r = 0; r < rows; ++r) sums[r] = _mm512_set1_epi32(corrections[r]);
+  for (int quad = 0; quad < kDimension / 4; ++quad) {
+    const __m512i query = _mm512_loadu_si512(block + quad * 4 * kLanes);
+    for (int r = 0; r < rows; ++r) {
+      int four;
+      __builtin_memcpy(&four, target + r * kDimension + quad * 4, sizeof four);
+      sums[r] = _mm512_dpbusd_epi32(sums[r], query, _mm512_set1_epi32(four));
+    }
+  }
+  for (int r = 0; r < rows; ++r) {
+    Integers whole;
+    __builtin_memcpy(&whole, &sums[r], sizeof whole);
+    out[r] = __builtin_convertvector(whole, Vector);
+  }
+}
+#endif
+
+/* Rows inside, blocks outside: a few target rows stay in registers while the query streams past. */
 template <typename Visit>
-void visitDots(const PackedQuery& query, const float* target, int length, Visit visit) {
+void visitDots(const PackedQuery& query, const Target& target, Visit visit) {
   Vector out[kRows];
-  for (int first = 0; first < length; first += kRows) {
-    const int count = std::min(kRows, length - first);
+  for (int first = 0; first < target.length; first += kRows) {
+    const int count = std::min(kRows, target.length - first);
     for (int block = 0; block < query.blocks; ++block) {
-      const Vector* values = query.values.data() + static_cast<size_t>(block) * kDimension;
-      if (count == kRows) dots<kRows>(values, target + first * kDimension, out);
+      const size_t at = static_cast<size_t>(block) * kDimension;
+#ifdef __AVX512VNNI__
+      if (target.bytes != nullptr) {
+        const int8_t* rows = target.bytes + first * kDimension;
+        const uint8_t* values = query.biased.data() + at * kLanes;
+        const int* corrections = target.corrections + first;
+        if (count == kRows) byteDots<kRows>(values, rows, corrections, out);
+        else
+          for (int r = 0; r < count; ++r) byteDots<1>(values, rows + r * kDimension, corrections + r, out + r);
+        visit(block, first, count, out);
+        continue;
+      }
+#endif
+      const float* rows = target.row + first * kDimension;
+      if (count == kRows) dots<kRows>(query.values.data() + at, rows, out);
       else
-        for (int r = 0; r < count; ++r) dots<1>(values, target + (first + r) * kDimension, out + r);
+        for (int r = 0; r < count; ++r) dots<1>(query.values.data() + at, rows + r * kDimension, out + r);
       visit(block, first, count, out);
     }
   }
@@ -77,10 +141,10 @@ void visitDots(const PackedQuery& query, const float* target, int length, Visit 
 inline void raise(Vector& best, const Vector& value) { best = value > best ? value : best; }
 
 /* Mean of both directions' mean best dot product. */
-double maxsim(const PackedQuery& query, const float* target, int length) {
+double maxsim(const PackedQuery& query, const Target& target) {
   const Vector lowest = Vector{} - 1e9f;
-  std::vector<Vector> closest(query.blocks, lowest), rowBest(length, lowest);
-  visitDots(query, target, length, [&](int block, int first, int count, const Vector* out) {
+  std::vector<Vector> closest(query.blocks, lowest), rowBest(target.length, lowest);
+  visitDots(query, target, [&](int block, int first, int count, const Vector* out) {
     for (int r = 0; r < count; ++r) {
       raise(closest[block], out[r]);
       raise(rowBest[first + r], out[r]);
@@ -93,22 +157,28 @@ double maxsim(const PackedQuery& query, const float* target, int length) {
     for (int lane = 1; lane < kLanes; ++lane) best = std::max(best, row[lane]);
     backward += best;
   }
-  return 0.5 * (forward / query.length + backward / length);
+  return 0.5 * (forward / query.length + backward / target.length);
 }
 
 /* Target residue by target residue; each column holds the best scores that end at each query residue. */
 int affineScore(const std::vector<int>& cells, int queryLength, int stride, int targetLength,
-                const Affine& affine) {
-  std::vector<int> best(queryLength + 1, 0), gapInQuery(queryLength + 1, -1000000);
+                const Affine affine) {
+  std::vector<int> columns(2 * queryLength, 0), substitutions(queryLength);
+  int* __restrict best = columns.data();
+  int* __restrict gapInQuery = best + queryLength;
+  int* __restrict substitution = substitutions.data();
+  std::fill_n(gapInQuery, queryLength, -1000000);
   int top = 0;
   for (int j = 0; j < targetLength; ++j) {
-    const int* row = cells.data() + static_cast<size_t>(j) * stride;
+    const int* __restrict row = cells.data() + static_cast<size_t>(j) * stride;
+    for (int i = 0; i < queryLength; ++i)
+      substitution[i] = ((row[i] * affine.multiplier) >> 16) - affine.offset;
     int diagonal = 0, gapInTarget = -1000000;
-    for (int i = 1; i <= queryLength; ++i) {
-      const int substitution = ((row[i - 1] * affine.multiplier) >> 16) - affine.offset;
+    for (int i = 0; i < queryLength; ++i) {
       gapInQuery[i] = std::max(best[i] - affine.open, gapInQuery[i] - affine.extend);
-      gapInTarget = std::max(best[i - 1] - affine.open, gapInTarget - affine.extend);
-      const int value = std::max(std::max(diagonal + substitution, 0), std::max(gapInQuery[i], gapInTarget));
+      const int without = std::max(std::max(diagonal + substitution[i], 0), gapInQuery[i]);
+      const int value = std::max(without, gapInTarget);
+      gapInTarget = std::max(value - affine.open, gapInTarget - affine.extend);
       diagonal = best[i];
       best[i] = value;
       top = std::max(top, value);
@@ -117,13 +187,14 @@ int affineScore(const std::vector<int>& cells, int queryLength, int stride, int 
   return top;
 }
 
-std::vector<int> dotMatrix(const PackedQuery& query, const float* target, int length) {
+std::vector<int> dotMatrix(const PackedQuery& query, const Target& target) {
   const int stride = query.blocks * kLanes;
-  std::vector<int> cells(static_cast<size_t>(stride) * length);
-  visitDots(query, target, length, [&](int block, int first, int count, const Vector* out) {
-    for (int r = 0; r < count; ++r)
-      for (int lane = 0; lane < kLanes; ++lane)
-        cells[static_cast<size_t>(first + r) * stride + block * kLanes + lane] = std::lrint(out[r][lane]);
+  std::vector<int> cells(static_cast<size_t>(stride) * target.length);
+  visitDots(query, target, [&](int block, int first, int count, const Vector* out) {
+    for (int r = 0; r < count; ++r) {
+      const Integers whole = __builtin_convertvector(out[r], Integers);
+      __builtin_memcpy(&cells[static_cast<size_t>(first + r) * stride + block * kLanes], &whole, sizeof whole);
+    }
   });
   return cells;
 }
@@ -140,6 +211,11 @@ Database load(const char* vectors, const char* lengths, const char* names) {
     std::cerr << "rank_dev: vectors, lengths and names do not fit together\n";
     std::exit(1);
   }
+  const auto isByte = [](float value) { return value == std::rint(value) && value >= -127 && value <= 127; };
+  if (!std::all_of(database.values.begin(), database.values.end(), isByte)) return database;
+  database.bytes.assign(database.values.begin(), database.values.end());
+  for (auto row = database.bytes.begin(); row != database.bytes.end(); row += kDimension)
+    database.corrections.push_back(-128 * std::accumulate(row, row + kDimension, 0));
   return database;
 }
 
@@ -167,7 +243,7 @@ int main(int argc, char** argv) {
   for (size_t number; queries >> number;) {
     const PackedQuery query(database.row(number), database.length(number));
     std::vector<double> scores(database.names.size());
-    for (size_t t = 0; t < scores.size(); ++t) scores[t] = maxsim(query, database.row(t), database.length(t));
+    for (size_t t = 0; t < scores.size(); ++t) scores[t] = maxsim(query, database.target(t));
     std::vector<size_t> order(scores.size());
     std::iota(order.begin(), order.end(), 0);
     std::partial_sort(order.begin(), order.begin() + kept, order.end(),
@@ -176,7 +252,7 @@ int main(int argc, char** argv) {
       const size_t t = order[rank];
       ranked << database.names[number] << '\t' << database.names[t] << '\t' << scores[t] / 29929 << '\n';
       if (rank >= rescored || settings.empty()) continue;
-      const auto cells = dotMatrix(query, database.row(t), database.length(t));
+      const auto cells = dotMatrix(query, database.target(t));
       for (size_t n = 0; n < settings.size(); ++n) {
         const int stride = query.blocks * kLanes;
         const int score = affineScore(cells, query.length, stride, database.length(t), settings[n]);
