@@ -26,7 +26,7 @@ export const CONTRACT_PIN_HEADER = {
 
 export const START_DEADLINE_HEADER = {
   'Service-Request-Timeout': Type.String({
-    pattern: '^[0-9]{1,9}(\\.[0-9]{1,9})?$',
+    pattern: '^([1-9][0-9]{0,8}(\\.[0-9]{1,9})?|0\\.([2-9][0-9]{0,8}|1[0-9]{0,7}[1-9][0-9]{0,7}))$',
     examples: ['2.5'],
     description: 'Seconds, over 0.1, that the request may wait until work starts; then 504.',
     chosen: true,

@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { DATABASE_SELECTOR_MAX_CHARACTERS, INLINE_MAX_CANDIDATES, PROTEIN_MAX_RESIDUES } from '../limits.js';
 import { HomologyCandidateSet } from './candidate-set.js';
 import { HomologyFilter } from './filter.js';
-import { CONTRACT_PIN_HEADER, START_DEADLINE_HEADER } from './headers.js';
+import { CONTRACT_PIN_HEADER } from './headers.js';
 import { defineRoute } from './route.js';
 import { closed, constant, enumeration, mutuallyExclusive, named, text } from './schema.js';
 
@@ -19,59 +19,67 @@ export const ProteinQuery = closed({
 export const ReleaseId = text('Exact immutable release.', { pattern: '^dbr_[0-9a-f]{64}$' });
 export const TargetSpaceId = text('A reusable target space.', { pattern: '^htsp_[0-9a-f]{64}$' });
 
+/** What every search says besides its queries and its limit; a run takes the same. */
+export const SEARCH_SETTINGS = {
+  database: Type.Optional(
+    text('Database id or slug from the catalog; its default release is searched.', {
+      minLength: 1,
+      maxLength: DATABASE_SELECTOR_MAX_CHARACTERS,
+    }),
+  ),
+  database_release_id: Type.Optional(ReleaseId),
+  filter: Type.Optional(HomologyFilter),
+  target_space_id: Type.Optional(TargetSpaceId),
+  evidence: enumeration(
+    {
+      candidate_measurement: 'the measurements of each candidate',
+      pairwise_sequence_alignment: 'also the best local alignment of query and candidate',
+    },
+    { chosen: true, default: 'candidate_measurement' },
+  ),
+  guarantee: enumeration(
+    {
+      approximate: 'the qualified policy that the release selects, or a stronger exhaustive fallback',
+      exhaustive: 'the reference policy: every eligible target is compared',
+    },
+    { chosen: true, default: 'approximate' },
+  ),
+  significance: enumeration(
+    {
+      not_requested: 'no judgement',
+      if_available: 'judged where the calibration supports it',
+      required: 'refused before any work where no calibration supports it',
+    },
+    { chosen: true, default: 'if_available' },
+  ),
+};
+
+/** Database, release and target space are three ways to say what is searched. */
+export const ONE_SELECTOR = mutuallyExclusive(
+  ['database', 'database_release_id'],
+  ['target_space_id', 'database'],
+  ['target_space_id', 'database_release_id'],
+  ['target_space_id', 'filter'],
+);
+
 export const HomologyRequest = named(
   'HomologyRequest',
   closed(
     {
       query: ProteinQuery,
-      database: Type.Optional(
-        text('Database id or slug from the catalog; its default release is searched.', {
-          minLength: 1,
-          maxLength: DATABASE_SELECTOR_MAX_CHARACTERS,
-        }),
-      ),
-      database_release_id: Type.Optional(ReleaseId),
-      filter: Type.Optional(HomologyFilter),
-      target_space_id: Type.Optional(TargetSpaceId),
+      ...SEARCH_SETTINGS,
       limit: Type.Integer({
         minimum: 1,
         maximum: INLINE_MAX_CANDIDATES,
         default: 100,
         description: 'Rows returned at most; the answer is also bounded by 16 MiB.',
       }),
-      evidence: enumeration(
-        {
-          candidate_measurement: 'the measurements of each candidate',
-          pairwise_sequence_alignment: 'also the best local alignment of query and candidate',
-        },
-        { chosen: true, default: 'candidate_measurement' },
-      ),
-      guarantee: enumeration(
-        {
-          approximate: 'the qualified policy that the release selects, or a stronger exhaustive fallback',
-          exhaustive: 'the reference policy: every eligible target is compared',
-        },
-        { chosen: true, default: 'approximate' },
-      ),
-      significance: enumeration(
-        {
-          not_requested: 'no judgement',
-          if_available: 'judged where the calibration supports it',
-          required: 'refused before any work where no calibration supports it',
-        },
-        { chosen: true, default: 'if_available' },
-      ),
     },
     {
       description:
         'One protein against one immutable release. Without any selector, the default database and its default ' +
         'release are searched.',
-      ...mutuallyExclusive(
-        ['database', 'database_release_id'],
-        ['target_space_id', 'database'],
-        ['target_space_id', 'database_release_id'],
-        ['target_space_id', 'filter'],
-      ),
+      ...ONE_SELECTOR,
     },
   ),
 );
@@ -89,7 +97,7 @@ export const searchHomology = defineRoute({
     'Runs one typed protein query against one resolved immutable release and returns completed ranked candidates ' +
     'and the requested evidence. Synchronous and stateless. Candidates are retrieval measurements, not asserted ' +
     'homologs.',
-  headers: { ...START_DEADLINE_HEADER, ...CONTRACT_PIN_HEADER },
+  headers: CONTRACT_PIN_HEADER,
   body: HomologyRequest,
   success: { status: 200, schema: HomologyCandidateSet, description: 'Ranked candidates.' },
   successStyle: 'bare',

@@ -6,7 +6,6 @@ import {
   COMMON_RESPONSE_HEADERS,
   CONTRACT_VERSION,
   FAILURE_RESPONSE_HEADERS,
-  RUNNER_HINT_HEADER,
   STATUS_RESPONSE_HEADERS,
   SUCCESS_RESPONSE_HEADERS,
 } from './headers.js';
@@ -17,24 +16,25 @@ import { headerSchemas, refusalsOf } from './routes.js';
 
 const COMPONENT = (name: string): string => `#/components/schemas/${name}`;
 
-/** The OpenAPI 3.1 document of these routes, without `servers`: its digest does not depend on where it is served. */
-export function openApiDocument(routes: readonly Route[]): JsonSchema {
+/** The OpenAPI 3.1 document of these routes, as it is served below this address. */
+export function openApiDocument(routes: readonly Route[], serverUrl: string): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
   }
   const tags = [...new Set(routes.map((route) => route.tag))].sort();
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Gloaming',
       version: CONTRACT_VERSION,
       description:
         'Finds distant relatives of a protein: exact late-interaction search with calibrated significance. ' +
-        'Members marked `chosen` settle what the interface document leaves open.',
+        'Members marked `x-chosen` settle what the interface document leaves open.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: serverUrl }],
     security: [{ apiKey: [] }],
     tags: tags.map((name) => ({ name, description: `Operations on ${name}.` })),
     paths,
@@ -52,6 +52,18 @@ export function openApiDocument(routes: readonly Route[]): JsonSchema {
       schemas: componentSchemas(routes),
     },
   };
+  return withExtensionPrefix(document) as JsonSchema;
+}
+
+/** OpenAPI knows no keywords but its own and those that begin with `x-`. */
+function withExtensionPrefix(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withExtensionPrefix);
+  if (typeof node !== 'object' || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) =>
+      key === 'chosen' && value === true ? ['x-chosen', true] : [key, withExtensionPrefix(value)],
+    ),
+  );
 }
 
 const ALL_HEADERS: Readonly<Record<string, TSchema>> = Object.assign(
@@ -62,9 +74,10 @@ const ALL_HEADERS: Readonly<Record<string, TSchema>> = Object.assign(
   ...Object.values(STATUS_RESPONSE_HEADERS),
 );
 
-/** `Service-Contract-Digest`: what the whole document says, whatever its spelling. Source  RFC 8785 */
+/** `Service-Contract-Digest`: what the document says, wherever it is served. Source  RFC 8785 */
 export function contractDigest(document: JsonSchema): string {
-  return `sha256:${canonicalSha256(document)}`;
+  const { servers: _servers, ...contract } = document;
+  return `sha256:${canonicalSha256(contract)}`;
 }
 
 function componentSchemas(routes: readonly Route[]): JsonSchema {
@@ -90,7 +103,7 @@ function operation(route: Route): JsonSchema {
     parameters: [
       ...objectParameters('path', route.params),
       ...objectParameters('query', route.query),
-      ...Object.entries({ ...headerSchemas(route), ...RUNNER_HINT_HEADER }).map(([name, schema]) =>
+      ...Object.entries(headerSchemas(route)).map(([name, schema]) =>
         parameter('header', name, schema, false),
       ),
     ],
@@ -156,10 +169,15 @@ export function failureShape(
   route: Pick<Route, 'errorStyle'> | undefined,
   code: RefusalCode,
 ): { readonly mediaType: string; readonly schema: TSchema } {
-  if (route?.errorStyle === 'homology') return { mediaType: 'application/json', schema: HomologyFailure };
-  if (route === undefined || REFUSALS[code].isTransport) {
+  const { stage } = REFUSALS[code];
+  if (
+    route === undefined ||
+    stage === 'unrouted' ||
+    (stage === 'transport' && route.errorStyle === 'envelope')
+  ) {
     return { mediaType: 'application/problem+json', schema: Problem };
   }
+  if (route.errorStyle === 'homology') return { mediaType: 'application/json', schema: HomologyFailure };
   return { mediaType: 'application/json', schema: FailureEnvelope };
 }
 

@@ -19,18 +19,25 @@ export interface RefusalRule {
   readonly type: ErrorType;
   /** Whether the identical request may succeed later. */
   readonly isRetryable: boolean;
-  /** Transport failures are problem bodies on routes that use the envelope. */
-  readonly isTransport: boolean;
+  /**
+   * `transport`: a problem body on routes that use the envelope; `unrouted`: found before the route is known, so a
+   * problem body everywhere; `operation`: in the words of the route.
+   */
+  readonly stage: 'unrouted' | 'transport' | 'operation';
   /** What it means and what the caller can do; a section of the documentation. */
   readonly meaning: string;
 }
 
 function transport(status: number, meaning: string, isRetryable = false): RefusalRule {
-  return { status, type: 'invalid_request_error', isRetryable, isTransport: true, meaning };
+  return { status, type: 'invalid_request_error', isRetryable, stage: 'transport', meaning };
+}
+
+function unrouted(status: number, meaning: string, isRetryable = false): RefusalRule {
+  return { ...transport(status, meaning, isRetryable), stage: 'unrouted' };
 }
 
 function refusal(status: number, type: ErrorType, meaning: string, isRetryable = false): RefusalRule {
-  return { status, type, isRetryable, isTransport: false, meaning };
+  return { status, type, isRetryable, stage: 'operation', meaning };
 }
 
 function invalid(status: number, meaning: string): RefusalRule {
@@ -43,18 +50,18 @@ function absent(meaning: string): RefusalRule {
 
 export const REFUSALS = {
   // The request could not be read.
-  malformed_request: transport(400, 'The bytes on the connection are not an HTTP/1.1 request.'),
-  malformed_path: transport(400, 'The path has a percent-escape that cannot be decoded.'),
+  malformed_request: unrouted(400, 'The bytes on the connection are not an HTTP/1.1 request.'),
+  malformed_path: unrouted(400, 'The path has a percent-escape that cannot be decoded.'),
   invalid_json: transport(400, 'The body is not well-formed JSON in UTF-8; the message says where and why.'),
-  route_not_found: transport(404, 'No route has this path.'),
-  method_not_allowed: transport(405, 'The path exists; `Allow` lists the methods that it has.'),
+  route_not_found: unrouted(404, 'No route has this path.'),
+  method_not_allowed: unrouted(405, 'The path exists; `Allow` lists the methods that it has.'),
   not_acceptable: transport(406, '`Accept` excludes every representation that this route has.'),
-  request_timeout: transport(408, 'The request did not arrive completely in time.', true),
+  request_timeout: unrouted(408, 'The request did not arrive completely in time.', true),
   body_too_large: transport(413, 'The body is larger than the limit of this route.'),
   unsupported_media_type: transport(415, 'The body must be sent as `application/json`, not compressed.'),
-  expectation_failed: transport(417, '`Expect` names something else than `100-continue`.'),
+  expectation_failed: unrouted(417, '`Expect` names something else than `100-continue`.'),
   validation_failed: transport(422, 'Parts of the request break its schema; every place is listed.'),
-  header_too_large: transport(431, 'Request line and headers together exceed 16 KiB.'),
+  header_too_large: unrouted(431, 'Request line and headers together exceed 16 KiB.'),
 
   // Who asks.
   missing_api_key: refusal(401, 'authentication_error', 'Send `Authorization: Bearer <API_KEY>`.'),

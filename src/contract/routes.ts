@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { listDatabases, listReleases } from './databases.js';
-import { IDEMPOTENCY_HEADER } from './headers.js';
+import { IDEMPOTENCY_HEADER, RUNNER_HINT_HEADER, START_DEADLINE_HEADER } from './headers.js';
 import { searchHomology } from './homology.js';
 import { getReceipt } from './receipts.js';
 import type { RefusalCode } from './refusals.js';
@@ -21,6 +21,8 @@ export type OperationId = keyof typeof ROUTES;
 const EVERY_ROUTE: readonly RefusalCode[] = [
   'malformed_request',
   'malformed_path',
+  'route_not_found',
+  'method_not_allowed',
   'not_acceptable',
   'request_timeout',
   'expectation_failed',
@@ -44,7 +46,12 @@ const EVERY_EXECUTION: readonly RefusalCode[] = ['queue_full', 'execution_limit_
 
 /** Headers that mean something on this route, by name. */
 export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
-  return { ...(route.method === 'POST' ? IDEMPOTENCY_HEADER : {}), ...route.headers };
+  return {
+    ...(route.method === 'POST' ? IDEMPOTENCY_HEADER : {}),
+    ...START_DEADLINE_HEADER,
+    ...RUNNER_HINT_HEADER,
+    ...route.headers,
+  };
 }
 
 /** Every code with which this route can answer. */

@@ -96,6 +96,7 @@ function endWith(shell: Shell, socket: Duplex, refusal: Refusal): void {
       operation: 'unknown',
       signal: shell.stopping,
       query: {},
+      repeated: [],
       params: {},
       headers: {},
     },

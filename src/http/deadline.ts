@@ -1,4 +1,3 @@
-import { Refusal } from '../errors.js';
 import type { Middleware, Shell } from './shell.js';
 
 const SHORTEST_SECONDS = 0.1;
@@ -28,13 +27,8 @@ export function boundTime(shell: Shell): Middleware {
   };
 }
 
+/** What is no deadline by its schema, validation refuses later. */
 function readDeadline(text: string, receivedAtMs: number): number | undefined {
-  if (text === '') return undefined;
-  const seconds = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 0;
-  if (seconds > SHORTEST_SECONDS) return receivedAtMs + seconds * 1000;
-  const location = 'header.Service-Request-Timeout';
-  const message = `must be seconds in decimal notation, more than ${SHORTEST_SECONDS}`;
-  throw new Refusal('validation_failed', `${location} ${message}.`, {
-    errors: [{ location, message, value: text.slice(0, 64) }],
-  });
+  const isDecimal = /^\d{1,9}(\.\d{1,16})?$/.test(text);
+  return isDecimal && Number(text) > SHORTEST_SECONDS ? receivedAtMs + Number(text) * 1000 : undefined;
 }

@@ -21,6 +21,7 @@ export function identify(shell: Shell): Middleware {
     state.receivedAtMs = shell.clock.nowMs();
     state.operation = 'unknown';
     state.query = {};
+    state.repeated = [];
     state.params = {};
     state.headers = {};
     context.set(commonHeaders(shell, state.requestId));

@@ -49,6 +49,7 @@ export function matchRoute(shell: Shell): Middleware {
     requireForm(context);
     const target = readTarget(context.req.url ?? '/');
     context.state.query = target.query;
+    context.state.repeated = target.repeated;
     const { path } = target;
     const allowed = path === '*' ? ['GET', 'HEAD', 'OPTIONS', 'POST'] : table.allowed(path);
     if (allowed.length === 0) throw new Refusal('route_not_found', `No route has the path ${shorten(path)}.`);

@@ -74,7 +74,8 @@ export function createServer(options: ShellOptions): HttpServer {
 
 function prepareShell(options: ShellOptions, stopping: AbortSignal, isDraining: () => boolean): Shell {
   const routes = publicRoutes(options.manifest, Object.keys(options.handlers));
-  const openApi = openApiDocument(routes);
+  // The address is known once the server listens; the digest does not depend on it.
+  const openApi = openApiDocument(routes, '/');
   return Object.freeze({
     ...options,
     routes,

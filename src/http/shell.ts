@@ -64,6 +64,7 @@ export interface ShellState {
   startDeadlineMs?: number;
   /** Decoded query parameters, and path parameters of the matched path. */
   query: Readonly<Record<string, string>>;
+  repeated: readonly string[];
   params: Readonly<Record<string, string>>;
   /** The operation, where the path is public. */
   route?: Route;

@@ -4,12 +4,13 @@ import { Refusal } from '../errors.js';
 export interface RequestTarget {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
+  /** Names of parameters that stand more than once; the first value counts. */
+  readonly repeated: readonly string[];
 }
 
 /**
  * Reads the request target in origin form or absolute form, and `*`.
- * Errors  Refusal `malformed_path` for a percent-escape that is not UTF-8; `malformed_request` for another form;
- *         `validation_failed` for a query parameter that stands twice
+ * Errors  Refusal `malformed_path` for a percent-escape that is not UTF-8; `malformed_request` for another form
  */
 export function readTarget(url: string): RequestTarget {
   const origin = /^https?:\/\/[^/?#]*/i.exec(url)?.[0] ?? '';
@@ -20,7 +21,7 @@ export function readTarget(url: string): RequestTarget {
   const mark = target.indexOf('?');
   const path = mark === -1 ? target : target.slice(0, mark);
   decode(path);
-  return { path: path || '/', query: mark === -1 ? {} : readQuery(target.slice(mark + 1)) };
+  return { path: path || '/', ...readQuery(mark === -1 ? '' : target.slice(mark + 1)) };
 }
 
 /** A path parameter or query text, decoded. Errors  Refusal `malformed_path` */
@@ -32,20 +33,16 @@ export function decode(text: string): string {
   }
 }
 
-function readQuery(text: string): Record<string, string> {
+function readQuery(text: string): Pick<RequestTarget, 'query' | 'repeated'> {
   const query = new Map<string, string>();
+  const repeated = new Set<string>();
   for (const pair of text.split('&')) {
     if (pair === '') continue;
     const [name = '', ...value] = pair.replaceAll('+', ' ').split('=');
     const decoded = decode(name);
-    if (query.has(decoded)) {
-      const location = `query.${decoded.slice(0, 64)}`;
-      throw new Refusal('validation_failed', `The parameter ${location} stands twice.`, {
-        errors: [{ location, message: 'must not stand twice', value: null }],
-      });
-    }
-    query.set(decoded, decode(value.join('=')));
+    if (query.has(decoded)) repeated.add(decoded);
+    else query.set(decoded, decode(value.join('=')));
   }
   // fromEntries defines own members: a parameter named __proto__ is a member like any other, and refused as unknown.
-  return Object.fromEntries(query);
+  return { query: Object.fromEntries(query), repeated: [...repeated] };
 }

@@ -22,7 +22,10 @@ export function validate(shell: Shell): Middleware {
     const body = route.body === undefined ? undefined : await readJson(context, route);
     state.inputHash = canonicalSha256(body ?? null);
     const input = { params: { ...state.params }, query: { ...state.query }, body };
-    refuseFaults(faultsOf(shell.validators.get(route) as RouteValidator, state.headers, input));
+    refuseFaults([
+      ...state.repeated.map(repeatedFault),
+      ...faultsOf(shell.validators.get(route) as RouteValidator, state.headers, input),
+    ]);
     state.input = input;
     await next();
   };
@@ -39,6 +42,10 @@ function faultsOf(
     ...validator.check('header', headers),
     ...validator.check('body', input.body),
   ];
+}
+
+function repeatedFault(name: string): RefusalLocation {
+  return { location: `query.${name.slice(0, 64)}`, message: 'must not stand more than once', value: null };
 }
 
 async function readJson(context: ShellContext, route: Route): Promise<unknown> {
