@@ -86,5 +86,5 @@ export function openObject(description: string): TUnsafe<Readonly<Record<string,
 
 /** States that at most one of each pair of members may be present. */
 export function mutuallyExclusive(...pairs: readonly (readonly [string, string])[]) {
-  return { allOf: pairs.map(([left, right]) => ({ not: { required: [left, right] } })) };
+  return { allOf: pairs.map(([left, right]) => ({ not: { type: 'object', required: [left, right] } })) };
 }

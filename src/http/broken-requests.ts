@@ -16,30 +16,52 @@ interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
+/** One request that has been read at least to the end of its headers, and is not answered. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
 /**
  * Answers what Node's HTTP parser refuses, so that these responses, too, keep the contract.
  * Returns the number of requests at work.
  */
 export function answerBrokenRequests(server: Server, shell: Shell): () => number {
   const table = createRouteTable(shell);
-  /** Responses at work, by connection: on one that has begun to answer, further bytes would corrupt the answer. */
-  const responses = new Map<Duplex, ServerResponse>();
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  const exchanges = new Map<Duplex, Set<Exchange>>();
+  const track = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    responses.set(socket, response);
+    const ofSocket = exchanges.get(socket) ?? new Set();
+    const exchange = { request, response };
+    exchanges.set(socket, ofSocket.add(exchange));
     response.once('close', () => {
-      if (responses.get(socket) === response) responses.delete(socket);
+      ofSocket.delete(exchange);
+      if (ofSocket.size === 0) exchanges.delete(socket);
     });
-  });
+  };
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, track);
   server.on('clientError', (error: ParserError, socket: Duplex) => {
-    const isAnswering = responses.get(socket)?.headersSent ?? false;
-    if (!socket.writable || isAnswering || error.code === 'ECONNRESET') return void socket.destroy();
-    endWith(shell, socket, refusalOf(error, table));
+    if (error.code === 'ECONNRESET') return void socket.destroy();
+    void afterWholeRequests(exchanges.get(socket)).then((isAnswering) => {
+      if (isAnswering || !socket.writable) socket.destroy();
+      else endWith(shell, socket, refusalOf(error, table));
+    });
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     endWith(shell, socket, methodRefusal('CONNECT', ['GET', 'HEAD', 'OPTIONS', 'POST']));
   });
-  return () => responses.size;
+  return () => [...exchanges.values()].reduce((sum, { size }) => sum + size, 0);
+}
+
+/**
+ * Waits for the answers of requests that came whole before the broken bytes: a client takes answers in order.
+ * True when the broken request itself is being answered already: further bytes would corrupt that answer.
+ */
+async function afterWholeRequests(exchanges: ReadonlySet<Exchange> = new Set()): Promise<boolean> {
+  const broken = [...exchanges].find(({ request }) => !request.complete);
+  const whole = [...exchanges].filter((exchange) => exchange !== broken);
+  await Promise.all(whole.map(({ response }) => new Promise((resolve) => response.once('close', resolve))));
+  return broken?.response.headersSent ?? false;
 }
 
 function refusalOf(error: ParserError, table: RouteTable): Refusal {

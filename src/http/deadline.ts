@@ -22,7 +22,8 @@ export function boundTime(shell: Shell): Middleware {
       await next();
     } finally {
       // What still runs after the answer is not ours to end; the response's own close says nothing any more.
-      if (context.body !== undefined) res.off('close', onClose);
+      // A stream is still being answered.
+      if (typeof context.body === 'string') res.off('close', onClose);
     }
   };
 }

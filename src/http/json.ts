@@ -9,12 +9,12 @@ const NUMBER = /-?\d[\d.eE+-]*/y;
  * The value of a JSON text that means one thing to every reader.
  * Errors  Refusal `invalid_json` for bytes that are not UTF-8, a byte order mark, a grammar error, a member that stands
  *         twice, `__proto__`, an unpaired surrogate, a number past the range of a double, or nesting deeper than
- *         JSON_MAX_DEPTH; Refusal `body_too_large` past JSON_MAX_VALUES
+ *         JSON_MAX_DEPTH; Refusal `body_too_large` past `maxValues`
  * Cost    two passes over the text; the first bounds depth and count before anything is built
  */
-export function parseStrictJson(bytes: Uint8Array): unknown {
+export function parseStrictJson(bytes: Uint8Array, maxValues = JSON_MAX_VALUES): unknown {
   const text = decode(bytes);
-  scan(text);
+  scan(text, maxValues);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -38,7 +38,7 @@ function decode(bytes: Uint8Array): string {
 type Open = Set<string> | null;
 
 /** Looks at strings, numbers and brackets only; what else is wrong with the grammar, JSON.parse says. */
-function scan(text: string): void {
+function scan(text: string, maxValues: number): void {
   const open: Open[] = [];
   let values = 0;
   let at = 0;
@@ -62,8 +62,8 @@ function scan(text: string): void {
       at = endOfNumber(text, at);
       values += 1;
     } else at += 1;
-    if (values > JSON_MAX_VALUES) {
-      throw new Refusal('body_too_large', `The body has more than ${JSON_MAX_VALUES} JSON values.`);
+    if (values > maxValues) {
+      throw new Refusal('body_too_large', `The body has more than ${maxValues} JSON values.`);
     }
   }
 }

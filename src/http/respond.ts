@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { canonicalSha256 } from '../canonical.js';
 import type { Evidence, Provenance } from '../contract/envelope.js';
 import type { Route } from '../contract/route.js';
@@ -9,15 +10,24 @@ import type { Shell, ShellContext, ShellState } from './shell.js';
 /** Writes what a handler answers, as the route's contract shapes it. */
 export function respond(shell: Shell, context: ShellContext, reply: Reply<unknown>): void {
   const route = context.state.route as Route;
+  if (reply.stream !== undefined) return respondWithStream(context, route, reply.stream);
   const body = route.successStyle === 'bare' ? reply.value : envelope(shell, context.state, reply);
   if (shell.isResponseChecked) requireContract(shell, route, body);
-  context.status = route.success.status;
+  context.status = reply.status ?? route.success.status;
   context.set('Content-Type', 'application/json');
   const schemaName = route.success.schema.$id as string;
   context.set('Link', `<${schemaUrl(shell, schemaName)}>; rel="describedBy"`);
   if (reply.billableUnits !== undefined) context.set('X-Service-Billable-Units', String(reply.billableUnits));
   if (reply.headers !== undefined) context.set(reply.headers);
   context.body = JSON.stringify(body);
+}
+
+/** A stream has no end that could be checked or stored; it ends with its client. */
+function respondWithStream(context: ShellContext, route: Route, stream: AsyncIterable<string>): void {
+  context.status = route.success.status;
+  context.set('Content-Type', route.success.mediaType as string);
+  context.set('Cache-Control', 'no-store');
+  context.body = Readable.from(stream, { objectMode: false, encoding: 'utf8' });
 }
 
 /** Absolute URL of a schema, below the address that the operator configured, never one that a request named. */

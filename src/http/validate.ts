@@ -14,8 +14,9 @@ export function validate(shell: Shell): Middleware {
   return async (context, next) => {
     const { state } = context;
     const route = state.route as Route;
-    if (context.accepts('application/json') === false) {
-      throw new Refusal('not_acceptable', 'This route answers with application/json, which Accept excludes.');
+    const { mediaType = 'application/json' } = route.success;
+    if (context.accepts(mediaType) === false) {
+      throw new Refusal('not_acceptable', `This route answers with ${mediaType}, which Accept excludes.`);
     }
     state.headers = declaredHeaders(context, route);
     requirePin(state.headers['Service-Contract-Pin']);
@@ -55,7 +56,8 @@ async function readJson(context: ShellContext, route: Route): Promise<unknown> {
     });
   }
   requireJson(context.req);
-  return parseStrictJson(await readBody(context.req, context.res, route.bodyMaxBytes ?? BODY_MAX_BYTES));
+  const bytes = await readBody(context.req, context.res, route.bodyMaxBytes ?? BODY_MAX_BYTES);
+  return parseStrictJson(bytes, route.bodyMaxValues);
 }
 
 function declaredHeaders(context: ShellContext, route: Route): Record<string, string | undefined> {
