@@ -20,6 +20,8 @@ export interface ApplianceConfig {
   readonly threads: number;
   readonly concurrentSearches: number;
   readonly queuedSearches: number;
+  readonly searchesPerKey: number;
+  readonly requestsPerMinute: number;
   readonly logLevel: string;
 }
 
@@ -35,6 +37,8 @@ interface ConfigFile {
   readonly threads: number;
   readonly concurrent_searches: number;
   readonly queued_searches: number;
+  readonly searches_per_key: number;
+  readonly requests_per_minute: number;
   readonly log_level: string;
 }
 
@@ -67,6 +71,8 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     threads: file.threads === 0 ? Math.min(256, availableParallelism()) : file.threads,
     concurrentSearches: file.concurrent_searches,
     queuedSearches: file.queued_searches,
+    searchesPerKey: file.searches_per_key,
+    requestsPerMinute: file.requests_per_minute,
     logLevel: file.log_level,
   });
 }

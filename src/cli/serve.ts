@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { handlersOf, type Appliance } from '../appliance.js';
+import type { PublicRouteManifest } from '../contract/manifest.js';
+import { Fault } from '../errors.js';
+import { createMetrics } from '../http/metrics.js';
+import { createServer } from '../http/server.js';
+import { createIdempotencyTable } from '../store/idempotency.js';
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly url: string;
+  /** Finishes what is at work within the grace, then closes. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface ServeOptions {
+  /** Holds every answer against its schema before it is sent; a breach is an internal error. For tests. */
+  readonly isResponseChecked?: boolean;
+}
+
+/**
+ * Serves an appliance over HTTP on the configured address.
+ * Errors  Fault where the address cannot be listened on; an assertion where a public route has no handler
+ */
+export async function serve(
+  appliance: Appliance,
+  log: Logger,
+  { isResponseChecked = false }: ServeOptions = {},
+): Promise<RunningServer> {
+  const { config, keys, store } = appliance;
+  const manifestPath = join(config.packageFolder, 'config', 'public-routes.json');
+  let url = '';
+  const { server, stop } = createServer({
+    handlers: handlersOf(appliance),
+    manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
+    authenticate: (apiKey) => keys.authenticate(apiKey),
+    readiness: () => {
+      const missing = appliance.releases.databases().length === 0 ? ['no database has been built'] : [];
+      return { isReady: missing.length === 0, missing };
+    },
+    idempotency: createIdempotencyTable(store),
+    limits: {
+      requestQuota: config.requestsPerMinute,
+      requestWindowSeconds: 60,
+      concurrentExecutions: config.concurrentSearches,
+      queuedExecutions: config.queuedSearches,
+      executionsPerKey: config.searchesPerKey,
+    },
+    clock: { nowMs: () => performance.now(), now: () => new Date() },
+    log,
+    metrics: createMetrics(),
+    serverVersion: appliance.serverVersion,
+    workerId: appliance.servedFrom,
+    baseUrl: () => url,
+    isResponseChecked,
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(new Fault(`${config.host}:${config.port} cannot be listened on: ${cause.message}`, { cause })),
+    );
+    server.listen(config.port, config.host, resolve);
+  });
+  const { address, family, port } = server.address() as AddressInfo;
+  url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  return { url, stop };
+}
