@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ROUTES } from '#src/contract/routes.js';
+import { createAdmission, type AdmissionLimits } from '#src/http/admission.js';
+import { expectFailure, seen } from './expectations.js';
+import { candidateSet, fakeHandlers, get, OTHER_KEY, post, searchBody, serve, type Served } from './serve.js';
+
+const SEARCH = ROUTES['homology.search'];
+const LIMITS: AdmissionLimits = {
+  requestQuota: 100,
+  requestWindowSeconds: 1,
+  concurrentExecutions: 1,
+  queuedExecutions: 1,
+  executionsPerKey: 10,
+};
+
+let served: Served | undefined;
+afterEach(async () => {
+  await served?.close();
+  served = undefined;
+});
+
+/** A server whose searches wait until they are let go. */
+async function gated(limits: Partial<AdmissionLimits>) {
+  const going: (() => void)[] = [];
+  const handlers = fakeHandlers({
+    'homology.search': async ({ body }, context) => {
+      await new Promise<void>((resolve) => going.push(resolve));
+      return candidateSet(context.requestId, body.query.sequence);
+    },
+  });
+  const started = await serve({ handlers, limits: { ...LIMITS, ...limits } });
+  served = started;
+  const search = async (headers = {}) => seen(await post(started, '/v1/homology', searchBody(), headers));
+  return { going, search, started };
+}
+
+describe('the request policy', () => {
+  it('refuses a key that has spent its quota, and only that key', async () => {
+    served = await serve({ limits: { ...LIMITS, requestQuota: 2, requestWindowSeconds: 60 } });
+    const path = '/v1/homology/databases';
+    expect((await get(served, path)).status).toBe(200);
+    expect((await get(served, path)).status).toBe(200);
+    const refused = await seen(await get(served, path));
+    expectFailure(refused, 'rate_limit_exceeded', ROUTES['homology.databases.list']);
+    expect(refused.headers['ratelimit-policy']).toBe('"request";q=2;w=60');
+    expect(refused.headers['retry-after']).toBe('30');
+    expect(refused.headers['ratelimit']).toBe('"request";r=0;t=30');
+    expect((await get(served, path, { authorization: `Bearer ${OTHER_KEY}` })).status).toBe(200);
+    expect((await get(served, '/healthz')).status).toBe(200);
+  });
+
+  it('refills evenly: after the time that Retry-After names, the same request succeeds', () => {
+    let nowMs = 0;
+    const admission = createAdmission({ ...LIMITS, requestQuota: 10, requestWindowSeconds: 10 }, () => nowMs);
+    for (let taken = 0; taken < 10; taken += 1) admission.takeRequest('key');
+    expect(() => admission.takeRequest('key')).toThrow(/more than 10 requests/);
+    nowMs += 999;
+    expect(() => admission.takeRequest('key')).toThrow();
+    nowMs += 1;
+    admission.takeRequest('key');
+    expect(() => admission.takeRequest('key')).toThrow();
+    nowMs += 3_600_000;
+    for (let taken = 0; taken < 10; taken += 1) admission.takeRequest('key');
+    expect(() => admission.takeRequest('key')).toThrow();
+  });
+});
+
+describe('the queue', () => {
+  it('answers 429 at once when it is full, and serves what it has let in', async () => {
+    const { going, search } = await gated({});
+    const [first, second] = [search(), search()];
+    await expect.poll(() => served?.http.shell.admission.counts()).toEqual({ running: 1, waiting: 1 });
+    const refused = await search();
+    expectFailure(refused, 'queue_full', SEARCH);
+    expect(refused.headers['ratelimit-policy']).toBe('"queue";q=2;qu="concurrent-requests"');
+    going.shift()?.();
+    expect((await first).status).toBe(200);
+    await expect.poll(() => going.length).toBe(1);
+    going.shift()?.();
+    expect((await second).status).toBe(200);
+    expect(served?.http.shell.admission.counts()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  it('keeps one key from taking every place', async () => {
+    const { going, search } = await gated({ executionsPerKey: 1, queuedExecutions: 10 });
+    const first = search();
+    await expect.poll(() => going.length).toBe(1);
+    const refused = await search();
+    expectFailure(refused, 'execution_limit_exceeded', SEARCH);
+    expect(refused.headers['ratelimit-policy']).toBe('"execution";q=1;qu="concurrent-requests"');
+    const other = search({ authorization: `Bearer ${OTHER_KEY}` });
+    going.shift()?.();
+    await first;
+    await expect.poll(() => going.length).toBe(1);
+    going.shift()?.();
+    expect((await other).status).toBe(200);
+  });
+
+  it('gives up waiting at the start deadline, says so, and loses no turn on it', async () => {
+    const { going, search } = await gated({ queuedExecutions: 5 });
+    const first = search();
+    await expect.poll(() => going.length).toBe(1);
+    const late = await search({ 'service-request-timeout': '0.15' });
+    expectFailure(late, 'start_deadline_exceeded', SEARCH);
+    expect(late.status).toBe(504);
+    expect(late.headers['service-request-timeout-type']).toBe('user');
+    const patient = search({ 'service-request-timeout': '30' });
+    going.shift()?.();
+    expect((await first).status).toBe(200);
+    await expect.poll(() => going.length).toBe(1);
+    going.shift()?.();
+    expect((await patient).status).toBe(200);
+  });
+
+  it('never runs more than its bound, whoever comes, leaves or gives up', async () => {
+    const limits = { ...LIMITS, concurrentExecutions: 3, queuedExecutions: 1_000, executionsPerKey: 1_000 };
+    const admission = createAdmission(limits, () => performance.now());
+    let running = 0;
+    let most = 0;
+    const work = async (index: number): Promise<void> => {
+      const place = admission.takePlace('key');
+      const signal = index % 7 === 0 ? AbortSignal.timeout(1) : new AbortController().signal;
+      try {
+        await place.start(signal, undefined);
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, index % 3));
+        running -= 1;
+      } catch {
+        // Gave up waiting.
+      } finally {
+        place.leave();
+        place.leave();
+      }
+    };
+    await Promise.all(Array.from({ length: 200 }, (_, index) => work(index)));
+    expect(most).toBe(3);
+    expect(admission.counts()).toEqual({ running: 0, waiting: 0 });
+  });
+});

@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ROUTES } from '#src/contract/routes.js';
+import { Refusal } from '#src/errors.js';
+import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
+import { openStore, type Store } from '#src/store/lmdb.js';
+import { expectFailure, expectSuccess, seen } from './expectations.js';
+import { candidateSet, fakeHandlers, OTHER_KEY, post, searchBody, serve, type Served } from './serve.js';
+
+const SEARCH = ROUTES['homology.search'];
+const KEYED = { 'idempotency-key': 'first' };
+
+let folder: string;
+let store: Store;
+let executions: number;
+let served: Served;
+/** Lets executions that were told to wait go on. */
+let release: () => void;
+let now: Date;
+let fails: boolean;
+
+function handlers() {
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  return fakeHandlers({
+    'homology.search': async ({ body }, context) => {
+      executions += 1;
+      if (body.query.sequence === 'WAIT') await gate;
+      if (fails) throw new Refusal('database_not_found', 'No database has the id or slug "x".');
+      return { ...candidateSet(context.requestId, body.query.sequence), billableUnits: executions };
+    },
+  });
+}
+
+async function start(bounds?: { maxResponses: number; maxBytes: number }): Promise<Served> {
+  const clock = { nowMs: () => performance.now(), now: () => now };
+  return serve({ store, handlers: handlers(), clock, ...(bounds === undefined ? {} : { bounds }) });
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gloaming-idempotency-'));
+  store = openStore(folder);
+  executions = 0;
+  fails = false;
+  now = new Date('2026-08-08T00:00:00Z');
+  served = await start();
+});
+afterEach(async () => {
+  release();
+  await served.close();
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function search(headers: Readonly<Record<string, string>>, overrides = {}) {
+  return seen(await post(served, '/v1/homology', searchBody(overrides), headers));
+}
+
+describe('a request with an Idempotency-Key', () => {
+  it('is executed once and answered byte for byte, with its first X-Request-ID', async () => {
+    const first = await search(KEYED);
+    const second = await search(KEYED);
+    expectSuccess(second, SEARCH);
+    expect(second.body).toBe(first.body);
+    expect(second.headers['x-request-id']).toBe(first.headers['x-request-id']);
+    expect(second.headers['x-service-billable-units']).toBe('1');
+    expect(first.headers['idempotent-replayed']).toBe(undefined);
+    expect(second.headers['idempotent-replayed']).toBe('true');
+    expect(executions).toBe(1);
+  });
+
+  it('is the same request when its body is spelled in another order', async () => {
+    await search(KEYED, { limit: 7, evidence: 'candidate_measurement' });
+    const second = await search(KEYED, { evidence: 'candidate_measurement', limit: 7.0 });
+    expect(second.headers['idempotent-replayed']).toBe('true');
+  });
+
+  it('is the same request when its key is written as a structured-field string', async () => {
+    await search({ 'idempotency-key': 'a b' });
+    const second = await search({ 'idempotency-key': '"a b"' });
+    expect(second.headers['idempotent-replayed']).toBe('true');
+  });
+
+  it('is refused when the key was used for another body or another contract pin', async () => {
+    await search(KEYED);
+    expectFailure(await search(KEYED, { limit: 2 }), 'idempotency_key_reused', SEARCH);
+    const pinned = { ...KEYED, 'service-contract-pin': '2026-08-08' };
+    expectFailure(await search(pinned), 'idempotency_key_reused', SEARCH);
+    expect(executions).toBe(1);
+  });
+
+  it('of another organization or another route is another request', async () => {
+    await search(KEYED);
+    await search({ ...KEYED, authorization: `Bearer ${OTHER_KEY}` });
+    expect(executions).toBe(2);
+    const body = JSON.stringify({
+      DatabaseReleaseID: `dbr_${'a'.repeat(64)}`,
+      Filter: { op: 'exists', field: 'organism' },
+    });
+    const compiled = await post(served, '/v1/homology/target-space-compilations', body, KEYED);
+    expect(compiled.status).toBe(201);
+    expect(compiled.headers.get('idempotent-replayed')).toBe(null);
+  });
+
+  it('has one execution among concurrent twins; the others are told to ask again', async () => {
+    const wait = { query: { kind: 'protein_sequence', sequence: 'WAIT' } };
+    const twins = Array.from({ length: 8 }, () => search(KEYED, wait));
+    const refused = await Promise.race(twins);
+    expectFailure(refused, 'idempotency_key_in_use', SEARCH);
+    expect(refused.headers['retry-after']).toBe('1');
+    await expect.poll(() => executions).toBe(1);
+    release();
+    const statuses = (await Promise.all(twins)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
+    expect((await search(KEYED, wait)).headers['idempotent-replayed']).toBe('true');
+    expect(executions).toBe(1);
+  });
+
+  it('leaves nothing behind when it is not valid or is refused', async () => {
+    expectFailure(await search(KEYED, { limit: 0 }), 'validation_failed', SEARCH);
+    fails = true;
+    expectFailure(await search(KEYED), 'database_not_found', SEARCH);
+    fails = false;
+    expect((await search(KEYED)).status).toBe(200);
+    expect(executions).toBe(2);
+  });
+
+  it('is replayed by the next server on the same control state', async () => {
+    const first = await search(KEYED);
+    await served.close();
+    await store.close();
+    store = openStore(folder);
+    served = await start();
+    const second = await search(KEYED);
+    expect(second.body).toBe(first.body);
+    expect(second.headers['x-request-id']).toBe(first.headers['x-request-id']);
+    expect(executions).toBe(1);
+  });
+
+  it('is forgotten after 24 hours, not a moment before', async () => {
+    await search(KEYED);
+    now = new Date(now.getTime() + IDEMPOTENCY_RETENTION_MS - 1);
+    expect((await search(KEYED)).headers['idempotent-replayed']).toBe('true');
+    now = new Date(now.getTime() + 1);
+    expect((await search(KEYED, { limit: 3 })).headers['idempotent-replayed']).toBe(undefined);
+    expect(executions).toBe(2);
+  });
+});
+
+describe('the storage of keyed responses', () => {
+  it('refuses new keys at its bound, replays what it has, and takes new ones when old ones expire', async () => {
+    await served.close();
+    served = await start({ maxResponses: 2, maxBytes: 1_000_000 });
+    await search({ 'idempotency-key': 'a' });
+    await search({ 'idempotency-key': 'b' });
+    expectFailure(await search({ 'idempotency-key': 'c' }), 'idempotency_storage_full', SEARCH);
+    expect((await search({ 'idempotency-key': 'a' })).headers['idempotent-replayed']).toBe('true');
+    expect((await search({})).status).toBe(200);
+    now = new Date(now.getTime() + IDEMPOTENCY_RETENTION_MS + 1);
+    expect((await search({ 'idempotency-key': 'c' })).status).toBe(200);
+  });
+
+  it('is bounded in bytes as well', async () => {
+    await served.close();
+    served = await start({ maxResponses: 1_000, maxBytes: 1 });
+    expect((await search({ 'idempotency-key': 'a' })).status).toBe(200);
+    expectFailure(await search({ 'idempotency-key': 'b' }), 'idempotency_storage_full', SEARCH);
+  });
+});

@@ -1,0 +1,169 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ROUTES } from '#src/contract/routes.js';
+import { expectFailure, expectSuccess, seen } from './expectations.js';
+import { candidateSet, fakeHandlers, get, KEY, post, searchBody, serve, type Served } from './serve.js';
+
+const SEARCH = ROUTES['homology.search'];
+
+let served: Served | undefined;
+afterEach(async () => {
+  await served?.close();
+  served = undefined;
+});
+
+/** A server whose searches end when they are let go or when their signal aborts. */
+async function patient() {
+  const seenByHandler = { started: 0, aborted: 0, release: (): void => undefined };
+  const gate = new Promise<void>((resolve) => (seenByHandler.release = resolve));
+  const handlers = fakeHandlers({
+    'homology.search': async ({ body }, { signal, requestId }) => {
+      seenByHandler.started += 1;
+      const aborted = new Promise<never>((_resolve, reject) =>
+        signal.addEventListener('abort', () => {
+          seenByHandler.aborted += 1;
+          reject(signal.reason as Error);
+        }),
+      );
+      await Promise.race([gate, aborted]);
+      return candidateSet(requestId, body.query.sequence);
+    },
+  });
+  served = await serve({ handlers });
+  return { served, seenByHandler };
+}
+
+describe('a client that goes away', () => {
+  it('ends its work and is 499 in the log', async () => {
+    const { served: server, seenByHandler } = await patient();
+    const body = searchBody();
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(
+      `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await expect.poll(() => seenByHandler.started).toBe(1);
+    socket.destroy();
+    await expect.poll(() => seenByHandler.aborted).toBe(1);
+    await expect
+      .poll(() => server.logged.at(-1))
+      .toMatchObject({ status: 499, error_code: 'client_closed_request' });
+    expect(server.http.shell.admission.counts()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  it('in the middle of its body costs nothing', async () => {
+    const { served: server, seenByHandler } = await patient();
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(
+      `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query"',
+    );
+    await expect.poll(() => server.http.server.listening).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.destroy();
+    await expect.poll(() => server.logged.at(-1)).toMatchObject({ status: 499 });
+    expect(seenByHandler.started).toBe(0);
+  });
+});
+
+describe('a shutdown', () => {
+  it('turns readiness, finishes what is at work, and takes nothing new', async () => {
+    const { served: server, seenByHandler } = await patient();
+    const search = post(server, '/v1/homology', searchBody());
+    await expect.poll(() => seenByHandler.started).toBe(1);
+    const kept = connect(server.port, '127.0.0.1');
+    await new Promise((resolve) => kept.once('connect', resolve));
+    kept.write('GET /readyz HTTP/1.1\r\nHost: a\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const stopped = server.http.stop(5_000);
+    const answer = new Promise<string>((resolve) => kept.once('data', (chunk) => resolve(chunk.toString())));
+    kept.write('\r\n');
+    const readiness = await answer;
+    expect(readiness).toMatch(/^HTTP\/1\.1 503 /);
+    expect(readiness).toMatch(/connection: close/i);
+    expect(readiness).toContain('the server is stopping');
+    await expect(fetch(`${server.origin}/healthz`)).rejects.toThrow();
+    seenByHandler.release();
+    expectSuccess(await seen(await search), SEARCH);
+    await stopped;
+    kept.destroy();
+  });
+
+  it('refuses what is not finished within the grace', async () => {
+    const { served: server, seenByHandler } = await patient();
+    const search = post(server, '/v1/homology', searchBody());
+    await expect.poll(() => seenByHandler.started).toBe(1);
+    const began = performance.now();
+    await Promise.all([
+      server.http.stop(100),
+      search.then(async (response) => expectFailure(await seen(response), 'server_stopping', SEARCH)),
+    ]);
+    expect(seenByHandler.aborted).toBe(1);
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+});
+
+describe('a fault of ours', () => {
+  it('is a plain 500 whose cause only the log knows', async () => {
+    const handlers = fakeHandlers({
+      'receipts.get': async () => {
+        throw new Error('secret detail', { cause: new Error('disk') });
+      },
+    });
+    served = await serve({ handlers });
+    const response = await seen(await get(served, `/v1/receipts/rcpt_${'a'.repeat(64)}`));
+    expectFailure(response, 'internal_error', ROUTES['receipts.get']);
+    expect(response.body).not.toContain('secret');
+    const logged = served.logged.find(({ err }) => err !== undefined);
+    expect(JSON.stringify(logged)).toContain('secret detail');
+    expect(logged?.['request_id']).toBe(response.headers['x-request-id']);
+  });
+
+  it('of a full disk is a 503 that may be retried', async () => {
+    const handlers = fakeHandlers({
+      'receipts.get': async () => {
+        throw new Error('The receipt cannot be read.', {
+          cause: Object.assign(new Error('no space'), { code: 'ENOSPC' }),
+        });
+      },
+    });
+    served = await serve({ handlers });
+    const response = await seen(await get(served, `/v1/receipts/rcpt_${'a'.repeat(64)}`));
+    expectFailure(response, 'storage_unavailable', ROUTES['receipts.get']);
+    expect(response.headers['retry-after']).toBe('1');
+  });
+
+  it('in the form of an answer that breaks the contract is not sent', async () => {
+    const handlers = fakeHandlers({
+      'homology.databases.list': async () => ({
+        value: { object: 'list', data: [], has_more: 1, next_cursor: null } as never,
+      }),
+    });
+    served = await serve({ handlers });
+    const response = await seen(await get(served, '/v1/homology/databases'));
+    expectFailure(response, 'internal_error', ROUTES['homology.databases.list']);
+    expect(JSON.stringify(served.logged)).toContain('body.has_more must be boolean');
+  });
+});
+
+it('a public route without a handler fails at start', async () => {
+  const { 'receipts.get': _receipts, ...handlers } = fakeHandlers();
+  await expect(serve({ handlers })).rejects.toThrow(/"receipts.get" must have a handler/);
+});
+
+it('a route is public only when it is listed', async () => {
+  served = await serve({ manifest: { routes: ['receipts.get'] } });
+  expect((await post(served, '/v1/homology', searchBody())).status).toBe(404);
+  const document = (await (await get(served, '/openapi.json')).json()) as { readonly paths: object };
+  expect(Object.keys(document.paths)).toEqual(['/v1/receipts/{receipt_id}']);
+});
+
+it('keys are never logged', async () => {
+  served = await serve();
+  await post(served, '/v1/homology', searchBody());
+  await get(served, '/v1/homology/databases', { authorization: 'Bearer glm_wrongkey_abc' });
+  const text = JSON.stringify(served.logged);
+  expect(text).not.toContain(KEY);
+  expect(text).not.toContain('glm_wrongkey');
+  expect(served.logged.length).toBeGreaterThanOrEqual(2);
+});
