@@ -17,7 +17,7 @@ const CARD_MAX_BYTES = 1024 * 1024;
  */
 export async function readEncoderCard(directory: string): Promise<EncoderCard> {
   const path = join(directory, CARD_FILE);
-  return parseEncoderCard(await readJson(path), path);
+  return parseEncoderCard(await readCardFile(path), path);
 }
 
 /**
@@ -83,7 +83,11 @@ async function verifyFile(
   if (actual !== sha256) throw refuse('sha256', `is ${sha256}, but ${file} has ${actual}`);
 }
 
-async function readJson(path: string): Promise<unknown> {
+/**
+ * JSON of a card that is not checked yet.
+ * Errors  Refusal `invalid_encoder_card`
+ */
+export async function readCardFile(path: string): Promise<unknown> {
   const refuse = (message: string): Refusal => invalidCard(path, [{ location: 'card', message }]);
   const status = await lstat(path).catch(() => undefined);
   if (status?.isFile() !== true) throw refuse('must be a plain file; none was found');

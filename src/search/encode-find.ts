@@ -26,7 +26,7 @@ export interface ListedEncoder {
  * Errors  Refusal `unknown_encoder` listing those there are
  */
 export async function findEncoder(id: string, folders: EncoderFolders): Promise<string> {
-  if (new RegExp(ENCODER_ID_PATTERN).test(id)) {
+  if (isEncoderId(id)) {
     for (const { folder } of searchPath(folders)) {
       const directory = join(folder, id);
       if (await isFile(join(directory, CARD_FILE))) return directory;
@@ -43,8 +43,9 @@ export async function listEncoders(folders: EncoderFolders): Promise<readonly Li
   for (const { folder, isShipped } of searchPath(folders)) {
     for (const id of await readdir(folder).catch(() => [])) {
       const directory = join(folder, id);
-      if (found.has(id) || !(await isFile(join(directory, CARD_FILE)))) continue;
-      found.set(id, { id, directory, isShipped, ...(await describe(directory)) });
+      const isEncoder = isEncoderId(id) && (await isFile(join(directory, CARD_FILE)));
+      if (!isEncoder || found.has(id)) continue;
+      found.set(id, { id, directory, isShipped, ...(await describe(id, directory)) });
     }
   }
   return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -67,13 +68,18 @@ export function encodersFolder(indexesFolder: string): string {
   return join(indexesFolder, 'encoders');
 }
 
-async function describe(directory: string): Promise<{ card: EncoderCard } | { problem: string }> {
+async function describe(id: string, directory: string): Promise<{ card: EncoderCard } | { problem: string }> {
   try {
-    return { card: await readEncoderCard(directory) };
+    const card = await readEncoderCard(directory);
+    return card.id === id ? { card } : { problem: `The card of ${directory} is that of ${card.id}.` };
   } catch (error) {
     if (error instanceof Refusal) return { problem: error.message };
     throw error;
   }
+}
+
+function isEncoderId(name: string): boolean {
+  return new RegExp(ENCODER_ID_PATTERN).test(name);
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -65,7 +65,7 @@ async function createSession(path: string, device: EncoderDevice): Promise<Infer
   }
 }
 
-function checkNames(session: InferenceSession, { inputs, output }: EncoderCard): void {
+function checkNames(session: InferenceSession, { inputs, output }: ModelInterface): void {
   const wanted = [inputs.ids, ...(inputs.mask === null ? [] : [inputs.mask])];
   const isSame =
     wanted.length === session.inputNames.length && wanted.every((n) => session.inputNames.includes(n));
@@ -91,22 +91,51 @@ async function residueVectors(
   matrix: Float32Array | undefined,
   residues: string,
 ): Promise<Float32Array> {
-  const ids = tokenise(residues, card.tokenizer);
+  const { rows, featureCount } = await residueFeatures(session, card, residues);
+  const expected = card.projection?.input_dimension ?? card.dimension;
+  if (featureCount !== expected) {
+    throw new Fault(`The model gives ${featureCount} features where the card expects ${expected}.`);
+  }
+  return unitVectors(rows, featureCount, card.dimension, matrix);
+}
+
+/** How a model is fed and read; the part of a card that is needed before its features are known. */
+export type ModelInterface = Pick<EncoderCard, 'inputs' | 'output' | 'tokenizer'>;
+
+/**
+ * Features per residue of a model whose card is not complete yet.
+ * Errors  Fault where the model cannot be loaded or run
+ */
+export async function countFeatures(path: string, model: ModelInterface, residues: string): Promise<number> {
+  const session = await createSession(path, 'cpu');
+  try {
+    checkNames(session, model);
+    return (await residueFeatures(session, model, residues)).featureCount;
+  } finally {
+    await session.release();
+  }
+}
+
+/** Runs the model on one stretch: its features [length × featureCount], special tokens cut off. */
+async function residueFeatures(
+  session: InferenceSession,
+  { inputs, output: outputName, tokenizer }: ModelInterface,
+  residues: string,
+): Promise<{ readonly rows: Float32Array; readonly featureCount: number }> {
+  const ids = tokenise(residues, tokenizer);
   const dims = [1, ids.length];
-  const feeds: Record<string, Tensor> = { [card.inputs.ids]: new Tensor('int64', ids, dims) };
-  if (card.inputs.mask !== null) {
-    feeds[card.inputs.mask] = new Tensor('int64', new BigInt64Array(ids.length).fill(1n), dims);
+  const feeds: Record<string, Tensor> = { [inputs.ids]: new Tensor('int64', ids, dims) };
+  if (inputs.mask !== null)
+    feeds[inputs.mask] = new Tensor('int64', new BigInt64Array(ids.length).fill(1n), dims);
+  const { [outputName]: output } = await session.run(feeds, [outputName]);
+  const [batch, length, featureCount] = output.dims;
+  if (output.type !== 'float32' || output.dims.length !== 3 || batch !== 1 || length !== ids.length) {
+    const found = `${output.type} [${output.dims.join(', ')}]`;
+    throw new Fault(`The model gave ${found} where float32 [1, ${ids.length}, features] was expected.`);
   }
-  const { [card.output]: output } = await session.run(feeds, [card.output]);
-  const features = card.projection?.input_dimension ?? card.dimension;
-  const expected = [1, ids.length, features];
-  if (output === undefined || output.type !== 'float32' || String(output.dims) !== String(expected)) {
-    const found = output === undefined ? 'nothing' : `${output.type} [${output.dims.join(', ')}]`;
-    throw new Fault(`The model gave ${found} where the card expects float32 [${expected.join(', ')}].`);
-  }
-  const first = card.tokenizer.prefix.length * features;
-  const rows = (output.data as Float32Array).subarray(first, first + residues.length * features);
-  return unitVectors(rows, features, card.dimension, matrix);
+  const first = tokenizer.prefix.length * featureCount;
+  const rows = (output.data as Float32Array).subarray(first, first + residues.length * featureCount);
+  return { rows, featureCount };
 }
 
 /** Token ids of a stretch with the model's special tokens around it. */

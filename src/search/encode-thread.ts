@@ -72,6 +72,7 @@ export async function startEncodeThread(settings: WorkerSettings, file = WORKER_
     },
     encode: (task) =>
       new Promise((resolve, reject) => {
+        if (isEnded) throw new Fault(`A worker of the encoder ${settings.card.id} has ended.`);
         const id = taskCount++;
         pending.set(id, { resolve, reject });
         worker.postMessage({ id, task } satisfies WorkerRequest);

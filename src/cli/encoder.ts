@@ -1,0 +1,66 @@
+import { resolve } from 'node:path';
+import { InvalidArgumentError, type Command } from 'commander';
+import { addEncoder } from '../build/add-encoder.js';
+import { loadConfig } from '../config.js';
+import { TOKEN_DIMENSIONS } from '../limits.js';
+import { listEncoders, type ListedEncoder } from '../search/encode-find.js';
+import type { CommandContext } from './command.js';
+import { formatTable } from './table.js';
+
+interface AddOptions {
+  readonly card: string;
+  readonly projectionDimension?: number;
+}
+
+/** `gloaming encoder add|list`. */
+export function register(program: Command, context: CommandContext): void {
+  const encoder = program
+    .command('encoder')
+    .description('models that turn residues into vectors: shipped ones and your own');
+  encoder
+    .command('add')
+    .description('check an ONNX model and install it; indexes/encoders/README.md says how to export one')
+    .argument('<model.onnx>', 'the model, in one file')
+    .requiredOption('--card <card.json>', 'what the model reads and gives; digests are filled in')
+    .option('--projection-dimension <n>', 'make a random projection to n components', parseDimension)
+    .action((model: string, options: AddOptions) => add(context, model, options));
+  encoder
+    .command('list')
+    .description('installed encoders')
+    .action(async () => {
+      const encoders = await listEncoders(loadConfig(context.environment));
+      const header = ['id', 'dimension', 'from', 'name'];
+      context.stdout.write(formatTable(header, encoders.map(describe), new Set([1])));
+    });
+}
+
+async function add(context: CommandContext, model: string, options: AddOptions): Promise<void> {
+  const { indexesFolder } = loadConfig(context.environment);
+  const { card, directory, residuesPerSecond } = await addEncoder({
+    modelPath: resolve(model),
+    cardPath: resolve(options.card),
+    indexesFolder,
+    projectionDimension: options.projectionDimension,
+  });
+  const speed = Math.round(residuesPerSecond).toLocaleString('en-US');
+  context.stdout.write(`Installed ${card.id} in ${directory}.\n`);
+  context.stdout.write(`${card.dimension} components per residue; ${speed} residues per second and core.\n`);
+  context.stdout.write(`Build with it: gloaming index build <fasta> --name <slug> --encoder ${card.id}\n`);
+}
+
+function describe({ id, card, isShipped, problem }: ListedEncoder): readonly string[] {
+  const from = isShipped ? 'package' : 'indexes';
+  if (card === undefined) return [id, '-', from, `not usable: ${problem}`];
+  return [
+    id,
+    String(card.dimension),
+    from,
+    card.is_baseline ? `${card.name} (untrained placeholder)` : card.name,
+  ];
+}
+
+function parseDimension(text: string): number {
+  const dimension = Number(text);
+  if ((TOKEN_DIMENSIONS as readonly number[]).includes(dimension)) return dimension;
+  throw new InvalidArgumentError(`It must be one of ${TOKEN_DIMENSIONS.join(', ')}.`);
+}
