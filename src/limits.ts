@@ -63,3 +63,30 @@ export const REFUSAL_MAX_LOCATIONS = 100;
 /** Remembered keyed responses, in count and in bytes; at either, new keyed requests are refused. */
 export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
 export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;
+
+/** Queries of one batch, and the FASTA text that may hold them. */
+export const BATCH_MAX_QUERIES = 100_000;
+export const BATCH_FASTA_MAX_CHARACTERS = 60 * MEBIBYTE_BYTES;
+/** Body of a run: room for 100,000 queries of average length, each an object of two members. */
+export const RUN_BODY_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+export const RUN_BODY_MAX_VALUES = 3 * BATCH_MAX_QUERIES + JSON_MAX_VALUES;
+/** Runs that are queued or at work, in all and of one organization; one more is refused. */
+export const UNFINISHED_RUNS_MAX_COUNT = 10_000;
+export const UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT = 1_000;
+/** Runs that are remembered; at the bound new ones are refused, and none is dropped before its time. */
+export const RUNS_MAX_COUNT = 500_000;
+/** How long the results of a finished run are kept; the run itself is remembered as long again. */
+export const RUN_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+/** Longest that one request waits for the end of a run. */
+export const RUN_WAIT_MAX_SECONDS = 60;
+/** Starts of one run without progress in between; then it fails, so that no run ends every server for ever. */
+export const RUN_MAX_FRUITLESS_ATTEMPTS = 16;
+/** Rows, and bytes before compression, of one stored block of results. */
+export const RUN_BLOCK_MAX_ROWS = 500;
+export const RUN_BLOCK_MAX_BYTES = 4 * MEBIBYTE_BYTES;
+/** Bytes of one page of results. */
+export const RUN_PAGE_MAX_BYTES = 8 * MEBIBYTE_BYTES;
+/** Streams of events that are open at once. */
+export const RUN_STREAMS_MAX_COUNT = 1_000;
+/** Runs that are looked at for one page of a filtered list. */
+export const RUN_LIST_MAX_SCANNED = 2_000;

@@ -63,7 +63,7 @@ function exclusive(place: string, error: ErrorObject): readonly RefusalLocation[
 
 function tagsOf(error: ErrorObject): readonly string[] {
   const alternatives = (error.parentSchema?.oneOf ?? []) as readonly { readonly $ref: string }[];
-  return alternatives.map(({ $ref }) => $ref.slice($ref.lastIndexOf('.') + 1));
+  return alternatives.map(({ $ref }) => $ref.slice($ref.indexOf('.') + 1));
 }
 
 /** `/filter/filters/2/op` as `.filter.filters[2].op`. */

@@ -90,7 +90,7 @@ function componentSchemas(routes: readonly Route[]): JsonSchema {
 function withMapping(schema: JsonSchema): JsonSchema {
   if (schema.discriminator === undefined) return schema;
   const references = (schema.oneOf as readonly { readonly $ref: string }[]).map(({ $ref }) => $ref);
-  const mapping = Object.fromEntries(references.map(($ref) => [$ref.slice($ref.lastIndexOf('.') + 1), $ref]));
+  const mapping = Object.fromEntries(references.map(($ref) => [$ref.slice($ref.indexOf('.') + 1), $ref]));
   return { ...schema, discriminator: { ...(schema.discriminator as JsonSchema), mapping } };
 }
 
@@ -110,7 +110,7 @@ function operation(route: Route): JsonSchema {
     ...(route.body === undefined
       ? {}
       : { requestBody: { required: true, content: { 'application/json': { schema: refTo(route.body) } } } }),
-    responses: { [route.success.status]: successResponse(route), ...failureResponses(route) },
+    responses: { ...successResponses(route), ...failureResponses(route) },
   };
 }
 
@@ -126,13 +126,14 @@ function parameter(place: string, name: string, schema: TSchema, required: boole
   return { name, in: place, required, ...(description ? { description } : {}), schema: rest };
 }
 
-function successResponse(route: Route): JsonSchema {
-  const { schema, description } = route.success;
-  return {
-    description,
-    headers: headerReferences({ ...COMMON_RESPONSE_HEADERS, ...SUCCESS_RESPONSE_HEADERS }),
-    content: { 'application/json': { schema: refTo(schema) } },
-  };
+function successResponses({ success, otherSuccesses }: Route): JsonSchema {
+  const { status, schema, description, mediaType = 'application/json' } = success;
+  const descriptions = Object.entries({ [status]: description, ...otherSuccesses });
+  const headers = headerReferences({ ...COMMON_RESPONSE_HEADERS, ...SUCCESS_RESPONSE_HEADERS });
+  const content = { [mediaType]: { schema: refTo(schema) } };
+  return Object.fromEntries(
+    descriptions.map(([code, text]) => [code, { description: text, headers, content }]),
+  );
 }
 
 function failureResponses(route: Route): JsonSchema {

@@ -81,6 +81,13 @@ export const REFUSALS = {
   release_not_found: absent('No release has this id, or the database has no release.'),
   target_space_not_found: absent('No target space has this id.'),
   receipt_not_found: absent('No receipt has this id.'),
+  run_not_found: absent('No run has this id.'),
+  run_already_finished: refusal(
+    409,
+    'conflict_error',
+    'The run has completed or failed: nothing is left to cancel.',
+  ),
+  invalid_queries: invalid(422, 'Some queries of the batch cannot be searched; every one is listed.'),
   result_expired: refusal(410, 'not_found_error', 'It existed, and its retention has ended.'),
   invalid_sequence: invalid(
     422,
@@ -105,6 +112,12 @@ export const REFUSALS = {
     409,
     'idempotency_error',
     'The first request with this key still runs.',
+    true,
+  ),
+  run_storage_full: refusal(
+    503,
+    'capacity_error',
+    'No further run can be kept until older ones expire.',
     true,
   ),
   idempotency_storage_full: refusal(

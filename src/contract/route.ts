@@ -23,7 +23,17 @@ export interface Route {
   readonly body?: TSchema;
   /** Bytes; default BODY_MAX_BYTES. */
   readonly bodyMaxBytes?: number;
-  readonly success: { readonly status: number; readonly schema: TSchema; readonly description: string };
+  /** JSON values of the body; default JSON_MAX_VALUES. */
+  readonly bodyMaxValues?: number;
+  readonly success: {
+    readonly status: number;
+    readonly schema: TSchema;
+    readonly description: string;
+    /** Default `application/json`; of a stream of events, the schema is that of one event's data. */
+    readonly mediaType?: string;
+  };
+  /** Further statuses of success with the same body, each with its description. */
+  readonly otherSuccesses?: Readonly<Record<number, string>>;
   /** `envelope`: the handler gives the data and the shell wraps it; `bare`: the handler's value is the body. */
   readonly successStyle: 'envelope' | 'bare';
   /** What refusals look like; on `envelope` routes, transport failures are problem bodies. */

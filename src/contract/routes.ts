@@ -5,6 +5,7 @@ import { searchHomology } from './homology.js';
 import { getReceipt } from './receipts.js';
 import type { RefusalCode } from './refusals.js';
 import type { Route } from './route.js';
+import { cancelRun, createRun, getRun, listRunResults, listRuns, streamRunEvents } from './runs.js';
 import { compileTargetSpace } from './target-spaces.js';
 
 /** Every operation that the contract describes, by id. Those that config/public-routes.json lists are public. */
@@ -14,6 +15,12 @@ export const ROUTES = {
   'homology.databases.list': listDatabases,
   'homology.databases.releases.list': listReleases,
   'receipts.get': getReceipt,
+  'runs.create': createRun,
+  'runs.list': listRuns,
+  'runs.get': getRun,
+  'runs.cancel': cancelRun,
+  'runs.results.list': listRunResults,
+  'runs.events.stream': streamRunEvents,
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type OperationId = keyof typeof ROUTES;

@@ -20,6 +20,10 @@ export interface Reply<Value> {
   readonly rowCount?: number;
   /** Present when execution produced a chargeable terminal result. */
   readonly billableUnits?: number;
+  /** Another status of success that the route declares; default: its first. */
+  readonly status?: number;
+  /** Pieces of a body that grows while it is read, on routes with a media type of their own; `value` is unused. */
+  readonly stream?: AsyncIterable<string>;
   /** Further headers, such as `Location`. */
   readonly headers?: Readonly<Record<string, string>>;
 }

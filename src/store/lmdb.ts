@@ -7,6 +7,8 @@ export type Table<Value> = Database<Value, string>;
 /** The appliance's control state: one LMDB environment, one owner file of this folder per table. */
 export interface Store {
   table<Value>(name: string): Table<Value>;
+  /** A table of bytes: what is packed already. */
+  bytes(name: string): Table<Buffer>;
   /** All writes inside commit together, durably, or not at all; reads inside see the writes before them. */
   transaction<Result>(work: () => Result): Promise<Result>;
   close(): Promise<void>;
@@ -29,6 +31,7 @@ export function openStore(dataFolder: string): Store {
   });
   return {
     table: <Value>(name: string) => root.openDB<Value, string>({ name, encoding: 'json' }),
+    bytes: (name: string) => root.openDB<Buffer, string>({ name, encoding: 'binary' }),
     transaction: (work) => root.transaction(work),
     close: () => root.close(),
   };

@@ -1,0 +1,150 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox';
+import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES } from '../limits.js';
+import { HomologyCandidate, HomologyCandidateSet } from './candidate-set.js';
+import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from './homology.js';
+import { closed, constant, count, mutuallyExclusive, named, sha256, text } from './schema.js';
+
+/*
+ * What a run can execute. A new endpoint is one entry of RUN_ENDPOINTS and one RunEndpoint of services/runs-endpoints.ts.
+ */
+
+const LIMIT = Type.Integer({
+  minimum: 1,
+  maximum: RETAINED_MAX_CANDIDATES,
+  default: 100,
+  description: 'Candidates kept at most, for each query.',
+});
+
+export const SearchRunInput = named(
+  'SearchRunInput',
+  closed(
+    { query: ProteinQuery, ...SEARCH_SETTINGS, limit: LIMIT },
+    { description: 'One protein against one release, as `POST /v1/homology` takes it.', ...ONE_SELECTOR },
+  ),
+);
+
+const BatchQuery = closed({
+  id: Type.Optional(text('Your name of the query.', { minLength: 1, maxLength: 256 })),
+  sequence: ProteinQuery.properties.sequence,
+});
+
+export const BatchSearchRunInput = named(
+  'BatchSearchRunInput',
+  closed(
+    {
+      queries: Type.Optional(
+        Type.Array(BatchQuery, { minItems: 1, maxItems: BATCH_MAX_QUERIES, description: 'The queries.' }),
+      ),
+      fasta: Type.Optional(
+        text('The queries as FASTA; the first word of a header is the id.', {
+          minLength: 1,
+          maxLength: BATCH_FASTA_MAX_CHARACTERS,
+        }),
+      ),
+      ...SEARCH_SETTINGS,
+      limit: LIMIT,
+    },
+    {
+      description: 'Up to 100,000 proteins against one release: `queries` or `fasta`, one of them.',
+      allOf: [...ONE_SELECTOR.allOf, ...mutuallyExclusive(['queries', 'fasta']).allOf],
+      anyOf: [{ required: ['queries'] }, { required: ['fasta'] }],
+      chosen: true,
+    },
+  ),
+);
+
+const found = HomologyCandidateSet.properties;
+
+/** What a retained search found besides its candidates, which are its rows. */
+export const SearchRunSummary = named(
+  'SearchRunSummary',
+  closed(
+    {
+      object: constant('homology_search_summary'),
+      database: found.database,
+      evidence_summary: found.evidence_summary,
+      execution: found.execution,
+      is_result_limit_reached: found.is_result_limit_reached,
+      query: found.query,
+      ranking: found.ranking,
+      receipt: found.receipt,
+      result_sha256: found.result_sha256,
+      warnings: found.warnings,
+    },
+    { chosen: true },
+  ),
+);
+
+export const BatchSearchRunSummary = named(
+  'BatchSearchRunSummary',
+  closed(
+    {
+      object: constant('homology_batch_search_summary'),
+      database: found.database,
+      execution: found.execution,
+      query_count: count('Queries; each is one row of the results.'),
+      candidate_count: count('Candidates of all queries.'),
+      result_sha256: sha256('Chained over the `result_sha256` of the queries in order.'),
+      warnings: found.warnings,
+    },
+    { chosen: true },
+  ),
+);
+
+/** One row of a batch: what the direct route would have answered for this query. */
+export const HomologyQueryResult = named(
+  'HomologyQueryResult',
+  closed(
+    {
+      object: constant('homology_query_result'),
+      query_index: count('Position of the query in the input; the first is 0.'),
+      query_id: text('Your name of the query; its position where it had none.'),
+      query: found.query,
+      candidates: found.candidates,
+      evidence_summary: found.evidence_summary,
+      is_result_limit_reached: found.is_result_limit_reached,
+      receipt: found.receipt,
+      result_sha256: found.result_sha256,
+    },
+    { chosen: true },
+  ),
+);
+
+/** Priorities within one organization; between organizations runs take turns whatever theirs are. */
+export type RunPriority = 'high' | 'normal' | 'low';
+
+interface EndpointContract {
+  readonly meaning: string;
+  readonly input: TSchema;
+  /** What `result.summary` holds. */
+  readonly summary: TSchema;
+  /** One row of the results; absent where the result is no list. */
+  readonly row?: TSchema;
+  readonly defaultPriority: RunPriority;
+}
+
+export const RUN_ENDPOINTS = {
+  'homology.search': {
+    meaning: 'one protein against one release, with up to 10,000 retained candidates',
+    input: SearchRunInput,
+    summary: SearchRunSummary,
+    row: HomologyCandidate,
+    defaultPriority: 'normal',
+  },
+  'homology.batch_search': {
+    meaning: 'up to 100,000 proteins against one release',
+    input: BatchSearchRunInput,
+    summary: BatchSearchRunSummary,
+    row: HomologyQueryResult,
+    // A proteome that takes hours lets single searches of its own organization pass.
+    defaultPriority: 'low',
+  },
+} as const satisfies Readonly<Record<string, EndpointContract>>;
+
+export type RunEndpointKey = keyof typeof RUN_ENDPOINTS;
+export type RunInput<Key extends RunEndpointKey> = Static<(typeof RUN_ENDPOINTS)[Key]['input']>;
+export type SearchRunInput = Static<typeof SearchRunInput>;
+export type BatchSearchRunInput = Static<typeof BatchSearchRunInput>;
+export type SearchRunSummary = Static<typeof SearchRunSummary>;
+export type BatchSearchRunSummary = Static<typeof BatchSearchRunSummary>;
+export type HomologyQueryResult = Static<typeof HomologyQueryResult>;
