@@ -1,8 +1,6 @@
-import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import { Fault, Refusal } from '../errors.js';
+import { Refusal } from '../errors.js';
 import { FASTA_ID_MAX_CHARACTERS, FASTA_LINE_MAX_BYTES } from '../limits.js';
+import { decompress, readInputFile } from './input-file.js';
 import { normaliseProtein } from './protein.js';
 
 /** One record as it stands in the file; `text` is not normalised and keeps its line ends. */
@@ -33,7 +31,7 @@ const GREATER_THAN = 62;
 
 /** The file at this path; nothing is opened before it is read. */
 export function fastaFile(path: string, onBytesRead?: (bytes: number) => void): FastaInput {
-  return { file: path, bytes: readBytes(path, onBytesRead) };
+  return { file: path, bytes: readInputFile(path, onBytesRead) };
 }
 
 /**
@@ -43,7 +41,10 @@ export function fastaFile(path: string, onBytesRead?: (bytes: number) => void): 
  */
 export async function* readFasta(input: FastaInput): AsyncGenerator<FastaRecord> {
   const place = { file: input.file, line: 1, record: 0 };
-  for await (const bytes of splitRecords(decompress(input, place), place)) {
+  for await (const bytes of splitRecords(
+    decompress(input.bytes, () => describePlace(place)),
+    place,
+  )) {
     if (bytes[0] !== GREATER_THAN) {
       const text = bytes.toString('utf8');
       if (/\S/.test(text)) throw refuseStart(text, place);
@@ -80,85 +81,6 @@ export function refuseRecord(cause: Refusal, record: FastaRecord, id: string): R
     ...place,
     id,
   });
-}
-
-async function* readBytes(path: string, onBytesRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-      onBytesRead?.((chunk as Uint8Array).length);
-      yield chunk as Uint8Array;
-    }
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT') throw new Refusal('file_not_found', `${path} does not exist.`, { file: path });
-    if (code === 'EISDIR')
-      throw new Refusal('file_not_found', `${path} is a folder; a FASTA file is expected.`, { file: path });
-    if (code === 'EACCES')
-      throw new Refusal('file_not_found', `${path} may not be read by this user.`, { file: path });
-    throw new Fault(`${path} could not be read.`, { cause });
-  }
-}
-
-async function* decompress(input: FastaInput, place: FastaPlace): AsyncGenerator<Buffer> {
-  const source = input.bytes[Symbol.asyncIterator]();
-  let head = Buffer.alloc(0);
-  while (head.length < 2) {
-    const { done, value } = await source.next();
-    if (done === true) break;
-    head = Buffer.concat([head, value]);
-  }
-  const all = (async function* () {
-    if (head.length > 0) yield head;
-    for (;;) {
-      const { done, value } = await source.next();
-      if (done === true) return;
-      yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    }
-  })();
-  if (head[0] === 0x1f && head[1] === 0x8b) yield* inflate(all, place);
-  else yield* all;
-}
-
-async function* inflate(compressed: AsyncIterable<Buffer>, place: FastaPlace): AsyncGenerator<Buffer> {
-  const gunzip: Readable = createGunzip({ chunkSize: 1 << 18 });
-  const feeding = feed(compressed, gunzip as ReturnType<typeof createGunzip>);
-  try {
-    for await (const chunk of gunzip) yield chunk as Buffer;
-  } catch (cause) {
-    await feeding;
-    if (!String((cause as NodeJS.ErrnoException).code).startsWith('Z_')) throw cause;
-    const isShort = (cause as NodeJS.ErrnoException).code === 'Z_BUF_ERROR';
-    throw new Refusal(
-      isShort ? 'truncated_gzip' : 'invalid_gzip',
-      `${describePlace(place)}: ${isShort ? 'the gzip data ends too early' : 'the gzip data is damaged'} in or after ` +
-        'this record. Copy or download the file again.',
-      { ...place },
-    );
-  } finally {
-    gunzip.destroy();
-  }
-  await feeding;
-}
-
-/** Writes with back-pressure. A failed source fails the reader, too: it is destroyed with the same error. */
-async function feed(
-  compressed: AsyncIterable<Buffer>,
-  gunzip: ReturnType<typeof createGunzip>,
-): Promise<void> {
-  try {
-    for await (const chunk of compressed) {
-      if (gunzip.destroyed) return;
-      if (!gunzip.write(chunk)) {
-        await new Promise<void>((resolve) => {
-          gunzip.once('drain', resolve);
-          gunzip.once('close', resolve);
-        });
-      }
-    }
-    gunzip.end();
-  } catch (cause) {
-    gunzip.destroy(cause as Error);
-  }
 }
 
 /**

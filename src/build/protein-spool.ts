@@ -1,0 +1,62 @@
+import { createReadStream } from 'node:fs';
+import type { AttributeValue, FileEntry } from '../release/release.js';
+import { openHashedFile } from '../release/hashed-file.js';
+
+/** A protein as the release will hold it, but for its tokens. */
+export interface SpooledProtein {
+  readonly id: string;
+  readonly sequence: string;
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+}
+
+export interface SpooledLine {
+  readonly protein: SpooledProtein;
+  /** Offset of the next line. */
+  readonly endOffset: number;
+}
+
+/*
+ * The proteins of a build, normalised and checked, one canonical JSON array `[id, sequence, {attributes}]`
+ * a line. The input is parsed once; encoding and writing then read these lines. Their SHA-256 is the corpus
+ * snapshot id.
+ */
+
+export interface ProteinSpool {
+  append(protein: SpooledProtein): Promise<void>;
+  finish(): Promise<FileEntry>;
+  abandon(): Promise<void>;
+}
+
+export async function createProteinSpool(path: string): Promise<ProteinSpool> {
+  const file = await openHashedFile(path);
+  return {
+    append: ({ id, sequence, attributes }) => {
+      // Members in sorted order and JSON.stringify's numbers and strings are what RFC 8785 asks for.
+      const sorted = Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1)));
+      return file.write(Buffer.from(`${JSON.stringify([id, sequence, sorted])}\n`));
+    },
+    finish: () => file.finish(),
+    abandon: () => file.abandon(),
+  };
+}
+
+/** The lines from this offset on, which must be the start of one. */
+export async function* readProteinSpool(path: string, startOffset = 0): AsyncGenerator<SpooledLine> {
+  let rest: Buffer = Buffer.alloc(0);
+  let offset = startOffset;
+  for await (const chunk of createReadStream(path, { start: startOffset, highWaterMark: 1 << 20 })) {
+    const bytes = Buffer.concat([rest, chunk as Buffer]);
+    let start = 0;
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+      const line = JSON.parse(bytes.toString('utf8', start, end)) as [
+        string,
+        string,
+        SpooledProtein['attributes'],
+      ];
+      offset += end + 1 - start;
+      start = end + 1;
+      yield { protein: { id: line[0], sequence: line[1], attributes: line[2] }, endOffset: offset };
+    }
+    rest = bytes.subarray(start);
+  }
+}

@@ -1,0 +1,131 @@
+import { createReadStream } from 'node:fs';
+import { createGunzip, type Gunzip } from 'node:zlib';
+import { Fault, Refusal } from '../errors.js';
+import { FASTA_LINE_MAX_BYTES } from '../limits.js';
+
+const LINE_FEED = 10;
+
+/**
+ * Bytes of a user's file, in pieces; nothing is opened before they are read.
+ * Errors  Refusal `file_not_found`; Fault when the disk fails
+ */
+export async function* readInputFile(
+  path: string,
+  onBytes?: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+      onBytes?.((chunk as Uint8Array).length);
+      yield chunk as Uint8Array;
+    }
+  } catch (cause) {
+    throw refuseFile(path, cause);
+  }
+}
+
+/** The refusal for a file that cannot be opened, in words; a Fault for whatever else happened to it. */
+export function refuseFile(path: string, cause: unknown): Refusal | Fault {
+  const code = (cause as NodeJS.ErrnoException).code;
+  const problem =
+    code === 'ENOENT'
+      ? 'does not exist'
+      : code === 'EISDIR'
+        ? 'is a folder; a file is expected'
+        : code === 'EACCES'
+          ? 'may not be read by this user'
+          : undefined;
+  if (problem === undefined) return new Fault(`${path} could not be read.`, { cause });
+  return new Refusal('file_not_found', `${path} ${problem}.`, { file: path });
+}
+
+/**
+ * The bytes as they are, or decompressed where they are gzip: their first two bytes tell.
+ * Errors  Refusal `truncated_gzip` or `invalid_gzip` that starts with what `describe` says at that moment
+ */
+export async function* decompress(
+  bytes: AsyncIterable<Uint8Array>,
+  describe: () => string,
+): AsyncGenerator<Buffer> {
+  const source = bytes[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < 2) {
+    const { done, value } = await source.next();
+    if (done === true) break;
+    head = Buffer.concat([head, value]);
+  }
+  const all = (async function* () {
+    if (head.length > 0) yield head;
+    for (;;) {
+      const { done, value } = await source.next();
+      if (done === true) return;
+      yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    }
+  })();
+  if (head[0] === 0x1f && head[1] === 0x8b) yield* inflate(all, describe);
+  else yield* all;
+}
+
+/**
+ * Lines of text (UTF-8, without their ends, which may be CRLF), in blocks.
+ * Errors  Refusal `line_too_long`
+ */
+export async function* readLines(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<string[]> {
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf(LINE_FEED);
+    if (end < 0) {
+      rest.push(chunk);
+      restBytes += chunk.length;
+    } else {
+      const lines = Buffer.concat([...rest, chunk.subarray(0, end)])
+        .toString('utf8')
+        .split('\n');
+      yield lines.map((line) => line.replace(/\r$/, ''));
+      rest = [chunk.subarray(end + 1)];
+      restBytes = chunk.length - end - 1;
+    }
+    if (restBytes > FASTA_LINE_MAX_BYTES) {
+      const limit = FASTA_LINE_MAX_BYTES >> 20;
+      throw new Refusal('line_too_long', `${file} has a line of more than ${limit} MiB.`, { file });
+    }
+  }
+  if (restBytes > 0) yield [Buffer.concat(rest).toString('utf8').replace(/\r$/, '')];
+}
+
+async function* inflate(compressed: AsyncIterable<Buffer>, describe: () => string): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip({ chunkSize: 1 << 18 });
+  const feeding = feed(compressed, gunzip);
+  try {
+    for await (const chunk of gunzip) yield chunk as Buffer;
+  } catch (cause) {
+    const code = String((cause as NodeJS.ErrnoException).code);
+    if (!code.startsWith('Z_')) throw cause;
+    const isShort = code === 'Z_BUF_ERROR';
+    throw new Refusal(
+      isShort ? 'truncated_gzip' : 'invalid_gzip',
+      `${describe()}: the gzip data ${isShort ? 'ends too early' : 'is damaged'} here or soon after. ` +
+        'Copy or download the file again.',
+    );
+  } finally {
+    gunzip.destroy();
+  }
+  await feeding;
+}
+
+/** Writes with back-pressure. A failed source fails the reader, too: it is destroyed with the same error. */
+async function feed(compressed: AsyncIterable<Buffer>, gunzip: Gunzip): Promise<void> {
+  try {
+    for await (const chunk of compressed) {
+      if (gunzip.destroyed) return;
+      if (gunzip.write(chunk)) continue;
+      await new Promise<void>((resolve) => {
+        gunzip.once('drain', resolve);
+        gunzip.once('close', resolve);
+      });
+    }
+    gunzip.end();
+  } catch (cause) {
+    gunzip.destroy(cause as Error);
+  }
+}
