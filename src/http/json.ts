@@ -3,6 +3,7 @@ import { Refusal } from '../errors.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const SPACE = 0x20;
 const NUMBER = /-?\d[\d.eE+-]*/y;
 
 /**
@@ -105,12 +106,18 @@ function noteName(
   start: number,
   end: number,
 ): boolean {
-  if (!names || name === undefined || !/^\s*:/.test(text.slice(end, end + 64))) return false;
+  if (!names || name === undefined || !isFollowedByColon(text, end)) return false;
   if (name === '__proto__') refuse('"__proto__" must not name a member', text, start);
   const shown = JSON.stringify(name.slice(0, 64));
   if (names.has(name)) refuse(`the member ${shown} stands twice in one object`, text, start);
   names.add(name);
   return true;
+}
+
+function isFollowedByColon(text: string, start: number): boolean {
+  let at = start;
+  while (at < text.length && text.charCodeAt(at) <= SPACE) at += 1;
+  return text[at] === ':';
 }
 
 function endOfNumber(text: string, start: number): number {

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { REFUSALS } from '#src/contract/refusals.js';
+import { refusalsOf, ROUTES } from '#src/contract/routes.js';
+
+const SOURCES = new URL('../../src', import.meta.url).pathname;
+/** Layers that answer requests; the others speak to the command line only. */
+const SERVING = ['contract', 'search', 'store', 'services', 'http'];
+/** What only the command line tells; a route that meets a broken encoder has a fault, not a refusal. */
+const COMMAND_LINE_ONLY = new Set([
+  'invalid_organization',
+  'api_key_not_found',
+  'invalid_encoder_card',
+  'unknown_encoder',
+]);
+
+function thrownBy(folder: string): readonly (readonly [string, string])[] {
+  return readdirSync(join(SOURCES, folder))
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => {
+      const text = readFileSync(join(SOURCES, folder, name), 'utf8');
+      return [...text.matchAll(/new Refusal\(\s*'([a-z_]+)'/g)].map(
+        ([, code]) => [`${folder}/${name}`, code as string] as const,
+      );
+    });
+}
+
+describe('every refusal', () => {
+  const thrown = SERVING.flatMap(thrownBy);
+
+  it('that a serving layer throws is in the contract', () => {
+    const unknown = thrown.filter(
+      ([, code]) => !Object.hasOwn(REFUSALS, code) && !COMMAND_LINE_ONLY.has(code),
+    );
+    expect(unknown).toEqual([]);
+    expect(thrown.length).toBeGreaterThan(20);
+  });
+
+  it('says in a sentence what it means', () => {
+    for (const { meaning } of Object.values(REFUSALS)) expect(meaning).toMatch(/^[A-Z`].*\.$/);
+  });
+
+  it('has a status of the contract, and is retryable where the status speaks of the moment', () => {
+    for (const [code, { status, isRetryable }] of Object.entries(REFUSALS)) {
+      expect(status).toBeGreaterThanOrEqual(400);
+      if ([408, 429, 500, 503, 504].includes(status))
+        expect({ code, isRetryable }).toEqual({ code, isRetryable: true });
+      if ([400, 401, 403, 404, 405, 413, 415, 422].includes(status))
+        expect({ code, isRetryable }).toEqual({ code, isRetryable: false });
+    }
+  });
+
+  it('is documented by the routes that can answer with it', () => {
+    const documented = new Set(Object.values(ROUTES).flatMap((route) => refusalsOf(route)));
+    // Seen in logs only; and what later routes will answer with.
+    const notYet = new Set(['client_closed_request', 'result_expired']);
+    expect(
+      Object.keys(REFUSALS).filter((code) => !documented.has(code as never) && !notYet.has(code)),
+    ).toEqual([]);
+  });
+});

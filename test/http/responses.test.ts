@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { REFUSALS } from '#src/contract/refusals.js';
+import { ROUTES } from '#src/contract/routes.js';
+import { expectCommonHeaders, expectFailure, expectSuccess, seen } from './expectations.js';
+import { DIGEST_64, get, KEY, OTHER_KEY, post, searchBody, sendRaw, serve, type Served } from './serve.js';
+
+const RECEIPT = `/v1/receipts/rcpt_${DIGEST_64}`;
+
+let served: Served;
+beforeAll(async () => {
+  served = await serve();
+});
+afterAll(() => served.close());
+
+async function ask(method: string, path: string, headers: Readonly<Record<string, string>> = {}) {
+  return seen(
+    await fetch(served.origin + path, { method, headers: { authorization: `Bearer ${KEY}`, ...headers } }),
+  );
+}
+
+describe('every response carries the common headers:', () => {
+  it.each([
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/openapi.json',
+    '/docs',
+    '/schemas/Problem.json',
+    '/nowhere',
+    '/',
+  ])('GET %s', async (path) => expectCommonHeaders(await ask('GET', path)));
+
+  it.each(['/v1/homology', RECEIPT, '/healthz'])('OPTIONS %s, with the methods that it has', async (path) => {
+    const response = await ask('OPTIONS', path, { authorization: '' });
+    expectCommonHeaders(response);
+    expect(response.status).toBe(204);
+    expect(response.headers['allow']).toBe(path === '/v1/homology' ? 'OPTIONS, POST' : 'GET, HEAD, OPTIONS');
+  });
+
+  it('OPTIONS *', async () => {
+    const [response] = await sendRaw(served.port, 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(response?.status).toBe(204);
+    expectCommonHeaders(response!);
+  });
+});
+
+describe('HEAD', () => {
+  it('has the headers of GET and no body', async () => {
+    const [head, whole] = [await ask('HEAD', RECEIPT), await ask('GET', RECEIPT)];
+    expect(head.status).toBe(200);
+    expect(head.body).toBe('');
+    expect(head.headers['content-type']).toBe(whole.headers['content-type']);
+    expect(Number(head.headers['content-length'])).toBeGreaterThan(100);
+  });
+
+  it('is refused as GET is', async () => {
+    const response = await ask('HEAD', RECEIPT, { authorization: '' });
+    expect(response.status).toBe(401);
+    expect(response.headers['service-error-type']).toBe('missing_api_key');
+  });
+});
+
+describe('405', () => {
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'HEAD'])(
+    'names the methods of the search route for %s',
+    async (method) => {
+      const response = await ask(method, '/v1/homology');
+      expect(response.status).toBe(405);
+      expect(response.headers['allow']).toBe('OPTIONS, POST');
+      expectCommonHeaders(response);
+    },
+  );
+});
+
+describe('a request', () => {
+  it('gets an id of its own; the one that it brings is only logged', async () => {
+    const response = await ask('GET', RECEIPT, { 'x-request-id': 'req_mine' });
+    expect(response.headers['x-request-id']).not.toBe('req_mine');
+    expect(served.logged.at(-1)).toMatchObject({
+      inbound_request_id: 'req_mine',
+      organization_id: 'one',
+      status: 200,
+    });
+  });
+
+  it('in absolute form is served as in origin form', async () => {
+    const [response] = await sendRaw(served.port, `GET http://elsewhere/healthz HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(response?.status).toBe(200);
+  });
+
+  it('of HTTP/1.0 without Host is served', async () => {
+    const [response] = await sendRaw(served.port, 'GET /healthz HTTP/1.0\r\n\r\n');
+    expect(response?.status).toBe(200);
+  });
+
+  it('that expects 100-continue is told to go on, and served', async () => {
+    const body = searchBody();
+    const head =
+      `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\nExpect: 100-continue\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const [response] = await sendRaw(served.port, head + body);
+    expect(response?.status).toBe(200);
+  });
+
+  it('with its body in chunks is served', async () => {
+    const body = searchBody();
+    const [response] = await sendRaw(
+      served.port,
+      `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\nTransfer-Encoding: chunked\r\n` +
+        `Content-Type: application/json; charset=UTF-8\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    );
+    expectSuccess(response!, ROUTES['homology.search']);
+  });
+
+  it('is never answered with an address that it brought itself', async () => {
+    const forged = {
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'https',
+      forwarded: 'host=evil.example',
+    };
+    for (const response of [await ask('GET', RECEIPT, forged), await ask('GET', '/nowhere', forged)]) {
+      expect(JSON.stringify(response)).not.toContain('evil.example');
+    }
+    const [raw] = await sendRaw(served.port, 'GET /nowhere HTTP/1.1\r\nHost: evil.example\r\n\r\n');
+    expect(JSON.stringify(raw)).not.toContain('evil.example');
+  });
+
+  it('on what another organization owns is refused and learns nothing but that', async () => {
+    const response = await ask('GET', RECEIPT, { authorization: `Bearer ${OTHER_KEY}` });
+    expectFailure(response, 'permission_denied', ROUTES['receipts.get']);
+  });
+});
+
+describe('the envelope', () => {
+  it('wraps a created thing with its provenance', async () => {
+    const request = { DatabaseReleaseID: `dbr_${DIGEST_64}`, Filter: { op: 'exists', field: 'organism' } };
+    const response = await seen(
+      await post(served, '/v1/homology/target-space-compilations', JSON.stringify(request)),
+    );
+    const body = expectSuccess(response, ROUTES['homology.target_space_compilations.create']) as {
+      readonly $schema: string;
+      readonly provenance: Readonly<Record<string, unknown>>;
+    };
+    expect(body.provenance['request_id']).toBe(response.headers['x-request-id']);
+    expect(body.provenance['generated_object_ids']).toEqual([`htsp_${DIGEST_64}`]);
+    expect((await ask('GET', new URL(body.$schema).pathname)).status).toBe(200);
+  });
+
+  it('names a request without body by the hash of null', async () => {
+    const { provenance } = JSON.parse((await ask('GET', RECEIPT)).body) as {
+      readonly provenance: { readonly input_hash: string };
+    };
+    expect(provenance.input_hash).toBe('74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b');
+  });
+});
+
+describe('internal pages', () => {
+  it('explain every error code under the anchor that doc_url names', async () => {
+    const { body } = await ask('GET', '/docs');
+    for (const code of Object.keys(REFUSALS)) expect(body).toContain(`id="${code}"`);
+    expect(body).not.toMatch(/(src|href)="https?:/);
+  });
+
+  it('serve every schema alone, with references that lead to its neighbours', async () => {
+    const ajv = new Ajv2020({ strict: false });
+    formats.default(ajv);
+    const names = new Set([
+      'HomologyCandidateSet',
+      'HomologyRequest',
+      'FailureEnvelope',
+      'HomologyFailure',
+      'Problem',
+    ]);
+    for (const name of names) {
+      const { status, body } = await ask('GET', `/schemas/${name}.json`);
+      expect({ name, status }).toEqual({ name, status: 200 });
+      ajv.addSchema(JSON.parse(body) as object);
+      for (const [, next] of body.matchAll(/"\$ref":"([^"]+)\.json"/g)) names.add(next as string);
+    }
+    const { body } = await ask('GET', '/schemas/HomologyCandidateSet.json');
+    const validate = ajv.getSchema((JSON.parse(body) as { readonly $id: string }).$id);
+    const answer = await seen(await post(served, '/v1/homology', searchBody()));
+    expect(validate?.(JSON.parse(answer.body))).toBe(true);
+    expect((await ask('GET', '/schemas/Nothing.json')).status).toBe(404);
+  });
+
+  it('count every request by operation and status', async () => {
+    const { body } = await ask('GET', '/metrics');
+    expect(body).toMatch(
+      /gloaming_http_requests_total\{operation="homology.search",method="POST",status="200"\} \d+/,
+    );
+    expect(body).toContain('gloaming_executions{state="waiting"} 0');
+  });
+
+  it('tell what is missing while the server is not ready', async () => {
+    const unready = await serve({ readiness: () => ({ isReady: false, missing: ['no database is built'] }) });
+    const response = await get(unready, '/readyz');
+    expect(response.status).toBe(503);
+    expect(await response.json()).toEqual({ status: 'not_ready', missing: ['no database is built'] });
+    await unready.close();
+  });
+});
