@@ -5,7 +5,8 @@ import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from './homology.js';
 import { closed, constant, count, mutuallyExclusive, named, sha256, text } from './schema.js';
 
 /*
- * What a run can execute. A new endpoint is one entry of RUN_ENDPOINTS and one RunEndpoint of services/runs-endpoints.ts.
+ * What a run can execute. A new endpoint is one entry of RUN_ENDPOINTS here and one RunEndpoint of the services, which
+ * appliance.ts lists.
  */
 
 const LIMIT = Type.Integer({

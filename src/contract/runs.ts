@@ -308,8 +308,8 @@ export const streamRunEvents = defineRoute({
   tag: 'runs',
   summary: 'Follow a run',
   description:
-    'Server-sent events, each with a RunEvent as data: changes of state, from the first or after `Last-Event-ID`, and ' +
-    'progress meanwhile. The stream ends with the run.',
+    'Server-sent events, each with a RunEvent as data: changes of state, from the first or after `Last-Event-ID`, ' +
+    'and progress meanwhile. The stream ends with the run.',
   headers: {
     'Last-Event-ID': Type.String({ maxLength: 32, description: 'Id of the last event that was seen.' }),
   },

@@ -1,22 +1,26 @@
 import { LRUCache } from 'lru-cache';
 import type { HomologyCandidateSet } from '../contract/candidate-set.js';
-import type { Warning } from '../contract/envelope.js';
 import type { HomologyRequest } from '../contract/homology.js';
-import { canonicalSha256, sha256Hex } from '../canonical.js';
+import { canonicalSha256 } from '../canonical.js';
 import { Refusal } from '../errors.js';
 import { INLINE_RESPONSE_MAX_BYTES, SEARCH_CACHE_MAX_CANDIDATES } from '../limits.js';
-import type { TargetSpace } from '../release/release.js';
 import { search } from '../search/search.js';
 import type { SearchEngine, SearchRequest, SearchResult } from '../search/search-types.js';
 import { normaliseProtein } from '../sequence/protein.js';
-import type { Catalog, CatalogRelease } from './catalog.js';
+import type { CatalogRelease } from './catalog.js';
 import type { RequestContext } from './context.js';
-import type { Engines } from './engines.js';
-import { presentCandidate, summariseEvidence } from './present-candidates.js';
+import { summariseEvidence } from './present-candidates.js';
+import {
+  presentCandidates,
+  presentDatabase,
+  presentExecution,
+  presentQuery,
+  RANKING,
+  searchWarnings,
+} from './present-search.js';
 import type { Receipts } from './receipts.js';
 import type { Reply } from './reply.js';
-import { semanticProfileId } from './semantic-profile.js';
-import type { TargetSpaces } from './target-spaces.js';
+import { resolveSearch, type ResolveParts } from './resolve-search.js';
 
 /** A finished execution, as an equal later request may reuse it. */
 export interface Execution {
@@ -32,10 +36,7 @@ export interface Homology {
   search(request: HomologyRequest, context: RequestContext): Promise<Reply<HomologyCandidateSet>>;
 }
 
-export interface HomologyParts {
-  readonly catalog: Catalog;
-  readonly engines: Engines;
-  readonly targetSpaces: TargetSpaces;
+export interface HomologyParts extends ResolveParts {
   readonly receipts: Receipts;
   readonly serverVersion: string;
   readonly now: () => Date;
@@ -87,42 +88,8 @@ async function resolve(
   parts: HomologyParts,
 ): Promise<Resolved> {
   const { sequence, normalizationId } = normaliseProtein(wire.query.sequence);
-  const { release, targetSpaceOf } = selectRelease(wire, context, parts);
-  const engine = await parts.engines.open(release.releaseId);
-  const targetSpace = await targetSpaceOf(engine);
-  const request: SearchRequest = {
-    query: { sequence, normalizationId },
-    targetSpace,
-    limit: wire.limit,
-    evidence: wire.evidence,
-    guarantee: wire.guarantee,
-    significance: wire.significance,
-  };
-  return { release, engine, request };
-}
-
-interface Selection {
-  readonly release: CatalogRelease;
-  readonly targetSpaceOf: (engine: SearchEngine) => Promise<TargetSpace>;
-}
-
-function selectRelease(wire: HomologyRequest, context: RequestContext, parts: HomologyParts): Selection {
-  const { catalog, targetSpaces } = parts;
-  const { organizationId } = context;
-  if (wire.target_space_id !== undefined) {
-    const stored = targetSpaces.find(wire.target_space_id, organizationId);
-    const release = catalog.release(stored.databaseReleaseId, organizationId);
-    return { release, targetSpaceOf: async (engine) => targetSpaces.reopen(engine.release, stored) };
-  }
-  const release =
-    wire.database_release_id === undefined
-      ? catalog.defaultRelease(wire.database, organizationId)
-      : catalog.release(wire.database_release_id, organizationId);
-  const targetSpaceOf = async ({ release: opened }: SearchEngine): Promise<TargetSpace> =>
-    wire.filter === undefined
-      ? targetSpaces.unfiltered(opened)
-      : targetSpaces.ofFilter(opened, wire.filter, context);
-  return { release, targetSpaceOf };
+  const { release, engine, settings } = await resolveSearch(wire, context, parts);
+  return { release, engine, request: { ...settings, query: { sequence, normalizationId } } };
 }
 
 /** Equal keys are equal executions: everything that the result depends on, and nothing else. */
@@ -156,85 +123,26 @@ function present(
   context: RequestContext,
   serverVersion: string,
 ): Answer {
-  const { manifest } = engine.release;
   const { targetSpace } = request;
-  const candidates = result.candidates.map((entry) =>
-    presentCandidate(entry, result.queryLength, engine.release),
-  );
+  const candidates = presentCandidates(result, engine.release);
   return {
     object: 'homology_candidate_set',
     candidates,
-    database: {
-      corpus_snapshot_id: manifest.corpus_snapshot_id,
-      id: release.databaseId,
-      release_id: release.releaseId,
-      searched_residue_count: targetSpace.searchedResidueCount,
-      searched_target_count: targetSpace.searchedTargetCount,
-      slug: release.slug,
-      ...(targetSpace.id !== undefined && {
-        canonical_filter_sha256: targetSpace.canonicalFilterSha256,
-        target_space_id: targetSpace.id,
-      }),
-    },
+    database: presentDatabase(release, engine, targetSpace),
     evidence_summary: summariseEvidence(request, result),
-    execution: {
-      created_at: createdAt,
-      engine: `${engine.backend.name}:${engine.backend.variant}`,
-      engine_release: engine.backend.version,
-      semantic_profile_id: semanticProfileId(manifest),
-      server_version: serverVersion,
-      policy: {
-        is_deterministic: true,
-        is_exhaustive: result.policy.isExhaustive,
-        is_fallback: result.policy.isFallback,
-        outcome: 'complete_exact',
-        requested_guarantee: result.policy.requestedGuarantee,
-        resolved_guarantee: result.policy.resolvedGuarantee,
-        resolution_reason: result.policy.resolutionReason,
-      },
-    },
+    execution: presentExecution(engine, result.policy, createdAt, serverVersion),
     is_result_limit_reached: result.isResultLimitReached,
-    query: {
-      kind: 'protein_sequence',
-      normalization_id: request.query.normalizationId,
-      normalized_length: result.queryLength,
-      sha256: sha256Hex(request.query.sequence),
-    },
-    ranking: {
-      comparability: 'within_query_only',
-      order: 'ascending',
-      primary_measurement: 'maxsim.bidirectional',
-      scope: 'resolved_policy_frontier',
-      tie_breakers: [{ field: 'target.id', order: 'ascending' }],
-    },
+    query: presentQuery(request.query),
+    ranking: RANKING,
     receipt,
     request_id: context.requestId,
     result_sha256: result.resultSha256,
     usage: {
       logical_bytes_returned: returnedBytes(candidates),
-      logical_bytes_read: targetSpace.searchedResidueCount * manifest.encoder.dimension,
+      logical_bytes_read: targetSpace.searchedResidueCount * engine.release.manifest.encoder.dimension,
     },
-    warnings: warningsOf(engine, targetSpace),
+    warnings: searchWarnings(engine, targetSpace),
   };
-}
-
-function warningsOf({ release }: SearchEngine, targetSpace: TargetSpace): Warning[] {
-  const warnings: Warning[] = [];
-  if (targetSpace.searchedTargetCount === 0) {
-    warnings.push({
-      code: 'target_space_empty',
-      message: 'No target is eligible under this filter, so nothing was compared.',
-      details: { target_space_id: targetSpace.id },
-    });
-  }
-  if (release.manifest.is_simulated) {
-    warnings.push({
-      code: 'simulated_database',
-      message: 'The proteins of this database were simulated; candidates mean nothing in biology.',
-      details: { title: release.manifest.title },
-    });
-  }
-  return warnings;
 }
 
 function returnedBytes(candidates: HomologyCandidateSet['candidates']): number {

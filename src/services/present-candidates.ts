@@ -63,10 +63,12 @@ export function presentAlignment(alignment: PairwiseAlignment): AlignmentOnWire 
   };
 }
 
+/** What a summary needs to know of what was asked. */
+type SearchAsked = Pick<SearchRequest, 'evidence' | 'significance'>;
 type EvidenceSummary = HomologyCandidateSet['evidence_summary'];
 
 /** What was asked for beside the ranking, and whether every candidate has it. */
-export function summariseEvidence(request: SearchRequest, result: SearchResult): EvidenceSummary {
+export function summariseEvidence(request: SearchAsked, result: SearchResult): EvidenceSummary {
   const alignment = summariseAlignment(request, result);
   const significance = summariseSignificance(request, result);
   return {
@@ -78,7 +80,7 @@ export function summariseEvidence(request: SearchRequest, result: SearchResult):
 }
 
 function summariseAlignment(
-  request: SearchRequest,
+  request: SearchAsked,
   { candidates }: SearchResult,
 ): EvidenceSummary['alignment'] {
   if (request.evidence === 'candidate_measurement') {
@@ -100,7 +102,7 @@ function summariseAlignment(
 const SUPPORTED = new Set(['supported_empirical', 'supported_extrapolated', 'upper_bound']);
 
 function summariseSignificance(
-  request: SearchRequest,
+  request: SearchAsked,
   { candidates }: SearchResult,
 ): EvidenceSummary['significance'] {
   const requirement = request.significance;
