@@ -1,0 +1,155 @@
+/** How far a piece of work has come; `done` may start above 0 where an earlier run had done a part. */
+export interface ProgressState {
+  readonly stage: ProgressStage;
+  readonly done: number;
+  readonly total: number;
+}
+
+export type ProgressStage = keyof typeof STAGES;
+
+export interface Progress {
+  update(state: ProgressState): void;
+  /** Ends the line that is being drawn; what is printed next starts on its own line. */
+  end(): void;
+}
+
+export interface ProgressStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+const STAGES = {
+  digest: { label: 'Hashing input', unit: 'B' },
+  read: { label: 'Reading', unit: 'B' },
+  encode: { label: 'Encoding', unit: 'residues' },
+  write: { label: 'Writing', unit: 'proteins' },
+  verify: { label: 'Verifying', unit: 'B' },
+} as const;
+
+const DRAW_INTERVAL_MS = 100;
+const LINE_INTERVAL_MS = 10_000;
+/** The rate is that of the last half minute, so that time left follows a change of pace. */
+const RATE_SPAN_MS = 30_000;
+const BAR_CELLS = 24;
+
+/**
+ * Shows progress: one line that is drawn again on a terminal; elsewhere a line every ten seconds and at the
+ * end of each stage, so that a log stays readable. `now` gives monotonic milliseconds.
+ */
+export function createProgress(
+  stream: ProgressStream,
+  now: () => number = () => performance.now(),
+): Progress {
+  const isTerminal = stream.isTTY === true;
+  let meter: Meter | undefined;
+  let shownAtMs = 0;
+
+  const show = (text: string): void => {
+    shownAtMs = now();
+    stream.write(isTerminal ? `\r${text}\x1b[K` : `${text}\n`);
+  };
+  const end = (): void => {
+    if (meter === undefined) return;
+    if (meter.isComplete()) show(meter.summary());
+    if (isTerminal) stream.write('\n');
+    meter = undefined;
+  };
+  return {
+    update(state) {
+      if (meter?.stage !== state.stage) {
+        end();
+        meter = createMeter(state, now);
+        shownAtMs = isTerminal ? -Infinity : now();
+      }
+      meter.add(state);
+      if (now() - shownAtMs < (isTerminal ? DRAW_INTERVAL_MS : LINE_INTERVAL_MS)) return;
+      show(isTerminal ? meter.bar(stream.columns ?? 80) : meter.line());
+    },
+    end,
+  };
+}
+
+interface Meter {
+  readonly stage: ProgressStage;
+  add(state: ProgressState): void;
+  isComplete(): boolean;
+  bar(columns: number): string;
+  line(): string;
+  summary(): string;
+}
+
+function createMeter(first: ProgressState, now: () => number): Meter {
+  const { label, unit } = STAGES[first.stage];
+  const startMs = now();
+  let { done, total } = first;
+  const samples = [{ atMs: startMs, done }];
+
+  const rate = (): number | undefined => {
+    const { atMs, done: before } = samples[0];
+    return now() - atMs < 500 || done === before ? undefined : ((done - before) * 1000) / (now() - atMs);
+  };
+  const percent = (): string => `${total === 0 ? 100 : Math.floor((100 * done) / total)} %`;
+  const pace = (): string => {
+    const perSecond = rate();
+    if (perSecond === undefined) return '';
+    return `, ${formatQuantity(perSecond, unit)}/s, ${formatDuration((1000 * (total - done)) / perSecond)} left`;
+  };
+  const amount = (): string => `${formatCount(done)} of ${formatQuantity(total, unit)}`;
+  return {
+    stage: first.stage,
+    add(state) {
+      ({ done, total } = state);
+      if (now() - samples[samples.length - 1].atMs < 1000) return;
+      samples.push({ atMs: now(), done });
+      while (samples.length > 2 && now() - samples[0].atMs > RATE_SPAN_MS) samples.shift();
+    },
+    isComplete: () => done >= total,
+    bar(columns) {
+      const filled = total === 0 ? BAR_CELLS : Math.floor((BAR_CELLS * done) / total);
+      const cells = `${'█'.repeat(filled)}${'░'.repeat(BAR_CELLS - filled)}`;
+      const text = `${percent().padStart(5)}  ${amount()}${pace()}`;
+      const line = `${label}  ${cells} ${text}`;
+      // A line that wraps cannot be drawn over.
+      return line.length < columns ? line : `${label} ${text.trim()}`.slice(0, columns - 1);
+    },
+    line: () => `${label}: ${percent()}, ${amount()}${pace()}`,
+    summary() {
+      const elapsedMs = now() - startMs;
+      const perSecond =
+        elapsedMs < 500 ? '' : `, ${formatQuantity(((done - first.done) * 1000) / elapsedMs, unit)}/s`;
+      return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${perSecond}`;
+    },
+  };
+}
+
+/** "11.5 M residues", "730 MB". */
+export function formatQuantity(count: number, unit: string): string {
+  const text = formatCount(count);
+  // A prefix stands with its unit (MB); a word stands alone (M residues).
+  return unit === 'B' && /[a-z]$/i.test(text) ? `${text}B` : `${text} ${unit}`;
+}
+
+/** Three significant digits with a decimal prefix: "730", "1.23 k", "11.5 M". */
+export function formatCount(count: number): string {
+  const prefixes = ['', 'k', 'M', 'G', 'T'];
+  let scaled = count;
+  let prefix = 0;
+  // What would round to 1,000 takes the next prefix.
+  while (scaled >= 999.5 && prefix < prefixes.length - 1) {
+    scaled /= 1000;
+    prefix += 1;
+  }
+  if (prefix === 0) return String(Math.round(scaled));
+  const digits = scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0;
+  return `${scaled.toFixed(digits)} ${prefixes[prefix]}`;
+}
+
+/** "0.4 s", "0:42", "3:07:15". */
+export function formatDuration(ms: number): string {
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
