@@ -2,9 +2,10 @@
 import { Command } from 'commander';
 import { Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './command.js';
+import { register as registerDoctor } from './doctor.js';
 import { register as registerKeys } from './keys.js';
 
-const COMMANDS: readonly RegisterCommand[] = [registerKeys];
+const COMMANDS: readonly RegisterCommand[] = [registerKeys, registerDoctor];
 
 const context: CommandContext = {
   environment: process.env,

@@ -1,0 +1,59 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import type { Command } from 'commander';
+import { loadConfig } from '../config.js';
+import { chooseBackend, servedOperations, whyNoGpu } from '../kernels/choose.js';
+import { nativeVariants } from '../kernels/native.js';
+import { GIBIBYTE_BYTES } from '../limits.js';
+import { listEncoders } from '../search/encode-find.js';
+import type { CommandContext } from './command.js';
+import { formatTable } from './table.js';
+
+/** `gloaming doctor`: what serves here, what does not, and why. */
+export function register(program: Command, context: CommandContext): void {
+  program
+    .command('doctor')
+    .description('which backend serves which operation, which encoders there are, why a GPU is not used')
+    .action(() => examine(context));
+}
+
+async function examine({ environment, stdout }: CommandContext): Promise<void> {
+  const config = loadConfig(environment);
+  const memory = (totalmem() / GIBIBYTE_BYTES).toFixed(0);
+  stdout.write(
+    `Machine    ${cpus()[0].model}, ${cpus().length} cores, ${memory} GiB, Node ${process.version}\n`,
+  );
+  stdout.write(`Indexes    ${config.indexesFolder}: ${await isWritable(config.indexesFolder)}\n`);
+  stdout.write(`Data       ${config.dataFolder}: ${await isWritable(config.dataFolder)}\n\n`);
+
+  const backend = await chooseBackend({ device: config.device });
+  const operations = servedOperations(backend).map(({ operation, servedBy, reason }) => [
+    operation,
+    servedBy,
+    reason,
+  ]);
+  stdout.write(formatTable(['operation', 'served by', 'why'], operations));
+  const variants = nativeVariants().map(
+    ({ name, isRunnable }) => `${name}${isRunnable ? '' : ' (not on this processor)'}`,
+  );
+  stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n`);
+  stdout.write(`GPU        ${whyNoGpu(config.device) ?? `The device setting is ${config.device}.`}\n\n`);
+
+  const encoders = (await listEncoders(config)).map(({ id, isShipped, card, problem }) => [
+    id === config.encoder ? `${id} (default)` : id,
+    isShipped ? 'package' : 'indexes folder',
+    card === undefined ? '' : `${card.dimension}${card.is_baseline ? ', untrained baseline' : ''}`,
+    problem ?? 'good',
+  ]);
+  stdout.write(formatTable(['encoder', 'from', 'dimensions', 'state'], encoders));
+}
+
+async function isWritable(folder: string): Promise<string> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+    return 'writable';
+  } catch (error) {
+    return `not writable (${(error as NodeJS.ErrnoException).code ?? String(error)})`;
+  }
+}
