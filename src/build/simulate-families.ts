@@ -28,6 +28,8 @@ export interface Descendant {
 /** Share of families that took up a second domain, from a family that was there before. */
 const SHUFFLED_SHARE = 0.35;
 const ENZYME_SHARE = 0.6;
+/** Age of the youngest split: nearer relatives would be copies of each other. */
+const LEAST_AGE = 0.05;
 
 /**
  * The founder of the next family: a domain of its own, often one shuffled in from an earlier family, and
@@ -67,7 +69,7 @@ export function diverge(
     if (leaves === 1) return [{ sites, species: speciesBelow(taxid, taxonomy, random) }];
     const left = integer(random, 1, leaves - 1);
     return [left, leaves - left].flatMap((size) => {
-      const childAge = size === 1 ? 0 : age * between(random, 0.2, 0.95);
+      const childAge = size === 1 ? 0 : LEAST_AGE + (age - LEAST_AGE) * between(random, 0.2, 0.95);
       const child = evolve(sites, (age - childAge) * between(random, 0.7, 1.3), random);
       return descend(child, size, childAge, narrower(taxid, taxonomy, random));
     });

@@ -4,8 +4,9 @@ import { Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './command.js';
 import { register as registerDoctor } from './doctor.js';
 import { register as registerKeys } from './keys.js';
+import { register as registerSearch } from './search.js';
 
-const COMMANDS: readonly RegisterCommand[] = [registerKeys, registerDoctor];
+const COMMANDS: readonly RegisterCommand[] = [registerSearch, registerKeys, registerDoctor];
 
 const context: CommandContext = {
   environment: process.env,
@@ -30,6 +31,9 @@ try {
 function report(error: unknown): number {
   if (error instanceof Refusal) {
     context.stderr.write(`gloaming: ${error.message}\n`);
+    const { errors = [] } = error.details;
+    if (errors.length > 1)
+      for (const each of errors) context.stderr.write(`  ${each.location}: ${each.message}\n`);
     return 2;
   }
   context.stderr.write(

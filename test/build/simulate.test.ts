@@ -13,7 +13,7 @@ describe('simulated proteins', () => {
   it('are the same for the same seed, bit for bit, and others for another', () => {
     // A golden value: it holds on every machine and Node; a change of it changes the demo database.
     expect(canonicalSha256(simulateProteins(7, 200))).toBe(
-      'c089ce768dc30b68c67adcaca21ee681a8a5d84d3a7947d15f84faa3c3c10d40',
+      'aa529e4508ba427b030e0901066f9d65addafa21a93d22a064fd690822d24381',
     );
     expect(canonicalSha256(simulateProteins(8, 200))).not.toBe(canonicalSha256(simulateProteins(7, 200)));
   });
@@ -28,14 +28,15 @@ describe('simulated proteins', () => {
     expect(Math.max(...positions) - Math.min(...positions)).toBeGreaterThan(500);
   });
 
-  it('are near and far relatives within a family: identities from under 25 % to over 85 %', () => {
+  it('are near and far relatives within a family: identities from the twilight zone to 90 %, and no copies', () => {
     const identities = familyPairs(demo.proteins, 4).map(([a, b]) => identityOf(a.sequence, b.sequence));
     identities.sort((left, right) => left - right);
     const quantile = (share: number): number => identities[Math.floor(share * (identities.length - 1))]!;
-    expect(quantile(0.05)).toBeLessThan(0.26);
+    expect(quantile(0.05)).toBeLessThan(0.28);
     expect(quantile(0.5)).toBeGreaterThan(0.3);
     expect(quantile(0.5)).toBeLessThan(0.5);
-    expect(quantile(0.95)).toBeGreaterThan(0.8);
+    expect(quantile(0.95)).toBeGreaterThan(0.75);
+    expect(quantile(1)).toBeLessThan(1);
   });
 
   it('are related across families where a domain was shuffled', () => {
