@@ -3,25 +3,24 @@ import { createRequire } from 'node:module';
 import { Fault } from '../errors.js';
 import type { KernelBackend } from './kernels.js';
 import { nativeBackend, nativeVariants } from './native.js';
+import { isTensorflow, openTensorflowGpu } from './tensorflow.js';
 
 export interface BackendWish {
   readonly device: 'cpu' | 'cuda';
   /** Native instruction set: `reference`, `avx2` …; default: GLOAMING_KERNELS of the environment, then the fastest. */
   readonly variant?: string;
-  /** Opens the TensorFlow backend on a GPU; rejects with a Fault that says why it cannot. */
-  readonly openTensorflow?: () => Promise<KernelBackend>;
 }
 
 /**
  * The backend that serves all kernels of this process.
  * Errors  Fault where the wanted device or instruction set cannot serve; there is no silent fall-back
  */
-export async function chooseBackend({ device, variant, openTensorflow }: BackendWish): Promise<KernelBackend> {
-  if (device === 'cpu') return nativeBackend(variant ?? process.env.GLOAMING_KERNELS);
+export async function chooseBackend({ device, variant }: BackendWish): Promise<KernelBackend> {
+  const native = nativeBackend(variant ?? process.env.GLOAMING_KERNELS);
+  if (device === 'cpu') return native;
   const obstacle = gpuObstacle();
   if (obstacle !== undefined) throw new Fault(`The device is cuda, but ${obstacle}.`);
-  if (openTensorflow === undefined) throw new Fault('The device is cuda, but no GPU backend is part of this build.');
-  return openTensorflow();
+  return openTensorflowGpu(native);
 }
 
 /** Which backend serves an operation, as `gloaming doctor` prints it. */
@@ -35,13 +34,19 @@ export interface ServedOperation {
 
 /** Which backend serves which operation, and why. */
 export function servedOperations(backend: KernelBackend): readonly ServedOperation[] {
-  const servedBy = `${backend.name} ${backend.variant}`;
-  const reason = backend.name === 'native' ? nativeReason(backend.variant) : 'The configured device is cuda.';
+  // TensorFlow serves matrix products only and hands the rest to the native kernels.
+  const affine = isTensorflow(backend) ? backend.affineBackend : backend;
   return [
-    { operation: 'maxsim', servedBy, reason },
-    { operation: 'affine score', servedBy, reason },
-    { operation: 'affine alignment', servedBy, reason },
+    { operation: 'maxsim', ...service(backend) },
+    { operation: 'affine score', ...service(affine) },
+    { operation: 'affine alignment', ...service(affine) },
   ];
+}
+
+function service(backend: KernelBackend): Pick<ServedOperation, 'servedBy' | 'reason'> {
+  const servedBy = `${backend.name} ${backend.variant}`;
+  const reason = isTensorflow(backend) ? 'The configured device is cuda.' : nativeReason(backend.variant);
+  return { servedBy, reason };
 }
 
 /** Why a GPU is not used with this device setting; undefined where it is. One sentence. */

@@ -1,0 +1,265 @@
+import { setImmediate } from 'node:timers/promises';
+import { Fault, assert } from '../errors.js';
+import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
+import type {
+  KernelBackend,
+  KernelOptions,
+  MaxSimSums,
+  QueryTokens,
+  TokenSource,
+  TokenStore,
+} from './kernels.js';
+import { openBlockReader, planBlocks, type BlockReader, type TargetBlock } from './tensorflow-blocks.js';
+
+/* MaxSim by matrix products, for GPUs that TensorFlow drives; the same integers as every other backend. */
+
+/** What is used of @tensorflow/tfjs and its kin; they are not needed to build this project. */
+export interface TensorFlow {
+  readonly version_core: string;
+  tensor(values: Float32Array, shape: number[], type: 'float32'): Tensor;
+  matMul(a: Tensor, b: Tensor, transposeA: boolean, transposeB: boolean): Tensor;
+  max(x: Tensor, axis: number): Tensor;
+  sum(x: Tensor, axis: number): Tensor;
+  cast(x: Tensor, type: 'int32'): Tensor;
+  reshape(x: Tensor, shape: number[]): Tensor;
+  tidy<Result>(work: () => Result): Result;
+}
+
+export interface Tensor {
+  data(): Promise<ArrayLike<number>>;
+  dispose(): void;
+}
+
+export interface TensorflowOptions {
+  /** Device as it is shown to people: `gpu`, `tfjs-cpu`. */
+  readonly variant: string;
+  /**
+   * Padded target rows of one product.
+   * Default  8,192
+   */
+  readonly blockRows?: number;
+  /**
+   * Query rows of one product, so that it holds at most blockRows × queryRows numbers (longer targets
+   * excepted).
+   * Default  1,024
+   */
+  readonly queryRows?: number;
+}
+
+/** What TensorFlow serves, and the backend that serves the rest. */
+export interface TensorflowBackend extends KernelBackend {
+  readonly affineBackend: KernelBackend;
+}
+
+interface TensorflowStore extends TokenStore {
+  readonly blocks: readonly TargetBlock[];
+  readonly reader: BlockReader;
+  readonly lengthOf: (target: number) => number;
+  readonly affineStore: TokenStore;
+  /** Runs while the store is kept open, also past close(). */
+  use<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+const GPU_PACKAGE = '@tensorflow/tfjs-node-gpu';
+
+/**
+ * The backend of a machine with a GPU and the optional package; affine operations stay with the given
+ * backend.
+ * Errors  Fault where the package or the GPU cannot be used; TensorFlow itself would fall back to the CPU
+ */
+export async function openTensorflowGpu(affine: KernelBackend): Promise<TensorflowBackend> {
+  let tf: TensorFlow & { backend(): { readonly isUsingGpuDevice?: boolean } };
+  try {
+    tf = (await import(GPU_PACKAGE)) as typeof tf;
+  } catch (cause) {
+    throw new Fault(`The optional package ${GPU_PACKAGE} cannot be loaded.`, { cause });
+  }
+  if (tf.backend().isUsingGpuDevice !== true) throw new Fault('TensorFlow finds no GPU that it can use.');
+  return tensorflowBackend(tf, affine, { variant: 'gpu' });
+}
+
+/**
+ * MaxSim on TensorFlow, affine operations on the given backend.
+ *
+ * Products of int8 rows are sums of at most 32,767 in magnitude at every step (Cauchy–Schwarz), so float32
+ * holds them exactly; TF32 does too, because the factors fit its ten bits. Sums of maxima pass 2^24 and are
+ * made in int32. Tokens travel to the device with every search, so memory is bounded by one block and the
+ * host feeds the device.
+ */
+export function tensorflowBackend(
+  tf: TensorFlow,
+  affine: KernelBackend,
+  { variant, blockRows = 8_192, queryRows = 1_024 }: TensorflowOptions,
+): TensorflowBackend {
+  const storeOf = (store: TokenStore): TensorflowStore => {
+    assert('affineStore' in store, 'the TensorFlow backend works on the stores that it opened');
+    return store as TensorflowStore;
+  };
+  return {
+    name: 'tensorflow',
+    variant,
+    version: `${affine.version}+tfjs-${tf.version_core}`,
+    affineBackend: affine,
+    open: (source) => openStore(source, affine, blockRows),
+    maxsim: (store, queries, eligible, options = {}) => {
+      const opened = storeOf(store);
+      return opened.use(() => maxsim(tf, opened, queries, eligible, queryRows, options));
+    },
+    affineScores: (store, ...rest) => affine.affineScores(storeOf(store).affineStore, ...rest),
+    affineAlign: (store, ...rest) => affine.affineAlign(storeOf(store).affineStore, ...rest),
+  };
+}
+
+export function isTensorflow(backend: KernelBackend): backend is TensorflowBackend {
+  return 'affineBackend' in backend;
+}
+
+async function openStore(
+  source: TokenSource,
+  affine: KernelBackend,
+  blockRows: number,
+): Promise<TensorflowStore> {
+  const { dimension, residueStarts } = source;
+  const affineStore = await affine.open(source);
+  const reader = await openBlockReader(source);
+  let userCount = 1;
+  const leave = (): void => {
+    userCount--;
+    if (userCount === 0) void reader.close();
+  };
+  let isOpen = true;
+  return {
+    dimension,
+    targetCount: residueStarts.length - 1,
+    residueCount: residueStarts[residueStarts.length - 1],
+    blocks: planBlocks(residueStarts, blockRows),
+    reader,
+    lengthOf: (target) => residueStarts[target + 1] - residueStarts[target],
+    affineStore,
+    async use(work) {
+      assert(isOpen, 'a closed store serves no new search');
+      userCount++;
+      return work().finally(leave);
+    },
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      affineStore.close();
+      leave();
+    },
+  };
+}
+
+async function maxsim(
+  tf: TensorFlow,
+  store: TensorflowStore,
+  queries: readonly QueryTokens[],
+  eligible: Uint32Array | undefined,
+  queryRows: number,
+  { signal }: KernelOptions,
+): Promise<readonly MaxSimSums[]> {
+  for (const { values, length } of queries) {
+    assert(
+      length >= 1 && values.length === length * store.dimension,
+      'a query holds whole rows of the dimension',
+    );
+  }
+  const place = placesOf(store, eligible);
+  const count = eligible?.length ?? store.targetCount;
+  const sums = queries.map(() => ({
+    queryToTarget: new Int32Array(count),
+    targetToQuery: new Int32Array(count),
+  }));
+  for (const block of store.blocks) {
+    if (!block.targets.some((target) => place(target) !== undefined)) continue;
+    const values = await store.reader.read(block);
+    const tokens = tf.tensor(values, [block.targets.length * block.rows, store.dimension], 'float32');
+    try {
+      for (const [q, query] of queries.entries()) {
+        // TensorFlow's promises settle within one turn of the event loop, in which no cancellation can
+        // arrive.
+        await setImmediate();
+        signal?.throwIfAborted();
+        const found = await blockSums(tf, { tokens, block }, query, store.dimension, queryRows);
+        record(found, block, sums[q], place, store.lengthOf);
+      }
+    } finally {
+      tokens.dispose();
+    }
+  }
+  return sums;
+}
+
+/** Takes the sums of a block's eligible targets over into the result. */
+function record(
+  { queryToTarget, closest }: BlockSums,
+  { targets, rows }: TargetBlock,
+  sums: MaxSimSums,
+  place: (target: number) => number | undefined,
+  lengthOf: (target: number) => number,
+): void {
+  targets.forEach((target, i) => {
+    const at = place(target);
+    if (at === undefined) return;
+    const ownRows = closest.subarray(i * rows, i * rows + lengthOf(target));
+    sums.queryToTarget[at] = queryToTarget[i];
+    sums.targetToQuery[at] = ownRows.reduce((sum, dot) => sum + dot, 0);
+  });
+}
+
+/** A block on the device: tokens [targets·rows × dimension]. */
+interface PreparedBlock {
+  readonly tokens: Tensor;
+  readonly block: TargetBlock;
+}
+
+interface BlockSums {
+  /** By target of the block. */
+  readonly queryToTarget: Int32Array;
+  /** Best dot product of each row with any row of the query, padding included: [targets × rows]. */
+  readonly closest: Int32Array;
+}
+
+/** Where a target stands in the eligible list; undefined where it does not. */
+function placesOf(
+  store: TensorflowStore,
+  eligible: Uint32Array | undefined,
+): (target: number) => number | undefined {
+  if (eligible === undefined) return (target) => target;
+  const places = new Map<number, number>();
+  eligible.forEach((target, i) => {
+    assert(target < store.targetCount, 'an eligible target exists');
+    places.set(target, i);
+  });
+  return (target) => places.get(target);
+}
+
+/** Both sums of a query with each target of a block, the query taken in pieces. */
+async function blockSums(
+  tf: TensorFlow,
+  { tokens, block }: PreparedBlock,
+  query: QueryTokens,
+  dimension: number,
+  queryRows: number,
+): Promise<BlockSums> {
+  const { targets, rows } = block;
+  const queryToTarget = new Int32Array(targets.length);
+  const closest = new Int32Array(targets.length * rows).fill(-TOKEN_MAX_SQUARED_NORM);
+  for (let start = 0; start < query.length; start += queryRows) {
+    const pieceLength = Math.min(queryRows, query.length - start);
+    const [sums, maxima] = tf.tidy(() => {
+      const values = query.values.subarray(start * dimension, (start + pieceLength) * dimension);
+      const piece = tf.tensor(Float32Array.from(values), [pieceLength, dimension], 'float32');
+      const flat = tf.matMul(tokens, piece, false, true);
+      const products = tf.reshape(flat, [targets.length, rows, pieceLength]);
+      // Casting before the sum keeps it exact: it passes 2^24, up to which float32 holds every integer.
+      return [tf.sum(tf.cast(tf.max(products, 1), 'int32'), 1), tf.max(flat, 1)] as const;
+    });
+    const [pieceSums, pieceMaxima] = await Promise.all([sums.data(), maxima.data()]);
+    sums.dispose();
+    maxima.dispose();
+    for (let i = 0; i < queryToTarget.length; i++) queryToTarget[i] += pieceSums[i];
+    for (let row = 0; row < closest.length; row++) closest[row] = Math.max(closest[row], pieceMaxima[row]);
+  }
+  return { queryToTarget, closest };
+}
