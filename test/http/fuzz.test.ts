@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fuzzContract } from '../tools/contract-fuzzer.js';
+import { KEY, MANIFEST, serve, type Served } from './serve.js';
+
+/** More cases for a night: GLOAMING_FUZZ_CASES=20000. The default keeps a test run short. */
+const CASES = Number(process.env['GLOAMING_FUZZ_CASES'] ?? 2_000);
+const SEED = Number(process.env['GLOAMING_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
+
+let served: Served;
+beforeAll(async () => {
+  served = await serve();
+});
+afterAll(() => served.close());
+
+it(`${CASES} random requests get what the OpenAPI document declares (seed ${SEED})`, async () => {
+  const counts = await fuzzContract({ origin: served.origin, key: KEY, seed: SEED, cases: CASES });
+  // The fuzzer met every operation, and met success and refusal, or it has proven nothing.
+  for (const id of MANIFEST.routes) {
+    const statuses = [...counts.keys()]
+      .filter((name) => name.startsWith(`${id} `))
+      .map((name) => name.split(' ')[2]);
+    expect(statuses, id).toContain('401');
+    expect(statuses.length, id).toBeGreaterThan(3);
+  }
+  expect([...counts.keys()].some((name) => name.startsWith('homology.search valid 200'))).toBe(true);
+}, 120_000);

@@ -1,0 +1,230 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import fc from 'fast-check';
+import { broken, valuesOf, type Json } from './schema-arbitrary.js';
+
+/*
+ * Sends random requests to a server and holds every response against the OpenAPI document that the server itself gives
+ * out. It shares no code with the server: it knows the document only.
+ */
+
+export interface FuzzOptions {
+  readonly origin: string;
+  readonly key: string;
+  readonly seed: number;
+  readonly cases: number;
+}
+
+/** Requests sent, by operation, kind and status. */
+export type FuzzCounts = ReadonlyMap<string, number>;
+
+interface Operation {
+  readonly path: string;
+  readonly method: string;
+  readonly operationId: string;
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required: boolean;
+    readonly schema: Json;
+  }[];
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Json } } };
+  readonly responses: Readonly<
+    Record<
+      string,
+      { readonly headers: Json; readonly content: Readonly<Record<string, { readonly schema: Json }>> }
+    >
+  >;
+}
+
+interface Case {
+  readonly operation: Operation;
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  readonly kind: 'valid' | 'broken' | 'noise' | 'no_key' | 'other_method';
+}
+
+/** Errors  the first request whose response breaks the document, shrunk, with the seed */
+export async function fuzzContract({ origin, key, seed, cases }: FuzzOptions): Promise<FuzzCounts> {
+  const document = (await (await fetch(`${origin}/openapi.json`)).json()) as Json;
+  const components = (document['components'] as { readonly schemas: Json }).schemas;
+  const check = documentChecker(document);
+  const counts = new Map<string, number>();
+  const property = fc.asyncProperty(casesOf(document, components), async (request) => {
+    const response = await send(origin, key, request);
+    const text = await response.text();
+    const name = `${request.operation.operationId} ${request.kind} ${response.status}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    const faults = faultsOf(request, response, text, check);
+    if (faults.length > 0)
+      throw new Error(
+        `${faults.join('\n')}\n${describe(request)}\n→ ${response.status} ${text.slice(0, 2_000)}`,
+      );
+  });
+  await fc.assert(property, { seed, numRuns: cases, endOnFailure: true });
+  return counts;
+}
+
+function operationsOf(document: Json): readonly Operation[] {
+  return Object.entries(document['paths'] as Readonly<Record<string, Json>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...(operation as Omit<Operation, 'path' | 'method'>),
+      path,
+      method: method.toUpperCase(),
+    })),
+  );
+}
+
+function casesOf(document: Json, components: Json): fc.Arbitrary<Case> {
+  return fc.oneof(...operationsOf(document).map((operation) => caseOf(operation, components)));
+}
+
+function caseOf(operation: Operation, components: Json): fc.Arbitrary<Case> {
+  const part = (place: string): fc.Arbitrary<Readonly<Record<string, unknown>>> => {
+    const parameters = operation.parameters.filter((parameter) => parameter.in === place);
+    const model = Object.fromEntries(
+      parameters.map(({ name, schema }) => [name, valuesOf(schema, components)]),
+    );
+    return fc.record(model, {
+      requiredKeys: parameters.filter(({ required }) => required).map(({ name }) => name),
+    });
+  };
+  const schema = operation.requestBody?.content['application/json'].schema;
+  const valid = schema === undefined ? fc.constant(undefined) : valuesOf(schema, components);
+  const kind = fc.constantFrom(
+    'valid',
+    'valid',
+    'broken',
+    'broken',
+    'noise',
+    'no_key',
+    'other_method' as const,
+  );
+  return fc
+    .record({
+      path: part('path'),
+      query: part('query'),
+      headers: part('header'),
+      valid,
+      kind,
+      at: fc.nat(10_000),
+      noise: fc.jsonValue(),
+    })
+    .map(({ path, query, headers, valid: value, kind: chosen, at, noise }) => ({
+      operation,
+      path: Object.fromEntries(Object.entries(path).map(([name, text]) => [name, String(text)])),
+      query: chosen === 'broken' && schema === undefined ? { ...query, surplus: 'x' } : query,
+      headers: Object.fromEntries(
+        Object.entries(headers).flatMap(([name, text]) => sendable(name, String(text))),
+      ),
+      body: chosen === 'broken' ? broken(value, at, noise) : chosen === 'noise' ? noise : value,
+      kind: chosen as Case['kind'],
+    }));
+}
+
+/** Headers carry visible Latin letters; a pin or a key of other characters cannot be sent by a client either. */
+function sendable(name: string, text: string): readonly (readonly [string, string])[] {
+  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) ? [[name, text]] : [];
+}
+
+async function send(
+  origin: string,
+  key: string,
+  { operation, path, query, headers, body, kind }: Case,
+): Promise<Response> {
+  const filled = operation.path.replace(/\{(\w+)\}/g, (_all, name: string) =>
+    encodeURIComponent(path[name] ?? ''),
+  );
+  const search = new URLSearchParams(
+    Object.entries(query).map(([name, value]) => [name, String(value)] as [string, string]),
+  ).toString();
+  const method =
+    kind === 'other_method' ? (operation.method === 'PATCH' ? 'PUT' : 'PATCH') : operation.method;
+  const hasBody = body !== undefined && method !== 'GET';
+  return fetch(`${origin}${filled}${search === '' ? '' : `?${search}`}`, {
+    method,
+    headers: {
+      ...headers,
+      ...(kind === 'no_key' ? {} : { Authorization: `Bearer ${key}` }),
+      ...(hasBody ? { 'Content-Type': 'application/json' } : {}),
+    },
+    ...(hasBody ? { body: JSON.stringify(body) } : {}),
+  });
+}
+
+type Check = (schema: Json, value: unknown) => string | undefined;
+
+/** Validates against schemas of the document, by an ajv of its own. */
+function documentChecker(document: Json): Check {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formats.default(ajv);
+  const base = 'https://document.test/openapi';
+  ajv.addSchema({ $id: base, components: document['components'] });
+  const compiled = new Map<string, ValidateFunction>();
+  return (schema, value) => {
+    const text = JSON.stringify(schema).replaceAll('"#/', `"${base}#/`);
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text) as Json);
+    compiled.set(text, validate);
+    return validate(value) ? undefined : ajv.errorsText(validate.errors);
+  };
+}
+
+function faultsOf(request: Case, response: Response, text: string, check: Check): readonly string[] {
+  const { operation, kind } = request;
+  const code = response.headers.get('service-error-type');
+  const faults: string[] = [];
+  if (response.status >= 500) faults.push('a request must not end in a 5xx');
+  if (kind === 'other_method') {
+    if (response.status !== 405 || response.headers.get('allow') === null)
+      faults.push('another method must be a 405 with Allow');
+    return faults;
+  }
+  if (kind === 'no_key' && response.status !== 401) faults.push('a request without key must be a 401');
+  const body = operation.requestBody?.content['application/json'].schema;
+  const isValid = body === undefined ? kind !== 'broken' : check(body, request.body) === undefined;
+  const isCalledInvalid = code === 'validation_failed' || code === 'invalid_json';
+  if (kind !== 'no_key' && isValid === isCalledInvalid && !isAmbiguous(request, code)) {
+    faults.push(
+      isValid ? 'a valid request must be taken' : 'a request that breaks its schema must be refused as such',
+    );
+  }
+  return [...faults, ...responseFaults(operation, response, text, check)];
+}
+
+/** An unsupported pin is refused before the body is read, and says so by its own code. */
+function isAmbiguous({ headers }: Case, code: string | null): boolean {
+  return code === 'api_version_unsupported' && headers['Service-Contract-Pin'] !== undefined;
+}
+
+function responseFaults(
+  operation: Operation,
+  response: Response,
+  text: string,
+  check: Check,
+): readonly string[] {
+  const declared = operation.responses[String(response.status)];
+  if (declared === undefined) return [`the status ${response.status} is not declared`];
+  const faults: string[] = [];
+  const mediaType = response.headers.get('content-type') ?? '';
+  const schema = declared.content[mediaType]?.schema;
+  if (schema === undefined) faults.push(`the media type ${mediaType} is not declared`);
+  else {
+    const fault = check(schema, JSON.parse(text));
+    if (fault !== undefined) faults.push(`the body breaks its schema: ${fault}`);
+  }
+  const always = ['X-Request-ID', 'Service-Version', 'Service-Contract-Digest', 'X-Service-Served-From'];
+  const onFailure = ['Service-Error-Type', 'Service-Retryable'];
+  for (const name of response.status >= 400 ? [...always, ...onFailure] : always) {
+    if (response.headers.get(name) === null) faults.push(`the header ${name} is missing`);
+  }
+  for (const name of response.status >= 400 ? [] : onFailure) {
+    if (response.headers.get(name) !== null) faults.push(`the header ${name} must be absent on success`);
+  }
+  return faults;
+}
+
+function describe({ operation, path, query, headers, body, kind }: Case): string {
+  return `${kind} ${operation.method} ${operation.path} ${JSON.stringify({ path, query, headers, body }).slice(0, 4_000)}`;
+}

@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+const LONGEST_TEXT = 40;
+const MOST_ITEMS = 4;
+
+/**
+ * Values of a JSON Schema, as the OpenAPI document writes it: what a client that has only read the document may send.
+ * Strings are mostly short, now and then at their bounds.
+ */
+export function valuesOf(schema: Json, components: Json, depth = 0): fc.Arbitrary<unknown> {
+  if (typeof schema['$ref'] === 'string') {
+    return valuesOf(
+      components[schema['$ref'].slice('#/components/schemas/'.length)] as Json,
+      components,
+      depth,
+    );
+  }
+  const alternatives = (schema['oneOf'] ?? schema['anyOf']) as readonly Json[] | undefined;
+  if (alternatives !== undefined) {
+    // Alternatives that nest come first in a filter; deep inside, only those that end are left.
+    const open =
+      depth > 3
+        ? alternatives.filter((inner) => !/filters?"/.test(JSON.stringify(resolve(inner, components))))
+        : alternatives;
+    return fc.oneof(...open.map((inner) => valuesOf(inner, components, depth + 1)));
+  }
+  if (schema['const'] !== undefined) return fc.constant(schema['const']);
+  if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]));
+  switch (schema['type']) {
+    case 'object':
+      return objectsOf(schema, components, depth);
+    case 'array': {
+      const { minItems = 0, maxItems = MOST_ITEMS } = schema as {
+        readonly minItems?: number;
+        readonly maxItems?: number;
+      };
+      const maxLength = Math.max(minItems, Math.min(maxItems, MOST_ITEMS));
+      return fc.array(valuesOf(schema['items'] as Json, components, depth + 1), {
+        minLength: minItems,
+        maxLength,
+      });
+    }
+    case 'integer':
+      return integersOf(schema);
+    case 'number':
+      return fc.double({ noNaN: true, noDefaultInfinity: true });
+    case 'boolean':
+      return fc.boolean();
+    case 'null':
+      return fc.constant(null);
+    case 'string':
+      return stringsOf(schema);
+    default:
+      return fc.jsonValue({ maxDepth: 2 });
+  }
+}
+
+function resolve(schema: Json, components: Json): unknown {
+  return typeof schema['$ref'] === 'string' ? components[schema['$ref'].split('/').at(-1) as string] : schema;
+}
+
+function objectsOf(schema: Json, components: Json, depth: number): fc.Arbitrary<unknown> {
+  const properties = (schema['properties'] ?? {}) as Readonly<Record<string, Json>>;
+  const model = Object.fromEntries(
+    Object.entries(properties).map(([name, inner]) => [name, valuesOf(inner, components, depth + 1)]),
+  );
+  const requiredKeys = (schema['required'] ?? []) as string[];
+  return fc.record(model, { requiredKeys }).map((value) => withoutExcluded(value, schema));
+}
+
+/** Of members that exclude each other (`not: { required: [a, b] }`) keeps the first. */
+function withoutExcluded(value: Record<string, unknown>, schema: Json): Record<string, unknown> {
+  const rules = (schema['allOf'] ?? []) as readonly {
+    readonly not?: { readonly required?: readonly string[] };
+  }[];
+  const kept = { ...value };
+  for (const [first, second] of rules.flatMap(({ not }) => (not?.required ? [not.required] : []))) {
+    if (first !== undefined && second !== undefined && first in kept && second in kept) delete kept[second];
+  }
+  return kept;
+}
+
+function integersOf(schema: Json): fc.Arbitrary<number> {
+  const { minimum = -1_000, maximum = 1_000_000 } = schema as {
+    readonly minimum?: number;
+    readonly maximum?: number;
+  };
+  return fc.oneof(fc.integer({ min: minimum, max: maximum }), fc.constantFrom(minimum, maximum));
+}
+
+function stringsOf(schema: Json): fc.Arbitrary<string> {
+  if (typeof schema['pattern'] === 'string') return fc.stringMatching(new RegExp(schema['pattern']));
+  const { minLength = 0, maxLength = LONGEST_TEXT } = schema as {
+    readonly minLength?: number;
+    readonly maxLength?: number;
+  };
+  const short = fc.string({
+    minLength,
+    maxLength: Math.max(minLength, Math.min(maxLength, LONGEST_TEXT)),
+    unit: 'binary',
+  });
+  const atBound = fc.constantFrom('x'.repeat(minLength), 'x'.repeat(maxLength));
+  return fc.oneof({ weight: 9, arbitrary: short }, { weight: 1, arbitrary: atBound });
+}
+
+/** The value with one place changed, chosen by `at`: a member lost, gained or replaced. */
+export function broken(value: unknown, at: number, replacement: unknown): unknown {
+  const copy: unknown = structuredClone(value);
+  const places = placesIn(copy);
+  if (places.length === 0) return replacement;
+  const { holder, key } = places[at % places.length] as Place;
+  const way = Math.floor(at / places.length) % 3;
+  if (way === 0) holder[key] = replacement;
+  else if (way === 1 && !Array.isArray(holder)) delete holder[key];
+  else if (!Array.isArray(holder)) holder['surplus'] = replacement;
+  else (holder as unknown[]).push(replacement);
+  return copy;
+}
+
+interface Place {
+  readonly holder: Record<string, unknown>;
+  readonly key: string;
+}
+
+function placesIn(value: unknown): readonly Place[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const holder = value as Record<string, unknown>;
+  return Object.keys(holder).flatMap((key) => [{ holder, key }, ...placesIn(holder[key])]);
+}
