@@ -38,7 +38,7 @@ GLOAMING_INLINE void multiply(const __m512i* packed, const TileRows& tile, uint3
     for (uint32_t r = 0; r < kTileRows; ++r) {
       const __m512i bytes = _mm512_set1_epi32(loadQuad(tile.rows[r] + quad * 4));
 #pragma GCC unroll 2
-      for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = _mm512_dpbusd_epi32(sums[b][r], tokens[b], bytes);
+      for (uint32_t b = 0; b < kBlocks; ++b) multiplyAdd(sums[b][r], tokens[b], bytes);
     }
   }
 }

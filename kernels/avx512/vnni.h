@@ -23,6 +23,11 @@ inline int32_t loadQuad(const int8_t* bytes) {
   return quad;
 }
 
+/* sum += the four products of each lane. In assembly, because GCC 12 copies and spills sums around the intrinsic. */
+inline __attribute__((always_inline)) void multiplyAdd(__m512i& sum, __m512i tokens, __m512i bytes) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(tokens), "v"(bytes));
+}
+
 /* Writes one vector per quad, `stride` vectors apart; lane l takes the token that tokenOf(l) names. */
 template <class TokenOf>
 inline void packBlock(const Tokens& query, TokenOf tokenOf, uint8_t* to, uint32_t stride) {
@@ -35,27 +40,43 @@ inline void packBlock(const Tokens& query, TokenOf tokenOf, uint8_t* to, uint32_
   }
 }
 
-/* corrections[r] = −128 × Σ(row r), eight rows at a time; reads up to seven rows beyond none: the tail repeats a row. */
+/* Lane r of the result is vector r's lanes joined by `join`, a commutative operation: a transposing tree of 45 steps. */
+template <class Join>
+inline __attribute__((always_inline)) __m512i joinLanes(const __m512i (&rows)[16], Join join) {
+  __m512i fours[4];  // each 128-bit part has four rows, joined over the lanes of that part
+#pragma GCC unroll 4
+  for (uint32_t q = 0; q < 4; ++q) {
+    const __m512i a = rows[q * 4], b = rows[q * 4 + 1], c = rows[q * 4 + 2], d = rows[q * 4 + 3];
+    const __m512i ab = join(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    const __m512i cd = join(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    fours[q] = join(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+  }
+  const auto fold = [join](__m512i a, __m512i b) {
+    return join(_mm512_shuffle_i32x4(a, b, 0x88), _mm512_shuffle_i32x4(a, b, 0xdd));
+  };
+  return fold(fold(fours[0], fours[1]), fold(fours[2], fours[3]));
+}
+
+/* corrections[r] = −128 × Σ(row r) */
 inline void correctRows(const int8_t* rows, uint32_t rowCount, uint32_t dimension, int32_t* corrections) {
-  const __m256i ones = _mm256_set1_epi8(1);
-  for (uint32_t first = 0; first < rowCount; first += 8) {
-    __m256i sums[8];
-#pragma GCC unroll 8
-    for (uint32_t r = 0; r < 8; ++r) {
-      const uint32_t row = first + r < rowCount ? first + r : rowCount - 1;
-      sums[r] = _mm256_setzero_si256();
-      for (uint32_t k = 0; k < dimension; k += 32) {
-        const auto* bytes = reinterpret_cast<const __m256i*>(rows + size_t{row} * dimension + k);
-        sums[r] = _mm256_dpbusd_epi32(sums[r], ones, _mm256_loadu_si256(bytes));
-      }
+  const __m512i ones = _mm512_set1_epi8(1);
+  // The last 64 bytes of a row may be 32.
+  const __mmask64 last = dimension % 64 == 0 ? ~__mmask64{0} : (__mmask64{1} << 32) - 1;
+  for (uint32_t first = 0; first < rowCount; first += 16) {
+    const uint32_t count = rowCount - first < 16 ? rowCount - first : 16;
+    __m512i sums[16];
+#pragma GCC unroll 16
+    for (uint32_t r = 0; r < 16; ++r) {
+      // A tail of fewer rows repeats its last one.
+      const int8_t* row = rows + size_t{first + (r < count ? r : count - 1)} * dimension;
+      sums[r] = _mm512_setzero_si512();
+      uint32_t k = 0;
+      for (; k + 64 < dimension; k += 64) multiplyAdd(sums[r], ones, _mm512_loadu_si512(row + k));
+      multiplyAdd(sums[r], ones, _mm512_maskz_loadu_epi8(last, row + k));
     }
-    const __m256i low = _mm256_hadd_epi32(_mm256_hadd_epi32(sums[0], sums[1]), _mm256_hadd_epi32(sums[2], sums[3]));
-    const __m256i high = _mm256_hadd_epi32(_mm256_hadd_epi32(sums[4], sums[5]), _mm256_hadd_epi32(sums[6], sums[7]));
-    const __m256i total = _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20),
-                                           _mm256_permute2x128_si256(low, high, 0x31));
-    const uint32_t count = rowCount - first < 8 ? rowCount - first : 8;
-    const __m256i negated = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(total, 7));
-    _mm256_mask_storeu_epi32(corrections + first, static_cast<__mmask8>((1u << count) - 1), negated);
+    const __m512i total = joinLanes(sums, [](__m512i a, __m512i b) { return _mm512_add_epi32(a, b); });
+    const __m512i negated = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(total, 7));
+    _mm512_mask_storeu_epi32(corrections + first, static_cast<__mmask16>((1u << count) - 1), negated);
   }
 }
 

@@ -1,0 +1,145 @@
+/* The register tile of MaxSim: 16 × kBlocks query tokens × 8 target rows, maxima included, in assembly.
+ *
+ * The work per quad is 2 query vectors, 8 broadcasts and 16 multiply-adds (kBlocks = 2), so the two multiply pipes are
+ * the limit; loads and maxima run beside them. GCC 12 spills or copies sums in every version in C++ that was tried
+ * (40 to 80 % of the pipes' peak; this one reaches 95 to 98 %).
+ *
+ *   zmm0–7, 8–15, 16–23   sums of block 0, 1, 2 with row 0 … 7
+ *   zmm24–26              one quad of each block           zmm27   one quad of a row, broadcast
+ *   zmm29–31              best of each query token so far
+ */
+#ifndef GLOAMING_AVX512_TILE_H
+#define GLOAMING_AVX512_TILE_H
+
+#include "avx512/vnni.h"
+
+namespace gloaming {
+namespace {
+
+/** Target rows, −128 × their sums, and for each row the best dot product of each lane. */
+struct Rows {
+  const int8_t* values;
+  const int32_t* corrections;
+  __m512i* best;
+  uint32_t dimension;
+
+  Rows from(uint32_t row) const {
+    return {values + size_t{row} * dimension, corrections + row, best + row, dimension};
+  }
+};
+
+// The eight rows' addresses: two bases, four rows apart.
+#define GLOAMING_EACH_ROW_1(DO) \
+  DO("(%[low])", 0) DO("(%[low],%[row])", 1) DO("(%[low],%[row],2)", 2) DO("(%[low],%[row3])", 3) \
+  DO("(%[high])", 4) DO("(%[high],%[row])", 5) DO("(%[high],%[row],2)", 6) DO("(%[high],%[row3])", 7)
+#define GLOAMING_EACH_ROW_2(DO) \
+  DO("(%[low])", 0, 8) DO("(%[low],%[row])", 1, 9) DO("(%[low],%[row],2)", 2, 10) DO("(%[low],%[row3])", 3, 11) \
+  DO("(%[high])", 4, 12) DO("(%[high],%[row])", 5, 13) DO("(%[high],%[row],2)", 6, 14) \
+  DO("(%[high],%[row3])", 7, 15)
+#define GLOAMING_EACH_ROW_3(DO) \
+  DO("(%[low])", 0, 8, 16) DO("(%[low],%[row])", 1, 9, 17) DO("(%[low],%[row],2)", 2, 10, 18) \
+  DO("(%[low],%[row3])", 3, 11, 19) DO("(%[high])", 4, 12, 20) DO("(%[high],%[row])", 5, 13, 21) \
+  DO("(%[high],%[row],2)", 6, 14, 22) DO("(%[high],%[row3])", 7, 15, 23)
+
+#define GLOAMING_START_1(at, a) "vpbroadcastd 4*" #a "(%[corrections]), %%zmm" #a "\n\t"
+#define GLOAMING_START_2(at, a, b) GLOAMING_START_1(at, a) "vmovdqa64 %%zmm" #a ", %%zmm" #b "\n\t"
+#define GLOAMING_START_3(at, a, b, c) GLOAMING_START_2(at, a, b) "vmovdqa64 %%zmm" #a ", %%zmm" #c "\n\t"
+
+#define GLOAMING_LOAD_1 "vmovdqa64 64*\\quad(%[query]), %%zmm24\n\t"
+#define GLOAMING_LOAD_2 GLOAMING_LOAD_1 "vmovdqa64 64*\\quad(%[query],%[block]), %%zmm25\n\t"
+#define GLOAMING_LOAD_3 GLOAMING_LOAD_2 "vmovdqa64 64*\\quad(%[query],%[block],2), %%zmm26\n\t"
+
+#define GLOAMING_DOT_1(at, a) \
+  "vpbroadcastd 4*\\quad" at ", %%zmm27\n\t" \
+  "vpdpbusd %%zmm27, %%zmm24, %%zmm" #a "\n\t"
+#define GLOAMING_DOT_2(at, a, b) GLOAMING_DOT_1(at, a) "vpdpbusd %%zmm27, %%zmm25, %%zmm" #b "\n\t"
+#define GLOAMING_DOT_3(at, a, b, c) GLOAMING_DOT_2(at, a, b) "vpdpbusd %%zmm27, %%zmm26, %%zmm" #c "\n\t"
+
+// Both maxima of one row's sums; the row's own is merged with what earlier blocks found.
+#define GLOAMING_MERGE(a) \
+  "vpmaxsd 64*" #a "(%[best]), %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vmovdqa64 %%zmm" #a ", 64*" #a "(%[best])\n\t"
+#define GLOAMING_CLOSE_1(at, a) "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t" GLOAMING_MERGE(a)
+#define GLOAMING_CLOSE_2(at, a, b) \
+  "vpmaxsd %%zmm" #b ", %%zmm30, %%zmm30\n\t" \
+  "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t" \
+  "vpmaxsd %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" GLOAMING_MERGE(a)
+#define GLOAMING_CLOSE_3(at, a, b, c) \
+  "vpmaxsd %%zmm" #c ", %%zmm31, %%zmm31\n\t" \
+  "vpmaxsd %%zmm" #b ", %%zmm30, %%zmm30\n\t" \
+  "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t" \
+  "vpmaxsd %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vpmaxsd %%zmm" #c ", %%zmm" #a ", %%zmm" #a "\n\t" GLOAMING_MERGE(a)
+
+#define GLOAMING_CLOSEST_1(DO) DO(0, 29)
+#define GLOAMING_CLOSEST_2(DO) DO(0, 29) DO(1, 30)
+#define GLOAMING_CLOSEST_3(DO) DO(0, 29) DO(1, 30) DO(2, 31)
+#define GLOAMING_LOAD_CLOSEST(n, z) "vmovdqa64 64*" #n "(%[closest]), %%zmm" #z "\n\t"
+#define GLOAMING_STORE_CLOSEST(n, z) "vmovdqa64 %%zmm" #z ", 64*" #n "(%[closest])\n\t"
+
+// Eight quads, 32 dimensions, per round.
+#define GLOAMING_TILE(blocks) \
+  asm volatile(GLOAMING_EACH_ROW_##blocks(GLOAMING_START_##blocks) \
+               "1:\n\t.irp quad, 0, 1, 2, 3, 4, 5, 6, 7\n\t" \
+               GLOAMING_LOAD_##blocks GLOAMING_EACH_ROW_##blocks(GLOAMING_DOT_##blocks) \
+               ".endr\n\t" \
+               "add $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\tdec %[rounds]\n\tjnz 1b\n\t" \
+               GLOAMING_CLOSEST_##blocks(GLOAMING_LOAD_CLOSEST) \
+               GLOAMING_EACH_ROW_##blocks(GLOAMING_CLOSE_##blocks) \
+               GLOAMING_CLOSEST_##blocks(GLOAMING_STORE_CLOSEST) \
+               : [query] "+r"(query), [low] "+r"(low), [high] "+r"(high), [rounds] "+r"(rounds) \
+               : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), \
+                 [corrections] "r"(rows.corrections), [best] "r"(rows.best), [closest] "r"(closest) \
+               : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
+                 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", \
+                 "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm29", "xmm30", "xmm31")
+
+/* Raises closest [kBlocks × 16] and rows.best [8] to the dot products of kBlocks blocks of the packed query with the
+ * first eight rows. */
+template <uint32_t kBlocks>
+inline void multiplyEightRows(const __m512i* query, const Rows& rows, int32_t* closest) {
+  static_assert(kBlocks >= 1 && kBlocks <= 3, "three blocks of sums fit in the registers");
+  const uint64_t row = rows.dimension;
+  const int8_t *low = rows.values, *high = rows.values + 4 * row;
+  uint64_t rounds = row / 32;
+  if constexpr (kBlocks == 1) GLOAMING_TILE(1);
+  else if constexpr (kBlocks == 2) GLOAMING_TILE(2);
+  else GLOAMING_TILE(3);
+}
+
+/* The same for kRows < 8 rows, the tail of a target. */
+template <uint32_t kBlocks, uint32_t kRows>
+inline void multiplyRows(const __m512i* query, const Rows& rows, int32_t* closest) {
+  const uint32_t quads = rows.dimension / 4;
+  __m512i sums[kBlocks][kRows];
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+    for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = _mm512_set1_epi32(rows.corrections[r]);
+  }
+  for (uint32_t quad = 0; quad < quads; ++quad) {
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kRows; ++r) {
+      const __m512i bytes = _mm512_set1_epi32(loadQuad(rows.values + size_t{r} * rows.dimension + quad * 4));
+#pragma GCC unroll 3
+      for (uint32_t b = 0; b < kBlocks; ++b) {
+        multiplyAdd(sums[b][r], _mm512_load_si512(query + size_t{b} * quads + quad), bytes);
+      }
+    }
+  }
+#pragma GCC unroll 3
+  for (uint32_t b = 0; b < kBlocks; ++b) {
+    __m512i best = _mm512_load_si512(closest + b * kLanes);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kRows; ++r) {
+      best = _mm512_max_epi32(best, sums[b][r]);
+      rows.best[r] = _mm512_max_epi32(rows.best[r], sums[b][r]);
+    }
+    _mm512_store_si512(closest + b * kLanes, best);
+  }
+}
+
+}  // namespace
+}  // namespace gloaming
+
+#endif

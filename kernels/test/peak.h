@@ -1,0 +1,63 @@
+/* What this machine's multiply-add units can do at most: register-only loops with enough independent sums. */
+#ifndef GLOAMING_TEST_PEAK_H
+#define GLOAMING_TEST_PEAK_H
+
+#include <cstdint>
+
+#include "kernels.h"
+
+namespace gloaming {
+
+#if defined(__x86_64__)
+
+#define GLOAMING_REPEAT_24(X) \
+  X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
+  X(20) X(21) X(22) X(23)
+#define GLOAMING_REPEAT_12(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+
+/* Runs 24 vpdpbusd per round; returns int8 multiply-adds done. */
+inline double runVnniRounds(uint64_t rounds) {
+#define GLOAMING_DOT(n) "vpdpbusd %%zmm30, %%zmm31, %%zmm" #n "\n\t"
+  const double products = static_cast<double>(rounds) * 24 * 64;
+  asm volatile(
+      "1:\n\t" GLOAMING_REPEAT_24(GLOAMING_DOT) "dec %0\n\t"
+      "jnz 1b\n\t"
+      : "+r"(rounds)
+      :
+      : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+        "xmm12", "xmm13", "xmm14", "xmm15");
+#undef GLOAMING_DOT
+  return products;
+}
+
+/* Runs 12 vpmaddwd + vpaddd pairs per round, 16 products each. */
+inline double runMaddRounds(uint64_t rounds) {
+#define GLOAMING_DOT(n) "vpmaddwd %%ymm14, %%ymm15, %%ymm13\n\tvpaddd %%ymm13, %%ymm" #n ", %%ymm" #n "\n\t"
+  const double products = static_cast<double>(rounds) * 12 * 16;
+  asm volatile(
+      "1:\n\t" GLOAMING_REPEAT_12(GLOAMING_DOT) "dec %0\n\t"
+      "jnz 1b\n\t"
+      : "+r"(rounds)
+      :
+      : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+        "xmm12", "xmm13", "xmm14", "xmm15");
+#undef GLOAMING_DOT
+  return products;
+}
+
+inline bool hasPeakProbe(const Kernels& kernels) { return &kernels != &referenceKernels; }
+
+inline double runPeakRounds(const Kernels& kernels, uint64_t rounds) {
+  return &kernels == &avx512vnniKernels ? runVnniRounds(rounds) : runMaddRounds(rounds);
+}
+
+#else
+
+inline bool hasPeakProbe(const Kernels&) { return false; }
+inline double runPeakRounds(const Kernels&, uint64_t) { return 0; }
+
+#endif
+
+}  // namespace gloaming
+
+#endif

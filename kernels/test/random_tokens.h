@@ -1,0 +1,54 @@
+/* Seeded tokens and alignment tasks for tests and benches. */
+#ifndef GLOAMING_TEST_RANDOM_TOKENS_H
+#define GLOAMING_TEST_RANDOM_TOKENS_H
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "kernels.h"
+
+namespace gloaming {
+
+using Random = std::mt19937_64;
+
+inline uint32_t below(Random& random, uint32_t limit) { return static_cast<uint32_t>(random() % limit); }
+
+/* Rows of random direction, squared norm close to, and never above, 32,767. */
+inline std::vector<int8_t> randomRows(Random& random, uint32_t length, uint32_t dimension) {
+  std::normal_distribution<double> normal;
+  std::vector<int8_t> rows(size_t{length} * dimension);
+  std::vector<double> direction(dimension);
+  for (uint32_t i = 0; i < length; ++i) {
+    double norm = 0;
+    for (double& x : direction) norm += (x = normal(random)) * x;
+    norm = std::sqrt(norm);
+    for (uint32_t k = 0; k < dimension; ++k) {
+      const double value = std::trunc(direction[k] / norm * 181);
+      rows[size_t{i} * dimension + k] = static_cast<int8_t>(std::fmin(127, std::fmax(-128, value)));
+    }
+  }
+  return rows;
+}
+
+/* A relative of `rows`: most rows kept with noise, some replaced, some runs left out or put in. */
+inline std::vector<int8_t> relativeRows(Random& random, const std::vector<int8_t>& rows, uint32_t dimension) {
+  std::vector<int8_t> relative;
+  const auto length = static_cast<uint32_t>(rows.size() / dimension);
+  for (uint32_t i = 0; i < length; ++i) {
+    const uint32_t fate = below(random, 40);
+    if (fate == 0) i += below(random, 9);
+    const uint32_t inserted = fate == 1 ? 1 + below(random, 9) : fate < 12 ? 1 : 0;
+    const std::vector<int8_t> noise = randomRows(random, inserted, dimension);
+    relative.insert(relative.end(), noise.begin(), noise.end());
+    if (i >= length || (fate >= 2 && fate < 12)) continue;
+    const auto row = rows.begin() + size_t{i} * dimension;
+    relative.insert(relative.end(), row, row + dimension);
+  }
+  return relative.empty() ? rows : relative;
+}
+
+}  // namespace gloaming
+
+#endif
