@@ -12,16 +12,27 @@ export interface FoundRelease {
   readonly manifest: ReleaseManifest;
 }
 
+export interface DamagedRelease {
+  readonly slug: string;
+  readonly id: string;
+  readonly directory: string;
+  readonly problem: string;
+}
+
 export interface ScannedReleases {
   readonly releases: readonly FoundRelease[];
   /** Folders that look like releases but have no readable manifest. */
-  readonly damaged: readonly { readonly slug: string; readonly id: string; readonly problem: string }[];
+  readonly damaged: readonly DamagedRelease[];
   /** Builds that were interrupted, with the folder of each. */
   readonly unfinished: readonly { readonly slug: string; readonly directory: string }[];
+  /** What an interrupted removal left behind. */
+  readonly removed: readonly string[];
 }
 
 /** Work folders of builds are named `.building-<key>`: no release, and hidden from a plain listing. */
 export const BUILDING_PREFIX = '.building-';
+/** A release takes this prefix before its files are deleted one by one. */
+export const REMOVED_PREFIX = '.removed-';
 
 const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const RELEASE_ID = /^dbr_[0-9a-f]{64}$/;
@@ -54,22 +65,24 @@ export function releaseDirectory(indexesFolder: string, slug: string, id: string
  */
 export async function scanReleases(indexesFolder: string): Promise<ScannedReleases> {
   const releases: FoundRelease[] = [];
-  const damaged: ScannedReleases['damaged'][number][] = [];
+  const damaged: DamagedRelease[] = [];
   const unfinished: ScannedReleases['unfinished'][number][] = [];
+  const removed: string[] = [];
   for (const slug of await listFolders(indexesFolder)) {
     if (!SLUG.test(slug) || RESERVED_SLUGS.has(slug)) continue;
     for (const name of await listFolders(join(indexesFolder, slug))) {
       const directory = join(indexesFolder, slug, name);
       if (name.startsWith(BUILDING_PREFIX)) unfinished.push({ slug, directory });
+      if (name.startsWith(REMOVED_PREFIX)) removed.push(directory);
       if (!RELEASE_ID.test(name)) continue;
       try {
         releases.push({ slug, id: name, directory, manifest: await readManifest(directory) });
       } catch (cause) {
-        damaged.push({ slug, id: name, problem: (cause as Error).message });
+        damaged.push({ slug, id: name, directory, problem: (cause as Error).message });
       }
     }
   }
-  return { releases, damaged, unfinished };
+  return { releases, damaged, unfinished, removed };
 }
 
 async function listFolders(path: string): Promise<readonly string[]> {

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { addBuildCommand } from './index-build.js';
+import { addDefaultCommand } from './index-default.js';
+import { addListCommand } from './index-list.js';
+import { addRemoveCommand } from './index-remove.js';
+import { addVerifyCommand } from './index-verify.js';
+import type { CommandContext } from './command.js';
+
+/** `gloaming index build|list|verify|default|remove`. */
+export function register(program: Command, context: CommandContext): void {
+  const index = program
+    .command('index')
+    .description('databases: built from FASTA, listed, verified, removed');
+  addBuildCommand(index, context);
+  addListCommand(index, context);
+  addVerifyCommand(index, context);
+  addDefaultCommand(index, context);
+  addRemoveCommand(index, context);
+}
