@@ -38,8 +38,8 @@ export function evidenceOf({ evidence, format, alignments }: SearchFlags): Evide
   if (evidence === 'candidate_measurement' && needsAlignments) {
     throw new Refusal(
       'invalid_option',
-      `${format === 'a3m' ? '--format a3m' : '--alignments'} shows alignments, which --evidence candidate_measurement ` +
-        'leaves out. Leave out one of the two.',
+      `${format === 'a3m' ? '--format a3m' : '--alignments'} shows alignments, which ` +
+        '--evidence candidate_measurement does not compute. Leave out one of the two.',
     );
   }
   if (evidence !== undefined) return evidence;
@@ -47,7 +47,9 @@ export function evidenceOf({ evidence, format, alignments }: SearchFlags): Evide
 }
 
 export function addSearchOptions(command: Command): Command {
-  const limitHelp = `candidates per query, 1 to ${RETAINED_MAX_CANDIDATES} (default: ${TABLE_LIMIT} in a table, else ${DEFAULT_LIMIT})`;
+  const limitHelp =
+    `candidates per query, 1 to ${RETAINED_MAX_CANDIDATES} ` +
+    `(default: ${TABLE_LIMIT} in a table, else ${DEFAULT_LIMIT})`;
   return command
     .option(
       '-d, --database <name>',

@@ -176,10 +176,11 @@ function cut(text: string, width: number): string {
 function footOf({ result, request, targetSpace }: SearchReport): string {
   const { candidates, isResultLimitReached } = result;
   if (candidates.length === 0) return 'No protein passes the filter, so nothing was compared.\n';
+  const shown = formatCount(candidates.length);
   const lines = [
     isResultLimitReached
-      ? `The nearest ${formatCount(candidates.length)} of ${formatCount(targetSpace.searchedTargetCount)}; --limit shows more.`
-      : `All ${formatCount(candidates.length)} are shown.`,
+      ? `The nearest ${shown} of ${formatCount(targetSpace.searchedTargetCount)}; --limit shows more.`
+      : `All ${shown} are shown.`,
     'Ranked by distance; 0 is the same protein. Near does not mean homologous.',
   ];
   const hasEValues = candidates.some((candidate) => expectedFalseHits(candidate) !== undefined);

@@ -1,6 +1,6 @@
 /** One aligned target as a row of an A3M alignment. */
 export interface A3mAlignment {
-  /** Extended CIGAR seen from the query: `=` and `X` pairs, `I` query residues and `D` target residues that face a gap. */
+  /** Extended CIGAR seen from the query: pairs `=` and `X`, query (`I`) and target (`D`) residues that face a gap. */
   readonly cigar: string;
   /** Zero-based, of the first aligned residue. */
   readonly queryStart: number;
