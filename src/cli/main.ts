@@ -3,10 +3,11 @@ import { Command } from 'commander';
 import { Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './command.js';
 import { register as registerDoctor } from './doctor.js';
+import { register as registerIndex } from './index.js';
 import { register as registerKeys } from './keys.js';
 import { register as registerSearch } from './search.js';
 
-const COMMANDS: readonly RegisterCommand[] = [registerSearch, registerKeys, registerDoctor];
+const COMMANDS: readonly RegisterCommand[] = [registerSearch, registerIndex, registerKeys, registerDoctor];
 
 const context: CommandContext = {
   environment: process.env,
