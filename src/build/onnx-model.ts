@@ -7,6 +7,11 @@ export interface OnnxTensor {
   readonly name: string;
   readonly dims: readonly number[];
   readonly values: Float32Array | BigInt64Array;
+  /**
+   * Name of the file beside the model that holds the values from its start on; without it the model holds
+   * them.
+   */
+  readonly externalFile?: string;
 }
 
 /** A number or a list of numbers is an ONNX int or ints; an ONNX float is written { float }. */
@@ -85,7 +90,7 @@ function attributeMessage(name: string, value: OnnxAttribute): Uint8Array {
   return message(text(1, name), ...value.map((item) => integer(8, item)), integer(20, ATTRIBUTE_INTS));
 }
 
-function tensorMessage({ name, dims, values }: OnnxTensor): Uint8Array {
+function tensorMessage({ name, dims, values, externalFile }: OnnxTensor): Uint8Array {
   const count = dims.reduce((product, dim) => product * dim, 1);
   if (count !== values.length)
     throw new TypeError(`${name}: ${dims.join('×')} values expected, ${values.length} given.`);
@@ -93,9 +98,13 @@ function tensorMessage({ name, dims, values }: OnnxTensor): Uint8Array {
     ...dims.map((dim) => integer(1, dim)),
     integer(2, values instanceof Float32Array ? DATA_TYPES.float32 : DATA_TYPES.int64),
     text(8, name),
-    nested(9, littleEndian(values)),
+    ...(externalFile === undefined
+      ? [nested(9, littleEndian(values))]
+      : [nested(13, message(text(1, 'location'), text(2, externalFile))), integer(14, DATA_IS_EXTERNAL)]),
   );
 }
+
+const DATA_IS_EXTERNAL = 1;
 
 function valueMessage({ name, type, dims }: OnnxValue): Uint8Array {
   const shape = message(
@@ -106,7 +115,7 @@ function valueMessage({ name, type, dims }: OnnxValue): Uint8Array {
 }
 
 /** Raw tensor data are little-endian whatever the machine. */
-function littleEndian(values: Float32Array | BigInt64Array): Uint8Array {
+export function littleEndian(values: Float32Array | BigInt64Array): Uint8Array {
   const bytes = new Uint8Array(values.byteLength);
   const view = new DataView(bytes.buffer);
   if (values instanceof Float32Array) values.forEach((value, i) => view.setFloat32(i * 4, value, true));

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { copyFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Refusal } from '../errors.js';
@@ -25,7 +25,6 @@ export interface StagedCard {
   readonly isAffineGiven: boolean;
 }
 
-const MODEL_FILE = 'model.onnx';
 const PROJECTION_FILE = 'projection.bin';
 const PROJECTION_SEED = 1;
 /** Long enough that no length of a special token's vectors can be mistaken for it. */
@@ -51,14 +50,14 @@ export async function stageEncoder(request: AddEncoderRequest, staging: string):
   const { modelPath, cardPath } = request;
   const given = await readCardFile(cardPath);
   if (!isObject(given)) throw invalid(cardPath, 'card', 'must be an object');
-  const model = { file: MODEL_FILE, sha256: await stageFile(modelPath, staging, MODEL_FILE) };
+  const model = await stageModel(modelPath, staging);
   refuseOtherDigest(given.model, model.sha256, cardPath, 'card.model.sha256');
   const trained = await stageTrainedProjection(request, given.projection, staging);
   // Checked before the model runs, so that whatever the card says wrongly is named, not met as a failing
   // model.
   const draft = parseEncoderCard({ ...DEFAULTS, ...given, model, projection: null }, cardPath);
   const features = await countFeatures(
-    join(staging, MODEL_FILE),
+    join(staging, model.file),
     draft,
     backgroundProteins(1, FEATURE_PROBE_RESIDUES, 1)[0],
   );
@@ -88,6 +87,22 @@ function parseCompleted(card: EncoderCard, cardPath: string): EncoderCard {
     }
     throw error;
   }
+}
+
+/**
+ * The model keeps its name, because it may name the file beside it that holds its weights; that file is the
+ * model's name with `.data` after it, as PyTorch and the onnx package write it.
+ */
+async function stageModel(modelPath: string, staging: string): Promise<EncoderCard['model']> {
+  const file = basename(modelPath);
+  const sha256 = await stageFile(modelPath, staging, file);
+  const dataPath = `${modelPath}.data`;
+  if (!existsSync(dataPath)) return { file, sha256 };
+  return {
+    file,
+    sha256,
+    data: { file: `${file}.data`, sha256: await stageFile(dataPath, staging, `${file}.data`) },
+  };
 }
 
 /** A projection that the card names lies beside the card. */

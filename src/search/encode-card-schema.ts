@@ -28,7 +28,7 @@ export const encoderCardSchema = closed(
     license: { type: 'string', minLength: 1, maxLength: 1_000 },
     attribution: { type: 'array', items: sentence, maxItems: 64 },
     is_baseline: { type: 'boolean' },
-    model: closed({ file: plainFileName, sha256 }),
+    model: closed({ file: plainFileName, sha256, data: closed({ file: plainFileName, sha256 }) }, ['data']),
     inputs: closed({ ids: tensorName, mask: nullable(tensorName) }),
     output: tensorName,
     tokenizer: closed({

@@ -48,6 +48,7 @@ export function parseEncoderCard(value: unknown, path: string): EncoderCard {
 export async function verifyEncoderFiles(directory: string, card: EncoderCard): Promise<void> {
   const { projection } = card;
   await verifyFile(directory, 'card.model', card.model);
+  if (card.model.data !== undefined) await verifyFile(directory, 'card.model.data', card.model.data);
   if (projection === null) return;
   await verifyFile(directory, 'card.projection', projection);
   const { size } = await lstat(join(directory, projection.file));
@@ -129,8 +130,11 @@ function inconsistencies(card: EncoderCard): readonly RefusalLocation[] {
       message: `must equal the dimension ${dimension}`,
     });
   }
-  if (projection !== null && projection.file === card.model.file) {
-    errors.push({ location: 'card.projection.file', message: 'must not be the model' });
+  const files = [card.model.file, card.model.data?.file, projection?.file].filter(
+    (file) => file !== undefined,
+  );
+  if (new Set(files).size < files.length) {
+    errors.push({ location: 'card', message: 'must name different files for model, data and projection' });
   }
   if (affine.gap_extend > affine.gap_open) {
     errors.push({ location: 'card.affine.gap_extend', message: 'must not exceed gap_open' });

@@ -1,4 +1,6 @@
-import { availableParallelism } from 'node:os';
+import { stat } from 'node:fs/promises';
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 import { assert } from '../errors.js';
 import type { QueryTokens } from '../kernels/kernels.js';
@@ -14,7 +16,8 @@ import type { EncodeOptions, Encoder, EncoderCard } from './encoder.js';
 
 export interface LoadEncoderOptions {
   /**
-   * Worker threads, each with the model in memory; the tokens do not depend on it.
+   * Worker threads at most, each with the model in memory; fewer where their models would take more than half
+   * of the machine's. The tokens do not depend on it.
    * Minimum  1
    * Default  the machine's cores; 1 on cuda
    */
@@ -37,7 +40,8 @@ export async function loadEncoder(directory: string, options: LoadEncoderOptions
   assert(Number.isInteger(threads) && threads >= 1, 'an encoder needs a thread');
   const card = await readEncoderCard(directory);
   await verifyEncoderFiles(directory, card);
-  const pool = await startEncodePool(() => startEncodeThread({ directory, card, device }), threads);
+  const count = Math.min(threads, await affordableThreads(directory, card));
+  const pool = await startEncodePool(() => startEncodeThread({ directory, card, device }), count);
   return {
     card,
     digest: canonicalSha256(card),
@@ -45,6 +49,13 @@ export async function loadEncoder(directory: string, options: LoadEncoderOptions
     encode: (sequences, encodeOptions) => encode(pool, card, sequences, encodeOptions),
     close: () => pool.close(),
   };
+}
+
+async function affordableThreads(directory: string, { model }: EncoderCard): Promise<number> {
+  const files = [model.file, ...(model.data === undefined ? [] : [model.data.file])];
+  const sizes = await Promise.all(files.map(async (file) => (await stat(join(directory, file))).size));
+  const modelBytes = sizes.reduce((sum, size) => sum + size, 0);
+  return Math.max(1, Math.floor(totalmem() / 2 / modelBytes));
 }
 
 async function encode(

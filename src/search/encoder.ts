@@ -12,7 +12,12 @@ export interface EncoderCard {
   readonly attribution?: readonly string[];
   /** True for the untrained fixed window: fine as a placeholder, no more. */
   readonly is_baseline: boolean;
-  readonly model: { readonly file: string; readonly sha256: string };
+  readonly model: {
+    readonly file: string;
+    readonly sha256: string;
+    /** Weights that the model keeps in a file of their own, as ONNX does above 2 GiB. */
+    readonly data?: { readonly file: string; readonly sha256: string };
+  };
   /** Names of the int64 [batch, length] inputs; `mask` is null where the model takes none. */
   readonly inputs: { readonly ids: string; readonly mask: string | null };
   /** Name of the float32 [batch, length, features] output. */

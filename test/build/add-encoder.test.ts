@@ -6,7 +6,7 @@ import { addEncoder } from '#src/build/add-encoder.js';
 import { sha256Hex } from '#src/canonical.js';
 import { findEncoder } from '#src/search/encode-find.js';
 import { loadEncoder } from '#src/search/encode.js';
-import { ESM_TOKENIZER, writeEsmModel } from '../tools/esm-model.js';
+import { ESM_TOKENIZER, writeEsmModel, writeEsmModelWithData } from '../tools/esm-model.js';
 import { randomProteins } from '../tools/random-proteins.js';
 
 const model = writeEsmModel({ layers: 6, width: 80, heads: 5, positions: 1_024, seed: 2 });
@@ -50,7 +50,7 @@ describe('adding an encoder', () => {
   it('completes the card of an ESM-2-shaped model and makes an encoder that works', async () => {
     const added = await add(64);
     expect(added.card).toMatchObject({
-      model: { file: 'model.onnx', sha256: sha256Hex(model) },
+      model: { file: 'esm.onnx', sha256: sha256Hex(model) },
       projection: { file: 'projection.bin', input_dimension: 80, output_dimension: 64 },
       dimension: 64,
       inverse_step: 173,
@@ -96,6 +96,26 @@ describe('adding an encoder', () => {
     writeCard({ affine, projection: { file: 'trained.bin', input_dimension: 80, output_dimension: 96 } });
     const added = await add();
     expect(added.card).toMatchObject({ affine, dimension: 96, projection: { sha256: sha256Hex(matrix) } });
+  });
+
+  it('takes the weights along that a large model keeps in a file beside it, and pins them', async () => {
+    const path = join(source, 'large.onnx');
+    const large = writeEsmModelWithData(
+      { layers: 1, width: 80, heads: 5, positions: 1_024, seed: 3 },
+      'large.onnx.data',
+    );
+    writeFileSync(path, large.model);
+    writeFileSync(`${path}.data`, large.data);
+    const { card: added, directory } = await addEncoder({
+      modelPath: path,
+      cardPath: cardPath(),
+      indexesFolder,
+      projectionDimension: 64,
+    });
+    expect(added.model.data).toEqual({ file: 'large.onnx.data', sha256: sha256Hex(large.data) });
+    large.data[0] ^= 1;
+    writeFileSync(join(directory, 'large.onnx.data'), large.data);
+    await expect(loadEncoder(directory)).rejects.toThrow(/card\.model\.data\.sha256/);
   });
 
   const wrong: readonly [string, object, number | undefined, RegExp][] = [

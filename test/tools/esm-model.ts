@@ -1,4 +1,11 @@
-import { writeOnnxModel, type OnnxAttribute, type OnnxNode, type OnnxTensor } from '#src/build/onnx-model.js';
+import {
+  littleEndian,
+  writeOnnxModel,
+  type OnnxAttribute,
+  type OnnxGraph,
+  type OnnxNode,
+  type OnnxTensor,
+} from '#src/build/onnx-model.js';
 import { seededRandom } from '#src/build/random-orthogonal.js';
 
 /** Sizes of an ESM-2-shaped model; ESM-2 itself is 6 layers × 320 with 20 heads in its smallest form. */
@@ -33,6 +40,23 @@ export const ESM_TOKENIZER = {
  * Source  Lin et al. 2023, Science 379:1123; Su et al. 2021 (rotary positions)
  */
 export function writeEsmModel(shape: EsmShape): Uint8Array {
+  return writeOnnxModel(esmGraph(shape));
+}
+
+/** The same with its table of embeddings in a file of its own, as models over 2 GiB have their weights. */
+export function writeEsmModelWithData(
+  shape: EsmShape,
+  dataFile: string,
+): { model: Uint8Array; data: Uint8Array } {
+  const graph = esmGraph(shape);
+  const embedding = graph.constants.find(({ name }) => name.startsWith('embedding'))!;
+  const constants = graph.constants.map((tensor) =>
+    tensor === embedding ? { ...tensor, externalFile: dataFile } : tensor,
+  );
+  return { model: writeOnnxModel({ ...graph, constants }), data: littleEndian(embedding.values) };
+}
+
+function esmGraph(shape: EsmShape): OnnxGraph {
   const builder = new GraphBuilder(seededRandom(shape.seed));
   const { width, heads, positions } = shape;
   builder.rotations(positions, width / heads);
@@ -46,7 +70,7 @@ export function writeEsmModel(shape: EsmShape): Uint8Array {
     x = builder.node('Add', [x, builder.feedForward(builder.norm(x, width), width)]);
   }
   builder.node('Identity', [builder.norm(x, width)], {}, 'last_hidden_state');
-  return writeOnnxModel({
+  return {
     name: 'esm-shaped',
     description: `Random weights: ${shape.layers} layers of ${width}, seed ${shape.seed}.`,
     inputs: [
@@ -56,7 +80,7 @@ export function writeEsmModel(shape: EsmShape): Uint8Array {
     outputs: [{ name: 'last_hidden_state', type: 'float32', dims: ['batch', 'length', width] }],
     constants: builder.constants,
     nodes: builder.nodes,
-  });
+  };
 }
 
 class GraphBuilder {
