@@ -3,11 +3,20 @@ import { Command } from 'commander';
 import { Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './command.js';
 import { register as registerDoctor } from './doctor.js';
+import { register as registerEncoder } from './encoder.js';
 import { register as registerIndex } from './index.js';
 import { register as registerKeys } from './keys.js';
 import { register as registerSearch } from './search.js';
+import { register as registerStart } from './start.js';
 
-const COMMANDS: readonly RegisterCommand[] = [registerSearch, registerIndex, registerKeys, registerDoctor];
+const COMMANDS: readonly RegisterCommand[] = [
+  registerStart,
+  registerSearch,
+  registerIndex,
+  registerEncoder,
+  registerKeys,
+  registerDoctor,
+];
 
 const context: CommandContext = {
   environment: process.env,
