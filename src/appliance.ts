@@ -5,6 +5,7 @@ import { CONTRACT_VERSION } from './contract/headers.js';
 import type { Handlers } from './http/handlers.js';
 import { chooseBackend } from './kernels/choose.js';
 import type { KernelBackend } from './kernels/kernels.js';
+import { RUNS_AT_WORK_MAX_COUNT } from './limits.js';
 import { releaseDirectory } from './release/catalog.js';
 import { openRelease } from './release/open.js';
 import type { ReleaseManifest } from './release/release.js';
@@ -17,11 +18,15 @@ import { createHomology, type Homology } from './services/homology.js';
 import { createKeys, type Keys } from './services/keys.js';
 import { createPages, type Pages } from './services/pages.js';
 import { createReceipts, type Receipts } from './services/receipts.js';
+import { batchSearchRuns } from './services/runs-batch.js';
+import { searchRuns } from './services/runs-search.js';
+import { createRuns, type Runs } from './services/runs.js';
 import { createTargetSpaces, type TargetSpaces } from './services/target-spaces.js';
 import { apiKeyTable } from './store/api-keys.js';
 import { openStore, type Store } from './store/lmdb.js';
 import { receiptTable } from './store/receipts.js';
 import { releaseTable, type ReleaseTable } from './store/releases.js';
+import { runTable } from './store/runs.js';
 import { sealingKey } from './store/secrets.js';
 import { openTargetSpaces } from './store/target-spaces.js';
 
@@ -37,6 +42,8 @@ export interface Appliance {
   readonly keys: Keys;
   readonly pages: Pages;
   readonly receipts: Receipts;
+  /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
+  readonly runs: Runs;
   readonly targetSpaces: TargetSpaces;
   /** `0.1.0+<commit>`: the exact build. */
   readonly serverVersion: string;
@@ -71,6 +78,15 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const serverVersion = buildVersion(config.packageFolder);
   const targetSpaces = createTargetSpaces({ table: openTargetSpaces(store), catalog, engines });
   const receipts = createReceipts(receiptTable(store));
+  const pages = createPages(await sealingKey(store));
+  const searchParts = { catalog, engines, targetSpaces, receipts, serverVersion, now };
+  const runs = createRuns({
+    table: runTable(store),
+    endpoints: [searchRuns(searchParts), batchSearchRuns(searchParts)],
+    pages,
+    now,
+    concurrency: RUNS_AT_WORK_MAX_COUNT,
+  });
   return {
     config,
     store,
@@ -78,15 +94,17 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     releases,
     catalog,
     engines,
-    homology: createHomology({ catalog, engines, targetSpaces, receipts, serverVersion, now }),
+    homology: createHomology(searchParts),
     keys: createKeys(apiKeyTable(store), now),
-    pages: createPages(await sealingKey(store)),
+    pages,
     receipts,
+    runs,
     targetSpaces,
     serverVersion,
     servedFrom: `${hostname()}:${backend.name}-${backend.variant}:${process.pid}`,
     loadEncoder: loadEncoderById,
     async close() {
+      await runs.stop();
       await engines.close();
       await store.close();
     },
@@ -94,7 +112,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
 }
 
 /** What serves each operation: the one list that joins contract and services. */
-export function handlersOf({ catalog, homology, pages, receipts, targetSpaces }: Appliance): Handlers {
+export function handlersOf({ catalog, homology, pages, receipts, runs, targetSpaces }: Appliance): Handlers {
   return {
     'homology.search': ({ body }, context) => homology.search(body, context),
     'homology.target_space_compilations.create': ({ body }, context) => targetSpaces.compile(body, context),
@@ -110,6 +128,13 @@ export function handlersOf({ catalog, homology, pages, receipts, targetSpaces }:
       return { value: page, rowCount: page.data.length };
     },
     'receipts.get': async ({ params }, context) => receipts.get(params.receipt_id, context),
+    'runs.create': ({ body, headers }, context) => runs.create(body, headers, context),
+    'runs.list': async ({ query }, context) => runs.list(query, context),
+    'runs.get': ({ params, headers }, context) => runs.get(params.run_id, headers, context),
+    'runs.cancel': ({ params }, context) => runs.cancel(params.run_id, context),
+    'runs.results.list': ({ params, query }, context) => runs.results(params.run_id, query, context),
+    'runs.events.stream': async ({ params, headers }, context) =>
+      runs.events(params.run_id, headers['Last-Event-ID'], context),
   };
 }
 

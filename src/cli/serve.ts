@@ -65,5 +65,15 @@ export async function serve(
   });
   const { address, family, port } = server.address() as AddressInfo;
   url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-  return { url, stop };
+  await appliance.runs.start((error, runId) =>
+    log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+  );
+  return {
+    url,
+    async stop(graceMs) {
+      // First, so that nobody who waits for a run holds the server up.
+      await appliance.runs.stop();
+      await stop(graceMs);
+    },
+  };
 }

@@ -87,6 +87,7 @@ export const REFUSALS = {
     'conflict_error',
     'The run has completed or failed: nothing is left to cancel.',
   ),
+  run_interrupted: refusal(500, 'api_error', 'The server ended too often while it worked on the run.'),
   invalid_queries: invalid(422, 'Some queries of the batch cannot be searched; every one is listed.'),
   result_expired: refusal(410, 'not_found_error', 'It existed, and its retention has ended.'),
   invalid_sequence: invalid(

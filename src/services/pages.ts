@@ -29,6 +29,10 @@ export interface Pages {
     list: readonly string[],
     direction?: 'ascending' | 'descending',
   ): Page<Item>;
+  /** Seals a position of a list that is too long to be held: the caller finds its own way from there. */
+  seal(position: string, list: readonly string[]): string;
+  /** The position that `seal` was given. Errors  Refusal `cursor_invalid` */
+  open(cursor: string, list: readonly string[]): string;
 }
 
 const SEAL_BYTES = 16;
@@ -50,7 +54,11 @@ export function createPages(sealingKey: Buffer): Pages {
       },
     );
   };
+  const seal = (position: string, list: readonly string[]): string =>
+    Buffer.concat([sealOf(position, list), Buffer.from(position)]).toString('base64url');
   return {
+    seal,
+    open: openCursor,
     cut(items, keyOf, { limit, cursor }, list, direction = 'ascending') {
       const last = cursor === undefined ? undefined : openCursor(cursor, list);
       const isAfter = (key: string): boolean =>
@@ -65,10 +73,7 @@ export function createPages(sealingKey: Buffer): Pages {
         object: 'list',
         data,
         has_more: hasMore,
-        next_cursor:
-          hasMore && end !== undefined
-            ? Buffer.concat([sealOf(keyOf(end), list), Buffer.from(keyOf(end))]).toString('base64url')
-            : null,
+        next_cursor: hasMore && end !== undefined ? seal(keyOf(end), list) : null,
       };
     },
   };

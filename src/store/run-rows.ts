@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { RUN_BLOCK_MAX_BYTES, RUN_BLOCK_MAX_ROWS } from '../limits.js';
@@ -5,6 +6,8 @@ import type { Store } from './lmdb.js';
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
+/** A few milliseconds of work. */
+const PAUSE_CHARACTERS = 256 * 1024;
 
 /** Some rows of a result in a row, as they are stored. */
 export interface RowBlock {
@@ -58,6 +61,7 @@ export async function packRows(rows: Iterable<unknown>): Promise<readonly RowBlo
   const blocks: RowBlock[] = [];
   let texts: string[] = [];
   let length = 0;
+  let unpaused = 0;
   const close = async (): Promise<void> => {
     if (texts.length === 0) return;
     const json = Buffer.from(`[${texts.join(',')}]`);
@@ -70,6 +74,12 @@ export async function packRows(rows: Iterable<unknown>): Promise<readonly RowBlo
     if (texts.length >= RUN_BLOCK_MAX_ROWS || length + text.length > RUN_BLOCK_MAX_BYTES) await close();
     texts.push(text);
     length += text.length;
+    unpaused += text.length;
+    // Others want the event loop, too.
+    if (unpaused > PAUSE_CHARACTERS) {
+      unpaused = 0;
+      await setImmediate();
+    }
   }
   await close();
   return blocks;

@@ -82,7 +82,7 @@ export interface RunEnd {
 
 export type CreatedRun =
   | { readonly status: 'created' | 'known'; readonly run: RunRow }
-  | { readonly status: 'queue_full' | 'organization_full' | 'storage_full' };
+  | { readonly status: 'storage_full' | 'queue_full' | 'organization_full'; readonly quota: number };
 
 export interface RunFilter {
   readonly status?: RunStatus;
@@ -148,11 +148,17 @@ export function runTable(store: Store, onEvent?: (event: EventRow) => void): Run
   };
   const fullness = (organizationId: string): CreatedRun | undefined => {
     const ofOrganization = { start: `${organizationId} `, end: `${organizationId}!` };
-    if ((runs.getStats() as { entryCount: number }).entryCount >= RUNS_MAX_COUNT)
-      return { status: 'storage_full' };
-    if (unfinished.getKeysCount() >= UNFINISHED_RUNS_MAX_COUNT) return { status: 'queue_full' };
-    const own = unfinished.getKeysCount(ofOrganization);
-    return own >= UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT ? { status: 'organization_full' } : undefined;
+    const counts = [
+      ['storage_full', (runs.getStats() as { entryCount: number }).entryCount, RUNS_MAX_COUNT],
+      ['queue_full', unfinished.getKeysCount(), UNFINISHED_RUNS_MAX_COUNT],
+      [
+        'organization_full',
+        unfinished.getKeysCount(ofOrganization),
+        UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT,
+      ],
+    ] as const;
+    const full = counts.find(([, count, quota]) => count >= quota);
+    return full && { status: full[0], quota: full[2] };
   };
   const knownUnder = (key: string, run: NewRun): RunRow | undefined => {
     const entry = keyed.get(key);

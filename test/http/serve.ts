@@ -126,8 +126,20 @@ export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
         inputRefs: [params.receipt_id],
       };
     },
+    'runs.create': async ({ body }) => {
+      throw new Refusal('database_not_found', `No database can be searched by ${body.endpoint}.`);
+    },
+    'runs.list': async () => ({ value: { object: 'list', data: [], has_more: false, next_cursor: null } }),
+    'runs.get': refuseRun,
+    'runs.cancel': refuseRun,
+    'runs.results.list': refuseRun,
+    'runs.events.stream': refuseRun,
     ...overrides,
   };
+}
+
+async function refuseRun({ params }: { readonly params: { readonly run_id: string } }): Promise<never> {
+  throw new Refusal('run_not_found', `No run has the id ${params.run_id}.`);
 }
 
 export function candidateSet(requestId: string, sequence: string): Reply<HomologyCandidateSet> {

@@ -1,0 +1,173 @@
+import type { BatchSearchRunSummary, HomologyQueryResult } from '../contract/run-endpoints.js';
+import { sha256Hex } from '../canonical.js';
+import { BATCH_PACK_MAX_QUERIES, BATCH_PACK_MAX_RESIDUES } from '../limits.js';
+import { resolvePolicy } from '../search/policy.js';
+import { searchMany } from '../search/search.js';
+import type { ProteinQuery, SearchResult } from '../search/search-types.js';
+import { NORMALIZATION_ID } from '../sequence/protein.js';
+import type { RequestContext } from './context.js';
+import { summariseEvidence } from './present-candidates.js';
+import {
+  presentCandidates,
+  presentDatabase,
+  presentExecution,
+  presentQuery,
+  searchWarnings,
+} from './present-search.js';
+import { resolveSearch, type ResolvedSearch } from './resolve-search.js';
+import { defineRunEndpoint, type AnyRunEndpoint, type RunStep } from './runs-endpoints.js';
+import { planSearch, reopenSearch, type SearchPlan } from './runs-plan.js';
+import { readQueries, type BatchQuery } from './runs-queries.js';
+import type { SearchRunParts } from './runs-search.js';
+
+interface Plan extends SearchPlan {
+  readonly normalizationId: string;
+  readonly queries: readonly BatchQuery[];
+}
+
+interface Checkpoint {
+  readonly doneCount: number;
+  readonly candidateCount: number;
+  /** Chain of result digests over the queries that are done. */
+  readonly resultSha256: string;
+}
+
+/** A pack of queries that kernels compare with each target together. */
+interface Pack {
+  readonly start: number;
+  readonly queries: readonly ProteinQuery[];
+  readonly results: readonly SearchResult[];
+  readonly durationMs: number;
+}
+
+const FRESH: Checkpoint = { doneCount: 0, candidateCount: 0, resultSha256: sha256Hex('') };
+const FIRST_PACK_QUERIES = 16;
+/** A pack takes about this long: what a crash takes back, and how often progress shows. */
+const PACK_MS = 4_000;
+
+/** `homology.batch_search`: many queries in packs; each gets what the direct route would have answered. */
+export function batchSearchRuns(parts: SearchRunParts): AnyRunEndpoint {
+  return defineRunEndpoint<'homology.batch_search', Plan>({
+    key: 'homology.batch_search',
+    async prepare(input, context) {
+      const queries = await readQueries(input);
+      const resolved = await resolveSearch(input, context, parts);
+      const plan = { ...planSearch(resolved), normalizationId: NORMALIZATION_ID, queries };
+      return { plan, totalCount: queries.length };
+    },
+    async *execute(plan, { context, checkpoint }) {
+      const resolved = await reopenSearch(plan, context, parts);
+      let done = (checkpoint as Checkpoint | undefined) ?? FRESH;
+      let ahead = searchPack(plan, done.doneCount, FIRST_PACK_QUERIES, resolved, context);
+      while (done.doneCount < plan.queries.length) {
+        const pack = await ahead;
+        const end = pack.start + pack.queries.length;
+        // The next pack is compared while this one is written.
+        ahead = searchPack(plan, end, nextSize(pack), resolved, context);
+        const rows = await presentPack(pack, plan, resolved, context, parts);
+        done = advance(done, pack);
+        yield stepOf(rows, done);
+      }
+      const policy = resolvePolicy(resolved.engine.release.manifest, plan.guarantee);
+      const execution = presentExecution(
+        resolved.engine,
+        policy,
+        parts.now().toISOString(),
+        parts.serverVersion,
+      );
+      const summary: BatchSearchRunSummary = {
+        object: 'homology_batch_search_summary',
+        database: presentDatabase(resolved.release, resolved.engine, resolved.settings.targetSpace),
+        execution,
+        query_count: plan.queries.length,
+        candidate_count: done.candidateCount,
+        result_sha256: done.resultSha256,
+        warnings: searchWarnings(resolved.engine, resolved.settings.targetSpace),
+      };
+      return { rows: [], doneCount: done.doneCount, summary, billableUnits: plan.queries.length };
+    },
+  });
+}
+
+/** Searches the next queries together; past the end there is nothing to do. */
+function searchPack(
+  { queries: all, normalizationId }: Plan,
+  start: number,
+  size: number,
+  { engine, settings }: ResolvedSearch,
+  { signal }: RequestContext,
+): Promise<Pack> {
+  const queries = takePack(all, start, size).map(({ id, sequence }) => ({ id, sequence, normalizationId }));
+  const search = async (): Promise<Pack> => {
+    const startedAt = performance.now();
+    const results = queries.length === 0 ? [] : await searchMany(queries, settings, engine, signal);
+    return { start, queries, results, durationMs: performance.now() - startedAt };
+  };
+  const pack = search();
+  // Where the run ends before it is asked for, nobody hears of its failure; whoever awaits it does.
+  pack.catch(() => undefined);
+  return pack;
+}
+
+function takePack(all: readonly BatchQuery[], start: number, size: number): readonly BatchQuery[] {
+  let end = start;
+  let residues = 0;
+  while (end < all.length && end - start < size) {
+    residues += all[end].sequence.length;
+    if (end > start && residues > BATCH_PACK_MAX_RESIDUES) break;
+    end += 1;
+  }
+  return all.slice(start, end);
+}
+
+/** As many queries as should take PACK_MS, by what the last pack took; at most doubled at a time. */
+function nextSize({ queries, durationMs }: Pack): number {
+  const fitting = Math.round((queries.length * PACK_MS) / Math.max(1, durationMs));
+  return Math.max(1, Math.min(fitting, 2 * queries.length, BATCH_PACK_MAX_QUERIES));
+}
+
+function advance(done: Checkpoint, { results }: Pack): Checkpoint {
+  return {
+    doneCount: done.doneCount + results.length,
+    candidateCount: results.reduce((sum, { candidates }) => sum + candidates.length, done.candidateCount),
+    resultSha256: results.reduce(
+      (chain, { resultSha256 }) => sha256Hex(chain + resultSha256),
+      done.resultSha256,
+    ),
+  };
+}
+
+function stepOf(rows: Iterable<unknown>, done: Checkpoint): RunStep {
+  return { rows, stage: 'searching', doneCount: done.doneCount, checkpoint: done };
+}
+
+/** One row for each query; its candidates become text only when the row is written. */
+async function presentPack(
+  { start, queries, results }: Pack,
+  plan: Plan,
+  { engine, settings }: ResolvedSearch,
+  context: RequestContext,
+  parts: SearchRunParts,
+): Promise<Iterable<HomologyQueryResult>> {
+  const createdAt = parts.now().toISOString();
+  const issued = await Promise.all(
+    queries.map((query, index) =>
+      parts.receipts.issue(engine, { ...settings, query }, { result: results[index], createdAt }, context),
+    ),
+  );
+  return (function* () {
+    for (const [index, result] of results.entries()) {
+      yield {
+        object: 'homology_query_result',
+        query_index: start + index,
+        query_id: plan.queries[start + index].id,
+        query: presentQuery(queries[index]),
+        candidates: presentCandidates(result, engine.release),
+        evidence_summary: summariseEvidence(settings, result),
+        is_result_limit_reached: result.isResultLimitReached,
+        receipt: issued[index],
+        result_sha256: result.resultSha256,
+      } as const;
+    }
+  })();
+}

@@ -1,0 +1,79 @@
+import { setImmediate } from 'node:timers/promises';
+import type { BatchSearchRunInput } from '../contract/run-endpoints.js';
+import { Refusal, type RefusalLocation } from '../errors.js';
+import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../limits.js';
+import { readFasta } from '../sequence/fasta.js';
+import { normaliseProtein } from '../sequence/protein.js';
+
+/** A query of a batch after normalisation. */
+export interface BatchQuery {
+  readonly id: string;
+  readonly sequence: string;
+}
+
+interface RawQuery {
+  readonly id?: string;
+  readonly text: string;
+  /** Where it stands, for refusals. */
+  readonly location: string;
+}
+
+/** Queries normalised without a pause for others: about a millisecond. */
+const QUERIES_PER_PAUSE = 500;
+
+/**
+ * The queries of a batch, normalised, in their order.
+ * Errors  Refusal `invalid_queries` with every query that cannot be searched
+ */
+export async function readQueries(input: BatchSearchRunInput): Promise<readonly BatchQuery[]> {
+  const queries: BatchQuery[] = [];
+  const errors: RefusalLocation[] = [];
+  let faultCount = 0;
+  for await (const { id, text, location } of rawQueries(input)) {
+    const index = queries.length + faultCount;
+    if (index === BATCH_MAX_QUERIES) {
+      throw new Refusal('invalid_queries', `A batch has at most ${BATCH_MAX_QUERIES} queries.`, {
+        param: 'input',
+      });
+    }
+    if (index % QUERIES_PER_PAUSE === 0) await setImmediate();
+    try {
+      queries.push({ id: id ?? String(index), sequence: normaliseProtein(text).sequence });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      faultCount += 1;
+      if (errors.length < REFUSAL_MAX_LOCATIONS) errors.push({ location, message: error.message, value: id });
+    }
+  }
+  if (faultCount === 0) return queries;
+  throw new Refusal(
+    'invalid_queries',
+    `${faultCount} of ${queries.length + faultCount} queries cannot be searched; the first is ` +
+      `${errors[0].location}: ${errors[0].message}`,
+    { errors, fault_count: faultCount },
+  );
+}
+
+async function* rawQueries({ queries, fasta }: BatchSearchRunInput): AsyncGenerator<RawQuery> {
+  if (fasta === undefined) {
+    for (const [index, { id, sequence }] of (queries ?? []).entries()) {
+      yield { id, text: sequence, location: `body.input.queries[${index}].sequence` };
+    }
+    return;
+  }
+  for await (const { header, text, place } of readInlineFasta(fasta)) {
+    yield { id: header.split(/\s/, 1)[0] || undefined, text, location: `body.input.fasta:${place.line}` };
+  }
+}
+
+async function* readInlineFasta(fasta: string): ReturnType<typeof readFasta> {
+  const bytes = (async function* () {
+    yield Buffer.from(fasta);
+  })();
+  try {
+    yield* readFasta({ file: 'body.input.fasta', bytes });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal('invalid_queries', error.message, { ...error.details, param: 'input.fasta' });
+  }
+}

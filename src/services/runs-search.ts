@@ -1,0 +1,60 @@
+import type { SearchRunSummary } from '../contract/run-endpoints.js';
+import { search } from '../search/search.js';
+import type { ProteinQuery } from '../search/search-types.js';
+import { normaliseProtein } from '../sequence/protein.js';
+import { summariseEvidence } from './present-candidates.js';
+import {
+  presentCandidates,
+  presentDatabase,
+  presentExecution,
+  presentQuery,
+  RANKING,
+  searchWarnings,
+} from './present-search.js';
+import type { Receipts } from './receipts.js';
+import { resolveSearch, type ResolveParts } from './resolve-search.js';
+import { defineRunEndpoint, type AnyRunEndpoint } from './runs-endpoints.js';
+import { planSearch, reopenSearch, type SearchPlan } from './runs-plan.js';
+
+export interface SearchRunParts extends ResolveParts {
+  readonly receipts: Receipts;
+  readonly serverVersion: string;
+  readonly now: () => Date;
+}
+
+interface Plan extends SearchPlan {
+  readonly query: ProteinQuery;
+}
+
+/** `homology.search`: what the direct route does, with up to 10,000 candidates that are kept. */
+export function searchRuns(parts: SearchRunParts): AnyRunEndpoint {
+  return defineRunEndpoint<'homology.search', Plan>({
+    key: 'homology.search',
+    async prepare(input, context) {
+      const { sequence, normalizationId } = normaliseProtein(input.query.sequence);
+      const resolved = await resolveSearch(input, context, parts);
+      return { plan: { ...planSearch(resolved), query: { sequence, normalizationId } }, totalCount: 1 };
+    },
+    // One query is one piece of work: there is nothing to yield before its end.
+    async *execute({ query, ...plan }, { context }) {
+      const { release, engine, settings } = await reopenSearch(plan, context, parts);
+      const request = { ...settings, query };
+      const result = await search(request, engine, context.signal);
+      const createdAt = parts.now().toISOString();
+      const receipt = await parts.receipts.issue(engine, request, { result, createdAt }, context);
+      const summary: SearchRunSummary = {
+        object: 'homology_search_summary',
+        database: presentDatabase(release, engine, settings.targetSpace),
+        evidence_summary: summariseEvidence(request, result),
+        execution: presentExecution(engine, result.policy, createdAt, parts.serverVersion),
+        is_result_limit_reached: result.isResultLimitReached,
+        query: presentQuery(query),
+        ranking: RANKING,
+        receipt,
+        result_sha256: result.resultSha256,
+        warnings: searchWarnings(engine, settings.targetSpace),
+      };
+      return { rows: presentCandidates(result, engine.release), doneCount: 1, summary, billableUnits: 1 };
+    },
+  });
+}
