@@ -1,24 +1,14 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { publicRoutes } from '../contract/manifest.js';
 import { contractDigest, openApiDocument } from '../contract/openapi.js';
 import { createValidators } from '../contract/validation.js';
 import { Refusal } from '../errors.js';
-import { HEADER_MAX_BYTES } from '../limits.js';
 import { createAdmission } from './admission.js';
 import { createApp } from './app.js';
 import { answerBrokenRequests } from './broken-requests.js';
+import { createListener, TIMEOUTS } from './listener.js';
 import type { Shell, ShellOptions } from './shell.js';
 
-/** Time for request line and headers, for the whole request, and for an idle connection. */
-const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 const DRAIN_CHECK_INTERVAL_MS = 20;
 
 export interface HttpServer {
@@ -34,24 +24,14 @@ export interface HttpServer {
 
 /**
  * The HTTP shell around the handlers.
- * Errors  an assertion when a public route has no handler
+ * Errors  an assertion when a public route has no handler; Fault when the TLS files cannot be used
  */
 export function createServer(options: ShellOptions): HttpServer {
   let isDraining = false;
   const stopping = new AbortController();
   const shell = prepareShell(options, stopping.signal, () => isDraining);
   options.metrics.watchQueue(() => shell.admission.counts());
-  const server = createHttpServer({
-    maxHeaderSize: HEADER_MAX_BYTES,
-    // Checked by the shell, whose refusal carries the headers that every response has.
-    requireHostHeader: false,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-  });
-  // The 16 KiB bound the headers; none is dropped silently.
-  server.maxHeadersCount = 0;
+  const server = createListener(options.timeouts ?? TIMEOUTS, options.tls, options.log);
   const serve = createApp(shell).callback();
   const listener = (request: IncomingMessage, response: ServerResponse): void =>
     void serve(request, response);

@@ -7,6 +7,7 @@ import type { RouteValidator } from '../contract/validation.js';
 import type { IdempotencyTable } from '../store/idempotency.js';
 import type { Admission, AdmissionLimits, Place } from './admission.js';
 import type { Handlers } from './handlers.js';
+import type { Timeouts, TlsFiles } from './listener.js';
 import type { Metrics } from './metrics.js';
 
 /** Who a request speaks for. */
@@ -41,6 +42,10 @@ export interface ShellOptions {
   readonly baseUrl: () => string;
   /** Checks every success against its schema before it is sent; a breach is an internal error. */
   readonly isResponseChecked?: boolean;
+  /** Serves TLS; default: plain HTTP. */
+  readonly tls?: TlsFiles;
+  /** Default TIMEOUTS. */
+  readonly timeouts?: Timeouts;
 }
 
 /** The options and what is made of them once, at start. */
