@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { canonicalSha256 } from '#src/canonical.js';
+import { expectSuccess, seen } from './expectations.js';
+import { ROUTES } from '#src/contract/routes.js';
+import { DIGEST_64, fakeHandlers, KEY, post, serve, type Served } from './serve.js';
+
+const PATH = '/v1/homology/target-space-compilations';
+const COMPILE = ROUTES['homology.target_space_compilations.create'];
+
+interface Envelope {
+  readonly provenance: Readonly<Record<string, unknown>>;
+  readonly evidence: Readonly<Record<string, unknown>>;
+  readonly warnings: readonly unknown[];
+}
+
+/** What the services report in the first scenario and in the second. */
+const REPORTS = [
+  {},
+  {
+    warnings: [{ code: 'few_targets', message: 'Only 3 targets are eligible.', details: { count: 3 } }],
+    isCacheHit: true,
+    databaseSnapshots: [{ name: 'demo', version: 'dbr_1', digest: 'sha256:1', kind: 'homology_release' }],
+    generatedObjectIds: ['htsp_1'],
+    toolVersions: [{ name: 'kernels', version: '1', path: 'avx2' }],
+    inputRefs: ['dbr_1'],
+    objectRefs: ['fsch_1'],
+    outputRefs: ['htsp_1'],
+    rowCount: 3,
+  },
+];
+
+let served: readonly Served[];
+beforeAll(async () => {
+  served = await Promise.all(
+    REPORTS.map((report, index) => {
+      const plain = fakeHandlers()[COMPILE.operationId];
+      const startMs = performance.now();
+      return serve({
+        serverVersion: `0.1.0+build${index}`,
+        // The second server's clock runs far ahead while it answers.
+        clock: {
+          now: () => new Date(1_786_000_000_000 + index),
+          nowMs: () => (index === 0 ? startMs : performance.now() * 1_000),
+        },
+        handlers: fakeHandlers({
+          [COMPILE.operationId]: async (...input: Parameters<NonNullable<typeof plain>>) => {
+            const { generatedObjectIds: _made, ...reply } = await plain!(...input);
+            return { ...reply, ...report };
+          },
+        }),
+      });
+    }),
+  );
+});
+afterAll(() => Promise.all(served.map((each) => each.close())));
+
+async function compile(index: number, field: string): Promise<Envelope> {
+  const body = { DatabaseReleaseID: `dbr_${DIGEST_64}`, Filter: { op: 'exists', field } };
+  return expectSuccess(
+    await seen(await post(served[index] as Served, PATH, JSON.stringify(body))),
+    COMPILE,
+  ) as Envelope;
+}
+
+describe('provenance and evidence', () => {
+  it('hold true values: every field changes with what it tells of', async () => {
+    const [first, second] = [await compile(0, 'organism'), await compile(1, 'taxid')];
+    for (const part of ['provenance', 'evidence'] as const) {
+      // The operation is the same on purpose: it names the route.
+      const same = Object.keys(first[part]).filter(
+        (name) => JSON.stringify(first[part][name]) === JSON.stringify(second[part][name]),
+      );
+      expect(same).toEqual(part === 'provenance' ? ['operation'] : []);
+    }
+    expect(second.evidence['warnings_count']).toBe(1);
+    expect(second.warnings).toEqual(REPORTS[1]?.warnings);
+  });
+
+  it('tell equal requests by equal hashes, whatever their spelling', async () => {
+    const body = { DatabaseReleaseID: `dbr_${DIGEST_64}`, Filter: { op: 'exists', field: 'organism' } };
+    const spelled = `{ "Filter" : {"field":"organi\\u0073m", "op":"exists"}, "DatabaseReleaseID":"dbr_${DIGEST_64}" }`;
+    const response = await fetch((served[0] as Served).origin + PATH, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+      body: spelled,
+    });
+    const { provenance } = (await response.json()) as Envelope;
+    expect(provenance['input_hash']).toBe(canonicalSha256(body));
+    expect(provenance['operation']).toBe(COMPILE.operationId);
+    expect(provenance['request_id']).toBe(response.headers.get('x-request-id'));
+    expect(provenance['parameters_hash']).toBe(canonicalSha256({ path: {}, query: {}, body }));
+  });
+});
