@@ -26,6 +26,7 @@ namespace gloaming {
 namespace {
 
 #define GLOAMING_INLINE inline __attribute__((always_inline))
+#define GLOAMING_INLINE_LAMBDA __attribute__((always_inline))
 
 constexpr uint32_t kTileRows = 8;
 constexpr size_t kFlagBytes = size_t{32} << 20;
@@ -134,11 +135,15 @@ class Wavefront {
     }
   }
 
+  /* Rows from `count` on lie beyond the target. */
+  static GLOAMING_INLINE void neverBeyond(Vector (&rows)[kTileRows], uint32_t count, Vector never) {
+    for (uint32_t r = count; r < kTileRows; ++r) rows[r] = never;
+  }
+
   /* Sweeps one strip over the first targetLength rows. bests, at [lanes]: each lane's best H and, if kEnds, the first
    * target residue (modulo the score's range) that reaches it. False if the task was cancelled. */
   template <bool kEnds, bool kFlags>
   bool sweep(uint32_t strip, uint32_t targetLength, Word* flags, Score* bests, Score* at) {
-    const uint8_t* packed = packed_ + Lanes::stripBytes(query_.dimension) * strip;
     const Vector gapOpen = Lanes::broadcast(task_.parameters.gapOpen);
     const Vector gapExtend = Lanes::broadcast(task_.parameters.gapExtend), zero = Lanes::zero();
     const Vector never = Lanes::broadcast(Lanes::never);
@@ -148,48 +153,64 @@ class Wavefront {
     Vector E = zero, F = Lanes::withFirst(zero, borderF_);
     Vector diagonal = zero, diagonalNext = Lanes::withFirst(zero, borderH_);
     Vector best = zero, bestAt = zero, now = Lanes::minusLane();
+    Score *const borderH = borderH_, *const borderF = borderF_;
+    const auto advance = [&](uint32_t step, Vector substitution) GLOAMING_INLINE_LAMBDA {
+      const Vector pair = Lanes::add(diagonal, substitution);
+      const Vector withoutF = Lanes::max(Lanes::max(pair, zero), E), H = Lanes::max(withoutF, F);
+      const Vector opened = Lanes::subtract(H, gapOpen);
+      const Vector extendedE = Lanes::subtract(E, gapExtend), extendedF = Lanes::subtract(F, gapExtend);
+      if constexpr (kFlags) {
+        Word* words = flags + size_t{step} * kFlagCount;
+        words[kPositive] = Lanes::greater(H, zero);
+        words[kIsPair] = Lanes::equal(H, pair);
+        words[kIsInsertion] = Lanes::equal(H, F);
+        words[kInsertionOpens] = static_cast<Word>(~Lanes::greater(extendedF, opened));
+        words[kDeletionOpens] = static_cast<Word>(~Lanes::greater(extendedE, opened));
+      }
+      if constexpr (kEnds) {
+        bestAt = Lanes::selectGreater(H, best, now, bestAt);
+        now = Lanes::next(now);
+      }
+      best = Lanes::max(best, H);
+      E = Lanes::max(opened, extendedE);
+      // As gapOpen ≥ gapExtend, H without F is enough here, and F waits for less.
+      const Vector turnedF = Lanes::rotate(Lanes::max(Lanes::subtract(withoutF, gapOpen), extendedF));
+      const Vector turnedH = Lanes::rotate(H);
+      // The last lane's column was read lanes − 1 steps ago, so it can be overwritten.
+      Lanes::storeFirst(borderF + step - static_cast<int64_t>(lanes - 1), turnedF);
+      Lanes::storeFirst(borderH + step - static_cast<int64_t>(lanes - 1), turnedH);
+      F = Lanes::withFirst(turnedF, borderF + step + 1);
+      diagonal = diagonalNext;
+      diagonalNext = Lanes::withFirst(turnedH, borderH + step + 1);
+    };
+
+    // The dot products of a tile are made between the steps of the tile before it: the steps wait for each other, the
+    // products do not.
+    int8_t tail[kTileRows * kMaxDimension];
+    typename Lanes::Products products(task_, context_, packed_ + Lanes::stripBytes(query_.dimension) * strip, tail);
+    Vector rows[kTileRows];
+    products.begin(0, targetLength);
+    for (uint32_t part = 0; part < kTileRows; ++part) products.advance();
+    products.finish(rows);
+    neverBeyond(rows, targetLength, never);
+    skew(rows, history, 0);
     const uint32_t tileCount = stepCount(targetLength) / kTileRows;
     for (uint32_t tile = 0; tile < tileCount; ++tile) {
       if (tile % 64 == 0 && task_.cancelled.load(std::memory_order_relaxed)) return false;
-      const uint32_t first = tile * kTileRows;
-      Vector rows[kTileRows];
-      if (first + kTileRows <= targetLength) {
-        Lanes::substitutions(task_, context_, packed, first, kTileRows, rows);
+      const uint32_t first = tile * kTileRows, next = first + kTileRows;
+      if (next < targetLength) {
+        products.begin(next, targetLength);
+        for (uint32_t r = 0; r < kTileRows; ++r) {
+          advance(first + r, rows[r]);
+          products.advance();
+        }
+        products.finish(rows);
+        if (next + kTileRows > targetLength) neverBeyond(rows, targetLength - next, never);
       } else {
-        const uint32_t count = first < targetLength ? targetLength - first : 0;
-        if (count > 0) Lanes::substitutions(task_, context_, packed, first, count, rows);
-        for (uint32_t r = count; r < kTileRows; ++r) rows[r] = never;
+        for (uint32_t r = 0; r < kTileRows; ++r) advance(first + r, rows[r]);
+        neverBeyond(rows, 0, never);
       }
-      skew(rows, history, tile);
-#pragma GCC unroll 8
-      for (uint32_t r = 0; r < kTileRows; ++r) {
-        const uint32_t step = first + r;
-        const Vector pair = Lanes::add(diagonal, rows[r]);
-        const Vector H = Lanes::max(Lanes::max(pair, zero), Lanes::max(E, F));
-        const Vector opened = Lanes::subtract(H, gapOpen);
-        const Vector extendedE = Lanes::subtract(E, gapExtend), extendedF = Lanes::subtract(F, gapExtend);
-        if constexpr (kFlags) {
-          Word* words = flags + size_t{step} * kFlagCount;
-          words[kPositive] = Lanes::greater(H, zero);
-          words[kIsPair] = Lanes::equal(H, pair);
-          words[kIsInsertion] = Lanes::equal(H, F);
-          words[kInsertionOpens] = static_cast<Word>(~Lanes::greater(extendedF, opened));
-          words[kDeletionOpens] = static_cast<Word>(~Lanes::greater(extendedE, opened));
-        }
-        if constexpr (kEnds) {
-          bestAt = Lanes::selectGreater(H, best, now, bestAt);
-          now = Lanes::next(now);
-        }
-        best = Lanes::max(best, H);
-        E = Lanes::max(opened, extendedE);
-        const Vector turnedF = Lanes::rotate(Lanes::max(opened, extendedF)), turnedH = Lanes::rotate(H);
-        // The last lane's column was read lanes − 1 steps ago, so it can be overwritten.
-        Lanes::storeFirst(borderF_ + step - static_cast<int64_t>(lanes - 1), turnedF);
-        Lanes::storeFirst(borderH_ + step - static_cast<int64_t>(lanes - 1), turnedH);
-        F = Lanes::withFirst(turnedF, borderF_ + step + 1);
-        diagonal = diagonalNext;
-        diagonalNext = Lanes::withFirst(turnedH, borderH_ + step + 1);
-      }
+      skew(rows, history, tile + 1);
     }
     Lanes::store(bests, best);
     Lanes::store(at, bestAt);

@@ -6,34 +6,54 @@
 namespace gloaming {
 namespace {
 
-/* Dot products of kBlocks × 8 query tokens with the rows from `first` on, four rows at a time; a tail repeats its last. */
+/* Dot products of kBlocks × 8 query tokens with eight rows. Sixteen registers do not hold them next to the steps of the
+ * wavefront, so they are made at the end and not part by part. */
 template <uint32_t kBlocks>
-GLOAMING_INLINE void multiply(const AffineTask& task, const uint8_t* packed, uint32_t first, uint32_t count,
-                              __m256i (&sums)[kBlocks][kTileRows]) {
-  const uint32_t dimension = task.query.tokens.dimension;
-  const auto* query = reinterpret_cast<const __m256i*>(packed);
-  alignas(32) int16_t values[kTileRows * kMaxDimension];
-  widenRows(task.target + size_t{first} * dimension, size_t{count} * dimension, values);
-  for (uint32_t half = 0; half < kTileRows; half += 4) {
-    const int16_t* rows[4];
-    for (uint32_t r = 0; r < 4; ++r) rows[r] = values + (half + r < count ? half + r : count - 1) * dimension;
-    __m256i own[kBlocks][4];
+class Multiplier {
+ public:
+  GLOAMING_INLINE Multiplier(const AffineTask& task, const uint8_t* packed)
+      : target_(task.target), packed_(reinterpret_cast<const __m256i*>(packed)),
+        dimension_(task.query.tokens.dimension) {}
+
+  /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
+  void begin(uint32_t first, uint32_t targetLength) {
+    rows_ = target_ + size_t{first} * dimension_;
+    count_ = targetLength - first < kTileRows ? targetLength - first : kTileRows;
+  }
+  void advance() {}
+
+ protected:
+  GLOAMING_INLINE void multiply(__m256i (&sums)[kBlocks][kTileRows]) const {
+    alignas(32) int16_t values[kTileRows * kMaxDimension];
+    widenRows(rows_, count_ * dimension_, values);
+    for (uint32_t half = 0; half < kTileRows; half += 4) {
+      const int16_t* rows = values + half * dimension_;
+      __m256i own[kBlocks][4];
 #pragma GCC unroll 8
-    for (uint32_t k = 0; k < kBlocks * 4; ++k) own[k / 4][k % 4] = _mm256_setzero_si256();
-    for (uint32_t pair = 0; pair < dimension / 2; ++pair) {
-#pragma GCC unroll 4
-      for (uint32_t r = 0; r < 4; ++r) {
-        const __m256i two = _mm256_set1_epi32(loadPair(rows[r] + pair * 2));
+      for (uint32_t k = 0; k < kBlocks * 4; ++k) own[k / 4][k % 4] = _mm256_setzero_si256();
+      for (uint32_t pair = 0; pair < dimension_ / 2; ++pair) {
+        __m256i tokens[kBlocks];
 #pragma GCC unroll 2
-        for (uint32_t b = 0; b < kBlocks; ++b) {
-          own[b][r] = multiplyAdd(own[b][r], _mm256_load_si256(query + size_t{pair} * kBlocks + b), two);
+        for (uint32_t b = 0; b < kBlocks; ++b) tokens[b] = _mm256_load_si256(packed_ + size_t{pair} * kBlocks + b);
+#pragma GCC unroll 4
+        for (uint32_t r = 0; r < 4; ++r) {
+          const __m256i two = _mm256_set1_epi32(loadPair(rows + r * dimension_ + pair * 2));
+#pragma GCC unroll 2
+          for (uint32_t b = 0; b < kBlocks; ++b) multiplyAdd(own[b][r], tokens[b], two);
         }
       }
-    }
 #pragma GCC unroll 8
-    for (uint32_t k = 0; k < kBlocks * 4; ++k) sums[k / 4][half + k % 4] = own[k / 4][k % 4];
+      for (uint32_t k = 0; k < kBlocks * 4; ++k) sums[k / 4][half + k % 4] = own[k / 4][k % 4];
+    }
   }
-}
+
+ private:
+  const int8_t* const target_;
+  const __m256i* const packed_;
+  const size_t dimension_;
+  const int8_t* rows_ = nullptr;
+  uint32_t count_ = 0;
+};
 
 /** Compile-time masks: all bits in the lanes whose number has the bit `delay`. */
 template <class Score, uint32_t lanes, uint32_t delay>
@@ -78,17 +98,25 @@ struct Narrow : Common {
     }
   }
 
-  static GLOAMING_INLINE void substitutions(const AffineTask& task, Context, const uint8_t* packed, uint32_t first,
-                                            uint32_t count, Vector (&rows)[kTileRows]) {
-    __m256i sums[2][kTileRows];
-    multiply<2>(task, packed, first, count, sums);
-    const Vector multiplier = broadcast(task.parameters.multiplier), offset = broadcast(task.parameters.offset);
+  class Products : public Multiplier<2> {
+   public:
+    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, int8_t*)
+        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)),
+          offset(broadcast(task.parameters.offset)) {}
+
+    GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
+      __m256i sums[2][kTileRows];
+      multiply(sums);
 #pragma GCC unroll 8
-    for (uint32_t r = 0; r < kTileRows; ++r) {
-      const Vector dots = _mm256_packs_epi32(sums[0][r], sums[1][r]);
-      rows[r] = _mm256_subs_epi16(_mm256_mulhi_epi16(dots, multiplier), offset);
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        const Vector dots = _mm256_packs_epi32(sums[0][r], sums[1][r]);
+        rows[r] = _mm256_subs_epi16(_mm256_mulhi_epi16(dots, multiplier), offset);
+      }
     }
-  }
+
+   private:
+    const Vector multiplier, offset;
+  };
 
   static Vector broadcast(int32_t value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); }
   static Vector minusLane() {
@@ -133,17 +161,25 @@ struct Wide : Common {
     packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
 
-  static GLOAMING_INLINE void substitutions(const AffineTask& task, Context, const uint8_t* packed, uint32_t first,
-                                            uint32_t count, Vector (&rows)[kTileRows]) {
-    __m256i sums[1][kTileRows];
-    multiply<1>(task, packed, first, count, sums);
-    const Vector multiplier = broadcast(task.parameters.multiplier), offset = broadcast(task.parameters.offset);
+  class Products : public Multiplier<1> {
+   public:
+    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, int8_t*)
+        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)),
+          offset(broadcast(task.parameters.offset)) {}
+
+    GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
+      __m256i sums[1][kTileRows];
+      multiply(sums);
 #pragma GCC unroll 8
-    for (uint32_t r = 0; r < kTileRows; ++r) {
-      const Vector product = _mm256_mullo_epi32(sums[0][r], multiplier);
-      rows[r] = _mm256_sub_epi32(_mm256_srai_epi32(product, 16), offset);
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        const Vector product = _mm256_mullo_epi32(sums[0][r], multiplier);
+        rows[r] = _mm256_sub_epi32(_mm256_srai_epi32(product, 16), offset);
+      }
     }
-  }
+
+   private:
+    const Vector multiplier, offset;
+  };
 
   static Vector broadcast(int32_t value) { return _mm256_set1_epi32(value); }
   static Vector minusLane() { return _mm256_setr_epi32(0, -1, -2, -3, -4, -5, -6, -7); }

@@ -38,9 +38,11 @@ inline void widenRows(const int8_t* rows, size_t count, int16_t* to) {
   }
 }
 
-/* sum + the exact dot product of two int16 pairs in each lane. */
-inline __m256i multiplyAdd(__m256i sum, __m256i tokens, __m256i pair) {
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(tokens, pair));
+/* sum += the exact dot product of two int16 pairs in each lane. In assembly, because GCC 12 copies and spills sums
+ * around the intrinsics. */
+inline __attribute__((always_inline)) void multiplyAdd(__m256i& sum, __m256i tokens, __m256i pair) {
+  __m256i product;
+  asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum), "=&x"(product) : "x"(tokens), "x"(pair));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ inline __attribute__((always_inline)) void tile(const __m256i* query, const Rows
     for (uint32_t r = 0; r < kRows; ++r) {
       const __m256i two = _mm256_set1_epi32(loadPair(values + size_t{rows.dimension} * r + pair * 2));
 #pragma GCC unroll 2
-      for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = multiplyAdd(sums[b][r], tokens[b], two);
+      for (uint32_t b = 0; b < kBlocks; ++b) multiplyAdd(sums[b][r], tokens[b], two);
     }
   }
 #pragma GCC unroll 4

@@ -6,42 +6,69 @@
 namespace gloaming {
 namespace {
 
-/* Eight rows from `first` on; a tail of fewer repeats its last row. */
-struct TileRows {
-  const int8_t* rows[kTileRows];
-  int32_t corrections[kTileRows];
-
-  TileRows(const AffineTask& task, const int32_t* corrected, uint32_t first, uint32_t count) {
-#pragma GCC unroll 8
-    for (uint32_t r = 0; r < kTileRows; ++r) {
-      const uint32_t row = first + (r < count ? r : count - 1);
-      rows[r] = task.target + size_t{row} * task.query.tokens.dimension;
-      corrections[r] = corrected[row];
-    }
-  }
-};
-
-/* Dot products of kBlocks × 16 query tokens with eight rows. */
+/* Dot products of kBlocks × 16 query tokens with eight rows, in eight parts. */
 template <uint32_t kBlocks>
-GLOAMING_INLINE void multiply(const __m512i* packed, const TileRows& tile, uint32_t dimension,
-                              __m512i (&sums)[kBlocks][kTileRows]) {
-#pragma GCC unroll 8
-  for (uint32_t r = 0; r < kTileRows; ++r) {
-#pragma GCC unroll 2
-    for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = _mm512_set1_epi32(tile.corrections[r]);
-  }
-  for (uint32_t quad = 0; quad < dimension / 4; ++quad) {
-    __m512i tokens[kBlocks];
-#pragma GCC unroll 2
-    for (uint32_t b = 0; b < kBlocks; ++b) tokens[b] = _mm512_load_si512(packed + size_t{quad} * kBlocks + b);
+class Multiplier {
+ public:
+  /* tail: room for eight rows; a local array here would keep the sums out of the registers. */
+  GLOAMING_INLINE Multiplier(const AffineTask& task, const int32_t* corrections, const uint8_t* packed, int8_t* tail)
+      : target_(task.target), corrections_(corrections), packed_(reinterpret_cast<const __m512i*>(packed)),
+        dimension_(task.query.tokens.dimension), tail_(tail) {}
+
+  /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
+  GLOAMING_INLINE void begin(uint32_t first, uint32_t targetLength) {
+    alignas(64) int32_t padded[kTileRows] = {};
+    const int32_t* corrections = corrections_ + first;
+    tokens_ = packed_;
+    rows_ = target_ + size_t{first} * dimension_;
+    if (first + kTileRows > targetLength) {
+      // Nothing may be read beyond the target.
+      const uint32_t left = targetLength - first;
+      std::memcpy(tail_, rows_, size_t{left} * dimension_);
+      std::memcpy(padded, corrections, left * sizeof(int32_t));
+      rows_ = tail_;
+      corrections = padded;
+    }
 #pragma GCC unroll 8
     for (uint32_t r = 0; r < kTileRows; ++r) {
-      const __m512i bytes = _mm512_set1_epi32(loadQuad(tile.rows[r] + quad * 4));
 #pragma GCC unroll 2
-      for (uint32_t b = 0; b < kBlocks; ++b) multiplyAdd(sums[b][r], tokens[b], bytes);
+      for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = _mm512_set1_epi32(corrections[r]);
     }
   }
-}
+
+  /* One of eight parts. */
+  GLOAMING_INLINE void advance() {
+    const uint32_t rounds = dimension_ / 32;
+    const int8_t* high = rows_ + 4 * size_t{dimension_};
+    for (uint32_t round = 0; round < rounds; ++round) {
+      __m512i block[kBlocks];
+#pragma GCC unroll 2
+      for (uint32_t b = 0; b < kBlocks; ++b) block[b] = _mm512_load_si512(tokens_ + b);
+#pragma GCC unroll 8
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        const int8_t* quad = r < 4 ? rows_ + size_t{r} * dimension_ : high + size_t{r - 4} * dimension_;
+        const __m512i bytes = _mm512_set1_epi32(loadQuad(quad));
+#pragma GCC unroll 2
+        for (uint32_t b = 0; b < kBlocks; ++b) multiplyAdd(sums[b][r], block[b], bytes);
+      }
+      tokens_ += kBlocks;
+      rows_ += 4;
+      high += 4;
+    }
+  }
+
+ protected:
+  __m512i sums[kBlocks][kTileRows];
+
+ private:
+  const int8_t* const target_;
+  const int32_t* const corrections_;
+  const __m512i* const packed_;
+  const size_t dimension_;
+  const __m512i* tokens_ = nullptr;
+  const int8_t* rows_ = nullptr;
+  int8_t* const tail_;
+};
 
 struct Common {
   using Vector = __m512i;
@@ -75,18 +102,23 @@ struct Narrow : Common {
     }
   }
 
-  static GLOAMING_INLINE void substitutions(const AffineTask& task, Context corrections, const uint8_t* packed,
-                                            uint32_t first, uint32_t count, Vector (&rows)[kTileRows]) {
-    const TileRows tile(task, corrections, first, count);
-    __m512i sums[2][kTileRows];
-    multiply<2>(reinterpret_cast<const __m512i*>(packed), tile, task.query.tokens.dimension, sums);
-    const Vector multiplier = broadcast(task.parameters.multiplier), offset = broadcast(task.parameters.offset);
+  class Products : public Multiplier<2> {
+   public:
+    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, int8_t* tail)
+        : Multiplier(task, corrections, packed, tail), multiplier(broadcast(task.parameters.multiplier)),
+          offset(broadcast(task.parameters.offset)) {}
+
+    GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
 #pragma GCC unroll 8
-    for (uint32_t r = 0; r < kTileRows; ++r) {
-      const Vector dots = _mm512_packs_epi32(sums[0][r], sums[1][r]);
-      rows[r] = _mm512_subs_epi16(_mm512_mulhi_epi16(dots, multiplier), offset);
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        const Vector dots = _mm512_packs_epi32(sums[0][r], sums[1][r]);
+        rows[r] = _mm512_subs_epi16(_mm512_mulhi_epi16(dots, multiplier), offset);
+      }
     }
-  }
+
+   private:
+    const Vector multiplier, offset;
+  };
 
   static Vector broadcast(int32_t value) { return _mm512_set1_epi16(static_cast<int16_t>(value)); }
   static Vector minusLane() {
@@ -133,18 +165,23 @@ struct Wide : Common {
     packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
 
-  static GLOAMING_INLINE void substitutions(const AffineTask& task, Context corrections, const uint8_t* packed,
-                                            uint32_t first, uint32_t count, Vector (&rows)[kTileRows]) {
-    const TileRows tile(task, corrections, first, count);
-    __m512i sums[1][kTileRows];
-    multiply<1>(reinterpret_cast<const __m512i*>(packed), tile, task.query.tokens.dimension, sums);
-    const Vector multiplier = broadcast(task.parameters.multiplier), offset = broadcast(task.parameters.offset);
+  class Products : public Multiplier<1> {
+   public:
+    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, int8_t* tail)
+        : Multiplier(task, corrections, packed, tail), multiplier(broadcast(task.parameters.multiplier)),
+          offset(broadcast(task.parameters.offset)) {}
+
+    GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
 #pragma GCC unroll 8
-    for (uint32_t r = 0; r < kTileRows; ++r) {
-      const Vector product = _mm512_mullo_epi32(sums[0][r], multiplier);
-      rows[r] = _mm512_sub_epi32(_mm512_srai_epi32(product, 16), offset);
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        const Vector product = _mm512_mullo_epi32(sums[0][r], multiplier);
+        rows[r] = _mm512_sub_epi32(_mm512_srai_epi32(product, 16), offset);
+      }
     }
-  }
+
+   private:
+    const Vector multiplier, offset;
+  };
 
   static Vector broadcast(int32_t value) { return _mm512_set1_epi32(value); }
   static Vector minusLane() {
