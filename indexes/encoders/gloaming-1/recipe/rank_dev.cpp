@@ -35,7 +35,7 @@ struct Affine {
   int multiplier, offset, open, extend;
 };
 
-/* A protein's rows, as bytes too where they are whole; what biasing the query by 128 adds to each is taken off. */
+/* A protein's rows, as bytes too where they are whole. A correction takes off what biasing the query adds. */
 struct Target {
   const float* row;
   const int8_t* bytes;
@@ -59,8 +59,8 @@ struct Database {
   int length(size_t protein) const { return static_cast<int>(starts[protein + 1] - starts[protein]); }
 };
 
-/* Blocks of 16 query residues, component by component; the last residue fills the last block. `biased` holds the
- * same as unsigned bytes (128 more), four components of 16 residues after one another. */
+/* Blocks of 16 query residues, component by component; the last residue fills the last block. `biased` holds
+ * the same as unsigned bytes (128 more), four components of 16 residues after one another. */
 struct PackedQuery {
   int length, blocks;
   std::vector<Vector> values;
@@ -124,7 +124,8 @@ void visitDots(const PackedQuery& query, const Target& target, Visit visit) {
         const int* corrections = target.corrections + first;
         if (count == kRows) byteDots<kRows>(values, rows, corrections, out);
         else
-          for (int r = 0; r < count; ++r) byteDots<1>(values, rows + r * kDimension, corrections + r, out + r);
+          for (int r = 0; r < count; ++r)
+            byteDots<1>(values, rows + r * kDimension, corrections + r, out + r);
         visit(block, first, count, out);
         continue;
       }
@@ -193,7 +194,8 @@ std::vector<int> dotMatrix(const PackedQuery& query, const Target& target) {
   visitDots(query, target, [&](int block, int first, int count, const Vector* out) {
     for (int r = 0; r < count; ++r) {
       const Integers whole = __builtin_convertvector(out[r], Integers);
-      __builtin_memcpy(&cells[static_cast<size_t>(first + r) * stride + block * kLanes], &whole, sizeof whole);
+      const size_t at = static_cast<size_t>(first + r) * stride + block * kLanes;
+      __builtin_memcpy(&cells[at], &whole, sizeof whole);
     }
   });
   return cells;
