@@ -107,10 +107,12 @@ function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | unde
   }
   const slugs = table.databases().map(({ slug }) => slug);
   const known =
-    slugs.length === 0 ? 'There is none yet: build one with "gloaming index build".' : slugs.join(', ');
+    slugs.length === 0
+      ? 'There is none yet: build one with "gloaming index build".'
+      : `There are: ${slugs.join(', ')}.`;
   throw name === undefined
-    ? new Refusal('default_database_not_set', `Name a database with --database. Databases: ${known}`)
-    : new Refusal('database_not_found', `No database or release is called "${name}". Databases: ${known}`);
+    ? new Refusal('default_database_not_set', `Name a database with --database. ${known}`)
+    : new Refusal('database_not_found', `No database or release is called "${name}". ${known}`);
 }
 
 /** An alignment of the query with nothing is never a silent success. */
