@@ -6,12 +6,14 @@ import { register as registerDoctor } from './doctor.js';
 import { register as registerEncoder } from './encoder.js';
 import { register as registerIndex } from './index.js';
 import { register as registerKeys } from './keys.js';
+import { register as registerRuns } from './runs.js';
 import { register as registerSearch } from './search.js';
 import { register as registerStart } from './start.js';
 
 const COMMANDS: readonly RegisterCommand[] = [
   registerStart,
   registerSearch,
+  registerRuns,
   registerIndex,
   registerEncoder,
   registerKeys,

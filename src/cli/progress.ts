@@ -25,6 +25,7 @@ const STAGES = {
   encode: { label: 'Encoding', unit: 'residues' },
   write: { label: 'Writing', unit: 'proteins' },
   verify: { label: 'Verifying', unit: 'B' },
+  search: { label: 'Searching', unit: 'queries' },
 } as const;
 
 const DRAW_INTERVAL_MS = 100;
