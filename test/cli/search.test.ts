@@ -10,6 +10,8 @@ import { simulateProteins } from '#src/build/simulate.js';
 import { trueRelatives } from '#src/build/simulate-check.js';
 import { register } from '#src/cli/search.js';
 import { loadConfig } from '#src/config.js';
+import { searchHomology } from '#src/contract/homology.js';
+import { createValidators } from '#src/contract/validation.js';
 
 /* `gloaming search` as it is typed, on a small simulated database. */
 
@@ -120,6 +122,29 @@ describe('gloaming search', () => {
     for (const { target } of candidates) expect(target.attributes.length).toBeGreaterThan(200);
   });
 
+  it('answers in the words of the contract, less what belongs to a request over HTTP', async () => {
+    const { stdout } = await run([one, '-f', 'json', '--alignments']);
+    const {
+      query: asked,
+      execution,
+      ...answer
+    } = JSON.parse(stdout) as Record<string, Record<string, unknown>>;
+    const { id, ...rest } = asked;
+    expect(id).toBe(query.id);
+    const whole = {
+      ...answer,
+      query: rest,
+      execution: { ...execution, created_at: '2026-08-08T00:00:00Z' },
+      receipt: { id: `rcpt_${'0'.repeat(64)}`, sha256: '0'.repeat(64), bytes: 1 },
+      request_id: `req_${'0'.repeat(24)}`,
+      performance: { is_cache_hit: false, queue_wait_ms: 0, search_execution_ms: 1, server_total_ms: 1 },
+      usage: { logical_bytes_returned: 1 },
+    };
+    const validator = createValidators([searchHomology]).get(searchHomology)!;
+    expect(validator.checkSuccess(whole)).toEqual([]);
+    expect(validator.checkSuccess({ ...whole, ranking: undefined })).not.toEqual([]);
+  });
+
   it('says so where no protein passes the filter', async () => {
     expect((await run([one, '--filter', 'length>100000'])).stdout).toContain('so nothing was compared');
   });
@@ -143,7 +168,7 @@ describe('gloaming search', () => {
   });
 
   it.each([
-    ['a database that is not there', [one, '-d', 'nope'], /Databases: demo/],
+    ['a database that is not there', [one, '-d', 'nope'], /There are: demo/],
     ['two queries for one alignment', [many, '-f', 'a3m'], /alignment of one query/],
     ['significance that nobody measured', [one, '--significance', 'required'], /no qualified calibration/],
     ['a field that is not there', [one, '--filter', 'organsim=x'], /Did you mean "organism"/],
