@@ -41,6 +41,7 @@ const EVERY_ROUTE: readonly RefusalCode[] = [
   'start_deadline_exceeded',
   'server_stopping',
   'storage_unavailable',
+  'queue_full',
   'internal_error',
 ];
 const EVERY_BODY: readonly RefusalCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type'];
@@ -49,7 +50,7 @@ const EVERY_POST: readonly RefusalCode[] = [
   'idempotency_key_in_use',
   'idempotency_storage_full',
 ];
-const EVERY_EXECUTION: readonly RefusalCode[] = ['queue_full', 'execution_limit_exceeded'];
+const EVERY_EXECUTION: readonly RefusalCode[] = ['execution_limit_exceeded'];
 
 /** Headers that mean something on this route, by name. */
 export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {

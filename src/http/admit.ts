@@ -1,16 +1,23 @@
 import type { Middleware, Principal, Shell } from './shell.js';
 
-/** Lets the request in, or refuses it before its body is read. The place in the queue is held to the end. */
+/** Refuses what the server has no room for, before anything is looked up or read. */
+export function shed(shell: Shell): Middleware {
+  return async (_context, next) => {
+    const leave = shell.admission.enter();
+    try {
+      await next();
+    } finally {
+      leave();
+    }
+  };
+}
+
+/** Refuses a key that asks too often, and work that could not wait in the queue, before the body is read. */
 export function admit(shell: Shell): Middleware {
   return async ({ state }, next) => {
     const { keyId } = state.principal as Principal;
     shell.admission.takeRequest(keyId);
-    if (state.route?.work !== 'execution') return next();
-    state.place = shell.admission.takePlace(keyId);
-    try {
-      await next();
-    } finally {
-      state.place.leave();
-    }
+    if (state.route?.work === 'execution') shell.admission.executions.requireRoom(keyId);
+    await next();
   };
 }

@@ -1,6 +1,6 @@
 import Koa from 'koa';
 import { logRequest } from './access-log.js';
-import { admit } from './admit.js';
+import { admit, shed } from './admit.js';
 import { authenticate } from './authenticate.js';
 import { boundTime } from './deadline.js';
 import { catchFailures } from './failure.js';
@@ -19,8 +19,9 @@ export function createApp(shell: Shell): Koa<ShellState> {
   app.use(catchFailures(shell)); // the only place where an error becomes a response
   app.use(boundTime(shell)); //     start deadline; the signal that ends work nobody waits for
   app.use(matchRoute(shell)); //    404, 405, OPTIONS; internal pages are answered here
+  app.use(shed(shell)); //          429: the server has too much at work
   app.use(authenticate(shell)); //  401
-  app.use(admit(shell)); //         429: rate, queue, executions of a key
+  app.use(admit(shell)); //         429: requests of a key, queue
   app.use(validate(shell)); //      406, 415, 413, 400, 422
   app.use(replay(shell)); //        Idempotency-Key: 409, 422, or the first response again
   app.use(handle(shell)); //        the operation's handler, and its answer as the contract shapes it

@@ -3,6 +3,7 @@ import type { Route } from '../contract/route.js';
 import type { OperationId } from '../contract/routes.js';
 import type { RequestContext } from '../services/context.js';
 import type { Reply } from '../services/reply.js';
+import type { Place } from './execution-queue.js';
 import { respond } from './respond.js';
 import type { Middleware, Principal, Shell, ShellState } from './shell.js';
 
@@ -15,16 +16,22 @@ export function handle(shell: Shell): Middleware {
     const route = state.route as Route;
     // The manifest was checked at start: every public route has its handler.
     const handler = shell.handlers[route.operationId as OperationId] as AnyHandler;
-    await waitForTurn(shell, state);
-    const reply = await handler({ ...state.input, headers: state.headers }, requestContext(shell, state));
-    respond(shell, context, reply);
+    const { keyId } = state.principal as Principal;
+    const place = route.work === 'execution' ? shell.admission.executions.takePlace(keyId) : undefined;
+    try {
+      await waitForTurn(shell, state, place);
+      const reply = await handler({ ...state.input, headers: state.headers }, requestContext(shell, state));
+      respond(shell, context, reply);
+    } finally {
+      place?.leave();
+    }
     await next();
   };
 }
 
-async function waitForTurn(shell: Shell, state: ShellState): Promise<void> {
+async function waitForTurn(shell: Shell, state: ShellState, place: Place | undefined): Promise<void> {
   state.signal.throwIfAborted();
-  await state.place?.start(state.signal, state.startDeadlineMs);
+  await place?.start(state.signal, state.startDeadlineMs);
   if (state.startDeadlineMs !== undefined && shell.clock.nowMs() > state.startDeadlineMs) {
     throw new Refusal('start_deadline_exceeded', 'Work could not start within Service-Request-Timeout.');
   }

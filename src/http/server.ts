@@ -30,7 +30,7 @@ export function createServer(options: ShellOptions): HttpServer {
   let isDraining = false;
   const stopping = new AbortController();
   const shell = prepareShell(options, stopping.signal, () => isDraining);
-  options.metrics.watchQueue(() => shell.admission.counts());
+  options.metrics.watchQueue(() => shell.admission.executions.counts());
   const server = createListener(options.timeouts ?? TIMEOUTS, options.tls, options.log);
   const serve = createApp(shell).callback();
   const listener = (request: IncomingMessage, response: ServerResponse): void =>

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../contract/references.js';
 import type { Route } from '../contract/route.js';
 import type { RouteValidator } from '../contract/validation.js';
 import type { IdempotencyTable } from '../store/idempotency.js';
-import type { Admission, AdmissionLimits, Place } from './admission.js';
+import type { Admission, AdmissionLimits } from './admission.js';
 import type { Handlers } from './handlers.js';
 import type { Timeouts, TlsFiles } from './listener.js';
 import type { Metrics } from './metrics.js';
@@ -76,7 +76,6 @@ export interface ShellState {
   /** Name for logs and metrics: the operation, or the internal page. */
   operation: string;
   principal?: Principal;
-  place?: Place;
   /** The parsed body before defaults are filled in, as it was sent. */
   inputHash?: string;
   headers: Readonly<Record<string, string | undefined>>;

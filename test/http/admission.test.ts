@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/routes.js';
-import { createAdmission, type AdmissionLimits } from '#src/http/admission.js';
-import { expectFailure, seen } from './expectations.js';
+import type { AdmissionLimits } from '#src/http/admission.js';
+import { createExecutionQueue } from '#src/http/execution-queue.js';
+import { createRequestRate } from '#src/http/request-rate.js';
+import { expectFailure, seen, SOON } from './expectations.js';
 import { candidateSet, fakeHandlers, get, OTHER_KEY, post, searchBody, serve, type Served } from './serve.js';
 
 const SEARCH = ROUTES['homology.search'];
@@ -51,17 +53,17 @@ describe('the request policy', () => {
 
   it('refills evenly: after the time that Retry-After names, the same request succeeds', () => {
     let nowMs = 0;
-    const admission = createAdmission({ ...LIMITS, requestQuota: 10, requestWindowSeconds: 10 }, () => nowMs);
-    for (let taken = 0; taken < 10; taken += 1) admission.takeRequest('key');
-    expect(() => admission.takeRequest('key')).toThrow(/more than 10 requests/);
+    const takeRequest = createRequestRate({ requestQuota: 10, requestWindowSeconds: 10 }, () => nowMs);
+    for (let taken = 0; taken < 10; taken += 1) takeRequest('key');
+    expect(() => takeRequest('key')).toThrow(/more than 10 requests/);
     nowMs += 999;
-    expect(() => admission.takeRequest('key')).toThrow();
+    expect(() => takeRequest('key')).toThrow();
     nowMs += 1;
-    admission.takeRequest('key');
-    expect(() => admission.takeRequest('key')).toThrow();
+    takeRequest('key');
+    expect(() => takeRequest('key')).toThrow();
     nowMs += 3_600_000;
-    for (let taken = 0; taken < 10; taken += 1) admission.takeRequest('key');
-    expect(() => admission.takeRequest('key')).toThrow();
+    for (let taken = 0; taken < 10; taken += 1) takeRequest('key');
+    expect(() => takeRequest('key')).toThrow();
   });
 });
 
@@ -69,29 +71,31 @@ describe('the queue', () => {
   it('answers 429 at once when it is full, and serves what it has let in', async () => {
     const { going, search } = await gated({});
     const [first, second] = [search(), search()];
-    await expect.poll(() => served?.http.shell.admission.counts()).toEqual({ running: 1, waiting: 1 });
+    await expect
+      .poll(() => served?.http.shell.admission.executions.counts(), SOON)
+      .toEqual({ running: 1, waiting: 1 });
     const refused = await search();
     expectFailure(refused, 'queue_full', SEARCH);
     expect(refused.headers['ratelimit-policy']).toBe('"queue";q=2;qu="concurrent-requests"');
     going.shift()?.();
     expect((await first).status).toBe(200);
-    await expect.poll(() => going.length).toBe(1);
+    await expect.poll(() => going.length, SOON).toBe(1);
     going.shift()?.();
     expect((await second).status).toBe(200);
-    expect(served?.http.shell.admission.counts()).toEqual({ running: 0, waiting: 0 });
+    expect(served?.http.shell.admission.executions.counts()).toEqual({ running: 0, waiting: 0 });
   });
 
   it('keeps one key from taking every place', async () => {
     const { going, search } = await gated({ executionsPerKey: 1, queuedExecutions: 10 });
     const first = search();
-    await expect.poll(() => going.length).toBe(1);
+    await expect.poll(() => going.length, SOON).toBe(1);
     const refused = await search();
     expectFailure(refused, 'execution_limit_exceeded', SEARCH);
     expect(refused.headers['ratelimit-policy']).toBe('"execution";q=1;qu="concurrent-requests"');
     const other = search({ authorization: `Bearer ${OTHER_KEY}` });
     going.shift()?.();
     await first;
-    await expect.poll(() => going.length).toBe(1);
+    await expect.poll(() => going.length, SOON).toBe(1);
     going.shift()?.();
     expect((await other).status).toBe(200);
   });
@@ -99,7 +103,7 @@ describe('the queue', () => {
   it('gives up waiting at the start deadline, says so, and loses no turn on it', async () => {
     const { going, search } = await gated({ queuedExecutions: 5 });
     const first = search();
-    await expect.poll(() => going.length).toBe(1);
+    await expect.poll(() => going.length, SOON).toBe(1);
     const late = await search({ 'service-request-timeout': '0.15' });
     expectFailure(late, 'start_deadline_exceeded', SEARCH);
     expect(late.status).toBe(504);
@@ -107,18 +111,18 @@ describe('the queue', () => {
     const patient = search({ 'service-request-timeout': '30' });
     going.shift()?.();
     expect((await first).status).toBe(200);
-    await expect.poll(() => going.length).toBe(1);
+    await expect.poll(() => going.length, SOON).toBe(1);
     going.shift()?.();
     expect((await patient).status).toBe(200);
   });
 
   it('never runs more than its bound, whoever comes, leaves or gives up', async () => {
     const limits = { ...LIMITS, concurrentExecutions: 3, queuedExecutions: 1_000, executionsPerKey: 1_000 };
-    const admission = createAdmission(limits, () => performance.now());
+    const queue = createExecutionQueue(limits, () => performance.now());
     let running = 0;
     let most = 0;
     const work = async (index: number): Promise<void> => {
-      const place = admission.takePlace('key');
+      const place = queue.takePlace('key');
       const signal = index % 7 === 0 ? AbortSignal.timeout(1) : new AbortController().signal;
       try {
         await place.start(signal, undefined);
@@ -135,6 +139,52 @@ describe('the queue', () => {
     };
     await Promise.all(Array.from({ length: 200 }, (_, index) => work(index)));
     expect(most).toBe(3);
-    expect(admission.counts()).toEqual({ running: 0, waiting: 0 });
+    expect(queue.counts()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  it('lets what it takes wait for one execution at most, once an overload lasts', async () => {
+    // Time is simulated: 2 at work for 20 ms each make 100 a second, and 1,000 a second arrive.
+    let nowMs = 0;
+    const limits = { concurrentExecutions: 2, queuedExecutions: 64, executionsPerKey: 1_000 };
+    const queue = createExecutionQueue(limits, () => nowMs);
+    const ends = new Map<() => void, number>();
+    const waits: { readonly arrivedMs: number; readonly waitedMs: number }[] = [];
+    let refused = 0;
+    for (; nowMs < 6_000; nowMs += 1) {
+      for (const [leave, endMs] of ends) {
+        if (endMs > nowMs) continue;
+        ends.delete(leave);
+        leave();
+      }
+      try {
+        const place = queue.takePlace('key');
+        const arrivedMs = nowMs;
+        void place.start(new AbortController().signal, undefined).then(() => {
+          waits.push({ arrivedMs, waitedMs: nowMs - arrivedMs });
+          ends.set(place.leave, nowMs + 20);
+        });
+      } catch {
+        refused += 1;
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const settled = waits.filter(({ arrivedMs }) => arrivedMs > 2_000).map(({ waitedMs }) => waitedMs);
+    expect(Math.max(...settled)).toBeLessThanOrEqual(25);
+    // The machine is kept busy all the same, and the burst before the overload was taken whole.
+    expect(settled.length).toBeGreaterThan(350);
+    expect(waits.filter(({ waitedMs }) => waitedMs > 200).length).toBeGreaterThan(10);
+    expect(refused).toBeGreaterThan(5_000);
+  });
+});
+
+describe('the bound of requests at work', () => {
+  it('refuses at once and without looking at the key', async () => {
+    const { going, search } = await gated({ requestsAtWork: 1 });
+    const first = search();
+    await expect.poll(() => going.length, SOON).toBe(1);
+    expectFailure(await search({ authorization: 'Bearer nobody' }), 'queue_full', SEARCH);
+    expect((await get(served as Served, '/healthz')).status).toBe(200);
+    going.shift()?.();
+    expect((await first).status).toBe(200);
   });
 });

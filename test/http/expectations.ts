@@ -5,6 +5,9 @@ import type { Route } from '#src/contract/route.js';
 import { createFailureCheck, createValidators } from '#src/contract/validation.js';
 import { ROUTES } from '#src/contract/routes.js';
 
+/** How long a test waits for what must come; a busy machine is slow, not wrong. */
+export const SOON = { timeout: 20_000 };
+
 /** A response as both clients (fetch and the raw socket) give it. */
 export interface Seen {
   readonly status: number;

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/routes.js';
-import { expectFailure, expectSuccess, seen } from './expectations.js';
+import { expectFailure, expectSuccess, seen, SOON } from './expectations.js';
 import { candidateSet, fakeHandlers, get, KEY, post, searchBody, serve, type Served } from './serve.js';
 
 const SEARCH = ROUTES['homology.search'];
@@ -42,13 +42,13 @@ describe('a client that goes away', () => {
       `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
-    await expect.poll(() => seenByHandler.started).toBe(1);
+    await expect.poll(() => seenByHandler.started, SOON).toBe(1);
     socket.destroy();
-    await expect.poll(() => seenByHandler.aborted).toBe(1);
+    await expect.poll(() => seenByHandler.aborted, SOON).toBe(1);
     await expect
-      .poll(() => server.logged.at(-1))
+      .poll(() => server.logged.at(-1), SOON)
       .toMatchObject({ status: 499, error_code: 'client_closed_request' });
-    expect(server.http.shell.admission.counts()).toEqual({ running: 0, waiting: 0 });
+    expect(server.http.shell.admission.executions.counts()).toEqual({ running: 0, waiting: 0 });
   });
 
   it('in the middle of its body costs nothing', async () => {
@@ -58,10 +58,10 @@ describe('a client that goes away', () => {
       `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query"',
     );
-    await expect.poll(() => server.http.server.listening).toBe(true);
+    await expect.poll(() => server.http.server.listening, SOON).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 50));
     socket.destroy();
-    await expect.poll(() => server.logged.at(-1)).toMatchObject({ status: 499 });
+    await expect.poll(() => server.logged.at(-1), SOON).toMatchObject({ status: 499 });
     expect(seenByHandler.started).toBe(0);
   });
 });
@@ -70,7 +70,7 @@ describe('a shutdown', () => {
   it('turns readiness, finishes what is at work, and takes nothing new', async () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());
-    await expect.poll(() => seenByHandler.started).toBe(1);
+    await expect.poll(() => seenByHandler.started, SOON).toBe(1);
     const kept = connect(server.port, '127.0.0.1');
     await new Promise((resolve) => kept.once('connect', resolve));
     kept.write('GET /readyz HTTP/1.1\r\nHost: a\r\n');
@@ -92,7 +92,7 @@ describe('a shutdown', () => {
   it('refuses what is not finished within the grace', async () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());
-    await expect.poll(() => seenByHandler.started).toBe(1);
+    await expect.poll(() => seenByHandler.started, SOON).toBe(1);
     const began = performance.now();
     await Promise.all([
       server.http.stop(100),

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { expectFailure } from './expectations.js';
+import { expectFailure, SOON } from './expectations.js';
 import { KEY, sendRaw, serve, type Served } from './serve.js';
 
 const QUICK = { headersMs: 200, requestMs: 400, keepAliveMs: 300, checkMs: 40 };
@@ -30,7 +30,7 @@ describe('a client that owes the server something', () => {
     ],
   ])('is told 408 after %s', async (_name, bytes) => {
     served = await serve({ timeouts: QUICK });
-    const [response, ...more] = await sendRaw(served.port, bytes, 5_000);
+    const [response, ...more] = await sendRaw(served.port, bytes);
     expectFailure(response!, 'request_timeout');
     expect(response!.headers['connection']).toBe('close');
     expect(more).toEqual([]);
@@ -97,9 +97,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
     served = await serve({ tls: makeCertificate(folder, 'first.test') });
     expect(await nameOf(served.port)).toBe('first.test');
     makeCertificate(folder, 'second.test');
-    await expect
-      .poll(() => nameOf((served as Served).port), { timeout: 10_000, interval: 250 })
-      .toBe('second.test');
+    await expect.poll(() => nameOf((served as Served).port), { ...SOON, interval: 250 }).toBe('second.test');
     rmSync(folder, { recursive: true });
   });
 
@@ -109,7 +107,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
     served = await serve({ tls: files });
     writeFileSync(files.keyFile, 'no key');
     const { logged } = served;
-    await expect.poll(() => JSON.stringify(logged), { timeout: 10_000 }).toContain('do not fit');
+    await expect.poll(() => JSON.stringify(logged), SOON).toContain('do not fit');
     expect(await nameOf(served.port)).toBe('first.test');
     rmSync(folder, { recursive: true });
   });

@@ -218,39 +218,41 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** Sends bytes as they are and reads responses until the server closes or the wait is over. */
-export function sendRaw(
-  port: number,
-  bytes: string | Buffer,
-  waitMs = 1_500,
-): Promise<readonly RawResponse[]> {
+/** Nothing more for so long after a whole response is as good as a closed connection. */
+const QUIET_MS = 120;
+const PATIENCE_MS = 20_000;
+
+/** Sends bytes as they are; reads until the server closes, or is quiet after so many whole responses. */
+export function sendRaw(port: number, bytes: string | Buffer, awaited = 1): Promise<readonly RawResponse[]> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let heard = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     const finish = (): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(parseResponses(Buffer.concat(chunks).toString('latin1')));
+      resolve(parseResponses(heard));
     };
-    let timer = setTimeout(finish, waitMs);
+    let timer = setTimeout(finish, PATIENCE_MS);
     socket.on('data', (chunk) => {
-      chunks.push(chunk);
-      // Nothing more for a while after a whole response is as good as a closed connection, and quicker.
+      heard += chunk.toString('latin1');
       clearTimeout(timer);
-      timer = setTimeout(finish, 120);
+      timer = setTimeout(finish, parseResponses(heard).length >= awaited ? QUIET_MS : PATIENCE_MS);
     });
     socket.on('close', finish);
-    socket.on('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'ECONNRESET' || error.code === 'EPIPE' ? finish() : reject(error),
-    );
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET' || error.code === 'EPIPE') finish();
+      else reject(error);
+    });
   });
 }
 
+/** Whole responses, in order. */
 function parseResponses(text: string): readonly RawResponse[] {
   const responses: RawResponse[] = [];
   let rest = text;
   while (rest.startsWith('HTTP/1.1 ')) {
     const end = rest.indexOf('\r\n\r\n');
+    if (end === -1) break;
     const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n');
     const headers = Object.fromEntries(
       lines.map((line) => [
@@ -260,6 +262,7 @@ function parseResponses(text: string): readonly RawResponse[] {
     );
     const status = Number(statusLine.split(' ')[1]);
     const length = Number(headers['content-length'] ?? 0);
+    if (rest.length < end + 4 + length) break;
     if (status >= 200) responses.push({ status, headers, body: rest.slice(end + 4, end + 4 + length) });
     rest = rest.slice(end + 4 + (status >= 200 ? length : 0));
   }
