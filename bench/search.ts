@@ -52,9 +52,8 @@ export const run: Bench = async (options) => {
   try {
     const queries = pickQueries(proteins.list);
     const sizes: Figures[] = [];
-    console.log(
-      `${proteins.source}; queries of about ${QUERY_RESIDUES} residues, limit ${LIMIT}, encoder ${appliance.config.encoder}`,
-    );
+    const { encoder } = appliance.config;
+    console.log(`${proteins.source}; queries of about ${QUERY_RESIDUES} residues, limit ${LIMIT}, encoder ${encoder}`);
     console.log('  targets   residues   http p50   http p95    encode   kernels  overhead   queries/s');
     for (const share of SHARES) {
       const targets = withQueries(proteins.list, queries, Math.floor(proteins.list.length * share));

@@ -1,4 +1,5 @@
-// Builds the native kernels with plain CMake into dist/kernels. Idempotent and quiet: CMake does nothing where nothing changed.
+// Builds the native kernels with plain CMake into dist/kernels. Idempotent and quiet: CMake does nothing where nothing
+// changed.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
@@ -21,7 +22,10 @@ function run(command, args) {
   const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
   if (status === 0) return;
   process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`);
-  const reason = error?.code === 'ENOENT' ? `${command} was not found; install CMake 3.18 or newer and a C++17 compiler` : `${command} failed`;
+  const reason =
+    error?.code === 'ENOENT'
+      ? `${command} was not found; install CMake 3.18 or newer and a C++17 compiler`
+      : `${command} failed`;
   process.stderr.write(`gloaming: the native kernels could not be built: ${reason}\n`);
   process.exit(1);
 }
