@@ -40,7 +40,7 @@ inline void packBlock(const Tokens& query, TokenOf tokenOf, uint8_t* to, uint32_
   }
 }
 
-/* Lane r of the result is vector r's lanes joined by `join`, a commutative operation: a transposing tree of 45 steps. */
+/* Lane r of the result is vector r's lanes joined by `join`, a commutative operation: a transposing tree, 45 steps. */
 template <class Join>
 inline __attribute__((always_inline)) __m512i joinLanes(const __m512i (&rows)[16], Join join) {
   __m512i fours[4];  // each 128-bit part has four rows, joined over the lanes of that part

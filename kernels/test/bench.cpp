@@ -109,8 +109,10 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
   };
   std::vector<MaxSimSearch::Sums> sums;
   search(2, &sums);
-  const MaxSim expected = maxsimReference({rows.data(), kQueryLength, dimension}, {store->rows(3), kTargetLength, dimension});
-  require(sums[0].queryToTarget[3] == expected.queryToTarget && sums[0].targetToQuery[3] == expected.targetToQuery, "maxsim");
+  const Tokens query{rows.data(), kQueryLength, dimension}, target{store->rows(3), kTargetLength, dimension};
+  const MaxSim expected = maxsimReference(query, target);
+  require(sums[0].queryToTarget[3] == expected.queryToTarget, "maxsim");
+  require(sums[0].targetToQuery[3] == expected.targetToQuery, "maxsim");
 
   const double products = double{kQueryLength} * kTargetLength * dimension * targets;
   std::vector<double> shares, speeds, scalings;
@@ -137,8 +139,9 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels) {
   std::vector<uint32_t> list(targets);
   for (uint32_t t = 0; t < targets; ++t) list[t] = t;
   const auto search = [&](bool aligns, uint32_t threads, std::vector<int32_t>* scores) {
-    const auto job = std::make_shared<AffineSearch>(kernels, store, OwnedQuery(rows.data(), rows.size(), kQueryLength, dimension),
-                                                    list, kParameters, aligns, runner.done());
+    OwnedQuery query(rows.data(), rows.size(), kQueryLength, dimension);
+    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, kParameters, aligns,
+                                                    runner.done());
     const Elapsed elapsed = runner.run(job, threads);
     if (scores != nullptr) *scores = job->scores;
     return elapsed;

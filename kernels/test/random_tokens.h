@@ -22,7 +22,10 @@ inline std::vector<int8_t> randomRows(Random& random, uint32_t length, uint32_t 
   std::vector<double> direction(dimension);
   for (uint32_t i = 0; i < length; ++i) {
     double norm = 0;
-    for (double& x : direction) norm += (x = normal(random)) * x;
+    for (double& x : direction) {
+      x = normal(random);
+      norm += x * x;
+    }
     norm = std::sqrt(norm);
     for (uint32_t k = 0; k < dimension; ++k) {
       const double value = std::trunc(direction[k] / norm * 181);

@@ -7,7 +7,10 @@ import { isTensorflow, openTensorflowGpu } from './tensorflow.js';
 
 export interface BackendWish {
   readonly device: 'cpu' | 'cuda';
-  /** Native instruction set: `reference`, `avx2` …; default: GLOAMING_KERNELS of the environment, then the fastest. */
+  /**
+   * Native instruction set: `reference`, `avx2` …
+   * Default  GLOAMING_KERNELS of the environment, then the fastest that runs here
+   */
   readonly variant?: string;
 }
 
@@ -34,19 +37,12 @@ export interface ServedOperation {
 
 /** Which backend serves which operation, and why. */
 export function servedOperations(backend: KernelBackend): readonly ServedOperation[] {
-  // TensorFlow serves matrix products only and hands the rest to the native kernels.
   const affine = isTensorflow(backend) ? backend.affineBackend : backend;
   return [
-    { operation: 'maxsim', ...service(backend) },
-    { operation: 'affine score', ...service(affine) },
-    { operation: 'affine alignment', ...service(affine) },
+    { operation: 'maxsim', ...servedBy(backend) },
+    { operation: 'affine score', ...servedBy(affine) },
+    { operation: 'affine alignment', ...servedBy(affine) },
   ];
-}
-
-function service(backend: KernelBackend): Pick<ServedOperation, 'servedBy' | 'reason'> {
-  const servedBy = `${backend.name} ${backend.variant}`;
-  const reason = isTensorflow(backend) ? 'The configured device is cuda.' : nativeReason(backend.variant);
-  return { servedBy, reason };
 }
 
 /** Why a GPU is not used with this device setting; undefined where it is. One sentence. */
@@ -56,14 +52,21 @@ export function whyNoGpu(device: 'cpu' | 'cuda'): string | undefined {
   return device === 'cpu' ? 'No GPU is used: the device setting is cpu.' : undefined;
 }
 
+function servedBy(backend: KernelBackend): Omit<ServedOperation, 'operation'> {
+  const reason = backend.name === 'native' ? nativeReason(backend.variant) : 'The device setting is cuda.';
+  return { servedBy: `${backend.name} ${backend.variant}`, reason };
+}
+
 function nativeReason(variant: string): string {
-  const faster = nativeVariants().slice(
+  const all = nativeVariants();
+  const faster = all.slice(
     0,
-    nativeVariants().findIndex(({ name }) => name === variant),
+    all.findIndex(({ name }) => name === variant),
   );
   if (faster.some(({ isRunnable }) => isRunnable)) return 'GLOAMING_KERNELS asks for these kernels.';
   if (faster.length === 0) return 'They are the fastest kernels in this build.';
-  return `They are the fastest that this processor runs; it lacks ${faster.map(({ name }) => name).join(', ')}.`;
+  const missing = faster.map(({ name }) => name).join(', ');
+  return `They are the fastest that this processor runs; it lacks ${missing}.`;
 }
 
 function gpuObstacle(): string | undefined {

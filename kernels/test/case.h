@@ -1,0 +1,150 @@
+/* One comparison of a table of kernels with the reference: a line of numbers that says all, so that a failure can be
+ * repeated and kept in corpus.txt. */
+#ifndef GLOAMING_TEST_CASE_H
+#define GLOAMING_TEST_CASE_H
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "reference/reference.h"
+#include "test/random_tokens.h"
+#include "workspace.h"
+
+namespace gloaming {
+
+/** What the rows look like. */
+enum class Kind : uint32_t { kRandom, kExtreme, kEqual, kZero, kSparse, kRelated, kCount };
+
+struct Case {
+  uint64_t seed;
+  uint32_t dimension, queryLength, targetLength, kind;
+  AffineParameters parameters;
+
+  static constexpr const char* kFormat = "%llu %u %u %u %u %d %d %d %d";
+
+  std::string line() const {
+    char text[200];
+    std::snprintf(text, sizeof text, kFormat, static_cast<unsigned long long>(seed), dimension, queryLength,
+                  targetLength, kind, parameters.multiplier, parameters.offset, parameters.gapOpen,
+                  parameters.gapExtend);
+    return text;
+  }
+};
+
+/* Rows of a kind, each with squared norm ≤ 32,767. */
+inline std::vector<int8_t> rowsOf(Random& random, Kind kind, uint32_t length, uint32_t dimension) {
+  std::vector<int8_t> rows(size_t{length} * dimension);
+  if (kind == Kind::kRandom || kind == Kind::kRelated) return randomRows(random, length, dimension);
+  for (uint32_t i = 0; i < length; ++i) {
+    int8_t* row = rows.data() + size_t{i} * dimension;
+    if (kind == Kind::kExtreme) {
+      // 128² + 127² = 32,513: as long as a row with a −128 can be.
+      row[below(random, dimension)] = static_cast<int8_t>(below(random, 2) == 0 ? -128 : 127);
+      row[below(random, dimension)] = 127;
+    } else if (kind == Kind::kEqual) {
+      std::memset(row, static_cast<int>(std::sqrt(32'767 / dimension)), dimension);
+    } else if (kind == Kind::kSparse && below(random, 3) == 0) {
+      row[below(random, dimension)] = static_cast<int8_t>(static_cast<int>(below(random, 256)) - 128);
+    }
+  }
+  return rows;
+}
+
+inline bool sameAlignment(const AffineAlignment& a, const AffineAlignment& b) {
+  return a.score == b.score && a.queryStart == b.queryStart && a.queryEnd == b.queryEnd &&
+         a.targetStart == b.targetStart && a.targetEnd == b.targetEnd && a.runCount == b.runCount &&
+         std::equal(a.runs, a.runs + a.runCount, b.runs);
+}
+
+/* What the reference says about a case; made once and compared with every table. */
+class Expectation {
+ public:
+  explicit Expectation(const Case& c) {
+    Random random(c.seed);
+    const Kind kind = static_cast<Kind>(c.kind % static_cast<uint32_t>(Kind::kCount));
+    query_ = rowsOf(random, kind, c.queryLength, c.dimension);
+    target_ = rowsOf(random, kind, c.targetLength, c.dimension);
+    if (kind == Kind::kRelated) {
+      const std::vector<int8_t> relative = relativeRows(random, query_, c.dimension);
+      std::copy_n(relative.begin(), std::min(relative.size(), target_.size()), target_.begin());
+    }
+    tokens_ = {query_.data(), c.queryLength, c.dimension};
+    targetLength_ = c.targetLength;
+    parameters_ = c.parameters;
+    maxsim_ = maxsimReference(tokens_, {target_.data(), c.targetLength, c.dimension});
+    const PackedQuery query{tokens_, nullptr};
+    const AffineTask task = taskOf(query, workspace_);
+    score_ = referenceAffineScore(task);
+    alignment_ = referenceAffineAlign(task);
+  }
+
+  /* The operation that differs, or null. */
+  const char* differs(const Kernels& kernels) const {
+    if (!sameMaxSim(kernels)) return "maxsim";
+    const std::unique_ptr<void, decltype(&std::free)> packed(
+        std::aligned_alloc(64, roundUp(kernels.affinePackedBytes(tokens_.length, tokens_.dimension), 64)), std::free);
+    kernels.affinePack(tokens_, packed.get());
+    Workspace workspace;
+    const PackedQuery query{tokens_, packed.get()};
+    const AffineTask task = taskOf(query, workspace);
+    if (kernels.affineScore(task) != score_) return "affine score";
+    if (!sameAlignment(kernels.affineAlign(task), alignment_)) return "affine alignment";
+    return nullptr;
+  }
+
+ private:
+  AffineTask taskOf(const PackedQuery& query, Workspace& workspace) const {
+    return {query, target_.data(), targetLength_, parameters_, workspace, neverCancelled_};
+  }
+
+  bool sameMaxSim(const Kernels& kernels) const {
+    const std::unique_ptr<void, decltype(&std::free)> packed(
+        std::aligned_alloc(64, roundUp(kernels.maxsimPackedBytes(tokens_.length, tokens_.dimension), 64)), std::free);
+    kernels.maxsimPack(tokens_, packed.get());
+    const size_t closestCount = roundUp(tokens_.length, kTokenRound);
+    const std::unique_ptr<int32_t, decltype(&std::free)> closest(
+        static_cast<int32_t*>(std::aligned_alloc(64, closestCount * sizeof(int32_t))), std::free);
+    std::fill_n(closest.get(), closestCount, std::numeric_limits<int32_t>::min());
+    MaxSim sums{0, 0};
+    for (uint32_t row = 0; row < targetLength_; row += kMaxRows) {
+      const uint32_t count = std::min(kMaxRows, targetLength_ - row);
+      sums.targetToQuery += kernels.maxsimRows({tokens_, packed.get()},
+                                               target_.data() + size_t{row} * tokens_.dimension, count, closest.get());
+    }
+    for (uint32_t i = 0; i < tokens_.length; ++i) sums.queryToTarget += closest.get()[i];
+    return sums.queryToTarget == maxsim_.queryToTarget && sums.targetToQuery == maxsim_.targetToQuery;
+  }
+
+  std::vector<int8_t> query_, target_;
+  Tokens tokens_{};
+  uint32_t targetLength_ = 0;
+  AffineParameters parameters_{};
+  MaxSim maxsim_{};
+  int32_t score_ = 0;
+  AffineAlignment alignment_{};
+  Workspace workspace_;
+  const std::atomic<bool> neverCancelled_{false};
+};
+
+/* Compares every table that can run here with the reference; prints the case and ends the program where one differs. */
+inline void checkCase(const Case& c) {
+  const Expectation expected(c);
+  size_t count = 0;
+  const Kernels* const* all = compiledKernels(&count);
+  for (size_t k = 0; k < count; ++k) {
+    if (!canRun(*all[k])) continue;
+    const char* operation = expected.differs(*all[k]);
+    if (operation == nullptr) continue;
+    std::fprintf(stderr, "%s differs from the reference in %s; case: %s\n", all[k]->name, operation, c.line().c_str());
+    std::exit(1);
+  }
+}
+
+}  // namespace gloaming
+
+#endif

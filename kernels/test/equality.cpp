@@ -1,0 +1,61 @@
+/* All kernels that this machine runs against the reference, bit for bit, over random and adversarial shapes.
+ *
+ *   kernels-equality [seed]
+ *
+ * Tables of kernels come from dispatch.cpp: one that is added there is tested here. */
+#include <chrono>
+
+#include "test/case.h"
+
+namespace gloaming {
+namespace {
+
+constexpr AffineParameters kTypical{600, 2, 20, 3};
+/** Free gaps, dear gaps, scores that pass 16 bits after a few pairs, and nothing that scores above zero. */
+constexpr AffineParameters kParameters[] = {
+    kTypical,           {1, 0, 0, 0},      {32'767, 0, 1, 0},       {32'767, -16'384, 4'095, 4'095},
+    {32'767, 32'767, 5, 5}, {3'000, 40, 11, 1}, {32'767, 8'000, 4'095, 0},
+};
+constexpr uint32_t kLengths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100};
+
+/* Runs all cases; returns how many there were. */
+uint32_t checkAll(uint64_t seed) {
+  Random random(seed);
+  uint32_t done = 0;
+  const auto check = [&](uint32_t dimension, uint32_t queryLength, uint32_t targetLength, Kind kind,
+                         const AffineParameters& parameters) {
+    checkCase({random(), dimension, queryLength, targetLength, static_cast<uint32_t>(kind), parameters});
+    ++done;
+  };
+  for (const uint32_t dimension : {32u, 64u, 96u, 128u, 160u, 192u, 224u, 256u}) {
+    for (const uint32_t length : kLengths) {
+      for (const uint32_t other : {1u, 16u, 17u, 65u, 1 + below(random, 200)}) {
+        check(dimension, length, other, Kind::kRandom, kTypical);
+        check(dimension, other, length, Kind::kRelated, kTypical);
+      }
+    }
+  }
+  for (uint32_t kind = 0; kind < static_cast<uint32_t>(Kind::kCount); ++kind) {
+    for (const AffineParameters& parameters : kParameters) {
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        check(32 * (1 + below(random, 8)), 1 + below(random, 150), 1 + below(random, 150), Kind(kind), parameters);
+      }
+    }
+  }
+  for (const AffineParameters& parameters : kParameters) check(32, 700, 900, Kind::kRelated, parameters);
+  check(32, 4'095, 64, Kind::kRelated, kTypical);
+  check(64, 33, 4'095, Kind::kRandom, kTypical);
+  check(32, 2'000, 4'095, Kind::kRelated, kTypical);
+  return done;
+}
+
+}  // namespace
+}  // namespace gloaming
+
+int main(int argc, char** argv) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
+  std::printf("kernels-equality: seed %llu\n", static_cast<unsigned long long>(seed));
+  std::printf("kernels-equality: %u cases agree\n", gloaming::checkAll(seed));
+  return 0;
+}

@@ -1,0 +1,158 @@
+/* Whole searches on the pool against the reference: chunks, shared targets, lists that skip, threads, cancellation,
+ * failures. Built with the thread sanitizer it checks the pool.
+ *
+ *   kernels-searches [seed]
+ */
+#include <chrono>
+#include <condition_variable>
+
+#include "search.h"
+#include "test/case.h"
+
+namespace gloaming {
+namespace {
+
+constexpr AffineParameters kParameters{600, 2, 20, 3};
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "kernels-searches: %s\n", what);
+  std::exit(1);
+}
+
+/** Waits for one search; says whether it failed. */
+struct Waiter {
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool isDone = false, hasFailed = false;
+
+  Search::Done done() {
+    return [this](const std::shared_ptr<Search>&, std::exception_ptr failure) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      isDone = true;
+      hasFailed = failure != nullptr;
+      wake.notify_one();
+    };
+  }
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex);
+    wake.wait(lock, [this] { return isDone; });
+  }
+};
+
+struct Data {
+  std::shared_ptr<const Store> store;
+  std::vector<std::vector<int8_t>> queries;
+
+  std::vector<OwnedQuery> owned() const {
+    std::vector<OwnedQuery> list;
+    for (const auto& rows : queries) list.push_back(one(rows));
+    return list;
+  }
+  OwnedQuery one(const std::vector<int8_t>& rows) const {
+    const auto length = static_cast<uint32_t>(rows.size() / store->dimension());
+    return OwnedQuery(rows.data(), rows.size(), length, store->dimension());
+  }
+  Tokens tokens(const std::vector<int8_t>& rows) const {
+    return {rows.data(), static_cast<uint32_t>(rows.size() / store->dimension()), store->dimension()};
+  }
+  Tokens target(uint32_t t) const { return {store->rows(t), store->length(t), store->dimension()}; }
+};
+
+/* Targets of many lengths, one of them a giant that has to be cut into chunks. */
+Data makeData(Random& random, uint32_t dimension) {
+  std::vector<uint32_t> starts{0};
+  for (uint32_t t = 0; t < 40; ++t) starts.push_back(starts.back() + 1 + below(random, t % 7 == 0 ? 700 : 90));
+  starts.push_back(starts.back() + kMaxLength);
+  for (uint32_t t = 0; t < 5; ++t) starts.push_back(starts.back() + 1 + below(random, 90));
+  const auto rows = randomRows(random, starts.back(), dimension);
+  Data data{std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size()), {}};
+  for (const uint32_t length : {3u, 17u, 40u}) data.queries.push_back(randomRows(random, length, dimension));
+  return data;
+}
+
+void checkMaxSim(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads,
+                 const std::optional<std::vector<uint32_t>>& eligible) {
+  Waiter waiter;
+  const auto search = std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), eligible, waiter.done());
+  pool.submit(search, threads);
+  waiter.wait();
+  require(!waiter.hasFailed, "a search failed");
+  for (size_t q = 0; q < data.queries.size(); ++q) {
+    const auto& sums = search->sums[q];
+    for (uint32_t item = 0; item < sums.queryToTarget.size(); ++item) {
+      const uint32_t target = eligible ? (*eligible)[item] : item;
+      const MaxSim expected = maxsimReference(data.tokens(data.queries[q]), data.target(target));
+      require(sums.queryToTarget[item] == expected.queryToTarget && sums.targetToQuery[item] == expected.targetToQuery,
+              "a search differs from the reference in maxsim");
+    }
+  }
+}
+
+void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads) {
+  const std::vector<uint32_t> targets{4, 0, 40, 7, 7, 21};
+  Waiter scoreWaiter, alignWaiter;
+  const auto& query = data.queries[1];
+  const auto scores = std::make_shared<AffineSearch>(kernels, data.store, data.one(query), targets, kParameters, false,
+                                                     scoreWaiter.done());
+  const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, data.one(query), targets, kParameters, true,
+                                                      alignWaiter.done());
+  pool.submit(scores, threads);
+  pool.submit(aligned, threads);
+  scoreWaiter.wait();
+  alignWaiter.wait();
+  Workspace workspace;
+  const std::atomic<bool> cancelled{false};
+  for (size_t item = 0; item < targets.size(); ++item) {
+    const Tokens target = data.target(targets[item]);
+    const PackedQuery packed{data.tokens(query), nullptr};
+    const AffineTask task{packed, target.values, target.length, kParameters, workspace, cancelled};
+    AffineAlignment got = aligned->alignments[item].fixed;
+    got.runs = aligned->alignments[item].runs.data();
+    require(scores->scores[item] == referenceAffineScore(task), "a search differs in affine scores");
+    require(sameAlignment(got, referenceAffineAlign(task)), "a search differs in alignments");
+  }
+}
+
+void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data) {
+  Waiter cancelled, failed;
+  const auto search = std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt, cancelled.done());
+  pool.submit(search, 3);
+  search->cancel();
+  cancelled.wait();
+  require(!cancelled.hasFailed, "a cancelled search failed");
+  const std::vector<uint32_t> beyond{0, data.store->targetCount()};
+  pool.submit(std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), beyond, failed.done()), 2);
+  failed.wait();
+  require(failed.hasFailed, "a list that names no target did not fail");
+}
+
+void checkAll(uint64_t seed) {
+  Random random(seed);
+  const Data data = makeData(random, 32);
+  Pool pool;
+  size_t count = 0;
+  const Kernels* const* all = compiledKernels(&count);
+  for (size_t k = 0; k < count; ++k) {
+    if (!canRun(*all[k])) continue;
+    for (const uint32_t threads : {1u, 2u, 5u}) {
+      checkMaxSim(pool, *all[k], data, threads, std::nullopt);
+      checkMaxSim(pool, *all[k], data, threads, std::vector<uint32_t>{1, 2, 5, 40, 44});
+      checkAffine(pool, *all[k], data, threads);
+    }
+    checkMaxSim(pool, *all[k], data, 2, std::vector<uint32_t>{});
+    checkCancelAndFailure(pool, *all[k], data);
+  }
+}
+
+}  // namespace
+}  // namespace gloaming
+
+int main(int argc, char** argv) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
+  std::printf("kernels-searches: seed %llu\n", static_cast<unsigned long long>(seed));
+  gloaming::checkAll(seed);
+  std::printf("kernels-searches: all searches agree\n");
+  return 0;
+}
