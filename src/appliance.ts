@@ -10,6 +10,7 @@ import { releaseDirectory } from './release/catalog.js';
 import { openRelease } from './release/open.js';
 import type { ReleaseManifest } from './release/release.js';
 import { findEncoder } from './search/encode-find.js';
+import { findEncoderVersion, keepEncoder } from './search/encode-keep.js';
 import { loadEncoder } from './search/encode.js';
 import type { Encoder } from './search/encoder.js';
 import { createCatalog, type Catalog } from './services/catalog.js';
@@ -51,6 +52,8 @@ export interface Appliance {
   readonly servedFrom: string;
   /** An installed encoder by id, ready to encode; the caller closes it. */
   loadEncoder(encoderId: string): Promise<Encoder>;
+  /** Keeps the installed version of this encoder for the releases that it made. */
+  keepEncoder(encoderId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -64,8 +67,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const now = (): Date => new Date();
   const releases = releaseTable<ReleaseManifest>(store);
   const catalog = createCatalog(releases);
-  const loadEncoderById = async (encoderId: string): Promise<Encoder> =>
-    loadEncoder(await findEncoder(encoderId, config), { threads: config.threads, device: config.device });
+  const encoderOptions = { threads: config.threads, device: config.device };
   const engines = createEngines({
     backend,
     threads: config.threads,
@@ -73,7 +75,8 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
       const [holder] = releases.holders(releaseId);
       return openRelease(releaseDirectory(config.indexesFolder, holder.slug, releaseId));
     },
-    loadEncoder: loadEncoderById,
+    loadEncoder: async (id, digest) =>
+      loadEncoder(await findEncoderVersion(id, digest, config), encoderOptions),
   });
   const serverVersion = buildVersion(config.packageFolder);
   const targetSpaces = createTargetSpaces({ table: openTargetSpaces(store), catalog, engines });
@@ -102,7 +105,8 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     targetSpaces,
     serverVersion,
     servedFrom: `${hostname()}:${backend.name}-${backend.variant}:${process.pid}`,
-    loadEncoder: loadEncoderById,
+    loadEncoder: async (id) => loadEncoder(await findEncoder(id, config), encoderOptions),
+    keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
     async close() {
       await runs.stop();
       await engines.close();

@@ -5,6 +5,7 @@ import { buildRelease } from '../build/release.js';
 import { Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
 import { findEncoder } from '../search/encode-find.js';
+import { keepEncoder } from '../search/encode-keep.js';
 import { loadEncoder } from '../search/encode.js';
 import type { CommandContext } from './command.js';
 import { withCatalog, type IndexCatalog } from './index-catalog.js';
@@ -80,6 +81,7 @@ async function build(
     });
     progress.end();
     const { id, manifest } = report.release;
+    await keepEncoder(directory, config);
     await table.publish({ id, slug, manifest, publishedAt: new Date().toISOString() });
     const isServerDefault = table.defaultDatabase()?.slug === slug;
     context.stdout.write(describeBuild(report, isServerDefault));

@@ -4,10 +4,8 @@ import { openAppliance, type Appliance } from '../appliance.js';
 import { buildDemo, DEMO_SLUG, demoProteins } from '../build/demo.js';
 import { foundRelatives, selfCheckOf, type SelfCheck } from '../build/simulate-check.js';
 import type { SimulatedDatabase } from '../build/simulate.js';
-import { canonicalSha256 } from '../canonical.js';
 import { loadConfig } from '../config.js';
 import { newId } from '../ids.js';
-import { listEncoders } from '../search/encode-find.js';
 import type { RequestContext } from '../services/context.js';
 import type { CommandContext } from './command.js';
 import { createProgress } from './progress.js';
@@ -47,11 +45,12 @@ async function buildDemoIfMissing(
   context: CommandContext,
 ): Promise<void> {
   const { config, releases } = appliance;
-  if (await isDemoUsable(appliance)) return;
+  if (releases.database(DEMO_SLUG) !== undefined) return;
   const encoder = await appliance.loadEncoder(config.encoder);
   const progress = createProgress(context.stderr);
   try {
     const { release } = await buildDemo(demo, encoder, config.indexesFolder, progress.update);
+    await appliance.keepEncoder(config.encoder);
     await releases.publish({
       id: release.id,
       slug: DEMO_SLUG,
@@ -62,16 +61,6 @@ async function buildDemoIfMissing(
     progress.end();
     await encoder.close();
   }
-}
-
-/** Whether the demo database is there and the encoder that made it is still installed, in the same version. */
-async function isDemoUsable({ config, releases }: Appliance): Promise<boolean> {
-  const database = releases.database(DEMO_SLUG);
-  const release = database && releases.release(database.defaultReleaseId, DEMO_SLUG);
-  if (release === undefined) return false;
-  const { id, sha256 } = release.manifest.encoder;
-  const installed = (await listEncoders(config)).find((encoder) => encoder.id === id);
-  return installed?.card !== undefined && canonicalSha256(installed.card) === sha256;
 }
 
 /** What a newcomer needs: where it is, a key, a line to try, and whether it works. */

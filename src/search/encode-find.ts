@@ -26,15 +26,17 @@ export interface ListedEncoder {
  * Errors  Refusal `unknown_encoder` listing those there are
  */
 export async function findEncoder(id: string, folders: EncoderFolders): Promise<string> {
-  if (isEncoderId(id)) {
-    for (const { folder } of searchPath(folders)) {
-      const directory = join(folder, id);
-      if (await isFile(join(directory, CARD_FILE))) return directory;
-    }
+  for (const directory of listEncoderFolders(id, folders)) {
+    if (await isFile(join(directory, CARD_FILE))) return directory;
   }
   const known = (await listEncoders(folders)).map((encoder) => encoder.id);
   const list = known.length === 0 ? 'none is installed' : `installed: ${known.join(', ')}`;
   throw new Refusal('unknown_encoder', `There is no encoder ${JSON.stringify(id)}; ${list}.`, { known });
+}
+
+/** Folders in which an encoder of this id may lie, in the order in which they are looked through. */
+export function listEncoderFolders(id: string, folders: EncoderFolders): readonly string[] {
+  return isEncoderId(id) ? searchPath(folders).map(({ folder }) => join(folder, id)) : [];
 }
 
 /** Every encoder that findEncoder would find, by id; one of the user's hides a shipped one of the same id. */

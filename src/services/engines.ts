@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { Fault } from '../errors.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../limits.js';
 import type { Release } from '../release/release.js';
@@ -21,8 +20,8 @@ export interface EngineSources {
   readonly threads: number;
   /** Opens a release of the catalog by id. */
   openRelease(releaseId: string): Promise<Release>;
-  /** Loads an installed encoder by id. */
-  loadEncoder(encoderId: string): Promise<Encoder>;
+  /** Loads an encoder in the very version that has this digest. */
+  loadEncoder(encoderId: string, digest: string): Promise<Encoder>;
 }
 
 export function createEngines(sources: EngineSources): Engines {
@@ -37,18 +36,10 @@ export function createEngines(sources: EngineSources): Engines {
       ),
   });
 
-  const encoderFor = async (release: Release): Promise<Encoder> => {
-    const { id, sha256 } = release.manifest.encoder;
-    const encoder = await once(encoders, id, () => sources.loadEncoder(id));
-    if (encoder.digest === sha256) return encoder;
-    throw new Fault(
-      `Release ${release.id} was built with another version of encoder ${id} (digest ${sha256}) than the installed ` +
-        `one (digest ${encoder.digest}). Install that version again, or build the database anew.`,
-    );
-  };
   const openEngine = async (releaseId: string): Promise<SearchEngine> => {
     const release = await sources.openRelease(releaseId);
-    const encoder = await encoderFor(release);
+    const { id, sha256 } = release.manifest.encoder;
+    const encoder = await once(encoders, sha256, () => sources.loadEncoder(id, sha256));
     const store = await sources.backend.open(release.tokens);
     return Object.freeze({ release, encoder, backend: sources.backend, store, threads: sources.threads });
   };
