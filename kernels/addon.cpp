@@ -5,8 +5,8 @@
  *   choose(name | undefined)                           the name of the kernels that serve
  *   open(variant, starts, dimension, tokens, offset)   a store; tokens are an Int8Array or the path of a file
  *   close(store)
- *   maxsim(store, queries, eligible, threads, callback)                           a search
- *   affine(store, query, targets, parameters, aligns, threads, callback)          a search
+ *   maxsim(store, queries, eligible, threads, isBackground, callback)                     a search
+ *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
  *   cancel(search)
  *
  * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_FAILED (memory), KERNEL_CANCELLED.
@@ -124,9 +124,13 @@ uint32_t threadCount(const Napi::Value& threads) {
   return static_cast<uint32_t>(wholeNumber(threads, kMaxThreads, "the number of threads"));
 }
 
-Napi::Value submit(Napi::Env env, std::shared_ptr<Search> search, uint32_t threads) {
+Priority priorityOf(const Napi::Value& isBackground) {
+  return isBackground.ToBoolean() ? Priority::kBackground : Priority::kForeground;
+}
+
+Napi::Value submit(Napi::Env env, std::shared_ptr<Search> search, uint32_t threads, Priority priority) {
   auto* held = new std::weak_ptr<Search>(search);
-  pool().submit(std::move(search), threads);
+  pool().submit(std::move(search), threads, priority);
   return Napi::External<std::weak_ptr<Search>>::New(env, held, [](Napi::Env, std::weak_ptr<Search>* p) { delete p; });
 }
 
@@ -226,9 +230,10 @@ Napi::Value maxsim(const Napi::CallbackInfo& info) {
   if (!info[2].IsUndefined()) eligible = copyIndices(info[2], "the eligible list");
   const uint32_t threads = threadCount(info[3]);
   // Nothing may fail after this: an open callback keeps the event loop alive.
-  auto done = callOnLoop(info.Env(), info[4], sumsToValue);
+  auto done = callOnLoop(info.Env(), info[5], sumsToValue);
   return submit(info.Env(), std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries),
-                                                           std::move(eligible), std::move(done)), threads);
+                                                           std::move(eligible), std::move(done)),
+                threads, priorityOf(info[4]));
 }
 
 AffineParameters copyParameters(const Napi::Value& value) {
@@ -252,10 +257,10 @@ Napi::Value affine(const Napi::CallbackInfo& info) {
   const AffineParameters parameters = copyParameters(info[3]);
   const bool aligns = info[4].ToBoolean();
   const uint32_t threads = threadCount(info[5]);
-  auto done = callOnLoop(info.Env(), info[6], aligns ? alignmentsToValue : scoresToValue);
+  auto done = callOnLoop(info.Env(), info[7], aligns ? alignmentsToValue : scoresToValue);
   return submit(info.Env(), std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query),
                                                            std::move(targets), parameters, aligns, std::move(done)),
-                threads);
+                threads, priorityOf(info[6]));
 }
 
 Napi::Value cancel(const Napi::CallbackInfo& info) {

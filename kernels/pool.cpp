@@ -24,10 +24,12 @@ Pool::~Pool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Pool::submit(std::shared_ptr<Job> job, uint32_t threads) {
+void Pool::submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     job->threadLimit_ = std::clamp(threads, 1u, kMaxThreads);
+    job->priority_ = priority;
+    if (priority == Priority::kForeground) ++foregroundCount_;
     while (threads_.size() < job->threadLimit_) threads_.emplace_back([this] { serve(); });
     jobs_.push_back(std::move(job));
   }
@@ -49,8 +51,9 @@ void Pool::serve() {
     workspace.shrink(kKeptBytes);
     lock.lock();
     // The job stays in the list until its last thread leaves it, then nothing can start on it any more.
-    if (--job->threadCount_ > 0) continue;
+    if (--job->threadCount_ > 0 || hasChunks(*job)) continue;
     jobs_.remove(job);
+    if (job->priority_ == Priority::kForeground) --foregroundCount_;
     const std::exception_ptr failure = job->failure_;
     lock.unlock();
     job->finish(failure);
@@ -58,17 +61,32 @@ void Pool::serve() {
   }
 }
 
-/* The oldest job that can use one more thread, already counted in; null if there is none. Called with the lock held. */
+/* The oldest job that can use one more thread, already counted in; null if there is none. Background jobs come after all
+ * others. Called with the lock held. */
 std::shared_ptr<Job> Pool::take() {
+  std::shared_ptr<Job> job = take(Priority::kForeground);
+  return job != nullptr ? job : take(Priority::kBackground);
+}
+
+std::shared_ptr<Job> Pool::take(Priority priority) {
   for (const std::shared_ptr<Job>& job : jobs_) {
-    const bool isNew = !job->prepared_ && job->threadCount_ == 0;
-    const bool hasWork = job->prepared_ && !job->isCancelled() && job->threadCount_ < job->threadLimit_ &&
-                         job->nextChunk_.load(std::memory_order_relaxed) < job->chunkCount_;
-    if (!isNew && !hasWork) continue;
+    if (job->priority_ != priority) continue;
+    // A job that nobody works on is new, or has yielded; it may have been cancelled since and must be finished.
+    const bool isIdle = job->threadCount_ == 0;
+    const bool hasWork = job->prepared_ && job->threadCount_ < job->threadLimit_ && hasChunks(*job);
+    if (!isIdle && !hasWork) continue;
     ++job->threadCount_;
     return job;
   }
   return nullptr;
+}
+
+bool Pool::hasChunks(const Job& job) {
+  return job.prepared_ && !job.isCancelled() && job.nextChunk_.load(std::memory_order_relaxed) < job.chunkCount_;
+}
+
+bool Pool::mustYield(const Job& job) const {
+  return job.priority_ == Priority::kBackground && foregroundCount_.load(std::memory_order_relaxed) > 0;
 }
 
 void Pool::work(Job& job, Workspace& workspace) {
@@ -85,7 +103,7 @@ void Pool::work(Job& job, Workspace& workspace) {
       job.prepared_ = true;
     }
     if (isFirst) wake_.notify_all();
-    while (!job.isCancelled()) {
+    while (!job.isCancelled() && !mustYield(job)) {
       const uint64_t chunk = job.nextChunk_.fetch_add(1, std::memory_order_relaxed);
       if (chunk >= job.chunkCount_) return;
       job.run(chunk, workspace);

@@ -1,5 +1,6 @@
 /* The kernels' own threads. Jobs are split into chunks that threads take one by one; several jobs may run at once, the
- * oldest first, each on as many threads as it asked for. Nothing here runs on Node's event loop. */
+ * oldest first, each on as many threads as it asked for. A background job gives its threads up to others at the end of the
+ * chunk that runs, and goes on when they need no more. Nothing here runs on Node's event loop. */
 #ifndef GLOAMING_POOL_H
 #define GLOAMING_POOL_H
 
@@ -18,6 +19,8 @@
 namespace gloaming {
 
 constexpr uint32_t kMaxThreads = 256;
+
+enum class Priority { kForeground, kBackground };
 
 class Job {
  public:
@@ -40,6 +43,7 @@ class Job {
   friend class Pool;
   // Guarded by the pool's mutex, but for nextChunk_, which threads take chunks from.
   uint32_t threadLimit_ = 1, threadCount_ = 0;
+  Priority priority_ = Priority::kForeground;
   bool prepared_ = false;
   uint64_t chunkCount_ = 0;
   std::atomic<uint64_t> nextChunk_{0};
@@ -53,12 +57,15 @@ class Pool {
   ~Pool();
 
   /* Range  threads 1..kMaxThreads; threads are started when first needed */
-  void submit(std::shared_ptr<Job> job, uint32_t threads);
+  void submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority = Priority::kForeground);
 
  private:
   void serve();
   void work(Job& job, Workspace& workspace);
   std::shared_ptr<Job> take();
+  std::shared_ptr<Job> take(Priority priority);
+  static bool hasChunks(const Job& job);
+  bool mustYield(const Job& job) const;
   void fail(Job& job);
 
   std::mutex mutex_;
@@ -66,6 +73,8 @@ class Pool {
   std::list<std::shared_ptr<Job>> jobs_;
   std::vector<std::thread> threads_;
   bool stopping_ = false;
+  /* Foreground jobs that wait or run: while there are any, background jobs yield. */
+  std::atomic<uint32_t> foregroundCount_{0};
 };
 
 /* Processors that this process may use. */

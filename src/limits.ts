@@ -92,6 +92,6 @@ export const RUN_STREAMS_MAX_COUNT = 1_000;
 export const RUN_LIST_MAX_SCANNED = 2_000;
 /** Queries that the kernels compare with each target together, and their residues. */
 export const BATCH_PACK_MAX_QUERIES = 256;
-export const BATCH_PACK_MAX_RESIDUES = 131_072;
+export const BATCH_PACK_MAX_RESIDUES = 65_536;
 /** Runs that have a turn at once: one at the kernels, one whose results are written. */
 export const RUNS_AT_WORK_MAX_COUNT = 2;

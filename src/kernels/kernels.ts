@@ -31,6 +31,8 @@ export interface KernelOptions {
   readonly signal?: AbortSignal;
   /** 1..256; default: the backend's own choice (the cores of the machine). The result does not depend on it. */
   readonly threads?: number;
+  /** Gives way to calls that are not: somebody waits for those. Default false; a backend that cannot takes turns. */
+  readonly isBackground?: boolean;
 }
 
 /**

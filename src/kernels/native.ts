@@ -37,6 +37,7 @@ interface Addon {
     queries: readonly QueryTokens[],
     eligible: Uint32Array | undefined,
     threads: number | undefined,
+    isBackground: boolean,
     callback: Callback<readonly MaxSimSums[]>,
   ): SearchHandle;
   affine<Result>(
@@ -46,6 +47,7 @@ interface Addon {
     parameters: AffineParameters,
     aligns: boolean,
     threads: number | undefined,
+    isBackground: boolean,
     callback: Callback<Result>,
   ): SearchHandle;
   cancel(search: SearchHandle): void;
@@ -80,16 +82,16 @@ export function nativeBackend(variant?: string): KernelBackend {
     version: KERNELS_VERSION,
     open: async (source) => openStore(addon, chosen, source),
     maxsim: (store, queries, eligible, options = {}) =>
-      run<readonly MaxSimSums[]>(addon, options, (callback) =>
-        addon.maxsim(handleOf(store), queries, eligible, options.threads, callback),
+      run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
+        addon.maxsim(handleOf(store), queries, eligible, threads, isBackground, callback),
       ),
     affineScores: (store, query, targets, parameters, options = {}) =>
-      run<Int32Array>(addon, options, (callback) =>
-        addon.affine(handleOf(store), query, targets, parameters, false, options.threads, callback),
+      run<Int32Array>(addon, options, (threads, isBackground, callback) =>
+        addon.affine(handleOf(store), query, targets, parameters, false, threads, isBackground, callback),
       ),
     affineAlign: (store, query, targets, parameters, options = {}) =>
-      run<readonly AffineAlignment[]>(addon, options, (callback) =>
-        addon.affine(handleOf(store), query, targets, parameters, true, options.threads, callback),
+      run<readonly AffineAlignment[]>(addon, options, (threads, isBackground, callback) =>
+        addon.affine(handleOf(store), query, targets, parameters, true, threads, isBackground, callback),
       ),
   };
 }
@@ -115,7 +117,8 @@ function chooseVariant(addon: Addon, variant: string | undefined): string {
 
 function openStore(addon: Addon, variant: string, source: TokenSource): NativeStore {
   const { dimension, residueStarts, tokens } = source;
-  const [place, byteOffset] = 'path' in tokens ? [tokens.path, tokens.byteOffset] : [tokens.values, undefined];
+  const [place, byteOffset] =
+    'path' in tokens ? [tokens.path, tokens.byteOffset] : [tokens.values, undefined];
   let store: StoreHandle;
   try {
     store = addon.open(variant, residueStarts, dimension, place, byteOffset);
@@ -143,8 +146,12 @@ function handleOf(store: TokenStore): StoreHandle {
 /** Starts a search and waits for its callback; an abort stops it and rejects with the signal's reason. */
 async function run<Result>(
   addon: Addon,
-  { signal, threads }: KernelOptions,
-  start: (callback: Callback<Result>) => SearchHandle,
+  { signal, threads, isBackground = false }: KernelOptions,
+  start: (
+    threads: number | undefined,
+    isBackground: boolean,
+    callback: Callback<Result>,
+  ) => SearchHandle,
 ): Promise<Result> {
   signal?.throwIfAborted();
   assert(threads === undefined || threads >= 1, 'a search needs at least one thread');
@@ -153,7 +160,7 @@ async function run<Result>(
   signal?.addEventListener('abort', cancel, { once: true });
   try {
     return await new Promise<Result>((resolve, reject) => {
-      search = start((error, result) => (error ? reject(error) : resolve(result)));
+      search = start(threads, isBackground, (error, result) => (error ? reject(error) : resolve(result)));
     });
   } catch (error) {
     signal?.throwIfAborted();

@@ -33,6 +33,8 @@ export interface SearchEngine {
   readonly store: TokenStore;
   /** Threads for the kernels; the result does not depend on it. */
   readonly threads?: number;
+  /** Lets searches that somebody waits for go first; the result does not depend on it. */
+  readonly isBackground?: boolean;
 }
 
 export interface ResolvedPolicy {

@@ -51,7 +51,7 @@ export async function searchMany(
   const startedAt = performance.now();
   const policy = resolvePolicy(engine.release.manifest, settings.guarantee);
   const significance = judgeWithoutCalibration(settings.significance);
-  const options = { signal, threads: engine.threads };
+  const options = { signal, threads: engine.threads, isBackground: engine.isBackground };
 
   const tokens = await engine.encoder.encode(
     queries.map((query) => query.sequence),

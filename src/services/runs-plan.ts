@@ -19,7 +19,7 @@ export function planSearch({ release, settings }: ResolvedSearch): SearchPlan {
 }
 
 /**
- * The same search again, maybe in another process.
+ * The same search again, maybe in another process; direct searches go before it.
  * Errors  Refusal `release_not_found`, `permission_denied` where the release has gone or was made private meanwhile
  */
 export async function reopenSearch(
@@ -34,5 +34,9 @@ export async function reopenSearch(
       : { target_space_id: targetSpaceId };
   const resolved = await resolveSearch({ ...asked, ...selector }, context, parts);
   // Several databases may hold the release; the run keeps the name that it was asked under.
-  return { ...resolved, release: { ...resolved.release, ...release } };
+  return {
+    ...resolved,
+    release: { ...resolved.release, ...release },
+    engine: { ...resolved.engine, isBackground: true },
+  };
 }

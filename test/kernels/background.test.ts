@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { nativeBackend } from '#src/kernels/native.js';
+import { generator, randomSource, randomTokens } from './random-tokens.js';
+
+/* Calls in the background give way to others, and give the same bits. */
+
+const seed = Number(process.env.GLOAMING_SEED ?? Date.now() % 1_000_000);
+console.log(`background kernels: seed ${seed}`);
+
+const random = generator(seed);
+const dimension = 96;
+const backend = nativeBackend();
+const source = randomSource(
+  random,
+  Array.from({ length: 1_500 }, (_, index) => 40 + (index % 400)),
+  dimension,
+);
+const many = Array.from({ length: 24 }, (_, index) => randomTokens(random, 100 + 10 * index, dimension));
+const one = [randomTokens(random, 120, dimension)];
+
+test('a call in the background ends after those that came later, with the bits it has alone', async () => {
+  const store = await backend.open(source);
+  const alone = await backend.maxsim(store, many, undefined, { threads: 2 });
+  const order: string[] = [];
+  const background = backend.maxsim(store, many, undefined, { threads: 2, isBackground: true });
+  void background.then(() => order.push('background'));
+  const answers = await Promise.all(
+    [1, 2, 3].map(async (threads) => {
+      const answer = await backend.maxsim(store, one, undefined, { threads });
+      order.push('foreground');
+      return answer;
+    }),
+  );
+  expect(await background).toEqual(alone);
+  expect(order).toEqual(['foreground', 'foreground', 'foreground', 'background']);
+  for (const answer of answers) expect(answer).toEqual(answers[0]);
+  store.close();
+});
+
+test('a call that has given way can be cancelled, and others go on', async () => {
+  const store = await backend.open(source);
+  const controllers = [new AbortController(), new AbortController()];
+  const given = controllers.map(({ signal }) =>
+    backend.maxsim(store, many, undefined, { threads: 2, isBackground: true, signal }),
+  );
+  const kept = backend.maxsim(store, one, undefined, { threads: 2, isBackground: true });
+  const foreground = Array.from({ length: 8 }, () => backend.maxsim(store, one, undefined, { threads: 2 }));
+  for (const controller of controllers) controller.abort(new Error('not wanted'));
+  for (const call of given) await expect(call).rejects.toThrow('not wanted');
+  const [first] = await Promise.all(foreground);
+  expect(await kept).toEqual(first);
+  store.close();
+});
