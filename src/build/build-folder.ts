@@ -1,5 +1,5 @@
-import { mkdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 import { BUILDING_PREFIX, releaseDirectory, type FoundRelease } from '../release/catalog.js';
 import { MANIFEST_FILE } from '../release/format.js';
@@ -44,6 +44,14 @@ export async function openBuildFolder(databaseFolder: string, identity: unknown)
   await mkdir(folder.release, { recursive: true });
   await mkdir(folder.scratch, { recursive: true });
   return folder;
+}
+
+/** Takes the folder away, and the database's own where nothing else is in it. */
+export async function dropBuildFolder(folder: BuildFolder): Promise<void> {
+  await rm(folder.path, { recursive: true });
+  await rmdir(dirname(folder.path)).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOTEMPTY') throw cause;
+  });
 }
 
 /** A stage's result; undefined where it was not reached. */

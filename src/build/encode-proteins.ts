@@ -43,7 +43,7 @@ const SCORE_BYTES = 4;
 const WINDOW_RESIDUES = 65_536;
 /** While one window is written the next ones are encoded. Bounds the tokens held: 4 × 131,070 × 256 bytes. */
 const WINDOWS_AHEAD = 4;
-const CHECKPOINT_INTERVAL_MS = 3_000;
+const CHECKPOINT_INTERVAL_MS = 1_000;
 const START: Checkpoint = { targets: 0, residues: 0, spoolOffset: 0 };
 
 /**
@@ -100,8 +100,8 @@ async function encodeWindows(encoder: Encoder, from: Checkpoint, sink: Sink): Pr
   const { file, scores, folder, options } = sink;
   const { signal } = options;
   const ahead: { window: Window; encoded: Promise<readonly QueryTokens[]> }[] = [];
+  const checkpoints = createCheckpoints(sink);
   let done = from;
-  let savedAtMs = performance.now();
   options.onResidues(done.residues);
   const writeFirst = async (): Promise<void> => {
     const { window, encoded } = ahead[0];
@@ -119,11 +119,7 @@ async function encodeWindows(encoder: Encoder, from: Checkpoint, sink: Sink): Pr
       spoolOffset: window.endOffset,
     };
     options.onResidues(done.residues);
-    if (performance.now() - savedAtMs < CHECKPOINT_INTERVAL_MS) return;
-    await file.sync();
-    await scores.sync();
-    await writeState(folder.encoded, done);
-    savedAtMs = performance.now();
+    await checkpoints.offer(done);
   };
   for await (const window of readWindows(folder.spool, from.spoolOffset)) {
     signal?.throwIfAborted();
@@ -137,7 +133,34 @@ async function encodeWindows(encoder: Encoder, from: Checkpoint, sink: Sink): Pr
     if (ahead.length === WINDOWS_AHEAD) await writeFirst();
   }
   while (ahead.length > 0) await writeFirst();
+  await checkpoints.settle();
   await scores.sync();
+}
+
+/** Saves every few seconds how far everything has reached the disk, beside the encoding that goes on. */
+function createCheckpoints({ file, scores, folder }: Sink) {
+  let startedAtMs = performance.now();
+  let saving: Promise<void> | undefined;
+  const save = async (state: Checkpoint): Promise<void> => {
+    await file.sync();
+    await scores.sync();
+    await writeState(folder.encoded, state);
+  };
+  const settle = async (): Promise<void> => {
+    await saving;
+    saving = undefined;
+  };
+  return {
+    settle,
+    async offer(state: Checkpoint): Promise<void> {
+      if (performance.now() - startedAtMs < CHECKPOINT_INTERVAL_MS) return;
+      await settle();
+      startedAtMs = performance.now();
+      saving = save(state);
+      // It is awaited before the next one; until then its failure must not count as unhandled.
+      saving.catch(() => undefined);
+    },
+  };
 }
 
 function selfScoreOf(rows: QueryTokens, { dimension, affine }: EncoderCard): number {

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../canonical.js';
+import { Refusal } from '../errors.js';
 import { scanReleases, type FoundRelease } from '../release/catalog.js';
 import { RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
@@ -6,7 +7,7 @@ import type { FileEntry, ReleaseManifest } from '../release/release.js';
 import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
 import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
-import { readState, writeState, type BuildFolder } from './build-folder.js';
+import { dropBuildFolder, readState, writeState, type BuildFolder } from './build-folder.js';
 import type { BuildOptions, BuildProgress } from './build-options.js';
 import { readSelfScores } from './encode-proteins.js';
 import { readProteinSpool } from './protein-spool.js';
@@ -28,18 +29,26 @@ export async function readStage(
 ): Promise<ReadResult> {
   const done = await readState<ReadResult>(folder.read);
   if (done !== undefined) return done;
+  try {
+    const result = await readInput(options, folder, report);
+    await writeState(folder.read, result);
+    return result;
+  } catch (cause) {
+    // What is wrong with the input stays wrong, so there is nothing to go on from.
+    if (cause instanceof Refusal) await dropBuildFolder(folder);
+    throw cause;
+  }
+}
+
+async function readInput(options: BuildOptions, folder: BuildFolder, report: Report): Promise<ReadResult> {
   const source = await options.input.open(folder.scratch);
   try {
     let bytes = 0;
     const onBytes = (count: number): void => report('read', (bytes += count), source.totalBytes);
     const corpus = await readProteins(source, folder.spool, onBytes, options.signal);
     const { taxonomy } = source;
-    const result: ReadResult =
-      taxonomy === undefined
-        ? { corpus }
-        : { corpus, taxonomy: await writeTaxonomy(folder.release, taxaAbove(taxonomy, corpus.taxids)) };
-    await writeState(folder.read, result);
-    return result;
+    if (taxonomy === undefined) return { corpus };
+    return { corpus, taxonomy: await writeTaxonomy(folder.release, taxaAbove(taxonomy, corpus.taxids)) };
   } finally {
     source.close();
   }

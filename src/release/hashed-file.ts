@@ -11,7 +11,7 @@ export interface HashedFile {
   readonly sizeBytes: number;
   /** Takes the bytes over: the caller must not change them afterwards. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Resolves when everything written is on the disk. */
+  /** Resolves when all that was written before the call is on the disk; writes may go on meanwhile. */
   sync(): Promise<void>;
   /** Syncs, closes and gives the manifest's entry. */
   finish(): Promise<FileEntry>;
@@ -31,18 +31,20 @@ export async function openHashedFile(path: string, keepBytes = 0): Promise<Hashe
   for await (const chunk of readChunks(handle, keepBytes)) hash.update(chunk);
   let waiting: Uint8Array[] = [];
   let waitingBytes = 0;
-  let diskBytes = keepBytes;
+  let position = keepBytes;
 
   const flush = async (): Promise<void> => {
     const bytes = waiting.length === 1 ? waiting[0] : Buffer.concat(waiting);
     waiting = [];
     waitingBytes = 0;
     hash.update(bytes);
+    // The place is taken before anything is awaited, so that a sync may run beside further writes.
+    const start = position;
+    position += bytes.length;
+    let written = 0;
     // A full disk may take a part of the bytes before it fails.
-    for (let written = 0; written < bytes.length;) {
-      const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, diskBytes);
-      written += bytesWritten;
-      diskBytes += bytesWritten;
+    while (written < bytes.length) {
+      written += (await handle.write(bytes, written, bytes.length - written, start + written)).bytesWritten;
     }
   };
   const sync = async (): Promise<void> => {
@@ -51,7 +53,7 @@ export async function openHashedFile(path: string, keepBytes = 0): Promise<Hashe
   };
   return {
     get sizeBytes() {
-      return diskBytes + waitingBytes;
+      return position + waitingBytes;
     },
     async write(bytes) {
       waiting.push(bytes);
@@ -62,7 +64,7 @@ export async function openHashedFile(path: string, keepBytes = 0): Promise<Hashe
     async finish() {
       await sync();
       await handle.close();
-      return { path: basename(path), size_bytes: diskBytes, sha256: hash.digest('hex') };
+      return { path: basename(path), size_bytes: position, sha256: hash.digest('hex') };
     },
     abandon: () => handle.close(),
   };

@@ -37,7 +37,8 @@ async function refusal(given: FastaFiles): Promise<Refusal> {
     (cause: unknown) => cause,
   );
   if (!(error instanceof Refusal)) throw error;
-  expect(readdirSync(join(indexesFolder, 'db')).filter((name) => name.startsWith('dbr_'))).toEqual([]);
+  // Nothing is left of it, not even the database's folder.
+  expect(readdirSync(indexesFolder)).toEqual([]);
   return error;
 }
 
@@ -253,6 +254,23 @@ describe('an interrupted build', () => {
     const encoder = fakeEncoder(() => controller.abort(new Error('no longer wanted')));
     const building = build({ fasta: [file(many.join(''))] }, { encoder, signal: controller.signal });
     await expect(building).rejects.toThrow('no longer wanted');
+  });
+
+  it('says what to do when the disk is full, and goes on when there is space again', async () => {
+    const indexesFolder = join(folder, 'full');
+    const fasta = [file(PLAIN)];
+    const full = Object.assign(new Error('write'), { code: 'ENOSPC' });
+    const encoder = fakeEncoder(() => {
+      throw full;
+    });
+    const error: unknown = await build({ fasta }, { indexesFolder, encoder }).catch(
+      (cause: unknown) => cause,
+    );
+    expect(error).toMatchObject({
+      code: 'disk_full',
+      message: expect.stringContaining('run the same command again'),
+    });
+    expect((await build({ fasta }, { indexesFolder })).isKnown).toBe(false);
   });
 
   it('is refused while another process builds the same, and taken over when that one is dead', async () => {
