@@ -29,8 +29,8 @@ export interface ExecutionQueue {
 }
 
 /**
- * A queue that has not been empty for so long holds no burst but an overload: waiting then only makes every answer late.
- * From there on it takes as many as can be at work next, so that what is let in waits for about one execution.
+ * A queue that has not been empty for so long holds no burst but an overload: waiting then only makes every answer
+ * late. From there on it takes as many as can be at work next, so that what is let in waits for about one execution.
  */
 const STANDING_QUEUE_MS = 1_000;
 

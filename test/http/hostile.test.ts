@@ -288,7 +288,8 @@ describe('bytes that are refused:', () => {
   });
 
   it('a second request that is smuggled behind a refused one is never served', async () => {
-    const smuggled = `${FIRST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const outer = `${FIRST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`;
+    const smuggled = `${outer}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`;
     const responses = await sendRaw(served.port, smuggled);
     expect(responses.map(({ status }) => status)).toEqual([400]);
   });

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import fc from 'fast-check';
-import { broken, valuesOf, type Json } from './schema-arbitrary.js';
+import { broken, valuesOf, type Grammar, type Json, type Known } from './schema-arbitrary.js';
 
 /*
  * Sends random requests to a server and holds every response against the OpenAPI document that the server itself gives
@@ -13,6 +13,8 @@ export interface FuzzOptions {
   readonly key: string;
   readonly seed: number;
   readonly cases: number;
+  /** Values that mean something to this server, by name of parameter or member; they are sent often. */
+  readonly known?: Known;
 }
 
 /** Requests sent, by operation, kind and status. */
@@ -47,12 +49,18 @@ interface Case {
 }
 
 /** Errors  the first request whose response breaks the document, shrunk, with the seed */
-export async function fuzzContract({ origin, key, seed, cases }: FuzzOptions): Promise<FuzzCounts> {
+export async function fuzzContract({
+  origin,
+  key,
+  seed,
+  cases,
+  known = {},
+}: FuzzOptions): Promise<FuzzCounts> {
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as Json;
   const components = (document['components'] as { readonly schemas: Json }).schemas;
   const check = documentChecker(document);
   const counts = new Map<string, number>();
-  const property = fc.asyncProperty(casesOf(document, components), async (request) => {
+  const property = fc.asyncProperty(casesOf(document, { components, known }), async (request) => {
     const response = await send(origin, key, request);
     const text = await response.text();
     const name = `${request.operation.operationId} ${request.kind} ${response.status}`;
@@ -77,30 +85,24 @@ function operationsOf(document: Json): readonly Operation[] {
   );
 }
 
-function casesOf(document: Json, components: Json): fc.Arbitrary<Case> {
-  return fc.oneof(...operationsOf(document).map((operation) => caseOf(operation, components)));
+function casesOf(document: Json, grammar: Grammar): fc.Arbitrary<Case> {
+  return fc.oneof(...operationsOf(document).map((operation) => caseOf(operation, grammar)));
 }
 
-function caseOf(operation: Operation, components: Json): fc.Arbitrary<Case> {
+function caseOf(operation: Operation, grammar: Grammar): fc.Arbitrary<Case> {
   const part = (place: string): fc.Arbitrary<Readonly<Record<string, unknown>>> => {
     const parameters = operation.parameters.filter((parameter) => parameter.in === place);
     const model = Object.fromEntries(
-      parameters.map(({ name, schema }) => [name, valuesOf(schema, components)]),
+      parameters.map(({ name, schema }) => [name, valuesOf(schema, grammar, name)]),
     );
     return fc.record(model, {
       requiredKeys: parameters.filter(({ required }) => required).map(({ name }) => name),
     });
   };
   const schema = operation.requestBody?.content['application/json'].schema;
-  const valid = schema === undefined ? fc.constant(undefined) : valuesOf(schema, components);
-  const kind = fc.constantFrom(
-    'valid',
-    'valid',
-    'broken',
-    'broken',
-    'noise',
-    'no_key',
-    'other_method' as const,
+  const valid = schema === undefined ? fc.constant(undefined) : valuesOf(schema, grammar);
+  const kind = fc.constantFrom<Case['kind'][]>(
+    ...(['valid', 'valid', 'valid', 'valid', 'broken', 'broken', 'noise', 'no_key', 'other_method'] as const),
   );
   return fc
     .record({
@@ -120,7 +122,7 @@ function caseOf(operation: Operation, components: Json): fc.Arbitrary<Case> {
         Object.entries(headers).flatMap(([name, text]) => sendable(name, String(text))),
       ),
       body: chosen === 'broken' ? broken(value, at, noise) : chosen === 'noise' ? noise : value,
-      kind: chosen as Case['kind'],
+      kind: chosen,
     }));
 }
 
@@ -226,5 +228,6 @@ function responseFaults(
 }
 
 function describe({ operation, path, query, headers, body, kind }: Case): string {
-  return `${kind} ${operation.method} ${operation.path} ${JSON.stringify({ path, query, headers, body }).slice(0, 4_000)}`;
+  const parts = JSON.stringify({ path, query, headers, body }).slice(0, 4_000);
+  return `${kind} ${operation.method} ${operation.path} ${parts}`;
 }

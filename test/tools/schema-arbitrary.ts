@@ -2,6 +2,15 @@ import fc from 'fast-check';
 
 export type Json = Readonly<Record<string, unknown>>;
 
+/** Values by the name of the member or parameter that may hold them. */
+export type Known = Readonly<Record<string, readonly unknown[]>>;
+
+export interface Grammar {
+  /** `components.schemas` of the document. */
+  readonly components: Json;
+  readonly known: Known;
+}
+
 const LONGEST_TEXT = 40;
 const MOST_ITEMS = 4;
 
@@ -9,35 +18,37 @@ const MOST_ITEMS = 4;
  * Values of a JSON Schema, as the OpenAPI document writes it: what a client that has only read the document may send.
  * Strings are mostly short, now and then at their bounds.
  */
-export function valuesOf(schema: Json, components: Json, depth = 0): fc.Arbitrary<unknown> {
-  if (typeof schema['$ref'] === 'string') {
-    return valuesOf(
-      components[schema['$ref'].slice('#/components/schemas/'.length)] as Json,
-      components,
-      depth,
-    );
-  }
+export function valuesOf(schema: Json, grammar: Grammar, name = '', depth = 0): fc.Arbitrary<unknown> {
+  const known = grammar.known[name] ?? [];
+  const any = anyOf(schema, grammar, depth);
+  return known.length === 0
+    ? any
+    : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...known) }, { weight: 1, arbitrary: any });
+}
+
+function anyOf(schema: Json, grammar: Grammar, depth: number): fc.Arbitrary<unknown> {
+  if (typeof schema['$ref'] === 'string') return anyOf(resolve(schema, grammar), grammar, depth);
   const alternatives = (schema['oneOf'] ?? schema['anyOf']) as readonly Json[] | undefined;
   if (alternatives !== undefined) {
     // Alternatives that nest come first in a filter; deep inside, only those that end are left.
     const open =
       depth > 3
-        ? alternatives.filter((inner) => !/filters?"/.test(JSON.stringify(resolve(inner, components))))
+        ? alternatives.filter((inner) => !/filters?"/.test(JSON.stringify(resolve(inner, grammar))))
         : alternatives;
-    return fc.oneof(...open.map((inner) => valuesOf(inner, components, depth + 1)));
+    return fc.oneof(...open.map((inner) => anyOf(inner, grammar, depth + 1)));
   }
   if (schema['const'] !== undefined) return fc.constant(schema['const']);
   if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]));
   switch (schema['type']) {
     case 'object':
-      return objectsOf(schema, components, depth);
+      return objectsOf(schema, grammar, depth);
     case 'array': {
       const { minItems = 0, maxItems = MOST_ITEMS } = schema as {
         readonly minItems?: number;
         readonly maxItems?: number;
       };
       const maxLength = Math.max(minItems, Math.min(maxItems, MOST_ITEMS));
-      return fc.array(valuesOf(schema['items'] as Json, components, depth + 1), {
+      return fc.array(anyOf(schema['items'] as Json, grammar, depth + 1), {
         minLength: minItems,
         maxLength,
       });
@@ -57,14 +68,15 @@ export function valuesOf(schema: Json, components: Json, depth = 0): fc.Arbitrar
   }
 }
 
-function resolve(schema: Json, components: Json): unknown {
-  return typeof schema['$ref'] === 'string' ? components[schema['$ref'].split('/').at(-1) as string] : schema;
+function resolve(schema: Json, { components }: Grammar): Json {
+  if (typeof schema['$ref'] !== 'string') return schema;
+  return components[schema['$ref'].slice('#/components/schemas/'.length)] as Json;
 }
 
-function objectsOf(schema: Json, components: Json, depth: number): fc.Arbitrary<unknown> {
+function objectsOf(schema: Json, grammar: Grammar, depth: number): fc.Arbitrary<unknown> {
   const properties = (schema['properties'] ?? {}) as Readonly<Record<string, Json>>;
   const model = Object.fromEntries(
-    Object.entries(properties).map(([name, inner]) => [name, valuesOf(inner, components, depth + 1)]),
+    Object.entries(properties).map(([name, inner]) => [name, valuesOf(inner, grammar, name, depth + 1)]),
   );
   const requiredKeys = (schema['required'] ?? []) as string[];
   return fc.record(model, { requiredKeys }).map((value) => withoutExcluded(value, schema));
