@@ -4,10 +4,7 @@
  *
  * Each figure is the median of rounds that measure the peak and the kernel in turn, so that a change of clock meets
  * both. Before it times anything, the bench checks an answer against the reference. Under 30 seconds. */
-#include <algorithm>
-#include <chrono>
 #include <condition_variable>
-#include <ctime>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +12,7 @@
 
 #include "reference/reference.h"
 #include "search.h"
+#include "test/clock.h"
 #include "test/peak.h"
 #include "test/random_tokens.h"
 
@@ -23,22 +21,6 @@ namespace {
 
 constexpr uint32_t kQueryLength = 300, kTargetLength = 350;
 constexpr AffineParameters kParameters{600, 1, 11, 1};
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/* Processor time of this process: what one core does is measured by it, so that other processes do not count. */
-double processorSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 struct Elapsed {
   double wall, processor;

@@ -1,0 +1,95 @@
+/* Queries packed for direct calls of the fastest kernels, and BLOSUM62 as tokens.
+ *
+ * A query token is the BLOSUM62 row of its letter, a target token is 64 at its letter: their dot product is 64 × B, and
+ * with multiplier 1,024 and offset 0 the substitution score is (64 × B × 1,024) >> 16 = B. */
+#ifndef GLOAMING_TEST_BLOSUM_H
+#define GLOAMING_TEST_BLOSUM_H
+
+#include <parasail.h>
+#include <parasail/matrices/blosum62.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reference/reference.h"
+#include "workspace.h"
+
+namespace gloaming {
+
+using Memory = std::unique_ptr<void, decltype(&std::free)>;
+
+inline Memory alignedMemory(size_t bytes) { return {std::aligned_alloc(64, (bytes + 63) / 64 * 64), std::free}; }
+
+constexpr uint32_t kBlosumDimension = 32;
+
+inline uint32_t letterOf(char letter) {
+  return static_cast<uint32_t>(parasail_blosum62.mapper[static_cast<uint8_t>(letter)]);
+}
+
+inline std::vector<int8_t> blosumTarget(const std::string& protein) {
+  std::vector<int8_t> rows(protein.size() * kBlosumDimension);
+  for (size_t i = 0; i < protein.size(); ++i) rows[i * kBlosumDimension + letterOf(protein[i])] = 64;
+  return rows;
+}
+
+class BlosumQuery {
+ public:
+  explicit BlosumQuery(const std::string& protein) : rows_(protein.size() * kBlosumDimension) {
+    for (size_t i = 0; i < protein.size(); ++i) {
+      const int* scores = parasail_blosum62.matrix + letterOf(protein[i]) * 24;
+      for (size_t k = 0; k < 24; ++k) rows_[i * kBlosumDimension + k] = static_cast<int8_t>(scores[k]);
+    }
+    tokens_ = {rows_.data(), static_cast<uint32_t>(protein.size()), kBlosumDimension};
+    packed_ = alignedMemory(kernels_.affinePackedBytes(tokens_.length, kBlosumDimension));
+    kernels_.affinePack(tokens_, packed_.get());
+  }
+
+  int32_t score(const std::vector<int8_t>& target) const {
+    const PackedQuery query{tokens_, packed_.get()};
+    const auto length = static_cast<uint32_t>(target.size() / kBlosumDimension);
+    return kernels_.affineScore({query, target.data(), length, {1024, 0, 11, 1}, workspace_, neverCancelled_});
+  }
+
+ private:
+  const Kernels& kernels_ = *chooseKernels(nullptr);
+  std::vector<int8_t> rows_;
+  Tokens tokens_{};
+  Memory packed_{nullptr, std::free};
+  mutable Workspace workspace_;
+  const std::atomic<bool> neverCancelled_{false};
+};
+
+/** A query packed for MaxSim. */
+class MaxSimQuery {
+ public:
+  explicit MaxSimQuery(const Tokens& tokens)
+      : tokens_(tokens), packed_(alignedMemory(kernels_.maxsimPackedBytes(tokens.length, tokens.dimension))),
+        closest_(alignedMemory(roundUp(tokens.length, kTokenRound) * sizeof(int32_t))) {
+    kernels_.maxsimPack(tokens, packed_.get());
+  }
+
+  MaxSim sums(const int8_t* rows, uint32_t rowCount) const {
+    auto* closest = static_cast<int32_t*>(closest_.get());
+    std::fill_n(closest, roundUp(tokens_.length, kTokenRound), std::numeric_limits<int32_t>::min());
+    MaxSim sums{0, 0};
+    for (uint32_t row = 0; row < rowCount; row += kMaxRows) {
+      sums.targetToQuery += kernels_.maxsimRows({tokens_, packed_.get()}, rows + size_t{row} * tokens_.dimension,
+                                                std::min(kMaxRows, rowCount - row), closest);
+    }
+    for (uint32_t i = 0; i < tokens_.length; ++i) sums.queryToTarget += closest[i];
+    return sums;
+  }
+
+ private:
+  const Kernels& kernels_ = *chooseKernels(nullptr);
+  const Tokens tokens_;
+  const Memory packed_, closest_;
+};
+
+}  // namespace gloaming
+
+#endif
