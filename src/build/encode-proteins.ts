@@ -186,11 +186,14 @@ async function* readWindows(spoolPath: string, startOffset: number): AsyncGenera
 async function checkSpace(folder: string, neededBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize >= neededBytes) return;
-  const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
   throw new Refusal(
     'disk_full',
-    `The release needs ${gigabytes(neededBytes)} more in ${folder}, where ${gigabytes(bavail * bsize)} ` +
+    `The release needs ${inMegabytes(neededBytes)} more in ${folder}, where ${inMegabytes(bavail * bsize)} ` +
       'are free. Free some space, or move the indexes folder, and run the same command again.',
     { needed_bytes: neededBytes, free_bytes: bavail * bsize },
   );
+}
+
+function inMegabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`;
 }
