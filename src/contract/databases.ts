@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox';
 import { DATABASE_SELECTOR_MAX_CHARACTERS } from '../limits.js';
 import { listOf } from './envelope.js';
 import { defineRoute } from './route.js';
-import { closed, constant, count, enumeration, flag, moment, named, text } from './schema.js';
+import { closed, constant, count, defaulted, enumeration, flag, moment, named, text } from './schema.js';
 
 export const HomologyDatabase = named(
   'HomologyDatabase',
@@ -63,7 +63,7 @@ export const HomologyRelease = named(
 
 const PageQuery = Type.Object(
   {
-    limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Rows of a page at most.' }),
+    limit: defaulted(20, Type.Integer({ minimum: 1, maximum: 100, description: 'Rows of a page at most.' })),
     cursor: Type.Optional(
       Type.String({ minLength: 1, maxLength: 1024, description: '`next_cursor` of the page before.' }),
     ),

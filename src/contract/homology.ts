@@ -4,7 +4,7 @@ import { HomologyCandidateSet } from './candidate-set.js';
 import { HomologyFilter } from './filter.js';
 import { CONTRACT_PIN_HEADER } from './headers.js';
 import { defineRoute } from './route.js';
-import { closed, constant, enumeration, mutuallyExclusive, named, text } from './schema.js';
+import { closed, constant, defaulted, enumeration, mutuallyExclusive, named, text } from './schema.js';
 
 export const ProteinQuery = closed({
   kind: constant('protein_sequence'),
@@ -30,27 +30,36 @@ export const SEARCH_SETTINGS = {
   database_release_id: Type.Optional(ReleaseId),
   filter: Type.Optional(HomologyFilter),
   target_space_id: Type.Optional(TargetSpaceId),
-  evidence: enumeration(
-    {
-      candidate_measurement: 'the measurements of each candidate',
-      pairwise_sequence_alignment: 'also the best local alignment of query and candidate',
-    },
-    { chosen: true, default: 'candidate_measurement' },
+  evidence: defaulted(
+    'candidate_measurement',
+    enumeration(
+      {
+        candidate_measurement: 'the measurements of each candidate',
+        pairwise_sequence_alignment: 'also the best local alignment of query and candidate',
+      },
+      { chosen: true },
+    ),
   ),
-  guarantee: enumeration(
-    {
-      approximate: 'the qualified policy that the release selects, or a stronger exhaustive fallback',
-      exhaustive: 'the reference policy: every eligible target is compared',
-    },
-    { chosen: true, default: 'approximate' },
+  guarantee: defaulted(
+    'approximate',
+    enumeration(
+      {
+        approximate: 'the qualified policy that the release selects, or a stronger exhaustive fallback',
+        exhaustive: 'the reference policy: every eligible target is compared',
+      },
+      { chosen: true },
+    ),
   ),
-  significance: enumeration(
-    {
-      not_requested: 'no judgement',
-      if_available: 'judged where the calibration supports it',
-      required: 'refused before any work where no calibration supports it',
-    },
-    { chosen: true, default: 'if_available' },
+  significance: defaulted(
+    'if_available',
+    enumeration(
+      {
+        not_requested: 'no judgement',
+        if_available: 'judged where the calibration supports it',
+        required: 'refused before any work where no calibration supports it',
+      },
+      { chosen: true },
+    ),
   ),
 };
 
@@ -68,12 +77,14 @@ export const HomologyRequest = named(
     {
       query: ProteinQuery,
       ...SEARCH_SETTINGS,
-      limit: Type.Integer({
-        minimum: 1,
-        maximum: INLINE_MAX_CANDIDATES,
-        default: 100,
-        description: 'Rows returned at most; the answer is also bounded by 16 MiB.',
-      }),
+      limit: defaulted(
+        100,
+        Type.Integer({
+          minimum: 1,
+          maximum: INLINE_MAX_CANDIDATES,
+          description: 'Rows returned at most; the answer is also bounded by 16 MiB.',
+        }),
+      ),
     },
     {
       description:

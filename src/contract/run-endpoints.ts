@@ -2,19 +2,21 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { HomologyCandidate, HomologyCandidateSet } from './candidate-set.js';
 import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from './homology.js';
-import { closed, constant, count, mutuallyExclusive, named, sha256, text } from './schema.js';
+import { closed, constant, count, defaulted, mutuallyExclusive, named, sha256, text } from './schema.js';
 
 /*
  * What a run can execute. A new endpoint is one entry of RUN_ENDPOINTS here and one RunEndpoint of the services, which
  * appliance.ts lists.
  */
 
-const LIMIT = Type.Integer({
-  minimum: 1,
-  maximum: RETAINED_MAX_CANDIDATES,
-  default: 100,
-  description: 'Candidates kept at most, for each query.',
-});
+const LIMIT = defaulted(
+  100,
+  Type.Integer({
+    minimum: 1,
+    maximum: RETAINED_MAX_CANDIDATES,
+    description: 'Candidates kept at most, for each query.',
+  }),
+);
 
 export const SearchRunInput = named(
   'SearchRunInput',

@@ -8,6 +8,7 @@ import {
   closed,
   constant,
   count,
+  defaulted,
   enumeration,
   flag,
   moment,
@@ -94,14 +95,11 @@ function creation(key: string, input: TSchema, defaultPriority: RunPriority): TS
       endpoint: constant(key),
       input,
       label: Type.Optional(text('Your name of the run.', { minLength: 1, maxLength: 256 })),
-      priority: enumeration(
-        { high: 'before your others', normal: 'in between', low: 'after your others' },
-        { default: defaultPriority },
+      priority: defaulted(
+        defaultPriority,
+        enumeration({ high: 'before your others', normal: 'in between', low: 'after your others' }),
       ),
-      background: Type.Boolean({
-        default: true,
-        description: 'False waits for the end as `Prefer: wait=60` does.',
-      }),
+      background: defaulted(true, flag('False waits for the end as `Prefer: wait=60` does.')),
     }),
   );
 }
@@ -191,7 +189,10 @@ export const listRuns = defineRoute({
     {
       status: Type.Optional(RunStatusSchema),
       endpoint: Type.Optional(RunEndpointSchema),
-      limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Rows of a page at most.' }),
+      limit: defaulted(
+        20,
+        Type.Integer({ minimum: 1, maximum: 100, description: 'Rows of a page at most.' }),
+      ),
       cursor: CURSOR,
     },
     { additionalProperties: false },
@@ -259,12 +260,10 @@ export const listRunResults = defineRoute({
   params,
   query: Type.Object(
     {
-      limit: Type.Integer({
-        minimum: 1,
-        maximum: 1000,
-        default: 100,
-        description: 'Rows of a page at most.',
-      }),
+      limit: defaulted(
+        100,
+        Type.Integer({ minimum: 1, maximum: 1000, description: 'Rows of a page at most.' }),
+      ),
       cursor: CURSOR,
     },
     { additionalProperties: false },

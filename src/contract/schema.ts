@@ -1,4 +1,11 @@
-import { Type, type TObject, type TProperties, type TSchema, type TUnsafe } from '@sinclair/typebox';
+import {
+  Type,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+} from '@sinclair/typebox';
 
 /**
  * Schema words that are ours beside JSON Schema 2020-12.
@@ -25,10 +32,21 @@ export function closed<Properties extends TProperties>(
   return Type.Object(properties, { additionalProperties: false, ...notes });
 }
 
+declare const DEFAULTED: unique symbol;
+/** Marks, for types only, a member that the server fills in. */
+export interface Defaulted {
+  readonly [DEFAULTED]: true;
+}
+
+/** A member that callers may leave out and handlers always find. */
+export function defaulted<Schema extends TSchema>(value: Static<Schema>, schema: Schema): Schema & Defaulted {
+  return { ...schema, default: value } as Schema & Defaulted;
+}
+
 /** A closed enumeration; each value carries its meaning into the description. */
 export function enumeration<const Meanings extends Readonly<Record<string, string>>>(
   meanings: Meanings,
-  notes: SchemaNotes & { readonly default?: keyof Meanings } = {},
+  notes: SchemaNotes = {},
 ): TUnsafe<keyof Meanings & string> {
   const lines = Object.entries(meanings).map(([value, meaning]) => `- \`${value}\`: ${meaning}`);
   const description = [notes.description, lines.join('\n')].filter(Boolean).join('\n\n');
