@@ -59,6 +59,12 @@ async function build(
   context: CommandContext,
 ): Promise<void> {
   const slug = checkSlug(options.name);
+  if (fasta.includes('-')) {
+    throw new Refusal(
+      'invalid_option',
+      'A build needs files, not standard input: it digests them before it reads them.',
+    );
+  }
   const files: FastaFiles = { fasta, metadata: options.metadata, ...readTaxonomyOption(options.taxonomy) };
   const total = await inputBytes(files);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);

@@ -43,9 +43,10 @@ export async function makeRelease(folder: string, given: GivenRelease): Promise<
   const frame = tokensFrame(dimension, residues);
   const file = await openHashedFile(join(directory, TOKENS_FILE));
   await file.write(frame.start);
-  for (let row = 0; row < residues; row += 1) {
-    await file.write(Uint8Array.from({ length: dimension }, (_, column) => token(row, column)));
-  }
+  const values = new Uint8Array(residues * dimension);
+  for (let at = 0; at < values.length; at += 1)
+    values[at] = token(Math.floor(at / dimension), at % dimension);
+  await file.write(values);
   await file.write(frame.end);
   const tokens = {
     ...(await file.finish()),

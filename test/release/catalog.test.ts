@@ -1,0 +1,71 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { checkSlug, releaseDirectory, scanReleases } from '#src/release/catalog.js';
+import { makeRelease } from './make-release.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-catalog-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the folders of releases', () => {
+  it('are found by slug and id; what is damaged, unfinished or removed is told apart', async () => {
+    expect(await scanReleases(join(folder, 'nowhere'))).toEqual({
+      releases: [],
+      damaged: [],
+      unfinished: [],
+      removed: [],
+    });
+    mkdirSync(join(folder, 'db'));
+    const made = await makeRelease(join(folder, 'db'), { targets: [{ id: 'a', sequence: 'MKV' }] });
+    const id = basename(made);
+    const broken = join(folder, 'db', `dbr_${'0'.repeat(64)}`);
+    mkdirSync(broken);
+    writeFileSync(join(broken, 'manifest.json'), '{"format":"another/2"}');
+    mkdirSync(join(folder, 'db', '.building-1'));
+    mkdirSync(join(folder, 'db', '.removed-dbr_1'));
+    mkdirSync(join(folder, 'encoders', id), { recursive: true });
+    mkdirSync(join(folder, 'Not a slug', id), { recursive: true });
+    const found = await scanReleases(folder);
+    expect(found.releases).toEqual([
+      expect.objectContaining({ slug: 'db', id, directory: releaseDirectory(folder, 'db', id) }),
+    ]);
+    expect(found.damaged).toEqual([
+      expect.objectContaining({ id: basename(broken), problem: expect.stringContaining('another/2') }),
+    ]);
+    expect(found.unfinished).toEqual([{ slug: 'db', directory: join(folder, 'db', '.building-1') }]);
+    expect(found.removed).toEqual([join(folder, 'db', '.removed-dbr_1')]);
+  });
+
+  it('hold a release only under its own id', async () => {
+    const made = await makeRelease(folder, { targets: [{ id: 'moved', sequence: 'MKV' }] });
+    const other = `dbr_${'1'.repeat(64)}`;
+    mkdirSync(join(folder, 'moved'));
+    renameSync(made, join(folder, 'moved', other));
+    const { damaged } = await scanReleases(folder);
+    expect(damaged.find(({ slug }) => slug === 'moved')?.problem).toContain('was changed');
+  });
+});
+
+describe('a slug', () => {
+  it('is lower case, short, and no id, path or other folder', () => {
+    for (const slug of ['demo', 'swiss-prot', 'uniref50_2026.1', '7', 'a'.repeat(64)])
+      expect(checkSlug(slug)).toBe(slug);
+    for (const slug of [
+      '',
+      'Demo',
+      '.hidden',
+      '-x',
+      'a/b',
+      '..',
+      'encoders',
+      'db_x',
+      'dbr_x',
+      'a b',
+      'é',
+      'a'.repeat(65),
+    ]) {
+      expect(() => checkSlug(slug)).toThrow('cannot name a database');
+    }
+  });
+});
