@@ -16,7 +16,8 @@ describe('progress', () => {
       progress.update({ stage: 'encode', done: second * 100_000, total: 2_000_000 });
     }
     expect(written.at(-1)).toBe(
-      `\rEncoding  ${'█'.repeat(12)}${'░'.repeat(12)}  50 %  1.00 M of 2.00 M residues, 100 k residues/s, 0:10 left\x1b[K`,
+      `\rEncoding  ${'█'.repeat(12)}${'░'.repeat(12)}  50 %  ` +
+        '1.00 M of 2.00 M residues, 100 k residues/s, 0:10 left\x1b[K',
     );
     progress.end();
     expect(written.at(-1)).toBe('\n');
