@@ -96,11 +96,10 @@ describe('gloaming search', () => {
   });
 
   it('finds a database by slug, by release id and as the default', async () => {
-    const answers = await Promise.all(
-      [[], ['--database', 'demo'], ['--database', releaseId]].map((words) =>
-        run([one, '-f', 'json', ...words]),
-      ),
-    );
+    const answers: Printed[] = [];
+    for (const words of [[], ['--database', 'demo'], ['--database', releaseId]]) {
+      answers.push(await run([one, '-f', 'json', ...words]));
+    }
     expect(new Set(answers.map(({ stdout }) => stdout)).size).toBe(1);
     expect(JSON.parse(answers[0].stdout)).toMatchObject({
       database: { slug: 'demo', release_id: releaseId },
