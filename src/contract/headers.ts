@@ -18,7 +18,7 @@ export const IDEMPOTENCY_HEADER = {
 
 export const CONTRACT_PIN_HEADER = {
   'Service-Contract-Pin': Type.String({
-    examples: [CONTRACT_PIN],
+    enum: [CONTRACT_PIN],
     description: `Contract that the caller relies on: ${CONTRACT_PIN}. Any other value: 400 api_version_unsupported.`,
     chosen: true,
   }),

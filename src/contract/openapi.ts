@@ -47,7 +47,7 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
         },
       },
       headers: Object.fromEntries(
-        Object.entries(ALL_HEADERS).map(([name, schema]) => [name, headerObject(schema)]),
+        Object.entries(ALL_HEADERS).map(([name, schema]) => [name, headerObject(name, schema)]),
       ),
       schemas: componentSchemas(routes),
     },
@@ -182,9 +182,10 @@ export function failureShape(
   return { mediaType: 'application/json', schema: FailureEnvelope };
 }
 
-function headerObject(schema: TSchema): JsonSchema {
+function headerObject(name: string, schema: TSchema): JsonSchema {
   const { description, ...rest } = refTo(schema);
-  return { ...(description ? { description } : {}), schema: rest };
+  const required = Object.hasOwn({ ...COMMON_RESPONSE_HEADERS, ...FAILURE_RESPONSE_HEADERS }, name);
+  return { ...(description ? { description } : {}), required, schema: rest };
 }
 
 function headerReferences(headers: Readonly<Record<string, TSchema>>): JsonSchema {

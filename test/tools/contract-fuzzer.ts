@@ -20,6 +20,8 @@ export interface FuzzOptions {
 /** Requests sent, by operation, kind and status. */
 export type FuzzCounts = ReadonlyMap<string, number>;
 
+type HeaderObjects = Readonly<Record<string, { readonly required: boolean; readonly schema: Json }>>;
+
 interface Operation {
   readonly path: string;
   readonly method: string;
@@ -34,7 +36,10 @@ interface Operation {
   readonly responses: Readonly<
     Record<
       string,
-      { readonly headers: Json; readonly content: Readonly<Record<string, { readonly schema: Json }>> }
+      {
+        readonly headers: HeaderObjects;
+        readonly content: Readonly<Record<string, { readonly schema: Json }>>;
+      }
     >
   >;
 }
@@ -76,12 +81,16 @@ export async function fuzzContract({
 }
 
 function operationsOf(document: Json): readonly Operation[] {
+  const { headers } = document['components'] as { readonly headers: HeaderObjects };
   return Object.entries(document['paths'] as Readonly<Record<string, Json>>).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      ...(operation as Omit<Operation, 'path' | 'method'>),
-      path,
-      method: method.toUpperCase(),
-    })),
+    Object.entries(methods).map(([method, operation]) => {
+      const { responses, ...rest } = operation as Omit<Operation, 'path' | 'method'>;
+      const resolved = Object.entries(responses).map(([status, response]) => {
+        const named = Object.keys(response.headers).map((name) => [name, headers[name]]);
+        return [status, { ...response, headers: Object.fromEntries(named) as HeaderObjects }];
+      });
+      return { ...rest, path, method: method.toUpperCase(), responses: Object.fromEntries(resolved) };
+    }),
   );
 }
 
@@ -216,12 +225,13 @@ function responseFaults(
     const fault = check(schema, JSON.parse(text));
     if (fault !== undefined) faults.push(`the body breaks its schema: ${fault}`);
   }
-  const always = ['X-Request-ID', 'Service-Version', 'Service-Contract-Digest', 'X-Service-Served-From'];
-  const onFailure = ['Service-Error-Type', 'Service-Retryable'];
-  for (const name of response.status >= 400 ? [...always, ...onFailure] : always) {
-    if (response.headers.get(name) === null) faults.push(`the header ${name} is missing`);
+  for (const [name, { required, schema: expected }] of Object.entries(declared.headers)) {
+    const value = response.headers.get(name);
+    const fault = value === null ? undefined : check(expected, value);
+    if (required && value === null) faults.push(`the header ${name} is missing`);
+    if (fault !== undefined) faults.push(`the header ${name} breaks its schema: ${fault}`);
   }
-  for (const name of response.status >= 400 ? [] : onFailure) {
+  for (const name of response.status >= 400 ? [] : ['Service-Error-Type', 'Service-Retryable']) {
     if (response.headers.get(name) !== null) faults.push(`the header ${name} must be absent on success`);
   }
   return faults;
