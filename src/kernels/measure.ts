@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Fault } from '../errors.js';
+
+/** What kernels-bench measured on this machine; names are those of its JSON. */
+export interface KernelFigures {
+  readonly kernels: string;
+  readonly maxsim: {
+    readonly d64: DimensionFigures;
+    readonly d128: DimensionFigures;
+    /** Time of one thread ÷ time of two, by the clock: other processes count. */
+    readonly two_core_scaling: number;
+  };
+  readonly affine: {
+    /** 10⁹ cells a second on one core, dot products of dimension 64 included. */
+    readonly gcups_core: number;
+    readonly align_gcups_core: number;
+    /** 1,000 targets of 350 residues for a query of 300, two threads, by the clock. */
+    readonly ms_1000x350: number;
+  };
+}
+
+export interface DimensionFigures {
+  /** Of the multiply-adds that a loop on registers alone reaches in the same run; 0 where there is no such probe. */
+  readonly peak_share: number;
+  /** 10⁹ int8 operations a second on one core; a multiply-add is two. */
+  readonly gops: number;
+}
+
+/**
+ * Runs the kernels' own bench, which checks an answer before it times anything; under 30 seconds.
+ * Default  variant: the fastest that this machine runs
+ * Errors   Fault if it is not built, cannot run here, or finds a wrong answer
+ */
+export async function measureKernels(variant?: string): Promise<KernelFigures> {
+  // From dist/src/kernels the executable is in dist/kernels.
+  const program = fileURLToPath(new URL('../../kernels/kernels-bench', import.meta.url));
+  try {
+    const { stdout } = await promisify(execFile)(program, variant === undefined ? [] : [variant]);
+    return JSON.parse(stdout) as KernelFigures;
+  } catch (cause) {
+    throw new Fault('The bench of the native kernels failed.', { cause });
+  }
+}
