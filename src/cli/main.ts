@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './command.js';
@@ -48,8 +49,6 @@ function report(error: unknown): number {
       for (const each of errors) context.stderr.write(`  ${each.location}: ${each.message}\n`);
     return 2;
   }
-  context.stderr.write(
-    `gloaming: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  );
+  context.stderr.write(`gloaming: ${inspect(error)}\n`);
   return 1;
 }

@@ -6,7 +6,6 @@ import { Refusal } from '../errors.js';
 import { INLINE_RESPONSE_MAX_BYTES, SEARCH_CACHE_MAX_CANDIDATES } from '../limits.js';
 import { search } from '../search/search.js';
 import type { SearchEngine, SearchRequest, SearchResult } from '../search/search-types.js';
-import { normaliseProtein } from '../sequence/protein.js';
 import type { CatalogRelease } from './catalog.js';
 import type { RequestContext } from './context.js';
 import { summariseEvidence } from './present-candidates.js';
@@ -18,6 +17,7 @@ import {
   RANKING,
   searchWarnings,
 } from './present-search.js';
+import { readProteinQuery } from './protein-query.js';
 import type { Receipts } from './receipts.js';
 import type { Reply } from './reply.js';
 import { resolveSearch, type ResolveParts } from './resolve-search.js';
@@ -87,9 +87,9 @@ async function resolve(
   context: RequestContext,
   parts: HomologyParts,
 ): Promise<Resolved> {
-  const { sequence, normalizationId } = normaliseProtein(wire.query.sequence);
+  const query = readProteinQuery(wire.query.sequence);
   const { release, engine, settings } = await resolveSearch(wire, context, parts);
-  return { release, engine, request: { ...settings, query: { sequence, normalizationId } } };
+  return { release, engine, request: { ...settings, query } };
 }
 
 /** Equal keys are equal executions: everything that the result depends on, and nothing else. */

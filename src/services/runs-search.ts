@@ -1,7 +1,7 @@
 import type { SearchRunSummary } from '../contract/run-endpoints.js';
 import { search } from '../search/search.js';
 import type { ProteinQuery } from '../search/search-types.js';
-import { normaliseProtein } from '../sequence/protein.js';
+import { readProteinQuery } from './protein-query.js';
 import { summariseEvidence } from './present-candidates.js';
 import {
   presentCandidates,
@@ -31,9 +31,9 @@ export function searchRuns(parts: SearchRunParts): AnyRunEndpoint {
   return defineRunEndpoint<'homology.search', Plan>({
     key: 'homology.search',
     async prepare(input, context) {
-      const { sequence, normalizationId } = normaliseProtein(input.query.sequence);
+      const query = readProteinQuery(input.query.sequence);
       const resolved = await resolveSearch(input, context, parts);
-      return { plan: { ...planSearch(resolved), query: { sequence, normalizationId } }, totalCount: 1 };
+      return { plan: { ...planSearch(resolved), query }, totalCount: 1 };
     },
     // One query is one piece of work: there is nothing to yield before its end.
     async *execute({ query, ...plan }, { context }) {
