@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/routes.js';
 import { Refusal } from '#src/errors.js';
 import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
+import { createIdempotencyTable } from '#src/store/idempotency.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
 import { expectFailure, expectSuccess, seen, type Seen, SOON } from './expectations.js';
 import { candidateSet, fakeHandlers, OTHER_KEY, post, searchBody, serve, type Served } from './serve.js';
@@ -168,5 +170,33 @@ describe('the storage of keyed responses', () => {
     served = await start({ maxResponses: 1_000, maxBytes: 1 });
     expect((await search({ 'idempotency-key': 'a' })).status).toBe(200);
     expectFailure(await search({ 'idempotency-key': 'b' }), 'idempotency_storage_full', SEARCH);
+  });
+});
+
+describe('a server that is killed', () => {
+  const child = new URL('crash-child.mjs', import.meta.url).pathname;
+  const crash = (when: string): string => {
+    const crashed = mkdtempSync(join(tmpdir(), 'gloaming-crash-'));
+    expect(spawnSync(process.execPath, [child, crashed, when]).signal).toBe('SIGKILL');
+    return crashed;
+  };
+
+  it('between execution and reply still replays the answer', async () => {
+    const crashed = crash('after');
+    const reopened = openStore(crashed);
+    const { stored } = await createIdempotencyTable(reopened).claim('scope', 'fingerprint', now);
+    expect(stored?.body).toBe('the first answer');
+    expect(stored?.headers).toEqual({ 'x-request-id': 'req_first' });
+    await reopened.close();
+    rmSync(crashed, { recursive: true });
+  });
+
+  it('before its answer was kept leaves the key free for the retry', async () => {
+    const crashed = crash('before');
+    const reopened = openStore(crashed);
+    const claim = await createIdempotencyTable(reopened).claim('scope', 'fingerprint', now);
+    expect(claim.stored).toBe(undefined);
+    await reopened.close();
+    rmSync(crashed, { recursive: true });
   });
 });

@@ -1,0 +1,13 @@
+import { createIdempotencyTable } from '#src/store/idempotency.js';
+import { openStore } from '#src/store/lmdb.js';
+
+/* Executes one keyed request and dies without a word: before the response is kept, or between that and the reply. */
+
+const [folder, when] = process.argv.slice(2);
+const table = createIdempotencyTable(openStore(folder));
+const now = new Date('2026-08-08T00:00:00Z');
+const claim = await table.claim('scope', 'fingerprint', now);
+if (when === 'after') {
+  await claim.keep({ status: 200, headers: { 'x-request-id': 'req_first' }, body: 'the first answer' }, now);
+}
+process.kill(process.pid, 'SIGKILL');
