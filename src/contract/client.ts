@@ -88,7 +88,7 @@ export function createClient({ baseUrl, apiKey, fetch: send = fetch }: ClientOpt
         method: route.method,
         headers: {
           ...headers,
-          Accept: 'application/json',
+          Accept: route.success.mediaType ?? 'application/json',
           Authorization: `Bearer ${apiKey}`,
           ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         },

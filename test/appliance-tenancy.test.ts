@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient, type Client, ServiceFailure } from '#src/contract/client.js';
+import type { OperationId } from '#src/contract/routes.js';
+import { startSmallAppliance, type SmallAppliance } from './tools/small-appliance.js';
+
+/* Every public route, asked by one organization for what belongs to another. */
+
+interface Owned {
+  readonly target_space_id: string;
+  readonly receipt_id: string;
+  readonly run_id: string;
+  readonly sequence: string;
+}
+
+/** Requests that name something of another organization; `shared` routes name nothing that belongs to anyone. */
+const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> = {
+  'homology.search': ({ target_space_id, sequence }) => ({
+    body: { query: { kind: 'protein_sequence', sequence }, target_space_id },
+  }),
+  'homology.target_space_compilations.create': 'shared',
+  'homology.databases.list': 'shared',
+  'homology.databases.releases.list': 'shared',
+  'receipts.get': ({ receipt_id }) => ({ params: { receipt_id } }),
+  'runs.create': ({ target_space_id, sequence }) => ({
+    body: {
+      endpoint: 'homology.search',
+      input: { query: { kind: 'protein_sequence', sequence }, target_space_id },
+    },
+  }),
+  'runs.list': 'shared',
+  'runs.get': ({ run_id }) => ({ params: { run_id } }),
+  'runs.cancel': ({ run_id }) => ({ params: { run_id } }),
+  'runs.results.list': ({ run_id }) => ({ params: { run_id } }),
+  'runs.events.stream': ({ run_id }) => ({ params: { run_id } }),
+};
+
+const listed = JSON.parse(readFileSync(new URL('../config/public-routes.json', import.meta.url), 'utf8')) as {
+  readonly routes: readonly OperationId[];
+};
+
+let small: SmallAppliance;
+let owner: Client;
+let stranger: Client;
+let strangerKey: string;
+let owned: Owned;
+
+beforeAll(async () => {
+  small = await startSmallAppliance();
+  strangerKey = await small.keyOf('strangers');
+  owner = createClient({ baseUrl: small.url, apiKey: await small.keyOf('owners') });
+  stranger = createClient({ baseUrl: small.url, apiKey: strangerKey });
+  const sequence = small.sequences[0] as string;
+  const query = { kind: 'protein_sequence', sequence } as const;
+  const { body: found } = await owner.call('homology.search', {
+    body: { query, filter: { op: 'exists', field: 'organism' }, limit: 2 },
+  });
+  const { body: run } = await owner.call('runs.create', {
+    body: { endpoint: 'homology.search', input: { query, limit: 2 } } as never,
+  });
+  owned = {
+    target_space_id: found.database.target_space_id as string,
+    receipt_id: found.receipt.id,
+    run_id: run.data.id,
+    sequence,
+  };
+});
+afterAll(() => small.close());
+
+describe('what belongs to one organization', () => {
+  it('is asked for by another on every public route', () => {
+    expect(Object.keys(ATTEMPTS).sort()).toEqual([...listed.routes].sort());
+  });
+
+  it.each(listed.routes.filter((id) => ATTEMPTS[id] !== 'shared'))(
+    'is refused on %s, and nothing told',
+    async (id) => {
+      const attempt = ATTEMPTS[id] as (of: Owned) => object;
+      const failure = await stranger.call(id, attempt(owned) as never).then(
+        () => expect.fail('it must be refused'),
+        (error: unknown) => error as ServiceFailure,
+      );
+      expect(failure).toMatchObject({ status: 403, code: 'permission_denied' });
+      // Not even who owns it, or what it is.
+      expect(failure.body).not.toMatch(/owners|organism|simulated/);
+      expect(failure.body).not.toContain(owned.sequence);
+    },
+  );
+
+  it('is there for its owner', async () => {
+    const { body } = await owner.call('receipts.get', { params: { receipt_id: owned.receipt_id } });
+    expect(body.data.id).toBe(owned.receipt_id);
+    const { body: run } = await owner.call('runs.get', { params: { run_id: owned.run_id } });
+    expect(run.data.id).toBe(owned.run_id);
+  });
+
+  it('is in no list of another', async () => {
+    const { body } = await stranger.call('runs.list', {});
+    expect(body.data).toEqual([]);
+  });
+
+  it('is told from what never existed', async () => {
+    const id = `rcpt_${'0'.repeat(64)}`;
+    await expect(stranger.call('receipts.get', { params: { receipt_id: id } })).rejects.toMatchObject({
+      status: 404,
+      code: 'receipt_not_found',
+    });
+  });
+});
