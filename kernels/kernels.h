@@ -21,8 +21,8 @@
  * Integer sums and maxima are exact in any order, so no instruction set, tile, thread count or batch can change a bit.
  *
  * How tokens lie in memory. Targets stay as the release stores them: row-major, one row of `dimension` bytes per
- * residue, never repacked. Only the query is packed, once per call, so that one vector register holds the same four bytes
- * (int8: "quad"; AVX2: two int16) of neighbouring tokens and one broadcast of four target bytes meets them all:
+ * residue, never repacked. Only the query is packed, once per call, so that one vector register holds the same four
+ * bytes (int8: "quad"; AVX2: two int16) of neighbouring tokens and one broadcast of four target bytes meets them all:
  *
  *     target row t     | b0 b1 b2 b3 | b4 b5 b6 b7 | …            dimension bytes
  *                        └─ quad 0 ─┘  └─ quad 1 ─┘

@@ -53,7 +53,7 @@ void Pool::serve() {
     // The job stays in the list until its last thread leaves it, then nothing can start on it any more.
     if (--job->threadCount_ > 0 || hasChunks(*job)) continue;
     jobs_.remove(job);
-    if (job->priority_ == Priority::kForeground) --foregroundCount_;
+    if (job->priority_ == Priority::kForeground && --foregroundCount_ == 0) wake_.notify_all();
     const std::exception_ptr failure = job->failure_;
     lock.unlock();
     job->finish(failure);
@@ -61,8 +61,9 @@ void Pool::serve() {
   }
 }
 
-/* The oldest job that can use one more thread, already counted in; null if there is none. Background jobs come after all
- * others. Called with the lock held. */
+/* The oldest job that can use one more thread, already counted in; null if there is none. Background jobs wait until
+ * there are no others, also on threads that have nothing else to do; only what was cancelled may end before. Called
+ * with the lock held. */
 std::shared_ptr<Job> Pool::take() {
   std::shared_ptr<Job> job = take(Priority::kForeground);
   return job != nullptr ? job : take(Priority::kBackground);
@@ -70,7 +71,7 @@ std::shared_ptr<Job> Pool::take() {
 
 std::shared_ptr<Job> Pool::take(Priority priority) {
   for (const std::shared_ptr<Job>& job : jobs_) {
-    if (job->priority_ != priority) continue;
+    if (job->priority_ != priority || (mustYield(*job) && !job->isCancelled())) continue;
     // A job that nobody works on is new, or has yielded; it may have been cancelled since and must be finished.
     const bool isIdle = job->threadCount_ == 0;
     const bool hasWork = job->prepared_ && job->threadCount_ < job->threadLimit_ && hasChunks(*job);

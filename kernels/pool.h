@@ -1,6 +1,6 @@
 /* The kernels' own threads. Jobs are split into chunks that threads take one by one; several jobs may run at once, the
- * oldest first, each on as many threads as it asked for. A background job gives its threads up to others at the end of the
- * chunk that runs, and goes on when they need no more. Nothing here runs on Node's event loop. */
+ * oldest first, each on as many threads as it asked for. A background job gives its threads up to others at the end of
+ * the chunk that runs, and goes on when there are none. Nothing here runs on Node's event loop. */
 #ifndef GLOAMING_POOL_H
 #define GLOAMING_POOL_H
 

@@ -143,7 +143,10 @@ function handleOf(store: TokenStore): StoreHandle {
   return (store as NativeStore).handle;
 }
 
-/** Starts a search and waits for its callback; an abort stops it and rejects with the signal's reason. */
+/**
+ * Starts a search and waits for its callback. An abort rejects at once with the signal's reason: the search keeps its
+ * own memory while its threads stop, or while it still waits for them.
+ */
 async function run<Result>(
   addon: Addon,
   { signal, threads, isBackground = false }: KernelOptions,
@@ -155,18 +158,21 @@ async function run<Result>(
 ): Promise<Result> {
   signal?.throwIfAborted();
   assert(threads === undefined || threads >= 1, 'a search needs at least one thread');
-  let search: SearchHandle | undefined;
-  const cancel = () => search && addon.cancel(search);
-  signal?.addEventListener('abort', cancel, { once: true });
+  let onAbort: (() => void) | undefined;
   try {
     return await new Promise<Result>((resolve, reject) => {
-      search = start(threads, isBackground, (error, result) => (error ? reject(error) : resolve(result)));
+      const search = start(threads, isBackground, (error, result) => (error ? reject(error) : resolve(result)));
+      onAbort = () => {
+        addon.cancel(search);
+        reject(signal!.reason);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
     });
   } catch (error) {
     signal?.throwIfAborted();
     throw explain(error);
   } finally {
-    signal?.removeEventListener('abort', cancel);
+    if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
   }
 }
 

@@ -130,6 +130,34 @@ test('an abort rejects a running search with its reason within 20 ms', async () 
   await expect(searches[0]!(AbortSignal.abort(new Error('never began')))).rejects.toThrow('never began');
 });
 
+test('an abort rejects a search that still waits for threads', async () => {
+  const random = generator(seed);
+  const backend = nativeBackend();
+  const source = randomSource(random, Array(20).fill(5_000), 64);
+  const store = await backend.open(source);
+  const query = { values: source.tokens.values.slice(0, 20_000 * 64), length: 20_000 };
+  const threads = 1;
+  const blocker = new AbortController();
+  const running = [1, 2, 3].map(() => backend.maxsim(store, [query], undefined, { threads, signal: blocker.signal }));
+  const waiter = new AbortController();
+  const waiting = backend.maxsim(store, [query], undefined, { signal: waiter.signal, isBackground: true });
+  waiter.abort(new Error('not needed'));
+  await expect(waiting).rejects.toThrow('not needed');
+  blocker.abort(new Error('all done'));
+  await Promise.all(running.map((search) => expect(search).rejects.toThrow('all done')));
+});
+
+test('a background search ends with the same bits after the searches that it gave way to', async () => {
+  const random = generator(seed);
+  const backend = nativeBackend();
+  const store = await backend.open(randomSource(random, Array(40).fill(2_000), 64));
+  const query = randomTokens(random, 200, 64);
+  const expected = await backend.maxsim(store, [query], undefined);
+  const background = backend.maxsim(store, [query], undefined, { isBackground: true });
+  const foreground = [1, 2, 1].map((threads) => backend.maxsim(store, [query], undefined, { threads }));
+  for (const result of await Promise.all([...foreground, background])) expect(result).toEqual(expected);
+});
+
 test('a store that is closed during a search lets the search end', async () => {
   const random = generator(seed);
   const backend = nativeBackend();
