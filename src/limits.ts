@@ -93,5 +93,37 @@ export const RUN_LIST_MAX_SCANNED = 2_000;
 /** Queries that the kernels compare with each target together, and their residues. */
 export const BATCH_PACK_MAX_QUERIES = 256;
 export const BATCH_PACK_MAX_RESIDUES = 65_536;
+/** Pairs of query and target in one search of many queries; a pair holds two int32 sums until it is ranked. */
+export const BATCH_PACK_MAX_PAIRS = 16_000_000;
+/** Candidates that one search of many queries may return, alignments included. */
+export const BATCH_PACK_MAX_CANDIDATES = 100_000;
 /** Runs that have a turn at once: one at the kernels, one whose results are written. */
 export const RUNS_AT_WORK_MAX_COUNT = 2;
+
+/** One uploaded file, and its parts, as S3 bounds them. */
+export const UPLOAD_MAX_BYTES = 5 * 1024 * GIBIBYTE_BYTES;
+export const PART_MIN_BYTES = 5 * MEBIBYTE_BYTES;
+export const PART_MAX_BYTES = 5 * GIBIBYTE_BYTES;
+export const PART_DEFAULT_BYTES = 8 * MEBIBYTE_BYTES;
+export const UPLOAD_MAX_PARTS = 10_000;
+/** Part URLs that one request is given. */
+export const PART_URLS_MAX_COUNT = 1_000;
+/** How long an upload stays open, and how long what became of it is remembered after its end. */
+export const UPLOAD_LIFETIME_MS = 7 * 24 * 60 * 60 * 1000;
+export const UPLOAD_MEMORY_MS = 30 * 24 * 60 * 60 * 1000;
+/** A completion that has begun is not overtaken by the upload's expiry for so long. */
+export const UPLOAD_COMPLETION_GRACE_MS = 60 * 60 * 1000;
+export const PART_URL_LIFETIME_MS = 60 * 60 * 1000;
+export const OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT = 1_000;
+/** Files of one organization: bounds what the deletion of a folder does in one transaction. */
+export const FILES_PER_ORGANIZATION_MAX_COUNT = 100_000;
+/** Paths of stored files. */
+export const FILE_PATH_MAX_BYTES = 1_024;
+export const FILE_PATH_SEGMENT_MAX_BYTES = 255;
+export const FILE_PATH_MAX_DEPTH = 32;
+export const FILE_URL_MAX_CHARACTERS = 8_192;
+export const FILE_ACL_MAX_RULES = 256;
+export const SIGNED_URL_MAX_SECONDS = 604_800;
+export const SIGNED_URL_DEFAULT_SECONDS = 3_600;
+/** A body of bytes that stands still for so long is given up. */
+export const BYTE_BODY_IDLE_MS = 60_000;

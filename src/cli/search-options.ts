@@ -59,11 +59,13 @@ export function addSearchOptions(command: Command): Command {
       new Option('-f, --format <format>', 'how to write the answer').choices(FORMATS).default('table'),
     )
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns')
-    .option(
-      '--filter <expression>',
-      'search only proteins for which this holds, such as organism=… or length>=100; repeated: all must hold',
-      (value: string, earlier: readonly string[]) => [...earlier, value],
-      [],
+    .addOption(
+      new Option(
+        '--filter <expression>',
+        'search only proteins for which this holds, such as organism=… or length>=100; repeated: all must hold',
+      )
+        .argParser((value: string, earlier: readonly string[]) => [...earlier, value])
+        .default([], 'none'),
     )
     .addOption(
       new Option('--evidence <kind>', 'what to compute beside the ranking').choices([

@@ -1,14 +1,15 @@
 import { Refusal } from '../errors.js';
+import {
+  BATCH_PACK_MAX_CANDIDATES,
+  BATCH_PACK_MAX_PAIRS,
+  BATCH_PACK_MAX_QUERIES,
+  BATCH_PACK_MAX_RESIDUES,
+} from '../limits.js';
 import { searchMany, type SearchSettings } from '../search/search.js';
 import { type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
 import { parseFastaHeader } from '../sequence/fasta-header.js';
 import { normaliseProtein } from '../sequence/protein.js';
 import type { NamedQuery, SearchReport } from './search-report.js';
-
-/** Queries that are searched together: the release's tokens are read once for all of them. */
-const BATCH_MAX_QUERIES = 32;
-/** A batch holds two int32 sums for each of its queries and targets. */
-const BATCH_MAX_PAIRS = 16_000_000;
 
 /**
  * The proteins of a FASTA input, normalised.
@@ -54,22 +55,32 @@ export async function* searchAll(
 ): AsyncGenerator<SearchReport> {
   const { targetSpace, ...request } = settings;
   const { release } = place.engine;
-  const pairs = Math.floor(BATCH_MAX_PAIRS / Math.max(1, targetSpace.searchedTargetCount));
-  for await (const batch of batchesOf(queries, Math.min(BATCH_MAX_QUERIES, Math.max(1, pairs)))) {
-    const results = await searchMany(batch, settings, place.engine);
+  // Every query holds its sums for all targets at once, and its candidates until they are written.
+  const size = Math.min(
+    BATCH_PACK_MAX_QUERIES,
+    Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, targetSpace.searchedTargetCount)),
+    Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit),
+  );
+  for await (const pack of packsOf(queries, Math.max(1, size))) {
+    const results = await searchMany(pack, settings, place.engine);
     for (const [index, result] of results.entries()) {
-      yield { ...place, query: batch[index], result, request, release, targetSpace };
+      yield { ...place, query: pack[index], result, request, release, targetSpace };
     }
   }
 }
 
-async function* batchesOf<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
-  let batch: Item[] = [];
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length < size) continue;
-    yield batch;
-    batch = [];
+/** Queries in packs of at most so many, and of so many residues together unless one alone has more. */
+async function* packsOf(queries: AsyncIterable<NamedQuery>, size: number): AsyncGenerator<NamedQuery[]> {
+  let pack: NamedQuery[] = [];
+  let residues = 0;
+  for await (const query of queries) {
+    residues += query.sequence.length;
+    if (pack.length > 0 && (pack.length === size || residues > BATCH_PACK_MAX_RESIDUES)) {
+      yield pack;
+      pack = [];
+      residues = query.sequence.length;
+    }
+    pack.push(query);
   }
-  if (batch.length > 0) yield batch;
+  if (pack.length > 0) yield pack;
 }

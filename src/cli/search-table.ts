@@ -25,7 +25,7 @@ const GAP = 2;
 /** Where the values of the head start. */
 const HEAD_MARGIN = 10;
 /** Below this a name says nothing, and the column goes. */
-const TEXT_MIN = 12;
+const TEXT_MIN = 16;
 const TEXT_MAX = 48;
 
 /** A table for people: for each query what was searched, its candidates, and what is to be known of them. */

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../canonical.js';
-import type { Predicate } from './filter-operators.js';
+import type { FilterOperator, Predicate } from './filter-operators.js';
 import type { FilterField } from './release.js';
 
 /*
@@ -45,6 +45,36 @@ const COMPLEMENT: Partial<Record<ClauseTest, ClauseTest>> = { lt: 'gte', gte: 'l
 
 export function testClause(field: FilterField, test: ClauseTest, values: readonly string[]): TestClause {
   return { kind: 'test', field, test, isNegated: false, values: [...new Set(values)].sort() };
+}
+
+/** The clause of an operator that tests one field; its values are canonical texts, as many as it takes. */
+export function clauseOf(op: FilterOperator, field: FilterField, texts: readonly string[]): Clause {
+  switch (op) {
+    case 'eq':
+    case 'in':
+      return testClause(field, 'in', texts);
+    case 'ne':
+    case 'not_in':
+      return negate(testClause(field, 'in', texts));
+    case 'missing':
+      return negate(testClause(field, 'exists', []));
+    case 'between':
+    case 'not_between': {
+      const within = join('and', [
+        testClause(field, 'gte', [texts[0]]),
+        testClause(field, 'lte', [texts[1]]),
+      ]);
+      return op === 'between' ? within : negate(within);
+    }
+    case 'contains':
+      return testClause(field, 'contains_any', texts);
+    case 'and':
+    case 'or':
+    case 'not':
+      throw new Error(`Assertion failed: ${op} combines predicates and has no values.`);
+    default:
+      return testClause(field, op, texts);
+  }
 }
 
 /** The clause that is true where this one is false, and unknown where it is unknown. */

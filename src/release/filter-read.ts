@@ -1,5 +1,5 @@
 import type { RefusalLocation } from '../errors.js';
-import { type Clause, join, negate, testClause } from './filter-clause.js';
+import { type Clause, clauseOf, join, negate } from './filter-clause.js';
 import type { FilterKey, FilterOperator, OperatorShape } from './filter-operators.js';
 import { compareValues, nearestName, readValue, valueOf } from './filter-values.js';
 import type { FilterField } from './release.js';
@@ -243,35 +243,6 @@ function readText(
 
 function isReversed(field: FilterField, low: string, high: string): boolean {
   return compareValues(valueOf(low, field.type), valueOf(high, field.type)) > 0;
-}
-
-function clauseOf(op: FilterOperator, field: FilterField, texts: readonly string[]): Clause {
-  switch (op) {
-    case 'eq':
-    case 'in':
-      return testClause(field, 'in', texts);
-    case 'ne':
-    case 'not_in':
-      return negate(testClause(field, 'in', texts));
-    case 'missing':
-      return negate(testClause(field, 'exists', []));
-    case 'between':
-    case 'not_between': {
-      const within = join('and', [
-        testClause(field, 'gte', [texts[0]]),
-        testClause(field, 'lte', [texts[1]]),
-      ]);
-      return op === 'between' ? within : negate(within);
-    }
-    case 'contains':
-      return testClause(field, 'contains_any', texts);
-    case 'and':
-    case 'or':
-    case 'not':
-      throw new Error(`Assertion failed: ${op} combines predicates and has no values.`);
-    default:
-      return testClause(field, op, texts);
-  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
