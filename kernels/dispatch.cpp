@@ -7,6 +7,12 @@
 #if defined(__x86_64__)
 #include "avx2/avx2.h"
 #include "avx512/avx512.h"
+#elif defined(__aarch64__)
+#include "neon/neon.h"
+#if defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 #endif
 
 namespace gloaming {
@@ -29,6 +35,10 @@ const Kernels avx2Kernels{"avx2",
 const Kernels avx512vnniKernels{"avx512vnni",
                                 avx512MaxsimPackedBytes, avx512MaxsimPack, avx512MaxsimRows,
                                 avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore, avx512AffineAlign};
+#elif defined(__aarch64__)
+const Kernels neonKernels{"neon",
+                          neonMaxsimPackedBytes, neonMaxsimPack, neonMaxsimRows,
+                          neonAffinePackedBytes, neonAffinePack, neonAffineScore, neonAffineAlign};
 #endif
 
 const Kernels* const* compiledKernels(size_t* count) {
@@ -36,6 +46,8 @@ const Kernels* const* compiledKernels(size_t* count) {
 #if defined(__x86_64__)
       &avx512vnniKernels,
       &avx2Kernels,
+#elif defined(__aarch64__)
+      &neonKernels,
 #endif
       &referenceKernels,
   };
@@ -51,6 +63,10 @@ bool canRun(const Kernels& kernels) {
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
   }
   if (&kernels == &avx2Kernels) return __builtin_cpu_supports("avx2");
+#elif defined(__aarch64__) && defined(__linux__)
+  if (&kernels == &neonKernels) return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#elif defined(__aarch64__) && defined(__APPLE__)
+  if (&kernels == &neonKernels) return true;  // all of Apple's have the dot product
 #endif
   return &kernels == &referenceKernels;
 }

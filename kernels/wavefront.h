@@ -122,7 +122,7 @@ class Wavefront {
   static GLOAMING_INLINE void skew(Vector (&rows)[kTileRows], History& history, uint32_t tile) {
     lag<1>(rows, history.rows);
     lag<2>(rows, history.rows + 1);
-    lag<4>(rows, history.rows + 3);
+    if constexpr (lanes > 4) lag<4>(rows, history.rows + 3);
     if constexpr (lanes > 8) lag<8>(rows, history.rows + 7);
     if constexpr (lanes > 16) {
       Vector* two = history.rows + 15 + (tile % 2) * kTileRows;  // the tile before last
