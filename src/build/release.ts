@@ -17,7 +17,7 @@ import { describeRelease, findBuilt, readStage, writeStage } from './release-sta
  * catalog.
  * Errors  Refusal with file, line and record where the input is wrong; `disk_full`; `build_running`;
  *         `invalid_slug`
- * Cost    the encoder's; memory is bounded whatever the input's size (a batch of 8,192 proteins, 16 bytes
+ * Cost    the encoder's; memory is bounded whatever the input's size (a batch of 4,096 proteins, 16 bytes
  *         an id)
  */
 export async function buildRelease(options: BuildOptions): Promise<BuildReport> {

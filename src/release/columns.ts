@@ -4,8 +4,8 @@ import type { AttributeType, AttributeValue } from './release.js';
 
 /*
  * Columns of a release's tables, read in place from the bodies of their record batches: no value is copied
- * before it is asked for, and a row costs what Arrow's buffers cost. Row r stands in batch r >> 13 at place
- * r & 8191 (format.ts).
+ * before it is asked for, and a row costs what Arrow's buffers cost. Row r stands in batch r >> 12 at place
+ * r & 4095 (format.ts).
  */
 
 /** A value by row; undefined where it is missing. */

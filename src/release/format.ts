@@ -40,8 +40,11 @@ export const ATTRIBUTES_FILE = 'attributes.arrow';
 export const TOKENS_FILE = 'tokens.arrow';
 export const TAXONOMY_FILE = 'taxonomy.arrow';
 
-export const BATCH_ROWS_LOG2 = 13;
-/** 8,192 proteins of 65,535 residues are half a gigabyte: the most that a writer holds. */
+export const BATCH_ROWS_LOG2 = 12;
+/**
+ * 4,096 proteins of 65,535 residues are 270 MB: the most text that a writer holds, once as strings and once
+ * as bytes.
+ */
 export const BATCH_ROWS = 1 << BATCH_ROWS_LOG2;
 
 export const TARGETS_SCHEMA = new Schema([

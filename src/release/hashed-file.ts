@@ -33,10 +33,13 @@ export async function openHashedFile(path: string, keepBytes = 0): Promise<Hashe
   let waitingBytes = 0;
   let position = keepBytes;
 
-  const flush = async (): Promise<void> => {
-    const bytes = waiting.length === 1 ? waiting[0] : Buffer.concat(waiting);
+  const flush = (): Promise<void> => {
+    const bytes = Buffer.concat(waiting);
     waiting = [];
     waitingBytes = 0;
+    return append(bytes);
+  };
+  const append = async (bytes: Uint8Array): Promise<void> => {
     hash.update(bytes);
     // The place is taken before anything is awaited, so that a sync may run beside further writes.
     const start = position;
@@ -56,6 +59,11 @@ export async function openHashedFile(path: string, keepBytes = 0): Promise<Hashe
       return position + waitingBytes;
     },
     async write(bytes) {
+      if (bytes.length >= COALESCE_BYTES) {
+        // Only small pieces are put together: a large one is not copied.
+        await flush();
+        return append(bytes);
+      }
       waiting.push(bytes);
       waitingBytes += bytes.length;
       if (waitingBytes >= COALESCE_BYTES) await flush();
