@@ -29,10 +29,11 @@ export interface ExecutionQueue {
 }
 
 /**
- * A queue that has not been empty for so long holds no burst but an overload: waiting then only makes every answer
- * late. From there on it takes as many as can be at work next, so that what is let in waits for about one execution.
+ * A queue that overflows holds no burst but an overload: to wait in it only makes every answer late. From a refusal on,
+ * until nobody has been refused for so long, no more may wait than are at work, so that what is let in waits for about
+ * one execution. One key that overflows is bounded so, and leaves the others their room.
  */
-const STANDING_QUEUE_MS = 1_000;
+const OVERLOAD_END_MS = 1_000;
 
 /** @param nowMs monotonic, in milliseconds */
 export function createExecutionQueue(limits: ExecutionLimits, nowMs: () => number): ExecutionQueue {
@@ -41,21 +42,24 @@ export function createExecutionQueue(limits: ExecutionLimits, nowMs: () => numbe
   const line: (() => void)[] = [];
   let running = 0;
   let places = 0;
-  let lastEmptyMs = nowMs();
+  let lastOverflowMs = -Infinity;
+  const lastOverflowMsByKey = new Map<string, number>();
+  const inOverload = 2 * concurrentExecutions;
 
-  const room = (): number => {
-    if (line.length === 0) lastEmptyMs = nowMs();
-    const isStanding = nowMs() - lastEmptyMs > STANDING_QUEUE_MS;
-    return (
-      concurrentExecutions +
-      (isStanding ? Math.min(queuedExecutions, concurrentExecutions) : queuedExecutions)
-    );
-  };
   const requireRoom = (keyId: string): void => {
-    const capacity = room();
-    if (places >= capacity) throw capacityRefusal('queue_full', 'queue', capacity);
-    if ((heldByKey.get(keyId) ?? 0) >= executionsPerKey) {
-      throw capacityRefusal('execution_limit_exceeded', 'execution', executionsPerKey);
+    const now = nowMs();
+    const isOver = (lastMs: number): boolean => now - lastMs > OVERLOAD_END_MS;
+    const most = concurrentExecutions + queuedExecutions;
+    const capacity = isOver(lastOverflowMs) ? most : Math.min(most, inOverload);
+    if (places >= capacity) {
+      lastOverflowMs = now;
+      throw capacityRefusal('queue_full', 'queue', capacity);
+    }
+    if (isOver(lastOverflowMsByKey.get(keyId) ?? -Infinity)) lastOverflowMsByKey.delete(keyId);
+    const ofKey = lastOverflowMsByKey.has(keyId) ? Math.min(executionsPerKey, inOverload) : executionsPerKey;
+    if ((heldByKey.get(keyId) ?? 0) >= ofKey) {
+      lastOverflowMsByKey.set(keyId, now);
+      throw capacityRefusal('execution_limit_exceeded', 'execution', ofKey);
     }
   };
   const hold = (keyId: string, change: 1 | -1): void => {
@@ -67,7 +71,6 @@ export function createExecutionQueue(limits: ExecutionLimits, nowMs: () => numbe
   /** Hands the turn over, so that nobody can slip in between the two. */
   const endTurn = (): void => {
     const next = line.shift();
-    if (line.length === 0) lastEmptyMs = nowMs();
     if (next === undefined) running -= 1;
     else next();
   };

@@ -175,6 +175,23 @@ describe('the queue', () => {
     expect(waits.filter(({ waitedMs }) => waitedMs > 200).length).toBeGreaterThan(10);
     expect(refused).toBeGreaterThan(5_000);
   });
+
+  it('bounds a key that floods it, and leaves the others their room', () => {
+    let nowMs = 0;
+    const limits = { concurrentExecutions: 2, queuedExecutions: 60, executionsPerKey: 10 };
+    const queue = createExecutionQueue(limits, () => nowMs);
+    const taken = Array.from({ length: 10 }, () => queue.takePlace('flood'));
+    expect(() => queue.takePlace('flood')).toThrow(/No more than 10 executions .* for one key/);
+    for (const place of taken.splice(0, 6)) place.leave();
+    nowMs += 900;
+    expect(() => queue.takePlace('flood')).toThrow(/No more than 4 executions .* for one key/);
+    const others = Array.from({ length: 10 }, () => queue.takePlace('calm'));
+    expect(others.length).toBe(10);
+    // A second without a refusal ends it.
+    nowMs += 1_001;
+    for (let more = 0; more < 6; more += 1) queue.takePlace('flood');
+    expect(() => queue.takePlace('flood')).toThrow(/No more than 10/);
+  });
 });
 
 describe('the bound of requests at work', () => {
