@@ -12,6 +12,9 @@ interface Holder {
 
 const LOCK_FILE = 'lock';
 const ATTEMPTS = 5;
+/** Places in what statusOf gives. */
+const STATE_FIELD = 0;
+const START_FIELD = 19;
 
 /**
  * Makes this process the only builder in the folder until the returned function is called. The lock of a
@@ -60,16 +63,26 @@ function isAlive({ pid, startTicks }: Holder): boolean {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
-  return startTicks === undefined || startTicks === holderOf(pid).startTicks;
+  const status = statusOf(pid);
+  if (status === undefined) return true;
+  // A killed process whose parent does not ask for its end stays as a zombie, in containers for ever.
+  const isZombie = status[STATE_FIELD] === 'Z' || status[STATE_FIELD] === 'X';
+  return !isZombie && (startTicks === undefined || startTicks === status[START_FIELD]);
 }
 
 function holderOf(pid: number): Holder {
+  const startTicks = statusOf(pid)?.[START_FIELD];
+  return startTicks === undefined ? { pid } : { pid, startTicks };
+}
+
+/** Fields of /proc/<pid>/stat from the third on; undefined where the system has no such file. */
+function statusOf(pid: number): readonly string[] | undefined {
   try {
-    // The process's name, in parentheses, may hold blanks; the start time is the twentieth field after it.
+    // The second field, the process's name in parentheses, may hold blanks.
     const status = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return { pid, startTicks: status.slice(status.lastIndexOf(')') + 2).split(' ')[19] };
+    return status.slice(status.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return { pid };
+    return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
-import { open, readFile, statfs, type FileHandle } from 'node:fs/promises';
+import { setMaxListeners } from 'node:events';
+import { readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import type { QueryTokens } from '../kernels/kernels.js';
@@ -8,7 +9,7 @@ import type { FileEntry } from '../release/release.js';
 import type { Encoder, EncoderCard } from '../search/encoder.js';
 import { diagonalSelfScore } from '../search/self-score.js';
 import { readState, writeState, type BuildFolder } from './build-folder.js';
-import { readProteinSpool, type SpooledProtein } from './protein-spool.js';
+import { readProteinSpool, type SpooledLine } from './protein-spool.js';
 import type { Corpus } from './read-proteins.js';
 
 export interface EncodeOptions {
@@ -32,17 +33,13 @@ interface Checkpoint {
   readonly tokens?: FileEntry;
 }
 
-interface Window {
-  readonly proteins: readonly SpooledProtein[];
-  readonly residues: number;
-  readonly endOffset: number;
-}
-
 const SCORE_BYTES = 4;
-/** Enough proteins to keep many threads busy and few enough that a kill costs little. */
-const WINDOW_RESIDUES = 65_536;
-/** While one window is written the next ones are encoded. Bounds the tokens held: 4 × 131,070 × 256 bytes. */
-const WINDOWS_AHEAD = 4;
+/**
+ * Handed to the encoder before the first of them is awaited: enough to hide a long protein among many
+ * threads.
+ */
+const AHEAD_MAX_RESIDUES = 131_072;
+const AHEAD_MAX_PROTEINS = 1_024;
 const CHECKPOINT_INTERVAL_MS = 1_000;
 const START: Checkpoint = { targets: 0, residues: 0, spoolOffset: 0 };
 
@@ -65,21 +62,20 @@ export async function encodeProteins(
   const frame = tokensFrame(dimension, corpus.residues);
   const keptBytes = from.residues === 0 ? 0 : frame.start.length + from.residues * dimension;
   await checkSpace(folder.release, frame.valuesByteLength - keptBytes + corpus.spoolBytes);
-  const file = await openHashedFile(join(folder.release, TOKENS_FILE), keptBytes);
-  const scores = await open(folder.scores, from.targets === 0 ? 'w+' : 'r+');
+  const tokens = await openHashedFile(join(folder.release, TOKENS_FILE), keptBytes);
+  const scores = await openHashedFile(folder.scores, from.targets * SCORE_BYTES);
   try {
-    if (keptBytes === 0) await file.write(frame.start);
-    await encodeWindows(encoder, from, { file, scores, folder, options });
-    await file.write(frame.end);
-    const tokens = await file.finish();
+    if (keptBytes === 0) await tokens.write(frame.start);
+    await encodeFrom(from, encoder, { tokens, scores, folder, options });
+    await tokens.write(frame.end);
+    await scores.finish();
+    const entry = await tokens.finish();
     const { targets, residues, spoolBytes: spoolOffset } = corpus;
-    await writeState(folder.encoded, { targets, residues, spoolOffset, tokens } satisfies Checkpoint);
-    return { tokens, encodedResidues: residues - from.residues };
+    await writeState(folder.encoded, { targets, residues, spoolOffset, tokens: entry } satisfies Checkpoint);
+    return { tokens: entry, encodedResidues: residues - from.residues };
   } catch (cause) {
-    await file.abandon();
+    await Promise.all([tokens.abandon(), scores.abandon()]);
     throw cause;
-  } finally {
-    await scores.close();
   }
 }
 
@@ -90,59 +86,61 @@ export async function readSelfScores(folder: BuildFolder): Promise<Int32Array> {
 }
 
 interface Sink {
-  readonly file: HashedFile;
-  readonly scores: FileHandle;
+  readonly tokens: HashedFile;
+  readonly scores: HashedFile;
   readonly folder: BuildFolder;
   readonly options: EncodeOptions;
 }
 
-async function encodeWindows(encoder: Encoder, from: Checkpoint, sink: Sink): Promise<void> {
-  const { file, scores, folder, options } = sink;
+/**
+ * One call of the encoder for each protein: it serves calls in their order, so the first is finished first
+ * and a kill costs little, however slow the encoder is.
+ */
+async function encodeFrom(from: Checkpoint, encoder: Encoder, sink: Sink): Promise<void> {
+  const { tokens, scores, folder, options } = sink;
   const { signal } = options;
-  const ahead: { window: Window; encoded: Promise<readonly QueryTokens[]> }[] = [];
+  // Every call that is ahead listens to it.
+  if (signal !== undefined) setMaxListeners(AHEAD_MAX_PROTEINS + 1, signal);
   const checkpoints = createCheckpoints(sink);
+  const ahead: { line: SpooledLine; encoded: Promise<readonly QueryTokens[]> }[] = [];
+  let aheadResidues = 0;
   let done = from;
   options.onResidues(done.residues);
   const writeFirst = async (): Promise<void> => {
-    const { window, encoded } = ahead[0];
-    const proteins = await encoded;
+    const [{ line, encoded }] = ahead;
+    const [rows] = await encoded;
     ahead.shift();
-    const selfScores = Int32Array.from(proteins, (rows) => selfScoreOf(rows, encoder.card));
-    for (const { values } of proteins) {
-      await file.write(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
-    }
-    await scores.write(new Uint8Array(selfScores.buffer), 0, undefined, done.targets * SCORE_BYTES);
-    const { targets, residues } = done;
+    aheadResidues -= rows.length;
+    await tokens.write(bytesOf(rows.values));
+    await scores.write(bytesOf(Int32Array.of(selfScoreOf(rows, encoder.card))));
     done = {
-      targets: targets + proteins.length,
-      residues: residues + window.residues,
-      spoolOffset: window.endOffset,
+      targets: done.targets + 1,
+      residues: done.residues + rows.length,
+      spoolOffset: line.endOffset,
     };
     options.onResidues(done.residues);
     await checkpoints.offer(done);
   };
-  for await (const window of readWindows(folder.spool, from.spoolOffset)) {
+  for await (const line of readProteinSpool(folder.spool, from.spoolOffset)) {
     signal?.throwIfAborted();
-    const encoded = encoder.encode(
-      window.proteins.map(({ sequence }) => sequence),
-      { signal },
-    );
+    const { sequence } = line.protein;
+    const encoded = encoder.encode([sequence], { signal });
     // It is awaited in its turn; until then its failure must not count as unhandled.
     encoded.catch(() => undefined);
-    ahead.push({ window, encoded });
-    if (ahead.length === WINDOWS_AHEAD) await writeFirst();
+    ahead.push({ line, encoded });
+    aheadResidues += sequence.length;
+    while (aheadResidues > AHEAD_MAX_RESIDUES || ahead.length > AHEAD_MAX_PROTEINS) await writeFirst();
   }
   while (ahead.length > 0) await writeFirst();
   await checkpoints.settle();
-  await scores.sync();
 }
 
 /** Saves every few seconds how far everything has reached the disk, beside the encoding that goes on. */
-function createCheckpoints({ file, scores, folder }: Sink) {
+function createCheckpoints({ tokens, scores, folder }: Sink) {
   let startedAtMs = performance.now();
   let saving: Promise<void> | undefined;
   const save = async (state: Checkpoint): Promise<void> => {
-    await file.sync();
+    await tokens.sync();
     await scores.sync();
     await writeState(folder.encoded, state);
   };
@@ -168,19 +166,8 @@ function selfScoreOf(rows: QueryTokens, { dimension, affine }: EncoderCard): num
   return diagonalSelfScore(rows, dimension, { multiplier, offset, gapOpen, gapExtend });
 }
 
-async function* readWindows(spoolPath: string, startOffset: number): AsyncGenerator<Window> {
-  let proteins: SpooledProtein[] = [];
-  let [residues, endOffset] = [0, startOffset];
-  for await (const line of readProteinSpool(spoolPath, startOffset)) {
-    proteins.push(line.protein);
-    residues += line.protein.sequence.length;
-    endOffset = line.endOffset;
-    if (residues < WINDOW_RESIDUES) continue;
-    yield { proteins, residues, endOffset };
-    proteins = [];
-    residues = 0;
-  }
-  if (proteins.length > 0) yield { proteins, residues, endOffset };
+function bytesOf({ buffer, byteOffset, byteLength }: Int8Array | Int32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 async function checkSpace(folder: string, neededBytes: number): Promise<void> {

@@ -44,6 +44,7 @@ async function readInput(options: BuildOptions, folder: BuildFolder, report: Rep
   const source = await options.input.open(folder.scratch);
   try {
     let bytes = 0;
+    report('read', 0, source.totalBytes);
     const onBytes = (count: number): void => report('read', (bytes += count), source.totalBytes);
     const corpus = await readProteins(source, folder.spool, onBytes, options.signal);
     const { taxonomy } = source;
@@ -62,6 +63,7 @@ export async function writeStage(
   signal: AbortSignal | undefined,
 ): Promise<TargetFiles> {
   const selfScores = await readSelfScores(folder);
+  report('write', 0, corpus.targets);
   const rows = (async function* (): AsyncGenerator<TargetRow> {
     let row = 0;
     for await (const { protein } of readProteinSpool(folder.spool)) {

@@ -73,6 +73,7 @@ async function build(
   const interrupt = onInterrupt();
   try {
     let done = 0;
+    progress.update({ stage: 'digest', done, total });
     const onBytes = (bytes: number): void =>
       progress.update({ stage: 'digest', done: (done += bytes), total });
     const report = await buildRelease({

@@ -86,13 +86,13 @@ function createMeter(first: ProgressState, now: () => number): Meter {
   let { done, total } = first;
   const samples = [{ atMs: startMs, done }];
 
-  const rate = (): number | undefined => {
+  const currentRate = (): number | undefined => {
     const { atMs, done: before } = samples[0];
     return now() - atMs < 500 || done === before ? undefined : ((done - before) * 1000) / (now() - atMs);
   };
   const percent = (): string => `${total === 0 ? 100 : Math.floor((100 * done) / total)} %`;
   const pace = (): string => {
-    const perSecond = rate();
+    const perSecond = currentRate();
     if (perSecond === undefined) return '';
     return `, ${formatQuantity(perSecond, unit)}/s, ${formatDuration((1000 * (total - done)) / perSecond)} left`;
   };
@@ -117,9 +117,10 @@ function createMeter(first: ProgressState, now: () => number): Meter {
     line: () => `${label}: ${percent()}, ${amount()}${pace()}`,
     summary() {
       const elapsedMs = now() - startMs;
-      const perSecond =
-        elapsedMs < 500 ? '' : `, ${formatQuantity(((done - first.done) * 1000) / elapsedMs, unit)}/s`;
-      return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${perSecond}`;
+      const perSecond = ((done - first.done) * 1000) / elapsedMs;
+      // Of what took no time, or was there before, a rate would say nothing.
+      const rate = elapsedMs < 500 || perSecond === 0 ? '' : `, ${formatQuantity(perSecond, unit)}/s`;
+      return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${rate}`;
     },
   };
 }
