@@ -1,26 +1,26 @@
-import { BACKGROUND, BASELINE_RESIDUES, BLOSUM62 } from './baseline-scales.js';
+import { BASELINE_RESIDUES, BLOSUM62 } from './baseline-scales.js';
+import { cumulative, draw, type Random } from './simulate-random.js';
+import { ENVIRONMENT_FREQUENCIES, randomLoop, type SiteTraits } from './simulate-structure.js';
 
 /*
  * Sequence evolution in small steps of time. Only additions, multiplications, divisions, comparisons and one square
  * root are used, which IEEE 754 fixes to the bit: the same random numbers give the same proteins on every machine.
  *
- * Substitution   continuous-time Markov process, rate(a → b) = odds(a, b) × background(b), where odds are those of
- *                BLOSUM62 (2 to the power of half its score: Henikoff & Henikoff 1992) and the background is that of
- *                Robinson & Robinson 1991; reversible, so that the background is its equilibrium
- * Rates          four equally frequent classes of sites, the means of the quarters of an exponential distribution
- *                (discrete gamma of shape 1: Yang 1994)
+ * Substitution   continuous-time Markov process of each environment of the fold: rate(a → b) = odds(a, b) ×
+ *                frequency(b), where odds are those of BLOSUM62 (2 to the power of half its score: Henikoff &
+ *                Henikoff 1992); reversible, so that the frequencies of the environment are its equilibrium
+ * Rates          four classes of sites, the means of the quarters of an exponential distribution (discrete gamma
+ *                of shape 1: Yang 1994)
  * Indels         as many insertions as deletions, of geometric length, rarer at slow sites
- * Unit of time   expected substitutions per site
+ * Unit of time   expected substitutions per site of average rate
  */
 
-/** A protein under evolution: for each site its amino acid (index in BASELINE_RESIDUES) and its class of rate. */
+/** A protein under evolution: for each site its amino acid (index in BASELINE_RESIDUES), environment and rate. */
 export interface Sites {
   readonly residues: Uint8Array;
+  readonly environments: Uint8Array;
   readonly rateClasses: Uint8Array;
 }
-
-/** Uniform numbers in [0, 1). */
-export type Random = () => number;
 
 const RATES = [0.136954, 0.476752, 1, 2.386294];
 const STEPS_PER_UNIT = 32;
@@ -29,19 +29,20 @@ const INDEL_RATE = 0.015;
 const INDEL_EXTENSION = 0.6;
 const INDEL_MAX_RESIDUES = 20;
 
-const residueCumulative = cumulative(BACKGROUND);
-const { leaving, targetCumulative } = substitutionProcess();
+const processes = ENVIRONMENT_FREQUENCIES.map(substitutionProcess);
 
-/** Amino acids drawn from the background, each with a class of rate. */
-export function randomSites(length: number, random: Random): Sites {
-  const residues = Uint8Array.from({ length }, () => draw(residueCumulative, random));
-  const rateClasses = Uint8Array.from({ length }, () => Math.floor(random() * RATES.length));
-  return { residues, rateClasses };
+/** Amino acids drawn from the equilibrium of their sites. */
+export function populate(traits: readonly SiteTraits[], random: Random): Sites {
+  return {
+    residues: Uint8Array.from(traits, ({ environment }) => draw(processes[environment].equilibrium, random)),
+    environments: Uint8Array.from(traits, ({ environment }) => environment),
+    rateClasses: Uint8Array.from(traits, ({ rateClass }) => rateClass),
+  };
 }
 
 /** What the sites have become after some time. */
 export function evolve(sites: Sites, time: number, random: Random): Sites {
-  let now: Sites = { residues: sites.residues.slice(), rateClasses: sites.rateClasses };
+  let now: Sites = { ...sites, residues: sites.residues.slice() };
   const steps = Math.round(time * STEPS_PER_UNIT);
   for (let step = 0; step < steps; step += 1) now = evolveOneStep(now, random);
   return now;
@@ -49,7 +50,11 @@ export function evolve(sites: Sites, time: number, random: Random): Sites {
 
 export function joinSites(parts: readonly Sites[]): Sites {
   const gather = (key: keyof Sites): Uint8Array => Uint8Array.from(parts.flatMap((part) => [...part[key]]));
-  return { residues: gather('residues'), rateClasses: gather('rateClasses') };
+  return {
+    residues: gather('residues'),
+    environments: gather('environments'),
+    rateClasses: gather('rateClasses'),
+  };
 }
 
 export function sequenceOf({ residues }: Sites): string {
@@ -58,13 +63,14 @@ export function sequenceOf({ residues }: Sites): string {
 
 /** Substitutes in place; at most one indel per step, which is rare enough to come one at a time. */
 function evolveOneStep(sites: Sites, random: Random): Sites {
-  const { residues, rateClasses } = sites;
+  const { residues, environments, rateClasses } = sites;
   let indel: number | undefined;
   for (let site = 0; site < residues.length; site += 1) {
     const rate = RATES[rateClasses[site]] / STEPS_PER_UNIT;
+    const { leaving, targets } = processes[environments[site]];
     const chance = random();
     if (chance < leaving[residues[site]] * rate) {
-      residues[site] = draw(targetCumulative[residues[site]], random);
+      residues[site] = draw(targets[residues[site]], random);
     } else if (chance > 1 - INDEL_RATE * rate) {
       indel = site;
     }
@@ -74,7 +80,7 @@ function evolveOneStep(sites: Sites, random: Random): Sites {
 }
 
 function insertAt(sites: Sites, site: number, random: Random): Sites {
-  const inserted = randomSites(indelLength(random), random);
+  const inserted = populate(randomLoop(indelLength(random)), random);
   return joinSites([slice(sites, 0, site), inserted, slice(sites, site)]);
 }
 
@@ -85,8 +91,12 @@ function deleteAt(sites: Sites, site: number, random: Random): Sites {
   return joinSites([slice(sites, 0, site), slice(sites, end)]);
 }
 
-function slice({ residues, rateClasses }: Sites, start: number, end?: number): Sites {
-  return { residues: residues.slice(start, end), rateClasses: rateClasses.slice(start, end) };
+function slice({ residues, environments, rateClasses }: Sites, start: number, end?: number): Sites {
+  return {
+    residues: residues.slice(start, end),
+    environments: environments.slice(start, end),
+    rateClasses: rateClasses.slice(start, end),
+  };
 }
 
 function indelLength(random: Random): number {
@@ -95,17 +105,26 @@ function indelLength(random: Random): number {
   return length;
 }
 
-/** Rate of leaving each amino acid, one substitution per unit on average, and where it goes to. */
-function substitutionProcess(): {
-  leaving: readonly number[];
-  targetCumulative: readonly (readonly number[])[];
-} {
+interface SubstitutionProcess {
+  /** Running sums of the frequencies. */
+  readonly equilibrium: readonly number[];
+  /** Rate of leaving each amino acid; one substitution per unit of time on average. */
+  readonly leaving: readonly number[];
+  /** Where it goes to from each, as running sums. */
+  readonly targets: readonly (readonly number[])[];
+}
+
+function substitutionProcess(frequencies: readonly number[]): SubstitutionProcess {
   const rates = BLOSUM62.map((row, from) =>
-    row.map((score, to) => (from === to ? 0 : odds(score) * BACKGROUND[to])),
+    row.map((score, to) => (from === to ? 0 : odds(score) * frequencies[to])),
   );
   const totals = rates.map((row) => row.reduce((sum, rate) => sum + rate, 0));
-  const mean = totals.reduce((sum, total, residue) => sum + total * BACKGROUND[residue], 0);
-  return { leaving: totals.map((total) => total / mean), targetCumulative: rates.map(cumulative) };
+  const mean = totals.reduce((sum, total, residue) => sum + total * frequencies[residue], 0);
+  return {
+    equilibrium: cumulative(frequencies),
+    leaving: totals.map((total) => total / mean),
+    targets: rates.map(cumulative),
+  };
 }
 
 /** 2 to the power of half the score, without a power function, whose last bit machines may disagree on. */
@@ -113,17 +132,4 @@ function odds(score: number): number {
   const whole = Math.floor(score / 2);
   const power = whole < 0 ? 1 / (1 << -whole) : 1 << whole;
   return score % 2 === 0 ? power : power * Math.sqrt(2);
-}
-
-/** Running sums, scaled to end at 1. */
-function cumulative(weights: readonly number[]): readonly number[] {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  let sum = 0;
-  return weights.map((weight) => (sum += weight) / total);
-}
-
-function draw(sums: readonly number[], random: Random): number {
-  const chance = random();
-  const index = sums.findIndex((sum) => chance < sum);
-  return index < 0 ? sums.length - 1 : index;
 }

@@ -1,4 +1,6 @@
-import { evolve, joinSites, type Random, randomSites, type Sites } from './simulate-evolution.js';
+import { evolve, joinSites, populate, type Sites } from './simulate-evolution.js';
+import { between, integer, pick, type Random } from './simulate-random.js';
+import { randomLoop, randomStructure } from './simulate-structure.js';
 import { ROOT_TAXID, type SimulatedTaxonomy, type TaxonomyNode } from './simulate-taxonomy.js';
 
 /** A stretch of sequence that evolves as one and may be joined to others. */
@@ -37,7 +39,8 @@ const LEAST_AGE = 0.05;
  */
 export function found(index: number, earlier: readonly Founder[], random: Random): Founder {
   const family = `F${String(index + 1).padStart(3, '0')}`;
-  const ownDomain = { label: `D${family.slice(1)}`, sites: randomSites(integer(random, 60, 200), random) };
+  const structure = randomStructure(integer(random, 60, 200), random);
+  const ownDomain = { label: `D${family.slice(1)}`, sites: populate(structure, random) };
   const donor = earlier.length > 0 && random() < SHUFFLED_SHARE ? pick(earlier, random).ownDomain : undefined;
   // The donor's domain has gone its own way for a while before it is joined to this one.
   const taken = donor && { ...donor, sites: evolve(donor.sites, between(random, 0.3, 0.8), random) };
@@ -84,19 +87,6 @@ export function speciesBelow(taxid: number, taxonomy: SimulatedTaxonomy, random:
   return speciesBelow(pick(children, random).taxid, taxonomy, random);
 }
 
-/** Uniform over low … high, both inclusive. */
-export function integer(random: Random, low: number, high: number): number {
-  return low + Math.floor(random() * (high - low + 1));
-}
-
-export function between(random: Random, low: number, high: number): number {
-  return low + random() * (high - low);
-}
-
-export function pick<Item>(items: readonly Item[], random: Random): Item {
-  return items[integer(random, 0, items.length - 1)];
-}
-
 /** Near relatives mostly live in near organisms: a split of the genes is often one of the species too. */
 function narrower(taxid: number, taxonomy: SimulatedTaxonomy, random: Random): number {
   const children = taxonomy.children.get(taxid)!;
@@ -104,6 +94,5 @@ function narrower(taxid: number, taxonomy: SimulatedTaxonomy, random: Random): n
 }
 
 function linker(random: Random): Sites {
-  const { residues, rateClasses } = randomSites(integer(random, 5, 40), random);
-  return { residues, rateClasses: rateClasses.fill(3) };
+  return populate(randomLoop(integer(random, 3, 20)), random);
 }

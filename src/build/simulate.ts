@@ -1,6 +1,8 @@
 import { seededRandom } from './random-orthogonal.js';
-import { type Random, randomSites, sequenceOf, type Sites } from './simulate-evolution.js';
-import { between, diverge, found, type Founder, integer, speciesBelow } from './simulate-families.js';
+import { populate, sequenceOf, type Sites } from './simulate-evolution.js';
+import { diverge, found, type Founder, speciesBelow } from './simulate-families.js';
+import { between, integer, type Random } from './simulate-random.js';
+import { randomStructure } from './simulate-structure.js';
 import {
   ROOT_TAXID,
   type SimulatedTaxonomy,
@@ -32,7 +34,8 @@ export interface SimulatedDatabase {
 export const SIMULATED_TITLE = 'Simulated demo proteins';
 export const SIMULATED_DESCRIPTION =
   'Proteins that never existed, from a seeded evolution simulator: families that diverge along random trees by ' +
-  'BLOSUM62 rates with insertions and deletions, domains shuffled between families, unrelated background. ' +
+  'BLOSUM62 rates with insertions and deletions, in helices, strands and loops, with domains shuffled between ' +
+  'families, among unrelated background. ' +
   'Organisms and enzyme classes are invented.';
 
 /** Share of proteins that belong to a family; the others are background. */
@@ -69,7 +72,7 @@ export function simulateProteins(seed: number, count: number): SimulatedDatabase
     proteins.push(...descendants.map(({ sites, species }) => describe(founder, sites, species, random)));
   }
   while (proteins.length < count) {
-    const sites = randomSites(integer(random, 60, 400), random);
+    const sites = populate(randomStructure(integer(random, 60, 400), random), random);
     proteins.push(describe(undefined, sites, speciesBelow(ROOT_TAXID, taxonomy, random), random));
   }
   const digits = String(count).length;
