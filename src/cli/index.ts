@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { addBuildCommand } from './index-build.js';
 import { addDefaultCommand } from './index-default.js';
+import { addGrantCommand } from './index-grant.js';
 import { addListCommand } from './index-list.js';
 import { addRemoveCommand } from './index-remove.js';
 import { addVerifyCommand } from './index-verify.js';
 import type { CommandContext } from './command.js';
 
-/** `gloaming index build|list|verify|default|remove`. */
+/** `gloaming index build|list|verify|default|grant|remove`. */
 export function register(program: Command, context: CommandContext): void {
   const index = program
     .command('index')
@@ -15,5 +16,6 @@ export function register(program: Command, context: CommandContext): void {
   addListCommand(index, context);
   addVerifyCommand(index, context);
   addDefaultCommand(index, context);
+  addGrantCommand(index, context);
   addRemoveCommand(index, context);
 }

@@ -10,6 +10,7 @@ import { register as registerKeys } from './keys.js';
 import { register as registerRuns } from './runs.js';
 import { register as registerSearch } from './search.js';
 import { register as registerStart } from './start.js';
+import { register as registerVerify } from './verify.js';
 
 const COMMANDS: readonly RegisterCommand[] = [
   registerStart,
@@ -18,6 +19,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerIndex,
   registerEncoder,
   registerKeys,
+  registerVerify,
   registerDoctor,
 ];
 
