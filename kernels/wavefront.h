@@ -2,12 +2,13 @@
  *
  *   strip   `lanes` neighbouring query residues, one per lane, swept over all target residues
  *   step d  lane l holds the cell (query l of the strip, target d − l), so no lane waits for another one
- *   skew    dot products come by target row, eight rows at a time; log2(lanes) masked blends with rows seen earlier
- *           delay lane l by l rows. Cells outside the target score `never`, so they can neither grow nor be a best
+ *   skew    dot products come by target row, eight rows at a time, and skew.h delays lane l by l rows. Cells outside
+ *           the target score `never`, so they can neither grow nor be a best
  *   border  the last lane's H and outgoing F go into two arrays over the target that feed lane 0 of the next strip
  *
- * Scores   Lanes with 16-bit scores saturate. H is exact while the best is below the largest score; at it the caller
- *          repeats the work with 32-bit lanes. Gap scores at or below 0 never matter, so their floor is free.
+ * Scores   Only H(i−1,j−1) + s can leave 16 bits, and it saturates. H is exact while the best is below the largest
+ *          score; at it the caller repeats the work with 32-bit lanes. E and F stay within −2 × 4,095 and 32,767, as
+ *          gaps cost at most 4,095 and H ≥ 0; at or below 0 they never matter, so they may start at 0.
  * Memory   score: the two border arrays. align: also 5 flag words per step of a group of strips, at most
  *          kFlagBytes, and the borders above each group; walking back sweeps one group after the other again, from
  *          the last to the first. At 65,535 × 65,535 this is 32 MiB of flags and 65 MiB of borders.
@@ -20,15 +21,12 @@
 #include <cstring>
 
 #include "kernels.h"
+#include "skew.h"
 #include "workspace.h"
 
 namespace gloaming {
 namespace {
 
-#define GLOAMING_INLINE inline __attribute__((always_inline))
-#define GLOAMING_INLINE_LAMBDA __attribute__((always_inline))
-
-constexpr uint32_t kTileRows = 8;
 constexpr size_t kFlagBytes = size_t{32} << 20;
 /** Flag words of one step, one bit per lane. */
 enum Flag : uint32_t { kPositive, kIsPair, kIsInsertion, kInsertionOpens, kDeletionOpens, kFlagCount };
@@ -99,121 +97,95 @@ class Wavefront {
     return fit < 1 ? 1 : fit < stripCount() ? static_cast<uint32_t>(fit) : stripCount();
   }
 
-  /* Rows seen earlier: 1 + 2 + 4 + 8 + 16 for the five lags of 32 lanes. */
-  struct History {
-    Vector rows[31];
+  /* Where the sweep of a strip stands: scores of the step to come, one lane per query residue. */
+  struct Front {
+    Vector E, F;                    // entering deletion and insertion
+    Vector diagonal, diagonalNext;  // H of the step before last, moved to the next lane; and of the last one
+    Vector best, bestAt, now;       // best H so far, the target residue where it was reached first, this one
   };
 
-  /* Lanes whose number has the bit `delay` take their value from `delay` rows earlier. */
-  template <uint32_t delay>
-  static GLOAMING_INLINE void lag(Vector (&rows)[kTileRows], Vector* history) {
-    Vector kept[delay];
-#pragma GCC unroll 8
-    for (uint32_t r = 0; r < delay; ++r) kept[r] = rows[kTileRows - delay + r];
-#pragma GCC unroll 8
-    for (uint32_t k = 0; k < kTileRows; ++k) {
-      const uint32_t r = kTileRows - 1 - k;  // downwards, because rows above are still needed as they are
-      rows[r] = Lanes::template blend<delay>(rows[r], r >= delay ? rows[(r - delay) % kTileRows] : history[r]);
+  struct Costs {
+    Vector gapOpen, gapExtend;
+  };
+
+  /* One step: the cells (query l, target step − l). words: kFlagCount of them if kFlags. */
+  template <bool kEnds, bool kFlags>
+  static GLOAMING_INLINE void advance(Front& at, Vector substitution, const Costs& costs, Word* words, Score* borderH,
+                                      Score* borderF) {
+    const Vector zero = Lanes::zero(), pair = Lanes::add(at.diagonal, substitution);
+    const Vector withoutF = Lanes::max(Lanes::max(pair, zero), at.E), H = Lanes::max(withoutF, at.F);
+    const Vector opened = Lanes::subtract(H, costs.gapOpen);
+    const Vector extendedE = Lanes::subtract(at.E, costs.gapExtend);
+    const Vector extendedF = Lanes::subtract(at.F, costs.gapExtend);
+    if constexpr (kFlags) {
+      words[kPositive] = Lanes::greater(H, zero);
+      words[kIsPair] = Lanes::equal(H, pair);
+      words[kIsInsertion] = Lanes::equal(H, at.F);
+      words[kInsertionOpens] = static_cast<Word>(~Lanes::greater(extendedF, opened));
+      words[kDeletionOpens] = static_cast<Word>(~Lanes::greater(extendedE, opened));
     }
-#pragma GCC unroll 8
-    for (uint32_t r = 0; r < delay; ++r) history[r] = kept[r];
+    if constexpr (kEnds) {
+      at.bestAt = Lanes::selectGreater(H, at.best, at.now, at.bestAt);
+      at.now = Lanes::next(at.now);
+    }
+    at.best = Lanes::max(at.best, H);
+    at.E = Lanes::max(opened, extendedE);
+    // As gapOpen ≥ gapExtend, H without F is enough here, and F waits for less.
+    const Vector turnedF = Lanes::rotate(Lanes::max(Lanes::subtract(withoutF, costs.gapOpen), extendedF));
+    const Vector turnedH = Lanes::rotate(H);
+    // The last lane's column was read lanes − 1 steps ago, so it can be overwritten.
+    Lanes::storeFirst(borderF - static_cast<int64_t>(lanes - 1), turnedF);
+    Lanes::storeFirst(borderH - static_cast<int64_t>(lanes - 1), turnedH);
+    at.F = Lanes::withFirst(turnedF, borderF + 1);
+    at.diagonal = at.diagonalNext;
+    at.diagonalNext = Lanes::withFirst(turnedH, borderH + 1);
   }
 
-  static GLOAMING_INLINE void skew(Vector (&rows)[kTileRows], History& history, uint32_t tile) {
-    lag<1>(rows, history.rows);
-    lag<2>(rows, history.rows + 1);
-    if constexpr (lanes > 4) lag<4>(rows, history.rows + 3);
-    if constexpr (lanes > 8) lag<8>(rows, history.rows + 7);
-    if constexpr (lanes > 16) {
-      Vector* two = history.rows + 15 + (tile % 2) * kTileRows;  // the tile before last
+  /* Hands rows to the skew; those from `count` on lie beyond the target. */
+  static GLOAMING_INLINE void pushRows(Skew<Lanes>& skew, const typename Lanes::Products& products, uint32_t count,
+                                       Vector never) {
+    Vector rows[kTileRows];
+    products.finish(rows);
+    if (count < kTileRows) {
 #pragma GCC unroll 8
-      for (uint32_t r = 0; r < kTileRows; ++r) {
-        const Vector row = rows[r];
-        rows[r] = Lanes::template blend<16>(row, two[r]);
-        two[r] = row;
-      }
+      for (uint32_t r = 0; r < kTileRows; ++r) rows[r] = r < count ? rows[r] : never;
     }
-  }
-
-  /* Rows from `count` on lie beyond the target. */
-  static GLOAMING_INLINE void neverBeyond(Vector (&rows)[kTileRows], uint32_t count, Vector never) {
-    for (uint32_t r = count; r < kTileRows; ++r) rows[r] = never;
+    skew.push(rows);
   }
 
   /* Sweeps one strip over the first targetLength rows. bests, at [lanes]: each lane's best H and, if kEnds, the first
    * target residue (modulo the score's range) that reaches it. False if the task was cancelled. */
   template <bool kEnds, bool kFlags>
   bool sweep(uint32_t strip, uint32_t targetLength, Word* flags, Score* bests, Score* at) {
-    const Vector gapOpen = Lanes::broadcast(task_.parameters.gapOpen);
-    const Vector gapExtend = Lanes::broadcast(task_.parameters.gapExtend), zero = Lanes::zero();
-    const Vector never = Lanes::broadcast(Lanes::never);
-    History history;
-    for (Vector& row : history.rows) row = never;
-
-    Vector E = zero, F = Lanes::withFirst(zero, borderF_);
-    Vector diagonal = zero, diagonalNext = Lanes::withFirst(zero, borderH_);
-    Vector best = zero, bestAt = zero, now = Lanes::minusLane();
-    Score *const borderH = borderH_, *const borderF = borderF_;
-    const auto advance = [&](uint32_t step, Vector substitution) GLOAMING_INLINE_LAMBDA {
-      const Vector pair = Lanes::add(diagonal, substitution);
-      const Vector withoutF = Lanes::max(Lanes::max(pair, zero), E), H = Lanes::max(withoutF, F);
-      const Vector opened = Lanes::subtract(H, gapOpen);
-      const Vector extendedE = Lanes::subtract(E, gapExtend), extendedF = Lanes::subtract(F, gapExtend);
-      if constexpr (kFlags) {
-        Word* words = flags + size_t{step} * kFlagCount;
-        words[kPositive] = Lanes::greater(H, zero);
-        words[kIsPair] = Lanes::equal(H, pair);
-        words[kIsInsertion] = Lanes::equal(H, F);
-        words[kInsertionOpens] = static_cast<Word>(~Lanes::greater(extendedF, opened));
-        words[kDeletionOpens] = static_cast<Word>(~Lanes::greater(extendedE, opened));
-      }
-      if constexpr (kEnds) {
-        bestAt = Lanes::selectGreater(H, best, now, bestAt);
-        now = Lanes::next(now);
-      }
-      best = Lanes::max(best, H);
-      E = Lanes::max(opened, extendedE);
-      // As gapOpen ≥ gapExtend, H without F is enough here, and F waits for less.
-      const Vector turnedF = Lanes::rotate(Lanes::max(Lanes::subtract(withoutF, gapOpen), extendedF));
-      const Vector turnedH = Lanes::rotate(H);
-      // The last lane's column was read lanes − 1 steps ago, so it can be overwritten.
-      Lanes::storeFirst(borderF + step - static_cast<int64_t>(lanes - 1), turnedF);
-      Lanes::storeFirst(borderH + step - static_cast<int64_t>(lanes - 1), turnedH);
-      F = Lanes::withFirst(turnedF, borderF + step + 1);
-      diagonal = diagonalNext;
-      diagonalNext = Lanes::withFirst(turnedH, borderH + step + 1);
-    };
-
+    const Costs costs{Lanes::broadcast(task_.parameters.gapOpen), Lanes::broadcast(task_.parameters.gapExtend)};
+    const Vector zero = Lanes::zero(), never = Lanes::broadcast(Lanes::never);
+    Front front{zero, Lanes::withFirst(zero, borderF_), zero, Lanes::withFirst(zero, borderH_),
+                zero, zero, Lanes::minusLane()};
+    Skew<Lanes> skew(never);
     // The dot products of a tile are made between the steps of the tile before it: the steps wait for each other, the
     // products do not.
     int8_t tail[kTileRows * kMaxDimension];
     typename Lanes::Products products(task_, context_, packed_ + Lanes::stripBytes(query_.dimension) * strip, tail);
-    Vector rows[kTileRows];
     products.begin(0, targetLength);
     for (uint32_t part = 0; part < kTileRows; ++part) products.advance();
-    products.finish(rows);
-    neverBeyond(rows, targetLength, never);
-    skew(rows, history, 0);
+    pushRows(skew, products, targetLength, never);
     const uint32_t tileCount = stepCount(targetLength) / kTileRows;
     for (uint32_t tile = 0; tile < tileCount; ++tile) {
       if (tile % 64 == 0 && task_.cancelled.load(std::memory_order_relaxed)) return false;
       const uint32_t first = tile * kTileRows, next = first + kTileRows;
-      if (next < targetLength) {
-        products.begin(next, targetLength);
-        for (uint32_t r = 0; r < kTileRows; ++r) {
-          advance(first + r, rows[r]);
-          products.advance();
-        }
-        products.finish(rows);
-        if (next + kTileRows > targetLength) neverBeyond(rows, targetLength - next, never);
-      } else {
-        for (uint32_t r = 0; r < kTileRows; ++r) advance(first + r, rows[r]);
-        neverBeyond(rows, 0, never);
+      Score *borderH = borderH_ + first, *borderF = borderF_ + first;
+      Word* words = flags + (kFlags ? size_t{first} * kFlagCount : 0);
+      const bool hasNext = next < targetLength;
+      if (hasNext) products.begin(next, targetLength);
+      for (uint32_t r = 0; r < kTileRows; ++r) {
+        advance<kEnds, kFlags>(front, skew.row(r), costs, words + (kFlags ? r * kFlagCount : 0), borderH + r,
+                               borderF + r);
+        if (hasNext) products.advance();
       }
-      skew(rows, history, tile + 1);
+      pushRows(skew, products, hasNext ? targetLength - next : 0, never);
     }
-    Lanes::store(bests, best);
-    Lanes::store(at, bestAt);
+    Lanes::store(bests, front.best);
+    Lanes::store(at, front.bestAt);
     return true;
   }
 

@@ -125,7 +125,7 @@ struct Narrow : Common {
   static Vector add(Vector a, Vector b) { return _mm256_adds_epi16(a, b); }
   /* Wraps: a target has up to 65,535 rows. */
   static Vector next(Vector row) { return _mm256_add_epi16(row, _mm256_set1_epi16(1)); }
-  static Vector subtract(Vector a, Vector b) { return _mm256_subs_epi16(a, b); }
+  static Vector subtract(Vector a, Vector b) { return _mm256_sub_epi16(a, b); }
   static Vector max(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
   static Word toWord(Vector lanesSet) {
     const Vector bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(lanesSet, zero()), 0xd8);
@@ -140,6 +140,11 @@ struct Narrow : Common {
   static Vector blend(Vector now, Vector earlier) {
     static constexpr Lagging<Score, lanes, delay> lagging;
     return _mm256_blendv_epi8(now, earlier, load(lagging.mask));
+  }
+  template <uint32_t first>
+  static Vector fromEight(Vector now, Vector earlier) {
+    static_assert(first == 8, "there are two eights");
+    return _mm256_blend_epi32(now, earlier, 0xf0);
   }
   static Vector rotate(Vector v) { return rotateBytes<2>(v); }
   static Vector withFirst(Vector v, const Score* first) {

@@ -83,6 +83,10 @@ struct Common {
   static Vector zero() { return _mm512_setzero_si512(); }
   static Vector load(const void* from) { return _mm512_load_si512(from); }
   static void store(void* to, Vector v) { _mm512_store_si512(to, v); }
+  /* The lowest 32 bits. In assembly, because GCC 12 takes them through a general register. */
+  static void storeLow(void* to, Vector v) {
+    asm("vmovd %1, %0" : "=m"(*static_cast<char(*)[4]>(to)) : "v"(_mm512_castsi512_si128(v)));
+  }
 };
 
 struct Narrow : Common {
@@ -129,7 +133,7 @@ struct Narrow : Common {
   static Vector add(Vector a, Vector b) { return _mm512_adds_epi16(a, b); }
   /* Wraps: a target has up to 65,535 rows. */
   static Vector next(Vector row) { return _mm512_add_epi16(row, _mm512_set1_epi16(1)); }
-  static Vector subtract(Vector a, Vector b) { return _mm512_subs_epi16(a, b); }
+  static Vector subtract(Vector a, Vector b) { return _mm512_sub_epi16(a, b); }
   static Vector max(Vector a, Vector b) { return _mm512_max_epi16(a, b); }
   static Word greater(Vector a, Vector b) { return _mm512_cmpgt_epi16_mask(a, b); }
   static Word equal(Vector a, Vector b) { return _mm512_cmpeq_epi16_mask(a, b); }
@@ -138,9 +142,12 @@ struct Narrow : Common {
   }
   template <uint32_t delay>
   static Vector blend(Vector now, Vector earlier) {
-    constexpr Word lagging = delay == 1 ? 0xaaaaaaaa : delay == 2 ? 0xcccccccc : delay == 4 ? 0xf0f0f0f0
-                           : delay == 8 ? 0xff00ff00 : 0xffff0000;
+    constexpr Word lagging = delay == 1 ? 0xaaaaaaaa : delay == 2 ? 0xcccccccc : 0xf0f0f0f0;
     return _mm512_mask_mov_epi16(now, lagging, earlier);
+  }
+  template <uint32_t first>
+  static Vector fromEight(Vector now, Vector earlier) {
+    return _mm512_mask_mov_epi16(now, Word{0xff} << first, earlier);
   }
   static Vector rotate(Vector v) {
     alignas(64) static constexpr int16_t from[lanes] = {31, 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
@@ -149,7 +156,7 @@ struct Narrow : Common {
   }
   static Vector withFirst(Vector v, const Score* first) { return _mm512_mask_loadu_epi16(v, 1, first); }
   /* Writes two scores: the second is one that was read before and is written properly by the next step. */
-  static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm512_castsi512_si128(v)); }
+  static void storeFirst(Score* to, Vector v) { storeLow(to, v); }
 };
 
 struct Wide : Common {
@@ -198,12 +205,16 @@ struct Wide : Common {
   }
   template <uint32_t delay>
   static Vector blend(Vector now, Vector earlier) {
-    constexpr Word lagging = delay == 1 ? 0xaaaa : delay == 2 ? 0xcccc : delay == 4 ? 0xf0f0 : 0xff00;
+    constexpr Word lagging = delay == 1 ? 0xaaaa : delay == 2 ? 0xcccc : 0xf0f0;
     return _mm512_mask_mov_epi32(now, lagging, earlier);
+  }
+  template <uint32_t first>
+  static Vector fromEight(Vector now, Vector earlier) {
+    return _mm512_mask_mov_epi32(now, 0xff << first, earlier);
   }
   static Vector rotate(Vector v) { return _mm512_alignr_epi32(v, v, 15); }
   static Vector withFirst(Vector v, const Score* first) { return _mm512_mask_loadu_epi32(v, 1, first); }
-  static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm512_castsi512_si128(v)); }
+  static void storeFirst(Score* to, Vector v) { storeLow(to, v); }
 };
 
 }  // namespace

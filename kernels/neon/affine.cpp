@@ -93,7 +93,7 @@ struct Narrow : Common<2> {
   static Vector add(Vector a, Vector b) { return vqaddq_s16(a, b); }
   /* Wraps: a target has up to 65,535 rows. */
   static Vector next(Vector row) { return vaddq_s16(row, vdupq_n_s16(1)); }
-  static Vector subtract(Vector a, Vector b) { return vqsubq_s16(a, b); }
+  static Vector subtract(Vector a, Vector b) { return vsubq_s16(a, b); }
   static Vector max(Vector a, Vector b) { return vmaxq_s16(a, b); }
   static Word toWord(uint16x8_t lanesSet) {
     return vaddvq_u16(vandq_u16(lanesSet, uint16x8_t{1, 2, 4, 8, 16, 32, 64, 128}));
