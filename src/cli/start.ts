@@ -8,6 +8,7 @@ import { loadConfig } from '../config.js';
 import { newId } from '../ids.js';
 import type { RequestContext } from '../services/context.js';
 import type { CommandContext } from './command.js';
+import { adoptReleases } from './index-catalog.js';
 import { createProgress } from './progress.js';
 import { serve, type RunningServer } from './serve.js';
 
@@ -45,7 +46,9 @@ async function buildDemoIfMissing(
   context: CommandContext,
 ): Promise<void> {
   const { config, releases } = appliance;
-  if (releases.database(DEMO_SLUG) !== undefined) return;
+  // The folders are the truth: the catalog may be lost, or older than they are.
+  const scanned = await adoptReleases(config.indexesFolder, releases);
+  if (scanned.releases.some(({ slug }) => slug === DEMO_SLUG)) return;
   const encoder = await appliance.loadEncoder(config.encoder);
   const progress = createProgress(context.stderr);
   try {
