@@ -1,4 +1,4 @@
-import { rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
@@ -45,8 +45,20 @@ async function removeReleases(
     if (await moveAway(directory, away)) await syncFolder(dirname(directory));
     await catalog.table.remove(id, slug);
     await rm(away, { recursive: true, force: true });
+    await removeSidecars(directory);
   }
   context.stdout.write(`Deleted ${list}.\n`);
+}
+
+/**
+ * What was measured of a release lies beside it, in folders `<release id>.<kind>`, and means nothing
+ * without it.
+ */
+async function removeSidecars(directory: string): Promise<void> {
+  for (const name of await readdir(dirname(directory)).catch(() => [])) {
+    if (!name.startsWith(`${basename(directory)}.`)) continue;
+    await rm(join(dirname(directory), name), { recursive: true });
+  }
 }
 
 /** False where the files are gone already. */

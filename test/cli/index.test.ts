@@ -97,7 +97,9 @@ describe('gloaming index', () => {
     expect(await index('list')).not.toContain('Unfinished');
   });
 
-  it('removes a database with all its releases', async () => {
+  it('removes a database with all its releases and what was measured of them', async () => {
+    const [release] = readdirSync(join(indexes, 'alpha'));
+    mkdirSync(join(indexes, 'alpha', `${release}.calibration`));
     await index('remove', 'alpha', '--yes');
     expect(await index('list')).toContain('No database is built yet');
     expect(readdirSync(join(indexes, 'alpha'))).toEqual([]);
