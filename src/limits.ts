@@ -125,5 +125,20 @@ export const FILE_URL_MAX_CHARACTERS = 8_192;
 export const FILE_ACL_MAX_RULES = 256;
 export const SIGNED_URL_MAX_SECONDS = 604_800;
 export const SIGNED_URL_DEFAULT_SECONDS = 3_600;
+/** A request with a body of bytes; at 250 kB/s this is the largest part. */
+export const BYTE_BODY_MAX_MS = 6 * 60 * 60 * 1000;
 /** A body of bytes that stands still for so long is given up. */
 export const BYTE_BODY_IDLE_MS = 60_000;
+
+/** Webhook endpoints of one organization. */
+export const WEBHOOK_ENDPOINTS_MAX_COUNT = 32;
+export const WEBHOOK_URL_MAX_CHARACTERS = 2_048;
+/** Deliveries that are attempted at once, and how long one attempt may take. */
+export const WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT = 16;
+export const WEBHOOK_ATTEMPT_TIMEOUT_MS = 15_000;
+/** Bytes of an answer that are read before the connection is closed; only its status counts. */
+export const WEBHOOK_ANSWER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
+/** How long deliveries can be looked up and sent again. */
+export const WEBHOOK_DELIVERY_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long an earlier secret still signs after a rotation. */
+export const WEBHOOK_SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000;

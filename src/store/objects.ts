@@ -1,0 +1,263 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, unlinkSync } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MEBIBYTE_BYTES } from '../limits.js';
+import type { Store } from './lmdb.js';
+
+/*
+ * <data>/objects/
+ *   incoming/<random>   bytes on their way in; nothing there outlives the server that writes it
+ *   ab/<sha256>         bytes under their own name, complete and on disk; `ab` are the first two digits
+ *
+ * The table `objects` counts who refers to each. A file without a row is garbage of a crash between rename and
+ * transaction; a row without references does not exist: the transaction that drops the last one moves it to
+ * `object-garbage`, and the file goes when nobody reads it.
+ */
+
+/** Bytes that have arrived and are hashed, not yet kept. */
+export interface Received {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  /**
+   * Puts the bytes on disk under their name, and pins them until the result is called: before that a transaction must
+   * have counted a reference, or they are garbage.
+   */
+  keep(): Promise<() => void>;
+  discard(): Promise<void>;
+}
+
+/** The table `objects` and the files that it counts: bytes by their SHA-256, each content once. */
+export interface Objects {
+  /**
+   * Streams bytes to disk in constant memory, and stops reading one chunk past the bound: the size then tells.
+   * Errors  those of the source and of the file system; nothing is left behind
+   */
+  receive(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Received>;
+  /** Bytes [start, end) of an object. Errors  those of the file system; pin it before */
+  read(sha256: string, start: number, end: number): AsyncGenerator<Uint8Array>;
+  /** Keeps the files until the result is called, whatever becomes of their references. */
+  pin(names: readonly string[]): () => void;
+  /** Only inside a transaction. */
+  addReference(sha256: string, sizeBytes: number): void;
+  /** Only inside a transaction. */
+  dropReference(sha256: string): void;
+  /** Removes files that nobody refers to any more; a pinned one waits for the next time. */
+  collect(): Promise<void>;
+  /** Removes what an earlier server left without a row. To be called once, by the server, before it takes bytes. */
+  recover(): Promise<{ readonly removedCount: number }>;
+  /** Free bytes of the disk for us. */
+  freeBytes(): Promise<number>;
+}
+
+interface ObjectRow {
+  readonly sizeBytes: number;
+  readonly referenceCount: number;
+}
+
+const WRITE_BYTES = MEBIBYTE_BYTES;
+const READ_BYTES = MEBIBYTE_BYTES / 2;
+/** Files removed within one transaction: the writers behind it wait. */
+const COLLECT_MAX_FILES = 16;
+
+export function openObjects(store: Store, dataFolder: string): Objects {
+  const folder = join(dataFolder, 'objects');
+  const incoming = join(folder, 'incoming');
+  mkdirSync(incoming, { recursive: true, mode: 0o700 });
+  const rows = store.table<ObjectRow>('objects');
+  const garbage = store.table<number>('object-garbage');
+  const pins = new Map<string, number>();
+  /** Kept, and not referred to by any transaction yet. */
+  const unclaimed = new Set<string>();
+  const pathOf = (sha256: string): string => join(folder, sha256.slice(0, 2), sha256);
+
+  const pin = (names: readonly string[]): (() => void) => {
+    for (const name of names) pins.set(name, (pins.get(name) ?? 0) + 1);
+    let isPinned = true;
+    return () => {
+      if (!isPinned) return;
+      isPinned = false;
+      for (const name of names) {
+        const left = (pins.get(name) as number) - 1;
+        if (left === 0) pins.delete(name);
+        else pins.set(name, left);
+      }
+    };
+  };
+  /** Removes a file for good unless it has a row or a reader; inside a transaction, so that neither can come between. */
+  const removeUnneeded = (sha256: string): boolean => {
+    if (rows.get(sha256) !== undefined || pins.has(sha256)) return false;
+    try {
+      unlinkSync(pathOf(sha256));
+    } catch (error) {
+      // A crash between removal and commit: it is gone already.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    return true;
+  };
+
+  return {
+    pin,
+    async receive(bytes, maxBytes) {
+      const path = join(incoming, randomUUID());
+      const handle = await open(path, 'wx', 0o600);
+      const discard = (): Promise<void> => discardFile(handle, path);
+      const keep = async (sha256: string): Promise<() => void> => {
+        const release = pin([sha256]);
+        try {
+          await handle.sync();
+          await handle.close();
+          await rename(path, await placeOf(folder, sha256));
+          unclaimed.add(sha256);
+          await syncFolder(join(folder, sha256.slice(0, 2)));
+          return release;
+        } catch (error) {
+          release();
+          await discard();
+          throw error;
+        }
+      };
+      try {
+        const written = await writeAll(handle, bytes, maxBytes);
+        return { ...written, keep: () => keep(written.sha256), discard };
+      } catch (error) {
+        await discard();
+        throw error;
+      }
+    },
+    async *read(sha256, start, end) {
+      const handle = await open(pathOf(sha256), 'r');
+      try {
+        for (let position = start; position < end;) {
+          // Never reused: the reader may still hold the buffer before.
+          const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, end - position));
+          const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+          if (bytesRead === 0)
+            throw new Error(`The object ${sha256} ends at byte ${position}, before ${end}.`);
+          position += bytesRead;
+          yield buffer.subarray(0, bytesRead);
+        }
+      } finally {
+        await handle.close();
+      }
+    },
+    addReference(sha256, sizeBytes) {
+      const referenceCount = (rows.get(sha256)?.referenceCount ?? 0) + 1;
+      rows.putSync(sha256, { sizeBytes, referenceCount });
+      if (referenceCount === 1) garbage.removeSync(sha256);
+      unclaimed.delete(sha256);
+    },
+    dropReference(sha256) {
+      const row = rows.get(sha256) as ObjectRow;
+      if (row.referenceCount > 1)
+        return rows.putSync(sha256, { ...row, referenceCount: row.referenceCount - 1 });
+      rows.removeSync(sha256);
+      garbage.putSync(sha256, row.sizeBytes);
+    },
+    async collect() {
+      const given = [...unclaimed].filter((sha256) => !pins.has(sha256));
+      if (given.length > 0) {
+        await store.transaction(() =>
+          given.forEach((sha256) => removeUnneeded(sha256) && unclaimed.delete(sha256)),
+        );
+      }
+      if (garbage.getKeys({ limit: 1 })[Symbol.iterator]().next().done === true) return;
+      let after = '';
+      for (let isMore = true; isMore;) {
+        await store.transaction(() => {
+          const due = [...garbage.getKeys({ start: after, limit: COLLECT_MAX_FILES })];
+          for (const sha256 of due) {
+            if (removeUnneeded(sha256)) garbage.removeSync(sha256);
+            after = `${sha256}!`;
+          }
+          isMore = due.length === COLLECT_MAX_FILES;
+        });
+      }
+    },
+    async recover() {
+      let removedCount = 0;
+      for (const name of await readdir(incoming)) {
+        await rm(join(incoming, name), { force: true });
+        removedCount += 1;
+      }
+      for (const entry of await readdir(folder)) {
+        if (!/^[0-9a-f]{2}$/.test(entry)) continue;
+        const unknown = (await readdir(join(folder, entry))).filter((name) => rows.get(name) === undefined);
+        if (unknown.length === 0) continue;
+        await store.transaction(() => {
+          for (const name of unknown) {
+            if (!removeUnneeded(name)) continue;
+            garbage.removeSync(name);
+            removedCount += 1;
+          }
+        });
+      }
+      return { removedCount };
+    },
+    async freeBytes() {
+      const { bavail, bsize } = await statfs(folder);
+      return bavail * bsize;
+    },
+  };
+}
+
+/** Hashes while it writes; one write is on its way while the next bytes arrive. */
+async function writeAll(
+  handle: FileHandle,
+  bytes: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<{ readonly sha256: string; readonly sizeBytes: number }> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  let waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  let writing: Promise<void> = Promise.resolve();
+  const flush = async (): Promise<void> => {
+    const block = Buffer.concat(waiting, waitingBytes);
+    waiting = [];
+    waitingBytes = 0;
+    await writing;
+    writing = writeBlock(handle, block);
+    // Reported by the next await of it; until then it must not count as unhandled.
+    writing.catch(() => undefined);
+  };
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    sizeBytes += chunk.length;
+    waiting.push(chunk);
+    waitingBytes += chunk.length;
+    if (waitingBytes >= WRITE_BYTES) await flush();
+    if (sizeBytes > maxBytes) break;
+  }
+  await flush();
+  await writing;
+  return { sha256: hash.digest('hex'), sizeBytes };
+}
+
+async function writeBlock(handle: FileHandle, block: Buffer): Promise<void> {
+  // A full disk may take a part of the bytes before it fails.
+  for (let written = 0; written < block.length;) {
+    written += (await handle.write(block, written, block.length - written)).bytesWritten;
+  }
+}
+
+/** The object's path; its folder is made, and durable, on first use. */
+async function placeOf(folder: string, sha256: string): Promise<string> {
+  const shelf = join(folder, sha256.slice(0, 2));
+  if ((await mkdir(shelf, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder);
+  return join(shelf, sha256);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function discardFile(handle: FileHandle, path: string): Promise<void> {
+  await handle.close().catch(() => undefined);
+  await rm(path, { force: true });
+}
