@@ -1,12 +1,18 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
+/** One value of a gauge, told apart by its labels. */
+export interface Reading {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 export interface Metrics {
   /** Services add their own metrics here. */
   readonly registry: Registry;
   readonly requestsInFlight: Gauge;
   observeRequest(operation: string, method: string, status: number, seconds: number): void;
-  /** Reads the queue whenever the metrics are asked for. */
-  watchQueue(counts: () => { readonly running: number; readonly waiting: number }): void;
+  /** A gauge that is read whenever the metrics are asked for. */
+  watch(name: string, help: string, labelNames: readonly string[], read: () => readonly Reading[]): void;
 }
 
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']);
@@ -44,17 +50,13 @@ export function createMetrics(): Metrics {
       });
       durations.observe({ operation }, seconds);
     },
-    watchQueue(counts) {
+    watch(name, help, labelNames, read) {
       const gauge = new Gauge({
-        name: 'gloaming_executions',
-        help: 'Executions that run and that wait.',
-        labelNames: ['state'],
+        name,
+        help,
+        labelNames: [...labelNames],
         registers: [registry],
-        collect: () => {
-          const { running, waiting } = counts();
-          gauge.set({ state: 'running' }, running);
-          gauge.set({ state: 'waiting' }, waiting);
-        },
+        collect: () => read().forEach(({ labels = {}, value }) => gauge.set(labels, value)),
       });
     },
   };

@@ -30,7 +30,12 @@ export function createServer(options: ShellOptions): HttpServer {
   let isDraining = false;
   const stopping = new AbortController();
   const shell = prepareShell(options, stopping.signal, () => isDraining);
-  options.metrics.watchQueue(() => shell.admission.executions.counts());
+  options.metrics.watch('gloaming_executions', 'Executions that run and that wait.', ['state'], () =>
+    Object.entries(shell.admission.executions.counts()).map(([state, value]) => ({
+      labels: { state },
+      value,
+    })),
+  );
   const server = createListener(options.timeouts ?? TIMEOUTS, options.tls, options.log);
   const serve = createApp(shell).callback();
   const listener = (request: IncomingMessage, response: ServerResponse): void =>

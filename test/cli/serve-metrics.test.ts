@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openAppliance } from '#src/appliance.js';
+import { watchAppliance } from '#src/cli/serve-metrics.js';
+import { loadConfig } from '#src/config.js';
+import { createMetrics } from '#src/http/metrics.js';
+
+it('the metrics tell of kernels, databases, control state and disks', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gloaming-metrics-'));
+  const appliance = await openAppliance(
+    loadConfig({ GLOAMING_DATA: join(folder, 'data'), GLOAMING_INDEXES: join(folder, 'indexes') }),
+  );
+  const { registry } = watchAppliance(createMetrics(), appliance);
+  const text = await registry.metrics();
+  const { name, variant, version } = appliance.backend;
+  expect(text).toContain(
+    `gloaming_kernels_info{backend="${name}",variant="${variant}",version="${version}"} 1`,
+  );
+  expect(text).toContain('gloaming_databases 0');
+  expect(Number(/gloaming_control_state_bytes (\d+)/.exec(text)?.[1])).toBeGreaterThan(4_096);
+  expect(Number(/gloaming_disk_free_bytes\{folder="data"\} (\S+)/.exec(text)?.[1])).toBeGreaterThan(0);
+  await appliance.close();
+  rmSync(folder, { recursive: true });
+});
