@@ -23,6 +23,8 @@ import { batchSearchRuns } from './services/runs-batch.js';
 import { searchRuns } from './services/runs-search.js';
 import { createRuns, type Runs } from './services/runs.js';
 import { createTargetSpaces, type TargetSpaces } from './services/target-spaces.js';
+import { createAddressRules } from './services/webhooks-address.js';
+import { createWebhooks, type Webhooks } from './services/webhooks.js';
 import { apiKeyTable } from './store/api-keys.js';
 import { openStore, type Store } from './store/lmdb.js';
 import { receiptTable } from './store/receipts.js';
@@ -30,6 +32,7 @@ import { releaseTable, type ReleaseTable } from './store/releases.js';
 import { runTable } from './store/runs.js';
 import { sealingKey } from './store/secrets.js';
 import { openTargetSpaces } from './store/target-spaces.js';
+import { webhookTable } from './store/webhooks.js';
 
 /** Everything that serves, put together once: the command line, the server and the benches all start from it. */
 export interface Appliance {
@@ -46,6 +49,8 @@ export interface Appliance {
   /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
   readonly runs: Runs;
   readonly targetSpaces: TargetSpaces;
+  /** Delivers between its start and its stop, which the server calls. */
+  readonly webhooks: Webhooks;
   /** `0.1.0+<commit>`: the exact build. */
   readonly serverVersion: string;
   /** Worker id, stable for this process: host, backend and process. */
@@ -83,12 +88,21 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const receipts = createReceipts(receiptTable(store));
   const pages = createPages(await sealingKey(store));
   const searchParts = { catalog, engines, targetSpaces, receipts, serverVersion, now };
+  const webhookRows = webhookTable(store);
+  const webhooks = createWebhooks({
+    table: webhookRows,
+    pages,
+    addresses: createAddressRules(config.webhookNetworks),
+    now,
+    random: Math.random,
+  });
   const runs = createRuns({
-    table: runTable(store),
+    table: runTable(store, webhookRows.enqueue),
     endpoints: [searchRuns(searchParts), batchSearchRuns(searchParts)],
     pages,
     now,
     concurrency: RUNS_AT_WORK_MAX_COUNT,
+    onChange: webhooks.wake,
   });
   return {
     config,
@@ -103,12 +117,14 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     receipts,
     runs,
     targetSpaces,
+    webhooks,
     serverVersion,
     servedFrom: `${hostname()}:${backend.name}-${backend.variant}:${process.pid}`,
     loadEncoder: async (id) => loadEncoder(await findEncoder(id, config), encoderOptions),
     keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
     async close() {
       await runs.stop();
+      await webhooks.stop();
       await engines.close();
       await store.close();
     },
@@ -116,7 +132,15 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
 }
 
 /** What serves each operation: the one list that joins contract and services. */
-export function handlersOf({ catalog, homology, pages, receipts, runs, targetSpaces }: Appliance): Handlers {
+export function handlersOf({
+  catalog,
+  homology,
+  pages,
+  receipts,
+  runs,
+  targetSpaces,
+  webhooks,
+}: Appliance): Handlers {
   return {
     'homology.search': ({ body }, context) => homology.search(body, context),
     'homology.target_space_compilations.create': ({ body }, context) => targetSpaces.compile(body, context),
@@ -139,6 +163,16 @@ export function handlersOf({ catalog, homology, pages, receipts, runs, targetSpa
     'runs.results.list': ({ params, query }, context) => runs.results(params.run_id, query, context),
     'runs.events.stream': async ({ params, headers }, context) =>
       runs.events(params.run_id, headers['Last-Event-ID'], context),
+    'webhooks.endpoints.create': ({ body }, context) => webhooks.createEndpoint(body, context),
+    'webhooks.endpoints.list': async ({ query }, context) => webhooks.listEndpoints(query, context),
+    'webhooks.endpoints.delete': ({ params }, context) =>
+      webhooks.deleteEndpoint(params.endpoint_id, context),
+    'webhooks.endpoints.rotate_secret': ({ params }, context) =>
+      webhooks.rotateSecret(params.endpoint_id, context),
+    'webhooks.deliveries.list': async ({ query }, context) => webhooks.listDeliveries(query, context),
+    'webhooks.deliveries.get': async ({ params }, context) =>
+      webhooks.getDelivery(params.delivery_id, context),
+    'webhooks.deliveries.redeliver': ({ params }, context) => webhooks.redeliver(params.delivery_id, context),
   };
 }
 

@@ -23,6 +23,8 @@ export interface ApplianceConfig {
   readonly searchesPerKey: number;
   readonly requestsPerMinute: number;
   readonly logLevel: string;
+  /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
+  readonly webhookNetworks: readonly string[];
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -40,6 +42,7 @@ interface ConfigFile {
   readonly searches_per_key: number;
   readonly requests_per_minute: number;
   readonly log_level: string;
+  readonly webhook_networks: readonly string[];
 }
 
 /**
@@ -74,6 +77,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     searchesPerKey: file.searches_per_key,
     requestsPerMinute: file.requests_per_minute,
     logLevel: file.log_level,
+    webhookNetworks: file.webhook_networks,
   });
 }
 
@@ -84,6 +88,7 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     host: environment.GLOAMING_HOST,
     encoder: environment.GLOAMING_ENCODER,
     log_level: environment.GLOAMING_LOG_LEVEL,
+    webhook_networks: environment.GLOAMING_WEBHOOK_NETWORKS?.split(',').filter(Boolean),
   };
   const numbers = { port: environment.GLOAMING_PORT, threads: environment.GLOAMING_THREADS };
   return {

@@ -10,6 +10,8 @@ interface Owned {
   readonly target_space_id: string;
   readonly receipt_id: string;
   readonly run_id: string;
+  readonly endpoint_id: string;
+  readonly delivery_id: string;
   readonly sequence: string;
 }
 
@@ -33,6 +35,13 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
   'runs.cancel': ({ run_id }) => ({ params: { run_id } }),
   'runs.results.list': ({ run_id }) => ({ params: { run_id } }),
   'runs.events.stream': ({ run_id }) => ({ params: { run_id } }),
+  'webhooks.endpoints.create': 'shared',
+  'webhooks.endpoints.list': 'shared',
+  'webhooks.endpoints.delete': ({ endpoint_id }) => ({ params: { endpoint_id } }),
+  'webhooks.endpoints.rotate_secret': ({ endpoint_id }) => ({ params: { endpoint_id } }),
+  'webhooks.deliveries.list': 'shared',
+  'webhooks.deliveries.get': ({ delivery_id }) => ({ params: { delivery_id } }),
+  'webhooks.deliveries.redeliver': ({ delivery_id }) => ({ params: { delivery_id } }),
 };
 
 const listed = JSON.parse(readFileSync(new URL('../config/public-routes.json', import.meta.url), 'utf8')) as {
@@ -55,13 +64,21 @@ beforeAll(async () => {
   const { body: found } = await owner.call('homology.search', {
     body: { query, filter: { op: 'exists', field: 'organism' }, limit: 2 },
   });
+  const { body: endpoint } = await owner.call('webhooks.endpoints.create', {
+    // Nobody listens there: what matters is who may know of it.
+    body: { url: 'http://127.0.0.1:9/' },
+  });
   const { body: run } = await owner.call('runs.create', {
+    headers: { Prefer: 'wait=60' },
     body: { endpoint: 'homology.search', input: { query, limit: 2 } } as never,
   });
+  const { body: deliveries } = await owner.call('webhooks.deliveries.list', {});
   owned = {
     target_space_id: found.database.target_space_id as string,
     receipt_id: found.receipt.id,
     run_id: run.data.id,
+    endpoint_id: endpoint.data.id,
+    delivery_id: (deliveries.data[0] as { id: string }).id,
     sequence,
   };
 });
@@ -97,6 +114,9 @@ describe('what belongs to one organization', () => {
   it('is in no list of another', async () => {
     const { body } = await stranger.call('runs.list', {});
     expect(body.data).toEqual([]);
+    const { body: endpoints } = await stranger.call('webhooks.endpoints.list', {});
+    const { body: deliveries } = await stranger.call('webhooks.deliveries.list', {});
+    expect([...endpoints.data, ...deliveries.data]).toEqual([]);
   });
 
   it('is told from what never existed', async () => {

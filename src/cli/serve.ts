@@ -68,11 +68,13 @@ export async function serve(
   await appliance.runs.start((error, runId) =>
     log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
   );
+  await appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
   return {
     url,
     async stop(graceMs) {
       // First, so that nobody who waits for a run holds the server up.
       await appliance.runs.stop();
+      await appliance.webhooks.stop();
       await stop(graceMs);
     },
   };

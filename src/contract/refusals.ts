@@ -89,6 +89,11 @@ export const REFUSALS = {
   ),
   run_interrupted: refusal(500, 'api_error', 'The server ended too often while it worked on the run.'),
   invalid_queries: invalid(422, 'Some queries of the batch cannot be searched; every one is listed.'),
+  webhook_endpoint_not_found: absent('No webhook endpoint has this id.'),
+  webhook_delivery_not_found: absent('No webhook delivery has this id, or its 30 days are over.'),
+  webhook_endpoint_disabled: refusal(409, 'conflict_error', 'The endpoint of this delivery is disabled or removed.'),
+  webhook_endpoints_full: invalid(422, 'The organization has as many webhook endpoints as it may have.'),
+  webhook_url_refused: invalid(422, 'Deliveries do not go to this URL; the message says why.'),
   result_expired: refusal(410, 'not_found_error', 'It existed, and its retention has ended.'),
   invalid_sequence: invalid(
     422,

@@ -7,6 +7,15 @@ import type { RefusalCode } from './refusals.js';
 import type { Route } from './route.js';
 import { cancelRun, createRun, getRun, listRunResults, listRuns, streamRunEvents } from './runs.js';
 import { compileTargetSpace } from './target-spaces.js';
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  getWebhookDelivery,
+  listWebhookDeliveries,
+  listWebhookEndpoints,
+  redeliverWebhook,
+  rotateWebhookSecret,
+} from './webhooks.js';
 
 /** Every operation that the contract describes, by id. Those that config/public-routes.json lists are public. */
 export const ROUTES = {
@@ -21,6 +30,13 @@ export const ROUTES = {
   'runs.cancel': cancelRun,
   'runs.results.list': listRunResults,
   'runs.events.stream': streamRunEvents,
+  'webhooks.endpoints.create': createWebhookEndpoint,
+  'webhooks.endpoints.list': listWebhookEndpoints,
+  'webhooks.endpoints.delete': deleteWebhookEndpoint,
+  'webhooks.endpoints.rotate_secret': rotateWebhookSecret,
+  'webhooks.deliveries.list': listWebhookDeliveries,
+  'webhooks.deliveries.get': getWebhookDelivery,
+  'webhooks.deliveries.redeliver': redeliverWebhook,
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type OperationId = keyof typeof ROUTES;

@@ -20,7 +20,8 @@ interface Watcher {
   wake?: () => void;
 }
 
-export function createRunWatch(): RunWatch {
+/** @param onNotify told of every change of any run, once it is on disk */
+export function createRunWatch(onNotify: () => void = () => undefined): RunWatch {
   const watchers = new Map<string, Set<Watcher>>();
   let openCount = 0;
   let isEnded = false;
@@ -31,7 +32,10 @@ export function createRunWatch(): RunWatch {
     }
   };
   return {
-    notify: (runId) => wakeAll(watchers.get(runId)),
+    notify(runId) {
+      wakeAll(watchers.get(runId));
+      onNotify();
+    },
     open(runId) {
       const watcher: Watcher = { hasChanged: false };
       const set = watchers.get(runId) ?? new Set();

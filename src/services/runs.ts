@@ -56,6 +56,8 @@ export interface RunParts {
   readonly now: () => Date;
   /** Turns at once. */
   readonly concurrency: number;
+  /** Told when something about a run has changed on disk. */
+  readonly onChange?: () => void;
 }
 
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
@@ -63,7 +65,7 @@ const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 export function createRuns(parts: RunParts): Runs {
   const { table, pages, now } = parts;
   const endpoints = new Map(parts.endpoints.map((endpoint) => [endpoint.key as string, endpoint]));
-  const watch = createRunWatch();
+  const watch = createRunWatch(parts.onChange);
   let report: ((error: unknown, runId: string) => void) | undefined;
   const onFault = (error: unknown, runId: string): void => report?.(error, runId);
   const executions = createRunExecutions({ ...parts, endpoints, watch, onFault });

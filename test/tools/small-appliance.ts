@@ -28,6 +28,7 @@ export async function startSmallAppliance(): Promise<SmallAppliance> {
       GLOAMING_DATA: join(folder, 'data'),
       GLOAMING_PORT: '0',
       GLOAMING_ENCODER: 'baseline-1',
+      GLOAMING_WEBHOOK_NETWORKS: '127.0.0.0/8',
     }),
   );
   const encoder = await appliance.loadEncoder('baseline-1');

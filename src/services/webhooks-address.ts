@@ -1,0 +1,113 @@
+import { lookup as lookupAll } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+
+/** One address that a delivery may go to; the connection is made to it and no other. */
+export interface PinnedAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+}
+
+export interface AddressRules {
+  /**
+   * The address that this host name stands for now.
+   * Errors  ForbiddenAddress where it stands for any address that deliveries may not go to; those of the resolver
+   */
+  resolve(hostname: string): Promise<PinnedAddress>;
+}
+
+/** The receiver's name leads somewhere that deliveries do not go. */
+export class ForbiddenAddress extends Error {
+  override readonly name = 'ForbiddenAddress';
+}
+
+export type Lookup = (
+  hostname: string,
+) => Promise<readonly { readonly address: string; readonly family: number }[]>;
+
+/**
+ * Never, whatever the configuration: this network, link-local (cloud metadata among it), multicast, reserved, and the
+ * ranges that carry another IPv4 address inside.
+ * Source  IANA special-purpose address registries; cloud providers' metadata addresses
+ */
+const NEVER = [
+  '0.0.0.0/8',
+  '100.100.100.200/32',
+  '169.254.0.0/16',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/128',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+  '5f00::/16',
+  'fd00:ec2::254/128',
+  'fec0::/10',
+  'fe80::/10',
+  'ff00::/8',
+] as const;
+
+/** Only where the configuration allows them: this machine and private networks. */
+const ON_REQUEST = [
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::1/128',
+  'fc00::/7',
+] as const;
+
+/**
+ * @param allowedNetworks private networks that receivers may be in, as `10.1.0.0/16`
+ * @param lookup          every address of a name; asked once for each attempt
+ */
+export function createAddressRules(
+  allowedNetworks: readonly string[],
+  lookup: Lookup = (hostname) => lookupAll(hostname, { all: true, verbatim: true }),
+): AddressRules {
+  const never = blockList(NEVER);
+  const onRequest = blockList(ON_REQUEST);
+  const allowed = blockList(allowedNetworks);
+  const isAllowed = (address: string): boolean => {
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (never.check(address, family)) return false;
+    return !onRequest.check(address, family) || allowed.check(address, family);
+  };
+  return {
+    async resolve(hostname) {
+      // URL has brought literals into their one form already; brackets are the URL's, not the address's.
+      const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+      const found =
+        isIP(literal) > 0 ? [{ address: literal, family: isIP(literal) }] : await lookup(hostname);
+      const forbidden = found.find(({ address }) => !isAllowed(address));
+      if (forbidden !== undefined) {
+        throw new ForbiddenAddress(
+          `${hostname} stands for ${forbidden.address}, where deliveries do not go.`,
+        );
+      }
+      const [first] = found;
+      if (first === undefined) throw new ForbiddenAddress(`${hostname} stands for no address.`);
+      return { address: first.address, family: first.family === 6 ? 6 : 4 };
+    },
+  };
+}
+
+function blockList(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address, bits] = network.split('/');
+    const isIpv6 = isIP(address) === 6;
+    list.addSubnet(address, Number(bits ?? (isIpv6 ? 128 : 32)), isIpv6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}

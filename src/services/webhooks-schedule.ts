@@ -1,0 +1,30 @@
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** When attempts are due after the event, from the first to the last. Source  Standard Webhooks 1.0 */
+export const ATTEMPTS_AT_MS = [
+  0,
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
+] as const;
+
+/** Each wait is lengthened by up to this share, so that receivers that were down are not met by all at once. */
+export const JITTER_MAX_RATIO = 0.1;
+
+/**
+ * How long to wait after this many attempts; undefined after the last one.
+ * @param random in [0, 1)
+ */
+export function waitAfterAttempt(attemptCount: number, random: () => number): number | undefined {
+  const next = ATTEMPTS_AT_MS[attemptCount];
+  if (next === undefined) return undefined;
+  return Math.round((next - ATTEMPTS_AT_MS[attemptCount - 1]) * (1 + JITTER_MAX_RATIO * random()));
+}

@@ -1,0 +1,30 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+const SECRET_PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+export function newWebhookSecret(): string {
+  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+}
+
+/**
+ * The headers that let a receiver know who sent a message and when; one signature for each secret that is valid.
+ * Source  Standard Webhooks 1.0, symmetric signatures
+ */
+export function signatureHeaders(
+  messageId: string,
+  at: Date,
+  body: string,
+  secrets: readonly string[],
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(at.getTime() / 1000));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${messageId}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return {
+    'webhook-id': messageId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
+}

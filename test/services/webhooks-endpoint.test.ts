@@ -1,0 +1,111 @@
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WEBHOOK_ENDPOINTS_MAX_COUNT } from '#src/limits.js';
+import { context, openScene, verify, type Scene } from './webhooks-scene.js';
+
+let scene: Scene;
+
+beforeEach(async () => {
+  scene = await openScene();
+});
+afterEach(async () => {
+  await scene.close();
+  expect(scene.faults).toEqual([]);
+});
+
+describe('an endpoint', () => {
+  it('whose secret was changed signs with both for a day, then with the new one only', async () => {
+    const { id, secret: old } = await scene.endpoint();
+    const { secret: fresh } = (await scene.webhooks.rotateSecret(id, context())).value;
+    expect(fresh).not.toBe(old);
+    await scene.endRun();
+    await scene.webhooks.deliverDue();
+    verify(old, scene.received[0]);
+    verify(fresh, scene.received[0]);
+    scene.clock += 24 * 60 * 60 * 1000;
+    await scene.endRun();
+    await scene.webhooks.deliverDue();
+    expect(scene.received[1].headers['webhook-signature']).toMatch(/^v1,\S+$/);
+    // The package's own scene.clock stands still; only the signature is asked about.
+    const [timestamp, message] = [
+      scene.received[1].headers['webhook-timestamp'] as string,
+      scene.received[1],
+    ];
+    const at = new Date(Number(timestamp) * 1000);
+    expect(new Webhook(fresh).sign(message.headers['webhook-id'] as string, at, message.body)).toBe(
+      message.headers['webhook-signature'],
+    );
+  });
+
+  it('shows its secret once, and only to its organization', async () => {
+    const { id, secret } = await scene.endpoint();
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(JSON.stringify(scene.webhooks.listEndpoints({ limit: 10 }, context()).value)).not.toContain(
+      'whsec_',
+    );
+    expect(scene.webhooks.listEndpoints({ limit: 10 }, context('other')).value.data).toEqual([]);
+    await expect(scene.webhooks.rotateSecret(id, context('other'))).rejects.toMatchObject({
+      code: 'permission_denied',
+    });
+    await expect(scene.webhooks.deleteEndpoint(id, context('other'))).rejects.toMatchObject({
+      code: 'permission_denied',
+    });
+  });
+
+  it('that was removed gets nothing more', async () => {
+    const { id } = await scene.endpoint();
+    await scene.endRun();
+    await scene.webhooks.deleteEndpoint(id, context());
+    await scene.webhooks.deliverDue();
+    expect(scene.received).toEqual([]);
+    expect(scene.deliveries()[0]).toMatchObject({
+      status: 'failed',
+      last_error: 'The endpoint was removed.',
+    });
+    await expect(scene.webhooks.deleteEndpoint(id, context())).rejects.toMatchObject({
+      code: 'webhook_endpoint_not_found',
+    });
+  });
+
+  it('is refused where its URL leads nowhere deliveries go, or the organization has enough', async () => {
+    for (const url of [
+      'ftp://x.example/',
+      'nothing',
+      'http://user:pw@x.example/',
+      'http://169.254.169.254/',
+      'http://[::1]/',
+    ]) {
+      await expect(scene.endpoint({ url }), url).rejects.toMatchObject({ code: 'webhook_url_refused' });
+    }
+    scene.lookup = async () => [{ address: '10.0.0.1', family: 4 }];
+    await expect(scene.endpoint({ url: 'https://inside.example/' })).rejects.toThrow(/10\.0\.0\.1/);
+    scene.lookup = async () => Promise.reject(new Error('ENOTFOUND'));
+    for (let index = 0; index < WEBHOOK_ENDPOINTS_MAX_COUNT; index += 1) {
+      await scene.endpoint({ url: `https://later.example/${index}` });
+    }
+    await expect(scene.endpoint()).rejects.toMatchObject({ code: 'webhook_endpoints_full' });
+  });
+
+  it('is reached at the address that was checked, though its name changes its mind', async () => {
+    const port = new URL(scene.origin).port;
+    await scene.endpoint({ url: `http://rebinding.example:${port}/hook` });
+    let asked = 0;
+    scene.lookup = async () => {
+      asked += 1;
+      return [{ address: asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }];
+    };
+    await scene.endRun();
+    await scene.webhooks.deliverDue();
+    expect(asked).toBe(1);
+    expect(scene.received[0].headers.host).toBe(`rebinding.example:${port}`);
+    scene.lookup = async () => [{ address: '169.254.169.254', family: 4 }];
+    scene.clock += 1;
+    await scene.endRun();
+    await scene.webhooks.deliverDue();
+    expect(scene.deliveries()[0]).toMatchObject({
+      status: 'pending',
+      last_error: expect.stringContaining('169.254.169.254'),
+    });
+    expect(scene.received).toHaveLength(1);
+  });
+});
