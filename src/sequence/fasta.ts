@@ -91,10 +91,7 @@ async function* splitRecords(chunks: AsyncIterable<Buffer>, place: FastaPlace): 
   let parts: Buffer[] = [];
   let heldBytes = 0;
   let endsLine = true;
-  let isFirst = true;
-  for await (const received of chunks) {
-    const chunk = isFirst && received.indexOf('\uFEFF') === 0 ? received.subarray(3) : received;
-    isFirst = false;
+  for await (const chunk of chunks) {
     let start = 0;
     for (let at = findStart(chunk, 0, endsLine); at >= 0; at = findStart(chunk, at + 1, false)) {
       if (at > start) parts.push(chunk.subarray(start, at));

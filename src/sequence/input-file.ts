@@ -4,6 +4,7 @@ import { Fault, Refusal } from '../errors.js';
 import { FASTA_LINE_MAX_BYTES } from '../limits.js';
 
 const LINE_FEED = 10;
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /**
  * Bytes of a user's file, in pieces; nothing is opened before they are read.
@@ -39,7 +40,8 @@ export function refuseFile(path: string, cause: unknown): Refusal | Fault {
 }
 
 /**
- * The bytes as they are, or decompressed where they are gzip: their first two bytes tell.
+ * The bytes as they are, or decompressed where they are gzip: their first two bytes tell. Without a byte
+ * order mark.
  * Errors  Refusal `truncated_gzip` or `invalid_gzip` that starts with what `describe` says at that moment
  */
 export async function* decompress(
@@ -61,8 +63,23 @@ export async function* decompress(
       yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     }
   })();
-  if (head[0] === 0x1f && head[1] === 0x8b) yield* inflate(all, describe);
-  else yield* all;
+  yield* skipByteOrderMark(head[0] === 0x1f && head[1] === 0x8b ? inflate(all, describe) : all);
+}
+
+/** Some editors and spreadsheets put U+FEFF before the first character of a text. */
+async function* skipByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    if (head === undefined) {
+      yield chunk;
+      continue;
+    }
+    head = Buffer.concat([head, chunk]);
+    if (head.length < BYTE_ORDER_MARK.length) continue;
+    yield head.indexOf(BYTE_ORDER_MARK) === 0 ? head.subarray(BYTE_ORDER_MARK.length) : head;
+    head = undefined;
+  }
+  if (head !== undefined) yield head;
 }
 
 /**

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Refusal } from '#src/errors.js';
 import {
@@ -13,10 +15,16 @@ import {
   type FastaInput,
   type FastaRecord,
 } from '#src/sequence/fasta.js';
+import { parseFastaHeader } from '#src/sequence/fasta-header.js';
 import { normaliseProtein } from '#src/sequence/protein.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-fasta-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+const shared =
+  process.env.GLOAMING_SHARED ?? join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', 'shared');
+const SAMPLE_FILE = join(shared, 'data', 'uniprot-sample.fasta.gz');
+if (!existsSync(SAMPLE_FILE)) console.log(`skipped: ${SAMPLE_FILE} is not there`);
 
 /** The bytes cut into pieces of this size, so that every boundary falls everywhere. */
 function input(bytes: Buffer | string, pieceBytes = 1 << 16): FastaInput {
@@ -127,5 +135,52 @@ describe('reading FASTA', () => {
       expect(error.message).toMatch(/^given\.fasta, line 4, record 1 \(a\): .*"1" at position 7/);
       expect(error.code).toBe('invalid_sequence');
     }
+  });
+});
+
+describe('any bytes at all', () => {
+  it('give the same records, or the same refusal, however they are cut', async () => {
+    const outcome = async (source: FastaInput): Promise<unknown> =>
+      records(source).catch((cause: unknown) => {
+        if (cause instanceof Refusal) return [cause.code, cause.message];
+        throw cause;
+      });
+    const line = fc.constantFrom(
+      '>a',
+      '>sp|P1|X_Y Z OS=O',
+      '>',
+      'MKV',
+      '',
+      ' ',
+      'MK V\r',
+      '*',
+      '\uFEFF',
+      '>b\rM',
+      '\x1f\x8b',
+    );
+    const text = fc.oneof(
+      fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n')),
+      fc.string(),
+    );
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 9 }), async (given, piece) => {
+        expect(await outcome(input(given, piece))).toEqual(await outcome(input(given)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('real proteins', () => {
+  it.skipIf(!existsSync(SAMPLE_FILE))('are all read, named once and normalised', async () => {
+    const ids = new Set<string>();
+    let residues = 0;
+    for await (const { header, text } of readFasta(fastaFile(SAMPLE_FILE))) {
+      const { id, organism, taxid } = parseFastaHeader(header);
+      if (organism === undefined || taxid === undefined) expect.fail(`${header} is not understood`);
+      ids.add(id);
+      residues += normaliseProtein(text).sequence.length;
+    }
+    expect([ids.size, residues]).toEqual([27_915, 11_518_259]);
   });
 });
