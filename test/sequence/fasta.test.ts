@@ -154,7 +154,7 @@ describe('any bytes at all', () => {
       ' ',
       'MK V\r',
       '*',
-      '\uFEFF',
+      '\uFEFF>a',
       '>b\rM',
       '\x1f\x8b',
     );
