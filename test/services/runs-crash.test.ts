@@ -1,6 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +11,7 @@ import { buildBench, call, type Answer, type Bench, type CallOptions, type Json 
 
 /*
  * A server is killed again and again while clients create, cancel and page. Afterwards every acknowledged run is there,
- * once, ended once, with all of its rows, and billed for what it did.
+ * once, ended once, with all of its rows, billed for what it did, and its end was told to the receiver of webhooks.
  * GLOAMING_CRASH_KILLS=200 for the long version; GLOAMING_SEED repeats one.
  */
 
@@ -22,13 +25,24 @@ const FINAL = new Set(['completed', 'failed', 'cancelled']);
 let bench: Bench;
 let url: string | undefined;
 let server: ChildProcess;
+let receiver: Server;
+/** Types of the messages that came, by event id; one id may come more than once. */
+const told = new Map<string, string>();
 let isOver = false;
 
 beforeAll(async () => {
   bench = await buildBench();
+  receiver = createServer((request, response) => {
+    void text(request).then((body) => {
+      told.set(String(request.headers['webhook-id']), (JSON.parse(body) as Json).type);
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 });
 afterAll(() => {
   server?.kill('SIGKILL');
+  receiver.close();
   bench.remove();
 });
 
@@ -200,12 +214,27 @@ async function checkRun(run: Acknowledged, listed: Json): Promise<void> {
   }
 }
 
+/** One delivery for each end, and each one told, though maybe more than once. */
+async function checkDeliveries(runs: ReadonlyMap<string, Json>): Promise<void> {
+  const pending = async () => (await allPages('/v1/webhooks/deliveries?status=pending&limit=100')).length;
+  while ((await pending()) > 0) await pause(200);
+  const deliveries = await allPages('/v1/webhooks/deliveries?limit=100');
+  expect(deliveries.every(({ status }) => status === 'delivered')).toBe(true);
+  expect(deliveries).toHaveLength(runs.size);
+  expect(new Set(deliveries.map(({ event_id }) => event_id))).toEqual(new Set(told.keys()));
+  const ends = (types: Iterable<string>) => [...types].sort();
+  expect(ends(told.values())).toEqual(ends([...runs.values()].map(({ status }) => `run.${status}`)));
+}
+
 describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
   it(
     'loses no acknowledged run, makes none twice, ends each once and bills what was done',
     async () => {
       const random = randomFrom(seed);
       await startServer();
+      const { port } = receiver.address() as AddressInfo;
+      const body = { url: `http://127.0.0.1:${port}/` };
+      await call(`${url}/v1/webhooks/endpoints`, 'POST', bench.keys.lab, { body });
       const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
       clients.catch(() => (isOver = true));
       for (let kill = 0; kill < KILLS && !isOver; kill += 1) {
@@ -228,6 +257,7 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
       expect(labels.every((label) => attempted.has(label))).toBe(true);
       expect(acknowledged.length).toBeGreaterThan(CLIENTS);
       for (const run of acknowledged) await checkRun(run, runs.get(run.id)!);
+      await checkDeliveries(runs);
       const resumed = [...runs.values()].filter(({ attempt_count }) => attempt_count > 1).length;
       console.log(
         `${acknowledged.length} runs acknowledged, ${resumed} of them worked on by several servers`,

@@ -47,6 +47,7 @@ export async function buildBench(proteinCount = 300): Promise<Bench> {
     GLOAMING_DATA: join(folder, 'data'),
     GLOAMING_PORT: '0',
     GLOAMING_ENCODER: 'baseline-1',
+    GLOAMING_WEBHOOK_NETWORKS: '127.0.0.0/8',
   };
   const demo = simulateProteins(7, proteinCount);
   const appliance = await openAppliance(loadConfig(environment));
