@@ -17,6 +17,7 @@ export interface MetadataTable {
 }
 
 const FLUSH_BYTES = 1 << 20;
+const FIELD_NAME_MAX_CHARACTERS = 128;
 
 /**
  * Reads a tab-separated table, plain or gzip. The first column holds ids; every other column is an attribute.
@@ -95,10 +96,17 @@ function readHeader(
   const names = columns.map(({ name }) => name);
   const twin = names.find((name, at) => names.indexOf(name) !== at);
   if (twin !== undefined) throw refuse(`the column ${JSON.stringify(twin)} is there twice.`);
-  const bad = names.find((name) => name === '' || name.length > 128 || /\p{Cc}/u.test(name));
-  if (bad !== undefined)
-    throw refuse(`${JSON.stringify(bad)} cannot name an attribute: 1 to 128 characters.`);
-  return columns;
+  const bad = names.find((name) => !isFieldName(name));
+  if (bad === undefined) return columns;
+  throw refuse(
+    `${JSON.stringify(bad)} cannot name an attribute: 1 to ${FIELD_NAME_MAX_CHARACTERS} characters.`,
+  );
+}
+
+function isFieldName(name: string): boolean {
+  const isShort = name.length >= 1 && name.length <= FIELD_NAME_MAX_CHARACTERS;
+  // An object cannot hold a member of the last name.
+  return isShort && !/\p{Cc}/u.test(name) && name !== '__proto__';
 }
 
 function checkRow(

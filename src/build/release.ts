@@ -2,9 +2,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
-import { tokensFrame } from '../release/format.js';
+import { RELEASE_FORMAT, tokensFrame } from '../release/format.js';
 import { listedFiles } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
+import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { openBuildFolder, putInPlace, type BuildFolder } from './build-folder.js';
 import { lockBuild } from './build-lock.js';
 import type { BuildOptions, BuildProgress, BuildReport } from './build-options.js';
@@ -81,6 +82,8 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
 /** All that the release's bytes depend on. */
 function identityOf({ slug, title, description, isSimulated, input, encoder }: BuildOptions): unknown {
   return {
+    format: RELEASE_FORMAT,
+    normalization: NORMALIZATION_ID,
     slug,
     title: title ?? null,
     description: description ?? null,

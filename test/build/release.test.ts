@@ -213,6 +213,7 @@ describe('a build refuses, with file, line and record,', () => {
     ['a column given twice', 'id\tx\tx\n', /line 1: the column "x" is there twice/],
     ['too many cells', 'id\tx\nplain\t1\t2\n', /line 2: the row has 3 cells/],
     ['a computed name', 'id\tlength\nplain\t1\n', /length is computed/],
+    ['a name that none can have', 'id\t__proto__\nplain\t1\n', /"__proto__" cannot name an attribute/],
     ['no table at all', '', /empty/],
   ])('metadata with %s', async (_name, table, message) => {
     const error = await refusal({ fasta: [file(PLAIN)], metadata: file(table) });
