@@ -62,7 +62,11 @@ function scan(text: string, maxValues: number): void {
     } else if (character === '-' || (character >= '0' && character <= '9')) {
       at = endOfNumber(text, at);
       values += 1;
-    } else at += 1;
+    } else {
+      // One letter of `true`, `false` and `null` each.
+      values += character === 't' || character === 'f' || character === 'n' ? 1 : 0;
+      at += 1;
+    }
     if (values > maxValues) {
       throw new Refusal('body_too_large', `The body has more than ${maxValues} JSON values.`);
     }

@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import { Refusal } from '../errors.js';
 import type { Route } from '../contract/route.js';
+import { requireForm } from './request-form.js';
 import { decode, readTarget } from './target.js';
 import { internalPages, type InternalPage } from './internal-pages.js';
 import type { Middleware, Shell, ShellContext } from './shell.js';
@@ -46,7 +47,7 @@ export function createRouteTable(shell: Shell): RouteTable {
 export function matchRoute(shell: Shell): Middleware {
   const table = createRouteTable(shell);
   return async (context, next) => {
-    requireForm(context);
+    requireForm(context.req);
     const target = readTarget(context.req.url ?? '/');
     context.state.query = target.query;
     context.state.repeated = target.repeated;
@@ -76,22 +77,6 @@ export function methodRefusal(method: string, allowed: readonly string[]): Refus
       allowed_methods: allowed,
     },
   );
-}
-
-/** What Node lets through and HTTP/1.1 does not. */
-function requireForm(context: ShellContext): void {
-  const { req } = context;
-  const hosts = req.rawHeaders.filter(
-    (text, index) => index % 2 === 0 && text.toLowerCase() === 'host',
-  ).length;
-  const isNeeded = req.httpVersion === '1.1';
-  if (hosts > 1 || (hosts === 0 && isNeeded)) {
-    throw new Refusal('malformed_request', `An HTTP/1.1 request has one Host header; ${hosts} came.`);
-  }
-  const expectation = req.headers.expect;
-  if (isNeeded && expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
-    throw new Refusal('expectation_failed', 'Expect may only be 100-continue.');
-  }
 }
 
 function answerOptions(context: ShellContext, allowed: readonly string[]): void {

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from '../errors.js';
+
+/** Names, addresses and a port; what else could stand there would be read differently by a proxy before us. */
+const HOST_PATTERN = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/;
+
+/**
+ * Refuses what Node's parser lets through and HTTP/1.1 does not.
+ * Errors  Refusal `malformed_request`, `expectation_failed`
+ */
+export function requireForm({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw new Refusal('malformed_request', `HTTP/${httpVersion} is not spoken here; HTTP/1.1 is.`);
+  }
+  const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host').length;
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    throw new Refusal('malformed_request', `An HTTP/1.1 request has one Host header; ${hosts} came.`);
+  }
+  if (!HOST_PATTERN.test(headers.host ?? '')) {
+    throw new Refusal('malformed_request', 'The Host header is not a name or an address.');
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw new Refusal('malformed_request', 'Transfer-Encoding may only be chunked.');
+  }
+  const expectation = headers.expect;
+  if (httpVersion === '1.1' && expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
+    throw new Refusal('expectation_failed', 'Expect may only be 100-continue.');
+  }
+}
