@@ -52,6 +52,7 @@ export async function* searchAll(
   queries: AsyncIterable<NamedQuery>,
   settings: SearchSettings,
   place: SearchPlace,
+  signal: AbortSignal,
 ): AsyncGenerator<SearchReport> {
   const { targetSpace, ...request } = settings;
   const { release } = place.engine;
@@ -62,7 +63,7 @@ export async function* searchAll(
     Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit),
   );
   for await (const pack of packsOf(queries, Math.max(1, size))) {
-    const results = await searchMany(pack, settings, place.engine);
+    const results = await searchMany(pack, settings, place.engine, signal);
     for (const [index, result] of results.entries()) {
       yield { ...place, query: pack[index], result, request, release, targetSpace };
     }

@@ -73,10 +73,17 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
     };
     const queries = readQueries(inputOf(fasta, context));
     const asked = flags.format === 'a3m' ? onlyQuery(queries) : queries;
-    const reports = searchAll(asked, settings, { engine, database, serverVersion });
+    const stopping = new AbortController();
+    const reports = searchAll(asked, settings, { engine, database, serverVersion }, stopping.signal);
     const answers = flags.format === 'a3m' ? warnOfLoneQuery(reports, context) : reports;
     const layout = layoutFor(context, flags.alignments === true, flags.output);
-    await writeOutput(FORMATTERS[flags.format](answers, layout), flags.output, context.stdout);
+    try {
+      await writeOutput(FORMATTERS[flags.format](answers, layout), flags.output, context.stdout);
+    } finally {
+      // Where nobody takes the answer any more, the search at work ends before its engine is closed.
+      stopping.abort();
+      await reports.return(undefined);
+    }
   } finally {
     await appliance.close();
   }

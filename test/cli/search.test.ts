@@ -48,7 +48,7 @@ interface Printed {
   readonly stderr: string;
 }
 
-async function run(words: readonly string[], stdin = '', terminal = {}): Promise<Printed> {
+async function run(words: readonly string[], stdin = '', terminal = {}, stdout?: Writable): Promise<Printed> {
   const printed = { stdout: '', stderr: '' };
   const sink = (name: keyof Printed): Writable =>
     new Writable({
@@ -61,7 +61,7 @@ async function run(words: readonly string[], stdin = '', terminal = {}): Promise
   register(program, {
     environment,
     stdin: Readable.from([Buffer.from(stdin)]),
-    stdout: Object.assign(sink('stdout'), terminal),
+    stdout: Object.assign(stdout ?? sink('stdout'), terminal),
     stderr: sink('stderr'),
   });
   await program.parseAsync(['search', ...words], { from: 'user' });
@@ -158,6 +158,13 @@ describe('gloaming search', () => {
       /broken\.fasta, line \d+, record 34 \(bad\)/,
     );
     expect(readdirSync(folder).filter((name) => name.startsWith('none'))).toEqual([]);
+  });
+
+  it('ends the search at work when its output fails, before it closes what the search uses', async () => {
+    const full = new Error('the disk is full');
+    const stdout = new Writable({ write: (_, __, done) => done(full) });
+    await expect(run([many, '-f', 'tsv'], '', {}, stdout)).rejects.toBe(full);
+    expect(process.getActiveResourcesInfo()).not.toContain('MessagePort');
   });
 
   it('warns where an alignment holds nothing but its query', async () => {
