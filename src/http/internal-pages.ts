@@ -13,6 +13,8 @@ export interface InternalPage {
 }
 
 export function internalPages(shell: Shell): readonly InternalPage[] {
+  const docs = once(() => docsPage(shell.routes, shell.contractDigest));
+  const openApi = once(() => JSON.stringify({ ...shell.openApi, servers: [{ url: shell.baseUrl() }] }));
   return [
     page('internal.healthz', '/healthz', (context) => sendJson(context, { status: 'ok' })),
     page('internal.readyz', '/readyz', (context) => sendReadiness(shell, context)),
@@ -20,14 +22,15 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
       context.set('Content-Type', shell.metrics.registry.contentType);
       context.body = await shell.metrics.registry.metrics();
     }),
-    page('internal.openapi', '/openapi.json', (context) =>
-      sendJson(context, { ...shell.openApi, servers: [{ url: shell.baseUrl() }] }),
-    ),
+    page('internal.openapi', '/openapi.json', (context) => {
+      context.set('Content-Type', 'application/json');
+      context.body = openApi();
+    }),
     page('internal.schemas', '/schemas/{file}', schemaServer(shell)),
     page('internal.docs', '/docs', (context) => {
       context.set('Content-Type', 'text/html; charset=utf-8');
       context.set('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
-      context.body = docsPage(shell.routes, shell.contractDigest);
+      context.body = docs();
     }),
   ];
 }

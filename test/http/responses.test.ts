@@ -163,6 +163,20 @@ describe('internal pages', () => {
     expect(body).not.toMatch(/(src|href)="https?:/);
   });
 
+  it('explain every member of every answer, and no link on them leads nowhere', async () => {
+    const { body } = await ask('GET', '/docs');
+    for (const [, anchor] of body.matchAll(/href="#([^"]+)"/g)) expect(body).toContain(`id="${anchor}"`);
+    for (const member of [
+      'candidates[]',
+      'performance.queue_wait_ms',
+      'evidence_summary.significance.reason',
+    ]) {
+      expect(body).toContain(`<code>${member}</code>`);
+    }
+    const answer = JSON.parse((await seen(await post(served, '/v1/homology', searchBody()))).body) as object;
+    for (const member of Object.keys(answer)) expect(body).toContain(`<tr><td><code>${member}`);
+  });
+
   it('serve every schema alone, with references that lead to its neighbours', async () => {
     const ajv = new Ajv2020({ strict: false });
     formats.default(ajv);
