@@ -35,6 +35,12 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
   ];
 }
 
+/** Made at the first request, when the server's address is known, and kept. */
+function once(make: () => string): () => string {
+  let made: string | undefined;
+  return () => (made ??= make());
+}
+
 function page(
   name: string,
   path: string,
