@@ -3,6 +3,7 @@ import { cpus, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { loadConfig } from '../config.js';
 import { chooseBackend, servedOperations, whyNoGpu } from '../kernels/choose.js';
+import { measureKernels } from '../kernels/measure.js';
 import { nativeVariants } from '../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
 import { listEncoders } from '../search/encode-find.js';
@@ -14,7 +15,25 @@ export function register(program: Command, context: CommandContext): void {
   program
     .command('doctor')
     .description('which backend serves which operation, which encoders there are, why a GPU is not used')
-    .action(() => examine(context));
+    .option('--bench', 'measure the kernels against the limit of this machine, in under 30 seconds')
+    .action(({ bench = false }: { bench?: boolean }) => (bench ? measure(context) : examine(context)));
+}
+
+/** What share of this machine's limit the kernels that serve here reach. */
+async function measure({ stdout }: CommandContext): Promise<void> {
+  const backend = await chooseBackend({ device: 'cpu' });
+  const { kernels, maxsim, affine } = await measureKernels(backend.variant);
+  const share = (value: number): string => (value === 0 ? '' : `${(100 * value).toFixed(1)} %`);
+  const rows = [
+    ['MaxSim, dimension 64, one core', `${maxsim.d64.gops} GOPS`, share(maxsim.d64.peak_share)],
+    ['MaxSim, dimension 128, one core', `${maxsim.d128.gops} GOPS`, share(maxsim.d128.peak_share)],
+    ['MaxSim, two threads', `${maxsim.two_core_scaling.toFixed(2)} × one`, ''],
+    ['affine scores, one core', `${affine.gcups_core} GCUPS`, ''],
+    ['affine alignments, one core', `${affine.align_gcups_core} GCUPS`, ''],
+    ['affine scores, 1,000 × 350 residues', `${affine.ms_1000x350} ms`, ''],
+  ];
+  stdout.write(`Machine    ${cpus()[0].model}, ${cpus().length} cores; kernels ${kernels}\n`);
+  stdout.write(formatTable(['query of 300 residues', 'reached', 'of the measured peak'], rows));
 }
 
 async function examine({ environment, stdout }: CommandContext): Promise<void> {

@@ -11,6 +11,8 @@ export interface KernelFigures {
     readonly d128: DimensionFigures;
     /** Time of one thread ÷ time of two, by the clock: other processes count. */
     readonly two_core_scaling: number;
+    /** Twice the processor time of one thread ÷ that of two: what an idle machine of two cores would reach. */
+    readonly two_core_scaling_processor: number;
   };
   readonly affine: {
     /** 10⁹ cells a second on one core, dot products of dimension 64 included. */
