@@ -51,7 +51,7 @@ interface Printed {
   readonly stderr: string;
 }
 
-async function run(words: readonly string[], stdin = '', terminal = {}, stdout?: Writable): Promise<Printed> {
+async function run(words: readonly string[], stdin = '', terminal = {}): Promise<Printed> {
   const printed = { stdout: '', stderr: '' };
   const sink = (name: keyof Printed): Writable =>
     new Writable({
