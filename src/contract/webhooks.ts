@@ -11,8 +11,6 @@ export const WEBHOOK_EVENTS = {
   'run.cancelled': 'a run was ended by its owner',
   'file.completed': 'an upload has become a file',
   'file.deleted': 'a file was deleted',
-  'file.completed': 'a file is there, new or replaced',
-  'file.deleted': 'a file was deleted',
 } as const;
 
 export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;
