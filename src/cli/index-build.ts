@@ -2,12 +2,14 @@ import type { Command } from 'commander';
 import type { BuildReport } from '../build/build-options.js';
 import { fastaInput, inputBytes, type FastaFiles } from '../build/fasta-source.js';
 import { buildRelease } from '../build/release.js';
+import { readCalibrationCard } from '../calibration/sidecar.js';
 import { Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
 import { findEncoder } from '../search/encode-find.js';
 import { keepEncoder } from '../search/encode-keep.js';
 import { loadEncoder } from '../search/encode.js';
 import type { CommandContext } from './command.js';
+import { calibrateFolder, type CalibrateSettings } from './index-calibrate.js';
 import { withCatalog, type IndexCatalog } from './index-catalog.js';
 import { createProgress, formatDuration, formatQuantity } from './progress.js';
 
@@ -18,6 +20,8 @@ interface Options {
   readonly metadata?: string;
   readonly taxonomy?: string;
   readonly encoder?: string;
+  /** False with --no-calibration. */
+  readonly calibration: boolean;
 }
 
 export function addBuildCommand(index: Command, context: CommandContext): void {
@@ -34,6 +38,7 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     )
     .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps, plain or gzip: adds lineages by taxid')
     .option('--encoder <id>', 'encoder of the new release (default: the configured one)')
+    .option('--no-calibration', 'do not measure how surprising scores are: answers have no E-values')
     .addHelpText('after', HELP)
     .action((fasta: string[], options: Options) =>
       withCatalog(context, (catalog) => build(catalog, fasta, options, context)),
@@ -92,10 +97,24 @@ async function build(
     await table.publish({ id, slug, manifest, publishedAt: new Date().toISOString() });
     const isServerDefault = table.defaultDatabase()?.slug === slug;
     context.stdout.write(describeBuild(report, isServerDefault));
+    if (!options.calibration) return;
+    const settings = { config, encoder, progress, signal: interrupt.signal };
+    context.stdout.write(await calibrateBuilt(report.release.directory, settings));
   } finally {
     progress.end();
     interrupt.stop();
     await encoder.close();
+  }
+}
+
+/** A release that cannot be calibrated can be searched all the same, and says so. */
+async function calibrateBuilt(directory: string, settings: CalibrateSettings): Promise<string> {
+  if ((await readCalibrationCard(directory)) !== undefined) return '';
+  try {
+    return `\nCalibrated it.\n${await calibrateFolder(directory, settings)}`;
+  } catch (cause) {
+    if (!(cause instanceof Refusal) || cause.code !== 'calibration_impossible') throw cause;
+    return `\n${cause.message}\n`;
   }
 }
 

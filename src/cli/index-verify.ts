@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { verifyCalibration } from '../calibration/sidecar.js';
 import { Refusal } from '../errors.js';
 import { verifyRelease } from '../release/verify.js';
 import type { CommandContext } from './command.js';
@@ -32,7 +33,8 @@ async function verify(
       progress.update({ stage: 'verify', done: (done += bytes), total }),
     );
     progress.end();
-    if (isIntact) {
+    const calibrationProblems = await verifyCalibration(directory);
+    if (isIntact && calibrationProblems.length === 0) {
       const elapsed = formatDuration(performance.now() - startedMs);
       const size = formatQuantity(sizeBytes, 'B');
       context.stdout.write(`${slug} ${shortId(id)}: intact (${files.length} files, ${size}, ${elapsed})\n`);
@@ -43,6 +45,7 @@ async function verify(
     for (const file of files) {
       if (!file.isIntact) context.stdout.write(`  ${file.path} ${file.problem}\n`);
     }
+    for (const problem of calibrationProblems) context.stdout.write(`  calibration: ${problem}\n`);
   }
   if (damagedCount === 0) return;
   throw new Refusal(

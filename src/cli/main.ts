@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './command.js';
+import { register as registerCalibration } from './calibration.js';
 import { register as registerDoctor } from './doctor.js';
 import { register as registerEncoder } from './encoder.js';
 import { register as registerIndex } from './index.js';
@@ -17,6 +18,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerSearch,
   registerRuns,
   registerIndex,
+  registerCalibration,
   registerEncoder,
   registerKeys,
   registerVerify,

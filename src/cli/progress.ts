@@ -24,6 +24,8 @@ const STAGES = {
   read: { label: 'Reading', unit: 'B' },
   encode: { label: 'Encoding', unit: 'residues' },
   write: { label: 'Writing', unit: 'proteins' },
+  calibrate: { label: 'Scoring pairs', unit: 'pairs' },
+  measure: { label: 'Measuring', unit: 'proteins' },
   verify: { label: 'Verifying', unit: 'B' },
   search: { label: 'Searching', unit: 'queries' },
 } as const;

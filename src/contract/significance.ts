@@ -21,6 +21,7 @@ export const SignificanceReason = enumeration(
     beyond_extrapolation_limit: 'beyond the qualified factor',
     query_too_short: 'shorter than the calibrated queries',
     query_too_long: 'longer than the calibrated queries',
+    query_composition_not_calibrated: 'its residues are more alike than those of any calibrated query',
     target_too_short: 'shorter than the calibrated targets',
     target_too_long: 'longer than the calibrated targets',
     too_few_exceedances: 'the bin had too few null scores above its threshold',

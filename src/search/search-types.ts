@@ -1,3 +1,4 @@
+import type { Calibration } from '../calibration/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { KernelBackend, TokenStore } from '../kernels/kernels.js';
 import type { Encoder } from './encoder.js';
@@ -31,6 +32,8 @@ export interface SearchEngine {
   readonly encoder: Encoder;
   readonly backend: KernelBackend;
   readonly store: TokenStore;
+  /** Qualified null of the release; absent where it has none. */
+  readonly calibration?: Calibration;
   /** Threads for the kernels; the result does not depend on it. */
   readonly threads?: number;
   /** Lets searches that somebody waits for go first; the result does not depend on it. */

@@ -10,7 +10,6 @@ import { resultSha256, tokensSha256 } from './receipt.js';
 import { rescore, type Rescored } from './rescore.js';
 import type {
   Candidate,
-  CandidateSignificance,
   ProteinQuery,
   ResolvedPolicy,
   SearchEngine,
@@ -18,7 +17,7 @@ import type {
   SearchResult,
 } from './search-types.js';
 import { diagonalSelfScore } from './self-score.js';
-import { judgeWithoutCalibration } from './significance.js';
+import { createJudge, type Judge } from './significance.js';
 
 /** What all queries of one call share. */
 export type SearchSettings = Omit<SearchRequest, 'query'>;
@@ -50,7 +49,8 @@ export async function searchMany(
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
   const startedAt = performance.now();
   const policy = resolvePolicy(engine.release.manifest, settings.guarantee);
-  const significance = judgeWithoutCalibration(settings.significance);
+  const lengths = queries.map((query) => query.sequence.length);
+  const judge = createJudge(settings.significance, lengths, settings.targetSpace, engine);
   const options = { signal, threads: engine.threads, isBackground: engine.isBackground };
 
   const tokens = await engine.encoder.encode(
@@ -63,7 +63,7 @@ export async function searchMany(
   const results: SearchResult[] = [];
   for (const [index, query] of queries.entries()) {
     const encoded = { query, tokens: tokens[index], sums: sums[index] };
-    const { candidates, ...found } = await describe(encoded, settings, policy, significance, engine, options);
+    const { candidates, ...found } = await describe(encoded, settings, policy, judge, engine, options);
     const finishedAt = performance.now();
     const timings = {
       encodeMs: encodedAt - startedAt,
@@ -86,7 +86,7 @@ async function describe(
   encoded: EncodedQuery,
   settings: SearchSettings,
   policy: ResolvedPolicy,
-  significance: CandidateSignificance,
+  judge: Judge,
   engine: SearchEngine,
   options: KernelOptions,
 ): Promise<Omit<SearchResult, 'policy' | 'timings'>> {
@@ -96,9 +96,14 @@ async function describe(
   const ranked = rank(encoded.sums, targetSpace.eligible, release.targets, encoded.tokens.length, limit);
   const rescored = await rescore(encoded.tokens, ranked, evidence, engine, options);
   const querySelfScore = diagonalSelfScore(encoded.tokens, dimension, release.affine);
-  const candidates = ranked.map((entry, order) =>
-    describeCandidate(entry, order, encoded, rescored, querySelfScore, significance, release),
+  const measured = ranked.map((entry, order) =>
+    measureCandidate(entry, order, encoded, rescored, querySelfScore, release),
   );
+  const significance = judge(encoded.tokens, measured);
+  const candidates = measured.map((candidate, order) => ({
+    ...candidate,
+    significance: significance[order],
+  }));
   const queryTokensSha256 = tokensSha256(encoded.tokens, dimension);
   return {
     candidates,
@@ -106,19 +111,21 @@ async function describe(
     queryLength: encoded.tokens.length,
     queryTokensSha256,
     querySelfScore,
-    resultSha256: resultSha256({ release, targetSpace, policy, queryTokensSha256 }, candidates),
+    resultSha256: resultSha256(
+      { release, targetSpace, policy, queryTokensSha256, calibrationId: engine.calibration?.id },
+      candidates,
+    ),
   };
 }
 
-function describeCandidate(
+function measureCandidate(
   { position, targetIndex }: Ranked,
   order: number,
   { query, tokens, sums }: EncodedQuery,
   rescored: Rescored,
   querySelfScore: number,
-  significance: CandidateSignificance,
   release: Release,
-): Candidate {
+): Omit<Candidate, 'significance'> {
   const { targets, manifest } = release;
   const found = { queryToTarget: sums.queryToTarget[position], targetToQuery: sums.targetToQuery[position] };
   const selfScore = Math.min(querySelfScore, targets.selfScore(targetIndex));
@@ -135,6 +142,5 @@ function describeCandidate(
     ...(alignment && {
       alignment: describeAlignment(alignment, query.sequence, targets.sequence(targetIndex)),
     }),
-    significance,
   };
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { openCalibration } from '../calibration/sidecar.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../limits.js';
 import type { Release } from '../release/release.js';
@@ -41,7 +42,12 @@ export function createEngines(sources: EngineSources): Engines {
     const { id, sha256 } = release.manifest.encoder;
     const encoder = await once(encoders, sha256, () => sources.loadEncoder(id, sha256));
     const store = await sources.backend.open(release.tokens);
-    return Object.freeze({ release, encoder, backend: sources.backend, store, threads: sources.threads });
+    const calibration = await openCalibration(release.directory, {
+      id: release.id,
+      targetCount: release.targets.count,
+    });
+    const { backend, threads } = sources;
+    return Object.freeze({ release, encoder, backend, store, calibration, threads });
   };
   return {
     open: (releaseId) => once(engines, releaseId, () => openEngine(releaseId)),

@@ -1,5 +1,5 @@
 import type { SearchSettings } from '../search/search.js';
-import { judgeWithoutCalibration } from '../search/significance.js';
+import { refuseWithoutSignificance } from '../search/significance.js';
 import type { CatalogRelease } from './catalog.js';
 import type { RequestContext } from './context.js';
 import { resolveSearch, type ResolvedSearch, type ResolveParts } from './resolve-search.js';
@@ -11,8 +11,8 @@ export interface SearchPlan extends Omit<SearchSettings, 'targetSpace'> {
 }
 
 /** Errors  Refusal `significance_unavailable`: what the search itself would refuse is refused before it is accepted */
-export function planSearch({ release, settings }: ResolvedSearch): SearchPlan {
-  judgeWithoutCalibration(settings.significance);
+export function planSearch({ release, settings, engine }: ResolvedSearch): SearchPlan {
+  refuseWithoutSignificance(settings.significance, [], engine.calibration);
   const { targetSpace, ...asked } = settings;
   const { databaseId, releaseId, slug } = release;
   return { ...asked, release: { databaseId, releaseId, slug }, targetSpaceId: targetSpace.id };

@@ -1,0 +1,177 @@
+import { stratumOf } from '../calibration/calibration.js';
+import type { BinCard, BinStatus } from '../calibration/card.js';
+import { kolmogorovProbability } from '../calibration/kolmogorov.js';
+import { fitTail, holdoutDistance, massBelow, type CeiledExcesses } from '../calibration/tail-model.js';
+import type { NullFit } from './calibrate-null.js';
+import { ROLE_FIT, type NullSample } from './calibrate-sample.js';
+
+/** Share of a bin's pairs above its threshold; far enough out that the two tails of the mixture come apart. */
+const EXCEEDANCE_SHARE = 0.02;
+/** Excesses up to which a tail is fitted, in units of the coordinate; evident relatives lie above. */
+const CEILING = 11;
+const MAX_STRATA = 4;
+/** Exceedances that a bin needs before the lengths are split more finely. */
+const WANTED_EXCEEDANCES = 600;
+const FEWEST_FIT_EXCEEDANCES = 50;
+const FEWEST_HOLDOUT_EXCEEDANCES = 20;
+/** A hold-out distance above this, beyond what chance gives a sample of its size, disqualifies a bin. */
+const LARGEST_DISTANCE = 0.05;
+/** 5 % of distances of a true model exceed this ÷ √count. Source: Kolmogorov's distribution. */
+const CHANCE_DISTANCE = 1.36;
+const BODY_POINTS = 40;
+
+/** Edges of length strata of equal counts, as many as the sample supports. */
+export function stratumEdges(sample: NullSample): readonly number[] {
+  const exceedances = sample.pairCount * EXCEEDANCE_SHARE;
+  const wanted = Math.floor(Math.sqrt(exceedances / WANTED_EXCEEDANCES));
+  const strata = Math.min(MAX_STRATA, Math.max(1, wanted));
+  const sorted = sample.lengths.slice().sort();
+  const edges = Array.from(
+    { length: strata - 1 },
+    (_, edge) => sorted[Math.floor(((edge + 1) * sorted.length) / strata)],
+  );
+  // Where many proteins have one length, two edges can meet.
+  return [...new Set(edges)].filter((edge) => edge > sorted[0]);
+}
+
+interface BinScores {
+  readonly all: Float64Array;
+  readonly fitted: Float64Array;
+  readonly heldOut: Float64Array;
+}
+
+/** One bin for each unordered pair of strata, in order. */
+export function fitBins(sample: NullSample, fit: NullFit, edges: readonly number[]): readonly BinCard[] {
+  const strata = sample.lengths.map((length) => stratumOf(length, edges));
+  const cells = Array.from({ length: (edges.length + 1) ** 2 }, () => ({
+    all: [] as number[],
+    fitted: [] as number[],
+    heldOut: [] as number[],
+  }));
+  const cellOf = (a: number, b: number): number => Math.min(a, b) * (edges.length + 1) + Math.max(a, b);
+  for (let pair = 0; pair < sample.pairCount; pair += 1) {
+    if (fit.isConnected(pair)) continue;
+    const [first, second] = [sample.firsts[pair], sample.seconds[pair]];
+    const cell = cells[cellOf(strata[first], strata[second])];
+    cell.all.push(fit.coordinates[pair]);
+    if (sample.roles[first] !== sample.roles[second]) continue;
+    (sample.roles[first] === ROLE_FIT ? cell.fitted : cell.heldOut).push(fit.coordinates[pair]);
+  }
+  const sorted = (scores: readonly number[]): Float64Array => Float64Array.from(scores).sort();
+  return cells.flatMap(({ all, fitted, heldOut }, cell) => {
+    const [query, target] = [Math.floor(cell / (edges.length + 1)), cell % (edges.length + 1)];
+    if (query > target) return [];
+    const scores = { all: sorted(all), fitted: sorted(fitted), heldOut: sorted(heldOut) };
+    return [fitBin(scores, query, target, edges)];
+  });
+}
+
+/**
+ * A bin is judged by how well the tail of the fitted proteins meets the held-out ones; what it answers with is then
+ * fitted to all of them.
+ * @param scores  of all pairs, of pairs of fitted and of pairs of held-out proteins; ascending
+ */
+function fitBin(scores: BinScores, query: number, target: number, edges: readonly number[]): BinCard {
+  const { distance, holdoutCount } = qualify(scores);
+  const { all } = scores;
+  const threshold = quantile(all, 1 - EXCEEDANCE_SHARE);
+  const sample = excessesOf(all, threshold);
+  const tail = fitTail(sample);
+  const fitCount = sample.excesses.length;
+  // Of the exceedances below the ceiling some are relatives; of the unrelated ones a few lie above it.
+  const share =
+    tail === undefined
+      ? EXCEEDANCE_SHARE
+      : ((1 - tail.relativeShare) * fitCount) / (all.length * massBelow(tail, CEILING));
+  return {
+    name: `${stratumName(query, edges)} × ${stratumName(target, edges)}`,
+    query_stratum: query,
+    target_stratum: target,
+    status: judgeBin({ fit: fitCount, holdout: holdoutCount }, tail === undefined, distance),
+    pair_count: all.length,
+    fit_exceedance_count: fitCount,
+    holdout_exceedance_count: holdoutCount,
+    holdout_kolmogorov_smirnov: distance,
+    holdout_significance_level: kolmogorovProbability(distance, holdoutCount),
+    ceiling: threshold + CEILING,
+    relative_share: tail?.relativeShare ?? 0,
+    tail: {
+      threshold,
+      log_exceedance_probability: Math.log(share),
+      lambda: tail?.lambda ?? 1,
+      shape: tail?.shape ?? 0,
+    },
+    body: bodyOf(all, threshold, Math.log(share)),
+    observed: observedOf(all),
+    largest_score: all.length === 0 ? 0 : all[all.length - 1],
+  };
+}
+
+/** Distance between the tail of the fitted proteins and the exceedances of the held-out ones; 1 where there is none. */
+function qualify({ fitted, heldOut }: BinScores): { distance: number; holdoutCount: number } {
+  const threshold = quantile(fitted, 1 - EXCEEDANCE_SHARE);
+  const tail = fitTail(excessesOf(fitted, threshold));
+  const holdout = excessesOf(heldOut, threshold);
+  return {
+    distance: tail === undefined ? 1 : holdoutDistance(tail, holdout),
+    holdoutCount: holdout.excesses.length,
+  };
+}
+
+function judgeBin(
+  counts: { readonly fit: number; readonly holdout: number },
+  isWithoutTail: boolean,
+  distance: number,
+): BinStatus {
+  if (counts.fit < FEWEST_FIT_EXCEEDANCES || counts.holdout < FEWEST_HOLDOUT_EXCEEDANCES) {
+    return 'too_few_exceedances';
+  }
+  const limit = LARGEST_DISTANCE + CHANCE_DISTANCE / Math.sqrt(counts.holdout);
+  return isWithoutTail || distance > limit ? 'bin_not_qualified' : 'qualified';
+}
+
+function excessesOf(scores: Float64Array, threshold: number): CeiledExcesses {
+  const excesses = scores
+    .map((score) => score - threshold)
+    .filter((excess) => excess >= 0 && excess <= CEILING);
+  return { excesses, ceiling: CEILING };
+}
+
+/**
+ * ln P(score ≥ x) at shares of the sample that fall evenly in the logarithm, from all of it to the threshold, where
+ * the share of relatives has come off.
+ */
+function bodyOf(scores: Float64Array, threshold: number, logShare: number): BinCard['body'] {
+  const points: { score: number; log_probability: number }[] = [];
+  for (let step = 0; step < BODY_POINTS; step += 1) {
+    const portion = step / BODY_POINTS;
+    const score = quantile(scores, -Math.expm1(portion * Math.log(EXCEEDANCE_SHARE)));
+    if (points.length > 0 && score <= points[points.length - 1].score) continue;
+    if (score < threshold) points.push({ score, log_probability: portion * logShare });
+  }
+  return [...points, { score: threshold, log_probability: logShare }];
+}
+
+/** The empirical distribution at points that fall evenly in the logarithm, down to single pairs. */
+function observedOf(scores: Float64Array): BinCard['observed'] {
+  if (scores.length === 0) return [];
+  const last = -Math.log(scores.length);
+  return Array.from({ length: BODY_POINTS + 1 }, (_, step) => {
+    const logProbability = (step / BODY_POINTS) * last;
+    const rank = Math.max(1, Math.round(scores.length * Math.exp(logProbability)));
+    return { score: scores[scores.length - rank], log_probability: Math.log(rank / scores.length) };
+  });
+}
+
+/** The value below which a share of the ascending sample lies; 0 for an empty one. */
+function quantile(sorted: Float64Array, share: number): number {
+  if (sorted.length === 0) return 0;
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+}
+
+function stratumName(stratum: number, edges: readonly number[]): string {
+  const low = stratum === 0 ? undefined : edges[stratum - 1];
+  const high = stratum === edges.length ? undefined : edges[stratum] - 1;
+  if (low === undefined) return high === undefined ? 'any length' : `to ${high}`;
+  return high === undefined ? `${low} and more` : `${low} to ${high}`;
+}

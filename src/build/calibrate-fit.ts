@@ -1,0 +1,139 @@
+import {
+  NULL_TERM_COUNT,
+  SPREAD_TERM,
+  nullTerms,
+  type CovariateScale,
+  type CovariateScales,
+  type PairNull,
+} from '../calibration/pair-null.js';
+import { sampleDistinct, type Random } from '../calibration/random.js';
+import { maximise } from '../calibration/tail-model.js';
+import type { NullSample } from './calibrate-sample.js';
+import { fitQuantile } from './linear-quantile.js';
+
+/** Share of pairs above the regression, where the tail coordinate is 0. */
+export const EXCEEDANCE_SHARE = 0.03;
+/** Mean excesses up to which the scale is fitted: above them relatives weigh too much. */
+const SCALE_CEILING_EXCESSES = 3.5;
+
+/** Pairs that the regression sees; more would not move its thirteen weights. */
+const REGRESSION_PAIRS = 200_000;
+/** Covariates are held at the ends of this central range: beyond it a square would run away. */
+const TRIMMED_SHARE = 0.001;
+/** Below this many fitted pairs thirteen weights follow the noise. */
+export const FEWEST_PAIRS = 1_000;
+const SLOPE_SHARE = 0.5;
+const SLOPE_LIMIT = 1;
+const SEARCH_STEPS = 30;
+
+/**
+ * Lengths and moments to threshold and scale, from the pairs that are to be fitted and not left out.
+ * Errors  undefined where the pairs are too few or do not vary, so that nothing can be told from them
+ */
+export function fitPairNull(
+  sample: NullSample,
+  isLeftOut: (pair: number) => boolean,
+  random: Random,
+): PairNull | undefined {
+  const usable = sample.fitPairs.filter((pair) => !isLeftOut(pair));
+  if (usable.length < FEWEST_PAIRS) return undefined;
+  const chosen = sampleDistinct(usable.length, REGRESSION_PAIRS, random).map((index) => usable[index]);
+  const scales = covariateScales(sample, chosen);
+  const terms = new Float64Array(chosen.length * NULL_TERM_COUNT);
+  const evidence = new Float64Array(chosen.length);
+  chosen.forEach((pair, row) => {
+    nullTerms(sample.pairAt(pair), scales, terms, row * NULL_TERM_COUNT);
+    evidence[row] = sample.evidence[pair];
+  });
+  const weights = Array.from(fitQuantile(terms, evidence, NULL_TERM_COUNT, 1 - EXCEEDANCE_SHARE));
+  const rate = weights.every(Number.isFinite) ? fitRate(exceedancesOf(terms, evidence, weights)) : undefined;
+  return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
+}
+
+interface Exceedance {
+  readonly excess: number;
+  /** Standardised cosine spread of the pair. */
+  readonly spread: number;
+}
+
+function exceedancesOf(
+  terms: Float64Array,
+  evidence: Float64Array,
+  weights: readonly number[],
+): readonly Exceedance[] {
+  const exceedances: Exceedance[] = [];
+  // Where all scores are equal, rounding leaves excesses of a few ulp: no tail.
+  const rounding = 1e-6 * Math.max(...weights.map(Math.abs));
+  for (let row = 0; row < evidence.length; row += 1) {
+    const start = row * NULL_TERM_COUNT;
+    let expected = 0;
+    for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += weights[term] * terms[start + term];
+    const excess = evidence[row] - expected;
+    if (excess > rounding) exceedances.push({ excess, spread: terms[start + SPREAD_TERM] });
+  }
+  return exceedances;
+}
+
+/**
+ * Mean excess and how it grows with the cosine spread: exponential, truncated at a ceiling that relatives lie above.
+ * The full slope would give every spread the same tail, but relatives have a high spread too, and would lose more by
+ * it than the null gains; half of it is taken.
+ */
+function fitRate(exceedances: readonly Exceedance[]): Pick<PairNull, 'scale' | 'spreadSlope'> | undefined {
+  const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
+  if (sorted.length === 0) return undefined;
+  // Of an exponential the median is ln 2 times the mean; relatives high in the tail do not move it.
+  const ceiling = (SCALE_CEILING_EXCESSES * sorted[sorted.length >>> 1]) / Math.LN2;
+  const below = exceedances.filter(({ excess }) => excess <= ceiling);
+  const scaleAt = (slope: number): number => {
+    const value = (logScale: number): number => logLikelihood(below, ceiling, logScale, slope);
+    return maximise(value, Math.log(ceiling / 50), Math.log(ceiling * 2), SEARCH_STEPS);
+  };
+  const value = (slope: number): number => logLikelihood(below, ceiling, scaleAt(slope), slope);
+  const slope = SLOPE_SHARE * maximise(value, -SLOPE_LIMIT, SLOPE_LIMIT, SEARCH_STEPS);
+  return { scale: Math.exp(scaleAt(slope)), spreadSlope: slope };
+}
+
+function logLikelihood(
+  exceedances: readonly Exceedance[],
+  ceiling: number,
+  logScale: number,
+  slope: number,
+): number {
+  let sum = 0;
+  for (const { excess, spread } of exceedances) {
+    const logRate = -logScale - slope * spread;
+    const rate = Math.exp(logRate);
+    sum += logRate - rate * excess - Math.log(-Math.expm1(-rate * ceiling));
+  }
+  return sum;
+}
+
+function covariateScales(sample: NullSample, pairs: Float64Array | Uint32Array): CovariateScales {
+  const columns = Array.from({ length: 4 }, () => new Float64Array(pairs.length));
+  pairs.forEach((pair, row) => {
+    const { queryLength, targetLength, meanCosine, cosineSpread } = sample.pairAt(pair);
+    columns[0][row] = Math.log(Math.min(queryLength, targetLength));
+    columns[1][row] = Math.log(Math.max(queryLength, targetLength));
+    columns[2][row] = meanCosine;
+    columns[3][row] = cosineSpread;
+  });
+  const [logShorter, logLonger, meanCosine, cosineSpread] = columns.map(scaleOf);
+  return { logShorter, logLonger, meanCosine, cosineSpread };
+}
+
+function scaleOf(values: Float64Array): CovariateScale {
+  const sorted = values.slice().sort();
+  const trimmed = Math.floor(TRIMMED_SHARE * sorted.length);
+  let centre = 0;
+  for (const value of sorted) centre += value / sorted.length;
+  let variance = 0;
+  for (const value of sorted) variance += (value - centre) ** 2 / sorted.length;
+  return {
+    centre,
+    // A covariate that never varies has no say.
+    spread: variance > 0 ? Math.sqrt(variance) : 1,
+    minimum: sorted[trimmed],
+    maximum: sorted[sorted.length - 1 - trimmed],
+  };
+}

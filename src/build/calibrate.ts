@@ -1,0 +1,219 @@
+import { rm } from 'node:fs/promises';
+import {
+  CONDITIONING_CONTEXT_ID,
+  ESTIMAND_ID,
+  METHOD_ID,
+  NULL_POPULATION_ID,
+  QUALIFICATION_ID,
+  TAIL_COORDINATE_ID,
+  calibrationDirectory,
+  type CalibrationCard,
+} from '../calibration/card.js';
+import { concentration, projectMoments, type ProjectedMoments } from '../calibration/moments.js';
+import { sampleDistinct, seededRandom, type Random } from '../calibration/random.js';
+import { Refusal } from '../errors.js';
+import type { Release } from '../release/release.js';
+import { resolvePolicy } from '../search/policy.js';
+import { fitBins, stratumEdges } from './calibrate-bins.js';
+import { FEWEST_PAIRS } from './calibrate-fit.js';
+import { measureMoments, momentBasis, readMoments } from './calibrate-moments.js';
+import { fitNull, type NullFit } from './calibrate-null.js';
+import type { CalibrateOptions } from './calibrate-options.js';
+import { scorePairs } from './calibrate-pairs.js';
+import { observePopulations } from './calibrate-populations.js';
+import { createNullSample, ROLE_FIT, ROLE_HOLDOUT, type NullSample } from './calibrate-sample.js';
+import { openTokenReader, type TokenReader } from './calibrate-tokens.js';
+import { writeCalibration, type CardContent } from './calibrate-write.js';
+
+const DEFAULT_SAMPLE_COUNT = 2_200;
+const MAX_SAMPLE_COUNT = 65_535;
+/** Shorter proteins have scores so coarse that no tail fits them. */
+const FEWEST_RESIDUES = 30;
+/** Every fourth protein is held out, so that one pair in sixteen judges the fit of nine. */
+const HOLDOUT_STRIDE = 4;
+/** e^6.9: the tail is trusted to a thousandth of what one pair of the sample shows. */
+const MAXIMUM_LOG_EXTRAPOLATION = Math.log(1000);
+/** Above this many times the longest calibrated length a pair counts as not covered. */
+const LONGEST_FACTOR = 2;
+
+/**
+ * Fits the null of a release and writes it beside the release. Killed at any moment, the same call goes on from there.
+ * Errors  Refusal `calibration_impossible` where the release has too few usable pairs; Fault of kernels, encoder, disk
+ * Cost    sampleCount² ÷ 2 pairs of kernels, and one read of the release's tokens
+ */
+export async function calibrateRelease(options: CalibrateOptions): Promise<CalibrationCard> {
+  const { release } = options;
+  const random = seededRandom(options.seed ?? 1);
+  const targets = chooseSample(options, random);
+  const reader = await openTokenReader(release);
+  const workFolder = `${calibrationDirectory(release.directory)}.work`;
+  try {
+    const scored = await scoreSample(options, targets, reader, workFolder, random);
+    const fit = fitNull(scored.sample, random, labelsOf(options, targets));
+    if (fit === undefined) throw impossible(release, 'their scores do not vary, or almost all are relatives');
+    const content = await describe(options, targets, scored, fit, random);
+    const moments = await measureMoments(
+      release,
+      reader,
+      scored.basis,
+      (done) => options.onProgress?.({ stage: 'measure', done, total: release.targets.count }),
+      options.signal,
+    );
+    const card = await writeCalibration(release.directory, content, moments);
+    await rm(workFolder, { recursive: true, force: true });
+    return card;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Ascending target indices of proteins long enough. */
+function chooseSample({ release, sampleCount }: CalibrateOptions, random: Random): Uint32Array {
+  const usable: number[] = [];
+  for (let target = 0; target < release.targets.count; target += 1) {
+    if (release.targets.length(target) >= FEWEST_RESIDUES) usable.push(target);
+  }
+  const count = Math.min(MAX_SAMPLE_COUNT, sampleCount ?? DEFAULT_SAMPLE_COUNT);
+  const chosen = sampleDistinct(usable.length, count, random);
+  if ((chosen.length * (chosen.length - 1)) / 2 < FEWEST_PAIRS) {
+    throw impossible(release, `only ${chosen.length} have ${FEWEST_RESIDUES} residues or more`);
+  }
+  return chosen.map((index) => usable[index]);
+}
+
+interface ScoredSample {
+  readonly sample: NullSample;
+  readonly moments: readonly ProjectedMoments[];
+  readonly basis: { readonly rank: number; readonly basis: Float32Array };
+  readonly maximumConcentration: number;
+}
+
+async function scoreSample(
+  options: CalibrateOptions,
+  targets: Uint32Array,
+  reader: TokenReader,
+  workFolder: string,
+  random: Random,
+): Promise<ScoredSample> {
+  const { release, backend, store, signal, threads } = options;
+  const moments = [];
+  for (const target of targets) moments.push(await readMoments(release, reader, target));
+  const basis = momentBasis(moments, random);
+  const scores = await scorePairs({
+    release,
+    backend,
+    store,
+    reader,
+    sample: targets,
+    workFolder,
+    plan: { release: release.id, targets: Array.from(targets), kernels: backend.version },
+    options: { signal, threads },
+    onPairs: (done, total) => options.onProgress?.({ stage: 'calibrate', done, total }),
+  });
+  const roles = targets.map((_, index) => (index % HOLDOUT_STRIDE === 0 ? ROLE_HOLDOUT : ROLE_FIT));
+  const projected = moments.map((moment) => projectMoments(moment, basis.basis, basis.rank));
+  return {
+    sample: createNullSample(release, targets, Uint8Array.from(roles), projected, scores),
+    moments: projected,
+    basis,
+    maximumConcentration: Math.max(...moments.map(concentration)),
+  };
+}
+
+async function describe(
+  options: CalibrateOptions,
+  targets: Uint32Array,
+  { sample, moments, basis, maximumConcentration }: ScoredSample,
+  fit: NullFit,
+  random: Random,
+): Promise<CardContent> {
+  const { release, seed } = options;
+  const edges = stratumEdges(sample);
+  const bins = fitBins(sample, fit, edges);
+  const { pairNull } = fit;
+  const longest = sample.lengths.reduce((most, length) => Math.max(most, length), 0);
+  const range = { minimum: FEWEST_RESIDUES, maximum: LONGEST_FACTOR * longest };
+  const dimension = release.manifest.encoder.dimension;
+  return {
+    format: 'gloaming-calibration/1',
+    release_id: release.id,
+    policy_id: resolvePolicy(release.manifest, 'exhaustive').id,
+    seed: seed ?? 1,
+    null_population_id: NULL_POPULATION_ID,
+    tail_coordinate_id: TAIL_COORDINATE_ID,
+    conditioning_context_id: CONDITIONING_CONTEXT_ID,
+    method_id: METHOD_ID,
+    estimand_id: ESTIMAND_ID,
+    qualification_id: QUALIFICATION_ID,
+    maximum_log_extrapolation_factor: MAXIMUM_LOG_EXTRAPOLATION,
+    sample: {
+      protein_count: sample.proteinCount,
+      pair_count: sample.pairCount,
+      connected_pair_count: fit.connectedPairCount,
+      link_count: fit.linkCount,
+      link_log_probability: fit.linkLogProbability,
+      largest_component: fit.largestComponent,
+    },
+    supported: {
+      query_minimum_residues: range.minimum,
+      query_maximum_residues: range.maximum,
+      target_minimum_residues: range.minimum,
+      target_maximum_residues: range.maximum,
+      maximum_concentration: maximumConcentration,
+    },
+    stratum_edges: edges,
+    pair_null: {
+      log_shorter: pairNull.logShorter,
+      log_longer: pairNull.logLonger,
+      mean_cosine: pairNull.meanCosine,
+      cosine_spread: pairNull.cosineSpread,
+      weights: pairNull.weights,
+      scale: pairNull.scale,
+      spread_slope: pairNull.spreadSlope,
+      score_per_cosine: pairNull.scorePerCosine,
+    },
+    bins,
+    populations: await observePopulations({
+      options,
+      targets,
+      sample,
+      moments,
+      basis,
+      fit,
+      bins,
+      edges,
+      random,
+    }),
+    tried: TRIED,
+    moments: { dimension, rank: basis.rank },
+  };
+}
+
+/** Measured on SCOPe domains of folds that the encoder had not seen. */
+const TRIED: readonly string[] = [
+  'Lengths alone: twice too many false hits for all-alpha, a third of them for all-beta queries.',
+  'Mean and spread of the query over a panel of targets: right for most queries, wrong by e^5 for membrane proteins.',
+  'A rate that follows the cosine spread: evener over classes, but finds a seventh fewer true pairs at one error.',
+  'The affine score alone: a tenth fewer true pairs at one error a query than with closeness, and a heavier tail.',
+  'No ceiling: relatives that no chain reveals make the tail a fifth too heavy.',
+];
+
+/** Groups of the sampled proteins by label; −1 where a protein has none. */
+function labelsOf({ release, labels }: CalibrateOptions, targets: Uint32Array): Int32Array | undefined {
+  if (labels === undefined) return undefined;
+  const numbers = new Map<string, number>();
+  return Int32Array.from(targets, (target) => {
+    const label = labels.get(release.targets.id(target));
+    if (label === undefined) return -1;
+    if (!numbers.has(label)) numbers.set(label, numbers.size);
+    return numbers.get(label)!;
+  });
+}
+
+function impossible({ id, targets }: Release, why: string): Refusal {
+  return new Refusal(
+    'calibration_impossible',
+    `Release ${id} cannot be calibrated: of its ${targets.count} proteins ${why}. Searches work, without E-values.`,
+    { targets: targets.count },
+  );
+}

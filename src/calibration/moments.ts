@@ -1,0 +1,119 @@
+/*
+ * First and second moments of a protein's residue tokens: what two unrelated proteins share in composition. The mean
+ * cosine of all residue pairs is the product of the two means; the mean squared cosine is the product of the two second
+ * moments, tr(Mq Mt). Both are the covariates that make null scores of membrane proteins, helix bundles and
+ * low-complexity stretches comparable with those of everything else.
+ */
+
+/** Longer proteins are measured on this many evenly spread rows, which bounds the cost of a query. */
+export const MOMENT_MAX_ROWS = 256;
+
+/** Moments of one protein. Unit: components of unit vectors (an int8 component ÷ inverseStep). */
+export interface TokenMoments {
+  /** [dimension] */
+  readonly mean: Float64Array;
+  /** [dimension × (dimension + 1) ÷ 2]: upper triangle, off-diagonals × √2, so that a dot product is a trace. */
+  readonly second: Float64Array;
+}
+
+/**
+ * Shape   values int8 [length × dimension], row-major
+ * Cost    min(length, 256) × dimension² ÷ 2 multiply-adds
+ */
+export function tokenMoments(
+  values: Int8Array,
+  length: number,
+  dimension: number,
+  inverseStep: number,
+): TokenMoments {
+  const rows = Math.min(length, MOMENT_MAX_ROWS);
+  const sums = new Float64Array(dimension);
+  const products = new Float64Array(secondMomentSize(dimension));
+  for (let row = 0; row < rows; row += 1) {
+    const start = Math.floor((row * length) / rows) * dimension;
+    let cell = 0;
+    for (let a = 0; a < dimension; a += 1) {
+      const left = values[start + a];
+      sums[a] += left;
+      // Integers below 2⁵³: their sums are exact in a double, whatever the order.
+      for (let b = a; b < dimension; b += 1, cell += 1) products[cell] += left * values[start + b];
+    }
+  }
+  const unit = 1 / (rows * inverseStep * inverseStep);
+  let cell = 0;
+  for (let a = 0; a < dimension; a += 1) {
+    sums[a] /= rows * inverseStep;
+    products[cell] *= unit;
+    cell += 1;
+    for (let b = a + 1; b < dimension; b += 1, cell += 1) products[cell] *= unit * Math.SQRT2;
+  }
+  return { mean: sums, second: products };
+}
+
+export function secondMomentSize(dimension: number): number {
+  return (dimension * (dimension + 1)) / 2;
+}
+
+/**
+ * Means and sketches of many proteins, row-major. A sketch is a second moment in the coordinates of a basis that
+ * keeps products of second moments: [count × rank] instead of [count × dimension²/2].
+ */
+export interface MomentTable {
+  readonly dimension: number;
+  readonly rank: number;
+  readonly means: Float32Array;
+  readonly sketches: Float32Array;
+  /** [rank × dimension × (dimension + 1) ÷ 2], orthonormal rows. */
+  readonly basis: Float32Array;
+}
+
+/** What the null of one pair depends on beside the two lengths. Unit: cosine. */
+export interface PairMoments {
+  /** Mean over all residue pairs. */
+  readonly meanCosine: number;
+  /** Standard deviation over all residue pairs. */
+  readonly cosineSpread: number;
+}
+
+/** A protein as its pairs with a table see it. */
+export interface ProjectedMoments {
+  readonly mean: Float64Array;
+  readonly sketch: Float64Array;
+}
+
+export function projectMoments(moments: TokenMoments, basis: Float32Array, rank: number): ProjectedMoments {
+  const size = moments.second.length;
+  const sketch = new Float64Array(rank);
+  for (let component = 0; component < rank; component += 1) {
+    const start = component * size;
+    let sum = 0;
+    for (let cell = 0; cell < size; cell += 1) sum += basis[start + cell] * moments.second[cell];
+    sketch[component] = sum;
+  }
+  return { mean: moments.mean, sketch };
+}
+
+/** The pair of a protein with one row of the table. */
+export function pairMoments(protein: ProjectedMoments, table: MomentTable, row: number): PairMoments {
+  const { dimension, rank } = table;
+  let meanCosine = 0;
+  for (let at = 0, cell = row * dimension; at < dimension; at += 1, cell += 1) {
+    meanCosine += protein.mean[at] * table.means[cell];
+  }
+  let meanSquare = 0;
+  for (let at = 0, cell = row * rank; at < rank; at += 1, cell += 1) {
+    meanSquare += protein.sketch[at] * table.sketches[cell];
+  }
+  // A sketch that misses a part of a second moment can fall short of the squared mean.
+  return { meanCosine, cosineSpread: Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine)) };
+}
+
+/**
+ * How alike a protein's residues are to each other: the root of its second moment's norm, 1 for a single repeated
+ * token, 1 ÷ √dimension at the least. Low-complexity proteins and homopolymers have a high one.
+ */
+export function concentration(moments: TokenMoments): number {
+  let sum = 0;
+  for (const value of moments.second) sum += value * value;
+  return Math.sqrt(Math.sqrt(sum));
+}

@@ -1,0 +1,106 @@
+import type { PairMoments } from './moments.js';
+
+/** One pair as the null sees it; which of the two is the query makes no difference. */
+export interface NullPair extends PairMoments {
+  readonly queryLength: number;
+  readonly targetLength: number;
+}
+
+/** What a search measures of one pair. */
+export interface PairScore {
+  readonly affineScore: number;
+  /** Mean of both directions' mean closest cosines: 1 − maxsim.bidirectional. */
+  readonly closeness: number;
+}
+
+/** A covariate's place and spread in the calibration sample, and the range beyond which it counts as at the end. */
+export interface CovariateScale {
+  readonly centre: number;
+  readonly spread: number;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/**
+ * Conditioning of the null on lengths and token moments of a pair.
+ *
+ *   evidence        = affine score ÷ √shorter length + 12.5 · (score of one cosine) · closeness
+ *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(spread slope · standardised cosine spread))
+ *
+ * where the sum is the evidence that a small share of unrelated pairs with the same lengths and moments exceed, and
+ * the divisor follows the mean excess over it. Under the null all pairs have one tail: close to e^(−coordinate).
+ * Source  linear quantile regression (Koenker & Bassett 1978)
+ */
+export interface PairNull {
+  readonly logShorter: CovariateScale;
+  readonly logLonger: CovariateScale;
+  readonly meanCosine: CovariateScale;
+  readonly cosineSpread: CovariateScale;
+  /** One per term, in the order of `nullTerms`. */
+  readonly weights: readonly number[];
+  readonly scale: number;
+  readonly spreadSlope: number;
+  readonly scorePerCosine: number;
+}
+
+export const NULL_TERM_COUNT = 13;
+/** Place of the standardised cosine spread among the terms. */
+export const SPREAD_TERM = 5;
+
+export type CovariateScales = Pick<PairNull, 'logShorter' | 'logLonger' | 'meanCosine' | 'cosineSpread'>;
+
+/** Writes the terms of one pair at `start`: lengths, moments, their squares and the products that matter. */
+export function nullTerms(pair: NullPair, scales: CovariateScales, terms: Float64Array, start = 0): void {
+  const shorter = standardised(Math.log(Math.min(pair.queryLength, pair.targetLength)), scales.logShorter);
+  const longer = standardised(Math.log(Math.max(pair.queryLength, pair.targetLength)), scales.logLonger);
+  const mean = standardised(pair.meanCosine, scales.meanCosine);
+  const spread = standardised(pair.cosineSpread, scales.cosineSpread);
+  terms[start] = 1;
+  terms[start + 1] = shorter;
+  terms[start + 2] = longer;
+  terms[start + 3] = shorter * shorter;
+  terms[start + 4] = mean;
+  terms[start + SPREAD_TERM] = spread;
+  terms[start + 6] = mean * mean;
+  terms[start + 7] = spread * spread;
+  terms[start + 8] = mean * spread;
+  terms[start + 9] = mean * shorter;
+  terms[start + 10] = spread * shorter;
+  terms[start + 11] = mean * longer;
+  terms[start + 12] = spread * longer;
+}
+
+/** How much closeness counts beside the affine score, in score of equal residues per unit of the root of a length. */
+const CLOSENESS_WEIGHT = 12.5;
+
+/**
+ * One number for what affine alignment and MaxSim show together. Affine scores of unrelated proteins grow like the
+ * root of the shorter length. Together the two find more true pairs at a given number of false ones than either
+ * alone, and their null falls off more evenly.
+ * @param scorePerCosine  affine score that one unit of cosine adds to a pair of residues
+ */
+export function pairEvidence(pair: NullPair, score: PairScore, scorePerCosine: number): number {
+  const affine = score.affineScore / Math.sqrt(Math.min(pair.queryLength, pair.targetLength));
+  return affine + CLOSENESS_WEIGHT * scorePerCosine * score.closeness;
+}
+
+/** The tail coordinate of a pair with this score. */
+export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore): number {
+  return excessCoordinate(model, pair, pairEvidence(pair, score, model.scorePerCosine));
+}
+
+/** The tail coordinate of a pair with this evidence. */
+export function excessCoordinate(model: PairNull, pair: NullPair, evidence: number): number {
+  nullTerms(pair, model, scratch);
+  let expected = 0;
+  for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += model.weights[term] * scratch[term];
+  return (evidence - expected) / (model.scale * Math.exp(model.spreadSlope * scratch[SPREAD_TERM]));
+}
+
+/** Terms of the pair at hand: no allocation for each of a thousand candidates. */
+const scratch = new Float64Array(NULL_TERM_COUNT);
+
+function standardised(value: number, scale: CovariateScale): number {
+  const clipped = Math.min(scale.maximum, Math.max(scale.minimum, value));
+  return (clipped - scale.centre) / scale.spread;
+}

@@ -1,0 +1,58 @@
+/** A stream of pseudo-random numbers that is the same on every machine for the same seed. */
+export interface Random {
+  /** A 32-bit unsigned integer. */
+  next(): number;
+  /** A uniform integer in [0, bound); bound 1..2³². */
+  below(bound: number): number;
+}
+
+/**
+ * Source  xoshiro128** (Blackman & Vigna 2018), its state filled by splitmix32 from the seed
+ */
+export function seededRandom(seed: number): Random {
+  let mixed = seed >>> 0;
+  const fill = (): number => {
+    mixed = (mixed + 0x9e3779b9) >>> 0;
+    let word = mixed;
+    word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
+    word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
+    return (word ^ (word >>> 15)) >>> 0;
+  };
+  const state = Uint32Array.of(fill(), fill(), fill(), fill());
+  const rotate = (word: number, by: number): number => ((word << by) | (word >>> (32 - by))) >>> 0;
+  const next = (): number => {
+    const result = Math.imul(rotate(Math.imul(state[1], 5) >>> 0, 7), 9) >>> 0;
+    const shifted = state[1] << 9;
+    state[2] ^= state[0];
+    state[3] ^= state[1];
+    state[1] ^= state[2];
+    state[0] ^= state[3];
+    state[2] ^= shifted;
+    state[3] = rotate(state[3], 11);
+    return result;
+  };
+  const below = (bound: number): number => {
+    // Values past the last whole multiple of the bound would favour small results.
+    const end = 2 ** 32 - (2 ** 32 % bound);
+    for (;;) {
+      const word = next();
+      if (word < end) return word % bound;
+    }
+  };
+  return { next, below };
+}
+
+/**
+ * `count` distinct integers of [0, population), in ascending order; all of them where count ≥ population.
+ * Cost  memory for `count` entries, whatever the population
+ * Source  Floyd's sampling (Bentley & Floyd 1987)
+ */
+export function sampleDistinct(population: number, count: number, random: Random): Uint32Array {
+  if (count >= population) return Uint32Array.from({ length: population }, (_, index) => index);
+  const chosen = new Set<number>();
+  for (let last = population - count; last < population; last += 1) {
+    const pick = random.below(last + 1);
+    chosen.add(chosen.has(pick) ? last : pick);
+  }
+  return Uint32Array.from(chosen).sort();
+}

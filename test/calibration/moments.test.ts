@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import {
+  concentration,
+  pairMoments,
+  projectMoments,
+  secondMomentSize,
+  tokenMoments,
+} from '#src/calibration/moments.js';
+import { seededRandom } from '#src/calibration/random.js';
+
+const DIMENSION = 6;
+const STEP = 173;
+
+function randomTokens(length: number, seed: number): Int8Array {
+  const random = seededRandom(seed);
+  return Int8Array.from({ length: length * DIMENSION }, () => random.below(121) - 60);
+}
+
+/** Mean and standard deviation of the cosines of all residue pairs, by two loops. */
+function byLoops(a: Int8Array, b: Int8Array): { meanCosine: number; cosineSpread: number } {
+  const cosines: number[] = [];
+  for (let i = 0; i < a.length; i += DIMENSION) {
+    for (let j = 0; j < b.length; j += DIMENSION) {
+      let dot = 0;
+      for (let d = 0; d < DIMENSION; d += 1) dot += a[i + d] * b[j + d];
+      cosines.push(dot / STEP ** 2);
+    }
+  }
+  const mean = cosines.reduce((sum, value) => sum + value, 0) / cosines.length;
+  const square = cosines.reduce((sum, value) => sum + value * value, 0) / cosines.length;
+  return { meanCosine: mean, cosineSpread: Math.sqrt(square - mean * mean) };
+}
+
+describe('token moments', () => {
+  it('give mean and spread of the cosines of all residue pairs without looking at the pairs', () => {
+    const [a, b] = [randomTokens(17, 1), randomTokens(29, 2)];
+    const size = secondMomentSize(DIMENSION);
+    const basis = new Float32Array(size * size);
+    for (let at = 0; at < size; at += 1) basis[at * size + at] = 1;
+    const query = projectMoments(tokenMoments(a, 17, DIMENSION, STEP), basis, size);
+    const target = projectMoments(tokenMoments(b, 29, DIMENSION, STEP), basis, size);
+    const table = {
+      dimension: DIMENSION,
+      rank: size,
+      means: Float32Array.from(target.mean),
+      sketches: Float32Array.from(target.sketch),
+      basis,
+    };
+    const found = pairMoments(query, table, 0);
+    const expected = byLoops(a, b);
+    expect(found.meanCosine).toBeCloseTo(expected.meanCosine, 6);
+    expect(found.cosineSpread).toBeCloseTo(expected.cosineSpread, 6);
+  });
+
+  it('of a long protein are those of evenly spread residues, so that their cost is bounded', () => {
+    const unit = randomTokens(1, 5);
+    const repeated = Int8Array.from({ length: 30_000 * DIMENSION }, (_, at) => unit[at % DIMENSION]);
+    expect(tokenMoments(repeated, 30_000, DIMENSION, STEP).mean[0]).toBeCloseTo(unit[0] / STEP, 12);
+  });
+
+  it('show how alike the residues of a protein are', () => {
+    const one = Int8Array.from({ length: 40 * DIMENSION }, (_, at) => (at % DIMENSION === 2 ? STEP - 46 : 0));
+    const alike = concentration(tokenMoments(one, 40, DIMENSION, STEP - 46));
+    expect(alike).toBeCloseTo(1, 12);
+    expect(concentration(tokenMoments(randomTokens(400, 9), 400, DIMENSION, STEP))).toBeLessThan(0.35);
+  });
+});
