@@ -22,15 +22,18 @@ import { createReceipts, type Receipts } from './services/receipts.js';
 import { batchSearchRuns } from './services/runs-batch.js';
 import { searchRuns } from './services/runs-search.js';
 import { createRuns, type Runs } from './services/runs.js';
+import { createStorage, type Storage } from './services/storage.js';
 import { createTargetSpaces, type TargetSpaces } from './services/target-spaces.js';
 import { createAddressRules } from './services/webhooks-address.js';
 import { createWebhooks, type Webhooks } from './services/webhooks.js';
 import { apiKeyTable } from './store/api-keys.js';
+import { eventTable } from './store/events.js';
 import { openStore, type Store } from './store/lmdb.js';
 import { receiptTable } from './store/receipts.js';
 import { releaseTable, type ReleaseTable } from './store/releases.js';
 import { runTable } from './store/runs.js';
 import { sealingKey } from './store/secrets.js';
+import { openStorageTables } from './store/storage.js';
 import { openTargetSpaces } from './store/target-spaces.js';
 import { webhookTable } from './store/webhooks.js';
 
@@ -48,6 +51,8 @@ export interface Appliance {
   readonly receipts: Receipts;
   /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
   readonly runs: Runs;
+  /** Takes and serves files; cleans up between its start and its stop, which the server calls. */
+  readonly storage: Storage;
   readonly targetSpaces: TargetSpaces;
   /** Delivers between its start and its stop, which the server calls. */
   readonly webhooks: Webhooks;
@@ -86,7 +91,8 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const serverVersion = buildVersion(config.packageFolder);
   const targetSpaces = createTargetSpaces({ table: openTargetSpaces(store), catalog, engines });
   const receipts = createReceipts(receiptTable(store));
-  const pages = createPages(await sealingKey(store));
+  const seal = await sealingKey(store);
+  const pages = createPages(seal);
   const searchParts = { catalog, engines, targetSpaces, receipts, serverVersion, now };
   const webhookRows = webhookTable(store);
   const webhooks = createWebhooks({
@@ -95,6 +101,13 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     addresses: createAddressRules(config.webhookNetworks),
     now,
     random: Math.random,
+  });
+  const storage = createStorage({
+    tables: openStorageTables(store, config.dataFolder, eventTable(store, webhookRows.enqueue)),
+    bounds: { quotaBytes: config.storageQuotaBytes, reserveBytes: config.storageReserveBytes },
+    sealingKey: seal,
+    now,
+    onChange: webhooks.wake,
   });
   const runs = createRuns({
     table: runTable(store, webhookRows.enqueue),
@@ -116,6 +129,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     pages,
     receipts,
     runs,
+    storage,
     targetSpaces,
     webhooks,
     serverVersion,
@@ -124,6 +138,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
     async close() {
       await runs.stop();
+      await storage.stop();
       await webhooks.stop();
       await engines.close();
       await store.close();
@@ -138,6 +153,7 @@ export function handlersOf({
   pages,
   receipts,
   runs,
+  storage,
   targetSpaces,
   webhooks,
 }: Appliance): Handlers {
@@ -163,6 +179,7 @@ export function handlersOf({
     'runs.results.list': ({ params, query }, context) => runs.results(params.run_id, query, context),
     'runs.events.stream': async ({ params, headers }, context) =>
       runs.events(params.run_id, headers['Last-Event-ID'], context),
+    ...storageHandlers(storage),
     'webhooks.endpoints.create': ({ body }, context) => webhooks.createEndpoint(body, context),
     'webhooks.endpoints.list': async ({ query }, context) => webhooks.listEndpoints(query, context),
     'webhooks.endpoints.delete': ({ params }, context) =>
@@ -173,6 +190,28 @@ export function handlersOf({
     'webhooks.deliveries.get': async ({ params }, context) =>
       webhooks.getDelivery(params.delivery_id, context),
     'webhooks.deliveries.redeliver': ({ params }, context) => webhooks.redeliver(params.delivery_id, context),
+  };
+}
+
+function storageHandlers({ uploads, files }: Storage): Handlers {
+  return {
+    'storage.uploads.create': ({ body }, context) => uploads.create(body, context),
+    'storage.uploads.get': async ({ params }, context) => uploads.get(params.upload_id, context),
+    'storage.uploads.part_urls.create': async ({ params, body }, context) =>
+      uploads.partUrls(params.upload_id, body.part_numbers, context),
+    'storage.uploads.parts.put': ({ params, rawBody, headers }) =>
+      uploads.putPart(params.upload_id, params.part_number, rawBody, headers),
+    'storage.uploads.parts.acknowledge': ({ params, body }, context) =>
+      uploads.acknowledge(params.upload_id, params.part_number, body.checksum, context),
+    'storage.uploads.complete': ({ params }, context) => uploads.complete(params.upload_id, context),
+    'storage.uploads.abort': ({ params }, context) => uploads.abort(params.upload_id, context),
+    'storage.files.read': async ({ params, query, headers }, context) =>
+      files.read({ fileId: params.file_id, fileName: params.file_name, query, headers }, context),
+    'storage.file_signed_urls.create': async ({ query, body }, context) =>
+      files.sign(query.url, body, context),
+    'storage.files.acl.get': async ({ query }, context) => files.acl(query.url, context),
+    'storage.files.acl.set': ({ query, body }, context) => files.setAcl(query.url, body, context),
+    'storage.files.delete': ({ query }, context) => files.delete(query.path, context),
   };
 }
 

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Refusal } from './errors.js';
+import { MEBIBYTE_BYTES } from './limits.js';
 
 /** Settings of one appliance; all folders are absolute. */
 export interface ApplianceConfig {
@@ -22,6 +23,10 @@ export interface ApplianceConfig {
   readonly queuedSearches: number;
   readonly searchesPerKey: number;
   readonly requestsPerMinute: number;
+  /** Bytes that one organization may keep in storage. */
+  readonly storageQuotaBytes: number;
+  /** Bytes of the disk that storage leaves free. */
+  readonly storageReserveBytes: number;
   readonly logLevel: string;
   /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
@@ -41,6 +46,8 @@ interface ConfigFile {
   readonly queued_searches: number;
   readonly searches_per_key: number;
   readonly requests_per_minute: number;
+  readonly storage_quota_mib: number;
+  readonly storage_reserve_mib: number;
   readonly log_level: string;
   readonly webhook_networks: readonly string[];
 }
@@ -76,6 +83,8 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     queuedSearches: file.queued_searches,
     searchesPerKey: file.searches_per_key,
     requestsPerMinute: file.requests_per_minute,
+    storageQuotaBytes: file.storage_quota_mib * MEBIBYTE_BYTES,
+    storageReserveBytes: file.storage_reserve_mib * MEBIBYTE_BYTES,
     logLevel: file.log_level,
     webhookNetworks: file.webhook_networks,
   });

@@ -12,6 +12,8 @@ interface Owned {
   readonly run_id: string;
   readonly endpoint_id: string;
   readonly delivery_id: string;
+  readonly upload_id: string;
+  readonly file_url: string;
   readonly sequence: string;
 }
 
@@ -42,6 +44,32 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
   'webhooks.deliveries.list': 'shared',
   'webhooks.deliveries.get': ({ delivery_id }) => ({ params: { delivery_id } }),
   'webhooks.deliveries.redeliver': ({ delivery_id }) => ({ params: { delivery_id } }),
+  'storage.uploads.create': 'shared',
+  'storage.uploads.get': ({ upload_id }) => ({ params: { upload_id } }),
+  'storage.uploads.part_urls.create': ({ upload_id }) => ({
+    params: { upload_id },
+    body: { part_numbers: [1] },
+  }),
+  // A signed URL opens it, a key does not; services/uploads.test.ts tries other URLs.
+  'storage.uploads.parts.put': 'shared',
+  'storage.uploads.parts.acknowledge': ({ upload_id }) => ({
+    params: { upload_id, part_number: '1' },
+    body: {},
+  }),
+  'storage.uploads.complete': ({ upload_id }) => ({ params: { upload_id } }),
+  'storage.uploads.abort': ({ upload_id }) => ({ params: { upload_id } }),
+  'storage.files.read': ({ file_url }) => {
+    const [file_id, file_name] = new URL(file_url).pathname.split('/').slice(-2);
+    return { params: { file_id, file_name } };
+  },
+  'storage.file_signed_urls.create': ({ file_url }) => ({ query: { url: file_url }, body: {} }),
+  'storage.files.acl.get': ({ file_url }) => ({ query: { url: file_url } }),
+  'storage.files.acl.set': ({ file_url }) => ({
+    query: { url: file_url },
+    body: { default: 'allow', rules: [] },
+  }),
+  // Every organization has paths of its own.
+  'storage.files.delete': 'shared',
 };
 
 const listed = JSON.parse(readFileSync(new URL('../config/public-routes.json', import.meta.url), 'utf8')) as {
@@ -73,7 +101,10 @@ beforeAll(async () => {
     body: { endpoint: 'homology.search', input: { query, limit: 2 } } as never,
   });
   const { body: deliveries } = await owner.call('webhooks.deliveries.list', {});
+  const { upload_id, file_url } = await uploadFile(owner);
   owned = {
+    upload_id,
+    file_url,
     target_space_id: found.database.target_space_id as string,
     receipt_id: found.receipt.id,
     run_id: run.data.id,
@@ -83,6 +114,24 @@ beforeAll(async () => {
   };
 });
 afterAll(() => small.close());
+
+async function uploadFile(client: Client) {
+  const { body: upload } = await client.call('storage.uploads.create', {
+    body: { file_name: 'a.txt', size_bytes: 5 },
+  });
+  const params = { upload_id: upload.data.id };
+  const { body: part } = await client.call('storage.uploads.part_urls.create', {
+    params,
+    body: { part_numbers: [1] },
+  });
+  await fetch(part.data.urls[0]?.url as string, { method: 'PUT', body: 'hello' });
+  await client.call('storage.uploads.parts.acknowledge', {
+    params: { ...params, part_number: '1' },
+    body: {},
+  });
+  const { body: done } = await client.call('storage.uploads.complete', { params });
+  return { upload_id: upload.data.id, file_url: done.data.url as string };
+}
 
 describe('what belongs to one organization', () => {
   it('is asked for by another on every public route', () => {

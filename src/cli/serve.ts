@@ -8,6 +8,7 @@ import { Fault } from '../errors.js';
 import { createMetrics } from '../http/metrics.js';
 import { createServer } from '../http/server.js';
 import { createIdempotencyTable } from '../store/idempotency.js';
+import { watchAppliance } from './serve-metrics.js';
 
 /** A server that listens. */
 export interface RunningServer {
@@ -37,6 +38,7 @@ export async function serve(
     handlers: handlersOf(appliance),
     manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
     authenticate: (apiKey) => keys.authenticate(apiKey),
+    authenticateUrl: (request) => appliance.storage.authenticateUrl(request),
     readiness: () => {
       const missing = appliance.releases.databases().length === 0 ? ['no database has been built'] : [];
       return { isReady: missing.length === 0, missing };
@@ -51,7 +53,7 @@ export async function serve(
     },
     clock: { nowMs: () => performance.now(), now: () => new Date() },
     log,
-    metrics: createMetrics(),
+    metrics: watchAppliance(createMetrics(), appliance),
     serverVersion: appliance.serverVersion,
     workerId: appliance.servedFrom,
     baseUrl: () => url,
@@ -65,6 +67,9 @@ export async function serve(
   });
   const { address, family, port } = server.address() as AddressInfo;
   url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  await appliance.storage.start((error) =>
+    log.error({ err: error }, 'Stored files could not be cleaned up.'),
+  );
   await appliance.runs.start((error, runId) =>
     log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
   );
@@ -76,6 +81,7 @@ export async function serve(
       await appliance.runs.stop();
       await appliance.webhooks.stop();
       await stop(graceMs);
+      await appliance.storage.stop();
     },
   };
 }

@@ -45,6 +45,12 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
           scheme: 'bearer',
           description: 'An API key: `glm_…`, made on the command line.',
         },
+        signedUrl: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'signature',
+          description: 'A URL that the server signed: it carries its own permission.',
+        },
       },
       headers: Object.fromEntries(
         Object.entries(ALL_HEADERS).map(([name, schema]) => [name, headerObject(name, schema)]),
@@ -107,11 +113,26 @@ function operation(route: Route): JsonSchema {
         parameter('header', name, schema, false),
       ),
     ],
-    ...(route.body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: refTo(route.body) } } } }),
+    ...(route.access === undefined ? {} : { security: SECURITY[route.access] }),
+    ...requestBody(route),
     responses: { ...successResponses(route), ...failureResponses(route) },
   };
+}
+
+const SECURITY: Readonly<Record<NonNullable<Route['access']>, readonly JsonSchema[]>> = {
+  key: [{ apiKey: [] }],
+  signature: [{ signedUrl: [] }],
+  key_or_signature: [{ apiKey: [] }, { signedUrl: [] }],
+};
+
+function requestBody({ body, isBodyOptional = false, rawBody }: Route): JsonSchema {
+  if (body !== undefined) {
+    const content = { 'application/json': { schema: refTo(body) } };
+    return { requestBody: { required: !isBodyOptional, content } };
+  }
+  if (rawBody === undefined) return {};
+  const { description } = rawBody;
+  return { requestBody: { required: true, description, content: { 'application/octet-stream': {} } } };
 }
 
 function objectParameters(place: 'path' | 'query', schema: TObject | undefined): readonly JsonSchema[] {
@@ -132,7 +153,10 @@ function successResponses({ success, otherSuccesses }: Route): JsonSchema {
   const headers = headerReferences({ ...COMMON_RESPONSE_HEADERS, ...SUCCESS_RESPONSE_HEADERS });
   const content = { [mediaType]: { schema: refTo(schema) } };
   return Object.fromEntries(
-    descriptions.map(([code, text]) => [code, { description: text, headers, content }]),
+    descriptions.map(([code, text]) => [
+      code,
+      { description: text, headers, ...(code === '304' ? {} : { content }) },
+    ]),
   );
 }
 

@@ -21,6 +21,10 @@ export interface Route {
   /** Request headers that mean something here, besides those of every request; all optional. */
   readonly headers?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
+  /** A request without body is taken as one with an empty object. */
+  readonly isBodyOptional?: boolean;
+  /** Bytes instead of JSON, given to the handler as they come. */
+  readonly rawBody?: { readonly description: string; readonly maxBytes: number };
   /** Bytes; default BODY_MAX_BYTES. */
   readonly bodyMaxBytes?: number;
   /** JSON values of the body; default JSON_MAX_VALUES. */
@@ -29,13 +33,21 @@ export interface Route {
     readonly status: number;
     readonly schema: TSchema;
     readonly description: string;
-    /** Default `application/json`; of a stream of events, the schema is that of one event's data. */
+    /**
+     * Default `application/json`; of a stream of events, the schema is that of one event's data; `ANY_TYPE` where
+     * what is served has a type of its own.
+     */
     readonly mediaType?: string;
   };
   /** Further statuses of success with the same body, each with its description. */
   readonly otherSuccesses?: Readonly<Record<number, string>>;
   /** `envelope`: the handler gives the data and the shell wraps it; `bare`: the handler's value is the body. */
   readonly successStyle: 'envelope' | 'bare';
+  /**
+   * Who may ask. Default `key`: holders of an API key; `signature`: holders of a URL that this server signed, without
+   * key; `key_or_signature`: either.
+   */
+  readonly access?: 'key' | 'signature' | 'key_or_signature';
   /** What refusals look like; on `envelope` routes, transport failures are problem bodies. */
   readonly errorStyle: 'envelope' | 'homology';
   /** `execution`: the operation computes, and waits in the bounded queue; `light`: it looks something up. */
@@ -50,20 +62,34 @@ export function defineRoute<const Definition extends Route>(route: Definition): 
 
 type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
 
+/** Body of a request as it comes. */
+export interface ByteBody {
+  /** As the client announced it; absent in a body of chunks. */
+  readonly announcedBytes?: number;
+  /** To be read once. Errors  Refusal `request_timeout` where nothing comes any more; rejects when the client goes */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/** Media type of routes whose answers have types of their own. */
+export const ANY_TYPE = '*/*';
+
 /** What a handler is given: parts of the request after validation, defaults filled in. */
 export interface RouteInput<Definition extends Route> {
   readonly params: Definition extends { readonly params: infer Schema } ? StaticOf<Schema> : undefined;
   readonly query: Definition extends { readonly query: infer Schema } ? StaticOf<Schema> : undefined;
   readonly body: Definition extends { readonly body: infer Schema } ? StaticOf<Schema> : undefined;
+  readonly rawBody: Definition extends { readonly rawBody: object } ? ByteBody : undefined;
   /** Header values by the names that the route declares. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 type BodyOf<Definition extends Route> = Static<Definition['success']['schema']>;
+/** The shell knows the address of the schemas, and adds it where a bare body has one. */
+type WithoutSchema<Body> = Body extends { $schema: string } ? Omit<Body, '$schema'> : Body;
 
 /** What a handler answers with: the envelope's data, or the whole body of a route without envelope. */
 export type RouteOutput<Definition extends Route> = Definition['successStyle'] extends 'envelope'
   ? BodyOf<Definition> extends { data: infer Data }
     ? Data
     : never
-  : BodyOf<Definition>;
+  : WithoutSchema<BodyOf<Definition>>;

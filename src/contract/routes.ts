@@ -1,7 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import { listDatabases, listReleases } from './databases.js';
+import { createSignedUrl, deleteFiles, getFileAcl, readFile, setFileAcl } from './files.js';
 import { IDEMPOTENCY_HEADER, RUNNER_HINT_HEADER, START_DEADLINE_HEADER } from './headers.js';
 import { searchHomology } from './homology.js';
+import { estimatePricing } from './pricing.js';
 import { getReceipt } from './receipts.js';
 import type { RefusalCode } from './refusals.js';
 import type { Route } from './route.js';
@@ -16,6 +18,15 @@ import {
   redeliverWebhook,
   rotateWebhookSecret,
 } from './webhooks.js';
+import {
+  abortUpload,
+  acknowledgePart,
+  completeUpload,
+  createPartUrls,
+  createUpload,
+  getUpload,
+  putPart,
+} from './uploads.js';
 
 /** Every operation that the contract describes, by id. Those that config/public-routes.json lists are public. */
 export const ROUTES = {
@@ -24,6 +35,7 @@ export const ROUTES = {
   'homology.databases.list': listDatabases,
   'homology.databases.releases.list': listReleases,
   'receipts.get': getReceipt,
+  'models.pricing.estimate': estimatePricing,
   'runs.create': createRun,
   'runs.list': listRuns,
   'runs.get': getRun,
@@ -37,6 +49,18 @@ export const ROUTES = {
   'webhooks.deliveries.list': listWebhookDeliveries,
   'webhooks.deliveries.get': getWebhookDelivery,
   'webhooks.deliveries.redeliver': redeliverWebhook,
+  'storage.uploads.create': createUpload,
+  'storage.uploads.get': getUpload,
+  'storage.uploads.part_urls.create': createPartUrls,
+  'storage.uploads.parts.put': putPart,
+  'storage.uploads.parts.acknowledge': acknowledgePart,
+  'storage.uploads.complete': completeUpload,
+  'storage.uploads.abort': abortUpload,
+  'storage.files.read': readFile,
+  'storage.file_signed_urls.create': createSignedUrl,
+  'storage.files.acl.get': getFileAcl,
+  'storage.files.acl.set': setFileAcl,
+  'storage.files.delete': deleteFiles,
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type OperationId = keyof typeof ROUTES;
@@ -51,8 +75,6 @@ const EVERY_ROUTE: readonly RefusalCode[] = [
   'expectation_failed',
   'header_too_large',
   'validation_failed',
-  'missing_api_key',
-  'invalid_api_key',
   'rate_limit_exceeded',
   'start_deadline_exceeded',
   'server_stopping',
@@ -60,6 +82,7 @@ const EVERY_ROUTE: readonly RefusalCode[] = [
   'queue_full',
   'internal_error',
 ];
+const EVERY_KEY: readonly RefusalCode[] = ['missing_api_key', 'invalid_api_key'];
 const EVERY_BODY: readonly RefusalCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type'];
 const EVERY_POST: readonly RefusalCode[] = [
   'idempotency_key_reused',
@@ -82,7 +105,9 @@ export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
 export function refusalsOf(route: Route): readonly RefusalCode[] {
   const codes = new Set<RefusalCode>([...EVERY_ROUTE, ...route.refusals]);
   const add = (more: readonly RefusalCode[]) => more.forEach((code) => codes.add(code));
+  if (route.access !== 'signature') add(EVERY_KEY);
   if (route.body !== undefined) add(EVERY_BODY);
+  if (route.rawBody !== undefined) add(['body_too_large']);
   if (route.method === 'POST') add(EVERY_POST);
   if (route.work === 'execution') add(EVERY_EXECUTION);
   return [...codes];

@@ -1,9 +1,20 @@
+import type { Route } from '../contract/route.js';
 import { Refusal } from '../errors.js';
-import type { Middleware, Shell } from './shell.js';
+import type { Middleware, Shell, ShellContext } from './shell.js';
 
-/** Errors  Refusal `missing_api_key`, `invalid_api_key` */
+/** Errors  Refusal `missing_api_key`, `invalid_api_key`; on routes of signed URLs, those of shell.authenticateUrl */
 export function authenticate(shell: Shell): Middleware {
   return async (context, next) => {
+    if (isSigned(context)) {
+      const { query, params, route } = context.state;
+      context.state.principal = shell.authenticateUrl({
+        method: context.method,
+        path: pathOf(route as Route, params),
+        params,
+        query,
+      });
+      return next();
+    }
     const authorization = context.get('Authorization');
     if (authorization === '') {
       throw new Refusal('missing_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
@@ -15,4 +26,17 @@ export function authenticate(shell: Shell): Middleware {
     context.state.principal = shell.authenticate(key);
     await next();
   };
+}
+
+/** A signature that is there decides: no key is looked at beside it. Errors  Refusal `signature_missing` */
+function isSigned({ state }: ShellContext): boolean {
+  const { access = 'key' } = state.route as Route;
+  const hasSignature = state.query.signature !== undefined;
+  if (access !== 'signature' || hasSignature) return access !== 'key' && hasSignature;
+  throw new Refusal('signature_missing', 'Ask for a signed URL and use it as it is.');
+}
+
+/** As it was signed, however the client wrote its percent-escapes. */
+function pathOf({ path }: Route, params: ShellContext['state']['params']): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
 }

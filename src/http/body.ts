@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ByteBody } from '../contract/route.js';
 import { Refusal } from '../errors.js';
-import { BODY_DISCARD_MAX_BYTES } from '../limits.js';
+import { BODY_DISCARD_MAX_BYTES, BYTE_BODY_IDLE_MS } from '../limits.js';
 
 /** A refused body that stands still for so long is not waited for. */
 const BODY_DISCARD_PAUSE_MS = 200;
@@ -30,12 +31,14 @@ export function requireJson(request: IncomingMessage): void {
 
 /**
  * The body's bytes, refused as soon as they pass the limit.
- * Errors  Refusal `body_too_large`, before anything is read where Content-Length tells it; rejects when the client goes
+ * Errors  Refusal `body_too_large`, before anything is read where Content-Length tells it; `request_timeout`; rejects
+ *         when the client goes
  */
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   maxBytes: number,
+  timeoutMs: number,
 ): Promise<Buffer> {
   const tooLarge = (): Refusal =>
     new Refusal('body_too_large', `The body is larger than ${maxBytes} bytes.`, { max_bytes: maxBytes });
@@ -43,12 +46,56 @@ export async function readBody(
   if (isWaitingToSend(request)) response.writeContinue();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    bytes += (chunk as Buffer).length;
-    if (bytes > maxBytes) throw tooLarge();
-    chunks.push(chunk as Buffer);
+  const readAll = async (): Promise<Buffer> => {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > maxBytes) throw tooLarge();
+      chunks.push(chunk as Buffer);
+    }
+    return Buffer.concat(chunks, bytes);
+  };
+  const body = await within(timeoutMs, readAll());
+  if (body !== undefined) return body;
+  throw new Refusal('request_timeout', 'The request did not arrive completely in time.');
+}
+
+/**
+ * The body as it comes, to be read once; what a client announces that is too large is refused before anything is read.
+ * Errors  Refusal `body_too_large`; while it is read, `request_timeout` where it stands still
+ */
+export function byteBody(request: IncomingMessage, response: ServerResponse, maxBytes: number): ByteBody {
+  const announced = request.headers['content-length'];
+  const announcedBytes = announced === undefined ? undefined : Number(announced);
+  if (announcedBytes !== undefined && announcedBytes > maxBytes) {
+    throw new Refusal('body_too_large', `The body is larger than ${maxBytes} bytes.`, {
+      max_bytes: maxBytes,
+    });
   }
-  return Buffer.concat(chunks, bytes);
+  return { ...(announcedBytes === undefined ? {} : { announcedBytes }), bytes: arriving(request, response) };
+}
+
+async function* arriving(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Uint8Array> {
+  if (isWaitingToSend(request)) response.writeContinue();
+  const chunks = request.iterator({ destroyOnReturn: false });
+  for (;;) {
+    const next = await within(BYTE_BODY_IDLE_MS, chunks.next());
+    if (next === undefined) {
+      throw new Refusal('request_timeout', `No byte of the body has come for ${BYTE_BODY_IDLE_MS / 1000} s.`);
+    }
+    if (next.done === true) return;
+    yield next.value as Buffer;
+  }
+}
+
+/** What is promised, or undefined where it does not come in time. */
+async function within<Value>(ms: number, promised: Promise<Value>): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ms, undefined)));
+  try {
+    return await Promise.race([promised, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -68,16 +115,12 @@ async function flowsAway(request: IncomingMessage): Promise<boolean> {
   let left = BODY_DISCARD_MAX_BYTES;
   const chunks = request.iterator({ destroyOnReturn: false });
   while (left > 0) {
-    const next = await Promise.race([chunks.next(), pause(BODY_DISCARD_PAUSE_MS)]);
+    const next = await within(BODY_DISCARD_PAUSE_MS, chunks.next());
     if (next === undefined) return false;
     if (next.done === true) return true;
     left -= (next.value as Buffer).length;
   }
   return false;
-}
-
-function pause(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, ms, undefined).unref());
 }
 
 /** True for a client that waits for `100 Continue` before it sends its body. */

@@ -48,7 +48,7 @@ export function answerBrokenRequests(server: Server, shell: Shell): () => number
     });
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    endWith(shell, socket, methodRefusal('CONNECT', ['GET', 'HEAD', 'OPTIONS', 'POST']));
+    endWith(shell, socket, methodRefusal('CONNECT', ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']));
   });
   return () => [...exchanges.values()].reduce((sum, { size }) => sum + size, 0);
 }

@@ -105,6 +105,7 @@ function headersOf({ code, details }: Failure): Record<string, string> {
   if (code === 'malformed_request') headers.Connection = 'close';
   if (status === 401) headers['WWW-Authenticate'] = 'Bearer';
   if (Array.isArray(details.allowed_methods)) headers.Allow = details.allowed_methods.join(', ');
+  if (status === 416) headers['Content-Range'] = `bytes */${String(details.size_bytes)}`;
   if (code === 'start_deadline_exceeded') headers['Service-Request-Timeout-Type'] = 'user';
   if (isRetryable && (status === 409 || status === 429 || status === 503)) {
     headers['Retry-After'] = String(details.retryAfterSeconds ?? 1);

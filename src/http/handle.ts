@@ -4,6 +4,7 @@ import type { OperationId } from '../contract/routes.js';
 import type { RequestContext } from '../services/context.js';
 import type { Reply } from '../services/reply.js';
 import type { Place } from './execution-queue.js';
+import { byteBody } from './body.js';
 import { respond } from './respond.js';
 import type { Middleware, Principal, Shell, ShellState } from './shell.js';
 
@@ -20,7 +21,9 @@ export function handle(shell: Shell): Middleware {
     const place = route.work === 'execution' ? shell.admission.executions.takePlace(keyId) : undefined;
     try {
       await waitForTurn(shell, state, place);
-      const reply = await handler({ ...state.input, headers: state.headers }, requestContext(shell, state));
+      const rawBody = route.rawBody && byteBody(context.req, context.res, route.rawBody.maxBytes);
+      const input = { ...state.input, rawBody, headers: state.headers };
+      const reply = await handler(input, requestContext(shell, state));
       respond(shell, context, reply);
     } finally {
       place?.leave();
@@ -44,6 +47,7 @@ function requestContext(shell: Shell, state: ShellState): RequestContext {
     organizationId,
     keyId,
     signal: state.signal,
+    baseUrl: shell.baseUrl(),
     receivedAtMs: state.receivedAtMs,
     queueWaitMs: shell.clock.nowMs() - state.receivedAtMs,
     ...(state.startDeadlineMs === undefined ? {} : { startDeadlineMs: state.startDeadlineMs }),

@@ -3,13 +3,13 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as TlsServer } from 'node:https';
 import type { Logger } from 'pino';
 import { Fault } from '../errors.js';
-import { HEADER_MAX_BYTES } from '../limits.js';
+import { BYTE_BODY_MAX_MS, HEADER_MAX_BYTES } from '../limits.js';
 
 /** How long the server waits for what a client owes it. Unit milliseconds. */
 export interface Timeouts {
   /** For request line and headers. */
   readonly headersMs: number;
-  /** For the whole request, its body included. */
+  /** For the whole request, its JSON body included; bodies of bytes have a bound of their own. */
   readonly requestMs: number;
   /** For the next request on an idle connection. */
   readonly keepAliveMs: number;
@@ -46,7 +46,8 @@ export function createListener(
     // Checked by the shell, whose refusal carries the headers that every response has.
     requireHostHeader: false,
     headersTimeout: timeouts.headersMs,
-    requestTimeout: timeouts.requestMs,
+    // Node knows one bound for all requests; that of JSON bodies is kept where they are read.
+    requestTimeout: BYTE_BODY_MAX_MS,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionsCheckingInterval: timeouts.checkMs,
   };

@@ -1,17 +1,22 @@
 import { Readable } from 'node:stream';
 import { canonicalSha256 } from '../canonical.js';
 import type { Evidence, Provenance } from '../contract/envelope.js';
-import type { Route } from '../contract/route.js';
+import { ANY_TYPE, type Route } from '../contract/route.js';
 import type { RouteValidator } from '../contract/validation.js';
 import { assert } from '../errors.js';
+import { MEBIBYTE_BYTES } from '../limits.js';
 import type { Reply } from '../services/reply.js';
 import type { Shell, ShellContext, ShellState } from './shell.js';
+
+/** Bytes that are read ahead of a client that takes them slowly. */
+const BYTES_AHEAD = MEBIBYTE_BYTES;
 
 /** Writes what a handler answers, as the route's contract shapes it. */
 export function respond(shell: Shell, context: ShellContext, reply: Reply<unknown>): void {
   const route = context.state.route as Route;
   if (reply.stream !== undefined) return respondWithStream(context, route, reply.stream);
-  const body = route.successStyle === 'bare' ? reply.value : envelope(shell, context.state, reply);
+  if (route.success.mediaType === ANY_TYPE) return respondWithBytes(context, route, reply);
+  const body = route.successStyle === 'bare' ? bare(shell, route, reply) : envelope(shell, context.state, reply);
   if (shell.isResponseChecked) requireContract(shell, route, body);
   context.status = reply.status ?? route.success.status;
   context.set('Content-Type', 'application/json');
@@ -30,9 +35,35 @@ function respondWithStream(context: ShellContext, route: Route, stream: AsyncIte
   context.body = Readable.from(stream, { objectMode: false, encoding: 'utf8' });
 }
 
+/** Without bytes the status says all there is to say: 304. */
+function respondWithBytes(
+  context: ShellContext,
+  route: Route,
+  { bytes, status, headers }: Reply<unknown>,
+): void {
+  context.status = status ?? route.success.status;
+  context.set(headers ?? {});
+  if (bytes === undefined) return;
+  context.set('Content-Type', bytes.contentType);
+  context.length = bytes.sizeBytes;
+  if (context.method === 'HEAD') return;
+  const opened = bytes.open();
+  const body = Readable.from(opened.bytes, { objectMode: false, highWaterMark: BYTES_AHEAD });
+  body.once('close', () => opened.close());
+  context.body = body;
+  // Koa forgets the length when it is given a stream.
+  context.length = bytes.sizeBytes;
+}
+
 /** Absolute URL of a schema, below the address that the operator configured, never one that a request named. */
 export function schemaUrl(shell: Shell, name: string): string {
   return `${shell.baseUrl()}/schemas/${name}.json`;
+}
+
+/** The handler's value, with the address of its schema where the contract gives the body one. */
+function bare(shell: Shell, { success: { schema } }: Route, { value }: Reply<unknown>): unknown {
+  if (!Object.hasOwn((schema.properties ?? {}) as object, '$schema')) return value;
+  return { ...(value as object), $schema: schemaUrl(shell, schema.$id as string) };
 }
 
 function envelope(shell: Shell, state: ShellState, reply: Reply<unknown>): unknown {

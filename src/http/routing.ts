@@ -52,7 +52,7 @@ export function matchRoute(shell: Shell): Middleware {
     context.state.query = target.query;
     context.state.repeated = target.repeated;
     const { path } = target;
-    const allowed = path === '*' ? ['GET', 'HEAD', 'OPTIONS', 'POST'] : table.allowed(path);
+    const allowed = path === '*' ? ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'] : table.allowed(path);
     if (allowed.length === 0) throw new Refusal('route_not_found', `No route has the path ${shorten(path)}.`);
     if (context.method === 'OPTIONS') return answerOptions(context, allowed);
     const found = table.find(path, context.method);

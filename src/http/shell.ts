@@ -16,6 +16,15 @@ export interface Principal {
   readonly organizationId: string;
 }
 
+/** A request that came with a signature. */
+export interface SignedUrlRequest {
+  readonly method: string;
+  /** The route's path with its parameters filled in and percent-encoded. */
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+}
+
 export interface Readiness {
   readonly isReady: boolean;
   /** What is missing, in words. */
@@ -28,6 +37,11 @@ export interface ShellOptions {
   readonly manifest: PublicRouteManifest;
   /** Errors  Refusal `invalid_api_key` */
   readonly authenticate: (apiKey: string) => Principal;
+  /**
+   * Whom a signed URL speaks for.
+   * Errors  Refusal `signature_invalid`, `url_expired`, and those of what the URL names
+   */
+  readonly authenticateUrl: (request: SignedUrlRequest) => Principal;
   readonly readiness: () => Readiness;
   readonly idempotency: IdempotencyTable;
   readonly limits: AdmissionLimits;

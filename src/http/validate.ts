@@ -1,12 +1,13 @@
 import { canonicalSha256 } from '../canonical.js';
 import { CONTRACT_PIN } from '../contract/headers.js';
-import type { Route } from '../contract/route.js';
+import { ANY_TYPE, type Route } from '../contract/route.js';
 import { headerSchemas } from '../contract/routes.js';
 import type { RouteValidator } from '../contract/validation.js';
 import { Refusal, type RefusalLocation } from '../errors.js';
 import { BODY_MAX_BYTES } from '../limits.js';
 import { hasBody, readBody, requireJson } from './body.js';
 import { parseStrictJson } from './json.js';
+import { TIMEOUTS } from './listener.js';
 import type { Middleware, Shell, ShellContext } from './shell.js';
 
 /** Reads the request against its schemas and refuses it with every place that is wrong. */
@@ -15,12 +16,12 @@ export function validate(shell: Shell): Middleware {
     const { state } = context;
     const route = state.route as Route;
     const { mediaType = 'application/json' } = route.success;
-    if (context.accepts(mediaType) === false) {
+    if (mediaType !== ANY_TYPE && context.accepts(mediaType) === false) {
       throw new Refusal('not_acceptable', `This route answers with ${mediaType}, which Accept excludes.`);
     }
     state.headers = declaredHeaders(context, route);
     requirePin(state.headers['Service-Contract-Pin']);
-    const body = route.body === undefined ? undefined : await readJson(context, route);
+    const body = route.body === undefined ? undefined : await readJson(shell, context, route);
     state.inputHash = canonicalSha256(body ?? null);
     const input = { params: { ...state.params }, query: { ...state.query }, body };
     refuseFaults([
@@ -49,14 +50,17 @@ function repeatedFault(name: string): RefusalLocation {
   return { location: `query.${name.slice(0, 64)}`, message: 'must not stand more than once', value: null };
 }
 
-async function readJson(context: ShellContext, route: Route): Promise<unknown> {
+async function readJson(shell: Shell, context: ShellContext, route: Route): Promise<unknown> {
   if (!hasBody(context.req)) {
+    if (route.isBodyOptional) return {};
     throw new Refusal('validation_failed', 'The request has no body; this route needs a JSON object.', {
       errors: [{ location: 'body', message: 'is required', value: null }],
     });
   }
   requireJson(context.req);
-  const bytes = await readBody(context.req, context.res, route.bodyMaxBytes ?? BODY_MAX_BYTES);
+  const { requestMs } = shell.timeouts ?? TIMEOUTS;
+  const maxBytes = route.bodyMaxBytes ?? BODY_MAX_BYTES;
+  const bytes = await readBody(context.req, context.res, maxBytes, requestMs);
   return parseStrictJson(bytes, route.bodyMaxValues);
 }
 

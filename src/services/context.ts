@@ -4,6 +4,8 @@ export interface RequestContext {
   readonly organizationId: string;
   /** The API key that was used; `local` for the command line. */
   readonly keyId: string;
+  /** Where clients reach the server, without a slash at the end; absent on the command line. */
+  readonly baseUrl?: string;
   /** Aborts when the client has gone, a deadline has passed or the server is stopping. */
   readonly signal: AbortSignal;
   /** Monotonic time of arrival, in milliseconds (performance.now). */

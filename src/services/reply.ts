@@ -24,6 +24,22 @@ export interface Reply<Value> {
   readonly status?: number;
   /** Pieces of a body that grows while it is read, on routes with a media type of their own; `value` is unused. */
   readonly stream?: AsyncIterable<string>;
+  /** Bytes of a type of their own, on routes that serve any; `value` is unused. */
+  readonly bytes?: ByteReply;
   /** Further headers, such as `Location`. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A body that is known before it is read. */
+export interface ByteReply {
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** Called only where the bytes are wanted: not for HEAD. */
+  open(): OpenBytes;
+}
+
+export interface OpenBytes {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Called when nothing more will be read, whether all was or not. */
+  close(): void;
 }

@@ -84,7 +84,7 @@ export function openObjects(store: Store, dataFolder: string): Objects {
       }
     };
   };
-  /** Removes a file for good unless it has a row or a reader; inside a transaction, so that neither can come between. */
+  /** Removes a file for good unless it has a row or a reader; inside a transaction: neither can come between. */
   const removeUnneeded = (sha256: string): boolean => {
     if (rows.get(sha256) !== undefined || pins.has(sha256)) return false;
     try {

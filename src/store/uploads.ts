@@ -73,7 +73,7 @@ export interface UploadTable {
     sha256: string | undefined,
     now: Date,
   ): Promise<UploadChange<UploadPart>>;
-  /** Ends the taking of parts; also for an upload whose completion was interrupted. Nothing changes while parts miss. */
+  /** Ends the taking of parts, unless some miss; an upload whose completion was interrupted goes on with it. */
   beginCompletion(id: string, now: Date): Promise<UploadChange<readonly UploadPart[]>>;
   /** Makes the file and ends the upload, unless another change of state came first. */
   complete(completion: Completion): Promise<UploadChange<FileRow>>;

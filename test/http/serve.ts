@@ -47,6 +47,9 @@ export async function serve(options: ServeOptions = {}): Promise<Served> {
     handlers: fakeHandlers(),
     manifest: MANIFEST,
     authenticate,
+    authenticateUrl: () => {
+      throw new Refusal('signature_invalid', 'This server has not signed this URL for this method.');
+    },
     readiness: () => ({ isReady: true, missing: [] }),
     idempotency: createIdempotencyTable(store, bounds),
     limits: {
@@ -134,6 +137,20 @@ export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
     'runs.cancel': refuseRun,
     'runs.results.list': refuseRun,
     'runs.events.stream': refuseRun,
+    'storage.uploads.create': async () => {
+      throw new Refusal('storage_full', 'The disk has no room for it.');
+    },
+    'storage.uploads.get': refuseUpload,
+    'storage.uploads.part_urls.create': refuseUpload,
+    'storage.uploads.parts.put': refuseUpload,
+    'storage.uploads.parts.acknowledge': refuseUpload,
+    'storage.uploads.complete': refuseUpload,
+    'storage.uploads.abort': refuseUpload,
+    'storage.files.read': refuseFile,
+    'storage.file_signed_urls.create': refuseFile,
+    'storage.files.acl.get': refuseFile,
+    'storage.files.acl.set': refuseFile,
+    'storage.files.delete': refuseFile,
     'webhooks.endpoints.create': async () => {
       throw new Refusal('webhook_url_refused', 'No URL is taken here.');
     },
@@ -153,6 +170,14 @@ const emptyList = () => ({
 
 async function refuseWebhook(): Promise<never> {
   throw new Refusal('permission_denied', 'It belongs to another organization.');
+}
+
+async function refuseUpload({ params }: { readonly params: { readonly upload_id: string } }): Promise<never> {
+  throw new Refusal('upload_not_found', `No upload has the id ${params.upload_id}.`);
+}
+
+async function refuseFile(): Promise<never> {
+  throw new Refusal('file_not_found', 'No file is there.');
 }
 
 async function refuseRun({ params }: { readonly params: { readonly run_id: string } }): Promise<never> {
