@@ -1,6 +1,11 @@
 import type { BatchSearchRunSummary, HomologyQueryResult } from '../contract/run-endpoints.js';
 import { sha256Hex } from '../canonical.js';
-import { BATCH_PACK_MAX_QUERIES, BATCH_PACK_MAX_RESIDUES } from '../limits.js';
+import {
+  BATCH_PACK_MAX_CANDIDATES,
+  BATCH_PACK_MAX_PAIRS,
+  BATCH_PACK_MAX_QUERIES,
+  BATCH_PACK_MAX_RESIDUES,
+} from '../limits.js';
 import { resolvePolicy } from '../search/policy.js';
 import { searchMany } from '../search/search.js';
 import type { ProteinQuery, SearchResult } from '../search/search-types.js';
@@ -17,12 +22,13 @@ import {
 import { resolveSearch, type ResolvedSearch } from './resolve-search.js';
 import { defineRunEndpoint, type AnyRunEndpoint, type RunStep } from './runs-endpoints.js';
 import { planSearch, reopenSearch, type SearchPlan } from './runs-plan.js';
-import { readQueries, type BatchQuery } from './runs-queries.js';
+import { packedLength, packQueries, readPackedQuery, readQueries, unpackQueries } from './runs-queries.js';
 import type { SearchRunParts } from './runs-search.js';
 
 interface Plan extends SearchPlan {
   readonly normalizationId: string;
-  readonly queries: readonly BatchQuery[];
+  /** As packQueries writes them. */
+  readonly queries: string;
 }
 
 interface Checkpoint {
@@ -35,7 +41,7 @@ interface Checkpoint {
 /** A pack of queries that kernels compare with each target together. */
 interface Pack {
   readonly start: number;
-  readonly queries: readonly ProteinQuery[];
+  readonly queries: readonly (ProteinQuery & { readonly id: string })[];
   readonly results: readonly SearchResult[];
   readonly durationMs: number;
 }
@@ -52,19 +58,30 @@ export function batchSearchRuns(parts: SearchRunParts): AnyRunEndpoint {
     async prepare(input, context) {
       const queries = await readQueries(input);
       const resolved = await resolveSearch(input, context, parts);
-      const plan = { ...planSearch(resolved), normalizationId: NORMALIZATION_ID, queries };
-      return { plan, totalCount: queries.length };
+      const packed = { normalizationId: NORMALIZATION_ID, queries: packQueries(queries) };
+      const lengths = queries.map(({ sequence }) => sequence.length);
+      return { plan: { ...planSearch(resolved, lengths), ...packed }, totalCount: queries.length };
     },
     async *execute(plan, { context, checkpoint }) {
       const resolved = await reopenSearch(plan, context, parts);
+      const lines = unpackQueries(plan.queries);
+      const most = largestPack(resolved);
+      const packOf = (start: number, size: number): Promise<Pack> =>
+        searchPack(
+          takePack(lines, start, Math.min(size, most)),
+          start,
+          plan.normalizationId,
+          resolved,
+          context,
+        );
       let done = (checkpoint as Checkpoint | undefined) ?? FRESH;
-      let ahead = searchPack(plan, done.doneCount, FIRST_PACK_QUERIES, resolved, context);
-      while (done.doneCount < plan.queries.length) {
+      let ahead = packOf(done.doneCount, FIRST_PACK_QUERIES);
+      while (done.doneCount < lines.length) {
         const pack = await ahead;
         const end = pack.start + pack.queries.length;
         // The next pack is compared while this one is written.
-        ahead = searchPack(plan, end, nextSize(pack), resolved, context);
-        const rows = await presentPack(pack, plan, resolved, context, parts);
+        ahead = packOf(end, nextSize(pack));
+        const rows = await presentPack(pack, resolved, context, parts);
         done = advance(done, pack);
         yield stepOf(rows, done);
       }
@@ -79,25 +96,25 @@ export function batchSearchRuns(parts: SearchRunParts): AnyRunEndpoint {
         object: 'homology_batch_search_summary',
         database: presentDatabase(resolved.release, resolved.engine, resolved.settings.targetSpace),
         execution,
-        query_count: plan.queries.length,
+        query_count: lines.length,
         candidate_count: done.candidateCount,
         result_sha256: done.resultSha256,
         warnings: searchWarnings(resolved.engine, resolved.settings.targetSpace),
       };
-      return { rows: [], doneCount: done.doneCount, summary, billableUnits: plan.queries.length };
+      return { rows: [], doneCount: done.doneCount, summary, billableUnits: lines.length };
     },
   });
 }
 
 /** Searches the next queries together; past the end there is nothing to do. */
 function searchPack(
-  { queries: all, normalizationId }: Plan,
+  lines: readonly string[],
   start: number,
-  size: number,
+  normalizationId: string,
   { engine, settings }: ResolvedSearch,
   { signal }: RequestContext,
 ): Promise<Pack> {
-  const queries = takePack(all, start, size).map(({ id, sequence }) => ({ id, sequence, normalizationId }));
+  const queries = lines.map((line) => ({ ...readPackedQuery(line), normalizationId }));
   const search = async (): Promise<Pack> => {
     const startedAt = performance.now();
     const results = queries.length === 0 ? [] : await searchMany(queries, settings, engine, signal);
@@ -109,11 +126,18 @@ function searchPack(
   return pack;
 }
 
-function takePack(all: readonly BatchQuery[], start: number, size: number): readonly BatchQuery[] {
+/** Queries whose sums and candidates may be in memory together; one at least. */
+function largestPack({ settings: { limit, targetSpace } }: ResolvedSearch): number {
+  const byPairs = Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, targetSpace.searchedTargetCount));
+  const byCandidates = Math.floor(BATCH_PACK_MAX_CANDIDATES / limit);
+  return Math.max(1, Math.min(BATCH_PACK_MAX_QUERIES, byPairs, byCandidates));
+}
+
+function takePack(all: readonly string[], start: number, size: number): readonly string[] {
   let end = start;
   let residues = 0;
   while (end < all.length && end - start < size) {
-    residues += all[end].sequence.length;
+    residues += packedLength(all[end]);
     if (end > start && residues > BATCH_PACK_MAX_RESIDUES) break;
     end += 1;
   }
@@ -123,7 +147,7 @@ function takePack(all: readonly BatchQuery[], start: number, size: number): read
 /** As many queries as should take PACK_MS, by what the last pack took; at most doubled at a time. */
 function nextSize({ queries, durationMs }: Pack): number {
   const fitting = Math.round((queries.length * PACK_MS) / Math.max(1, durationMs));
-  return Math.max(1, Math.min(fitting, 2 * queries.length, BATCH_PACK_MAX_QUERIES));
+  return Math.max(1, Math.min(fitting, 2 * queries.length));
 }
 
 function advance(done: Checkpoint, { results }: Pack): Checkpoint {
@@ -144,7 +168,6 @@ function stepOf(rows: Iterable<unknown>, done: Checkpoint): RunStep {
 /** One row for each query; its candidates become text only when the row is written. */
 async function presentPack(
   { start, queries, results }: Pack,
-  plan: Plan,
   { engine, settings }: ResolvedSearch,
   context: RequestContext,
   parts: SearchRunParts,
@@ -160,7 +183,7 @@ async function presentPack(
       yield {
         object: 'homology_query_result',
         query_index: start + index,
-        query_id: plan.queries[start + index].id,
+        query_id: queries[index].id,
         query: presentQuery(queries[index]),
         candidates: presentCandidates(result, engine.release),
         evidence_summary: summariseEvidence(settings, result),

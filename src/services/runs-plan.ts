@@ -11,8 +11,11 @@ export interface SearchPlan extends Omit<SearchSettings, 'targetSpace'> {
 }
 
 /** Errors  Refusal `significance_unavailable`: what the search itself would refuse is refused before it is accepted */
-export function planSearch({ release, settings, engine }: ResolvedSearch): SearchPlan {
-  refuseWithoutSignificance(settings.significance, [], engine.calibration);
+export function planSearch(
+  { release, settings, engine }: ResolvedSearch,
+  queryLengths: readonly number[],
+): SearchPlan {
+  refuseWithoutSignificance(settings.significance, queryLengths, engine.calibration);
   const { targetSpace, ...asked } = settings;
   const { databaseId, releaseId, slug } = release;
   return { ...asked, release: { databaseId, releaseId, slug }, targetSpaceId: targetSpace.id };

@@ -54,6 +54,29 @@ export async function readQueries(input: BatchSearchRunInput): Promise<readonly 
   );
 }
 
+/**
+ * Queries as one text, a line for each: a hundred thousand of them are read back as fast as one string.
+ * An id may hold anything, so it stands as JSON; a sequence holds letters only.
+ */
+export function packQueries(queries: readonly BatchQuery[]): string {
+  return queries.map(({ id, sequence }) => `${sequence} ${JSON.stringify(id)}`).join('\n');
+}
+
+/** Lines of packed queries; each is read when its turn comes. */
+export function unpackQueries(packed: string): readonly string[] {
+  return packed.split('\n');
+}
+
+export function readPackedQuery(line: string): BatchQuery {
+  const end = line.indexOf(' ');
+  return { id: JSON.parse(line.slice(end + 1)) as string, sequence: line.slice(0, end) };
+}
+
+/** Residues of a packed query, without reading it. */
+export function packedLength(line: string): number {
+  return line.indexOf(' ');
+}
+
 async function* rawQueries({ queries, fasta }: BatchSearchRunInput): AsyncGenerator<RawQuery> {
   if (fasta === undefined) {
     for (const [index, { id, sequence }] of (queries ?? []).entries()) {

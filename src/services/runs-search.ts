@@ -33,7 +33,7 @@ export function searchRuns(parts: SearchRunParts): AnyRunEndpoint {
     async prepare(input, context) {
       const query = readProteinQuery(input.query.sequence);
       const resolved = await resolveSearch(input, context, parts);
-      return { plan: { ...planSearch(resolved), query }, totalCount: 1 };
+      return { plan: { ...planSearch(resolved, [query.sequence.length]), query }, totalCount: 1 };
     },
     // One query is one piece of work: there is nothing to yield before its end.
     async *execute({ query, ...plan }, { context }) {
