@@ -99,23 +99,43 @@ OwnedQuery copyQuery(const Napi::Value& value, uint32_t dimension) {
 
 using ToValue = Napi::Value (*)(Napi::Env, const Search&);
 
-/* The pool's callback: goes to the event loop and calls callback(error) or callback(undefined, result) there. */
+/** Whether an environment still listens: Node deletes its side when the environment ends, whoever may still call. */
+struct Line {
+  std::mutex mutex;
+  bool isOpen = true;
+};
+
+/* Calls callback(error) or callback(undefined, result); on the event loop. */
+void answer(Napi::Env env, Napi::Function callback, const Search& search, std::exception_ptr failure, ToValue toValue) {
+  const Napi::HandleScope scope(env);
+  if (failure != nullptr) {
+    callback.Call({toError(env, failure).Value()});
+  } else if (search.isCancelled()) {
+    Napi::Error error = Napi::Error::New(env, "the search was cancelled");
+    error.Value()["code"] = Napi::String::New(env, "KERNEL_CANCELLED");
+    callback.Call({error.Value()});
+  } else {
+    callback.Call({env.Undefined(), toValue(env, search)});
+  }
+}
+
+/* What the pool calls when a search has ended: goes to the event loop and answers there. */
 Search::Done callOnLoop(Napi::Env env, const Napi::Value& callback, ToValue toValue) {
-  const auto function = Napi::ThreadSafeFunction::New(env, callback.As<Napi::Function>(), "gloaming kernels", 0, 1);
-  return [function, toValue](std::shared_ptr<Search> search, std::exception_ptr failure) mutable {
-    function.NonBlockingCall([search, failure, toValue](Napi::Env env, Napi::Function callback) {
-      const Napi::HandleScope scope(env);
-      if (failure != nullptr) {
-        callback.Call({toError(env, failure).Value()});
-      } else if (search->isCancelled()) {
-        Napi::Error error = Napi::Error::New(env, "the search was cancelled");
-        error.Value()["code"] = Napi::String::New(env, "KERNEL_CANCELLED");
-        callback.Call({error.Value()});
-      } else {
-        callback.Call({env.Undefined(), toValue(env, *search)});
-      }
+  const auto line = std::make_shared<Line>();
+  const auto hangUp = [line](Napi::Env) {
+    const std::lock_guard<std::mutex> lock(line->mutex);
+    line->isOpen = false;
+  };
+  const auto function =
+      Napi::ThreadSafeFunction::New(env, callback.As<Napi::Function>(), "gloaming kernels", 0, 1, hangUp);
+  return [function, line, toValue](std::shared_ptr<Search> search, std::exception_ptr failure) {
+    const std::lock_guard<std::mutex> lock(line->mutex);
+    if (!line->isOpen) return;
+    const auto status = function.NonBlockingCall([search, failure, toValue](Napi::Env env, Napi::Function callback) {
+      answer(env, callback, *search, failure, toValue);
     });
-    function.Release();
+    // An environment that is closing has let go of the function already.
+    if (status != napi_closing) function.Release();
   };
 }
 

@@ -11,7 +11,7 @@
  *          gaps cost at most 4,095 and H ≥ 0; at or below 0 they never matter, so they may start at 0.
  * Memory   score: the two border arrays. align: also 5 flag words per step of a group of strips, at most
  *          kFlagBytes, and the borders above each group; walking back sweeps one group after the other again, from
- *          the last to the first. At 65,535 × 65,535 this is 32 MiB of flags and 65 MiB of borders.
+ *          the last to the first. At 65,535 × 65,535 this is 16 MiB of flags and at most 90 MiB of borders.
  * Lanes    a traits class: see avx512/affine.cpp. Everything here is internal to the file that includes it, because
  *          each instruction set compiles its own copy; for the same reason no standard container is used.
  */
@@ -27,7 +27,7 @@
 namespace gloaming {
 namespace {
 
-constexpr size_t kFlagBytes = size_t{32} << 20;
+constexpr size_t kFlagBytes = size_t{16} << 20;
 /** Flag words of one step, one bit per lane. */
 enum Flag : uint32_t { kPositive, kIsPair, kIsInsertion, kInsertionOpens, kDeletionOpens, kFlagCount };
 

@@ -46,6 +46,9 @@ uint32_t checkAll(uint64_t seed) {
   check(32, 4'095, 64, Kind::kRelated, kTypical);
   check(64, 33, 4'095, Kind::kRandom, kTypical);
   check(32, 2'000, 4'095, Kind::kRelated, kTypical);
+  // Too long to keep all flags at once, with 16-bit scores and beyond them.
+  check(32, 2'600, 12'000, Kind::kRelated, {20, 2, 20, 3});
+  check(32, 2'600, 12'000, Kind::kRelated, kTypical);
   return done;
 }
 

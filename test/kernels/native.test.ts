@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
 import { Fault } from '#src/errors.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
@@ -169,6 +171,29 @@ test('a store that is closed during a search lets the search end', async () => {
   store.close();
   store.close();
   expect(await search).toEqual(expected);
+});
+
+test('a worker that is ended while its searches run does no harm to the process', async () => {
+  const searchForEver = `
+    const { workerData } = require('node:worker_threads');
+    (async () => {
+      const { nativeBackend } = await import(workerData.module);
+      const values = new Int8Array(9_000 * 64).fill(3);
+      const backend = nativeBackend();
+      const residueStarts = Uint32Array.of(0, 9_000);
+      const store = await backend.open({ dimension: 64, residueStarts, tokens: { values } });
+      for (;;) await backend.maxsim(store, [{ values, length: 9_000 }], undefined);
+    })();`;
+  const module = import.meta.resolve('#src/kernels/native.js');
+  for (let round = 0; round < 3; round++) {
+    const worker = new Worker(searchForEver, { eval: true, workerData: { module } });
+    await sleep(150);
+    await worker.terminate();
+  }
+  await sleep(100);
+  const backend = nativeBackend();
+  const store = await backend.open(randomSource(generator(seed), lengths, 32));
+  expect(await backend.maxsim(store, [randomTokens(generator(seed), 5, 32)], undefined)).toHaveLength(1);
 });
 
 test('kernels that are unknown or cannot run here are a fault that names the ones that can', () => {
