@@ -19,7 +19,8 @@ export const run: Bench = async () => {
     if (figures.peak_share > 1.02) console.log('  A share above 102 % is a fault of the probe.');
   }
   const [byClock, byWork] = [maxsim.two_core_scaling.toFixed(2), maxsim.two_core_scaling_processor.toFixed(2)];
-  console.log(`  two threads, ${availableParallelism()} cores: ${byClock} × one by the clock, ${byWork} by processor time`);
+  const cores = availableParallelism();
+  console.log(`  two threads, ${cores} cores: ${byClock} × one by the clock, ${byWork} by processor time`);
   console.log('Affine alignment, dimension 64, dot products included');
   console.log(`  scores ${affine.gcups_core}, with paths ${affine.align_gcups_core} GCUPS a core`);
   console.log(`  1,000 × 350 residues for a query of 300, two threads: ${affine.ms_1000x350} ms`);

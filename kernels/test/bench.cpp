@@ -161,7 +161,8 @@ int main(int argc, char** argv) {
   const MaxSimFigures d64 = timeMaxSim(runner, *kernels, 64), d128 = timeMaxSim(runner, *kernels, 128);
   const AffineFigures affine = timeAffine(runner, *kernels);
   std::printf("{\"kernels\":\"%s\",\"maxsim\":{\"d64\":{\"peak_share\":%.3f,\"gops\":%.0f},"
-              "\"d128\":{\"peak_share\":%.3f,\"gops\":%.0f},\"two_core_scaling\":%.3f,\"two_core_scaling_processor\":%.3f},"
+              "\"d128\":{\"peak_share\":%.3f,\"gops\":%.0f},"
+              "\"two_core_scaling\":%.3f,\"two_core_scaling_processor\":%.3f},"
               "\"affine\":{\"gcups_core\":%.2f,\"align_gcups_core\":%.2f,\"ms_1000x350\":%.2f}}\n",
               kernels->name, d64.peakShare, d64.gops, d128.peakShare, d128.gops, d128.twoCoreScaling, d128.twoCoreWork,
               affine.gcupsCore, affine.alignGcupsCore, affine.msTwoCores);
