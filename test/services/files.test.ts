@@ -1,0 +1,451 @@
+import { readdirSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ask,
+  bytesOf,
+  initiate,
+  serveStorage,
+  sha256,
+  type Json,
+  type StorageBench,
+  type Who,
+} from './storage-served.js';
+
+/* Stored files over a real socket, with two keys of one organization and one of another. */
+
+const PART = 5 * 1024 * 1024;
+const content = bytesOf(21, 2 * PART + 1_000);
+
+let bench: StorageBench;
+let file: Json;
+beforeAll(async () => {
+  bench = await serveStorage();
+  file = await bench.upload('lab', 'shared/Ünï "q".bin', content, {
+    part_size_bytes: PART,
+    content_type: 'text/html',
+  });
+});
+afterAll(() => bench.end());
+
+const code = (answer: { readonly headers: Headers }) => answer.headers.get('service-error-type');
+
+async function read(url: string, headers: Record<string, string> = {}, who?: Who, method = 'GET') {
+  const key: Record<string, string> = who === undefined ? {} : { Authorization: `Bearer ${bench.keys[who]}` };
+  const response = await fetch(url, { method, headers: { ...key, ...headers } });
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: Buffer.from(await response.arrayBuffer()),
+  };
+}
+
+const byUrl = (path: string, url: string) => `${path}?url=${encodeURIComponent(url)}`;
+const sign = (who: Who, url: string, body?: Json) =>
+  bench.ask(who, 'POST', byUrl('/v1/storage/file-signed-urls', url), body);
+const setAcl = (who: Who, url: string, acl: Json) =>
+  bench.ask(who, 'PUT', byUrl('/v1/storage/files/acl', url), acl);
+const getAcl = (who: Who, url: string) => bench.ask(who, 'GET', byUrl('/v1/storage/files/acl', url));
+const remove = (who: Who, path: string) =>
+  bench.ask(who, 'DELETE', `/v1/storage/files?path=${encodeURIComponent(path)}`);
+
+describe('a file', () => {
+  it('is served whole, with headers that let a client resume, check and not be fooled', async () => {
+    const { status, headers, bytes } = await read(file.url, {}, 'lab');
+    expect(status).toBe(200);
+    expect(bytes.equals(content)).toBe(true);
+    expect(headers.get('etag')).toBe(`"${sha256(content)}"`);
+    expect(headers.get('content-length')).toBe(String(content.length));
+    expect(headers.get('accept-ranges')).toBe('bytes');
+    expect(headers.get('content-type')).toBe('text/html');
+    expect(headers.get('content-disposition')).toBe(
+      `attachment; filename="_n_ _q_.bin"; filename*=UTF-8''%C3%9Cn%C3%AF%20%22q%22.bin`,
+    );
+    expect(headers.get('content-security-policy')).toContain('sandbox');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('x-request-id')).toMatch(/^req_/);
+  });
+
+  it('answers HEAD with the headers of GET and no body', async () => {
+    const { status, headers, bytes } = await read(file.url, {}, 'lab', 'HEAD');
+    expect([status, bytes.length]).toEqual([200, 0]);
+    expect(headers.get('content-length')).toBe(String(content.length));
+    expect(headers.get('etag')).toBe(`"${sha256(content)}"`);
+  });
+
+  const last = content.length - 1;
+  it.each([
+    ['bytes=0-0', 0, 1],
+    ['bytes=0-', 0, last + 1],
+    [`bytes=${PART - 3}-${PART + 3}`, PART - 3, PART + 4],
+    [`bytes=${PART}-${2 * PART - 1}`, PART, 2 * PART],
+    [`bytes=${last}-`, last, last + 1],
+    [`bytes=${last}-${last + 99}`, last, last + 1],
+    ['bytes=-1', last, last + 1],
+    ['bytes=-999999999', 0, last + 1],
+    ['BYTES= 5-9 ', 5, 10],
+  ])('serves the range %s', async (range, start, end) => {
+    const { status, headers, bytes } = await read(file.url, { Range: range }, 'lab');
+    expect(status).toBe(206);
+    expect(headers.get('content-range')).toBe(`bytes ${start}-${end - 1}/${content.length}`);
+    expect(bytes.equals(content.subarray(start, end))).toBe(true);
+  });
+
+  it.each([`bytes=${last + 1}-`, `bytes=${last + 1}-${last + 9}`, 'bytes=-0', 'bytes=9007199254740993-'])(
+    'refuses the range %s and says how long it is',
+    async (range) => {
+      const { status, headers } = await read(file.url, { Range: range }, 'lab');
+      expect([status, headers.get('service-error-type')]).toEqual([416, 'range_not_satisfiable']);
+      expect(headers.get('content-range')).toBe(`bytes */${content.length}`);
+    },
+  );
+
+  it.each(['bytes=5-4', 'bytes=-', 'bytes=a-b', 'items=0-1', 'bytes=0-1,5-6', 'bytes=--5', 'bytes'])(
+    'is served whole for %s, which is no single range',
+    async (range) => {
+      expect((await read(file.url, { Range: range }, 'lab', 'HEAD')).status).toBe(200);
+    },
+  );
+
+  it('is served under its conditions only', async () => {
+    const etag = `"${sha256(content)}"`;
+    const { headers } = await read(file.url, {}, 'lab', 'HEAD');
+    const modified = headers.get('last-modified') as string;
+    const earlier = new Date(Date.parse(modified) - 1_000).toUTCString();
+    const cases: readonly (readonly [Record<string, string>, number])[] = [
+      [{ 'If-None-Match': etag }, 304],
+      [{ 'If-None-Match': `"other", W/${etag}` }, 304],
+      [{ 'If-None-Match': '*' }, 304],
+      [{ 'If-None-Match': '"other"' }, 200],
+      [{ 'If-None-Match': '"other"', 'If-Modified-Since': modified }, 200],
+      [{ 'If-Modified-Since': modified }, 304],
+      [{ 'If-Modified-Since': earlier }, 200],
+      [{ 'If-Modified-Since': 'yesterday' }, 200],
+      [{ 'If-Match': etag }, 200],
+      [{ 'If-Match': `W/${etag}` }, 412],
+      [{ 'If-Match': '"other"' }, 412],
+      [{ 'If-Unmodified-Since': earlier }, 412],
+      [{ 'If-Unmodified-Since': modified }, 200],
+      [{ Range: 'bytes=0-1', 'If-Range': etag }, 206],
+      [{ Range: 'bytes=0-1', 'If-Range': '"other"' }, 200],
+      [{ Range: 'bytes=0-1', 'If-Range': modified }, 206],
+      [{ Range: 'bytes=0-1', 'If-Range': earlier }, 200],
+      [{ Range: 'bytes=0-1', 'If-None-Match': etag }, 304],
+    ];
+    for (const [conditions, status] of cases) {
+      const answer = await read(file.url, conditions, 'lab', 'HEAD');
+      expect({ conditions, status: answer.status }).toEqual({ conditions, status });
+    }
+    const unchanged = await read(file.url, { 'If-None-Match': etag }, 'lab');
+    expect([unchanged.bytes.length, unchanged.headers.get('etag')]).toEqual([0, etag]);
+  });
+
+  it('that is replaced keeps its URL and has another version; signed URLs of the one before end', async () => {
+    const first = await bench.upload('lab', 'replaced.txt', Buffer.from('one'));
+    const signed = (await sign('lab', first.url)).body.data.url;
+    const second = await bench.upload('lab', 'replaced.txt', Buffer.from('two'));
+    expect(second.url).toBe(first.url);
+    expect(second.storage_version).not.toBe(first.storage_version);
+    expect(String((await read(first.url, {}, 'lab')).bytes)).toBe('two');
+    const old = await read(signed);
+    expect([old.status, code(old)]).toEqual([410, 'url_expired']);
+  });
+
+  it('of equal content is stored once, and goes with the last of them', async () => {
+    const bytes = bytesOf(22, 70_001);
+    await bench.upload('lab', 'twins/a', bytes);
+    const other = await bench.upload('rival', 'twins/b', bytes);
+    const stored = () => {
+      const folder = join(bench.folder, 'data', 'objects', sha256(bytes).slice(0, 2));
+      return readdirSync(folder).filter((name) => name === sha256(bytes)).length;
+    };
+    expect(stored()).toBe(1);
+    expect((await remove('lab', 'twins/a')).body.data.file_count).toBe(1);
+    expect((await read(other.url, {}, 'rival')).bytes.equals(bytes)).toBe(true);
+    await remove('rival', 'twins/b');
+    expect(stored()).toBe(0);
+  });
+
+  it('is refused to other organizations and to nobody in particular', async () => {
+    expect(code(await read(file.url, {}, 'rival'))).toBe('permission_denied');
+    expect(code(await read(file.url))).toBe('missing_api_key');
+    const unknown = file.url.replace(/fil_[0-9a-f]{24}/, `fil_${'0'.repeat(24)}`);
+    expect(code(await read(unknown, {}, 'rival'))).toBe('file_not_found');
+    expect(code(await read(file.url.replace(/[^/]+$/, 'other-name'), {}, 'lab'))).toBe('file_not_found');
+    expect((await read(file.url, {}, 'colleague', 'HEAD')).status).toBe(200);
+  });
+
+  it('is there after a restart, and so is a signed URL for it', async () => {
+    const path = new URL((await sign('lab', file.url)).body.data.url);
+    await bench.restart();
+    file = { ...file, url: bench.url + new URL(file.url).pathname };
+    expect((await read(bench.url + path.pathname + path.search)).bytes.equals(content)).toBe(true);
+  });
+});
+
+describe('a signed URL', () => {
+  it('serves GET, HEAD and ranges without credentials, for an hour unless told otherwise', async () => {
+    const { status, body } = await sign('lab', file.url);
+    expect(status).toBe(201);
+    expect(body.data).toMatchObject({ object: 'file_signed_url', scope: ['read'] });
+    const lifetime = Date.parse(body.data.expires_at) - Date.parse(body.data.created_at);
+    expect(Math.round(lifetime / 1000 / 10)).toBe(360);
+    const ranged = await read(body.data.url, { Range: 'bytes=3-5' });
+    expect([ranged.status, ranged.bytes.equals(content.subarray(3, 6))]).toEqual([206, true]);
+    expect((await read(body.data.url, {}, undefined, 'HEAD')).status).toBe(200);
+    // A key that may not read it changes nothing.
+    expect((await read(body.data.url, {}, 'rival', 'HEAD')).status).toBe(200);
+  });
+
+  it('ends at its time', async () => {
+    const { url } = (await sign('lab', file.url, { expiration_seconds: 1 })).body.data;
+    await pause(2_050);
+    const answer = await read(url);
+    expect([answer.status, code(answer)]).toEqual([410, 'url_expired']);
+  });
+
+  it('is good for nothing that was changed in it, not even with a good key beside it', async () => {
+    const other = await bench.upload('lab', 'unsigned.txt', Buffer.from('secret'));
+    const { url } = (await sign('lab', file.url)).body.data;
+    const otherPath = new URL(other.url).pathname;
+    for (const forged of [
+      url.replace(/expires=\d+/, 'expires=4102444800'),
+      url.replace(/version=ver_[0-9a-f]+/, `version=${other.storage_version}`),
+      url.replace(/signature=.{6}/, 'signature=AAAAAA'),
+      url.replace(new URL(url).pathname, otherPath),
+      `${bench.url}${otherPath}?signature=`,
+    ]) {
+      const answer = await read(forged, {}, 'lab');
+      expect({ forged, answer: [answer.status, code(answer)] }).toEqual({
+        forged,
+        answer: [403, 'signature_invalid'],
+      });
+    }
+    expect(code(await read(`${url}&signature=x`))).toBe('validation_failed');
+    const written = await fetch(url, { method: 'DELETE' });
+    expect(written.status).toBe(405);
+  });
+
+  it.each([0, 604_801, 1.5, '60'])('of %s seconds is refused', async (seconds) => {
+    expect(code(await sign('lab', file.url, { expiration_seconds: seconds }))).toBe('validation_failed');
+  });
+
+  it('is made by the own organization only', async () => {
+    const answer = await sign('rival', file.url);
+    expect([answer.status, code(answer)]).toEqual([403, 'permission_denied']);
+  });
+});
+
+describe('an access policy', () => {
+  it('allows the own organization and forbids all others, until it is set', async () => {
+    expect((await getAcl('colleague', file.url)).body.data).toEqual({
+      default: 'forbid',
+      rules: [{ principal: 'lab', decision: 'allow' }],
+    });
+    expect(code(await getAcl('rival', file.url))).toBe('permission_denied');
+    expect(code(await setAcl('rival', file.url, { default: 'allow', rules: [] }))).toBe('permission_denied');
+  });
+
+  it('allows, forbids with 403 and hides with 404, the key before its organization before the default', async () => {
+    const { url } = await bench.upload('lab', 'acl.txt', Buffer.from('acl'));
+    const rule = (principal: string, decision: string) => ({ principal, decision });
+    const { colleague, rival } = bench.keyIds;
+    const cases: readonly (readonly [Json, Who, number])[] = [
+      [{ default: 'allow', rules: [] }, 'rival', 200],
+      [{ default: 'hide', rules: [rule('lab', 'allow')] }, 'rival', 404],
+      [{ default: 'hide', rules: [rule('rivals', 'allow')] }, 'rival', 200],
+      [{ default: 'hide', rules: [rule('rivals', 'allow')] }, 'lab', 404],
+      [{ default: 'allow', rules: [rule('rivals', 'forbid')] }, 'rival', 403],
+      [{ default: 'forbid', rules: [rule('rivals', 'hide'), rule(rival, 'allow')] }, 'rival', 200],
+      [{ default: 'allow', rules: [rule(colleague, 'hide')] }, 'colleague', 404],
+      [{ default: 'allow', rules: [rule(colleague, 'hide')] }, 'lab', 200],
+    ];
+    for (const [acl, who, status] of cases) {
+      expect((await setAcl('lab', url, acl)).body.data).toEqual(acl);
+      expect({ acl, who, status: (await read(url, {}, who, 'HEAD')).status }).toEqual({ acl, who, status });
+    }
+    // Hidden from the very key: it can neither manage, sign nor delete what is not there for it.
+    expect(code(await getAcl('colleague', url))).toBe('file_not_found');
+    expect(code(await sign('colleague', url))).toBe('file_not_found');
+    expect(code(await remove('colleague', 'acl.txt'))).toBe('file_not_found');
+    await setAcl('lab', url, { default: 'allow', rules: [rule(colleague, 'forbid')] });
+    expect(code(await remove('colleague', 'acl.txt'))).toBe('permission_denied');
+    // Readable for others is not theirs to manage.
+    expect(code(await setAcl('rival', url, { default: 'allow', rules: [] }))).toBe('permission_denied');
+  });
+
+  it.each([
+    { default: 'maybe', rules: [] },
+    { default: 'allow' },
+    { default: 'allow', rules: [{ principal: 'No Such', decision: 'allow' }] },
+    { default: 'allow', rules: Array(257).fill({ principal: 'x', decision: 'allow' }) },
+  ])('that is not one is refused', async (acl) => {
+    expect(code(await setAcl('lab', file.url, acl))).toBe('validation_failed');
+  });
+
+  it('of a URL elsewhere is not ours, and nothing is fetched to find out', async () => {
+    let fetched = 0;
+    const elsewhere = createServer((_request, response) => {
+      fetched += 1;
+      response.end();
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    const origin = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+    const { pathname } = new URL(file.url);
+    for (const url of [
+      `${origin}${pathname}`,
+      'https://example.org/a.txt',
+      'file:///etc/passwd',
+      'not a URL',
+      `//example.org${pathname}`,
+      `${file.url}?version=1`,
+      `${bench.url.replace('//', '//user@')}${pathname}`,
+      `${bench.url}/v1/storage/files/acl`,
+    ]) {
+      for (const answer of [await getAcl('lab', url), await sign('lab', url)]) {
+        expect({ url, answer: [answer.status, code(answer)] }).toEqual({
+          url,
+          answer: [422, 'file_not_managed'],
+        });
+      }
+    }
+    expect((await getAcl('lab', pathname)).status).toBe(200);
+    expect(fetched).toBe(0);
+    elsewhere.close();
+  });
+});
+
+describe('deletion', () => {
+  it('of a file ends its URL and all signed ones at once, for ever', async () => {
+    const before = await bench.upload('lab', 'doomed.txt', Buffer.from('doomed'));
+    const signed = (await sign('lab', before.url)).body.data.url;
+    const { status, body } = await remove('lab', 'doomed.txt');
+    expect([status, body.data]).toEqual([200, { path: 'doomed.txt', file_count: 1, size_bytes: 6 }]);
+    for (const answer of [
+      await read(before.url, {}, 'lab'),
+      await read(signed),
+      await remove('lab', 'doomed.txt'),
+    ]) {
+      expect([answer.status, code(answer)]).toEqual([404, 'file_not_found']);
+    }
+    const after = await bench.upload('lab', 'doomed.txt', Buffer.from('doomed'));
+    expect(after.url).not.toBe(before.url);
+    expect((await read(signed)).status).toBe(404);
+  });
+
+  it('of a folder takes what is below it, and nothing beside it or of others', async () => {
+    const names = ['tree/a', 'tree/b/c', 'tree/b/d', 'tree.txt', 'tree0', 'trees/x'];
+    const urls = new Map<string, string>();
+    for (const name of names) urls.set(name, (await bench.upload('lab', name, Buffer.from(name))).url);
+    const theirs = await bench.upload('rival', 'tree/a', Buffer.from('theirs'));
+    expect((await remove('lab', 'tree/b/')).body.data).toEqual({
+      path: 'tree/b',
+      file_count: 2,
+      size_bytes: 16,
+    });
+    expect((await remove('lab', 'tree')).body.data).toEqual({ path: 'tree', file_count: 1, size_bytes: 6 });
+    for (const [name, url] of urls) {
+      const { status } = await read(url, {}, 'lab', 'HEAD');
+      expect({ name, status }).toEqual({ name, status: name.startsWith('tree/') ? 404 : 200 });
+    }
+    expect((await read(theirs.url, {}, 'rival')).status).toBe(200);
+    expect(code(await remove('lab', 'tree.txt/'))).toBe('file_not_found');
+  });
+
+  it('of a folder that holds a file forbidden to the key deletes nothing', async () => {
+    await bench.upload('lab', 'mixed/open', Buffer.from('1'));
+    const closed = await bench.upload('lab', 'mixed/closed', Buffer.from('2'));
+    await setAcl('lab', closed.url, {
+      default: 'allow',
+      rules: [{ principal: bench.keyIds.colleague, decision: 'forbid' }],
+    });
+    expect(code(await remove('colleague', 'mixed'))).toBe('permission_denied');
+    expect((await remove('lab', 'mixed')).body.data.file_count).toBe(2);
+  });
+
+  it('lets a download that has begun come to its end', async () => {
+    const bytes = bytesOf(23, 3 * PART);
+    const { url } = await bench.upload('lab', 'being-read', bytes, { part_size_bytes: PART });
+    const received: Buffer[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const headers = { Authorization: `Bearer ${bench.keys.lab}` };
+      request(url, { headers }, (response) => {
+        response.once('data', (chunk: Buffer) => {
+          received.push(chunk);
+          response.pause();
+          void remove('lab', 'being-read').then(() => {
+            response.on('data', (more: Buffer) => received.push(more));
+            response.on('end', resolve);
+            response.resume();
+          }, reject);
+        });
+        response.on('error', reject);
+      }).end();
+    });
+    expect(Buffer.concat(received).equals(bytes)).toBe(true);
+    expect((await read(url, {}, 'lab')).status).toBe(404);
+  });
+});
+
+describe('a path', () => {
+  it('is a file or a folder, not both', async () => {
+    await bench.upload('lab', 'either/or', Buffer.from('x'));
+    for (const name of ['either', 'either/or/both']) {
+      const answer = await bench.ask('lab', 'POST', '/v1/storage/uploads', {
+        file_name: name,
+        size_bytes: 1,
+      });
+      expect([answer.status, code(answer)]).toEqual([409, 'path_conflict']);
+    }
+    expect(
+      (await bench.ask('rival', 'POST', '/v1/storage/uploads', { file_name: 'either', size_bytes: 1 }))
+        .status,
+    ).toBe(201);
+  });
+
+  it('that becomes taken while an upload runs is refused at its completion', async () => {
+    const { id, part_size_bytes } = await initiate(bench, 'lab', 'late/file', 1);
+    expect(part_size_bytes).toBeGreaterThan(0);
+    await bench.upload('lab', 'late', Buffer.from('x'));
+    const urls = await bench.ask('lab', 'POST', `/v1/storage/uploads/${id}/part-urls`, { part_numbers: [1] });
+    await fetch(urls.body.data.urls[0].url, { method: 'PUT', body: 'y' });
+    await bench.ask('lab', 'POST', `/v1/storage/uploads/${id}/parts/1/acknowledge`);
+    const answer = await bench.ask('lab', 'POST', `/v1/storage/uploads/${id}/complete`);
+    expect([answer.status, code(answer)]).toEqual([409, 'path_conflict']);
+    await remove('lab', 'late');
+    expect((await bench.ask('lab', 'POST', `/v1/storage/uploads/${id}/complete`)).status).toBe(200);
+  });
+});
+
+describe('a full storage', () => {
+  it('refuses what would pass the quota of the organization, and only of that one', async () => {
+    const small = await serveStorage({ storage_quota_mib: 1 });
+    const size = 600 * 1024;
+    const { id } = await initiate(small, 'lab', 'half', size);
+    const refused = await small.ask('colleague', 'POST', '/v1/storage/uploads', {
+      file_name: 'more',
+      size_bytes: size,
+    });
+    expect([refused.status, code(refused)]).toEqual([507, 'storage_quota_exceeded']);
+    expect(refused.body.error.details).toMatchObject({ used_bytes: size, quota_bytes: 1024 * 1024 });
+    expect((await initiate(small, 'rival', 'half', size)).status).toBe('initiated');
+    await small.ask('lab', 'DELETE', `/v1/storage/uploads/${id}`);
+    await small.upload('lab', 'half', bytesOf(24, size));
+    await small.ask('lab', 'DELETE', '/v1/storage/files?path=half');
+    await small.upload('lab', 'other half', bytesOf(25, size));
+    await small.end();
+  });
+
+  it('refuses before the disk falls below its reserve', async () => {
+    const full = await serveStorage({ storage_reserve_mib: 1_000_000_000 });
+    const answer = await ask(`${full.url}/v1/storage/uploads`, 'POST', full.keys.lab, {
+      file_name: 'x',
+      size_bytes: 1,
+    });
+    expect([answer.status, code(answer)]).toEqual([507, 'storage_full']);
+    await full.end();
+  });
+});
