@@ -11,6 +11,9 @@ namespace {
 
 /** A thread keeps this much of each kind of memory between jobs. */
 constexpr size_t kKeptBytes = size_t{4} << 20;
+/** Part of all threads' time that background jobs have beside foreground jobs: 1 / this, on one thread. */
+constexpr int64_t kShareDivisor = 8;
+constexpr std::chrono::milliseconds kLongestShare{50};
 
 }  // namespace
 
@@ -29,7 +32,7 @@ void Pool::submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority)
     const std::lock_guard<std::mutex> lock(mutex_);
     job->threadLimit_ = std::clamp(threads, 1u, kMaxThreads);
     job->priority_ = priority;
-    if (priority == Priority::kForeground) ++foregroundCount_;
+    ++(priority == Priority::kForeground ? foregroundCount_ : backgroundCount_);
     while (threads_.size() < job->threadLimit_) threads_.emplace_back([this] { serve(); });
     jobs_.push_back(std::move(job));
   }
@@ -53,7 +56,8 @@ void Pool::serve() {
     // The job stays in the list until its last thread leaves it, then nothing can start on it any more.
     if (--job->threadCount_ > 0 || hasChunks(*job)) continue;
     jobs_.remove(job);
-    if (job->priority_ == Priority::kForeground && --foregroundCount_ == 0) wake_.notify_all();
+    if (job->priority_ == Priority::kBackground) --backgroundCount_;
+    else if (--foregroundCount_ == 0) wake_.notify_all();
     const std::exception_ptr failure = job->failure_;
     lock.unlock();
     job->finish(failure);
@@ -61,17 +65,23 @@ void Pool::serve() {
   }
 }
 
-/* The oldest job that can use one more thread, already counted in; null if there is none. Background jobs wait until
- * there are no others, also on threads that have nothing else to do; only what was cancelled may end before. Called
- * with the lock held. */
+/* The oldest job that can use one more thread, already counted in; null if there is none. Beside foreground jobs,
+ * background jobs wait until their share is due, also on threads that have nothing else to do; only what was cancelled
+ * may end before. Called with the lock held. */
 std::shared_ptr<Job> Pool::take() {
-  std::shared_ptr<Job> job = take(Priority::kForeground);
-  return job != nullptr ? job : take(Priority::kBackground);
+  const bool isShared = foregroundCount_ > 0;
+  if (isShared && isShareDue()) {
+    // One thread at a time; the pause holds also where no chunk comes of it.
+    pauseShare(kLongestShare);
+    if (std::shared_ptr<Job> job = take(Priority::kBackground, false)) return job;
+  }
+  if (std::shared_ptr<Job> job = take(Priority::kForeground, false)) return job;
+  return take(Priority::kBackground, isShared);
 }
 
-std::shared_ptr<Job> Pool::take(Priority priority) {
+std::shared_ptr<Job> Pool::take(Priority priority, bool onlyCancelled) {
   for (const std::shared_ptr<Job>& job : jobs_) {
-    if (job->priority_ != priority || (mustYield(*job) && !job->isCancelled())) continue;
+    if (job->priority_ != priority || (onlyCancelled && !job->isCancelled())) continue;
     // A job that nobody works on is new, or has yielded; it may have been cancelled since and must be finished.
     const bool isIdle = job->threadCount_ == 0;
     const bool hasWork = job->prepared_ && job->threadCount_ < job->threadLimit_ && hasChunks(*job);
@@ -86,16 +96,24 @@ bool Pool::hasChunks(const Job& job) {
   return job.prepared_ && !job.isCancelled() && job.nextChunk_.load(std::memory_order_relaxed) < job.chunkCount_;
 }
 
-bool Pool::mustYield(const Job& job) const {
-  return job.priority_ == Priority::kBackground && foregroundCount_.load(std::memory_order_relaxed) > 0;
+/* Foreground jobs that follow each other without end must not stop background jobs for ever. */
+bool Pool::isShareDue() const {
+  return backgroundCount_.load(std::memory_order_relaxed) > 0 &&
+         Clock::now().time_since_epoch().count() >= shareAt_.load(std::memory_order_relaxed);
+}
+
+void Pool::pauseShare(Clock::duration pause) {
+  shareAt_.store((Clock::now() + pause).time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void Pool::work(Job& job, Workspace& workspace) {
   try {
     bool isFirst = false;
+    int64_t threadCount = 1;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       isFirst = !job.prepared_;
+      threadCount = static_cast<int64_t>(threads_.size());
     }
     if (isFirst && !job.isCancelled()) {
       const uint64_t count = job.prepare();
@@ -104,10 +122,19 @@ void Pool::work(Job& job, Workspace& workspace) {
       job.prepared_ = true;
     }
     if (isFirst) wake_.notify_all();
-    while (!job.isCancelled() && !mustYield(job)) {
+    while (!job.isCancelled()) {
       const uint64_t chunk = job.nextChunk_.fetch_add(1, std::memory_order_relaxed);
       if (chunk >= job.chunkCount_) return;
+      const auto startedAt = Clock::now();
       job.run(chunk, workspace);
+      if (job.priority_ == Priority::kForeground) {
+        if (isShareDue()) return;
+      } else if (foregroundCount_.load(std::memory_order_relaxed) > 0) {
+        // The chunk was 1 / kShareDivisor of what all threads do until the next one, if they are that few.
+        const auto spent = Clock::now() - startedAt;
+        pauseShare(std::max(Clock::duration::zero(), spent * kShareDivisor / threadCount - spent));
+        return;
+      }
     }
   } catch (...) {
     fail(job);

@@ -5,6 +5,7 @@
 #define GLOAMING_POOL_H
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -60,12 +61,15 @@ class Pool {
   void submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority = Priority::kForeground);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void serve();
   void work(Job& job, Workspace& workspace);
   std::shared_ptr<Job> take();
-  std::shared_ptr<Job> take(Priority priority);
+  std::shared_ptr<Job> take(Priority priority, bool onlyCancelled);
   static bool hasChunks(const Job& job);
-  bool mustYield(const Job& job) const;
+  bool isShareDue() const;
+  void pauseShare(Clock::duration pause);
   void fail(Job& job);
 
   std::mutex mutex_;
@@ -73,8 +77,10 @@ class Pool {
   std::list<std::shared_ptr<Job>> jobs_;
   std::vector<std::thread> threads_;
   bool stopping_ = false;
-  /* Foreground jobs that wait or run: while there are any, background jobs yield. */
-  std::atomic<uint32_t> foregroundCount_{0};
+  /* Jobs that wait or run. While there are foreground jobs, background jobs have a small share of the time. */
+  std::atomic<uint32_t> foregroundCount_{0}, backgroundCount_{0};
+  /* When a background job gets its next chunk beside foreground jobs: a time of the steady clock, in its ticks. */
+  std::atomic<int64_t> shareAt_{0};
 };
 
 /* Processors that this process may use. */
