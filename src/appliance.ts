@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { hostname } from 'node:os';
-import type { ApplianceConfig } from './config.js';
+import { loadPrices, type ApplianceConfig } from './config.js';
 import { CONTRACT_VERSION } from './contract/headers.js';
 import type { Handlers } from './http/handlers.js';
 import { chooseBackend } from './kernels/choose.js';
@@ -17,7 +17,9 @@ import { createCatalog, type Catalog } from './services/catalog.js';
 import { createEngines, type Engines } from './services/engines.js';
 import { createHomology, type Homology } from './services/homology.js';
 import { createKeys, type Keys } from './services/keys.js';
+import { createMetering, RUN_FORMULA_ID, type Metering } from './services/metering.js';
 import { createPages, type Pages } from './services/pages.js';
+import { createPricing, type Pricing } from './services/pricing.js';
 import { createReceipts, type Receipts } from './services/receipts.js';
 import { batchSearchRuns } from './services/runs-batch.js';
 import { searchRuns } from './services/runs-search.js';
@@ -35,6 +37,7 @@ import { runTable } from './store/runs.js';
 import { sealingKey } from './store/secrets.js';
 import { openStorageTables } from './store/storage.js';
 import { openTargetSpaces } from './store/target-spaces.js';
+import { usageTable } from './store/usage.js';
 import { webhookTable } from './store/webhooks.js';
 
 /** Everything that serves, put together once: the command line, the server and the benches all start from it. */
@@ -47,7 +50,9 @@ export interface Appliance {
   readonly engines: Engines;
   readonly homology: Homology;
   readonly keys: Keys;
+  readonly metering: Metering;
   readonly pages: Pages;
+  readonly pricing: Pricing;
   readonly receipts: Receipts;
   /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
   readonly runs: Runs;
@@ -91,6 +96,8 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const serverVersion = buildVersion(config.packageFolder);
   const targetSpaces = createTargetSpaces({ table: openTargetSpaces(store), catalog, engines });
   const receipts = createReceipts(receiptTable(store));
+  const usage = usageTable(store);
+  const metering = createMetering(usage, now);
   const seal = await sealingKey(store);
   const pages = createPages(seal);
   const searchParts = { catalog, engines, targetSpaces, receipts, serverVersion, now };
@@ -110,7 +117,18 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     onChange: webhooks.wake,
   });
   const runs = createRuns({
-    table: runTable(store, webhookRows.enqueue),
+    table: runTable(store, {
+      onEvent: webhookRows.enqueue,
+      onCompleted: ({ id, organizationId, endpoint, billableUnits }) =>
+        usage.add({
+          id,
+          organizationId,
+          endpoint,
+          units: billableUnits,
+          formulaId: RUN_FORMULA_ID,
+          createdAt: now().toISOString(),
+        }),
+    }),
     endpoints: [searchRuns(searchParts), batchSearchRuns(searchParts)],
     pages,
     now,
@@ -126,7 +144,9 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     engines,
     homology: createHomology(searchParts),
     keys: createKeys(apiKeyTable(store), now),
+    metering,
     pages,
+    pricing: createPricing(loadPrices(config.packageFolder), usage),
     receipts,
     runs,
     storage,
@@ -141,6 +161,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
       await storage.stop();
       await webhooks.stop();
       await engines.close();
+      await metering.settle();
       await store.close();
     },
   };
@@ -150,7 +171,9 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
 export function handlersOf({
   catalog,
   homology,
+  metering,
   pages,
+  pricing,
   receipts,
   runs,
   storage,
@@ -158,7 +181,8 @@ export function handlersOf({
   webhooks,
 }: Appliance): Handlers {
   return {
-    'homology.search': ({ body }, context) => homology.search(body, context),
+    'homology.search': async ({ body }, context) =>
+      metering.bill(await homology.search(body, context), context),
     'homology.target_space_compilations.create': ({ body }, context) => targetSpaces.compile(body, context),
     'homology.databases.list': async ({ query }, { organizationId }) => {
       const databases = catalog.databases(organizationId);
@@ -171,6 +195,7 @@ export function handlersOf({
       const page = pages.cut(rows, (row) => `${row.published_at} ${row.id}`, query, list, 'descending');
       return { value: page, rowCount: page.data.length };
     },
+    'models.pricing.estimate': async ({ body }, context) => pricing.estimate(body, context),
     'receipts.get': async ({ params }, context) => receipts.get(params.receipt_id, context),
     'runs.create': ({ body, headers }, context) => runs.create(body, headers, context),
     'runs.list': async ({ query }, context) => runs.list(query, context),

@@ -66,7 +66,10 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     ...(chosen === undefined ? {} : readJson(resolve(chosen))),
     ...fromEnvironment(environment),
   };
-  const file = validate(settings, readJson(join(packageFolder, 'config', 'appliance.schema.json')));
+  const file = validate<ConfigFile>(
+    settings,
+    readJson(join(packageFolder, 'config', 'appliance.schema.json')),
+  );
   // Folders of the environment are the user's own and relative to where the command runs; config's, to the package.
   const folder = (value: string, variable: string | undefined): string =>
     isAbsolute(value) ? value : variable === undefined ? join(packageFolder, value) : resolve(value);
@@ -111,9 +114,23 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
   };
 }
 
-function validate(settings: Record<string, unknown>, schema: Record<string, unknown>): ConfigFile {
-  const check = new Ajv2020({ allErrors: true }).compile<ConfigFile>(schema);
-  if (check(settings)) return settings as unknown as ConfigFile;
+/** `config/prices.json`: what a unit costs. */
+export interface Prices {
+  /** ISO 4217 code. */
+  readonly currency: string;
+  /** Price of one unit by endpoint, in decimal notation. */
+  readonly unit_prices: Readonly<Record<string, string>>;
+}
+
+/** Errors  Refusal `invalid_config` that names the price and what it may be */
+export function loadPrices(packageFolder: string): Prices {
+  const read = (file: string): Record<string, unknown> => readJson(join(packageFolder, 'config', file));
+  return validate<Prices>(read('prices.json'), read('prices.schema.json'));
+}
+
+function validate<Settings>(settings: Record<string, unknown>, schema: Record<string, unknown>): Settings {
+  const check = new Ajv2020({ allErrors: true }).compile(schema);
+  if (check(settings)) return settings as Settings;
   const faults = (check.errors ?? []).map((error) => {
     const place = error.instancePath.slice(1) || String(error.params.additionalProperty ?? 'settings');
     return `${place} ${error.message ?? 'is invalid'}`;

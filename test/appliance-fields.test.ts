@@ -34,8 +34,8 @@ const SEARCH: Readonly<Record<string, string>> = {
   '.execution.policy.is_exhaustive': 'no approximate policy exists yet',
   '.execution.policy.outcome': 'no approximate policy exists yet',
   '.execution.policy.resolved_guarantee': 'no approximate policy exists yet',
-  '.usage.billable_formula_id': 'absent: a direct search is not charged',
-  '.usage.billable_units': 'absent: a direct search is not charged',
+  '.usage.billable_formula_id': 'one formula for direct searches',
+  '.usage.billable_units': 'each direct search is one unit',
 };
 /** Absent until a release has a calibration; test/calibration shows them change. */
 const UNCALIBRATED = '.candidates.[].significance.measurements.';

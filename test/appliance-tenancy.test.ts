@@ -26,6 +26,7 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
   'homology.databases.list': 'shared',
   'homology.databases.releases.list': 'shared',
   'receipts.get': ({ receipt_id }) => ({ params: { receipt_id } }),
+  'models.pricing.estimate': 'shared',
   'runs.create': ({ target_space_id, sequence }) => ({
     body: {
       endpoint: 'homology.search',

@@ -60,7 +60,7 @@ export const Evidence = named(
   }),
 );
 
-const SCHEMA_URL = text('URL of the JSON Schema of this object.', { format: 'uri' });
+export const SCHEMA_URL = text('URL of the JSON Schema of this object.', { format: 'uri' });
 
 /** Envelope of a success whose `data` is this. */
 export function envelopeOf<Data extends TSchema>(name: string, data: Data) {

@@ -156,6 +156,12 @@ export const REFUSALS = {
     422,
     'The filter does not fit the filter schema of the release; every place is listed.',
   ),
+  pricing_endpoint_unknown: invalid(422, 'An endpoint has no price; the message lists those that have.'),
+  pricing_quantity_missing: invalid(422, 'The estimate type needs a quantity that is not given.'),
+  pricing_history_missing: invalid(
+    422,
+    'The organization has no successful call to estimate from; `unit_price` needs none.',
+  ),
   significance_unavailable: invalid(
     422,
     'Significance is required and no qualified calibration supports it.',

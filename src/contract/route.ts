@@ -84,10 +84,12 @@ export interface RouteInput<Definition extends Route> {
 }
 
 type BodyOf<Definition extends Route> = Static<Definition['success']['schema']>;
+/** The shell knows the address of the schemas, and adds it where a bare body has one. */
+type WithoutSchema<Body> = Body extends { $schema: string } ? Omit<Body, '$schema'> : Body;
 
 /** What a handler answers with: the envelope's data, or the whole body of a route without envelope. */
 export type RouteOutput<Definition extends Route> = Definition['successStyle'] extends 'envelope'
   ? BodyOf<Definition> extends { data: infer Data }
     ? Data
     : never
-  : BodyOf<Definition>;
+  : WithoutSchema<BodyOf<Definition>>;

@@ -3,6 +3,7 @@ import { listDatabases, listReleases } from './databases.js';
 import { createSignedUrl, deleteFiles, getFileAcl, readFile, setFileAcl } from './files.js';
 import { IDEMPOTENCY_HEADER, RUNNER_HINT_HEADER, START_DEADLINE_HEADER } from './headers.js';
 import { searchHomology } from './homology.js';
+import { estimatePricing } from './pricing.js';
 import { getReceipt } from './receipts.js';
 import type { RefusalCode } from './refusals.js';
 import type { Route } from './route.js';
@@ -34,6 +35,7 @@ export const ROUTES = {
   'homology.databases.list': listDatabases,
   'homology.databases.releases.list': listReleases,
   'receipts.get': getReceipt,
+  'models.pricing.estimate': estimatePricing,
   'runs.create': createRun,
   'runs.list': listRuns,
   'runs.get': getRun,

@@ -16,7 +16,8 @@ export function respond(shell: Shell, context: ShellContext, reply: Reply<unknow
   const route = context.state.route as Route;
   if (reply.stream !== undefined) return respondWithStream(context, route, reply.stream);
   if (route.success.mediaType === ANY_TYPE) return respondWithBytes(context, route, reply);
-  const body = route.successStyle === 'bare' ? reply.value : envelope(shell, context.state, reply);
+  const body =
+    route.successStyle === 'bare' ? bare(shell, route, reply) : envelope(shell, context.state, reply);
   if (shell.isResponseChecked) requireContract(shell, route, body);
   context.status = reply.status ?? route.success.status;
   context.set('Content-Type', 'application/json');
@@ -58,6 +59,12 @@ function respondWithBytes(
 /** Absolute URL of a schema, below the address that the operator configured, never one that a request named. */
 export function schemaUrl(shell: Shell, name: string): string {
   return `${shell.baseUrl()}/schemas/${name}.json`;
+}
+
+/** The handler's value, with the address of its schema where the contract gives the body one. */
+function bare(shell: Shell, { success: { schema } }: Route, { value }: Reply<unknown>): unknown {
+  if (!Object.hasOwn((schema.properties ?? {}) as object, '$schema')) return value;
+  return { ...(value as object), $schema: schemaUrl(shell, schema.$id as string) };
 }
 
 function envelope(shell: Shell, state: ShellState, reply: Reply<unknown>): unknown {

@@ -8,6 +8,7 @@ import { search } from '../search/search.js';
 import type { SearchEngine, SearchRequest, SearchResult } from '../search/search-types.js';
 import type { CatalogRelease } from './catalog.js';
 import type { RequestContext } from './context.js';
+import { DIRECT_FORMULA_ID, DIRECT_UNITS } from './metering.js';
 import { summariseEvidence } from './present-candidates.js';
 import {
   presentCandidates,
@@ -138,6 +139,8 @@ function present(
     request_id: context.requestId,
     result_sha256: result.resultSha256,
     usage: {
+      billable_formula_id: DIRECT_FORMULA_ID,
+      billable_units: DIRECT_UNITS,
       logical_bytes_returned: returnedBytes(candidates),
       logical_bytes_read: targetSpace.searchedResidueCount * engine.release.manifest.encoder.dimension,
     },

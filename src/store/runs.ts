@@ -125,7 +125,14 @@ interface KeyedRun {
 
 const SWEEP_MAX_RUNS = 16;
 
-export function runTable(store: Store, onEvent?: (event: EventRow) => void): RunTable {
+/** What takes part in the transactions of runs: what follows from a change is written beside it. */
+export interface RunObservers {
+  onEvent?(event: EventRow): void;
+  /** The run has a result that can be charged for. */
+  onCompleted?(run: RunRow): void;
+}
+
+export function runTable(store: Store, { onEvent, onCompleted }: RunObservers = {}): RunTable {
   const runs = store.table<RunRow>('runs');
   const plans = store.bytes('run-plans');
   const rows = runRowTable(store);
@@ -247,6 +254,7 @@ export function runTable(store: Store, onEvent?: (event: EventRow) => void): Run
         unfinished.removeSync(placeOf(run));
         expiries.putSync(`${expiresAt} ${id}`, id);
         tell(ended, finishedAt);
+        if (ended.status === 'completed') onCompleted?.(ended);
         return ended;
       }),
     sweep: (now) =>

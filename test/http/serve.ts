@@ -112,6 +112,9 @@ export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
     'homology.databases.releases.list': async ({ params }) => {
       throw new Refusal('database_not_found', `No database has the id or slug "${params.database}".`);
     },
+    'models.pricing.estimate': async ({ body }) => ({
+      value: { currency: 'EUR', estimate_type: body.estimate_type, total_cost: 1.5 },
+    }),
     'receipts.get': async ({ params }, context) => {
       if (context.organizationId !== 'one') {
         throw new Refusal('permission_denied', 'The receipt is of another organization.');

@@ -74,7 +74,7 @@ export async function openScene(): Promise<Scene> {
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
     });
   const scene: Scene = {
-    runs: runTable(store, webhookTable(store).enqueue),
+    runs: runTable(store, { onEvent: webhookTable(store).enqueue }),
     origin: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
     received,
     faults: [],

@@ -1,0 +1,50 @@
+import type { Store } from './lmdb.js';
+
+/** One chargeable terminal result. */
+export interface UsageEntry {
+  /** Id of the run, or of the request that was answered directly. */
+  readonly id: string;
+  readonly organizationId: string;
+  /** Operation or run endpoint: `homology.search`. */
+  readonly endpoint: string;
+  /** Units as `formulaId` counts them. */
+  readonly units: number;
+  readonly formulaId: string;
+  readonly createdAt: string;
+}
+
+export interface UsageTotals {
+  /** Successful calls. */
+  readonly calls: number;
+  readonly units: number;
+}
+
+/** The ledger: entries are added, never changed; totals are kept beside them, in the same transaction. */
+export interface UsageTable {
+  /** Adds an entry within the caller's transaction; one that is there already (by its id) is not counted twice. */
+  add(entry: UsageEntry): void;
+  /** Adds entries in a transaction of their own. */
+  record(entry: UsageEntry): Promise<void>;
+  totals(organizationId: string, endpoint: string): UsageTotals;
+}
+
+const NOTHING: UsageTotals = Object.freeze({ calls: 0, units: 0 });
+
+export function usageTable(store: Store): UsageTable {
+  const entries = store.table<UsageEntry>('usage');
+  const totals = store.table<UsageTotals>('usage-totals');
+  const keyOf = (organizationId: string, endpoint: string): string => `${organizationId} ${endpoint}`;
+  const add = (entry: UsageEntry): void => {
+    const id = `${entry.organizationId} ${entry.id}`;
+    if (entries.get(id) !== undefined) return;
+    entries.putSync(id, entry);
+    const key = keyOf(entry.organizationId, entry.endpoint);
+    const { calls, units } = totals.get(key) ?? NOTHING;
+    totals.putSync(key, { calls: calls + 1, units: units + entry.units });
+  };
+  return {
+    add,
+    record: (entry) => store.transaction(() => add(entry)),
+    totals: (organizationId, endpoint) => totals.get(keyOf(organizationId, endpoint)) ?? NOTHING,
+  };
+}

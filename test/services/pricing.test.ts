@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RequestContext } from '#src/services/context.js';
+import { createMetering } from '#src/services/metering.js';
+import { createPricing } from '#src/services/pricing.js';
+import { openStore, type Store } from '#src/store/lmdb.js';
+import { usageTable, type UsageTable } from '#src/store/usage.js';
+
+let folder: string;
+let store: Store;
+let usage: UsageTable;
+const prices = {
+  currency: 'CHF',
+  unit_prices: { 'homology.search': '0.1', 'homology.batch_search': '0.07' },
+};
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gloaming-pricing-'));
+  store = openStore(folder);
+  usage = usageTable(store);
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+function contextOf(organizationId: string, requestId = 'req_1'): RequestContext {
+  const { signal } = new AbortController();
+  return { requestId, organizationId, keyId: 'key', signal, receivedAtMs: 0 };
+}
+
+const entry = (id: string, units: number, organizationId = 'lab') => ({
+  id,
+  organizationId,
+  endpoint: 'homology.batch_search',
+  units,
+  formulaId: 'runs/1',
+  createdAt: '2026-01-01T00:00:00.000Z',
+});
+
+describe('a pricing estimate', () => {
+  it('multiplies explicit units in decimals, not in binary fractions', () => {
+    const request = {
+      estimate_type: 'unit_price' as const,
+      endpoints: { 'homology.search': { unit_quantity: 3 }, 'homology.batch_search': { unit_quantity: 100 } },
+    };
+    const { value } = createPricing(prices, usage).estimate(request, contextOf('lab'));
+    expect(value).toEqual({ currency: 'CHF', estimate_type: 'unit_price', total_cost: 7.3 });
+  });
+
+  it("takes the organization's own mean units of a successful call", async () => {
+    await usage.record(entry('run_1', 10));
+    await usage.record(entry('run_2', 20));
+    await usage.record(entry('run_3', 5_000, 'rivals'));
+    const request = {
+      estimate_type: 'historical_api_price' as const,
+      endpoints: { 'homology.batch_search': { call_quantity: 4 } },
+    };
+    const { value } = createPricing(prices, usage).estimate(request, contextOf('lab'));
+    expect(value.total_cost).toBe(4.2);
+  });
+
+  it('refuses unknown endpoints, missing quantities and a history that is not there, each by its name', () => {
+    const pricing = createPricing(prices, usage);
+    const attempt = (estimate_type: 'unit_price' | 'historical_api_price', endpoints: object) => () =>
+      pricing.estimate({ estimate_type, endpoints: endpoints as never }, contextOf('lab'));
+    expect(attempt('unit_price', { 'a.b': { unit_quantity: 1 } })).toThrow(
+      expect.objectContaining({ code: 'pricing_endpoint_unknown' }),
+    );
+    expect(attempt('unit_price', { 'homology.search': { call_quantity: 1 } })).toThrow(
+      expect.objectContaining({ code: 'pricing_quantity_missing' }),
+    );
+    expect(attempt('historical_api_price', { 'homology.search': { call_quantity: 1 } })).toThrow(
+      expect.objectContaining({ code: 'pricing_history_missing' }),
+    );
+  });
+});
+
+describe('the usage ledger', () => {
+  it('counts an entry once, however often it is added, and survives a restart', async () => {
+    await usage.record(entry('run_1', 10));
+    await usage.record(entry('run_1', 10));
+    await store.close();
+    store = openStore(folder);
+    expect(usageTable(store).totals('lab', 'homology.batch_search')).toEqual({ calls: 1, units: 10 });
+  });
+
+  it('bills each direct answer one unit, also those that the cache gave', async () => {
+    const metering = createMetering(usage, () => new Date());
+    const first = metering.bill({ value: 1 }, contextOf('lab', 'req_1'));
+    metering.bill({ value: 1, isCacheHit: true }, contextOf('lab', 'req_2'));
+    await metering.settle();
+    expect(first.billableUnits).toBe(1);
+    expect(usage.totals('lab', 'homology.search')).toEqual({ calls: 2, units: 2 });
+    expect(usage.totals('rivals', 'homology.search')).toEqual({ calls: 0, units: 0 });
+  });
+});
