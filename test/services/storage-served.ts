@@ -33,6 +33,7 @@ export interface StorageBench {
   ): Promise<Answer>;
   /** Initiate, PUT, acknowledge and complete in one go. */
   upload(who: Who, name: string, content: Uint8Array, more?: Json): Promise<Json>;
+  stop(): Promise<void>;
   restart(): Promise<void>;
   end(): Promise<void>;
 }
@@ -50,11 +51,15 @@ export async function serveStorage(settings: Json = {}): Promise<StorageBench> {
   };
   let appliance: Appliance;
   let server: RunningServer;
+  let isRunning = false;
   const start = async (): Promise<void> => {
+    isRunning = true;
     appliance = await openAppliance(loadConfig(environment));
     server = await serve(appliance, pino({ level: 'error' }), { isResponseChecked: true });
   };
   const stop = async (): Promise<void> => {
+    if (!isRunning) return;
+    isRunning = false;
     await server.stop(1_000);
     await appliance.close();
   };
@@ -90,6 +95,7 @@ export async function serveStorage(settings: Json = {}): Promise<StorageBench> {
       if (done.status !== 200) throw new Error(JSON.stringify(done.body));
       return done.body.data;
     },
+    stop,
     async restart() {
       await stop();
       await start();
