@@ -14,6 +14,10 @@ export interface ApplianceConfig {
   readonly dataFolder: string;
   readonly host: string;
   readonly port: number;
+  /** `http://…` or `https://…` without a path; absent = the address that is listened on. */
+  readonly publicUrl?: string;
+  /** PEM files; absent = plain HTTP. */
+  readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
   /** Encoder id of new releases. */
   readonly encoder: string;
   readonly device: 'cpu' | 'cuda';
@@ -39,6 +43,8 @@ interface ConfigFile {
   readonly data_folder: string;
   readonly host: string;
   readonly port: number;
+  readonly public_url?: string;
+  readonly tls?: { readonly certificate_file: string; readonly key_file: string };
   readonly encoder: string;
   readonly device: 'cpu' | 'cuda';
   readonly threads: number;
@@ -79,6 +85,11 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     dataFolder: folder(file.data_folder, environment.GLOAMING_DATA),
     host: file.host,
     port: file.port,
+    publicUrl: file.public_url,
+    tls: file.tls && {
+      certificateFile: resolve(file.tls.certificate_file),
+      keyFile: resolve(file.tls.key_file),
+    },
     encoder: file.encoder,
     device: file.device,
     threads: file.threads === 0 ? Math.min(256, availableParallelism()) : file.threads,
@@ -98,6 +109,7 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     indexes_folder: environment.GLOAMING_INDEXES,
     data_folder: environment.GLOAMING_DATA,
     host: environment.GLOAMING_HOST,
+    public_url: environment.GLOAMING_PUBLIC_URL,
     encoder: environment.GLOAMING_ENCODER,
     log_level: environment.GLOAMING_LOG_LEVEL,
     webhook_networks: environment.GLOAMING_WEBHOOK_NETWORKS?.split(',').filter(Boolean),

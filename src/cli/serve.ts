@@ -56,7 +56,8 @@ export async function serve(
     metrics: watchAppliance(createMetrics(), appliance),
     serverVersion: appliance.serverVersion,
     workerId: appliance.servedFrom,
-    baseUrl: () => url,
+    baseUrl: () => config.publicUrl ?? url,
+    tls: config.tls,
     isResponseChecked,
   });
   await new Promise<void>((resolve, reject) => {
@@ -66,7 +67,7 @@ export async function serve(
     server.listen(config.port, config.host, resolve);
   });
   const { address, family, port } = server.address() as AddressInfo;
-  url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  url = `${config.tls === undefined ? 'http' : 'https'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   await appliance.storage.start((error) =>
     log.error({ err: error }, 'Stored files could not be cleaned up.'),
   );

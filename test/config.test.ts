@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadConfig, loadPrices } from '#src/config.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(settings: object): Record<string, string> {
+  const path = join(folder, 'settings.json');
+  writeFileSync(path, JSON.stringify(settings));
+  return { GLOAMING_CONFIG: path };
+}
+
+describe('the configuration', () => {
+  it('listens on loopback only and keeps its folders in the package unless told otherwise', () => {
+    const config = loadConfig({});
+    expect([config.host, config.port]).toEqual(['127.0.0.1', 8080]);
+    expect(config.indexesFolder).toBe(join(config.packageFolder, 'indexes'));
+    expect(config.tls).toBeUndefined();
+  });
+
+  it('is moved by the environment, whose folders are relative to where the command runs', () => {
+    const config = loadConfig({ GLOAMING_INDEXES: 'here', GLOAMING_DATA: '/there', GLOAMING_PORT: '0' });
+    expect([config.indexesFolder, config.dataFolder, config.port]).toEqual([
+      join(process.cwd(), 'here'),
+      '/there',
+      0,
+    ]);
+  });
+
+  it('takes from a file only what it changes, and lets the environment win', () => {
+    const environment = { ...file({ port: 9_000, encoder: 'mine' }), GLOAMING_ENCODER: 'theirs' };
+    const config = loadConfig(environment);
+    expect([config.port, config.encoder, config.host]).toEqual([9_000, 'theirs', '127.0.0.1']);
+  });
+
+  it('names every setting that is wrong', () => {
+    expect(() => loadConfig({ GLOAMING_PORT: 'eighty' })).toThrow(/port must be integer/);
+    expect(() => loadConfig(file({ prot: 1 }))).toThrow(/prot/);
+    expect(() => loadConfig(file({ public_url: 'ftp://x' }))).toThrow(/public_url/);
+    expect(() => loadConfig(file({ tls: { key_file: 'k' } }))).toThrow(/certificate_file/);
+    expect(() => loadConfig({ GLOAMING_CONFIG: join(folder, 'none.json') })).toThrow(/cannot be read/);
+  });
+
+  it('ships prices of zero, in a currency', () => {
+    const prices = loadPrices(loadConfig({}).packageFolder);
+    expect(prices.currency).toMatch(/^[A-Z]{3}$/);
+    expect(new Set(Object.values(prices.unit_prices))).toEqual(new Set(['0']));
+  });
+});
