@@ -1,6 +1,7 @@
 // Builds the native kernels with plain CMake into dist/kernels. Idempotent and quiet: CMake does nothing where nothing
 // changed.
 import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +16,12 @@ const headers = [
   resolve(require('node-api-headers').include_dir),
 ];
 
-run('cmake', ['-S', source, '-B', build, '-DCMAKE_BUILD_TYPE=Release', `-DNODE_HEADERS=${headers.join(';')}`]);
+const configure = ['-S', source, '-B', build, '-DCMAKE_BUILD_TYPE=Release', `-DNODE_HEADERS=${headers.join(';')}`];
+// A build folder that was moved or made by another CMake is of no use: begin anew.
+if (spawnSync('cmake', configure).status !== 0) {
+  rmSync(build, { recursive: true, force: true });
+  run('cmake', configure);
+}
 run('cmake', ['--build', build, '--parallel', String(availableParallelism())]);
 
 function run(command, args) {
