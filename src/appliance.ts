@@ -18,6 +18,7 @@ import { createEngines, type Engines } from './services/engines.js';
 import { createHomology, type Homology } from './services/homology.js';
 import { createKeys, type Keys } from './services/keys.js';
 import { createMetering, RUN_FORMULA_ID, type Metering } from './services/metering.js';
+import { createMsas, type Msas } from './services/msas.js';
 import { createPages, type Pages } from './services/pages.js';
 import { createPricing, type Pricing } from './services/pricing.js';
 import { createReceipts, type Receipts } from './services/receipts.js';
@@ -31,6 +32,7 @@ import { createWebhooks, type Webhooks } from './services/webhooks.js';
 import { apiKeyTable } from './store/api-keys.js';
 import { eventTable } from './store/events.js';
 import { openStore, type Store } from './store/lmdb.js';
+import { openMsaTables } from './store/msas.js';
 import { receiptTable } from './store/receipts.js';
 import { releaseTable, type ReleaseTable } from './store/releases.js';
 import { runTable } from './store/runs.js';
@@ -51,6 +53,7 @@ export interface Appliance {
   readonly homology: Homology;
   readonly keys: Keys;
   readonly metering: Metering;
+  readonly msas: Msas;
   readonly pages: Pages;
   readonly pricing: Pricing;
   readonly receipts: Receipts;
@@ -109,8 +112,19 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     now,
     random: Math.random,
   });
+  const storageTables = openStorageTables(store, config.dataFolder, eventTable(store, webhookRows.enqueue));
+  const { objects } = storageTables;
+  const msas = createMsas({
+    tables: openMsaTables(store, objects),
+    objects,
+    receipts,
+    catalog,
+    engines,
+    targetSpaces,
+    now,
+  });
   const storage = createStorage({
-    tables: openStorageTables(store, config.dataFolder, eventTable(store, webhookRows.enqueue)),
+    tables: storageTables,
     bounds: { quotaBytes: config.storageQuotaBytes, reserveBytes: config.storageReserveBytes },
     sealingKey: seal,
     now,
@@ -145,6 +159,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     homology: createHomology(searchParts),
     keys: createKeys(apiKeyTable(store), now),
     metering,
+    msas,
     pages,
     pricing: createPricing(loadPrices(config.packageFolder), usage),
     receipts,
@@ -172,6 +187,7 @@ export function handlersOf({
   catalog,
   homology,
   metering,
+  msas,
   pages,
   pricing,
   receipts,
@@ -204,6 +220,7 @@ export function handlersOf({
     'runs.results.list': ({ params, query }, context) => runs.results(params.run_id, query, context),
     'runs.events.stream': async ({ params, headers }, context) =>
       runs.events(params.run_id, headers['Last-Event-ID'], context),
+    ...msaHandlers(msas),
     ...storageHandlers(storage),
     'webhooks.endpoints.create': ({ body }, context) => webhooks.createEndpoint(body, context),
     'webhooks.endpoints.list': async ({ query }, context) => webhooks.listEndpoints(query, context),
@@ -215,6 +232,15 @@ export function handlersOf({
     'webhooks.deliveries.get': async ({ params }, context) =>
       webhooks.getDelivery(params.delivery_id, context),
     'webhooks.deliveries.redeliver': ({ params }, context) => webhooks.redeliver(params.delivery_id, context),
+  };
+}
+
+function msaHandlers(msas: Msas): Handlers {
+  return {
+    'sequences.msa.components.create': ({ body }, context) => msas.place(body, context),
+    'sequences.msa.a3m.create': ({ body }, context) => msas.build(body, context),
+    'sequences.msa.a3m.get': async ({ params, headers }, context) =>
+      msas.read(params.a3m_object_id, headers, context),
   };
 }
 

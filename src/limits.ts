@@ -100,6 +100,15 @@ export const BATCH_PACK_MAX_CANDIDATES = 100_000;
 /** Runs that have a turn at once: one at the kernels, one whose results are written. */
 export const RUNS_AT_WORK_MAX_COUNT = 2;
 
+/** Rows of one multiple sequence alignment, the query included, and the text that they make. */
+export const MSA_MAX_DEPTH = 100_000;
+export const MSA_DEFAULT_DEPTH = 5_000;
+export const MSA_MAX_BYTES = 256 * MEBIBYTE_BYTES;
+/** Alignments that are kept, in count and in bytes, and components; the oldest go first. */
+export const MSAS_MAX_COUNT = 100_000;
+export const MSAS_MAX_BYTES = 64 * GIBIBYTE_BYTES;
+export const MSA_COMPONENTS_MAX_COUNT = 200_000;
+
 /** One uploaded file, and its parts, as S3 bounds them. */
 export const UPLOAD_MAX_BYTES = 5 * 1024 * GIBIBYTE_BYTES;
 export const PART_MIN_BYTES = 5 * MEBIBYTE_BYTES;

@@ -12,6 +12,7 @@ interface Owned {
   readonly run_id: string;
   readonly endpoint_id: string;
   readonly delivery_id: string;
+  readonly msa_id: string;
   readonly upload_id: string;
   readonly file_url: string;
   readonly sequence: string;
@@ -45,6 +46,9 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
   'webhooks.deliveries.list': 'shared',
   'webhooks.deliveries.get': ({ delivery_id }) => ({ params: { delivery_id } }),
   'webhooks.deliveries.redeliver': ({ delivery_id }) => ({ params: { delivery_id } }),
+  'sequences.msa.components.create': ({ receipt_id }) => ({ body: { receipt_id, target_id: 'any' } }),
+  'sequences.msa.a3m.create': ({ receipt_id }) => ({ body: { receipt_id } }),
+  'sequences.msa.a3m.get': ({ msa_id }) => ({ params: { a3m_object_id: msa_id } }),
   'storage.uploads.create': 'shared',
   'storage.uploads.get': ({ upload_id }) => ({ params: { upload_id } }),
   'storage.uploads.part_urls.create': ({ upload_id }) => ({
@@ -91,7 +95,12 @@ beforeAll(async () => {
   const sequence = small.sequences[0] as string;
   const query = { kind: 'protein_sequence', sequence } as const;
   const { body: found } = await owner.call('homology.search', {
-    body: { query, filter: { op: 'exists', field: 'organism' }, limit: 2 },
+    body: {
+      query,
+      filter: { op: 'exists', field: 'organism' },
+      limit: 2,
+      evidence: 'pairwise_sequence_alignment',
+    },
   });
   const { body: endpoint } = await owner.call('webhooks.endpoints.create', {
     // Nobody listens there: what matters is who may know of it.
@@ -102,8 +111,12 @@ beforeAll(async () => {
     body: { endpoint: 'homology.search', input: { query, limit: 2 } } as never,
   });
   const { body: deliveries } = await owner.call('webhooks.deliveries.list', {});
+  const { body: msa } = await owner.call('sequences.msa.a3m.create', {
+    body: { receipt_id: found.receipt.id },
+  });
   const { upload_id, file_url } = await uploadFile(owner);
   owned = {
+    msa_id: msa.data.id,
     upload_id,
     file_url,
     target_space_id: found.database.target_space_id as string,

@@ -198,6 +198,7 @@ export function failureShape(
   if (
     route === undefined ||
     stage === 'unrouted' ||
+    route.errorStyle === 'problem' ||
     (stage === 'transport' && route.errorStyle === 'envelope')
   ) {
     return { mediaType: 'application/problem+json', schema: Problem };

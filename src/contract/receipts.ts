@@ -3,7 +3,7 @@ import { envelopeOf } from './envelope.js';
 import { defineRoute } from './route.js';
 import { closed, constant, count, moment, named, openObject, sha256, text } from './schema.js';
 
-const ReceiptId = text('Receipt id: it names the content.', { pattern: '^rcpt_[0-9a-f]{64}$' });
+export const ReceiptId = text('Receipt id: it names the content.', { pattern: '^rcpt_[0-9a-f]{64}$' });
 
 export const Receipt = named(
   'Receipt',

@@ -145,6 +145,18 @@ export const REFUSALS = {
     true,
   ),
   storage_full: refusal(507, 'capacity_error', 'The disk has no room for it besides its reserve.', true),
+  msa_not_found: absent('No multiple sequence alignment has this id.'),
+  msa_component_not_found: absent('No component of an alignment has this id.'),
+  msa_alignments_missing: invalid(
+    422,
+    'The receipt has no alignment that could become a row; the message says why.',
+  ),
+  msa_target_not_in_receipt: invalid(422, 'The receipt has no candidate with this id.'),
+  msa_components_mismatch: invalid(
+    422,
+    'A component was placed over another query than that of the receipt.',
+  ),
+  msa_too_large: invalid(422, 'The alignment would take more than 256 MiB; ask for fewer rows.'),
   invalid_sequence: invalid(
     422,
     'The query is not a protein sequence; the message names the first bad letter.',

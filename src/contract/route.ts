@@ -48,8 +48,8 @@ export interface Route {
    * key; `key_or_signature`: either.
    */
   readonly access?: 'key' | 'signature' | 'key_or_signature';
-  /** What refusals look like; on `envelope` routes, transport failures are problem bodies. */
-  readonly errorStyle: 'envelope' | 'homology';
+  /** What refusals look like. `envelope`: transport failures are problem bodies; `problem`: all are. */
+  readonly errorStyle: 'envelope' | 'homology' | 'problem';
   /** `execution`: the operation computes, and waits in the bounded queue; `light`: it looks something up. */
   readonly work: 'execution' | 'light';
   /** Refusals of the operation itself; those of the shell are added for every route. */

@@ -8,6 +8,7 @@ import { getReceipt } from './receipts.js';
 import type { RefusalCode } from './refusals.js';
 import type { Route } from './route.js';
 import { cancelRun, createRun, getRun, listRunResults, listRuns, streamRunEvents } from './runs.js';
+import { createMsa, createMsaComponent, getMsa } from './sequences.js';
 import { compileTargetSpace } from './target-spaces.js';
 import {
   createWebhookEndpoint,
@@ -49,6 +50,9 @@ export const ROUTES = {
   'webhooks.deliveries.list': listWebhookDeliveries,
   'webhooks.deliveries.get': getWebhookDelivery,
   'webhooks.deliveries.redeliver': redeliverWebhook,
+  'sequences.msa.components.create': createMsaComponent,
+  'sequences.msa.a3m.create': createMsa,
+  'sequences.msa.a3m.get': getMsa,
   'storage.uploads.create': createUpload,
   'storage.uploads.get': getUpload,
   'storage.uploads.part_urls.create': createPartUrls,

@@ -140,6 +140,9 @@ export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
     'runs.cancel': refuseRun,
     'runs.results.list': refuseRun,
     'runs.events.stream': refuseRun,
+    'sequences.msa.components.create': refuseMsa,
+    'sequences.msa.a3m.create': refuseMsa,
+    'sequences.msa.a3m.get': refuseMsa,
     'storage.uploads.create': async () => {
       throw new Refusal('storage_full', 'The disk has no room for it.');
     },
@@ -172,6 +175,10 @@ const emptyList = () => ({
 });
 
 async function refuseWebhook(): Promise<never> {
+  throw new Refusal('permission_denied', 'It belongs to another organization.');
+}
+
+async function refuseMsa(): Promise<never> {
   throw new Refusal('permission_denied', 'It belongs to another organization.');
 }
 

@@ -1,0 +1,81 @@
+import { sha256Hex } from '../canonical.js';
+import type { Msa } from '../contract/sequences.js';
+import { Refusal } from '../errors.js';
+import type { Release, TargetSpace } from '../release/release.js';
+import type { Catalog, CatalogRelease } from './catalog.js';
+import type { RequestContext } from './context.js';
+import type { Engines } from './engines.js';
+import { possibleRow, type AlignedReceipt, type PossibleRow } from './msa-rows.js';
+import { expectedFalseHits } from './msa-significance.js';
+import type { Receipts } from './receipts.js';
+import type { TargetSpaces } from './target-spaces.js';
+
+export interface MsaSources {
+  readonly receipts: Receipts;
+  readonly catalog: Catalog;
+  readonly engines: Engines;
+  readonly targetSpaces: TargetSpaces;
+}
+
+/** A receipt with alignments, and the release that its sequences come from. */
+export interface OpenReceipt {
+  readonly release: CatalogRelease;
+  readonly sequence: string;
+  readonly query: Msa['query'];
+  /** Present where the release has one; the rows then carry the E-values that it supports. */
+  readonly calibrationId?: string;
+  readonly candidates: AlignedReceipt['candidates'];
+  /** Of each candidate; undefined where nothing of it is aligned. */
+  readonly rows: readonly (PossibleRow | undefined)[];
+}
+
+/**
+ * Errors  Refusal `msa_alignments_missing` and those of receipts and catalog; Faults of files and encoder; the
+ *         signal's reason
+ */
+export async function openReceipt(
+  id: string,
+  context: RequestContext,
+  { receipts, catalog, engines, targetSpaces }: MsaSources,
+): Promise<OpenReceipt> {
+  // Written by services/receipts.ts under this very name.
+  const content = receipts.get(id, context).value.content as unknown as AlignedReceipt;
+  const { candidates, release_id: releaseId, query, parameters } = content;
+  const release = catalog.release(releaseId, context.organizationId);
+  if (parameters.evidence !== 'pairwise_sequence_alignment') throw withoutAlignments();
+  const engine = await engines.open(releaseId);
+  const space = targetSpaceOf(content, engine.release, targetSpaces);
+  const expected = await expectedFalseHits(content, space, engine, context.signal);
+  return {
+    release,
+    sequence: query.sequence,
+    query: { length: query.sequence.length, sha256: sha256Hex(query.sequence) },
+    ...(engine.calibration && { calibrationId: engine.calibration.id }),
+    candidates,
+    rows: candidates.map((candidate, at) =>
+      possibleRow(candidate, expected[at], query.sequence, engine.release),
+    ),
+  };
+}
+
+export function withoutAlignments(): Refusal {
+  return new Refusal(
+    'msa_alignments_missing',
+    'The receipt has no alignment to make a row of. Search with evidence "pairwise_sequence_alignment".',
+    { param: 'receipt_id' },
+  );
+}
+
+function targetSpaceOf(
+  { target_space: space }: AlignedReceipt,
+  release: Release,
+  targetSpaces: TargetSpaces,
+): TargetSpace {
+  if (space === null) return targetSpaces.unfiltered(release);
+  return targetSpaces.reopen(release, {
+    id: space.id,
+    databaseReleaseId: release.id,
+    canonicalFilter: space.canonical_filter,
+    filterSchemaId: release.manifest.filter_schema.id,
+  });
+}
