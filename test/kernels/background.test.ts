@@ -37,6 +37,22 @@ test('a call in the background ends after those that came later, with the bits i
   store.close();
 });
 
+test('a call in the background ends although others follow each other without a pause', async () => {
+  const store = await backend.open(source);
+  const few = many.slice(0, 2);
+  const alone = await backend.maxsim(store, few, undefined, { threads: 2 });
+  let hasEnded = false;
+  const background = backend.maxsim(store, few, undefined, { threads: 2, isBackground: true });
+  void background.then(() => (hasEnded = true));
+  // Two at a time, so that there is always one that waits.
+  const keepBusy = async () => {
+    while (!hasEnded) await backend.maxsim(store, one, undefined, { threads: 2 });
+  };
+  await Promise.all([keepBusy(), keepBusy()]);
+  expect(await background).toEqual(alone);
+  store.close();
+});
+
 test('a call that has given way can be cancelled, and others go on', async () => {
   const store = await backend.open(source);
   const controllers = [new AbortController(), new AbortController()];
