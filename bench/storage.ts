@@ -1,0 +1,167 @@
+import { execFileSync, fork, type ChildProcess } from 'node:child_process';
+import { createHash, randomFillSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, open, readFile, rm, statfs } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { assert } from '../src/errors.js';
+import type { Bench } from './main.js';
+import { median } from './search-statistics.js';
+import { ask, download, uploadFile, type StorageServer } from './storage-client.js';
+
+/*
+ * How fast does a large file come in and go out, compared with `cp` and `sha256sum` of the same file on the same disk in
+ * the same run, and how much memory does the server take for it? An upload is everything: parts at signed URLs with
+ * their checksums, acknowledged, joined, the whole hashed, all of it on disk when the answer comes.
+ *
+ * npm run bench -- storage [MiB] [parts at once] [folder]; 20480 4 is the 20 GB of the issue, 1024 4 the default.
+ */
+
+const DEFAULT_MEBIBYTES = 1_024;
+const DEFAULT_CONCURRENCY = 4;
+const ROUNDS = 3;
+const MEBIBYTE = 1024 * 1024;
+const SAMPLE_INTERVAL_MS = 20;
+
+export const run: Bench = async ([
+  mebibytes = DEFAULT_MEBIBYTES,
+  concurrency = DEFAULT_CONCURRENCY,
+  place = '.',
+]) => {
+  const sizeBytes = Number(mebibytes) * MEBIBYTE;
+  const folder = await mkdtemp(join(resolve(String(place)), '.bench-storage-'));
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    assert(bavail * bsize > 3.5 * sizeBytes, 'the disk has room for the file, its copy and the upload');
+    const source = join(folder, 'source');
+    const digest = await writeSource(source, sizeBytes);
+    const server = await startServer(folder);
+    console.log('             cp + sha256sum      upload    download   upload / copy   memory above idle');
+    const rounds: Round[] = [];
+    try {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        rounds.push(await measure(server, source, sizeBytes, digest, Number(concurrency)));
+        console.log(describe(`round ${round + 1}`, rounds[round] as Round, sizeBytes));
+      }
+    } finally {
+      server.child.kill('SIGTERM');
+      await once(server.child, 'exit');
+    }
+    const of = (pick: (round: Round) => number): number => median(rounds.map(pick));
+    const total: Round = {
+      copyMs: of(({ copyMs }) => copyMs),
+      uploadMs: of(({ uploadMs }) => uploadMs),
+      downloadMs: of(({ downloadMs }) => downloadMs),
+      peakBytes: Math.max(...rounds.map(({ peakBytes }) => peakBytes)),
+    };
+    console.log(describe('median', total, sizeBytes));
+    return {
+      size_bytes: sizeBytes,
+      parts_at_once: Number(concurrency),
+      copy_and_hash_ms: total.copyMs,
+      upload_ms: total.uploadMs,
+      download_ms: total.downloadMs,
+      upload_share_of_copy: total.copyMs / total.uploadMs,
+      server_peak_memory_above_idle_bytes: total.peakBytes,
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};
+
+interface Round {
+  /** `cp`, then `sha256sum` of the copy. */
+  readonly copyMs: number;
+  readonly uploadMs: number;
+  readonly downloadMs: number;
+  /** The server's largest resident set, less that before. */
+  readonly peakBytes: number;
+}
+
+interface BenchServer extends StorageServer {
+  readonly child: ChildProcess;
+}
+
+async function measure(
+  server: BenchServer,
+  source: string,
+  sizeBytes: number,
+  digest: string,
+  concurrency: number,
+): Promise<Round> {
+  const copy = `${source}.copy`;
+  const copyMs = await timed(async () => {
+    execFileSync('cp', [source, copy]);
+    assert(
+      execFileSync('sha256sum', [copy], { encoding: 'utf8' }).startsWith(digest),
+      'the copy is the file',
+    );
+  });
+  await rm(copy);
+  const idleBytes = await residentBytes(server.child);
+  let peakBytes = idleBytes;
+  const sampler = setInterval(() => {
+    void residentBytes(server.child).then((bytes) => (peakBytes = Math.max(peakBytes, bytes)));
+  }, SAMPLE_INTERVAL_MS);
+  let url = '';
+  const uploadMs = await timed(async () => {
+    url = await uploadFile(server, source, sizeBytes, digest, concurrency);
+  });
+  const downloadMs = await timed(async () => {
+    assert((await download(server, url)) === digest, 'what goes out is what came in');
+  });
+  clearInterval(sampler);
+  await ask(server, 'DELETE', '/v1/storage/files?path=bench');
+  return { copyMs, uploadMs, downloadMs, peakBytes: peakBytes - idleBytes };
+}
+
+/** Random, so that no disk and no file system makes less of it. */
+async function writeSource(path: string, sizeBytes: number): Promise<string> {
+  const hash = createHash('sha256');
+  const block = Buffer.allocUnsafe(Math.min(sizeBytes, 64 * MEBIBYTE));
+  const file = await open(path, 'w');
+  for (let written = 0; written < sizeBytes; written += block.length) {
+    randomFillSync(block);
+    const bytes = block.subarray(0, Math.min(block.length, sizeBytes - written));
+    hash.update(bytes);
+    await file.write(bytes);
+  }
+  await file.sync();
+  await file.close();
+  return hash.digest('hex');
+}
+
+async function startServer(folder: string): Promise<BenchServer> {
+  const path = fileURLToPath(new URL('storage-server.js', import.meta.url));
+  const child = fork(path, { env: { ...process.env, GLOAMING_DATA: join(folder, 'data') } });
+  const [address] = (await once(child, 'message')) as [StorageServer];
+  return { child, ...address };
+}
+
+/** Linux only: as the kernel counts it, the libraries' buffers included. */
+async function residentBytes({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+function describe(
+  name: string,
+  { copyMs, uploadMs, downloadMs, peakBytes }: Round,
+  sizeBytes: number,
+): string {
+  const rate = (ms: number): string => `${(sizeBytes / ms / 1000).toFixed(0)} MB/s`;
+  return (
+    name.padEnd(9) +
+    rate(copyMs).padStart(18) +
+    rate(uploadMs).padStart(12) +
+    rate(downloadMs).padStart(12) +
+    `${((100 * copyMs) / uploadMs).toFixed(0)} %`.padStart(16) +
+    `${(peakBytes / 1e6).toFixed(0)} MB`.padStart(20)
+  );
+}
