@@ -143,7 +143,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
           createdAt: now().toISOString(),
         }),
     }),
-    endpoints: [searchRuns(searchParts), batchSearchRuns(searchParts)],
+    endpoints: [searchRuns(searchParts), batchSearchRuns({ ...searchParts, files: storage.files })],
     pages,
     now,
     concurrency: RUNS_AT_WORK_MAX_COUNT,

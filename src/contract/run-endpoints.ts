@@ -26,6 +26,12 @@ export const SearchRunInput = named(
   ),
 );
 
+const ONE_SOURCE = [
+  ['queries', 'fasta'],
+  ['queries', 'fasta_url'],
+  ['fasta', 'fasta_url'],
+] as const;
+
 const BatchQuery = closed({
   id: Type.Optional(text('Your name of the query.', { minLength: 1, maxLength: 256 })),
   sequence: ProteinQuery.properties.sequence,
@@ -44,13 +50,21 @@ export const BatchSearchRunInput = named(
           maxLength: BATCH_FASTA_MAX_CHARACTERS,
         }),
       ),
+      fasta_url: Type.Optional(
+        text('The URL of an uploaded FASTA file, plain or gzip, as its completion gave it.', {
+          minLength: 1,
+          maxLength: 2_048,
+        }),
+      ),
       ...SEARCH_SETTINGS,
       limit: LIMIT,
     },
     {
-      description: 'Up to 100,000 proteins against one release: `queries` or `fasta`, one of them.',
-      allOf: [...ONE_SELECTOR.allOf, ...mutuallyExclusive(['queries', 'fasta']).allOf],
-      anyOf: [{ required: ['queries'] }, { required: ['fasta'] }],
+      description:
+        'Up to 100,000 proteins against one release: `queries`, `fasta` or `fasta_url`, one of them. A file is read ' +
+        'when the run is created; what becomes of it later changes nothing.',
+      allOf: [...ONE_SELECTOR.allOf, ...mutuallyExclusive(...ONE_SOURCE).allOf],
+      anyOf: [{ required: ['queries'] }, { required: ['fasta'] }, { required: ['fasta_url'] }],
       chosen: true,
     },
   ),

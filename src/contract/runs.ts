@@ -171,6 +171,8 @@ export const createRun = defineRoute({
     'sequence_is_nucleotide',
     'sequence_too_long',
     'invalid_queries',
+    'file_not_managed',
+    'file_not_found',
     'invalid_filter',
     'significance_unavailable',
     'queue_full',

@@ -11,6 +11,7 @@ import { searchMany } from '../search/search.js';
 import type { ProteinQuery, SearchResult } from '../search/search-types.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import type { RequestContext } from './context.js';
+import type { Files } from './files.js';
 import { summariseEvidence } from './present-candidates.js';
 import {
   presentCandidates,
@@ -24,6 +25,10 @@ import { defineRunEndpoint, type AnyRunEndpoint, type RunStep } from './runs-end
 import { planSearch, reopenSearch, type SearchPlan } from './runs-plan.js';
 import { packedLength, packQueries, readPackedQuery, readQueries, unpackQueries } from './runs-queries.js';
 import type { SearchRunParts } from './runs-search.js';
+
+export interface BatchSearchRunParts extends SearchRunParts {
+  readonly files: Pick<Files, 'openManagedFile'>;
+}
 
 interface Plan extends SearchPlan {
   readonly normalizationId: string;
@@ -52,11 +57,11 @@ const FIRST_PACK_QUERIES = 16;
 const PACK_MS = 4_000;
 
 /** `homology.batch_search`: many queries in packs; each gets what the direct route would have answered. */
-export function batchSearchRuns(parts: SearchRunParts): AnyRunEndpoint {
+export function batchSearchRuns(parts: BatchSearchRunParts): AnyRunEndpoint {
   return defineRunEndpoint<'homology.batch_search', Plan>({
     key: 'homology.batch_search',
     async prepare(input, context) {
-      const queries = await readQueries(input);
+      const queries = await readQueries(input, (url) => parts.files.openManagedFile(url, context));
       const resolved = await resolveSearch(input, context, parts);
       const packed = { normalizationId: NORMALIZATION_ID, queries: packQueries(queries) };
       const lengths = queries.map(({ sequence }) => sequence.length);

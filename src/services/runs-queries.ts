@@ -4,6 +4,7 @@ import { Refusal, type RefusalLocation } from '../errors.js';
 import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../limits.js';
 import { readFasta } from '../sequence/fasta.js';
 import { normaliseProtein } from '../sequence/protein.js';
+import type { ManagedFile } from './files.js';
 
 /** A query of a batch after normalisation. */
 export interface BatchQuery {
@@ -23,13 +24,16 @@ const QUERIES_PER_PAUSE = 500;
 
 /**
  * The queries of a batch, normalised, in their order.
- * Errors  Refusal `invalid_queries` with every query that cannot be searched
+ * Errors  Refusal `invalid_queries` with every query that cannot be searched; those of the file
  */
-export async function readQueries(input: BatchSearchRunInput): Promise<readonly BatchQuery[]> {
+export async function readQueries(
+  input: BatchSearchRunInput,
+  openFasta: OpenFasta,
+): Promise<readonly BatchQuery[]> {
   const queries: BatchQuery[] = [];
   const errors: RefusalLocation[] = [];
   let faultCount = 0;
-  for await (const { id, text, location } of rawQueries(input)) {
+  for await (const { id, text, location } of rawQueries(input, openFasta)) {
     const index = queries.length + faultCount;
     if (index === BATCH_MAX_QUERIES) {
       throw new Refusal('invalid_queries', `A batch has at most ${BATCH_MAX_QUERIES} queries.`, {
@@ -77,26 +81,39 @@ export function packedLength(line: string): number {
   return line.indexOf(' ');
 }
 
-async function* rawQueries({ queries, fasta }: BatchSearchRunInput): AsyncGenerator<RawQuery> {
-  if (fasta === undefined) {
-    for (const [index, { id, sequence }] of (queries ?? []).entries()) {
-      yield { id, text: sequence, location: `body.input.queries[${index}].sequence` };
-    }
-    return;
+/** Opens an uploaded file. Errors  Refusal `file_not_managed`, `file_not_found`, `permission_denied` */
+export type OpenFasta = (url: string) => Pick<ManagedFile, 'path' | 'bytes' | 'close'>;
+
+async function* rawQueries(
+  { queries, fasta, fasta_url: url }: BatchSearchRunInput,
+  openFasta: OpenFasta,
+): AsyncGenerator<RawQuery> {
+  for (const [index, { id, sequence }] of (queries ?? []).entries()) {
+    yield { id, text: sequence, location: `body.input.queries[${index}].sequence` };
   }
-  for await (const { header, text, place } of readInlineFasta(fasta)) {
-    yield { id: header.split(/\s/, 1)[0] || undefined, text, location: `body.input.fasta:${place.line}` };
+  if (fasta !== undefined) yield* fastaQueries('body.input.fasta', [Buffer.from(fasta)]);
+  if (url === undefined) return;
+  const file = openFasta(url);
+  try {
+    yield* fastaQueries(file.path, file.bytes);
+  } finally {
+    file.close();
   }
 }
 
-async function* readInlineFasta(fasta: string): ReturnType<typeof readFasta> {
+async function* fastaQueries(
+  name: string,
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<RawQuery> {
   const bytes = (async function* () {
-    yield Buffer.from(fasta);
+    yield* pieces;
   })();
   try {
-    yield* readFasta({ file: 'body.input.fasta', bytes });
+    for await (const { header, text, place } of readFasta({ file: name, bytes })) {
+      yield { id: header.split(/\s/, 1)[0] || undefined, text, location: `${name}:${place.line}` };
+    }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new Refusal('invalid_queries', error.message, { ...error.details, param: 'input.fasta' });
+    throw new Refusal('invalid_queries', error.message, { ...error.details, param: 'input' });
   }
 }

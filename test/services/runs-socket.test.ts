@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildBench, type Bench, type Json, type Serving } from './runs-served.js';
 
@@ -21,6 +23,23 @@ const searchRun = (index: number, more: Json = {}) => ({
   input: { query: query(index), limit: 50, evidence: 'pairwise_sequence_alignment' },
   ...more,
 });
+
+/** A small file as a client uploads it; gives its URL. */
+async function upload(name: string, bytes: Uint8Array): Promise<string> {
+  const path = '/v1/storage/uploads';
+  const body = { file_name: name, size_bytes: bytes.length };
+  const { id } = (await serving.call('POST', path, { body })).body.data;
+  const urls = await serving.call('POST', `${path}/${id}/part-urls`, { body: { part_numbers: [1] } });
+  const put = await fetch(urls.body.data.urls[0].url, {
+    method: 'PUT',
+    headers: { 'x-amz-checksum-sha256': createHash('sha256').update(bytes).digest('base64') },
+    body: bytes as never,
+  });
+  expect(put.status, await put.text()).toBe(200);
+  await serving.call('POST', `${path}/${id}/parts/1/acknowledge`);
+  const completed = await serving.call('POST', `${path}/${id}/complete`);
+  return completed.body.data.url;
+}
 
 async function rowsOf(runId: string, limit: number): Promise<Json[]> {
   const rows: Json[] = [];
@@ -135,6 +154,22 @@ describe('a batch', () => {
     }
   });
 
+  it('takes an uploaded FASTA file by its URL, and no other URL', async () => {
+    const bytes = gzipSync(`>one\n${bench.sequences[0]}\n>two\n${bench.sequences[1]}\n`);
+    const url = await upload('queries.fasta.gz', bytes);
+    const batch = (fasta_url: string, more: object = {}) =>
+      serving.call('POST', '/v1/runs', {
+        body: { endpoint: 'homology.batch_search', input: { fasta_url, limit: 1 }, background: false },
+        ...more,
+      });
+    const taken = await batch(url);
+    expect(taken.status, JSON.stringify(taken.body)).toBe(200);
+    expect((await rowsOf(taken.body.data.id, 10)).map(({ query_id }) => query_id)).toEqual(['one', 'two']);
+    expect((await batch(url, { as: 'other' })).status).toBe(403);
+    const foreign = await batch('http://127.0.0.1:1/queries.fasta');
+    expect(foreign.headers.get('Service-Error-Type')).toBe('file_not_managed');
+  });
+
   it('takes FASTA, and lists every record that cannot be searched', async () => {
     const fasta = `>one first\n${bench.sequences[0]}\n>two\nMK1LV\n>three\n\n`;
     const refused = await serving.call('POST', '/v1/runs', {
@@ -190,7 +225,7 @@ describe('the list of runs', () => {
     const times = first.body.data.map(({ created_at }: Json) => created_at);
     expect([...times].sort().reverse()).toEqual(times);
     const batches = await serving.call('GET', '/v1/runs?endpoint=homology.batch_search&status=completed');
-    expect(batches.body.data).toHaveLength(2);
+    expect(batches.body.data).toHaveLength(3);
     const forged = await serving.call('GET', '/v1/runs?cursor=AAAA');
     expect(forged.headers.get('Service-Error-Type')).toBe('cursor_invalid');
   });
