@@ -6,7 +6,7 @@ import type { Catalog, CatalogRelease } from './catalog.js';
 import type { RequestContext } from './context.js';
 import type { Engines } from './engines.js';
 import { possibleRow, type AlignedReceipt, type PossibleRow } from './msa-rows.js';
-import { expectedFalseHits } from './msa-significance.js';
+import type { Rejudge } from './msa-significance.js';
 import type { Receipts } from './receipts.js';
 import type { TargetSpaces } from './target-spaces.js';
 
@@ -17,12 +17,16 @@ export interface MsaSources {
   readonly targetSpaces: TargetSpaces;
 }
 
+interface OpenOptions extends MsaSources {
+  readonly rejudge: Rejudge;
+}
+
 /** A receipt with alignments, and the release that its sequences come from. */
 export interface OpenReceipt {
   readonly release: CatalogRelease;
   readonly sequence: string;
   readonly query: Msa['query'];
-  /** Present where the release has one; the rows then carry the E-values that it supports. */
+  /** Present where rows have E-values. */
   readonly calibrationId?: string;
   readonly candidates: AlignedReceipt['candidates'];
   /** Of each candidate; undefined where nothing of it is aligned. */
@@ -36,7 +40,7 @@ export interface OpenReceipt {
 export async function openReceipt(
   id: string,
   context: RequestContext,
-  { receipts, catalog, engines, targetSpaces }: MsaSources,
+  { receipts, catalog, engines, targetSpaces, rejudge }: OpenOptions,
 ): Promise<OpenReceipt> {
   // Written by services/receipts.ts under this very name.
   const content = receipts.get(id, context).value.content as unknown as AlignedReceipt;
@@ -45,12 +49,13 @@ export async function openReceipt(
   if (parameters.evidence !== 'pairwise_sequence_alignment') throw withoutAlignments();
   const engine = await engines.open(releaseId);
   const space = targetSpaceOf(content, engine.release, targetSpaces);
-  const expected = await expectedFalseHits(content, space, engine, context.signal);
+  const expected = await rejudge(id, content, space, engine, context.signal);
+  const { calibration } = engine;
   return {
     release,
     sequence: query.sequence,
     query: { length: query.sequence.length, sha256: sha256Hex(query.sequence) },
-    ...(engine.calibration && { calibrationId: engine.calibration.id }),
+    ...(calibration && expected.length > 0 && { calibrationId: calibration.id }),
     candidates,
     rows: candidates.map((candidate, at) =>
       possibleRow(candidate, expected[at], query.sequence, engine.release),

@@ -2,22 +2,22 @@ import type { MsaComponent, MsaRequest } from '../contract/sequences.js';
 import { assert, Refusal } from '../errors.js';
 import { MSA_MAX_BYTES } from '../limits.js';
 import type { Release } from '../release/release.js';
+import type { SearchRequest } from '../search/search-types.js';
 import { a3mHeader, a3mRow, cigarIdentity } from '../sequence/a3m.js';
 
 /** The members of a receipt that an alignment is made of; services/receipts.ts writes them. */
 export interface AlignedReceipt {
   readonly candidates: readonly ReceiptCandidate[];
-  readonly parameters: { readonly evidence: string };
-  readonly query: { readonly sequence: string; readonly tokens_sha256: string };
+  readonly parameters: Pick<SearchRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>;
+  readonly query: { readonly sequence: string; readonly normalization_id: string };
   readonly release_id: string;
+  readonly result_sha256: string;
   readonly target_space: { readonly id: string; readonly canonical_filter: unknown } | null;
 }
 
 export interface ReceiptCandidate {
   readonly id: string;
   readonly affine_score: number;
-  readonly query_to_target_sum: number;
-  readonly target_to_query_sum: number;
   /** Empty where no pair of residues scores above zero; absent, with the rest, where no alignment was asked for. */
   readonly cigar?: string;
   readonly query_start?: number;
@@ -40,7 +40,7 @@ export function possibleRow(
   candidate: ReceiptCandidate,
   expectedFalseHits: number | undefined,
   query: string,
-  release: Release,
+  { targets }: Release,
 ): PossibleRow | undefined {
   const { cigar = '', query_start: start = 0, query_end: end = 0 } = candidate;
   if (cigar === '') return undefined;
@@ -52,7 +52,9 @@ export function possibleRow(
   return { ...measured, write: () => ({ target_id: candidate.id, ...measured, ...written() }) };
 
   function written(): Pick<MsaRow, 'header' | 'row'> {
-    const target = release.targets.sequence(targetIndexOf(candidate, release));
+    const targetIndex = targets.find(candidate.id);
+    assert(targetIndex !== undefined, 'a release never loses a target that a receipt names');
+    const target = targets.sequence(targetIndex);
     const { target_start: targetStart = 0, target_end: targetEnd = 0 } = candidate;
     const place = { queryStart: start, targetStart, queryLength: query.length };
     const header = a3mHeader({
@@ -67,12 +69,6 @@ export function possibleRow(
     });
     return { header, row: a3mRow({ cigar, target, ...place }) };
   }
-}
-
-export function targetIndexOf({ id }: ReceiptCandidate, { targets }: Release): number {
-  const targetIndex = targets.find(id);
-  assert(targetIndex !== undefined, 'a release never loses a target that a receipt names');
-  return targetIndex;
 }
 
 export interface SelectedRows {

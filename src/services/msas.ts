@@ -8,6 +8,7 @@ import type { RequestContext } from './context.js';
 import { openReceipt, withoutAlignments, type MsaSources } from './msa-receipts.js';
 import { selectRows, type PossibleRow } from './msa-rows.js';
 import { a3mPieces, asJsonString, encodePieces, jsonBytesOf, prefersJson } from './msa-text.js';
+import { createRejudge } from './msa-significance.js';
 import type { Reply } from './reply.js';
 
 /** Multiple sequence alignments: immutable, named by what they hold and how they were made. */
@@ -30,8 +31,9 @@ export interface MsaParts extends MsaSources {
   readonly now: () => Date;
 }
 
-export function createMsas({ tables, objects, now, ...sources }: MsaParts): Msas {
+export function createMsas({ tables, objects, now, ...parts }: MsaParts): Msas {
   const { components, msas } = tables;
+  const sources = { ...parts, rejudge: createRejudge() };
   const componentRow = (id: string, query: Msa['query'], { organizationId }: RequestContext): PossibleRow => {
     const { content } = visible(components.get(id), organizationId, () => absentComponent(id));
     if (content.query.sha256 !== query.sha256) throw otherQuery(id);
