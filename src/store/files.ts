@@ -73,7 +73,7 @@ export function fileTable(store: Store, { contents, usage, events }: FileTablePa
   const files = store.table<FileRow>('files');
   /** `<organization>/<path>` → id. */
   const byPath = store.table<string>('files-by-path');
-  /** `<time> <id>` → id. */
+  /** `<time> <id>` → id; "!" ends the ids of a time. */
   const expiries = store.table<string>('file-event-expiries');
 
   const at = (organizationId: string, path: string): FileRow | undefined => {
@@ -162,7 +162,7 @@ export function fileTable(store: Store, { contents, usage, events }: FileTablePa
       }),
     sweep: (now) =>
       store.transaction(() => {
-        const due = [...expiries.getRange({ end: now.toISOString(), limit: SWEEP_MAX_FILES })];
+        const due = [...expiries.getRange({ end: `${now.toISOString()}!`, limit: SWEEP_MAX_FILES })];
         for (const { key, value: id } of due) {
           expiries.removeSync(key);
           events.drop(id);

@@ -94,7 +94,7 @@ const SWEEP_MAX_UPLOADS = 16;
 
 export function uploadTable(store: Store, { objects, files, usage }: UploadTableParts): UploadTable {
   const uploads = store.table<UploadRow>('uploads');
-  /** `<time> <id>`: when the upload expires or is forgotten. */
+  /** `<time> <id>`: when the upload expires or is forgotten; "!" ends the ids of a time. */
   const expiries = store.table<string>('upload-expiries');
   /** Where an upload stands in them now. */
   const expiryKeys = store.table<string>('upload-expiry-keys');
@@ -215,7 +215,7 @@ export function uploadTable(store: Store, { objects, files, usage }: UploadTable
       ),
     sweep: (now) =>
       store.transaction(() => {
-        const due = [...expiries.getRange({ end: now.toISOString(), limit: SWEEP_MAX_UPLOADS })];
+        const due = [...expiries.getRange({ end: `${now.toISOString()}!`, limit: SWEEP_MAX_UPLOADS })];
         for (const { key, value: id } of due) {
           const upload = uploads.get(id) as UploadRow;
           if (!isUploadEnded(upload.status)) {
