@@ -1,7 +1,13 @@
 import { stratumOf } from '../calibration/calibration.js';
 import type { BinCard, BinStatus } from '../calibration/card.js';
 import { kolmogorovProbability } from '../calibration/kolmogorov.js';
-import { fitTail, holdoutDistance, massBelow, type CeiledExcesses } from '../calibration/tail-model.js';
+import {
+  fitTail,
+  holdoutDistance,
+  massBelow,
+  type CeiledExcesses,
+  type TailPrior,
+} from '../calibration/tail-model.js';
 import type { NullFit } from './calibrate-null.js';
 import { ROLE_FIT, type NullSample } from './calibrate-sample.js';
 
@@ -9,6 +15,8 @@ import { ROLE_FIT, type NullSample } from './calibrate-sample.js';
 const EXCEEDANCE_SHARE = 0.02;
 /** Excesses up to which a tail is fitted, in units of the coordinate; evident relatives lie above. */
 const CEILING = 11;
+/** What all bins together say counts as many exceedances in each: a quarter of what a bin has of its own. */
+const PRIOR_EXCEEDANCES = 600;
 const MAX_STRATA = 4;
 /** Exceedances that a bin needs before the lengths are split more finely. */
 const WANTED_EXCEEDANCES = 600;
@@ -58,12 +66,32 @@ export function fitBins(sample: NullSample, fit: NullFit, edges: readonly number
     (sample.roles[first] === ROLE_FIT ? cell.fitted : cell.heldOut).push(fit.coordinates[pair]);
   }
   const sorted = (scores: readonly number[]): Float64Array => Float64Array.from(scores).sort();
-  return cells.flatMap(({ all, fitted, heldOut }, cell) => {
+  const scores = cells.map(({ all, fitted, heldOut }) => ({
+    all: sorted(all),
+    fitted: sorted(fitted),
+    heldOut: sorted(heldOut),
+  }));
+  const priors = {
+    all: pooledPrior(scores.map(({ all }) => all)),
+    fitted: pooledPrior(scores.map(({ fitted }) => fitted)),
+  };
+  return scores.flatMap((bin, cell) => {
     const [query, target] = [Math.floor(cell / (edges.length + 1)), cell % (edges.length + 1)];
-    if (query > target) return [];
-    const scores = { all: sorted(all), fitted: sorted(fitted), heldOut: sorted(heldOut) };
-    return [fitBin(scores, query, target, edges)];
+    return query > target ? [] : [fitBin(bin, priors, query, target, edges)];
   });
+}
+
+/** What the excesses of all bins together say of the mixture; undefined where even they have no tail. */
+function pooledPrior(bins: readonly Float64Array[]): TailPrior | undefined {
+  const excesses = bins.map((scores) => excessesOf(scores, quantile(scores, 1 - EXCEEDANCE_SHARE)).excesses);
+  const pooled = new Float64Array(excesses.reduce((sum, { length }) => sum + length, 0));
+  let start = 0;
+  for (const part of excesses) {
+    pooled.set(part, start);
+    start += part.length;
+  }
+  const fit = fitTail({ excesses: pooled, ceiling: CEILING });
+  return fit && { fit, count: PRIOR_EXCEEDANCES };
 }
 
 /**
@@ -71,12 +99,18 @@ export function fitBins(sample: NullSample, fit: NullFit, edges: readonly number
  * fitted to all of them.
  * @param scores  of all pairs, of pairs of fitted and of pairs of held-out proteins; ascending
  */
-function fitBin(scores: BinScores, query: number, target: number, edges: readonly number[]): BinCard {
-  const { distance, holdoutCount } = qualify(scores);
+function fitBin(
+  scores: BinScores,
+  priors: { readonly all?: TailPrior; readonly fitted?: TailPrior },
+  query: number,
+  target: number,
+  edges: readonly number[],
+): BinCard {
+  const { distance, holdoutCount } = qualify(scores, priors.fitted);
   const { all } = scores;
   const threshold = quantile(all, 1 - EXCEEDANCE_SHARE);
   const sample = excessesOf(all, threshold);
-  const tail = fitTail(sample);
+  const tail = fitTail(sample, priors.all);
   const fitCount = sample.excesses.length;
   // Of the exceedances below the ceiling some are relatives; of the unrelated ones a few lie above it.
   const share =
@@ -108,9 +142,12 @@ function fitBin(scores: BinScores, query: number, target: number, edges: readonl
 }
 
 /** Distance between the tail of the fitted proteins and the exceedances of the held-out ones; 1 where there is none. */
-function qualify({ fitted, heldOut }: BinScores): { distance: number; holdoutCount: number } {
+function qualify(
+  { fitted, heldOut }: BinScores,
+  prior: TailPrior | undefined,
+): { distance: number; holdoutCount: number } {
   const threshold = quantile(fitted, 1 - EXCEEDANCE_SHARE);
-  const tail = fitTail(excessesOf(fitted, threshold));
+  const tail = fitTail(excessesOf(fitted, threshold), prior);
   const holdout = excessesOf(heldOut, threshold);
   return {
     distance: tail === undefined ? 1 : holdoutDistance(tail, holdout),

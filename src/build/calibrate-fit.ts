@@ -3,11 +3,12 @@ import {
   SPREAD_TERM,
   nullTerms,
   type CovariateScale,
-  type CovariateScales,
   type PairNull,
+  type ShapeScales,
 } from '../calibration/pair-null.js';
 import { sampleDistinct, type Random } from '../calibration/random.js';
 import { maximise } from '../calibration/tail-model.js';
+import type { BiasedSample } from './calibrate-bias.js';
 import type { NullSample } from './calibrate-sample.js';
 import { fitQuantile } from './linear-quantile.js';
 
@@ -16,11 +17,11 @@ export const EXCEEDANCE_SHARE = 0.03;
 /** Mean excesses up to which the scale is fitted: above them relatives weigh too much. */
 const SCALE_CEILING_EXCESSES = 3.5;
 
-/** Pairs that the regression sees; more would not move its thirteen weights. */
+/** Pairs that the regression sees; more would not move its weights. */
 const REGRESSION_PAIRS = 200_000;
 /** Covariates are held at the ends of this central range: beyond it a square would run away. */
 const TRIMMED_SHARE = 0.001;
-/** Below this many fitted pairs thirteen weights follow the noise. */
+/** Below this many fitted pairs its weights follow the noise. */
 export const FEWEST_PAIRS = 1_000;
 const SLOPE_SHARE = 0.5;
 const SLOPE_LIMIT = 1;
@@ -31,14 +32,15 @@ const SEARCH_STEPS = 30;
  * Errors  undefined where the pairs are too few or do not vary, so that nothing can be told from them
  */
 export function fitPairNull(
-  sample: NullSample,
+  sample: BiasedSample,
+  shape: ShapeScales,
   isLeftOut: (pair: number) => boolean,
   random: Random,
 ): PairNull | undefined {
   const usable = sample.fitPairs.filter((pair) => !isLeftOut(pair));
   if (usable.length < FEWEST_PAIRS) return undefined;
   const chosen = sampleDistinct(usable.length, REGRESSION_PAIRS, random).map((index) => usable[index]);
-  const scales = covariateScales(sample, chosen);
+  const scales = { shape, bias: scaleOf(sample.biases) };
   const terms = new Float64Array(chosen.length * NULL_TERM_COUNT);
   const evidence = new Float64Array(chosen.length);
   chosen.forEach((pair, row) => {
@@ -109,10 +111,12 @@ function logLikelihood(
   return sum;
 }
 
-function covariateScales(sample: NullSample, pairs: Float64Array | Uint32Array): CovariateScales {
+/** Places and spreads of lengths and moments over the sample. */
+export function measureShapes(sample: NullSample, random: Random): ShapeScales {
+  const pairs = sampleDistinct(sample.pairCount, REGRESSION_PAIRS, random);
   const columns = Array.from({ length: 4 }, () => new Float64Array(pairs.length));
   pairs.forEach((pair, row) => {
-    const { queryLength, targetLength, meanCosine, cosineSpread } = sample.pairAt(pair);
+    const { queryLength, targetLength, meanCosine, cosineSpread } = sample.shapeAt(pair);
     columns[0][row] = Math.log(Math.min(queryLength, targetLength));
     columns[1][row] = Math.log(Math.max(queryLength, targetLength));
     columns[2][row] = meanCosine;

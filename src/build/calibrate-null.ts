@@ -1,7 +1,8 @@
-import { excessCoordinate, type PairNull } from '../calibration/pair-null.js';
+import { excessCoordinate, type PairNull, type ShapeScales } from '../calibration/pair-null.js';
 import type { Random } from '../calibration/random.js';
 import { EXCEEDANCE_SHARE, fitPairNull } from './calibrate-fit.js';
 import { createComponents, type Components } from './calibrate-links.js';
+import type { BiasedSample } from './calibrate-bias.js';
 import type { NullSample } from './calibrate-sample.js';
 
 /** The null of a sample after everything that evident relatives connect has been left out. */
@@ -27,7 +28,12 @@ const ROUNDS = 3;
  * @param labels  optional group of each protein (cluster, family): equal labels are links too; −1 is none
  * Errors  undefined where the sample does not support a fit
  */
-export function fitNull(sample: NullSample, random: Random, labels?: Int32Array): NullFit | undefined {
+export function fitNull(
+  sample: BiasedSample,
+  shape: ShapeScales,
+  random: Random,
+  labels?: Int32Array,
+): NullFit | undefined {
   const linkLogProbability = -Math.log(sample.pairCount);
   let components = linkLabels(sample, labels);
   let pairNull: PairNull | undefined;
@@ -36,7 +42,7 @@ export function fitNull(sample: NullSample, random: Random, labels?: Int32Array)
   for (let round = 0; round < ROUNDS; round += 1) {
     const known = components;
     const isKnown = (pair: number): boolean => known.isConnected(sample.firsts[pair], sample.seconds[pair]);
-    pairNull = fitPairNull(sample, isKnown, random);
+    pairNull = fitPairNull(sample, shape, isKnown, random);
     if (pairNull === undefined) return undefined;
     coordinates = coordinatesOf(sample, pairNull);
     components = linkLabels(sample, labels);
@@ -86,6 +92,6 @@ function linkHits(
   return links;
 }
 
-function coordinatesOf(sample: NullSample, model: PairNull): Float64Array {
+function coordinatesOf(sample: BiasedSample, model: PairNull): Float64Array {
   return sample.evidence.map((evidence, pair) => excessCoordinate(model, sample.pairAt(pair), evidence));
 }

@@ -2,20 +2,22 @@ import { judgeTail, stratumOf, type Bin } from '../calibration/calibration.js';
 import type { BinCard, PopulationCard } from '../calibration/card.js';
 import { projectMoments, tokenMoments, type ProjectedMoments } from '../calibration/moments.js';
 import { tailCoordinate } from '../calibration/pair-null.js';
+import { biasContribution } from '../calibration/protein-bias.js';
 import { sampleDistinct, type Random } from '../calibration/random.js';
 import { openBins } from '../calibration/sidecar.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { maxsimDistances } from '../search/maxsim.js';
+import type { BiasedSample } from './calibrate-bias.js';
 import type { NullFit } from './calibrate-null.js';
 import type { CalibrateOptions } from './calibrate-options.js';
-import { momentsOfPair, type NullSample } from './calibrate-sample.js';
+import { momentsOfPair } from './calibrate-sample.js';
 
 /** A fitted null and what it is to be held against. */
 export interface Observation {
   readonly options: CalibrateOptions;
   /** Target index of each sampled protein. */
   readonly targets: Uint32Array;
-  readonly sample: NullSample;
+  readonly sample: BiasedSample;
   readonly moments: readonly ProjectedMoments[];
   readonly basis: { readonly rank: number; readonly basis: Float32Array };
   readonly fit: NullFit;
@@ -51,7 +53,7 @@ function observeHoldout({ sample, fit, bins, edges }: Observation): PopulationCa
   const counter = createCounter('heldout_release_pairs/1', opened, edges);
   for (const pair of sample.holdoutPairs) {
     if (fit.isConnected(pair)) continue;
-    const { queryLength, targetLength } = sample.pairAt(pair);
+    const { queryLength, targetLength } = sample.shapeAt(pair);
     counter.add(queryLength, targetLength, fit.coordinates[pair]);
   }
   return counter.card();
@@ -69,15 +71,25 @@ async function observeDecoys(
     const affine = await backend.affineScores(store, tokens, targets, release.affine, { signal, threads });
     const [sums] = await backend.maxsim(store, [tokens], targets, { signal, threads });
     const decoy = projectMoments(momentsOf(tokens, options), basis.basis, basis.rank);
-    for (let index = 0; index < targets.length; index += 1) {
-      const lengths = { queryLength: tokens.length, targetLength: sample.lengths[index] };
+    const shapes = moments.map((moment, index) => ({
+      queryLength: tokens.length,
+      targetLength: sample.lengths[index],
+      ...momentsOfPair(decoy, moment),
+    }));
+    const closeness = shapes.map(({ targetLength }, index) => {
       const found = { queryToTarget: sums.queryToTarget[index], targetToQuery: sums.targetToQuery[index] };
       const { inverse_step: inverseStep } = release.manifest.encoder;
-      const distances = maxsimDistances(found, tokens.length, sample.lengths[index], inverseStep);
-      const score = { affineScore: affine[index], closeness: 1 - distances.bidirectional };
-      const pair = { ...lengths, ...momentsOfPair(decoy, moments[index]) };
-      counter.add(lengths.queryLength, lengths.targetLength, tailCoordinate(fit.pairNull, pair, score));
-    }
+      return 1 - maxsimDistances(found, tokens.length, targetLength, inverseStep).bidirectional;
+    });
+    const contributions = Array.from(sample.panel, (member) =>
+      biasContribution(sample.bias, fit.pairNull.shape, shapes[member], closeness[member]),
+    );
+    const queryBias = contributions.reduce((sum, value) => sum + value, 0) / contributions.length;
+    shapes.forEach((shape, index) => {
+      const pair = { ...shape, queryBias, targetBias: sample.biases[index] };
+      const score = { affineScore: affine[index], closeness: closeness[index] };
+      counter.add(shape.queryLength, shape.targetLength, tailCoordinate(fit.pairNull, pair, score));
+    });
   }
   return counter.card();
 }

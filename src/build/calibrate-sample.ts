@@ -1,6 +1,7 @@
 import type { PairMoments, ProjectedMoments } from '../calibration/moments.js';
-import { pairEvidence, type NullPair } from '../calibration/pair-null.js';
+import { pairEvidence, type PairShape } from '../calibration/pair-null.js';
 import type { Release } from '../release/release.js';
+import { maxsimDistances } from '../search/maxsim.js';
 import { pairStart, type PairScores } from './calibrate-pairs.js';
 
 /** Which part of the calibration a protein serves; pairs of two parts serve neither. */
@@ -23,7 +24,9 @@ export interface NullSample {
   /** The two proteins of a pair, smaller index first. */
   readonly firsts: Uint16Array;
   readonly seconds: Uint16Array;
-  pairAt(pair: number): NullPair;
+  /** Mean of both directions' mean closest cosines. */
+  readonly closeness: Float64Array;
+  shapeAt(pair: number): PairShape;
 }
 
 export function createNullSample(
@@ -49,22 +52,17 @@ export function createNullSample(
       spreads[pair] = cosineSpread;
     }
   }
-  const pairAt = (pair: number): NullPair => ({
+  const shapeAt = (pair: number): PairShape => ({
     queryLength: lengths[firsts[pair]],
     targetLength: lengths[seconds[pair]],
     meanCosine: meanCosines[pair],
     cosineSpread: spreads[pair],
   });
+  const closeness = closenessOf(release, shapeAt, scores);
   const scorePerCosine = scorePerCosineOf(release);
-  const unit = release.manifest.encoder.inverse_step ** 2;
-  const evidence = new Float64Array(pairCount);
-  for (let pair = 0; pair < pairCount; pair += 1) {
-    const lengthsOf = pairAt(pair);
-    const forward = scores.forwardSums[pair] / (unit * lengthsOf.queryLength);
-    const backward = scores.backwardSums[pair] / (unit * lengthsOf.targetLength);
-    const score = { affineScore: scores.affine[pair], closeness: (forward + backward) / 2 };
-    evidence[pair] = pairEvidence(lengthsOf, score, scorePerCosine);
-  }
+  const evidence = closeness.map((close, pair) =>
+    pairEvidence(shapeAt(pair), { affineScore: scores.affine[pair], closeness: close }, scorePerCosine),
+  );
   const pairsOf = (role: number): Uint32Array => {
     const isOf = (pair: number): boolean => roles[firsts[pair]] === role && roles[seconds[pair]] === role;
     return Uint32Array.from({ length: pairCount }, (_, pair) => pair).filter(isOf);
@@ -82,7 +80,22 @@ export function createNullSample(
     holdoutPairs,
     firsts,
     seconds,
-    pairAt,
+    closeness,
+    shapeAt,
+  });
+}
+
+/** Mean of both directions' mean closest cosines of every pair. */
+function closenessOf(
+  release: Release,
+  shapeAt: (pair: number) => PairShape,
+  { forwardSums, backwardSums }: PairScores,
+): Float64Array {
+  const { inverse_step: inverseStep } = release.manifest.encoder;
+  return Float64Array.from(forwardSums, (queryToTarget, pair) => {
+    const { queryLength, targetLength } = shapeAt(pair);
+    const sums = { queryToTarget, targetToQuery: backwardSums[pair] };
+    return 1 - maxsimDistances(sums, queryLength, targetLength, inverseStep).bidirectional;
   });
 }
 

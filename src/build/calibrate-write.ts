@@ -36,6 +36,7 @@ export async function writeCalibration(
   releaseDirectory: string,
   content: CardContent,
   moments: MomentTable,
+  biases: Float32Array,
 ): Promise<CalibrationCard> {
   const place = calibrationDirectory(releaseDirectory);
   const folder = `${place}.new`;
@@ -45,6 +46,7 @@ export async function writeCalibration(
   const targets = arrowBytes([
     ['mean', moments.means, dimension],
     ['sketch', moments.sketches, rank],
+    ['bias', biases, 1],
   ]);
   const basis = arrowBytes([['component', moments.basis, secondMomentSize(dimension)]]);
   const card: CalibrationCard = {

@@ -42,7 +42,8 @@ const TOLERANCE_SHARE = 1e-5;
 /** Ridge relative to the mean diagonal: terms that do not vary in a tiny sample get no weight of their own. */
 const RIDGE_SHARE = 1e-7;
 
-function weightedLeastSquares(
+/** Weights w that bring Σ rowWeight · (value − w · row)² to its least, with a ridge too small to see. */
+export function weightedLeastSquares(
   terms: Float64Array,
   values: Float64Array,
   rowWeights: Float64Array,

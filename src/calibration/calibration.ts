@@ -13,6 +13,10 @@ export interface Calibration {
   readonly bins: readonly (readonly Bin[])[];
   /** One row per target of the release. */
   readonly moments: MomentTable;
+  /** General closeness of each target of the release. */
+  readonly biases: Float32Array;
+  /** Targets that a query's bias is measured on, ascending. */
+  readonly panel: Uint32Array;
 }
 
 export interface Bin {

@@ -98,10 +98,19 @@ export interface CalibrationCard {
     readonly log_longer: ScaleCard;
     readonly mean_cosine: ScaleCard;
     readonly cosine_spread: ScaleCard;
+    readonly bias: ScaleCard;
     readonly weights: readonly number[];
     readonly scale: number;
     readonly spread_slope: number;
     readonly score_per_cosine: number;
+  };
+  /** How a protein's general closeness is measured: expected closeness by shape, and the panel it is measured on. */
+  readonly bias: {
+    readonly weights: readonly number[];
+    readonly minimum: number;
+    readonly maximum: number;
+    /** Ascending target indices. */
+    readonly panel: readonly number[];
   };
   readonly bins: readonly BinCard[];
   readonly populations: readonly PopulationCard[];
@@ -118,7 +127,7 @@ export const BASIS_FILE = 'basis.arrow';
 /** Identifiers of what this version measures; any change to what one means needs a new name. */
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
 export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/1';
-export const CONDITIONING_CONTEXT_ID = 'lengths_and_token_moments/1';
+export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/1';
 export const METHOD_ID = 'peaks_over_threshold/1';
 export const ESTIMAND_ID = 'unrelated_targets_with_smaller_tail_probability/1';
 export const QUALIFICATION_ID = 'protein_holdout_kolmogorov_smirnov/1';

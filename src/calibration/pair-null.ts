@@ -1,9 +1,16 @@
 import type { PairMoments } from './moments.js';
 
-/** One pair as the null sees it; which of the two is the query makes no difference. */
-export interface NullPair extends PairMoments {
+/** Lengths and token moments of one pair; which of the two is the query makes no difference. */
+export interface PairShape extends PairMoments {
   readonly queryLength: number;
   readonly targetLength: number;
+}
+
+/** One pair as the null sees it. */
+export interface NullPair extends PairShape {
+  /** How much closer each of the two is to unrelated proteins than its length and moments say. Unit: cosine. */
+  readonly queryBias: number;
+  readonly targetBias: number;
 }
 
 /** What a search measures of one pair. */
@@ -21,21 +28,27 @@ export interface CovariateScale {
   readonly maximum: number;
 }
 
-/**
- * Conditioning of the null on lengths and token moments of a pair.
- *
- *   evidence        = affine score ÷ √shorter length + 12.5 · (score of one cosine) · closeness
- *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(spread slope · standardised cosine spread))
- *
- * where the sum is the evidence that a small share of unrelated pairs with the same lengths and moments exceed, and
- * the divisor follows the mean excess over it. Under the null all pairs have one tail: close to e^(−coordinate).
- * Source  linear quantile regression (Koenker & Bassett 1978)
- */
-export interface PairNull {
+/** Places and spreads of what a pair's shape is made of. */
+export interface ShapeScales {
   readonly logShorter: CovariateScale;
   readonly logLonger: CovariateScale;
   readonly meanCosine: CovariateScale;
   readonly cosineSpread: CovariateScale;
+}
+
+/**
+ * Conditioning of the null on lengths, token moments and biases of a pair.
+ *
+ *   evidence        = affine score ÷ √shorter length + 12.5 · (score of one cosine) · closeness
+ *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(spread slope · standardised cosine spread))
+ *
+ * where the sum is the evidence that a small share of unrelated pairs of the same kind exceed, and the divisor follows
+ * the mean excess over it. Under the null all pairs have one tail: close to e^(−coordinate).
+ * Source  linear quantile regression (Koenker & Bassett 1978)
+ */
+export interface PairNull {
+  readonly shape: ShapeScales;
+  readonly bias: CovariateScale;
   /** One per term, in the order of `nullTerms`. */
   readonly weights: readonly number[];
   readonly scale: number;
@@ -43,14 +56,13 @@ export interface PairNull {
   readonly scorePerCosine: number;
 }
 
-export const NULL_TERM_COUNT = 13;
+export const SHAPE_TERM_COUNT = 13;
+export const NULL_TERM_COUNT = SHAPE_TERM_COUNT + 2;
 /** Place of the standardised cosine spread among the terms. */
 export const SPREAD_TERM = 5;
 
-export type CovariateScales = Pick<PairNull, 'logShorter' | 'logLonger' | 'meanCosine' | 'cosineSpread'>;
-
-/** Writes the terms of one pair at `start`: lengths, moments, their squares and the products that matter. */
-export function nullTerms(pair: NullPair, scales: CovariateScales, terms: Float64Array, start = 0): void {
+/** Writes the terms of a pair's shape at `start`: lengths, moments, their squares and the products that matter. */
+export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64Array, start = 0): void {
   const shorter = standardised(Math.log(Math.min(pair.queryLength, pair.targetLength)), scales.logShorter);
   const longer = standardised(Math.log(Math.max(pair.queryLength, pair.targetLength)), scales.logLonger);
   const mean = standardised(pair.meanCosine, scales.meanCosine);
@@ -70,6 +82,19 @@ export function nullTerms(pair: NullPair, scales: CovariateScales, terms: Float6
   terms[start + 12] = spread * longer;
 }
 
+/** Writes all terms of a pair at `start`: those of its shape, then sum and product of the two biases. */
+export function nullTerms(
+  pair: NullPair,
+  { shape, bias }: Pick<PairNull, 'shape' | 'bias'>,
+  terms: Float64Array,
+  start = 0,
+): void {
+  shapeTerms(pair, shape, terms, start);
+  const [query, target] = [standardised(pair.queryBias, bias), standardised(pair.targetBias, bias)];
+  terms[start + SHAPE_TERM_COUNT] = query + target;
+  terms[start + SHAPE_TERM_COUNT + 1] = query * target;
+}
+
 /** How much closeness counts beside the affine score, in score of equal residues per unit of the root of a length. */
 const CLOSENESS_WEIGHT = 12.5;
 
@@ -79,7 +104,7 @@ const CLOSENESS_WEIGHT = 12.5;
  * alone, and their null falls off more evenly.
  * @param scorePerCosine  affine score that one unit of cosine adds to a pair of residues
  */
-export function pairEvidence(pair: NullPair, score: PairScore, scorePerCosine: number): number {
+export function pairEvidence(pair: PairShape, score: PairScore, scorePerCosine: number): number {
   const affine = score.affineScore / Math.sqrt(Math.min(pair.queryLength, pair.targetLength));
   return affine + CLOSENESS_WEIGHT * scorePerCosine * score.closeness;
 }

@@ -57,7 +57,8 @@ export async function openCalibration(
     card,
     pairNull: pairNullOf(card),
     bins: openBins(card.bins, card.stratum_edges),
-    moments: await readMoments(folder, card, release.targetCount),
+    panel: Uint32Array.from(card.bias.panel),
+    ...(await readTargets(folder, card, release.targetCount)),
   });
 }
 
@@ -86,10 +87,13 @@ export async function verifyCalibration(releaseDirectory: string): Promise<reado
 
 export function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
   return {
-    logShorter: scaleOf(model.log_shorter),
-    logLonger: scaleOf(model.log_longer),
-    meanCosine: scaleOf(model.mean_cosine),
-    cosineSpread: scaleOf(model.cosine_spread),
+    shape: {
+      logShorter: scaleOf(model.log_shorter),
+      logLonger: scaleOf(model.log_longer),
+      meanCosine: scaleOf(model.mean_cosine),
+      cosineSpread: scaleOf(model.cosine_spread),
+    },
+    bias: scaleOf(model.bias),
     weights: model.weights,
     scale: model.scale,
     spreadSlope: model.spread_slope,
@@ -115,20 +119,25 @@ function openBin(bins: readonly BinCard[], query: number, target: number): Bin {
   return { card, tail: { threshold, logExceedanceProbability, lambda, shape } };
 }
 
-async function readMoments(folder: string, card: CalibrationCard, targetCount: number): Promise<MomentTable> {
+async function readTargets(
+  folder: string,
+  card: CalibrationCard,
+  targetCount: number,
+): Promise<Pick<Calibration, 'moments' | 'biases'>> {
   const { dimension, rank } = card.moments;
   const targets = await readTable(folder, card.files.targets);
   const basis = await readTable(folder, card.files.basis);
   if (targets.numRows !== targetCount) {
     throw new Fault(`${folder} holds moments of ${targets.numRows} targets; the release has ${targetCount}.`);
   }
-  return {
+  const moments: MomentTable = {
     dimension,
     rank,
     means: floatsOf(targets, 'mean'),
     sketches: floatsOf(targets, 'sketch'),
     basis: floatsOf(basis, 'component'),
   };
+  return { moments, biases: floatsOf(targets, 'bias') };
 }
 
 async function readTable(

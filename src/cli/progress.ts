@@ -26,6 +26,7 @@ const STAGES = {
   write: { label: 'Writing', unit: 'proteins' },
   calibrate: { label: 'Scoring pairs', unit: 'pairs' },
   measure: { label: 'Measuring', unit: 'proteins' },
+  panel: { label: 'Measuring', unit: 'searches' },
   verify: { label: 'Verifying', unit: 'B' },
   search: { label: 'Searching', unit: 'queries' },
 } as const;

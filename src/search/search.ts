@@ -4,6 +4,7 @@ import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.
 import type { Release } from '../release/release.js';
 import { describeAlignment } from './align.js';
 import { maxsimDistances } from './maxsim.js';
+import { panelSums } from './panel-sums.js';
 import { resolvePolicy } from './policy.js';
 import { rank, type Ranked } from './rank.js';
 import { resultSha256, tokensSha256 } from './receipt.js';
@@ -59,10 +60,12 @@ export async function searchMany(
   );
   const encodedAt = performance.now();
   const sums = await engine.backend.maxsim(engine.store, tokens, settings.targetSpace.eligible, options);
+  const isJudged = settings.significance !== 'not_requested';
+  const panels = isJudged ? await panelSums(tokens, sums, settings.targetSpace, engine, options) : undefined;
 
   const results: SearchResult[] = [];
   for (const [index, query] of queries.entries()) {
-    const encoded = { query, tokens: tokens[index], sums: sums[index] };
+    const encoded = { query, tokens: tokens[index], sums: sums[index], panel: panels?.[index] };
     const { candidates, ...found } = await describe(encoded, settings, policy, judge, engine, options);
     const finishedAt = performance.now();
     const timings = {
@@ -79,6 +82,8 @@ interface EncodedQuery {
   readonly query: ProteinQuery;
   readonly tokens: QueryTokens;
   readonly sums: MaxSimSums;
+  /** Sums with the calibration's panel, for the judge. */
+  readonly panel?: MaxSimSums;
 }
 
 /** Ranks one query's sums, aligns what is returned and seals the result. */
@@ -99,7 +104,7 @@ async function describe(
   const measured = ranked.map((entry, order) =>
     measureCandidate(entry, order, encoded, rescored, querySelfScore, release),
   );
-  const significance = judge(encoded.tokens, measured);
+  const significance = judge(encoded.tokens, measured, encoded.panel);
   const candidates = measured.map((candidate, order) => ({
     ...candidate,
     significance: significance[order],

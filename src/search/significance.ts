@@ -1,13 +1,6 @@
-import {
-  judgeTail,
-  logProbabilityFloor,
-  stratumOf,
-  type Bin,
-  type Calibration,
-  type TailJudgement,
-} from '../calibration/calibration.js';
+import { judgeTail, stratumOf, type Bin, type Calibration } from '../calibration/calibration.js';
 import type { CalibrationCard } from '../calibration/card.js';
-import { familyWiseProbability, qValues } from '../calibration/false-discovery.js';
+import { qValues } from '../calibration/false-discovery.js';
 import {
   concentration,
   pairMoments,
@@ -16,9 +9,17 @@ import {
   type ProjectedMoments,
 } from '../calibration/moments.js';
 import { tailCoordinate } from '../calibration/pair-null.js';
-import { Refusal } from '../errors.js';
-import type { QueryTokens } from '../kernels/kernels.js';
+import { biasContribution } from '../calibration/protein-bias.js';
+import { assert, Refusal } from '../errors.js';
+import type { MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
+import { maxsimDistances } from './maxsim.js';
+import {
+  describeTail,
+  describeUnsupported,
+  type BinnedTail,
+  type Population,
+} from './significance-measurements.js';
 import { searchedStrata, type SearchedStrata } from './searched-strata.js';
 import type {
   Candidate,
@@ -31,7 +32,12 @@ import type {
 export type Judged = Pick<Candidate, 'targetIndex' | 'affine' | 'maxsim'>;
 
 /** Judges one query's candidates, in their order. */
-export type Judge = (query: QueryTokens, candidates: readonly Judged[]) => readonly CandidateSignificance[];
+export type Judge = (
+  query: QueryTokens,
+  candidates: readonly Judged[],
+  /** MaxSim sums with the calibration's panel (search/panel-sums.ts); absent without a calibration. */
+  panel: MaxSimSums | undefined,
+) => readonly CandidateSignificance[];
 
 /**
  * The judge of one search, made before any work is done, so that it can refuse in time.
@@ -46,7 +52,10 @@ export function createJudge(
   refuseWithoutSignificance(requirement, queryLengths, calibration);
   if (requirement === 'not_requested') return (_, candidates) => candidates.map(() => NOT_REQUESTED);
   if (calibration === undefined) return (_, candidates) => candidates.map(() => NOT_CALIBRATED);
-  return (query, candidates) => judgeQuery(query, candidates, targetSpace, release, calibration);
+  return (query, candidates, panel) => {
+    assert(panel !== undefined, 'a calibrated search measures its panel');
+    return judgeQuery(query, candidates, panel, targetSpace, { release, calibration });
+  };
 }
 
 /** Errors  Refusal `significance_unavailable` where significance is required and some query cannot have it */
@@ -74,20 +83,14 @@ const NO_CALIBRATION =
   'Significance is required, but this release has no qualified calibration. ' +
   'Ask with significance "if_available", or calibrate the release first.';
 
-const STATUS_OF: Readonly<Record<TailJudgement['support'], string>> = {
-  below_tail_threshold: 'supported_empirical',
-  within_calibration_sample: 'supported_empirical',
-  within_extrapolation_limit: 'supported_extrapolated',
-  beyond_extrapolation_limit: 'upper_bound',
-};
-
 function judgeQuery(
   query: QueryTokens,
   candidates: readonly Judged[],
+  panel: MaxSimSums,
   targetSpace: TargetSpace,
-  release: Release,
-  calibration: Calibration,
+  engine: CalibratedEngine,
 ): readonly CandidateSignificance[] {
+  const { release, calibration } = engine;
   const { dimension, inverse_step: inverseStep } = release.manifest.encoder;
   const moments = tokenMoments(query.values, query.length, dimension, inverseStep);
   const queryReason =
@@ -95,13 +98,13 @@ function judgeQuery(
     (concentration(moments) > calibration.card.supported.maximum_concentration
       ? 'query_composition_not_calibrated'
       : undefined);
-  if (queryReason !== undefined) return candidates.map(() => unsupported(queryReason, calibration));
+  if (queryReason !== undefined) return candidates.map(() => describeUnsupported(queryReason, calibration));
   const { basis, rank } = calibration.moments;
   const projected = projectMoments(moments, basis, rank);
+  const bias = queryBias(query, projected, panel, engine);
   const strata = searchedStrata(targetSpace, release, calibration);
-  const tails = candidates.map((candidate) =>
-    judgeCandidate(query, projected, candidate, release, calibration),
-  );
+  const judged = { query, projected, bias };
+  const tails = candidates.map((candidate) => judgeCandidate(judged, candidate, engine));
   const queryStratum = stratumOf(query.length, calibration.card.stratum_edges);
   const population = populationOf(strata, calibration.bins[queryStratum]);
   const supported = tails.filter((tail) => typeof tail !== 'string');
@@ -109,43 +112,65 @@ function judgeQuery(
   const ratios = qValues(logs);
   let at = -1;
   return tails.map((tail) => {
-    if (typeof tail === 'string') return unsupported(tail, calibration);
+    if (typeof tail === 'string') return describeUnsupported(tail, calibration);
     at += 1;
-    return describe(tail, logs[at], ratios[at], population, targetSpace, calibration);
+    return describeTail(tail, logs[at], ratios[at], population, targetSpace, calibration);
   });
 }
 
-interface BinnedTail extends TailJudgement {
-  readonly bin: Bin;
-  readonly coordinate: number;
+interface CalibratedEngine {
+  readonly release: Release;
+  readonly calibration: Calibration;
+}
+
+/** The query as all of its pairs see it. */
+interface JudgedQuery {
+  readonly query: QueryTokens;
+  readonly projected: ProjectedMoments;
+  readonly bias: number;
+}
+
+/** How much closer the query is to the panel than its length and moments say. */
+function queryBias(
+  query: QueryTokens,
+  projected: ProjectedMoments,
+  panel: MaxSimSums,
+  { release, calibration }: CalibratedEngine,
+): number {
+  const { card, pairNull, moments } = calibration;
+  const { inverse_step: inverseStep } = release.manifest.encoder;
+  let sum = 0;
+  calibration.panel.forEach((target, position) => {
+    const targetLength = release.targets.length(target);
+    const found = {
+      queryToTarget: panel.queryToTarget[position],
+      targetToQuery: panel.targetToQuery[position],
+    };
+    const { bidirectional } = maxsimDistances(found, query.length, targetLength, inverseStep);
+    const shape = { queryLength: query.length, targetLength, ...pairMoments(projected, moments, target) };
+    sum += biasContribution(card.bias, pairNull.shape, shape, 1 - bidirectional);
+  });
+  return sum / calibration.panel.length;
 }
 
 /** The tail of one candidate, or the reason why there is none. */
 function judgeCandidate(
-  query: QueryTokens,
-  projected: ProjectedMoments,
+  { query, projected, bias }: JudgedQuery,
   { targetIndex, affine, maxsim }: Judged,
-  release: Release,
-  { card, bins, moments, pairNull }: Calibration,
+  { release, calibration }: CalibratedEngine,
 ): BinnedTail | string {
+  const { card, bins, moments, pairNull, biases } = calibration;
   const targetLength = release.targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
   if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
   if (affine.rawScore === 0) return 'no_affine_score';
   const bin = bins[stratumOf(query.length, card.stratum_edges)][stratumOf(targetLength, card.stratum_edges)];
   if (bin.card.status !== 'qualified') return bin.card.status;
-  const pair = { queryLength: query.length, targetLength, ...pairMoments(projected, moments, targetIndex) };
+  const shape = { queryLength: query.length, targetLength, ...pairMoments(projected, moments, targetIndex) };
+  const pair = { ...shape, queryBias: bias, targetBias: biases[targetIndex] };
   const score = { affineScore: affine.rawScore, closeness: 1 - maxsim.bidirectional };
   const coordinate = tailCoordinate(pairNull, pair, score);
   return { ...judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor), bin, coordinate };
-}
-
-/** The searched targets that can have a tail probability with this query; false hits are expected among them. */
-interface Population {
-  readonly logCount: number;
-  readonly strataCount: number;
-  /** False where some searched targets lie outside: a false hit among them has no E-value and is not counted. */
-  readonly isComplete: boolean;
 }
 
 function populationOf({ counts, searchedCount }: SearchedStrata, bins: readonly Bin[]): Population {
@@ -157,84 +182,6 @@ function populationOf({ counts, searchedCount }: SearchedStrata, bins: readonly 
     strataCount += 1;
   });
   return { logCount: Math.log(judged), strataCount, isComplete: judged === searchedCount };
-}
-
-function describe(
-  tail: BinnedTail,
-  logExpected: number,
-  qValue: number,
-  population: Population,
-  targetSpace: TargetSpace,
-  { id, card }: Calibration,
-): CandidateSignificance {
-  const { bin, tangent, coordinate, logProbability } = tail;
-  const isUpperBound = tail.support === 'beyond_extrapolation_limit';
-  const status = STATUS_OF[tail.support];
-  return {
-    status,
-    reason: tail.support,
-    measurements: {
-      ...identity(id, card),
-      calibration_sample_count: bin.card.pair_count,
-      is_family_wise_lower_bound: !population.isComplete,
-      searched_residue_count: targetSpace.searchedResidueCount,
-      searched_sequence_count: targetSpace.searchedTargetCount,
-      support_status: status,
-      ...(tangent && { bit_score: (tangent.lambda * coordinate - tangent.logK) / Math.LN2 }),
-      calibration_bin: bin.card.name,
-      e_value_searched_inventory_id: targetSpace.id ?? targetSpace.releaseId,
-      e_value_supported_log_maximum: population.logCount,
-      e_value_supported_log_minimum:
-        population.logCount + logProbabilityFloor(bin.card, card.maximum_log_extrapolation_factor),
-      e_value_target_stratum_count: population.strataCount,
-      expected_false_hits: Math.exp(logExpected),
-      family_wise_exceedance_probability: familyWiseProbability(logExpected),
-      is_e_value_upper_bound: isUpperBound,
-      log_expected_false_hits: logExpected,
-      minimum_resolvable_probability: 1 / bin.card.pair_count,
-      pair_tail_log_probability: logProbability,
-      pair_tail_probability: Math.exp(logProbability),
-      pair_tail_surprisal_bits: -logProbability / Math.LN2,
-      q_value: qValue,
-      ...(tangent && { tail_model: tailModel(bin, tangent) }),
-    },
-  };
-}
-
-function tailModel({ card }: Bin, tangent: NonNullable<TailJudgement['tangent']>): Record<string, number> {
-  return {
-    fit_exceedance_count: card.fit_exceedance_count,
-    holdout_exceedance_count: card.holdout_exceedance_count,
-    holdout_kolmogorov_smirnov: card.holdout_kolmogorov_smirnov,
-    holdout_significance_level: card.holdout_significance_level,
-    k: Math.exp(tangent.logK),
-    lambda: tangent.lambda,
-    threshold_score: card.tail.threshold,
-  };
-}
-
-/** What names the judgement, whatever it is. */
-function identity(id: string, card: CalibrationCard): Record<string, unknown> {
-  return {
-    calibration_id: id,
-    e_value_calibration_id: id,
-    e_value_conditioning_context_id: card.conditioning_context_id,
-    e_value_estimand: card.estimand_id,
-    e_value_maximum_log_extrapolation_factor: card.maximum_log_extrapolation_factor,
-    e_value_method: card.method_id,
-    e_value_null_population_id: card.null_population_id,
-    e_value_qualification_id: card.qualification_id,
-    e_value_search_policy_id: card.policy_id,
-    e_value_tail_coordinate: card.tail_coordinate_id,
-  };
-}
-
-function unsupported(reason: string, { id, card }: Calibration): CandidateSignificance {
-  return {
-    status: 'unsupported',
-    reason,
-    measurements: { ...identity(id, card), support_status: 'unsupported' },
-  };
 }
 
 function unsupportedQuery(length: number, { supported }: CalibrationCard): string | undefined {
