@@ -79,8 +79,13 @@ export const RUNS_MAX_COUNT = 500_000;
 export const RUN_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 /** Longest that one request waits for the end of a run. */
 export const RUN_WAIT_MAX_SECONDS = 60;
-/** Starts of one run without progress in between; then it fails, so that no run ends every server for ever. */
-export const RUN_MAX_FRUITLESS_ATTEMPTS = 16;
+/**
+ * Starts of one run without progress in between; then it fails, so that no run ends every server for ever. After the
+ * first few, starts wait twice as long each time: a server that is killed for other reasons fails no run within hours.
+ */
+export const RUN_MAX_FRUITLESS_ATTEMPTS = 20;
+export const RUN_PROMPT_ATTEMPTS_MAX_COUNT = 4;
+export const RUN_ATTEMPT_WAIT_MAX_MS = 60 * 60 * 1000;
 /** Rows, and bytes before compression, of one stored block of results. */
 export const RUN_BLOCK_MAX_ROWS = 500;
 export const RUN_BLOCK_MAX_BYTES = 4 * MEBIBYTE_BYTES;

@@ -5,7 +5,7 @@ import type { Run, RunRequest } from '../contract/runs.js';
 import { isFinal, type RunStatus } from '../contract/run-states.js';
 import { Refusal } from '../errors.js';
 import { newId } from '../ids.js';
-import { RUN_WAIT_MAX_SECONDS } from '../limits.js';
+import { RUN_ATTEMPT_WAIT_MAX_MS, RUN_PROMPT_ATTEMPTS_MAX_COUNT, RUN_WAIT_MAX_SECONDS } from '../limits.js';
 import { packBytes } from '../store/run-rows.js';
 import type { CreatedRun, RunRow, RunTable } from '../store/runs.js';
 import type { RequestContext } from './context.js';
@@ -73,9 +73,16 @@ export function createRuns(parts: RunParts): Runs {
   const executions = createRunExecutions({ ...parts, endpoints, watch, onFault });
   const queue = createRunQueue(({ id }) => executions.step(id), parts.concurrency);
   let sweeping: NodeJS.Timeout | undefined;
+  const waiting = new Set<NodeJS.Timeout>();
 
   const enqueue = ({ id, organizationId, priority, createdAt }: RunRow): void =>
     queue.add({ id, organizationId, priority, acceptedAt: `${createdAt} ${id}` });
+  const enqueueAfter = (run: RunRow, waitMs: number): void => {
+    if (waitMs <= 0) return enqueue(run);
+    const timer = setTimeout(() => enqueue(run), waitMs);
+    timer.unref();
+    waiting.add(timer);
+  };
   const sweep = async (): Promise<void> => {
     while (await table.sweep(now()));
   };
@@ -169,10 +176,11 @@ export function createRuns(parts: RunParts): Runs {
       await sweep();
       sweeping = setInterval(() => void sweep().catch((error) => onFault(error, 'sweep')), SWEEP_INTERVAL_MS);
       sweeping.unref();
-      for (const run of table.unfinished()) enqueue(run);
+      for (const run of table.unfinished()) enqueueAfter(run, waitBeforeAttempt(run, now()));
     },
     async stop() {
       clearInterval(sweeping);
+      for (const timer of waiting) clearTimeout(timer);
       watch.end();
       executions.interrupt();
       await queue.stop();
@@ -240,6 +248,14 @@ async function inputSha256(input: Readonly<Record<string, unknown>>): Promise<st
 }
 
 const ELEMENTS_PER_PAUSE = 500;
+
+/** How long a run that ended servers, or was at work when they ended, waits for its next start. */
+function waitBeforeAttempt({ fruitlessAttemptCount, claimedAt }: RunRow, at: Date): number {
+  const slowed = fruitlessAttemptCount - RUN_PROMPT_ATTEMPTS_MAX_COUNT;
+  if (slowed < 0 || claimedAt === undefined) return 0;
+  const waitMs = Math.min(RUN_ATTEMPT_WAIT_MAX_MS, 1_000 * 2 ** slowed);
+  return Date.parse(claimedAt) + waitMs - at.getTime();
+}
 
 function replyOf(run: RunRow): Reply<Run> {
   return {

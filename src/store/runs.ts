@@ -42,6 +42,7 @@ export interface RunRow extends NewRun {
   readonly expiresAt?: string;
   /** The execution that may write; who holds another claim has lost the run. */
   readonly claim?: string;
+  readonly claimedAt?: string;
   readonly attemptCount: number;
   /** Attempts since the last piece that was kept. */
   readonly fruitlessAttemptCount: number;
@@ -232,7 +233,7 @@ export function runTable(store: Store, { onEvent, onCompleted }: RunObservers = 
         const started = isStart
           ? { status: 'running' as const, startedAt: at.toISOString(), stage: 'starting' }
           : {};
-        const claimed = put({ ...run, ...counts, ...started, claim });
+        const claimed = put({ ...run, ...counts, ...started, claim, claimedAt: at.toISOString() });
         if (isStart) tell(claimed, at.toISOString());
         return claimed;
       }),

@@ -190,7 +190,7 @@ async function digestOf(sequence: string, limit: number): Promise<string> {
 async function checkRun(run: Acknowledged, listed: Json): Promise<void> {
   const { status, usage, result } = listed;
   expect(FINAL.has(status), `${run.id} is ${status}`).toBe(true);
-  expect(status).not.toBe('failed');
+  expect(status, JSON.stringify(listed.error)).not.toBe('failed');
   if (run.toldFinal !== undefined) expect(status).toBe(run.toldFinal);
   expect(await finalEvents(run.id)).toEqual([status]);
   const rows = await allPages(`/v1/runs/${run.id}/results?limit=1000`);

@@ -5,7 +5,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunRequest } from '#src/contract/runs.js';
 import { Refusal } from '#src/errors.js';
-import { RUN_MAX_FRUITLESS_ATTEMPTS } from '#src/limits.js';
+import {
+  RUN_ATTEMPT_WAIT_MAX_MS,
+  RUN_MAX_FRUITLESS_ATTEMPTS,
+  RUN_PROMPT_ATTEMPTS_MAX_COUNT,
+} from '#src/limits.js';
 import type { RequestContext } from '#src/services/context.js';
 import { createPages } from '#src/services/pages.js';
 import { defineRunEndpoint, type RunWork } from '#src/services/runs-endpoints.js';
@@ -266,11 +270,28 @@ describe('a restarted server', () => {
     runs = openRuns();
     const { id } = await create('a', 1);
     for (let attempt = 0; attempt <= RUN_MAX_FRUITLESS_ATTEMPTS; attempt += 1) {
-      await table.claim(id, `crash ${attempt}`, new Date());
+      await table.claim(id, `crash ${attempt}`, new Date(Date.now() - RUN_ATTEMPT_WAIT_MAX_MS));
     }
     await runs.start((error) => faults.push(error));
     expect(await end(id)).toMatchObject({ status: 'failed', error: { code: 'run_interrupted' } });
     expect(executed).toEqual([]);
+  });
+
+  it('lets others go first where a run was at work at the end of one server after the other', async () => {
+    const table = runTable(store);
+    await runs.stop();
+    runs = openRuns();
+    const { id } = await create('a', 1);
+    const { id: other } = await create('b', 1);
+    for (let attempt = 0; attempt <= RUN_PROMPT_ATTEMPTS_MAX_COUNT; attempt += 1) {
+      await table.claim(id, `crash ${attempt}`, new Date());
+    }
+    const startedAt = performance.now();
+    await runs.start((error) => faults.push(error));
+    expect(await end(other)).toMatchObject({ status: 'completed' });
+    expect(executed).toEqual(['b0']);
+    expect(await end(id)).toMatchObject({ status: 'completed' });
+    expect(performance.now() - startedAt).toBeGreaterThan(1_500);
   });
 
   it('leaves a run alone that another process has taken over meanwhile', async () => {
