@@ -41,20 +41,33 @@ export interface MsaTables<Component, Manifest> {
   };
 }
 
+export interface MsaBounds {
+  readonly componentCount: number;
+  readonly msaCount: number;
+  readonly msaBytes: number;
+}
+
+const BOUNDS: MsaBounds = {
+  componentCount: MSA_COMPONENTS_MAX_COUNT,
+  msaCount: MSAS_MAX_COUNT,
+  msaBytes: MSAS_MAX_BYTES,
+};
+
 export function openMsaTables<Component, Manifest>(
   store: Store,
   objects: Objects,
+  bounds: MsaBounds = BOUNDS,
 ): MsaTables<Component, Manifest> {
   type Content = MsaContent<Manifest>;
   const msas = namedTable<Content>(store, 'msas', {
-    maxCount: MSAS_MAX_COUNT,
-    maxBytes: MSAS_MAX_BYTES,
+    maxCount: bounds.msaCount,
+    maxBytes: bounds.msaBytes,
     bytesOf: ({ sizeBytes }) => sizeBytes,
     onAdd: ({ sha256, sizeBytes }) => objects.addReference(sha256, sizeBytes),
     onDrop: ({ sha256 }) => objects.dropReference(sha256),
   });
   return {
-    components: namedTable<Component>(store, 'msa-components', { maxCount: MSA_COMPONENTS_MAX_COUNT }),
+    components: namedTable<Component>(store, 'msa-components', { maxCount: bounds.componentCount }),
     msas: {
       get: msas.get,
       async keep(row, received, organizationId) {
