@@ -1,19 +1,16 @@
-import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
-import { canonicalJson } from '../canonical.js';
 import type { Run, RunRequest } from '../contract/runs.js';
 import { isFinal, type RunStatus } from '../contract/run-states.js';
 import { Refusal } from '../errors.js';
-import { newId } from '../ids.js';
 import { RUN_ATTEMPT_WAIT_MAX_MS, RUN_PROMPT_ATTEMPTS_MAX_COUNT, RUN_WAIT_MAX_SECONDS } from '../limits.js';
-import { packBytes } from '../store/run-rows.js';
-import type { CreatedRun, RunRow, RunTable } from '../store/runs.js';
+import type { RunRow, RunTable } from '../store/runs.js';
 import type { RequestContext } from './context.js';
 import type { Page, PageRequest, Pages } from './pages.js';
 import type { Reply } from './reply.js';
-import type { AnyRunEndpoint, RunEndpoint } from './runs-endpoints.js';
+import { acceptRun } from './runs-accept.js';
+import type { AnyRunEndpoint } from './runs-endpoints.js';
 import { streamEvents } from './runs-events.js';
 import { createRunExecutions } from './runs-execution.js';
+import { preferenceApplied, waitOf } from './runs-prefer.js';
 import { presentRun } from './runs-present.js';
 import { createRunQueue } from './runs-queue.js';
 import { resultPage } from './runs-results.js';
@@ -110,7 +107,7 @@ export function createRuns(parts: RunParts): Runs {
 
   return {
     async create(request, headers, context) {
-      const created = await accept(request, headers, context, endpoints, parts);
+      const created = await acceptRun(request, headers['Idempotency-Key'], context, endpoints, parts);
       // Before the start, the start itself will find it.
       if (created.status === 'created' && report !== undefined) enqueue(created.run);
       const { id } = created.run;
@@ -188,67 +185,6 @@ export function createRuns(parts: RunParts): Runs {
   };
 }
 
-/** Prepares and stores a run. Errors  the refusals of the endpoint, `queue_full`, `run_storage_full` */
-async function accept(
-  request: RunRequest,
-  headers: RunHeaders,
-  context: RequestContext,
-  endpoints: ReadonlyMap<string, AnyRunEndpoint>,
-  { table, now }: RunParts,
-): Promise<Extract<CreatedRun, { readonly run: RunRow }>> {
-  const endpoint = endpoints.get(request.endpoint) as unknown as RunEndpoint;
-  const { plan, totalCount } = await endpoint.prepare(request.input, context);
-  const created = await table.create(
-    {
-      id: newId('run'),
-      organizationId: context.organizationId,
-      keyId: context.keyId,
-      requestId: context.requestId,
-      endpoint: request.endpoint,
-      ...(request.label !== undefined && { label: request.label }),
-      priority: request.priority,
-      isBackground: request.background,
-      inputSha256: await inputSha256(request.input),
-      createdAt: now().toISOString(),
-      totalCount,
-    },
-    await packBytes(Buffer.from(JSON.stringify(plan))),
-    headers['Idempotency-Key'],
-  );
-  if ('run' in created) return created;
-  if (created.status === 'storage_full') {
-    throw new Refusal('run_storage_full', 'No further run can be kept until older ones expire.', {
-      retryAfterSeconds: 3600,
-    });
-  }
-  const whose = created.status === 'organization_full' ? 'of the organization ' : '';
-  throw new Refusal('queue_full', `Too many runs ${whose}are queued or at work; wait for some to end.`, {
-    retryAfterSeconds: 30,
-    policy: { name: 'queue', quota: created.quota, quota_unit: 'concurrent-requests' },
-  });
-}
-
-/** SHA-256 of the canonical JSON (RFC 8785); long lists are written piece by piece, so that others get their turn. */
-async function inputSha256(input: Readonly<Record<string, unknown>>): Promise<string> {
-  const hash = createHash('sha256').update('{');
-  for (const [order, name] of Object.keys(input).sort().entries()) {
-    hash.update(`${order === 0 ? '' : ','}${canonicalJson(name)}:`);
-    const value = input[name];
-    if (!Array.isArray(value)) hash.update(canonicalJson(value));
-    else {
-      for (let start = 0; start < value.length; start += ELEMENTS_PER_PAUSE) {
-        const piece = canonicalJson(value.slice(start, start + ELEMENTS_PER_PAUSE)).slice(1, -1);
-        hash.update(`${start === 0 ? '[' : ','}${piece}`);
-        await setImmediate();
-      }
-      hash.update(value.length === 0 ? '[]' : ']');
-    }
-  }
-  return hash.update('}').digest('hex');
-}
-
-const ELEMENTS_PER_PAUSE = 500;
-
 /** How long a run that ended servers, or was at work when they ended, waits for its next start. */
 function waitBeforeAttempt({ fruitlessAttemptCount, claimedAt }: RunRow, at: Date): number {
   const slowed = fruitlessAttemptCount - RUN_PROMPT_ATTEMPTS_MAX_COUNT;
@@ -263,17 +199,4 @@ function replyOf(run: RunRow): Reply<Run> {
     outputRefs: [run.id],
     ...(run.status === 'completed' && { billableUnits: run.billableUnits }),
   };
-}
-
-/** Seconds of `Prefer: wait=N`, bounded; 0 for `respond-async` alone. Source  RFC 7240, sections 4.1 and 4.3 */
-function waitOf(prefer: string | undefined): number | undefined {
-  const preferences = (prefer ?? '').split(',').map((part) => part.trim().toLowerCase());
-  const wait = preferences.map((part) => /^wait\s*=\s*"?(\d{1,6})"?$/.exec(part)?.[1]).find(Boolean);
-  if (wait !== undefined) return Math.min(Number(wait), RUN_WAIT_MAX_SECONDS);
-  return preferences.includes('respond-async') ? 0 : undefined;
-}
-
-function preferenceApplied(prefer: string | undefined, waitSeconds: number): Record<string, string> {
-  if (waitOf(prefer) === undefined) return {};
-  return { 'Preference-Applied': waitSeconds === 0 ? 'respond-async' : `wait=${waitSeconds}` };
 }
