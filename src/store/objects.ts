@@ -127,17 +127,20 @@ export function openObjects(store: Store, dataFolder: string): Objects {
     },
     async *read(sha256, start, end) {
       const handle = await open(pathOf(sha256), 'r');
+      const readAt = (position: number): Promise<Buffer> | undefined =>
+        position < end ? readBlock(handle, position, Math.min(READ_BYTES, end - position)) : undefined;
+      let ahead = readAt(start);
       try {
-        for (let position = start; position < end;) {
-          // Never reused: the reader may still hold the buffer before.
-          const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, end - position));
-          const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
-          if (bytesRead === 0)
-            throw new Error(`The object ${sha256} ends at byte ${position}, before ${end}.`);
-          position += bytesRead;
-          yield buffer.subarray(0, bytesRead);
+        for (let position = start; ahead !== undefined;) {
+          const block: Buffer = await ahead;
+          position += block.length;
+          // The disk works while the reader does; a failure is told at its turn.
+          ahead = readAt(position);
+          ahead?.catch(() => undefined);
+          yield block;
         }
       } finally {
+        await ahead?.catch(() => undefined);
         await handle.close();
       }
     },
@@ -239,6 +242,14 @@ async function writeBlock(handle: FileHandle, block: Buffer): Promise<void> {
   for (let written = 0; written < block.length;) {
     written += (await handle.write(block, written, block.length - written)).bytesWritten;
   }
+}
+
+/** Into a buffer of its own: the reader may still hold the one before. */
+async function readBlock(handle: FileHandle, position: number, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(bytes);
+  const { bytesRead } = await handle.read(buffer, 0, bytes, position);
+  if (bytesRead === 0) throw new Error(`An object ends at byte ${position}, before its size.`);
+  return buffer.subarray(0, bytesRead);
 }
 
 /** The object's path; its folder is made, and durable, on first use. */
