@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures an encoder on the dev split: MaxSim ranking of all targets, affine scores of the best by MaxSim.
 
-usage: evaluate_dev.py MODEL.pt DATA WORK RANK_DEV [--queries N] [--float] [--affine M,O,G,E ...]
+usage: evaluate_dev.py MODEL.pt DATA WORK RANK_DEV [--queries N [--seed S]] [--float] [--affine M,O,G,E ...]
 
 Vectors are quantised to int8 with step 1/173 unless --float. Prints evaluate.py's figures; WORK keeps the
 three-column files. With --queries N a fixed random part of the dev queries is used, and the figures are
@@ -37,7 +37,7 @@ def main():
     split = {row["id"]: row["split"] for row in labels}
     queries = [at for at, name in enumerate(names) if split[name] == "dev"]
     if args.queries:
-        queries = sorted(np.random.default_rng(7).choice(queries, args.queries, replace=False))
+        queries = sorted(np.random.default_rng(args.seed).choice(queries, args.queries, replace=False))
     chosen = {names[at] for at in queries}
     (args.work / "queries.txt").write_text("".join(f"{at}\n" for at in queries))
     (args.work / "names.txt").write_text("".join(f"{name}\n" for name in names))
@@ -58,6 +58,7 @@ def read_arguments():
     ap.add_argument("work", type=pathlib.Path)
     ap.add_argument("rank_dev", type=pathlib.Path)
     ap.add_argument("--queries", type=int)
+    ap.add_argument("--seed", type=int, default=7, help="of the choice of queries")
     ap.add_argument("--float", action="store_true")
     ap.add_argument("--affine", nargs="*", default=["175,28,40,4"])
     return ap.parse_args()
