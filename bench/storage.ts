@@ -10,8 +10,8 @@ import { median } from './search-statistics.js';
 import { ask, download, uploadFile, type StorageServer } from './storage-client.js';
 
 /*
- * How fast does a large file come in and go out, compared with `cp` and `sha256sum` of the same file on the same disk in
- * the same run, and how much memory does the server take for it? An upload is everything: parts at signed URLs with
+ * How fast does a large file come in and go out, compared with `cp` and `sha256sum` of the same file on the same disk
+ * in the same run, and how much memory does the server take for it? An upload is everything: parts at signed URLs with
  * their checksums, acknowledged, joined, the whole hashed, all of it on disk when the answer comes.
  *
  * npm run bench -- storage [MiB] [parts at once] [folder]; 20480 4 is the 20 GB of the issue, 1024 4 the default.

@@ -91,6 +91,7 @@ export const STATUS_RESPONSE_HEADERS: Readonly<Record<number, Readonly<Record<st
       description: 'Whole seconds to wait, where transient.',
     }),
   },
+  416: { 'Content-Range': Type.String({ description: 'How long the file is: `bytes */<size>`.' }) },
   429: {
     'Retry-After': Type.String({ pattern: '^[0-9]+$', description: 'Whole seconds to wait.' }),
     RateLimit: Type.String({ description: 'Structured remaining capacity and reset time.' }),
