@@ -71,7 +71,7 @@ export const HomologyFailure = named(
         details: openObject(
           'Facts about this refusal; `errors` lists every place of the request that is wrong.',
         ),
-        param: Type.Union([PARAM, Type.Null({ description: 'No single member is at fault.' })]),
+        param: text(`${PARAM.description} Empty where no single member is at fault.`),
       }),
     },
     { description: 'Failure of the direct homology route.' },

@@ -176,7 +176,7 @@ function homologyFailure(shell: Shell, state: ShellState, failure: Failure): Hom
       request_id: state.requestId,
       type: REFUSALS[failure.code].type,
       details: { ...factsOf(failure), ...(locations.length > 0 ? { errors: locations } : {}) },
-      param: paramOf(failure) ?? null,
+      param: paramOf(failure) ?? '',
     },
   };
 }
