@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+
+/** What SCOPe says of a domain; only the bench knows it, no calibration does. */
+export interface DomainLabel {
+  readonly superfamily: string;
+  /** Folds that are commonly held to be related count as one group. */
+  readonly foldGroup: string;
+  /** `a` all-alpha, `b` all-beta, `c` alpha/beta, `d` alpha+beta … */
+  readonly structuralClass: string;
+  readonly isDev: boolean;
+}
+
+/** Labels by domain id, from labels.tsv. */
+export function readLabels(path: string): ReadonlyMap<string, DomainLabel> {
+  const [header, ...lines] = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  const names = header.split('\t');
+  const column = (name: string): number => names.indexOf(name);
+  const [id, sccs, group, split] = ['id', 'sccs', 'foldgroup', 'split'].map(column);
+  return new Map(
+    lines.map((line) => {
+      const cells = line.split('\t');
+      const parts = cells[sccs].split('.');
+      const label = {
+        superfamily: parts.slice(0, 3).join('.'),
+        foldGroup: cells[group] === '' ? parts.slice(0, 2).join('.') : cells[group],
+        structuralClass: parts[0],
+        isDev: cells[split] === 'dev',
+      };
+      return [cells[id], label];
+    }),
+  );
+}
+
+/** Quarter of the ascending values that a value falls in: 0..3. */
+export function quartileOf(value: number, ascending: readonly number[]): number {
+  const edge = (quarter: number): number => ascending[Math.floor((quarter * ascending.length) / 4)];
+  return value < edge(1) ? 0 : value < edge(2) ? 1 : value < edge(3) ? 2 : 3;
+}
+
+const WINDOW = 20;
+
+/** Mean entropy of windows of 20 residues, in bits: low for repeats and biased stretches. */
+export function windowEntropy(sequence: string): number {
+  const starts = Math.max(1, sequence.length - WINDOW + 1);
+  let total = 0;
+  for (let start = 0; start < starts; start += 1) {
+    const counts = new Map<string, number>();
+    const window = sequence.slice(start, start + WINDOW);
+    for (const letter of window) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    for (const count of counts.values()) total -= (count / window.length) * Math.log2(count / window.length);
+  }
+  return total / starts;
+}

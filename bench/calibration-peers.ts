@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { BenchProtein } from './search-proteins.js';
+
+const run = promisify(execFile);
+const MAX_OUTPUT_BYTES = 1 << 30;
+/** Hits above this E are not asked for; the largest threshold of the table. */
+const LARGEST_E = '10';
+
+export interface PeerHit {
+  readonly queryId: string;
+  readonly targetId: string;
+  readonly expected: number;
+}
+
+export interface Peer {
+  readonly name: string;
+  search(
+    queries: readonly BenchProtein[],
+    targets: readonly BenchProtein[],
+    folder: string,
+  ): Promise<PeerHit[]>;
+}
+
+/** Established tools with E-values of their own, where they are installed. */
+export const PEERS: readonly Peer[] = [
+  {
+    name: 'blastp',
+    async search(queries, targets, folder) {
+      const { query, database } = await writeBoth(queries, targets, folder);
+      await run('makeblastdb', ['-in', database, '-dbtype', 'prot', '-out', join(folder, 'blast')]);
+      const columns = ['-outfmt', '6 qseqid sseqid evalue', '-max_target_seqs', '5000', '-evalue', LARGEST_E];
+      const options = { maxBuffer: MAX_OUTPUT_BYTES };
+      const { stdout } = await run(
+        'blastp',
+        ['-query', query, '-db', join(folder, 'blast'), ...columns],
+        options,
+      );
+      return bestOfEachPair(
+        rowsOf(stdout).map(([queryId, targetId, e]) => ({ queryId, targetId, expected: +e })),
+      );
+    },
+  },
+  {
+    name: 'phmmer',
+    async search(queries, targets, folder) {
+      const { query, database } = await writeBoth(queries, targets, folder);
+      const options = { maxBuffer: MAX_OUTPUT_BYTES };
+      const arguments_ = ['--tblout', '/dev/stdout', '-o', '/dev/null', '--noali', '-E', LARGEST_E];
+      const { stdout } = await run('phmmer', [...arguments_, query, database], options);
+      return rowsOf(stdout).map((cells) => ({ targetId: cells[0], queryId: cells[2], expected: +cells[4] }));
+    },
+  },
+];
+
+/** True where the tool answers. */
+export async function isInstalled({ name }: Peer): Promise<boolean> {
+  return run(name, ['-h']).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function writeBoth(
+  queries: readonly BenchProtein[],
+  targets: readonly BenchProtein[],
+  folder: string,
+): Promise<{ query: string; database: string }> {
+  const fasta = (list: readonly BenchProtein[]): string =>
+    list.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('');
+  const [query, database] = [join(folder, 'peer-queries.fasta'), join(folder, 'peer-targets.fasta')];
+  await writeFile(query, fasta(queries));
+  await writeFile(database, fasta(targets));
+  return { query, database };
+}
+
+function rowsOf(text: string): readonly (readonly string[])[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.trim().split(/\s+/));
+}
+
+/** BLASTP gives a line for each alignment of a pair. */
+function bestOfEachPair(hits: readonly PeerHit[]): PeerHit[] {
+  const best = new Map<string, PeerHit>();
+  for (const hit of hits) {
+    const key = `${hit.queryId} ${hit.targetId}`;
+    const known = best.get(key);
+    if (known === undefined || hit.expected < known.expected) best.set(key, hit);
+  }
+  return [...best.values()];
+}

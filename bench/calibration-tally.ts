@@ -1,0 +1,86 @@
+/** Expected numbers of false hits a query at which claims are held against what is found. */
+export const THRESHOLDS: readonly number[] = [10, 1, 0.1, 0.01, 0.001];
+
+/** Counts of one stratum, per threshold. */
+interface Stratum {
+  readonly expected: number[];
+  readonly observed: number[];
+}
+
+/** Observed and expected false hits, by stratum. */
+export interface Tally {
+  /** A query whose share of searched targets belongs to the stratum: so many false hits are expected there. */
+  expect(stratum: string, share?: number): void;
+  /** A false pair of the stratum with this ln E. */
+  observe(stratum: string, logExpected: number): void;
+  /** Observed ÷ expected by stratum and threshold. */
+  ratios(): Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** The table, with expected counts, and a mark where a bar is broken. */
+  lines(searchedTargets: number): readonly string[];
+}
+
+const STRATUM_BAR = { low: 0.5, high: 2, fewestExpected: 50, largestShare: 0.01 };
+
+export function createTally(): Tally {
+  const strata = new Map<string, Stratum>();
+  const stratumOf = (name: string): Stratum => {
+    const known = strata.get(name) ?? {
+      expected: THRESHOLDS.map(() => 0),
+      observed: THRESHOLDS.map(() => 0),
+    };
+    strata.set(name, known);
+    return known;
+  };
+  return {
+    expect(name, share = 1) {
+      const { expected } = stratumOf(name);
+      THRESHOLDS.forEach((threshold, index) => (expected[index] += share * threshold));
+    },
+    observe(name, logExpected) {
+      const { observed } = stratumOf(name);
+      THRESHOLDS.forEach((threshold, index) => {
+        if (logExpected <= Math.log(threshold)) observed[index] += 1;
+      });
+    },
+    ratios: () =>
+      Object.fromEntries(
+        [...strata].map(([name, { expected, observed }]) => [
+          name,
+          Object.fromEntries(
+            THRESHOLDS.map((threshold, index) => [threshold, observed[index] / expected[index]]),
+          ),
+        ]),
+      ),
+    lines: (searchedTargets) =>
+      [...strata].map(([name, { expected, observed }]) => {
+        const cells = THRESHOLDS.map((threshold, index) => {
+          const ratio = observed[index] / expected[index];
+          const { low, high, fewestExpected, largestShare } = STRATUM_BAR;
+          const isHeld = expected[index] >= fewestExpected && threshold <= largestShare * searchedTargets;
+          const mark = isHeld && (ratio < low || ratio > high) ? '!' : ' ';
+          return `${ratio.toFixed(2)}${mark}(${expected[index].toFixed(0)})`.padStart(14);
+        });
+        return `  ${name.padEnd(28)}${cells.join('')}`;
+      }),
+  };
+}
+
+export interface ScoredPair {
+  /** Higher is better. */
+  readonly score: number;
+  readonly isTrue: boolean;
+}
+
+/** Share of all true pairs that stand in the pooled list before it holds so many false ones. */
+export function sensitivityAt(pairs: readonly ScoredPair[], falseCount: number, trueCount: number): number {
+  // Of equal scores the false ones come first: ties must not help.
+  const sorted = [...pairs].sort((a, b) => b.score - a.score || Number(a.isTrue) - Number(b.isTrue));
+  let found = 0;
+  let wrong = 0;
+  for (const { isTrue } of sorted) {
+    if (isTrue) found += 1;
+    else wrong += 1;
+    if (wrong >= falseCount) break;
+  }
+  return found / trueCount;
+}
