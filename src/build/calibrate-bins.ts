@@ -2,10 +2,12 @@ import { stratumOf } from '../calibration/calibration.js';
 import type { BinCard, BinStatus } from '../calibration/card.js';
 import { kolmogorovProbability } from '../calibration/kolmogorov.js';
 import {
+  fitExponential,
   fitTail,
   holdoutDistance,
   massBelow,
   type CeiledExcesses,
+  type TailFit,
   type TailPrior,
 } from '../calibration/tail-model.js';
 import type { NullFit } from './calibrate-null.js';
@@ -15,6 +17,10 @@ import { ROLE_FIT, type NullSample } from './calibrate-sample.js';
 const EXCEEDANCE_SHARE = 0.02;
 /** Excesses up to which a tail is fitted, in units of the coordinate; evident relatives lie above. */
 const CEILING = 11;
+/** The same for one exponential, in units of its own mean excess. */
+const CAUTIOUS_CEILING = 3;
+/** A mixture that holds more of the exceedances for relatives is not believed. */
+const LARGEST_RELATIVE_SHARE = 0.4;
 /** What all bins together say counts as many exceedances in each: a quarter of what a bin has of its own. */
 const PRIOR_EXCEEDANCES = 600;
 const MAX_STRATA = 4;
@@ -83,7 +89,9 @@ export function fitBins(sample: NullSample, fit: NullFit, edges: readonly number
 
 /** What the excesses of all bins together say of the mixture; undefined where even they have no tail. */
 function pooledPrior(bins: readonly Float64Array[]): TailPrior | undefined {
-  const excesses = bins.map((scores) => excessesOf(scores, quantile(scores, 1 - EXCEEDANCE_SHARE)).excesses);
+  const excesses = bins.map(
+    (scores) => excessesOf(scores, quantile(scores, 1 - EXCEEDANCE_SHARE), CEILING).excesses,
+  );
   const pooled = new Float64Array(excesses.reduce((sum, { length }) => sum + length, 0));
   let start = 0;
   for (const part of excesses) {
@@ -109,14 +117,13 @@ function fitBin(
   const { distance, holdoutCount } = qualify(scores, priors.fitted);
   const { all } = scores;
   const threshold = quantile(all, 1 - EXCEEDANCE_SHARE);
-  const sample = excessesOf(all, threshold);
-  const tail = fitTail(sample, priors.all);
-  const fitCount = sample.excesses.length;
+  const { tail, ceiling } = fitExcesses(all, threshold, priors.all);
+  const fitCount = excessesOf(all, threshold, ceiling).excesses.length;
   // Of the exceedances below the ceiling some are relatives; of the unrelated ones a few lie above it.
   const share =
     tail === undefined
       ? EXCEEDANCE_SHARE
-      : ((1 - tail.relativeShare) * fitCount) / (all.length * massBelow(tail, CEILING));
+      : ((1 - tail.relativeShare) * fitCount) / (all.length * massBelow(tail, ceiling));
   return {
     name: `${stratumName(query, edges)} × ${stratumName(target, edges)}`,
     query_stratum: query,
@@ -127,7 +134,7 @@ function fitBin(
     holdout_exceedance_count: holdoutCount,
     holdout_kolmogorov_smirnov: distance,
     holdout_significance_level: kolmogorovProbability(distance, holdoutCount),
-    ceiling: threshold + CEILING,
+    ceiling: threshold + ceiling,
     relative_share: tail?.relativeShare ?? 0,
     tail: {
       threshold,
@@ -147,8 +154,8 @@ function qualify(
   prior: TailPrior | undefined,
 ): { distance: number; holdoutCount: number } {
   const threshold = quantile(fitted, 1 - EXCEEDANCE_SHARE);
-  const tail = fitTail(excessesOf(fitted, threshold), prior);
-  const holdout = excessesOf(heldOut, threshold);
+  const { tail, ceiling } = fitExcesses(fitted, threshold, prior);
+  const holdout = excessesOf(heldOut, threshold, ceiling);
   return {
     distance: tail === undefined ? 1 : holdoutDistance(tail, holdout),
     holdoutCount: holdout.excesses.length,
@@ -167,11 +174,27 @@ function judgeBin(
   return isWithoutTail || distance > limit ? 'bin_not_qualified' : 'qualified';
 }
 
-function excessesOf(scores: Float64Array, threshold: number): CeiledExcesses {
+interface BinFit {
+  readonly tail: TailFit | undefined;
+  readonly ceiling: number;
+}
+
+/**
+ * The mixture where it can be told apart, else one exponential under a low ceiling, which errs to large E-values: a
+ * sample that is small, or mostly relatives, would pass unrelated pairs for relatives.
+ */
+function fitExcesses(scores: Float64Array, threshold: number, prior: TailPrior | undefined): BinFit {
+  const tail = fitTail(excessesOf(scores, threshold, CEILING), prior);
+  if (tail !== undefined && tail.relativeShare <= LARGEST_RELATIVE_SHARE) return { tail, ceiling: CEILING };
+  const ceiling = CAUTIOUS_CEILING * (quantile(scores, 1 - EXCEEDANCE_SHARE / Math.E) - threshold);
+  return { tail: ceiling > 0 ? fitExponential(excessesOf(scores, threshold, ceiling)) : undefined, ceiling };
+}
+
+function excessesOf(scores: Float64Array, threshold: number, ceiling: number): CeiledExcesses {
   const excesses = scores
     .map((score) => score - threshold)
-    .filter((excess) => excess >= 0 && excess <= CEILING);
-  return { excesses, ceiling: CEILING };
+    .filter((excess) => excess >= 0 && excess <= ceiling);
+  return { excesses, ceiling };
 }
 
 /**

@@ -110,6 +110,17 @@ export function fitTail(sample: CeiledExcesses, prior?: TailPrior): TailFit | un
   return { lambda: pareto?.lambda ?? lambda, shape: pareto?.shape ?? 0, relativeShare, relativeLambda };
 }
 
+/**
+ * One exponential for all excesses below the ceiling: with a low ceiling relatives weigh little, and what they weigh
+ * makes the tail heavier than it is, never lighter.
+ * Errors  undefined where the excesses do not fall off below the ceiling
+ */
+export function fitExponential({ excesses, ceiling }: CeiledExcesses): TailFit | undefined {
+  const lambda = truncatedRate(excesses, new Float64Array(excesses.length).fill(1), ceiling, undefined);
+  if (lambda === undefined || lambda * ceiling < FEWEST_FALLS) return undefined;
+  return { lambda, shape: 0, relativeShare: 0, relativeLambda: lambda };
+}
+
 /** Share of unrelated exceedances that the fit puts below an excess. */
 export function massBelow({ lambda, shape }: Pick<TailFit, 'lambda' | 'shape'>, excess: number): number {
   return -Math.expm1(-excessNats(shape, lambda * excess));
