@@ -1,16 +1,17 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
-import { Command } from 'commander';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { register as registerIndex } from '#src/cli/index.js';
-import { register as registerVerify } from '#src/cli/verify.js';
 import type { HomologyCandidateSet } from '#src/contract/candidate-set.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
 /* `gloaming verify` and `gloaming index grant`, beside a running server. */
 
+const execute = promisify(execFile);
+const PROGRAM = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-verify-'));
 let small: SmallAppliance;
 let answer: HomologyCandidateSet;
@@ -38,22 +39,12 @@ async function search(
   return { status: response.status, body: (await response.json()) as HomologyCandidateSet };
 }
 
+/** The real program in a process of its own, as beside a server: one process opens the control state once. */
 async function run(...words: string[]): Promise<string> {
-  let printed = '';
-  const sink = new Writable({
-    write(chunk: Buffer, _, done) {
-      printed += chunk.toString();
-      done();
-    },
-  });
   const { indexesFolder, dataFolder } = small.appliance.config;
-  const environment = { GLOAMING_INDEXES: indexesFolder, GLOAMING_DATA: dataFolder };
-  const context = { environment, stdin: process.stdin, stdout: sink, stderr: sink };
-  const program = new Command('gloaming').exitOverride();
-  registerIndex(program, context);
-  registerVerify(program, context);
-  await program.parseAsync(words, { from: 'user' });
-  return printed;
+  const environment = { ...process.env, GLOAMING_INDEXES: indexesFolder, GLOAMING_DATA: dataFolder };
+  const { stdout } = await execute(process.execPath, [PROGRAM, ...words], { env: environment });
+  return stdout;
 }
 
 describe('gloaming verify', () => {
