@@ -163,6 +163,43 @@ describe('a release or query that no calibration can cover', () => {
     );
   });
 
+  it('a query of 30,000 residues is longer than what was calibrated, and says so', async () => {
+    const random = seededRandom(8);
+    const [long] = await searchSequences(release, ['A'.repeat(30_000)], () => random.below(79) - 39);
+    expect(new Set(long.candidates.map(({ significance }) => significance.reason))).toEqual(
+      new Set(['query_too_long']),
+    );
+  });
+
+  it('proteins that are all of low complexity are not surprised by each other', async () => {
+    // Runs of a few tokens: every protein is like many others, though none was copied from another.
+    const random = seededRandom(12);
+    const kinds = Array.from({ length: 3 }, () =>
+      Int8Array.from({ length: DIMENSION }, () => random.below(79) - 39),
+    );
+    let kind = 0;
+    const token = (_: number, column: number): number => {
+      if (column === 0 && random.below(12) === 0) kind = random.below(kinds.length);
+      return kinds[kind][column];
+    };
+    const given = { ...randomProteins(200, 13), token };
+    const plain = await openRelease(await makeRelease(folder, given));
+    const tokens = await backend.open(plain.tokens);
+    const made = await calibrate(plain, tokens).catch((cause: unknown) => cause);
+    if (made instanceof Error) expect(made).toMatchObject({ code: 'calibration_impossible' });
+    else {
+      const results = await searchFirst(plain, 40, {}, tokens);
+      const surprising = results.flatMap(({ candidates }, query) =>
+        candidates.filter(
+          ({ targetIndex, significance }) =>
+            targetIndex !== query && ((significance.measurements.expected_false_hits as number) ?? 1) < 1e-3,
+        ),
+      );
+      expect(surprising.length).toBeLessThan(40);
+    }
+    tokens.close();
+  });
+
   it('is refused before any work where significance is required', async () => {
     const asked = searchSequences(release, ['MKVLA'], undefined, 'required');
     await expect(asked).rejects.toMatchObject({
@@ -201,6 +238,7 @@ async function searchFirst(
   of: Release,
   count: number,
   { withCalibration = true, eligible }: { withCalibration?: boolean; eligible?: Uint32Array } = {},
+  tokens: TokenStore = store,
 ): Promise<readonly SearchResult[]> {
   const { residueStarts } = of.tokens;
   const bytes = readFileSync(join(of.directory, 'tokens.arrow'));
@@ -212,7 +250,7 @@ async function searchFirst(
   }));
   const encoder = { ...fakeEncoder(), encode: async () => queries };
   const sequences = queries.map(({ length }) => 'A'.repeat(length));
-  return search(of, encoder, sequences, 'if_available', withCalibration, eligible);
+  return search(of, encoder, sequences, 'if_available', withCalibration, eligible, tokens);
 }
 
 function searchSequences(
@@ -236,6 +274,7 @@ async function search(
   significance: 'if_available' | 'required',
   withCalibration: boolean,
   eligible?: Uint32Array,
+  tokens: TokenStore = store,
 ): Promise<readonly SearchResult[]> {
   const calibration = withCalibration
     ? await openCalibration(of.directory, { id: of.id, targetCount: of.targets.count })
@@ -248,6 +287,6 @@ async function search(
   return searchMany(
     sequences.map((sequence) => ({ sequence, normalizationId: 'test' })),
     { targetSpace, limit: 1_000, evidence: 'candidate_measurement', guarantee: 'exhaustive', significance },
-    { release: of, encoder, backend, store, calibration },
+    { release: of, encoder, backend, store: tokens, calibration },
   );
 }
