@@ -4,7 +4,6 @@ import {
   type Calibration,
   type TailJudgement,
 } from '../calibration/calibration.js';
-import type { CalibrationCard } from '../calibration/card.js';
 import { familyWiseProbability } from '../calibration/false-discovery.js';
 import type { TargetSpace } from '../release/release.js';
 import type { CandidateSignificance } from './search-types.js';
@@ -32,7 +31,10 @@ const STATUS_OF: Readonly<Record<TailJudgement['support'], string>> = {
   beyond_extrapolation_limit: 'upper_bound',
 };
 
-/** Everything that a supported tail says of a candidate. */
+/**
+ * Everything that a supported tail says of a candidate.
+ * Cost  one object of one shape: spreading parts into it would take longer than the rest of the judgement
+ */
 export function describeTail(
   tail: BinnedTail,
   logExpected: number,
@@ -42,37 +44,44 @@ export function describeTail(
   { id, card }: Calibration,
 ): CandidateSignificance {
   const { bin, tangent, coordinate, logProbability } = tail;
-  const isUpperBound = tail.support === 'beyond_extrapolation_limit';
   const status = STATUS_OF[tail.support];
-  return {
-    status,
-    reason: tail.support,
-    measurements: {
-      ...identity(id, card),
-      calibration_sample_count: bin.card.pair_count,
-      is_family_wise_lower_bound: !population.isComplete,
-      searched_residue_count: targetSpace.searchedResidueCount,
-      searched_sequence_count: targetSpace.searchedTargetCount,
-      support_status: status,
-      ...(tangent && { bit_score: (tangent.lambda * coordinate - tangent.logK) / Math.LN2 }),
-      calibration_bin: bin.card.name,
-      e_value_searched_inventory_id: targetSpace.id ?? targetSpace.releaseId,
-      e_value_supported_log_maximum: population.logCount,
-      e_value_supported_log_minimum:
-        population.logCount + logProbabilityFloor(bin.card, card.maximum_log_extrapolation_factor),
-      e_value_target_stratum_count: population.strataCount,
-      expected_false_hits: Math.exp(logExpected),
-      family_wise_exceedance_probability: familyWiseProbability(logExpected),
-      is_e_value_upper_bound: isUpperBound,
-      log_expected_false_hits: logExpected,
-      minimum_resolvable_probability: 1 / bin.card.pair_count,
-      pair_tail_log_probability: logProbability,
-      pair_tail_probability: Math.exp(logProbability),
-      pair_tail_surprisal_bits: -logProbability / Math.LN2,
-      q_value: qValue,
-      ...(tangent && { tail_model: tailModel(bin, tangent) }),
-    },
+  const extrapolation = card.maximum_log_extrapolation_factor;
+  const measurements: Record<string, unknown> = {
+    calibration_id: id,
+    calibration_sample_count: bin.card.pair_count,
+    is_family_wise_lower_bound: !population.isComplete,
+    searched_residue_count: targetSpace.searchedResidueCount,
+    searched_sequence_count: targetSpace.searchedTargetCount,
+    support_status: status,
+    calibration_bin: bin.card.name,
+    e_value_calibration_id: id,
+    e_value_conditioning_context_id: card.conditioning_context_id,
+    e_value_estimand: card.estimand_id,
+    e_value_maximum_log_extrapolation_factor: extrapolation,
+    e_value_method: card.method_id,
+    e_value_null_population_id: card.null_population_id,
+    e_value_qualification_id: card.qualification_id,
+    e_value_search_policy_id: card.policy_id,
+    e_value_searched_inventory_id: targetSpace.id ?? targetSpace.releaseId,
+    e_value_supported_log_maximum: population.logCount,
+    e_value_supported_log_minimum: population.logCount + logProbabilityFloor(bin.card, extrapolation),
+    e_value_tail_coordinate: card.tail_coordinate_id,
+    e_value_target_stratum_count: population.strataCount,
+    expected_false_hits: Math.exp(logExpected),
+    family_wise_exceedance_probability: familyWiseProbability(logExpected),
+    is_e_value_upper_bound: tail.support === 'beyond_extrapolation_limit',
+    log_expected_false_hits: logExpected,
+    minimum_resolvable_probability: 1 / bin.card.pair_count,
+    pair_tail_log_probability: logProbability,
+    pair_tail_probability: Math.exp(logProbability),
+    pair_tail_surprisal_bits: -logProbability / Math.LN2,
+    q_value: qValue,
   };
+  if (tangent !== undefined) {
+    measurements.bit_score = (tangent.lambda * coordinate - tangent.logK) / Math.LN2;
+    measurements.tail_model = tailModel(bin, tangent);
+  }
+  return { status, reason: tail.support, measurements };
 }
 
 function tailModel({ card }: Bin, tangent: NonNullable<TailJudgement['tangent']>): Record<string, number> {
@@ -87,27 +96,23 @@ function tailModel({ card }: Bin, tangent: NonNullable<TailJudgement['tangent']>
   };
 }
 
-/** What names the judgement, whatever it is. */
-function identity(id: string, card: CalibrationCard): Record<string, unknown> {
-  return {
-    calibration_id: id,
-    e_value_calibration_id: id,
-    e_value_conditioning_context_id: card.conditioning_context_id,
-    e_value_estimand: card.estimand_id,
-    e_value_maximum_log_extrapolation_factor: card.maximum_log_extrapolation_factor,
-    e_value_method: card.method_id,
-    e_value_null_population_id: card.null_population_id,
-    e_value_qualification_id: card.qualification_id,
-    e_value_search_policy_id: card.policy_id,
-    e_value_tail_coordinate: card.tail_coordinate_id,
-  };
-}
-
 /** A candidate without a tail probability, and why. */
 export function describeUnsupported(reason: string, { id, card }: Calibration): CandidateSignificance {
   return {
     status: 'unsupported',
     reason,
-    measurements: { ...identity(id, card), support_status: 'unsupported' },
+    measurements: {
+      calibration_id: id,
+      e_value_calibration_id: id,
+      e_value_conditioning_context_id: card.conditioning_context_id,
+      e_value_estimand: card.estimand_id,
+      e_value_maximum_log_extrapolation_factor: card.maximum_log_extrapolation_factor,
+      e_value_method: card.method_id,
+      e_value_null_population_id: card.null_population_id,
+      e_value_qualification_id: card.qualification_id,
+      e_value_search_policy_id: card.policy_id,
+      e_value_tail_coordinate: card.tail_coordinate_id,
+      support_status: 'unsupported',
+    },
   };
 }

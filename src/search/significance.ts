@@ -166,11 +166,25 @@ function judgeCandidate(
   if (affine.rawScore === 0) return 'no_affine_score';
   const bin = bins[stratumOf(query.length, card.stratum_edges)][stratumOf(targetLength, card.stratum_edges)];
   if (bin.card.status !== 'qualified') return bin.card.status;
-  const shape = { queryLength: query.length, targetLength, ...pairMoments(projected, moments, targetIndex) };
-  const pair = { ...shape, queryBias: bias, targetBias: biases[targetIndex] };
+  const { meanCosine, cosineSpread } = pairMoments(projected, moments, targetIndex);
+  const pair = {
+    queryLength: query.length,
+    targetLength,
+    meanCosine,
+    cosineSpread,
+    queryBias: bias,
+    targetBias: biases[targetIndex],
+  };
   const score = { affineScore: affine.rawScore, closeness: 1 - maxsim.bidirectional };
   const coordinate = tailCoordinate(pairNull, pair, score);
-  return { ...judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor), bin, coordinate };
+  const tail = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
+  return {
+    logProbability: tail.logProbability,
+    support: tail.support,
+    tangent: tail.tangent,
+    bin,
+    coordinate,
+  };
 }
 
 function populationOf({ counts, searchedCount }: SearchedStrata, bins: readonly Bin[]): Population {
