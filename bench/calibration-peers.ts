@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BenchProtein } from './search-proteins.js';
@@ -48,9 +48,14 @@ export const PEERS: readonly Peer[] = [
     async search(queries, targets, folder) {
       const { query, database } = await writeBoth(queries, targets, folder);
       const options = { maxBuffer: MAX_OUTPUT_BYTES };
-      const arguments_ = ['--tblout', '/dev/stdout', '-o', '/dev/null', '--noali', '-E', LARGEST_E];
-      const { stdout } = await run('phmmer', [...arguments_, query, database], options);
-      return rowsOf(stdout).map((cells) => ({ targetId: cells[0], queryId: cells[2], expected: +cells[4] }));
+      const table = join(folder, 'phmmer.tbl');
+      const flags = ['--tblout', table, '-o', '/dev/null', '--noali', '-E', LARGEST_E];
+      await run('phmmer', [...flags, query, database], options);
+      return rowsOf(await readFile(table, 'utf8')).map((cells) => ({
+        targetId: cells[0],
+        queryId: cells[2],
+        expected: +cells[4],
+      }));
     },
   },
 ];
