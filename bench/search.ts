@@ -9,6 +9,7 @@ import { serve } from '../src/cli/serve.js';
 import { loadConfig } from '../src/config.js';
 import { assert } from '../src/errors.js';
 import { unfilteredSpace } from '../src/release/target-space.js';
+import { rank } from '../src/search/rank.js';
 import { searchMany } from '../src/search/search.js';
 import type { SearchEngine } from '../src/search/search-types.js';
 import type { Bench } from './main.js';
@@ -53,7 +54,9 @@ export const run: Bench = async (options) => {
     const queries = pickQueries(proteins.list);
     const sizes: Figures[] = [];
     const { encoder } = appliance.config;
-    console.log(`${proteins.source}; queries of about ${QUERY_RESIDUES} residues, limit ${LIMIT}, encoder ${encoder}`);
+    console.log(
+      `${proteins.source}; queries of about ${QUERY_RESIDUES} residues, limit ${LIMIT}, encoder ${encoder}`,
+    );
     console.log('  targets   residues   http p50   http p95    encode   kernels  overhead   queries/s');
     for (const share of SHARES) {
       const targets = withQueries(proteins.list, queries, Math.floor(proteins.list.length * share));
@@ -183,15 +186,19 @@ async function timeAlone(
 ): Promise<{ readonly encode: readonly number[]; readonly kernels: readonly number[] }> {
   const encode: number[] = [];
   const kernels: number[] = [];
-  const targets = Uint32Array.from({ length: Math.min(LIMIT, release.targets.count) }, (_, at) => at);
   for (const { sequence } of queries.slice(1)) {
     const startedAt = performance.now();
     const [tokens] = await encoder.encode([sequence]);
     const encodedAt = performance.now();
-    await backend.maxsim(store, [tokens], undefined, { threads });
+    const [sums] = await backend.maxsim(store, [tokens], undefined, { threads });
+    const comparedAt = performance.now();
+    // Ranking is no kernel: it counts as overhead.
+    const ranked = rank(sums, undefined, release.targets, tokens.length, LIMIT);
+    const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
+    const rankedAt = performance.now();
     await backend.affineScores(store, tokens, targets, release.affine, { threads });
     encode.push(encodedAt - startedAt);
-    kernels.push(performance.now() - encodedAt);
+    kernels.push(performance.now() - rankedAt + comparedAt - encodedAt);
   }
   return { encode, kernels };
 }
