@@ -4,9 +4,6 @@ import { openAppliance, type Appliance } from '../appliance.js';
 import { canonicalJson, sha256Hex } from '../canonical.js';
 import { loadConfig } from '../config.js';
 import { Refusal } from '../errors.js';
-import type { TargetSpace } from '../release/release.js';
-import { compileTargetSpace, unfilteredSpace } from '../release/target-space.js';
-import { compileFilter } from '../release/filter.js';
 import { search } from '../search/search.js';
 import type { SearchEngine, SearchRequest } from '../search/search-types.js';
 import { receiptTable } from '../store/receipts.js';
@@ -40,7 +37,7 @@ async function verify(named: string, context: CommandContext): Promise<void> {
   try {
     const content = await readReceipt(named, appliance);
     const engine = await appliance.engines.open(releaseOf(content, appliance));
-    const result = await search(requestOf(content, engine), engine);
+    const result = await search(requestOf(content, engine, appliance), engine);
     const isTokensEqual = result.queryTokensSha256 === content.query.tokens_sha256;
     if (result.resultSha256 === content.result_sha256) {
       context.stdout.write(`Verified: ${content.result_sha256} was found again, bit for bit.\n`);
@@ -94,16 +91,22 @@ function releaseOf({ release_id: releaseId }: ReceiptContent, { releases }: Appl
 }
 
 function requestOf(
-  { query, parameters, target_space: space }: ReceiptContent,
-  engine: SearchEngine,
+  { query, parameters, target_space: space, release_id: databaseReleaseId }: ReceiptContent,
+  { release }: SearchEngine,
+  { targetSpaces }: Appliance,
 ): SearchRequest {
+  const { id: filterSchemaId } = release.manifest.filter_schema;
   return {
     ...parameters,
     query: { sequence: query.sequence, normalizationId: query.normalization_id },
-    targetSpace: space === null ? unfilteredSpace(engine.release) : spaceOf(space.canonical_filter, engine),
+    targetSpace:
+      space === null
+        ? targetSpaces.unfiltered(release)
+        : targetSpaces.reopen(release, {
+            id: space.id,
+            databaseReleaseId,
+            canonicalFilter: space.canonical_filter,
+            filterSchemaId,
+          }),
   };
-}
-
-function spaceOf(filter: unknown, { release }: SearchEngine): TargetSpace {
-  return compileTargetSpace(release, compileFilter(filter, release.fields, { location: 'target_space' }));
 }
