@@ -1,4 +1,4 @@
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as TlsServer } from 'node:https';
 import type { Logger } from 'pino';
@@ -58,31 +58,40 @@ export function createListener(
 }
 
 function createTlsListener(options: object, tls: TlsFiles, log: Logger): TlsServer {
+  let pems: Pems;
   let server: TlsServer;
   try {
-    server = createHttpsServer({ ...options, ...readPems(tls), minVersion: 'TLSv1.2' });
+    pems = readPems(tls);
+    server = createHttpsServer({ ...options, ...pems, minVersion: 'TLSv1.2' });
   } catch (cause) {
     throw new Fault(`TLS cannot be served with ${tls.certificateFile} and ${tls.keyFile}.`, { cause });
   }
   const reload = (): void => {
     try {
-      server.setSecureContext({ ...readPems(tls), minVersion: 'TLSv1.2' });
+      const read = readPems(tls);
+      if (read.cert.equals(pems.cert) && read.key.equals(pems.key)) return;
+      pems = read;
+      server.setSecureContext({ ...pems, minVersion: 'TLSv1.2' });
       log.info({ certificate_file: tls.certificateFile }, 'The TLS certificate was read again.');
     } catch (error) {
-      // Half of a renewal: the next look finds the other half, and until then the old pair serves.
+      // Half of a renewal: a later look finds the other half, and until then the old pair serves.
       log.error(
         { err: error },
         'The changed TLS files do not fit; the certificate before them still serves.',
       );
     }
   };
-  const files = [tls.certificateFile, tls.keyFile];
-  for (const file of files)
-    watchFile(file, { interval: TLS_FILES_CHECK_INTERVAL_MS, persistent: false }, reload);
-  server.once('close', () => files.forEach((file) => unwatchFile(file, reload)));
+  // Bytes are compared, not times: a change between the first read and the first look would be missed.
+  const looking = setInterval(reload, TLS_FILES_CHECK_INTERVAL_MS).unref();
+  server.once('close', () => clearInterval(looking));
   return server;
 }
 
-function readPems({ certificateFile, keyFile }: TlsFiles): { readonly cert: Buffer; readonly key: Buffer } {
+interface Pems {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+function readPems({ certificateFile, keyFile }: TlsFiles): Pems {
   return { cert: readFileSync(certificateFile), key: readFileSync(keyFile) };
 }
