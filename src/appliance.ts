@@ -23,6 +23,7 @@ import { createPages, type Pages } from './services/pages.js';
 import { createPricing, type Pricing } from './services/pricing.js';
 import { createReceipts, type Receipts } from './services/receipts.js';
 import { batchSearchRuns } from './services/runs-batch.js';
+import { exportRuns } from './services/runs-export.js';
 import { searchRuns } from './services/runs-search.js';
 import { createRuns, type Runs } from './services/runs.js';
 import { createStorage, type Storage } from './services/storage.js';
@@ -130,20 +131,25 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     now,
     onChange: webhooks.wake,
   });
+  const runRows = runTable(store, {
+    onEvent: webhookRows.enqueue,
+    onCompleted: ({ id, organizationId, endpoint, billableUnits }) =>
+      usage.add({
+        id,
+        organizationId,
+        endpoint,
+        units: billableUnits,
+        formulaId: RUN_FORMULA_ID,
+        createdAt: now().toISOString(),
+      }),
+  });
   const runs = createRuns({
-    table: runTable(store, {
-      onEvent: webhookRows.enqueue,
-      onCompleted: ({ id, organizationId, endpoint, billableUnits }) =>
-        usage.add({
-          id,
-          organizationId,
-          endpoint,
-          units: billableUnits,
-          formulaId: RUN_FORMULA_ID,
-          createdAt: now().toISOString(),
-        }),
-    }),
-    endpoints: [searchRuns(searchParts), batchSearchRuns({ ...searchParts, files: storage.files })],
+    table: runRows,
+    endpoints: [
+      searchRuns(searchParts),
+      batchSearchRuns({ ...searchParts, files: storage.files }),
+      exportRuns({ table: runRows, receipts, writer: storage.writer }),
+    ],
     pages,
     now,
     concurrency: RUNS_AT_WORK_MAX_COUNT,

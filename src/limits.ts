@@ -105,6 +105,16 @@ export const BATCH_PACK_MAX_CANDIDATES = 100_000;
 /** Runs that have a turn at once: one at the kernels, one whose results are written. */
 export const RUNS_AT_WORK_MAX_COUNT = 2;
 
+/** Path of a file that a run writes, in characters: bounded again in bytes where it is read. */
+export const RUN_OUTPUT_PATH_MAX_CHARACTERS = 1_024;
+/** Candidates that an export writes before others get a turn: a few milliseconds of work. */
+export const EXPORT_SLICE_MAX_CANDIDATES = 200;
+/** Rows and bytes of text of one row group (Parquet) or record batch (Arrow): what an export holds in memory. */
+export const EXPORT_GROUP_MAX_ROWS = 2_048;
+export const EXPORT_GROUP_MAX_BYTES = 4 * MEBIBYTE_BYTES;
+/** Distinct targets of a FASTA export: their ids are held until its end. */
+export const EXPORT_FASTA_MAX_TARGETS = 2_000_000;
+
 /** Rows of one multiple sequence alignment, the query included, and the text that they make. */
 export const MSA_MAX_DEPTH = 100_000;
 export const MSA_DEFAULT_DEPTH = 5_000;

@@ -28,6 +28,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@koa/router': ['http/'],
   lmdb: ['store/'],
   'apache-arrow': ['release/', 'calibration/', 'build/', 'cli/search-arrow', 'services/export'],
+  'hyparquet-writer': ['services/export'],
   'onnxruntime-node': ['search/encode'],
   'onnxruntime-common': ['search/encode'],
   ajv: ['contract/', 'http/', 'config.ts', 'search/encode'],

@@ -87,6 +87,11 @@ export const REFUSALS = {
     'conflict_error',
     'The run has completed or failed: nothing is left to cancel.',
   ),
+  run_not_completed: refusal(409, 'conflict_error', 'The run has no result to export: it has not completed.'),
+  export_not_possible: invalid(
+    422,
+    'The rows of the run cannot be written in this format; the message says why.',
+  ),
   run_interrupted: refusal(500, 'api_error', 'The server ended too often while it worked on the run.'),
   invalid_queries: invalid(422, 'Some queries of the batch cannot be searched; every one is listed.'),
   webhook_endpoint_not_found: absent('No webhook endpoint has this id.'),

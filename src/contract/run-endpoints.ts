@@ -2,6 +2,7 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { HomologyCandidate, HomologyCandidateSet } from './candidate-set.js';
 import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from './homology.js';
+import { ExportRunInput, ExportRunSummary } from './run-files.js';
 import { closed, constant, count, defaulted, mutuallyExclusive, named, sha256, text } from './schema.js';
 
 /*
@@ -130,7 +131,7 @@ export const HomologyQueryResult = named(
 /** Priorities within one organization; between organizations runs take turns whatever theirs are. */
 export type RunPriority = 'high' | 'normal' | 'low';
 
-interface EndpointContract {
+export interface EndpointContract {
   readonly meaning: string;
   readonly input: TSchema;
   /** What `result.summary` holds. */
@@ -155,6 +156,12 @@ export const RUN_ENDPOINTS = {
     row: HomologyQueryResult,
     // A proteome that takes hours lets single searches of its own organization pass.
     defaultPriority: 'low',
+  },
+  'homology.export': {
+    meaning: 'the rows of a run as a file: FASTA, TSV, A3M, Parquet or Arrow',
+    input: ExportRunInput,
+    summary: ExportRunSummary,
+    defaultPriority: 'normal',
   },
 } as const satisfies Readonly<Record<string, EndpointContract>>;
 

@@ -3,7 +3,14 @@ import { RUN_BODY_MAX_BYTES, RUN_BODY_MAX_VALUES } from '../limits.js';
 import { envelopeOf, listOf } from './envelope.js';
 import type { RefusalCode } from './refusals.js';
 import { defineRoute } from './route.js';
-import { RUN_ENDPOINTS, type RunEndpointKey, type RunInput, type RunPriority } from './run-endpoints.js';
+import {
+  RUN_ENDPOINTS,
+  type EndpointContract,
+  type RunEndpointKey,
+  type RunInput,
+  type RunPriority,
+} from './run-endpoints.js';
+import { RunId } from './run-files.js';
 import {
   closed,
   constant,
@@ -20,8 +27,6 @@ import {
   text,
 } from './schema.js';
 
-const RunId = text('Run id.', { pattern: '^run_[0-9a-f]{24}$' });
-
 const RunStatusSchema = enumeration(
   {
     queued: 'accepted; work has not started',
@@ -33,7 +38,7 @@ const RunStatusSchema = enumeration(
   { chosen: true },
 );
 
-const endpoints = Object.entries(RUN_ENDPOINTS);
+const endpoints: readonly (readonly [string, EndpointContract])[] = Object.entries(RUN_ENDPOINTS);
 const RunEndpointSchema = enumeration(
   Object.fromEntries(endpoints.map(([key, { meaning }]) => [key, meaning])) as Record<RunEndpointKey, string>,
   { chosen: true },
@@ -42,7 +47,7 @@ const RunEndpointSchema = enumeration(
 export const RunProgress = closed({
   stage: text('What is being done.'),
   fraction: ratio('Share of the work that is done.'),
-  done_count: count('Units of work (queries) that are done.'),
+  done_count: count('Units of work (queries, or rows of an export) that are done.'),
   total_count: count('Units of work in all.'),
   rate_per_second: Type.Optional(quantity('Units per second while it ran.', { minimum: 0 })),
   seconds_left: Type.Optional(quantity('Estimate of the time left, without waiting.', { minimum: 0 })),
@@ -173,6 +178,15 @@ export const createRun = defineRoute({
     'invalid_queries',
     'file_not_managed',
     'file_not_found',
+    'run_not_found',
+    'run_not_completed',
+    'result_expired',
+    'export_not_possible',
+    'receipt_not_found',
+    'invalid_path',
+    'path_conflict',
+    'storage_quota_exceeded',
+    'storage_full',
     'invalid_filter',
     'significance_unavailable',
     'queue_full',

@@ -106,7 +106,12 @@ export function batchSearchRuns(parts: BatchSearchRunParts): AnyRunEndpoint {
         result_sha256: done.resultSha256,
         warnings: searchWarnings(resolved.engine, resolved.settings.targetSpace),
       };
-      return { rows: [], doneCount: done.doneCount, summary, billableUnits: lines.length };
+      return {
+        rows: [],
+        doneCount: done.doneCount,
+        summarise: () => summary,
+        billableUnits: lines.length,
+      };
     },
   });
 }

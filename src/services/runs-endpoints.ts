@@ -25,8 +25,11 @@ export interface RunStep {
 export interface RunOutcome {
   readonly rows: Iterable<unknown>;
   readonly doneCount: number;
-  /** As the endpoint's `summary` schema says. */
-  readonly summary: unknown;
+  /**
+   * As the endpoint's `summary` schema says. Called inside the transaction that ends the run, so that what it writes
+   * commits with the end; a Refusal before anything is written fails the run instead.
+   */
+  summarise(at: Date): unknown;
   readonly billableUnits: number;
 }
 

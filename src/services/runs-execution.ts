@@ -46,6 +46,7 @@ export function createRunExecutions(parts: RunExecutionParts): RunExecutions {
   let isInterrupted = false;
 
   const settle = (runId: string): false => {
+    executions.get(runId)?.controller.abort(new Interrupted());
     executions.delete(runId);
     watch.notify(runId);
     return false;
@@ -81,8 +82,10 @@ export function createRunExecutions(parts: RunExecutionParts): RunExecutions {
     execution.workMs += performance.now() - startedAt;
     const piece = pieceOf(value, blocks, execution.workMs);
     if (done === true) {
-      const { summary, billableUnits } = value as RunOutcome;
-      return finish(run.id, { to: 'completed', claim, piece, summary, billableUnits });
+      const outcome = value as RunOutcome;
+      const summarise = (at: Date): unknown => outcome.summarise(at);
+      const { billableUnits } = outcome;
+      return finish(run.id, { to: 'completed', claim, piece, summarise, billableUnits });
     }
     const kept = await table.keep(run.id, claim, piece);
     watch.notify(run.id);

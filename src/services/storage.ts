@@ -1,6 +1,7 @@
 import { Refusal } from '../errors.js';
 import type { StorageTables } from '../store/storage.js';
 import { notFound } from './file-access.js';
+import { createFileWriter, type FileWriter } from './file-writer.js';
 import { createFiles, type Files } from './files.js';
 import type { Principal } from './keys.js';
 import { createSignedUrls, type SignedRequest } from './signed-urls.js';
@@ -11,6 +12,7 @@ import { createUploads, type Uploads } from './uploads.js';
 export interface Storage {
   readonly uploads: Uploads;
   readonly files: Files;
+  readonly writer: FileWriter;
   /**
    * Whom a signed URL speaks for: the organization of what it names.
    * Errors  Refusal `signature_invalid`, `url_expired`, `file_not_found`, `upload_not_found`
@@ -45,7 +47,7 @@ export function createStorage({
   now,
   onChange = () => undefined,
 }: StorageParts): Storage {
-  const { objects, contents, files, uploads } = tables;
+  const { objects, contents, files, uploads, usage } = tables;
   const signedUrls = createSignedUrls(sealingKey, now);
   const room = createStorageRoom(objects, bounds);
   let timer: NodeJS.Timeout | undefined;
@@ -59,6 +61,7 @@ export function createStorage({
   return {
     uploads: createUploads({ table: uploads, files, objects, room, signedUrls, now, onChange }),
     files: createFiles({ table: files, contents, objects, signedUrls, now, onChange }),
+    writer: createFileWriter({ files, objects, usage, room }),
     authenticateUrl(request) {
       signedUrls.verify(request);
       const { upload_id: uploadId, file_id: fileId } = request.params;

@@ -83,7 +83,7 @@ export function contentTable(store: Store, objects: Objects): ContentTable {
     open(sha256, start, end) {
       const row = rows.get(sha256);
       if (row === undefined) return undefined;
-      assert(start >= 0 && start < end && end <= row.sizeBytes, 'a range of the content is asked for');
+      assert(start >= 0 && start <= end && end <= row.sizeBytes, 'a range of the content is asked for');
       const first = Math.floor(start / row.segmentBytes);
       const last = Math.ceil(end / row.segmentBytes);
       const segments = segmentsOf(sha256, first, last);

@@ -76,7 +76,8 @@ export interface RunEnd {
   /** Given by an execution: it ends the run only while it holds it. */
   readonly claim?: string;
   readonly piece?: RunPiece;
-  readonly summary?: unknown;
+  /** Called inside the transaction, before anything of the run is written: it may write beside, or throw. */
+  readonly summarise?: (at: Date) => unknown;
   readonly error?: RunFailure;
   readonly billableUnits?: number;
 }
@@ -178,7 +179,9 @@ export function runTable(store: Store, { onEvent, onCompleted }: RunObservers = 
   const withPiece = (run: RunRow, { blocks, ...progress }: RunPiece): RunRow => {
     rows.add(run.id, run.rowCount, blocks);
     const rowCount = blocks.reduce((sum, block) => sum + block.rowCount, run.rowCount);
-    return { ...run, ...progress, rowCount, fruitlessAttemptCount: 0 };
+    // Rows are not made again; work without rows begins anew after a crash, and counts as none.
+    const fruitless = blocks.length === 0 ? {} : { fruitlessAttemptCount: 0 };
+    return { ...run, ...progress, rowCount, ...fruitless };
   };
 
   return {
@@ -242,15 +245,16 @@ export function runTable(store: Store, { onEvent, onCompleted }: RunObservers = 
         const run = runs.get(id);
         return run?.status === 'running' && run.claim === claim ? put(withPiece(run, piece)) : undefined;
       }),
-    end: (id, { to, at, claim, piece, ...facts }) =>
+    end: (id, { to, at, claim, piece, summarise, ...facts }) =>
       store.transaction(() => {
         const run = runs.get(id);
         if (run === undefined || !canBecome(run.status, to)) return undefined;
         if (claim !== undefined && run.claim !== claim) return undefined;
+        const result = summarise && { summary: summarise(at) };
         const finishedAt = at.toISOString();
         const expiresAt = new Date(at.getTime() + RUN_RETENTION_MS).toISOString();
         const { claim: _, checkpoint: __, ...kept } = piece === undefined ? run : withPiece(run, piece);
-        const ended = put({ ...kept, ...facts, status: to, stage: to, finishedAt, expiresAt });
+        const ended = put({ ...kept, ...facts, ...result, status: to, stage: to, finishedAt, expiresAt });
         plans.removeSync(id);
         unfinished.removeSync(placeOf(run));
         expiries.putSync(`${expiresAt} ${id}`, id);

@@ -3,7 +3,7 @@ import type { EventTable } from './events.js';
 import { fileTable, type FileTable } from './files.js';
 import type { Store } from './lmdb.js';
 import { openObjects, type Objects } from './objects.js';
-import { storageUsageTable } from './storage-usage.js';
+import { storageUsageTable, type StorageUsageTable } from './storage-usage.js';
 import { uploadTable, type UploadTable } from './uploads.js';
 
 /** Stored bytes with everything that refers to them. */
@@ -12,6 +12,7 @@ export interface StorageTables {
   readonly contents: ContentTable;
   readonly files: FileTable;
   readonly uploads: UploadTable;
+  readonly usage: Pick<StorageUsageTable, 'get'>;
 }
 
 /** @param events takes the events of files, in the transaction of the change that they tell of */
@@ -20,5 +21,5 @@ export function openStorageTables(store: Store, dataFolder: string, events: Even
   const contents = contentTable(store, objects);
   const usage = storageUsageTable(store);
   const files = fileTable(store, { contents, usage, events });
-  return { objects, contents, files, uploads: uploadTable(store, { objects, files, usage }) };
+  return { objects, contents, files, uploads: uploadTable(store, { objects, files, usage }), usage };
 }

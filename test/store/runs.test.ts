@@ -142,7 +142,7 @@ describe(`the states of a run (seed ${seed})`, () => {
       await table.claim(id, 'owner', tick());
       const ends = await Promise.all([
         table.end(id, { to: 'cancelled', at: tick() }),
-        table.end(id, { to: 'completed', at: tick(), claim: 'owner', summary: {}, billableUnits: 1 }),
+        table.end(id, { to: 'completed', at: tick(), claim: 'owner', summarise: () => ({}), billableUnits: 1 }),
         table.end(id, { to: 'failed', at: tick(), claim: 'owner' }),
         table.end(id, { to: 'cancelled', at: tick() }),
       ]);
