@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { openAppliance } from '../src/appliance.js';
 import { buildDemo, DEMO_SLUG } from '../src/build/demo.js';
 import { simulateProteins } from '../src/build/simulate.js';
 import { serve } from '../src/cli/serve.js';
+import { createLog } from '../src/cli/serve-log.js';
 import { loadConfig } from '../src/config.js';
 
-/* The server that bench/http.ts asks, in a process of its own so that its processor time and memory are its own. */
+/* The server that bench/http.ts asks, as it is shipped, in a process with processor time and memory of its own. */
 
 const PROTEINS = 400;
 
@@ -34,12 +34,13 @@ await appliance.releases.publish({
   manifest: release.manifest,
 });
 const { key } = await appliance.keys.create('bench', 'bench');
-const server = await serve(appliance, pino({ level: 'silent' }));
+const server = await serve(appliance, createLog('info', join(folder, 'log')));
 
 process.on('message', (question) => {
   if (question === 'usage') {
     const { user, system } = process.cpuUsage();
-    process.send?.({ cpuMs: (user + system) / 1000, residentBytes: process.memoryUsage.rss() });
+    const { rss, heapUsed } = process.memoryUsage();
+    process.send?.({ cpuMs: (user + system) / 1000, residentBytes: rss, heapBytes: heapUsed });
     return;
   }
   void server

@@ -60,6 +60,8 @@ export const JSON_MAX_VALUES = 50_000;
 export const HEADER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
 /** Places that one refusal lists; the message says how many there were. */
 export const REFUSAL_MAX_LOCATIONS = 100;
+/** Log lines that wait to be written. */
+export const LOG_WAITING_MAX_BYTES = 8 * MEBIBYTE_BYTES;
 /** Remembered keyed responses, in count and in bytes; at either, new keyed requests are refused. */
 export const IDEMPOTENCY_MAX_RESPONSES = 1_000_000;
 export const IDEMPOTENCY_MAX_BYTES = 4 * GIBIBYTE_BYTES;

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { pino } from 'pino';
 import { openAppliance, type Appliance } from '../appliance.js';
 import { buildDemo, DEMO_SLUG, demoProteins } from '../build/demo.js';
 import { foundRelatives, selfCheckOf, type SelfCheck } from '../build/simulate-check.js';
@@ -10,6 +9,7 @@ import type { RequestContext } from '../services/context.js';
 import type { CommandContext } from './command.js';
 import { adoptReleases } from './index-catalog.js';
 import { createProgress } from './progress.js';
+import { createLog } from './serve-log.js';
 import { serve, type RunningServer } from './serve.js';
 
 const STOP_GRACE_MS = 30_000;
@@ -30,7 +30,7 @@ async function start(context: CommandContext): Promise<void> {
   try {
     const demo = demoProteins();
     await buildDemoIfMissing(appliance, demo, context);
-    const server = await serve(appliance, pino({ level: config.logLevel }, pino.destination(2)));
+    const server = await serve(appliance, createLog(config.logLevel, 2));
     await welcome(appliance, server, selfCheckOf(demo), context);
     await untilStopped();
     context.stdout.write('Stopping: requests at work are finished first.\n');

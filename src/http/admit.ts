@@ -2,9 +2,10 @@ import type { Middleware, Principal, Shell } from './shell.js';
 
 /** Refuses what the server has no room for, before anything is looked up or read. */
 export function shed(shell: Shell): Middleware {
-  return async (_context, next) => {
+  return async ({ state }, next) => {
     const leave = shell.admission.enter();
     try {
+      if (state.route?.work === 'execution') shell.admission.executions.requireSpace();
       await next();
     } finally {
       leave();

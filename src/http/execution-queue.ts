@@ -1,4 +1,5 @@
 import { Refusal } from '../errors.js';
+import { createOverload, type Overload } from './overload.js';
 
 export interface ExecutionLimits {
   /** Executions at work at once, over all keys. 1.. */
@@ -21,19 +22,14 @@ export interface Place {
 }
 
 export interface ExecutionQueue {
+  /** Looks before anybody is known. Errors  Refusal `queue_full` */
+  requireSpace(): void;
   /** Looks before a body is read. Errors  Refusal `queue_full`, `execution_limit_exceeded` */
   requireRoom(keyId: string): void;
   /** Takes a place, at once. Errors  those of requireRoom */
   takePlace(keyId: string): Place;
   counts(): { readonly running: number; readonly waiting: number };
 }
-
-/**
- * A queue that overflows holds no burst but an overload: to wait in it only makes every answer late. From a refusal on,
- * until nobody has been refused for so long, no more may wait than are at work, so that what is let in waits for about
- * one execution. One key that overflows is bounded so, and leaves the others their room.
- */
-const OVERLOAD_END_MS = 1_000;
 
 /** @param nowMs monotonic, in milliseconds */
 export function createExecutionQueue(limits: ExecutionLimits, nowMs: () => number): ExecutionQueue {
@@ -42,25 +38,25 @@ export function createExecutionQueue(limits: ExecutionLimits, nowMs: () => numbe
   const line: (() => void)[] = [];
   let running = 0;
   let places = 0;
-  let lastOverflowMs = -Infinity;
-  const lastOverflowMsByKey = new Map<string, number>();
-  const inOverload = 2 * concurrentExecutions;
+  const overload = createOverload(concurrentExecutions, nowMs);
+  const overloadByKey = new Map<string, Overload>();
 
+  const requireSpace = (): void => {
+    const most = overload.bound(concurrentExecutions + queuedExecutions);
+    if (places < most) return;
+    overload.noteRefused();
+    throw capacityRefusal('queue_full', 'queue', most);
+  };
   const requireRoom = (keyId: string): void => {
-    const now = nowMs();
-    const isOver = (lastMs: number): boolean => now - lastMs > OVERLOAD_END_MS;
-    const most = concurrentExecutions + queuedExecutions;
-    const capacity = isOver(lastOverflowMs) ? most : Math.min(most, inOverload);
-    if (places >= capacity) {
-      lastOverflowMs = now;
-      throw capacityRefusal('queue_full', 'queue', capacity);
-    }
-    if (isOver(lastOverflowMsByKey.get(keyId) ?? -Infinity)) lastOverflowMsByKey.delete(keyId);
-    const ofKey = lastOverflowMsByKey.has(keyId) ? Math.min(executionsPerKey, inOverload) : executionsPerKey;
-    if ((heldByKey.get(keyId) ?? 0) >= ofKey) {
-      lastOverflowMsByKey.set(keyId, now);
-      throw capacityRefusal('execution_limit_exceeded', 'execution', ofKey);
-    }
+    requireSpace();
+    const ofKey = overloadByKey.get(keyId);
+    if (ofKey?.isOver()) overloadByKey.delete(keyId);
+    const most = ofKey?.bound(executionsPerKey) ?? executionsPerKey;
+    if ((heldByKey.get(keyId) ?? 0) < most) return;
+    const overrun = ofKey ?? createOverload(concurrentExecutions, nowMs);
+    overrun.noteRefused();
+    overloadByKey.set(keyId, overrun);
+    throw capacityRefusal('execution_limit_exceeded', 'execution', most);
   };
   const hold = (keyId: string, change: 1 | -1): void => {
     places += change;
@@ -76,10 +72,13 @@ export function createExecutionQueue(limits: ExecutionLimits, nowMs: () => numbe
   };
 
   return {
+    requireSpace,
     requireRoom,
     takePlace(keyId) {
       requireRoom(keyId);
       hold(keyId, 1);
+      overload.noteTaken();
+      overloadByKey.get(keyId)?.noteTaken();
       let state: 'held' | 'running' | 'left' = 'held';
       return {
         async start(signal, startDeadlineMs) {

@@ -25,7 +25,7 @@ export function respond(shell: Shell, context: ShellContext, reply: Reply<unknow
   context.set('Link', `<${schemaUrl(shell, schemaName)}>; rel="describedBy"`);
   if (reply.billableUnits !== undefined) context.set('X-Service-Billable-Units', String(reply.billableUnits));
   if (reply.headers !== undefined) context.set(reply.headers);
-  context.body = JSON.stringify(body);
+  context.body = (body === reply.value ? reply.json : undefined) ?? JSON.stringify(body);
 }
 
 /** A stream has no end that could be checked or stored; it ends with its client. */

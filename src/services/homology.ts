@@ -76,8 +76,9 @@ export function createHomology(parts: HomologyParts): Homology {
           server_total_ms: wholeMs(performance.now() - context.receivedAtMs),
         },
       };
-      refuseOversized(finished);
-      return { value: finished, isCacheHit: known !== undefined, rowCount: finished.candidates.length };
+      const json = JSON.stringify(finished);
+      refuseOversized(finished, Buffer.byteLength(json));
+      return { value: finished, json, isCacheHit: known !== undefined, rowCount: finished.candidates.length };
     },
   };
 }
@@ -153,8 +154,7 @@ function returnedBytes(candidates: HomologyCandidateSet['candidates']): number {
 }
 
 /** An answer over the ceiling is refused whole, never cut. */
-function refuseOversized(answer: HomologyCandidateSet): void {
-  const total = Buffer.byteLength(JSON.stringify(answer));
+function refuseOversized(answer: HomologyCandidateSet, total: number): void {
   if (total <= INLINE_RESPONSE_MAX_BYTES) return;
   let bytes = Buffer.byteLength(JSON.stringify({ ...answer, candidates: [] }));
   let fitting = 0;

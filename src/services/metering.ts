@@ -1,4 +1,4 @@
-import type { UsageTable } from '../store/usage.js';
+import type { UsageEntry, UsageTable } from '../store/usage.js';
 import type { RequestContext } from './context.js';
 import type { Reply } from './reply.js';
 
@@ -8,21 +8,40 @@ export const DIRECT_UNITS = 1;
 /** How the units of a run are counted: one for each query that was searched. */
 export const RUN_FORMULA_ID = 'runs/1';
 
+/** Entries are written together: one commit for all of so long a time, or of so many. */
+const WRITE_AFTER_MS = 50;
+const WRITE_AT_COUNT = 1_000;
+
 /** Adds the answers of direct searches to the ledger. */
 export interface Metering {
   /**
    * The answer, billed. It does not wait for the disk, because a cached answer is faster than a disk: a power cut can
-   * lose the entries of its last milliseconds, an orderly stop none. Runs are billed in their own transaction.
-   * Errors  that of the ledger, once, on the request after the one whose entry could not be written
+   * lose the entries of its last tenth of a second, an orderly stop none. Runs are billed in their own transaction.
+   * Errors  that of the ledger, once, on the request after those whose entries could not be written
    */
   bill<Value>(reply: Reply<Value>, context: RequestContext): Reply<Value>;
   /** Waits until every entry is on disk. */
   settle(): Promise<void>;
 }
 
-export function createMetering(usage: UsageTable, now: () => Date): Metering {
-  const pending = new Set<Promise<void>>();
+export function createMetering(usage: Pick<UsageTable, 'record'>, now: () => Date): Metering {
+  const writing = new Set<Promise<void>>();
+  let entries: UsageEntry[] = [];
+  let timer: NodeJS.Timeout | undefined;
   let failure: { readonly cause: unknown } | undefined;
+  const write = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (entries.length === 0) return;
+    const written = usage
+      .record(entries)
+      .catch((cause: unknown) => {
+        failure = { cause };
+      })
+      .finally(() => writing.delete(written));
+    writing.add(written);
+    entries = [];
+  };
   return {
     bill(reply, { requestId, organizationId }) {
       if (failure !== undefined) {
@@ -30,25 +49,21 @@ export function createMetering(usage: UsageTable, now: () => Date): Metering {
         failure = undefined;
         throw cause;
       }
-      const entry = {
+      entries.push({
         id: requestId,
         organizationId,
         endpoint: 'homology.search',
         units: DIRECT_UNITS,
         formulaId: DIRECT_FORMULA_ID,
         createdAt: now().toISOString(),
-      };
-      const written = usage
-        .record(entry)
-        .catch((cause: unknown) => {
-          failure = { cause };
-        })
-        .finally(() => pending.delete(written));
-      pending.add(written);
+      });
+      if (entries.length >= WRITE_AT_COUNT) write();
+      else timer ??= setTimeout(write, WRITE_AFTER_MS);
       return { ...reply, billableUnits: DIRECT_UNITS };
     },
     async settle() {
-      await Promise.all(pending);
+      write();
+      await Promise.all(writing);
     },
   };
 }

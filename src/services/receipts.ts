@@ -9,6 +9,7 @@ import type { Reply } from './reply.js';
 
 /** Hash-named records of what was computed from what. */
 export interface Receipts {
+  /** The receipt of an execution, kept; one execution answers requests with equal parameters only. */
   issue(
     engine: SearchEngine,
     request: SearchRequest,
@@ -20,15 +21,22 @@ export interface Receipts {
 }
 
 export function createReceipts(table: ReceiptTable): Receipts {
+  // An execution that is reused has the receipt that it had.
+  const issued = new WeakMap<object, HomologyCandidateSet['receipt']>();
   return {
-    async issue(engine, request, { result, createdAt }, { organizationId }) {
+    async issue(engine, request, execution, { organizationId }) {
+      const known = issued.get(execution);
+      if (known !== undefined && table.isKeptLately(known.id, organizationId)) return known;
+      const { result, createdAt } = execution;
       const content = receiptContent(engine, request, result);
       const text = canonicalJson(content);
       const sha256 = sha256Hex(text);
       const id = `rcpt_${sha256}`;
       const bytes = Buffer.byteLength(text);
       await table.keep({ id, createdAt, content, bytes }, organizationId);
-      return { bytes, id, sha256 };
+      const receipt = Object.freeze({ bytes, id, sha256 });
+      issued.set(execution, receipt);
+      return receipt;
     },
     get(id, { organizationId }) {
       const row = table.get(id);

@@ -6,6 +6,8 @@ import type { Provenance, Warning } from '../contract/envelope.js';
  */
 export interface Reply<Value> {
   readonly value: Value;
+  /** The value as JSON, where it was written already; only on bare routes whose body has no `$schema`. */
+  readonly json?: string;
   readonly warnings?: readonly Warning[];
   readonly isCacheHit?: boolean;
   readonly databaseSnapshots?: Provenance['database_snapshots'];

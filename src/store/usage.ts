@@ -23,8 +23,8 @@ export interface UsageTotals {
 export interface UsageTable {
   /** Adds an entry within the caller's transaction; one that is there already (by its id) is not counted twice. */
   add(entry: UsageEntry): void;
-  /** Adds entries in a transaction of their own. */
-  record(entry: UsageEntry): Promise<void>;
+  /** Adds entries in one transaction of their own. */
+  record(entries: readonly UsageEntry[]): Promise<void>;
   totals(organizationId: string, endpoint: string): UsageTotals;
 }
 
@@ -44,7 +44,7 @@ export function usageTable(store: Store): UsageTable {
   };
   return {
     add,
-    record: (entry) => store.transaction(() => add(entry)),
+    record: (added) => store.transaction(() => added.forEach(add)),
     totals: (organizationId, endpoint) => totals.get(keyOf(organizationId, endpoint)) ?? NOTHING,
   };
 }

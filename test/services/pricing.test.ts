@@ -51,9 +51,9 @@ describe('a pricing estimate', () => {
   });
 
   it("takes the organization's own mean units of a successful call", async () => {
-    await usage.record(entry('run_1', 10));
-    await usage.record(entry('run_2', 20));
-    await usage.record(entry('run_3', 5_000, 'rivals'));
+    await usage.record([entry('run_1', 10)]);
+    await usage.record([entry('run_2', 20)]);
+    await usage.record([entry('run_3', 5_000, 'rivals')]);
     const request = {
       estimate_type: 'historical_api_price' as const,
       endpoints: { 'homology.batch_search': { call_quantity: 4 } },
@@ -80,8 +80,8 @@ describe('a pricing estimate', () => {
 
 describe('the usage ledger', () => {
   it('counts an entry once, however often it is added, and survives a restart', async () => {
-    await usage.record(entry('run_1', 10));
-    await usage.record(entry('run_1', 10));
+    await usage.record([entry('run_1', 10)]);
+    await usage.record([entry('run_1', 10)]);
     await store.close();
     store = openStore(folder);
     expect(usageTable(store).totals('lab', 'homology.batch_search')).toEqual({ calls: 1, units: 10 });

@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import Koa from 'koa';
+
+/* A Koa server that reads the body and answers as many bytes as a small search does: what the machine allows at all. */
+
+const ANSWER = JSON.stringify({ hello: 'x'.repeat(3_000) });
+
+const app = new Koa();
+app.use(async (context) => {
+  for await (const _chunk of context.req);
+  context.set('Content-Type', 'application/json');
+  context.body = ANSWER;
+});
+const server = createServer(app.callback());
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+process.on('message', () => {
+  server.close();
+  server.closeAllConnections();
+  process.disconnect();
+});
+const { port } = server.address() as AddressInfo;
+process.send?.({ url: `http://127.0.0.1:${port}`, key: 'none', sequences: [] });
