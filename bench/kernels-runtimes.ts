@@ -5,6 +5,7 @@ import { nativeBackend } from '../src/kernels/native.js';
 import { tensorflowBackend, type TensorFlow } from '../src/kernels/tensorflow.js';
 import type { KernelBackend, MaxSimSums, QueryTokens, TokenSource } from '../src/kernels/kernels.js';
 import type { PeerFigures } from './kernels.js';
+import { LANCEDB_PACKAGE, openLancedb } from './kernels-lancedb.js';
 import { median } from './search-statistics.js';
 
 /* MaxSim by general runtimes: products of the query with all targets, then the maxima of both sides. */
@@ -15,10 +16,16 @@ const TARGET_LENGTH = 350;
 const TARGET_COUNT = 64;
 const ROUNDS = 9;
 
-type Search = () => Promise<MaxSimSums>;
+/** Sums of one query with all targets. */
+export type RuntimeSearch = () => Promise<MaxSimSums>;
 
-/** Times each runtime in turn with ours, on one thread; each must first give our integers. */
-export async function timeRuntimes(): Promise<Readonly<Record<string, PeerFigures>>> {
+/**
+ * Times each runtime in turn with ours, on one thread; each must first give our integers.
+ * lancedbFolder: where LanceDB is installed; it is left out without
+ */
+export async function timeRuntimes(
+  lancedbFolder: string | undefined,
+): Promise<Readonly<Record<string, PeerFigures>>> {
   const residueStarts = Uint32Array.from({ length: TARGET_COUNT + 1 }, (_, target) => target * TARGET_LENGTH);
   const query: QueryTokens = { values: randomRows(QUERY_LENGTH, 1), length: QUERY_LENGTH };
   const values = randomRows(TARGET_COUNT * TARGET_LENGTH, 2);
@@ -39,19 +46,43 @@ export async function timeRuntimes(): Promise<Readonly<Record<string, PeerFigure
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     figures.tensorflow = { skipped: '@tensorflow/tfjs is not installed' };
   }
+  figures.lancedb =
+    lancedbFolder === undefined
+      ? { skipped: `give the folder of npm install --prefix FOLDER ${LANCEDB_PACKAGE} to measure it` }
+      : await compareLancedb(lancedbFolder, ours, source, query);
   return figures;
+}
+
+async function compareLancedb(
+  folder: string,
+  ours: RuntimeSearch,
+  source: TokenSource,
+  query: QueryTokens,
+): Promise<PeerFigures> {
+  const { both, queryToTarget } = await openLancedb(folder, source, query);
+  const { ratio } = await compare(ours, both);
+  return {
+    // Its one direction against our two: the searches that make its other direction are not what it is good at.
+    ratio: await timeRatio(ours, queryToTarget, ROUNDS),
+    both_ways_ratio: ratio,
+    note: `query to target only; ${ratio.toFixed(1)} with a search a target for the other direction`,
+  };
 }
 
 interface CpuBackend {
   setBackend(name: 'cpu'): Promise<boolean>;
 }
 
-async function backendSearch(backend: KernelBackend, source: TokenSource, query: QueryTokens): Promise<Search> {
+async function backendSearch(
+  backend: KernelBackend,
+  source: TokenSource,
+  query: QueryTokens,
+): Promise<RuntimeSearch> {
   const store = await backend.open(source);
   return async () => (await backend.maxsim(store, [query], undefined, { threads: 1 }))[0]!;
 }
 
-async function onnxSearch(graph: OnnxGraph, query: QueryTokens): Promise<Search> {
+async function onnxSearch(graph: OnnxGraph, query: QueryTokens): Promise<RuntimeSearch> {
   const session = await InferenceSession.create(writeOnnxModel(graph), {
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
@@ -133,7 +164,11 @@ function productGraph(targets: ArrayLike<number>, nodes: readonly OnnxNode[], ty
   };
 }
 
-async function compare(ours: Search, theirs: Search, rounds = ROUNDS): Promise<PeerFigures> {
+async function compare(
+  ours: RuntimeSearch,
+  theirs: RuntimeSearch,
+  rounds = ROUNDS,
+): Promise<{ ratio: number }> {
   const [expected, found] = [await ours(), await theirs()];
   for (const side of ['queryToTarget', 'targetToQuery'] as const) {
     assert(
@@ -141,6 +176,14 @@ async function compare(ours: Search, theirs: Search, rounds = ROUNDS): Promise<P
       'a peer must compute what we compute before it is timed',
     );
   }
+  return { ratio: await timeRatio(ours, theirs, rounds) };
+}
+
+async function timeRatio(
+  ours: RuntimeSearch,
+  theirs: () => Promise<unknown>,
+  rounds: number,
+): Promise<number> {
   const ratios: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const seconds = await processorSeconds(theirs);
@@ -150,7 +193,7 @@ async function compare(ours: Search, theirs: Search, rounds = ROUNDS): Promise<P
     });
     ratios.push((10 * seconds) / tenOfOurs);
   }
-  return { ratio: median(ratios) };
+  return median(ratios);
 }
 
 async function processorSeconds(work: () => Promise<unknown>): Promise<number> {
@@ -171,7 +214,10 @@ function randomRows(count: number, seed: number): Int8Array {
   for (let row = 0; row < count; row++) {
     const direction = Array.from({ length: DIMENSION }, random);
     const norm = Math.hypot(...direction);
-    rows.set(direction.map((x) => Math.trunc((x / norm) * 180)), row * DIMENSION);
+    rows.set(
+      direction.map((x) => Math.trunc((x / norm) * 180)),
+      row * DIMENSION,
+    );
   }
   return rows;
 }

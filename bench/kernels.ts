@@ -7,9 +7,11 @@ import { runNativePeers } from './kernels-peers.js';
 /*
  * How near are the kernels to the machine's limit, and how far from what others would do?
  * Shares, cells per second and ratios are of processor time of one core; scaling and milliseconds are by the clock.
+ *
+ *   npm run bench -- kernels [folder where LanceDB is installed]
  */
 
-export const run: Bench = async () => {
+export const run: Bench = async ([lancedbFolder]) => {
   const ours = await measureKernels();
   const { maxsim, affine } = ours;
   console.log(`MaxSim, 300 × 350 residues, ${ours.kernels}`);
@@ -18,7 +20,10 @@ export const run: Bench = async () => {
     console.log(`  dimension ${name.padEnd(4)} ${figures.gops} GOPS a core, ${share} % of its measured peak`);
     if (figures.peak_share > 1.02) console.log('  A share above 102 % is a fault of the probe.');
   }
-  const [byClock, byWork] = [maxsim.two_core_scaling.toFixed(2), maxsim.two_core_scaling_processor.toFixed(2)];
+  const [byClock, byWork] = [
+    maxsim.two_core_scaling.toFixed(2),
+    maxsim.two_core_scaling_processor.toFixed(2),
+  ];
   const cores = availableParallelism();
   console.log(`  two threads, ${cores} cores: ${byClock} × one by the clock, ${byWork} by processor time`);
   console.log('Affine alignment, dimension 64, dot products included');
@@ -26,8 +31,8 @@ export const run: Bench = async () => {
   console.log(`  1,000 × 350 residues for a query of 300, two threads: ${affine.ms_1000x350} ms`);
 
   const native = await runNativePeers();
-  const runtimes = await timeRuntimes();
-  const peers = { ...runtimes, ...native.maxsim?.peers, lancedb: { skipped: 'not a dependency of this project' } };
+  const runtimes = await timeRuntimes(lancedbFolder);
+  const peers = { ...runtimes, ...native.maxsim?.peers };
   console.log('Peers on one core, the same tokens, both directions: their time ÷ ours');
   for (const [name, { ratio, skipped, note = '' }] of Object.entries<PeerFigures>(peers)) {
     const figure = ratio === undefined ? `skipped: ${skipped}` : `${ratio.toFixed(1)} ${note}`;
@@ -51,6 +56,8 @@ export const run: Bench = async () => {
 export interface PeerFigures {
   /** Their seconds ÷ ours; above 1 where ours is faster. */
   readonly ratio?: number;
+  /** Where `ratio` is of their one direction ÷ our two: of two directions ÷ two. */
+  readonly both_ways_ratio?: number;
   readonly skipped?: string;
   readonly note?: string;
   /** Kernels that OpenBLAS chose for this processor. */
