@@ -13,10 +13,10 @@ const execute = promisify(execFile);
 const PAIRS = 2_000;
 const PROTEINS = 3_000;
 
-/** What kernels/test/peers.cpp prints; nothing but `skipped` where it cannot run. */
+/** What kernels/test/oracles.cpp and peers.cpp print; nothing but `skipped` where they cannot run. */
 export interface NativePeers {
   readonly skipped?: string;
-  readonly oracles?: Readonly<Record<string, number>>;
+  readonly oracles?: Oracles;
   readonly affine?: {
     readonly blosum_gcups: number;
     /** Its fastest variant. */
@@ -28,7 +28,17 @@ export interface NativePeers {
   readonly maxsim?: { readonly peers: Readonly<Record<string, PeerFigures>> };
 }
 
-/** Builds and runs the comparison with parasail, SSW, water and OpenBLAS, where Debian's packages are installed. */
+/** Pairs whose affine scores are equal to each program's. */
+interface Oracles {
+  readonly parasail_pairs: number;
+  readonly ssw_pairs: number;
+  /** 0 where EMBOSS is not installed. */
+  readonly water_pairs: number;
+  /** Of one pair, by parasail: more than 16 bits hold. */
+  readonly giant_score: number;
+}
+
+/** Builds and runs the comparisons with parasail, SSW, water and OpenBLAS, where Debian's packages are installed. */
 export async function runNativePeers(): Promise<NativePeers> {
   const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
   const shared = process.env.GLOAMING_SHARED ?? join(root, '..', 'shared');
@@ -38,14 +48,17 @@ export async function runNativePeers(): Promise<NativePeers> {
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-kernels-'));
   try {
     await execute('cmake', ['-S', join(root, 'kernels'), '-B', build, '-DGLOAMING_PEERS=ON']);
-    await execute('cmake', ['--build', build, '--target', 'kernels-peers']);
+    await execute('cmake', ['--build', build, '--target', 'kernels-oracles', 'kernels-peers']);
     const fasta = join(folder, 'proteins.fasta');
     await writeFile(fasta, await readRecords(proteins, PROTEINS));
-    const { stdout } = await execute(join(build, 'kernels-peers'), [fasta, String(PAIRS)]);
-    return JSON.parse(stdout) as NativePeers;
+    const seed = String(Date.now());
+    const oracles = await execute(join(build, 'kernels-oracles'), [String(PAIRS), seed, fasta]);
+    const peers = await execute(join(build, 'kernels-peers'), [fasta]);
+    return { ...(JSON.parse(peers.stdout) as NativePeers), oracles: JSON.parse(oracles.stdout) as Oracles };
   } catch (error) {
     const { stderr } = error as { stderr?: string };
-    const isMissing = /parasail|ssw|openblas|cblas/.test(stderr ?? '') && /No such file|cannot find/.test(stderr ?? '');
+    const isMissing =
+      /parasail|ssw|openblas|cblas/.test(stderr ?? '') && /No such file|cannot find/.test(stderr ?? '');
     if (!isMissing) throw error;
     return { skipped: 'libparasail-dev, libssw-dev and libopenblas-dev are not all installed' };
   } finally {

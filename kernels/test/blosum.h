@@ -25,10 +25,14 @@ using Memory = std::unique_ptr<void, decltype(&std::free)>;
 inline Memory alignedMemory(size_t bytes) { return {std::aligned_alloc(64, (bytes + 63) / 64 * 64), std::free}; }
 
 constexpr uint32_t kBlosumDimension = 32;
+/** A gap of k residues costs 11 + (k − 1) × 1. */
+constexpr int kGapOpen = 11, kGapExtend = 1;
 
 inline uint32_t letterOf(char letter) {
   return static_cast<uint32_t>(parasail_blosum62.mapper[static_cast<uint8_t>(letter)]);
 }
+
+inline int32_t blosumScore(char a, char b) { return parasail_blosum62.matrix[letterOf(a) * 24 + letterOf(b)]; }
 
 inline std::vector<int8_t> blosumTarget(const std::string& protein) {
   std::vector<int8_t> rows(protein.size() * kBlosumDimension);
@@ -38,7 +42,8 @@ inline std::vector<int8_t> blosumTarget(const std::string& protein) {
 
 class BlosumQuery {
  public:
-  explicit BlosumQuery(const std::string& protein) : rows_(protein.size() * kBlosumDimension) {
+  BlosumQuery(const Kernels& kernels, const std::string& protein)
+      : kernels_(kernels), rows_(protein.size() * kBlosumDimension) {
     for (size_t i = 0; i < protein.size(); ++i) {
       const int* scores = parasail_blosum62.matrix + letterOf(protein[i]) * 24;
       for (size_t k = 0; k < 24; ++k) rows_[i * kBlosumDimension + k] = static_cast<int8_t>(scores[k]);
@@ -48,14 +53,19 @@ class BlosumQuery {
     kernels_.affinePack(tokens_, packed_.get());
   }
 
-  int32_t score(const std::vector<int8_t>& target) const {
-    const PackedQuery query{tokens_, packed_.get()};
-    const auto length = static_cast<uint32_t>(target.size() / kBlosumDimension);
-    return kernels_.affineScore({query, target.data(), length, {1024, 0, 11, 1}, workspace_, neverCancelled_});
-  }
+  int32_t score(const std::vector<int8_t>& target) const { return call(target, kernels_.affineScore); }
+  /** Valid until the next call. */
+  AffineAlignment align(const std::vector<int8_t>& target) const { return call(target, kernels_.affineAlign); }
 
  private:
-  const Kernels& kernels_ = *chooseKernels(nullptr);
+  template <class Result>
+  Result call(const std::vector<int8_t>& target, Result (*kernel)(const AffineTask&)) const {
+    const PackedQuery query{tokens_, packed_.get()};
+    const auto length = static_cast<uint32_t>(target.size() / kBlosumDimension);
+    return kernel({query, target.data(), length, {1024, 0, kGapOpen, kGapExtend}, workspace_, neverCancelled_});
+  }
+
+  const Kernels& kernels_;
   std::vector<int8_t> rows_;
   Tokens tokens_{};
   Memory packed_{nullptr, std::free};

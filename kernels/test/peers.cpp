@@ -1,126 +1,23 @@
-/* Oracles and peers that nobody here wrote, on the same core in the same run; prints JSON.
+/* Peers on the same core in the same run; prints JSON. What they compute is checked here and by kernels-oracles.
  *
- *   kernels-peers proteins.fasta [pairs] [seed]
+ *   kernels-peers [proteins.fasta]      default: simulated proteins
  *
- * Oracles  with the substitution score set to BLOSUM62 and gaps of 11 + (k − 1) × 1, the affine score of every pair of
- *          proteins must equal that of parasail and of SSW, and of EMBOSS water for a sample, where it is installed.
- *          (Gaps "11/1" of BLAST cost 11 + k; the three programs' 11/1 is ours.)
- * Peers    parasail's own best variant for the same scores; OpenBLAS sgemm and maxima for MaxSim.
- * Times    processor time of one core; the ratio is theirs ÷ ours, above 1 where ours is faster
+ * Peers   parasail's own best variant for the affine scores of BLOSUM62 with gaps of 11 + (k − 1) × 1; OpenBLAS sgemm
+ *         and maxima for MaxSim
+ * Times   processor time of one core; the ratio is theirs ÷ ours, above 1 where ours is faster
  */
 #include <cblas.h>
-#include <parasail.h>
-#include <parasail/matrices/blosum62.h>
-#include <ssw.h>
-#include <unistd.h>
 
-#include <fstream>
+#include <cstdio>
 
-#include "reference/reference.h"
 #include "test/blosum.h"
 #include "test/clock.h"
-#include "test/random_tokens.h"
-#include "workspace.h"
+#include "test/proteins.h"
 
 namespace gloaming {
 namespace {
 
-constexpr int kGapOpen = 11, kGapExtend = 1, kRounds = 7;
-
-std::vector<std::string> readProteins(const char* path, size_t limit) {
-  std::ifstream file(path);
-  std::vector<std::string> proteins;
-  for (std::string line; std::getline(file, line);) {
-    if (line[0] == '>') {
-      if (proteins.size() == limit) break;
-      proteins.emplace_back();
-    } else if (!proteins.empty()) {
-      proteins.back() += line;
-    }
-  }
-  return proteins;
-}
-
-int parasailScore(const std::string& query, const std::string& target) {
-  parasail_result_t* result = parasail_sw_striped_sat(query.c_str(), static_cast<int>(query.size()), target.c_str(),
-                                                      static_cast<int>(target.size()), kGapOpen, kGapExtend,
-                                                      &parasail_blosum62);
-  const int score = result->score;
-  parasail_result_free(result);
-  return score;
-}
-
-std::vector<int8_t> letters(const std::string& protein) {
-  std::vector<int8_t> numbers;
-  for (const char letter : protein) {
-    numbers.push_back(static_cast<int8_t>(parasail_blosum62.mapper[static_cast<uint8_t>(letter)]));
-  }
-  return numbers;
-}
-
-int sswScore(const std::string& query, const std::string& target) {
-  int8_t matrix[24 * 24];
-  for (int k = 0; k < 24 * 24; ++k) matrix[k] = static_cast<int8_t>(parasail_blosum62.matrix[k]);
-  const std::vector<int8_t> read = letters(query), reference = letters(target);
-  s_profile* profile = ssw_init(read.data(), static_cast<int32_t>(read.size()), matrix, 24, 2);
-  s_align* alignment = ssw_align(profile, reference.data(), static_cast<int32_t>(reference.size()), kGapOpen,
-                                 kGapExtend, 0, 0, 0, 15);
-  const int score = alignment->score1;
-  align_destroy(alignment);
-  init_destroy(profile);
-  return score;
-}
-
-/* water's scores of one query with several targets; empty if it is not installed. */
-std::vector<int> waterScores(const std::string& query, const std::vector<std::string>& targets) {
-  const std::string folder = "/tmp/kernels-peers-" + std::to_string(getpid());
-  std::ofstream(folder + ".q") << ">q\n" << query << "\n";
-  std::ofstream many(folder + ".t");
-  for (size_t t = 0; t < targets.size(); ++t) many << ">t" << t << "\n" << targets[t] << "\n";
-  many.close();
-  const std::string command = "water -asequence " + folder + ".q -bsequence " + folder +
-                              ".t -gapopen 11 -gapextend 1 -datafile EBLOSUM62 -sprotein1 -sprotein2 -stdout -auto "
-                              "-aformat3 score 2>/dev/null";
-  std::vector<int> scores;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  char line[4096];
-  while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
-    double score = 0;
-    if (std::sscanf(line, "q %*s %*d (%lf)", &score) == 1) scores.push_back(static_cast<int>(score));
-  }
-  if (pipe != nullptr) pclose(pipe);
-  unlink((folder + ".q").c_str());
-  unlink((folder + ".t").c_str());
-  return scores;
-}
-
-void require(bool equal, const char* oracle, const std::string& query, const std::string& target) {
-  if (equal) return;
-  std::fprintf(stderr, "kernels-peers: the affine score differs from %s's for\n%s\n%s\n", oracle, query.c_str(),
-               target.c_str());
-  std::exit(1);
-}
-
-/* Returns how many pairs water saw. */
-uint32_t checkOracles(const std::vector<std::string>& proteins, uint32_t pairs, Random& random) {
-  uint32_t watered = 0;
-  for (uint32_t done = 0; done < pairs;) {
-    const std::string& query = proteins[below(random, static_cast<uint32_t>(proteins.size()))];
-    const BlosumQuery blosum(query);
-    std::vector<std::string> targets;
-    std::vector<int> scores;
-    for (int t = 0; t < 50; ++t, ++done) {
-      targets.push_back(proteins[below(random, static_cast<uint32_t>(proteins.size()))]);
-      scores.push_back(blosum.score(blosumTarget(targets.back())));
-      require(scores.back() == parasailScore(query, targets.back()), "parasail", query, targets.back());
-      require(scores.back() == sswScore(query, targets.back()), "SSW", query, targets.back());
-    }
-    const std::vector<int> water = waterScores(query, targets);
-    for (size_t t = 0; t < water.size(); ++t) require(water[t] == scores[t], "water", query, targets[t]);
-    watered += static_cast<uint32_t>(water.size());
-  }
-  return watered;
-}
+constexpr int kRounds = 7;
 
 struct ParasailFigures {
   std::string best;
@@ -136,7 +33,7 @@ ParasailFigures timeParasail(const std::vector<std::string>& proteins) {
   for (size_t t = 0; t < 200; ++t) targets.push_back(all.substr(t * 350, 350));
   std::vector<std::vector<int8_t>> rows;
   for (const std::string& target : targets) rows.push_back(blosumTarget(target));
-  const BlosumQuery blosum(query);
+  const BlosumQuery blosum(*chooseKernels(nullptr), query);
   const double cells = 300.0 * 350 * static_cast<double>(targets.size());
 
   using Function = parasail_result_t* (*)(const parasail_profile_t*, const char*, int, int, int);
@@ -224,22 +121,12 @@ double blasRatio() {
 
 int main(int argc, char** argv) {
   using namespace gloaming;
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: kernels-peers proteins.fasta [pairs] [seed]\n");
-    return 2;
-  }
-  const std::vector<std::string> proteins = readProteins(argv[1], 3000);
-  const uint32_t pairs = argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 2000;
-  const uint64_t seed = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : static_cast<uint64_t>(time(nullptr));
-  std::fprintf(stderr, "kernels-peers: %zu proteins, seed %llu\n", proteins.size(),
-               static_cast<unsigned long long>(seed));
-  Random random(seed);
-  const uint32_t watered = checkOracles(proteins, pairs, random);
+  Random random(1);
+  const std::vector<std::string> proteins = proteinsOf(argc > 1 ? argv[1] : nullptr, random);
   const ParasailFigures parasail = timeParasail(proteins);
-  std::printf("{\"oracles\":{\"parasail_pairs\":%u,\"ssw_pairs\":%u,\"water_pairs\":%u},"
-              "\"affine\":{\"blosum_gcups\":%.2f,\"parasail\":\"%s\",\"parasail_gcups\":%.2f,\"parasail_ratio\":%.2f},"
+  std::printf("{\"affine\":{\"blosum_gcups\":%.2f,\"parasail\":\"%s\",\"parasail_gcups\":%.2f,\"parasail_ratio\":%.2f},"
               "\"maxsim\":{\"peers\":{\"openblas\":{\"core\":\"%s\",\"ratio\":%.2f}}}}\n",
-              pairs, pairs, watered, parasail.ours, parasail.best.c_str(), parasail.gcups,
-              parasail.ours / parasail.gcups, openblas_get_corename(), blasRatio());
+              parasail.ours, parasail.best.c_str(), parasail.gcups, parasail.ours / parasail.gcups,
+              openblas_get_corename(), blasRatio());
   return 0;
 }

@@ -1,0 +1,184 @@
+/* Oracles that nobody here wrote: with the substitution score set to BLOSUM62 and gaps of 11 + (k − 1) × 1, the affine
+ * score of every pair of proteins must equal that of parasail and of SSW, and of EMBOSS water where it is installed.
+ * (Gaps "11/1" of BLAST cost 11 + k; the three programs' 11/1 is ours.) Every table of kernels that runs here is held
+ * to them, and its path, priced residue by residue, must be worth its score. Prints JSON.
+ *
+ *   kernels-oracles [pairs] [seed] [proteins.fasta]      default: 1,000 pairs of simulated proteins
+ *
+ * Half of the targets are relatives of the query, made by mutation, so that gaps and high scores occur. */
+#include <ssw.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+
+#include "test/blosum.h"
+#include "test/proteins.h"
+
+namespace gloaming {
+namespace {
+
+constexpr uint32_t kTargetsOfQuery = 50;
+
+int parasailScore(const std::string& query, const std::string& target) {
+  parasail_result_t* result = parasail_sw_striped_sat(query.c_str(), static_cast<int>(query.size()), target.c_str(),
+                                                      static_cast<int>(target.size()), kGapOpen, kGapExtend,
+                                                      &parasail_blosum62);
+  const int score = result->score;
+  parasail_result_free(result);
+  return score;
+}
+
+std::vector<int8_t> letters(const std::string& protein) {
+  std::vector<int8_t> numbers;
+  for (const char letter : protein) {
+    numbers.push_back(static_cast<int8_t>(parasail_blosum62.mapper[static_cast<uint8_t>(letter)]));
+  }
+  return numbers;
+}
+
+int sswScore(const std::string& query, const std::string& target) {
+  int8_t matrix[24 * 24];
+  for (int k = 0; k < 24 * 24; ++k) matrix[k] = static_cast<int8_t>(parasail_blosum62.matrix[k]);
+  const std::vector<int8_t> read = letters(query), reference = letters(target);
+  s_profile* profile = ssw_init(read.data(), static_cast<int32_t>(read.size()), matrix, 24, 2);
+  s_align* alignment = ssw_align(profile, reference.data(), static_cast<int32_t>(reference.size()), kGapOpen,
+                                 kGapExtend, 0, 0, 0, 15);
+  const int score = alignment->score1;
+  align_destroy(alignment);
+  init_destroy(profile);
+  return score;
+}
+
+/* water's scores of one query with several targets; empty if it is not installed. */
+std::vector<int> waterScores(const std::string& query, const std::vector<std::string>& targets) {
+  const std::string folder = "/tmp/kernels-oracles-" + std::to_string(getpid());
+  std::ofstream(folder + ".q") << ">q\n" << query << "\n";
+  std::ofstream many(folder + ".t");
+  for (size_t t = 0; t < targets.size(); ++t) many << ">t" << t << "\n" << targets[t] << "\n";
+  many.close();
+  const std::string command = "water -asequence " + folder + ".q -bsequence " + folder +
+                              ".t -gapopen 11 -gapextend 1 -datafile EBLOSUM62 -sprotein1 -sprotein2 -stdout -auto "
+                              "-aformat3 score 2>/dev/null";
+  std::vector<int> scores;
+  std::FILE* pipe = popen(command.c_str(), "r");
+  char line[4096];
+  while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
+    double score = 0;
+    if (std::sscanf(line, "q %*s %*d (%lf)", &score) == 1) scores.push_back(static_cast<int>(score));
+  }
+  if (pipe != nullptr) pclose(pipe);
+  unlink((folder + ".q").c_str());
+  unlink((folder + ".t").c_str());
+  return scores;
+}
+
+void require(bool holds, const char* what, const std::string& query, const std::string& target) {
+  if (holds) return;
+  std::fprintf(stderr, "kernels-oracles: %s for\n%s\n%s\n", what, query.c_str(), target.c_str());
+  std::exit(1);
+}
+
+/* What a path is worth: the pairs' BLOSUM62 scores less its gaps. */
+int32_t priceOf(const AffineAlignment& alignment, const std::string& query, const std::string& target) {
+  int32_t price = 0;
+  uint32_t i = alignment.queryStart, j = alignment.targetStart;
+  for (uint32_t r = 0; r < alignment.runCount; ++r) {
+    const uint32_t kind = alignment.runs[r] & 3, length = alignment.runs[r] >> 2;
+    if (kind != kPair) price -= kGapOpen + static_cast<int32_t>(length - 1) * kGapExtend;
+    for (uint32_t k = 0; kind == kPair && k < length; ++k) price += blosumScore(query[i + k], target[j + k]);
+    if (kind != kDeletion) i += length;
+    if (kind != kInsertion) j += length;
+  }
+  return i == alignment.queryEnd && j == alignment.targetEnd ? price : -1;
+}
+
+using Tables = std::vector<std::unique_ptr<const BlosumQuery>>;
+
+/* The query for every table of kernels that runs here. */
+Tables tablesOf(const std::string& query) {
+  size_t count = 0;
+  const Kernels* const* all = compiledKernels(&count);
+  Tables tables;
+  for (size_t k = 0; k < count; ++k) {
+    if (canRun(*all[k])) tables.push_back(std::make_unique<const BlosumQuery>(*all[k], query));
+  }
+  return tables;
+}
+
+/* All tables that run here give the score that parasail gives, by a path that is worth it. Returns the alignment,
+ * whose runs are void. */
+AffineAlignment checkTables(const Tables& tables, const std::string& query, const std::string& target) {
+  const int32_t expected = parasailScore(query, target);
+  const std::vector<int8_t> rows = blosumTarget(target);
+  AffineAlignment alignment{};
+  for (const auto& table : tables) {
+    require(table->score(rows) == expected, "the affine score differs from parasail's", query, target);
+    alignment = table->align(rows);
+    require(alignment.score == expected, "the score of the alignment differs from parasail's", query, target);
+    require(priceOf(alignment, query, target) == expected, "the path is not worth its score", query, target);
+  }
+  return alignment;
+}
+
+/* Returns how many pairs water saw. */
+uint32_t checkPairs(const std::vector<std::string>& proteins, uint32_t pairs, Random& random) {
+  uint32_t watered = 0;
+  const auto any = [&]() -> const std::string& {
+    return proteins[below(random, static_cast<uint32_t>(proteins.size()))];
+  };
+  for (uint32_t done = 0; done < pairs;) {
+    const std::string& query = any();
+    const Tables tables = tablesOf(query);
+    std::vector<std::string> targets;
+    std::vector<int> scores;
+    for (uint32_t t = 0; t < kTargetsOfQuery && done < pairs; ++t, ++done) {
+      const std::string target = t % 2 == 0 ? any() : mutate(random, query);
+      const AffineAlignment alignment = checkTables(tables, query, target);
+      require(alignment.score == sswScore(query, target), "the affine score differs from SSW's", query, target);
+      // EMBOSS 6.6 overlooks a best cell in the first row or column of its matrix.
+      if (alignment.queryEnd <= 1 || alignment.targetEnd <= 1) continue;
+      targets.push_back(target);
+      scores.push_back(alignment.score);
+    }
+    const std::vector<int> water = waterScores(query, targets);
+    if (water.empty()) continue;
+    require(water.size() == targets.size(), "water leaves out a target", query, "");
+    for (size_t t = 0; t < water.size(); ++t) {
+      require(water[t] == scores[t], "the affine score differs from water's", query, targets[t]);
+    }
+    watered += static_cast<uint32_t>(water.size());
+  }
+  return watered;
+}
+
+/* A score that 16 bits do not hold, which SSW's do not either. */
+int32_t checkGiant(Random& random) {
+  std::string giant;
+  while (giant.size() < 9'000) giant += simulateProtein(random);
+  std::string relative = giant;
+  for (int gap = 0; gap < 20; ++gap) {
+    relative.insert(below(random, 9'000), simulateProtein(random).substr(0, 1 + below(random, 30)));
+  }
+  const int32_t score = checkTables(tablesOf(giant), giant, relative).score;
+  require(score > INT16_MAX, "the giant's score fits in 16 bits", giant, relative);
+  return score;
+}
+
+}  // namespace
+}  // namespace gloaming
+
+int main(int argc, char** argv) {
+  using namespace gloaming;
+  const uint32_t pairs = argc > 1 ? static_cast<uint32_t>(std::atoi(argv[1])) : 1'000;
+  const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : static_cast<uint64_t>(std::time(nullptr));
+  Random random(seed);
+  const std::vector<std::string> proteins = proteinsOf(argc > 3 ? argv[3] : nullptr, random);
+  std::fprintf(stderr, "kernels-oracles: %zu %s proteins, seed %llu\n", proteins.size(),
+               argc > 3 ? "real" : "simulated", static_cast<unsigned long long>(seed));
+  if (proteins.empty()) return 1;
+  const uint32_t watered = checkPairs(proteins, pairs, random);
+  std::printf("{\"parasail_pairs\":%u,\"ssw_pairs\":%u,\"water_pairs\":%u,\"giant_score\":%d}\n", pairs, pairs,
+              watered, checkGiant(random));
+  return 0;
+}
