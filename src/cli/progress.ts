@@ -19,6 +19,13 @@ export interface ProgressStream {
   readonly columns?: number;
 }
 
+interface StageWords {
+  readonly label: string;
+  readonly unit: string;
+  /** A single unit, where people are told of one. */
+  readonly one?: string;
+}
+
 const STAGES = {
   digest: { label: 'Hashing input', unit: 'B' },
   read: { label: 'Reading', unit: 'B' },
@@ -28,8 +35,10 @@ const STAGES = {
   measure: { label: 'Measuring', unit: 'proteins' },
   panel: { label: 'Measuring', unit: 'searches' },
   verify: { label: 'Verifying', unit: 'B' },
-  search: { label: 'Searching', unit: 'queries' },
-} as const;
+  search: { label: 'Searching', unit: 'queries', one: 'query' },
+  export: { label: 'Exporting', unit: 'rows', one: 'row' },
+  download: { label: 'Downloading', unit: 'B' },
+} as const satisfies Readonly<Record<string, StageWords>>;
 
 const DRAW_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 10_000;
@@ -126,6 +135,12 @@ function createMeter(first: ProgressState, now: () => number): Meter {
       return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${rate}`;
     },
   };
+}
+
+/** "1 query", "30 queries": the units of a stage, counted out. */
+export function formatAmount(count: number, stage: ProgressStage): string {
+  const { unit, one = unit }: StageWords = STAGES[stage];
+  return `${count} ${count === 1 ? one : unit}`;
 }
 
 /** "11.5 M residues", "730 MB". */

@@ -1,4 +1,6 @@
+import type { Run } from '../contract/runs.js';
 import { Fault, Refusal } from '../errors.js';
+import { newId } from '../ids.js';
 import type { CommandContext } from './command.js';
 
 /** Speaks to a running server as any client does: over HTTP, with an API key. */
@@ -7,6 +9,8 @@ export interface RunsClient {
   call(method: 'GET' | 'POST', path: string, options?: CallOptions): Promise<unknown>;
   /** Events as they come; ends with the stream. Errors  as call */
   events(path: string, lastEventId: string | undefined): AsyncGenerator<ServerEvent>;
+  /** The bytes of a file as they come. Errors  as call */
+  bytes(path: string): AsyncGenerator<Uint8Array>;
 }
 
 export interface CallOptions {
@@ -65,7 +69,18 @@ export function runsClient({ environment }: Pick<CommandContext, 'environment'>)
       const { body } = await send('GET', path, { headers });
       if (body !== null) yield* readEvents(body);
     },
+    async *bytes(path) {
+      const { body } = await send('GET', path, {});
+      if (body !== null) yield* body as AsyncIterable<Uint8Array>;
+    },
   };
+}
+
+/** Creates a run without waiting for its end. Errors  as call */
+export async function createRun(client: RunsClient, body: unknown): Promise<Run> {
+  // The key makes a retry of this very submission harmless.
+  const headers = { 'Idempotency-Key': newId('req'), Prefer: 'respond-async' };
+  return ((await client.call('POST', '/v1/runs', { body, headers })) as { data: Run }).data;
 }
 
 /** The server's own words, whichever of its three shapes they have. */

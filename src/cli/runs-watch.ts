@@ -1,10 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { RunEndpointKey } from '../contract/run-endpoints.js';
 import type { Run, RunEvent } from '../contract/runs.js';
 import { isFinal } from '../contract/run-states.js';
 import { Fault, Refusal } from '../errors.js';
 import type { CommandContext } from './command.js';
-import { createProgress } from './progress.js';
+import { createProgress, type ProgressStage } from './progress.js';
 import type { RunsClient } from './runs-client.js';
+
+/** What the units of work of each endpoint are called. */
+export const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
+  'homology.search': 'search',
+  'homology.batch_search': 'search',
+  'homology.export': 'export',
+};
 
 const RECONNECT_MS = 1_000;
 /** A server that is restarted is back within this. */
@@ -28,8 +36,10 @@ export async function watchRun(
         for await (const { id, data } of client.events(`/v1/runs/${runId}/events`, lastEventId)) {
           lastEventId = id ?? lastEventId;
           tries = 0;
-          const { done_count: done, total_count: total } = (data as RunEvent).data.progress ?? {};
-          if (done !== undefined && total !== undefined) progress.update({ stage: 'search', done, total });
+          const { endpoint, progress: come } = (data as RunEvent).data;
+          if (come === undefined) continue;
+          const { done_count: done, total_count: total } = come;
+          progress.update({ stage: STAGES_OF_RUNS[endpoint], done, total });
         }
         const { data: run } = (await client.call('GET', `/v1/runs/${runId}`)) as { data: Run };
         if (isFinal(run.status)) return requireCompleted(run);

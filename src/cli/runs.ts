@@ -4,12 +4,12 @@ import { gunzipSync } from 'node:zlib';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Run } from '../contract/runs.js';
 import { Refusal } from '../errors.js';
-import { newId } from '../ids.js';
 import type { CommandContext } from './command.js';
-import { formatDuration } from './progress.js';
-import { runsClient, type RunsClient } from './runs-client.js';
+import { formatAmount, formatDuration } from './progress.js';
+import { createRun, runsClient } from './runs-client.js';
+import { addExport } from './runs-export.js';
 import { formatRows, RESULT_FORMATS, resultRows, type ResultFormat } from './runs-results.js';
-import { watchRun } from './runs-watch.js';
+import { STAGES_OF_RUNS, watchRun } from './runs-watch.js';
 import { formatTable } from './table.js';
 
 interface SubmitFlags {
@@ -22,7 +22,7 @@ interface SubmitFlags {
   readonly watch?: boolean;
 }
 
-/** `gloaming runs submit|list|watch|cancel|results`, over HTTP against the server that GLOAMING_URL names. */
+/** `gloaming runs submit|list|watch|cancel|results|export`, over HTTP against the server that GLOAMING_URL names. */
 export function register(program: Command, context: CommandContext): void {
   const runs = program
     .command('runs')
@@ -61,6 +61,7 @@ export function register(program: Command, context: CommandContext): void {
         .default('json'),
     )
     .action((id: string, { format }: { format: ResultFormat }) => writeResults(id, format, context));
+  addExport(runs, context);
 }
 
 function addSubmit(runs: Command, context: CommandContext): void {
@@ -86,15 +87,9 @@ async function submit(file: string, flags: SubmitFlags, context: CommandContext)
   const client = runsClient(context);
   const content = file === '-' ? await readAll(context.stdin) : readFile(file);
   const body = flags.request === true ? readRequest(content, file) : batchRequest(content, file, flags);
-  const run = await create(client, body);
+  const run = await createRun(client, body);
   context.stdout.write(`${run.id}\n`);
   if (flags.watch === true) report(await watchRun(run.id, client, context), context);
-}
-
-async function create(client: RunsClient, body: unknown): Promise<Run> {
-  // The key makes a retry of this very submission harmless.
-  const headers = { 'Idempotency-Key': newId('req'), Prefer: 'respond-async' };
-  return ((await client.call('POST', '/v1/runs', { body, headers })) as { data: Run }).data;
 }
 
 function batchRequest(fasta: string, file: string, flags: SubmitFlags): unknown {
@@ -134,10 +129,12 @@ async function writeResults(id: string, format: ResultFormat, context: CommandCo
   }
 }
 
-function report({ id, result, progress, started_at, finished_at }: Run, { stderr }: CommandContext): void {
+function report(run: Run, { stderr }: CommandContext): void {
+  const { id, endpoint, result, progress, started_at, finished_at } = run;
   const tookMs = Date.parse(finished_at ?? '') - Date.parse(started_at ?? '');
-  const queries = `${progress.total_count} ${progress.total_count === 1 ? 'query' : 'queries'}`;
-  stderr.write(`${id} completed: ${queries}, ${result?.row_count ?? 0} rows, ${formatDuration(tookMs)}.\n`);
+  const work = formatAmount(progress.total_count, STAGES_OF_RUNS[endpoint]);
+  const rows = result?.row_count ? `, ${result.row_count} rows` : '';
+  stderr.write(`${id} completed: ${work}${rows}, ${formatDuration(tookMs)}.\n`);
 }
 
 function tableOf(runs: readonly Run[]): string {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -103,6 +103,27 @@ describe('gloaming runs', () => {
     const { stdout: table } = await run(['list', '--status', 'completed']);
     expect(table).toContain('whole');
     expect(table.split('\n')[0]).toMatch(/^run +endpoint +status +done +created +label$/);
+  });
+
+  it('exports a run to a file, with its progress, to standard output, or leaves it in storage', async () => {
+    const { stdout } = await run(['submit', '-', '--limit', '3', '--watch'], { stdin: fasta(4) });
+    const id = stdout.trim();
+    const file = join(bench.folder, 'exported.fasta');
+    const { stderr } = await run(['export', id, '--format', 'fasta', '--output', file]);
+    expect(stderr).toMatch(/Downloading: \d.*B in .*\n\d+ records, .* in .*exported\.fasta\.\n$/);
+    expect(existsSync(`${file}.part`)).toBe(false);
+    const piped = await run(['export', id, '-f', 'fasta', '-q', '1', '-o', '-', '--path', 'one.fasta']);
+    expect(piped.stdout.match(/^>/gm)).toHaveLength(3);
+    for (const [record] of piped.stdout.matchAll(/^>[^>]+/gm)) {
+      const [header, ...lines] = record.split('\n');
+      expect(readFileSync(file, 'utf8')).toContain(`${header.split(' ')[0]} `);
+      expect(readFileSync(file, 'utf8')).toContain(lines.join('\n'));
+    }
+    const kept = await run(['export', id, '--format', 'arrow', '--remote']);
+    expect(kept.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
+    await expect(run(['export', id, '--format', 'tsv'])).rejects.toMatchObject({
+      code: 'export_not_possible',
+    });
   });
 
   it('cancels, and says so once more when asked again', async () => {
