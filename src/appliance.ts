@@ -24,6 +24,7 @@ import { createPricing, type Pricing } from './services/pricing.js';
 import { createReceipts, type Receipts } from './services/receipts.js';
 import { batchSearchRuns } from './services/runs-batch.js';
 import { exportRuns } from './services/runs-export.js';
+import { msaRuns } from './services/runs-msa.js';
 import { searchRuns } from './services/runs-search.js';
 import { createRuns, type Runs } from './services/runs.js';
 import { createStorage, type Storage } from './services/storage.js';
@@ -35,6 +36,7 @@ import { eventTable } from './store/events.js';
 import { openStore, type Store } from './store/lmdb.js';
 import { openMsaTables } from './store/msas.js';
 import { receiptTable } from './store/receipts.js';
+import { releaseEvents } from './store/release-events.js';
 import { releaseTable, type ReleaseTable } from './store/releases.js';
 import { runTable } from './store/runs.js';
 import { sealingKey } from './store/secrets.js';
@@ -84,7 +86,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const backend = await chooseBackend({ device: config.device });
   const store = openStore(config.dataFolder);
   const now = (): Date => new Date();
-  const releases = releaseTable<ReleaseManifest>(store);
+  const releases = releaseTable<ReleaseManifest>(store, releaseEvents(store));
   const catalog = createCatalog(releases);
   const encoderOptions = { threads: config.threads, device: config.device };
   const engines = createEngines({
@@ -149,6 +151,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
       searchRuns(searchParts),
       batchSearchRuns({ ...searchParts, files: storage.files }),
       exportRuns({ table: runRows, receipts, writer: storage.writer }),
+      msaRuns(msas),
     ],
     pages,
     now,

@@ -234,6 +234,41 @@ describe('what cannot be aligned', () => {
   });
 });
 
+describe('an alignment that a run builds', () => {
+  const create = (input: object, who = client) =>
+    who.call('runs.create', {
+      headers: { Prefer: 'wait=60' },
+      body: { endpoint: 'sequences.msa.build', input } as never,
+    });
+
+  it('is the one that the route builds, with its warnings', async () => {
+    const { data } = await build({ maximum_depth: 9 });
+    const { body } = await create({ receipt_id: found.receipt.id, maximum_depth: 9 });
+    expect(body.data).toMatchObject({ status: 'completed', usage: { billable_units: 0 } });
+    expect(body.data.result?.summary).toEqual({ object: 'msa_build_summary', msa: data, warnings: [] });
+    const { body: lonely } = await create({ receipt_id: found.receipt.id, maximum_depth: 1 });
+    const { warnings } = lonely.data.result?.summary as { warnings: { code: string }[] };
+    expect(warnings.map(({ code }) => code)).toEqual(['msa_query_only']);
+  });
+
+  it('is refused before it is accepted where its receipt or a component cannot be used', async () => {
+    const code = (input: object, who = client) =>
+      create(input, who).then(
+        () => 'accepted',
+        (failure: { code: string }) => failure.code,
+      );
+    const receipt_id = found.receipt.id;
+    expect(await code({ receipt_id: `rcpt_${'0'.repeat(64)}` })).toBe('receipt_not_found');
+    const visitor = createClient({ baseUrl: small.url, apiKey: await small.keyOf('visitors') });
+    expect(await code({ receipt_id }, visitor)).toBe('permission_denied');
+    expect(await code({ receipt_id, component_ids: [`msac_${'0'.repeat(64)}`] })).toBe(
+      'msa_component_not_found',
+    );
+    const measured = await search(client, { evidence: 'candidate_measurement' });
+    expect(await code({ receipt_id: measured.receipt.id })).toBe('msa_alignments_missing');
+  });
+});
+
 describe.skipIf(!hasHhsuite)('the tools of the HH-suite', () => {
   it('read it: reformat.pl gives rows as long as the query, hhfilter and hhmake take it', async () => {
     const { data } = await build();

@@ -11,6 +11,7 @@ import {
 import { MANIFEST_FILE } from '../release/format.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { openStore } from '../store/lmdb.js';
+import { releaseEvents } from '../store/release-events.js';
 import { releaseTable, type ReleaseRow, type ReleaseTable } from '../store/releases.js';
 import type { CommandContext } from './command.js';
 
@@ -30,7 +31,7 @@ export async function withCatalog(
   const config = loadConfig(context.environment);
   const store = openStore(config.dataFolder);
   try {
-    const table = releaseTable<ReleaseManifest>(store);
+    const table = releaseTable<ReleaseManifest>(store, releaseEvents(store));
     const scanned = await adoptReleases(config.indexesFolder, table);
     await work({ config, table, scanned });
   } finally {

@@ -37,6 +37,7 @@ const STAGES = {
   verify: { label: 'Verifying', unit: 'B' },
   search: { label: 'Searching', unit: 'queries', one: 'query' },
   export: { label: 'Exporting', unit: 'rows', one: 'row' },
+  align: { label: 'Aligning', unit: 'alignments', one: 'alignment' },
   download: { label: 'Downloading', unit: 'B' },
 } as const satisfies Readonly<Record<string, StageWords>>;
 

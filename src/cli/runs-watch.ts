@@ -12,6 +12,7 @@ export const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
   'homology.search': 'search',
   'homology.batch_search': 'search',
   'homology.export': 'export',
+  'sequences.msa.build': 'align',
 };
 
 const RECONNECT_MS = 1_000;

@@ -3,6 +3,7 @@ import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES 
 import { HomologyCandidate, HomologyCandidateSet } from './candidate-set.js';
 import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from './homology.js';
 import { ExportRunInput, ExportRunSummary } from './run-files.js';
+import { Msa, MsaRequest } from './sequences.js';
 import { closed, constant, count, defaulted, mutuallyExclusive, named, sha256, text } from './schema.js';
 
 /*
@@ -109,6 +110,12 @@ export const BatchSearchRunSummary = named(
   ),
 );
 
+/** What a run has built: `GET /v1/sequences/msa/a3m/{id}` downloads it. */
+export const MsaRunSummary = named(
+  'MsaRunSummary',
+  closed({ object: constant('msa_build_summary'), msa: Msa, warnings: found.warnings }, { chosen: true }),
+);
+
 /** One row of a batch: what the direct route would have answered for this query. */
 export const HomologyQueryResult = named(
   'HomologyQueryResult',
@@ -163,6 +170,12 @@ export const RUN_ENDPOINTS = {
     summary: ExportRunSummary,
     defaultPriority: 'normal',
   },
+  'sequences.msa.build': {
+    meaning: 'a multiple sequence alignment of the candidates of a receipt',
+    input: MsaRequest,
+    summary: MsaRunSummary,
+    defaultPriority: 'normal',
+  },
 } as const satisfies Readonly<Record<string, EndpointContract>>;
 
 export type RunEndpointKey = keyof typeof RUN_ENDPOINTS;
@@ -171,4 +184,5 @@ export type SearchRunInput = Static<typeof SearchRunInput>;
 export type BatchSearchRunInput = Static<typeof BatchSearchRunInput>;
 export type SearchRunSummary = Static<typeof SearchRunSummary>;
 export type BatchSearchRunSummary = Static<typeof BatchSearchRunSummary>;
+export type MsaRunSummary = Static<typeof MsaRunSummary>;
 export type HomologyQueryResult = Static<typeof HomologyQueryResult>;

@@ -11,6 +11,7 @@ export const WEBHOOK_EVENTS = {
   'run.cancelled': 'a run was ended by its owner',
   'file.completed': 'an upload has become a file',
   'file.deleted': 'a file was deleted',
+  'release.published': 'a database that you may search has a new release',
 } as const;
 
 export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;

@@ -34,32 +34,40 @@ export interface OpenReceipt {
 }
 
 /**
- * Errors  Refusal `msa_alignments_missing` and those of receipts and catalog; Faults of files and encoder; the
- *         signal's reason
+ * A receipt that alignments can be made of, as far as it can be read without its release.
+ * Errors  Refusal `msa_alignments_missing` and those of receipts and catalog
  */
+export function readReceipt(id: string, context: RequestContext, { receipts, catalog }: MsaSources) {
+  // Written by services/receipts.ts under this very name.
+  const content = receipts.get(id, context).value.content as unknown as AlignedReceipt;
+  const release = catalog.release(content.release_id, context.organizationId);
+  if (content.parameters.evidence !== 'pairwise_sequence_alignment') throw withoutAlignments();
+  const { sequence } = content.query;
+  const query: Msa['query'] = { length: sequence.length, sha256: sha256Hex(sequence) };
+  return { content, release, query };
+}
+
+/** Errors  those of readReceipt; Faults of files and encoder; the signal's reason */
 export async function openReceipt(
   id: string,
   context: RequestContext,
-  { receipts, catalog, engines, targetSpaces, rejudge }: OpenOptions,
+  options: OpenOptions,
 ): Promise<OpenReceipt> {
-  // Written by services/receipts.ts under this very name.
-  const content = receipts.get(id, context).value.content as unknown as AlignedReceipt;
-  const { candidates, release_id: releaseId, query, parameters } = content;
-  const release = catalog.release(releaseId, context.organizationId);
-  if (parameters.evidence !== 'pairwise_sequence_alignment') throw withoutAlignments();
-  const engine = await engines.open(releaseId);
+  const { engines, targetSpaces, rejudge } = options;
+  const { content, release, query } = readReceipt(id, context, options);
+  const { candidates } = content;
+  const { sequence } = content.query;
+  const engine = await engines.open(release.releaseId);
   const space = targetSpaceOf(content, engine.release, targetSpaces);
   const expected = await rejudge(id, content, space, engine, context.signal);
   const { calibration } = engine;
   return {
     release,
-    sequence: query.sequence,
-    query: { length: query.sequence.length, sha256: sha256Hex(query.sequence) },
+    sequence,
+    query,
     ...(calibration && expected.length > 0 && { calibrationId: calibration.id }),
     candidates,
-    rows: candidates.map((candidate, at) =>
-      possibleRow(candidate, expected[at], query.sequence, engine.release),
-    ),
+    rows: candidates.map((candidate, at) => possibleRow(candidate, expected[at], sequence, engine.release)),
   };
 }
 

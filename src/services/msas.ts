@@ -5,7 +5,7 @@ import type { MsaTables, NamedRow } from '../store/msas.js';
 import type { Objects } from '../store/objects.js';
 import { releaseSnapshot, type CatalogRelease } from './catalog.js';
 import type { RequestContext } from './context.js';
-import { openReceipt, withoutAlignments, type MsaSources } from './msa-receipts.js';
+import { openReceipt, readReceipt, withoutAlignments, type MsaSources } from './msa-receipts.js';
 import { selectRows, type PossibleRow } from './msa-rows.js';
 import { a3mPieces, asJsonString, encodePieces, jsonBytesOf, prefersJson } from './msa-text.js';
 import { createRejudge } from './msa-significance.js';
@@ -17,6 +17,8 @@ export interface Msas {
   place(request: MsaComponentRequest, context: RequestContext): Promise<Reply<MsaComponent>>;
   /** Errors  the refusals of the route; the signal's reason */
   build(request: MsaRequest, context: RequestContext): Promise<Reply<Msa>>;
+  /** What can be refused of a build without work. Errors  some refusals of the route */
+  check(request: MsaRequest, context: RequestContext): void;
   /** The text itself. Errors  the refusals of the route */
   read(
     id: string,
@@ -95,6 +97,11 @@ export function createMsas({ tables, objects, now, ...parts }: MsaParts): Msas {
         ...traces(content.id, [receipt_id, ...(component_ids ?? [])], receipt.release),
         warnings: pieces.length === 1 ? [queryOnly(content)] : [],
       };
+    },
+
+    check({ receipt_id, component_ids = [] }, context) {
+      const { query } = readReceipt(receipt_id, context, sources);
+      for (const id of component_ids) componentRow(id, query, context);
     },
 
     read(id, headers, { organizationId }) {

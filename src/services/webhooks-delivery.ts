@@ -34,7 +34,8 @@ type Outcome =
   | { readonly status: number; readonly error?: undefined }
   | { readonly status?: undefined; readonly error: string };
 
-const POLL_MAX_MS = 60_000;
+/** A release that is published on the command line brings deliveries that nobody wakes this process for. */
+const POLL_MAX_MS = 5_000;
 const PAGE = 64;
 
 export function createWebhookDeliveries(parts: DeliveryParts): WebhookDeliveries {

@@ -48,9 +48,16 @@ export interface ReleaseTable<Manifest = unknown> {
   remove(releaseId: string, slug: string): Promise<boolean>;
 }
 
+/** What takes part in the transactions of releases: what follows from a change is written beside it. */
+export interface ReleaseObservers {
+  /** A database has a release that it had not. */
+  onPublished(release: ReleaseRow, database: DatabaseRow): void;
+  onRemoved(releaseId: string, slug: string): void;
+}
+
 const DEFAULT_DATABASE = 'default-database';
 
-export function releaseTable<Manifest>(store: Store): ReleaseTable<Manifest> {
+export function releaseTable<Manifest>(store: Store, observers?: ReleaseObservers): ReleaseTable<Manifest> {
   const databases = store.table<DatabaseRow>('databases');
   const releases = store.table<ReleaseRow<Manifest>>('releases');
   const settings = store.table<string>('settings');
@@ -73,14 +80,16 @@ export function releaseTable<Manifest>(store: Store): ReleaseTable<Manifest> {
     publish: (row) =>
       store.transaction(() => {
         const key = keyOf(row.id, row.slug);
-        releases.putSync(key, releases.get(key) ?? row);
-        const known = databases.get(row.slug);
-        databases.putSync(row.slug, {
+        const isNew = releases.get(key) === undefined;
+        if (isNew) releases.putSync(key, row);
+        const database: DatabaseRow = {
           id: databaseId(row.slug),
           slug: row.slug,
-          ...known,
+          ...databases.get(row.slug),
           defaultReleaseId: row.id,
-        });
+        };
+        databases.putSync(row.slug, database);
+        if (isNew) observers?.onPublished(row, database);
         if (settings.get(DEFAULT_DATABASE) === undefined) settings.putSync(DEFAULT_DATABASE, row.slug);
       }),
     setDefaultDatabase: (slug) =>
@@ -103,6 +112,7 @@ export function releaseTable<Manifest>(store: Store): ReleaseTable<Manifest> {
         const database = databases.get(slug);
         if (releases.get(key) === undefined || database === undefined) return false;
         releases.removeSync(key);
+        observers?.onRemoved(releaseId, slug);
         const [newest] = releasesOf(slug);
         if (newest === undefined) {
           databases.removeSync(slug);

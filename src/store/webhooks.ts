@@ -61,6 +61,8 @@ export interface WebhookTable {
   /** Undefined where it has gone meanwhile. */
   changeEndpoint(id: string, change: Partial<WebhookEndpointRow>): Promise<WebhookEndpointRow | undefined>;
   removeEndpoint(id: string): Promise<void>;
+  /** Organizations with an endpoint that takes events of this type. */
+  listeners(type: string): readonly string[];
   /** One pending delivery for each endpoint that wants the event. Only inside the event's transaction. */
   enqueue(event: EventRow): void;
   delivery(id: string): WebhookDeliveryRow | undefined;
@@ -121,10 +123,17 @@ export function webhookTable(store: Store): WebhookTable {
     endpoint: (id) => endpoints.get(id),
     endpoints: of,
     changeEndpoint: (id, changed) => store.transaction(() => change(id, changed)),
+    listeners: (type) => [
+      ...new Set(
+        [...endpoints.getRange().map(({ value }) => value)]
+          .filter((row) => takes(row, type))
+          .map(({ organizationId }) => organizationId),
+      ),
+    ],
     removeEndpoint: async (id) => void (await endpoints.remove(id)),
     enqueue({ id: eventId, type, organizationId, timestamp, data }) {
       for (const endpoint of of(organizationId)) {
-        if (endpoint.disabledReason !== undefined || !endpoint.eventTypes.includes(type)) continue;
+        if (!takes(endpoint, type)) continue;
         const id = newId('whd');
         put({
           id,
@@ -185,6 +194,10 @@ export function webhookTable(store: Store): WebhookTable {
         return old.length === SWEEP_MAX_DELIVERIES;
       }),
   };
+}
+
+function takes({ disabledReason, eventTypes }: WebhookEndpointRow, type: string): boolean {
+  return disabledReason === undefined && eventTypes.includes(type);
 }
 
 function matches(row: WebhookDeliveryRow, { endpointId, status }: DeliveryFilter): boolean {

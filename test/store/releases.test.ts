@@ -28,6 +28,29 @@ const row = (id: string, slug: string, day: number) => ({
   manifest: { title: `${slug} of day ${day}` },
 });
 
+describe('what takes part in the transactions of releases', () => {
+  it('hears of a publication once, and of a removal', async () => {
+    const heard: string[] = [];
+    const observed = releaseTable(store, {
+      onPublished: ({ id, slug }, { defaultReleaseId }) =>
+        void heard.push(`${slug} has ${id === A ? 'A' : 'B'}, default ${defaultReleaseId === A ? 'A' : 'B'}`),
+      onRemoved: (id, slug) => void heard.push(`${slug} lost ${id === A ? 'A' : 'B'}`),
+    });
+    await observed.publish(row(A, 'yeast', 1));
+    await observed.publish(row(B, 'yeast', 2));
+    await observed.publish(row(A, 'yeast', 3));
+    await observed.publish(row(A, 'coli', 3));
+    await observed.remove(A, 'yeast');
+    await observed.remove(A, 'yeast');
+    expect(heard).toEqual([
+      'yeast has A, default A',
+      'yeast has B, default B',
+      'coli has A, default A',
+      'yeast lost A',
+    ]);
+  });
+});
+
 describe('the release table', () => {
   it("makes the newest publication its database's default and the first database the server's", async () => {
     await table.publish(row(A, 'yeast', 1));
@@ -71,7 +94,11 @@ describe('the release table', () => {
     await store.close();
     store = openStore(folder);
     const again = releaseTable<{ title: string }>(store);
-    expect(again.database('yeast')).toMatchObject({ slug: 'yeast', defaultReleaseId: A, organizationIds: ['lab'] });
+    expect(again.database('yeast')).toMatchObject({
+      slug: 'yeast',
+      defaultReleaseId: A,
+      organizationIds: ['lab'],
+    });
     expect(await again.share('none', undefined)).toBe(false);
   });
 });
