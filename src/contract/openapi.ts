@@ -33,7 +33,6 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
         'Members marked `x-chosen` settle what the interface document leaves open.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: serverUrl }],
     security: [{ apiKey: [] }],
     tags: tags.map((name) => ({ name, description: `Operations on ${name}.` })),

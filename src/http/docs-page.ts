@@ -1,57 +1,76 @@
-import { FailureEnvelope } from '../contract/envelope.js';
-import { HomologyFailure, Problem } from '../contract/failures.js';
-import { CONTRACT_PIN, CONTRACT_VERSION } from '../contract/headers.js';
-import { REFUSALS } from '../contract/refusals.js';
-import type { Route } from '../contract/route.js';
-import { headerSchemas, refusalsOf } from '../contract/routes.js';
-import { memberTable, schemaSections } from './docs-schemas.js';
-import { escapeHtml, markCode } from './docs-text.js';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { CONTRACT_VERSION } from '../contract/headers.js';
 
-const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}' +
-  'code{font-family:ui-monospace,monospace;overflow-wrap:anywhere}table{border-collapse:collapse;margin:.5rem 0}' +
-  'td,th{border:1px solid #bbb;padding:.25rem .6rem;text-align:left;vertical-align:top}:target{background:#fff3b0}' +
-  'td ul{margin:0;padding-left:1.2rem}';
+/** A file of the documentation as it is sent. */
+export interface DocsFile {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+}
 
-/** The contract for a person: operations, schemas, and every error code under the anchor that `doc_url` names. */
-export function docsPage(routes: readonly Route[], contractDigest: string): string {
-  const roots = routes.flatMap((route) => [...(route.body ? [route.body] : []), route.success.schema]);
+const manifestPath = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
+const { version } = JSON.parse(readFileSync(manifestPath, 'utf8')) as { readonly version: string };
+/** The version is part of the address, so that a browser may keep the files for ever. */
+const FILES = `/docs/swagger-ui-${version}`;
+
+const TYPES: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+const START_FILE = 'start.js';
+
+/** Where the files of the page are, with a parameter for the name. */
+export const DOCS_FILES_PATH = `${FILES}/{file}`;
+
+/**
+ * The page loads from this server only and runs no script of its own text; Swagger UI sets styles as it draws, and its
+ * style sheet holds its pictures.
+ *
+ * @param origin where requests that are tried out on the page go
+ */
+export function docsPolicy(origin: string): string {
   return [
-    `<!doctype html><html lang="en"><meta charset="utf-8"><title>Gloaming ${CONTRACT_VERSION}</title>`,
-    `<style>${STYLE}</style><h1>Gloaming ${CONTRACT_VERSION}</h1>`,
-    `<p>Contract of ${CONTRACT_PIN}, digest <code>${contractDigest}</code>. The whole of it for machines: `,
-    '<a href="/openapi.json">openapi.json</a>.</p>',
-    '<p><a href="#operations">Operations</a> · <a href="#codes">Error codes</a> · <a href="#schemas">Schemas</a></p>',
-    '<h2 id="operations">Operations</h2>',
-    ...routes.map(operation),
-    '<h2 id="codes">Error codes</h2>',
-    codeTable(),
-    '<h2 id="schemas">Schemas</h2>',
-    schemaSections([...roots, FailureEnvelope, HomologyFailure, Problem]),
-    '</html>',
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${origin}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+/** The contract for a person: Swagger UI over `/openapi.json`. */
+export function docsPage(): string {
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>Gloaming ${CONTRACT_VERSION}</title>`,
+    `<link rel="icon" href="${FILES}/favicon-32x32.png">`,
+    `<link rel="stylesheet" href="${FILES}/swagger-ui.css">`,
+    '</head><body><p class="swagger-ui wrapper"><a href="/docs/errors">Error codes</a></p><div id="docs"></div>',
+    `<script src="${FILES}/swagger-ui-bundle.js"></script><script src="${FILES}/${START_FILE}"></script>`,
+    '</body></html>',
   ].join('\n');
 }
 
-function codeTable(): string {
-  const rows = Object.entries(REFUSALS).map(
-    ([code, { status, type, isRetryable, meaning }]) =>
-      `<tr id="${code}"><td><code>${code}</code><td>${status}<td>${type}` +
-      `<td>${isRetryable ? 'yes' : 'no'}<td>${markCode(meaning)}</tr>`,
-  );
-  return `<table><tr><th>Code<th>Status<th>Type<th>Retryable<th>Meaning</tr>${rows.join('\n')}</table>`;
-}
+/** No validator is asked: it is a service on the internet. */
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+});
+`;
 
-function operation(route: Route): string {
-  const codes = refusalsOf(route).map((code) => `<a href="#${code}"><code>${code}</code></a>`);
-  const linked = (name: string | undefined): string =>
-    name === undefined ? 'none' : `<a href="#schema-${name}"><code>${name}</code></a>`;
-  return [
-    `<h3 id="${route.operationId}">${escapeHtml(route.summary)}</h3>`,
-    `<p><code>${route.method} ${escapeHtml(route.path)}</code> (<code>${route.operationId}</code>)</p>`,
-    `<p>${markCode(route.description)}</p>`,
-    ...[route.params, route.query].flatMap((schema) => (schema === undefined ? [] : [memberTable(schema)])),
-    memberTable({ type: 'object', properties: headerSchemas(route) }),
-    `<p>Body: ${linked(route.body?.$id)}. Answer: ${route.success.status} ${linked(route.success.schema.$id)}.</p>`,
-    `<p>Refusals: ${codes.join(', ')}.</p>`,
-  ].join('\n');
+/** A file of the page by its name; undefined where the page has none of it. Errors  those of the file system */
+export async function docsFile(name: string): Promise<DocsFile | undefined> {
+  if (name === START_FILE) return { contentType: TYPES['swagger-ui-bundle.js'], bytes: Buffer.from(START) };
+  if (!Object.hasOwn(TYPES, name)) return undefined;
+  return { contentType: TYPES[name], bytes: await readFile(join(dirname(manifestPath), name)) };
 }

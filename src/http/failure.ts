@@ -150,7 +150,7 @@ function paramOf({ details }: Failure): string | undefined {
 }
 
 function docUrl(shell: Shell, code: RefusalCode): string {
-  return `${shell.baseUrl()}/docs#${code}`;
+  return `${shell.baseUrl()}/docs/errors#${code}`;
 }
 
 function problem(shell: Shell, state: ShellState, failure: Failure): Problem {

@@ -2,7 +2,8 @@ import { ErrorDetail, HomologyFailure, Problem } from '../contract/failures.js';
 import { FailureEnvelope } from '../contract/envelope.js';
 import { namedSchemas } from '../contract/references.js';
 import { Refusal } from '../errors.js';
-import { docsPage } from './docs-page.js';
+import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
+import { DOCS_FILES_PATH, docsFile, docsPage, docsPolicy } from './docs-page.js';
 import type { Shell, ShellContext } from './shell.js';
 
 /** A page for operators and tools: not part of the contract, and without key. */
@@ -13,7 +14,6 @@ export interface InternalPage {
 }
 
 export function internalPages(shell: Shell): readonly InternalPage[] {
-  const docs = once(() => docsPage(shell.routes, shell.contractDigest));
   const openApi = once(() => JSON.stringify({ ...shell.openApi, servers: [{ url: shell.baseUrl() }] }));
   return [
     page('internal.healthz', '/healthz', (context) => sendJson(context, { status: 'ok' })),
@@ -27,11 +27,11 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
       context.body = openApi();
     }),
     page('internal.schemas', '/schemas/{file}', schemaServer(shell)),
-    page('internal.docs', '/docs', (context) => {
-      context.set('Content-Type', 'text/html; charset=utf-8');
-      context.set('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'");
-      context.body = docs();
-    }),
+    page('internal.docs', '/docs', (context) =>
+      sendHtml(context, docsPage(), docsPolicy(new URL(shell.baseUrl()).origin)),
+    ),
+    page('internal.docs_errors', '/docs/errors', (context) => sendHtml(context, errorsPage(), ERRORS_POLICY)),
+    page('internal.docs_files', DOCS_FILES_PATH, sendDocsFile),
   ];
 }
 
@@ -78,6 +78,33 @@ function schemaServer(shell: Shell): (context: ShellContext) => void {
     });
     context.set('Content-Type', 'application/schema+json');
   };
+}
+
+function sendHtml(context: ShellContext, html: string, policy: string): void {
+  context.set({
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy,
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  context.body = html;
+}
+
+async function sendDocsFile(context: ShellContext): Promise<void> {
+  const name = context.state.params.file ?? '';
+  const file = await docsFile(name);
+  if (file === undefined) {
+    throw new Refusal(
+      'route_not_found',
+      `The documentation has no file ${JSON.stringify(name.slice(0, 128))}.`,
+    );
+  }
+  context.set({
+    'Content-Type': file.contentType,
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  context.body = file.bytes;
 }
 
 function sendJson(context: ShellContext, value: unknown): void {

@@ -58,7 +58,7 @@ export function expectFailure(response: Seen, code: RefusalCode, route?: Route):
     expect(error['code']).toBe(code);
     expect(error['type']).toBe(rule.type);
     expect(error['request_id']).toBe(headers['x-request-id']);
-    expect(error['doc_url']).toMatch(new RegExp(`/docs#${code}$`));
+    expect(error['doc_url']).toMatch(new RegExp(`/docs/errors#${code}$`));
   }
   if (rule.status === 405) expect(headers['allow']).toMatch(/OPTIONS/);
   if (rule.status === 401) expect(headers['www-authenticate']).toBe('Bearer');

@@ -27,6 +27,7 @@ describe('every response carries the common headers:', () => {
     '/metrics',
     '/openapi.json',
     '/docs',
+    '/docs/errors',
     '/schemas/Problem.json',
     '/nowhere',
     '/',
@@ -158,23 +159,27 @@ describe('the envelope', () => {
 
 describe('internal pages', () => {
   it('explain every error code under the anchor that doc_url names', async () => {
-    const { body } = await ask('GET', '/docs');
+    const { body } = await ask('GET', '/docs/errors');
     for (const code of Object.keys(REFUSALS)) expect(body).toContain(`id="${code}"`);
     expect(body).not.toMatch(/(src|href)="https?:/);
   });
 
-  it('explain every member of every answer, and no link on them leads nowhere', async () => {
-    const { body } = await ask('GET', '/docs');
-    for (const [, anchor] of body.matchAll(/href="#([^"]+)"/g)) expect(body).toContain(`id="${anchor}"`);
-    for (const member of [
-      'candidates[]',
-      'performance.queue_wait_ms',
-      'evidence_summary.significance.reason',
-    ]) {
-      expect(body).toContain(`<code>${member}</code>`);
+  it('explain the contract with Swagger UI, without a script in the page and from this server only', async () => {
+    const { body, headers } = await ask('GET', '/docs', { authorization: '' });
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; /);
+    expect(body).not.toMatch(/<script>|(src|href)="(https?:)?\/\//);
+    const files = [...body.matchAll(/(?:src|href)="([^"]+\.\w+)"/g)].map(([, path]) => path as string);
+    expect(files.length).toBe(4);
+    for (const path of files) {
+      const file = await ask('GET', path, { authorization: '' });
+      expect({ path, status: file.status }).toEqual({ path, status: 200 });
+      expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
     }
-    const answer = JSON.parse((await seen(await post(served, '/v1/homology', searchBody()))).body) as object;
-    for (const member of Object.keys(answer)) expect(body).toContain(`<tr><td><code>${member}`);
+    const start = await ask('GET', files.at(-1) as string);
+    // Unless it is told not to, Swagger UI asks a validator on the internet.
+    expect(start.body).toContain('validatorUrl: null');
+    expect((await ask('GET', `${files[0]}x`)).status).toBe(404);
+    expect((await ask('GET', `${files[0]}/%2e%2e%2fpackage.json`)).status).toBe(404);
   });
 
   it('serve every schema alone, with references that lead to its neighbours', async () => {
