@@ -1,4 +1,5 @@
 import {
+  LENGTH_TERM,
   NULL_TERM_COUNT,
   SPREAD_TERM,
   nullTerms,
@@ -19,13 +20,16 @@ const SCALE_CEILING_EXCESSES = 3.5;
 
 /** Pairs that the regression sees; more would not move its weights. */
 const REGRESSION_PAIRS = 200_000;
+/** Pairs that the slopes of the rate see: a few in a hundred of them exceed. */
+const RATE_PAIRS = 1_000_000;
 /** Covariates are held at the ends of this central range: beyond it a square would run away. */
 const TRIMMED_SHARE = 0.001;
 /** Below this many fitted pairs its weights follow the noise. */
 export const FEWEST_PAIRS = 1_000;
-const SLOPE_SHARE = 0.5;
+const SPREAD_SLOPE_SHARE = 0.5;
 const SLOPE_LIMIT = 1;
 const SEARCH_STEPS = 30;
+const RATE_SWEEPS = 4;
 
 /**
  * Lengths and moments to threshold and scale, from the pairs that are to be fitted and not left out.
@@ -48,63 +52,87 @@ export function fitPairNull(
     evidence[row] = sample.evidence[pair];
   });
   const weights = Array.from(fitQuantile(terms, evidence, NULL_TERM_COUNT, 1 - EXCEEDANCE_SHARE));
-  const rate = weights.every(Number.isFinite) ? fitRate(exceedancesOf(terms, evidence, weights)) : undefined;
+  if (!weights.every(Number.isFinite)) return undefined;
+  const judged = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
+  const rate = fitRate(exceedancesOf(sample, judged, scales, weights));
   return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
 }
 
 interface Exceedance {
   readonly excess: number;
-  /** Standardised cosine spread of the pair. */
+  /** Standardised cosine spread and log shorter length of the pair. */
   readonly spread: number;
+  readonly length: number;
 }
 
 function exceedancesOf(
-  terms: Float64Array,
-  evidence: Float64Array,
+  sample: BiasedSample,
+  pairs: Uint32Array,
+  scales: Pick<PairNull, 'shape' | 'bias'>,
   weights: readonly number[],
 ): readonly Exceedance[] {
   const exceedances: Exceedance[] = [];
   // Where all scores are equal, rounding leaves excesses of a few ulp: no tail.
   const rounding = 1e-6 * Math.max(...weights.map(Math.abs));
-  for (let row = 0; row < evidence.length; row += 1) {
-    const start = row * NULL_TERM_COUNT;
+  const terms = new Float64Array(NULL_TERM_COUNT);
+  for (const pair of pairs) {
+    nullTerms(sample.pairAt(pair), scales, terms);
     let expected = 0;
-    for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += weights[term] * terms[start + term];
-    const excess = evidence[row] - expected;
-    if (excess > rounding) exceedances.push({ excess, spread: terms[start + SPREAD_TERM] });
+    for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += weights[term] * terms[term];
+    const excess = sample.evidence[pair] - expected;
+    if (excess > rounding)
+      exceedances.push({ excess, spread: terms[SPREAD_TERM], length: terms[LENGTH_TERM] });
   }
   return exceedances;
 }
 
+interface Rate {
+  readonly logScale: number;
+  readonly spreadSlope: number;
+  readonly lengthSlope: number;
+}
+
 /**
- * Mean excess and how it grows with the cosine spread: exponential, truncated at a ceiling that relatives lie above.
- * The full slope would give every spread the same tail, but relatives have a high spread too, and would lose more by
- * it than the null gains; half of it is taken.
+ * Mean excess and how it changes with cosine spread and shorter length: exponential, truncated at a ceiling that
+ * relatives lie above. The full spread slope would give every spread the same tail, but relatives have a high spread
+ * too, and would lose more by it than the null gains; half of it is taken.
+ * Source  coordinate ascent; each section of the likelihood has one maximum
  */
-function fitRate(exceedances: readonly Exceedance[]): Pick<PairNull, 'scale' | 'spreadSlope'> | undefined {
+function fitRate(
+  exceedances: readonly Exceedance[],
+): Pick<PairNull, 'scale' | 'spreadSlope' | 'lengthSlope'> | undefined {
   const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
   if (sorted.length === 0) return undefined;
   // Of an exponential the median is ln 2 times the mean; relatives high in the tail do not move it.
-  const ceiling = (SCALE_CEILING_EXCESSES * sorted[sorted.length >>> 1]) / Math.LN2;
+  const mean = sorted[sorted.length >>> 1] / Math.LN2;
+  const ceiling = SCALE_CEILING_EXCESSES * mean;
   const below = exceedances.filter(({ excess }) => excess <= ceiling);
-  const scaleAt = (slope: number): number => {
-    const value = (logScale: number): number => logLikelihood(below, ceiling, logScale, slope);
-    return maximise(value, Math.log(ceiling / 50), Math.log(ceiling * 2), SEARCH_STEPS);
+  const best = (rate: Rate, name: keyof Rate, low: number, high: number): Rate => {
+    const value = (at: number): number => logLikelihood(below, ceiling, { ...rate, [name]: at });
+    return { ...rate, [name]: maximise(value, low, high, SEARCH_STEPS) };
   };
-  const value = (slope: number): number => logLikelihood(below, ceiling, scaleAt(slope), slope);
-  const slope = SLOPE_SHARE * maximise(value, -SLOPE_LIMIT, SLOPE_LIMIT, SEARCH_STEPS);
-  return { scale: Math.exp(scaleAt(slope)), spreadSlope: slope };
+  const scaled = (rate: Rate): Rate => best(rate, 'logScale', Math.log(ceiling / 50), Math.log(ceiling * 2));
+  let rate: Rate = { logScale: Math.log(mean), spreadSlope: 0, lengthSlope: 0 };
+  for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
+    rate = scaled(rate);
+    rate = best(rate, 'spreadSlope', -SLOPE_LIMIT, SLOPE_LIMIT);
+    rate = best(rate, 'lengthSlope', -SLOPE_LIMIT, SLOPE_LIMIT);
+  }
+  const { logScale, spreadSlope, lengthSlope } = scaled({
+    ...rate,
+    spreadSlope: SPREAD_SLOPE_SHARE * rate.spreadSlope,
+  });
+  return { scale: Math.exp(logScale), spreadSlope, lengthSlope };
 }
 
 function logLikelihood(
   exceedances: readonly Exceedance[],
   ceiling: number,
-  logScale: number,
-  slope: number,
+  { logScale, spreadSlope, lengthSlope }: Rate,
 ): number {
   let sum = 0;
-  for (const { excess, spread } of exceedances) {
-    const logRate = -logScale - slope * spread;
+  for (const { excess, spread, length } of exceedances) {
+    const logRate = -logScale - spreadSlope * spread - lengthSlope * length;
     const rate = Math.exp(logRate);
     sum += logRate - rate * excess - Math.log(-Math.expm1(-rate * ceiling));
   }

@@ -63,7 +63,7 @@ export interface FileCard {
  * two Arrow files, so that one id pins every number. Nothing in it depends on when or where it was made.
  */
 export interface CalibrationCard {
-  readonly format: 'gloaming-calibration/1';
+  readonly format: typeof CARD_FORMAT;
   readonly release_id: string;
   readonly policy_id: string;
   readonly seed: number;
@@ -102,6 +102,7 @@ export interface CalibrationCard {
     readonly weights: readonly number[];
     readonly scale: number;
     readonly spread_slope: number;
+    readonly length_slope: number;
     readonly score_per_cosine: number;
   };
   /** How a protein's general closeness is measured: expected closeness by shape, and the panel it is measured on. */
@@ -120,13 +121,17 @@ export interface CalibrationCard {
   readonly files: { readonly targets: FileCard; readonly basis: FileCard };
 }
 
+export const CARD_FORMAT = 'gloaming-calibration/2';
+/** Cards of a null that is no longer used: their releases count as not calibrated. */
+export const SUPERSEDED_FORMATS: readonly string[] = ['gloaming-calibration/1'];
+
 export const CARD_FILE = 'card.json';
 export const TARGETS_FILE = 'targets.arrow';
 export const BASIS_FILE = 'basis.arrow';
 
 /** Identifiers of what this version measures; any change to what one means needs a new name. */
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
-export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/1';
+export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/2';
 export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/1';
 export const METHOD_ID = 'peaks_over_threshold/1';
 export const ESTIMAND_ID = 'unrelated_targets_with_smaller_tail_probability/1';

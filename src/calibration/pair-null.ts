@@ -40,10 +40,12 @@ export interface ShapeScales {
  * Conditioning of the null on lengths, token moments and biases of a pair.
  *
  *   evidence        = affine score ÷ √shorter length + 12.5 · (score of one cosine) · closeness
- *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(spread slope · standardised cosine spread))
+ *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(spread slope · s + length slope · l))
  *
  * where the sum is the evidence that a small share of unrelated pairs of the same kind exceed, and the divisor follows
- * the mean excess over it. Under the null all pairs have one tail: close to e^(−coordinate).
+ * the mean excess over it with the pair's standardised cosine spread s and log shorter length l: short proteins match
+ * by chance over their whole length, so that their scores fall off more slowly. Under the null all pairs have one tail:
+ * close to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
 export interface PairNull {
@@ -53,12 +55,14 @@ export interface PairNull {
   readonly weights: readonly number[];
   readonly scale: number;
   readonly spreadSlope: number;
+  readonly lengthSlope: number;
   readonly scorePerCosine: number;
 }
 
 export const SHAPE_TERM_COUNT = 13;
 export const NULL_TERM_COUNT = SHAPE_TERM_COUNT + 2;
-/** Place of the standardised cosine spread among the terms. */
+/** Places of the standardised log shorter length and cosine spread among the terms. */
+export const LENGTH_TERM = 1;
 export const SPREAD_TERM = 5;
 
 /** Writes the terms of a pair's shape at `start`: lengths, moments, their squares and the products that matter. */
@@ -68,7 +72,7 @@ export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64A
   const mean = standardised(pair.meanCosine, scales.meanCosine);
   const spread = standardised(pair.cosineSpread, scales.cosineSpread);
   terms[start] = 1;
-  terms[start + 1] = shorter;
+  terms[start + LENGTH_TERM] = shorter;
   terms[start + 2] = longer;
   terms[start + 3] = shorter * shorter;
   terms[start + 4] = mean;
@@ -119,7 +123,8 @@ export function excessCoordinate(model: PairNull, pair: NullPair, evidence: numb
   nullTerms(pair, model, scratch);
   let expected = 0;
   for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += model.weights[term] * scratch[term];
-  return (evidence - expected) / (model.scale * Math.exp(model.spreadSlope * scratch[SPREAD_TERM]));
+  const slope = model.spreadSlope * scratch[SPREAD_TERM] + model.lengthSlope * scratch[LENGTH_TERM];
+  return (evidence - expected) / (model.scale * Math.exp(slope));
 }
 
 /** Terms of the pair at hand: no allocation for each of a thousand candidates. */

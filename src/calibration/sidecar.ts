@@ -6,6 +6,8 @@ import { Fault } from '../errors.js';
 import { isQualified, type Bin, type Calibration } from './calibration.js';
 import {
   CARD_FILE,
+  CARD_FORMAT,
+  SUPERSEDED_FORMATS,
   calibrationDirectory,
   calibrationId,
   type BinCard,
@@ -15,7 +17,10 @@ import {
 import type { MomentTable } from './moments.js';
 import type { CovariateScale, PairNull } from './pair-null.js';
 
-/** The card of a release's calibration; undefined where the release has none. Errors: Fault if it is damaged. */
+/**
+ * The card of a release's calibration; undefined where the release has none, or one of a superseded format.
+ * Errors  Fault if it is damaged
+ */
 export async function readCalibrationCard(releaseDirectory: string): Promise<CalibrationCard | undefined> {
   const path = join(calibrationDirectory(releaseDirectory), CARD_FILE);
   let text: string;
@@ -26,9 +31,10 @@ export async function readCalibrationCard(releaseDirectory: string): Promise<Cal
     throw new Fault(`${path} cannot be read.`, { cause });
   }
   try {
-    const card = JSON.parse(text) as CalibrationCard;
-    if (card.format !== 'gloaming-calibration/1') throw new Error(`unknown format ${String(card.format)}`);
-    return card;
+    const card = JSON.parse(text) as Omit<CalibrationCard, 'format'> & { readonly format: string };
+    if (card.format === CARD_FORMAT) return card as CalibrationCard;
+    if (SUPERSEDED_FORMATS.includes(card.format)) return undefined;
+    throw new Error(`unknown format ${String(card.format)}`);
   } catch (cause) {
     throw new Fault(`${path} is no calibration card.`, { cause });
   }
@@ -97,6 +103,7 @@ export function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
     weights: model.weights,
     scale: model.scale,
     spreadSlope: model.spread_slope,
+    lengthSlope: model.length_slope,
     scorePerCosine: model.score_per_cosine,
   };
 }

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/build/calibrate.js';
-import { calibrationDirectory, calibrationId, type CalibrationCard } from '#src/calibration/card.js';
+import {
+  CARD_FORMAT,
+  SUPERSEDED_FORMATS,
+  calibrationDirectory,
+  calibrationId,
+  type CalibrationCard,
+} from '#src/calibration/card.js';
 import { calibrationPlot } from '#src/calibration/plot.js';
 import { seededRandom } from '#src/calibration/random.js';
 import { openCalibration, verifyCalibration } from '#src/calibration/sidecar.js';
@@ -75,6 +81,18 @@ describe(`the calibration of a release (seed ${SEED})`, () => {
     writeFileSync(path, changed);
     expect(await verifyCalibration(release.directory)).toEqual(['targets.arrow was changed']);
     writeFileSync(path, bytes);
+  });
+
+  it('of a superseded format counts as none', async () => {
+    const path = join(calibrationDirectory(release.directory), 'card.json');
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(CARD_FORMAT, SUPERSEDED_FORMATS[0]));
+    const known = { id: release.id, targetCount: release.targets.count };
+    expect(await openCalibration(release.directory, known)).toBeUndefined();
+    writeFileSync(path, text.replace(CARD_FORMAT, 'gloaming-calibration/99'));
+    await expect(openCalibration(release.directory, known)).rejects.toThrow('no calibration card');
+    writeFileSync(path, text);
+    expect(await openCalibration(release.directory, known)).toBeDefined();
   });
 
   it('belongs to one release only', async () => {
