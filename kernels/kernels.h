@@ -14,6 +14,7 @@
  *     pool.h store.h workspace.h   threads; mapped or copied tokens; memory of one thread
  *     dispatch.cpp                 picks one table of kernels (struct Kernels below) at run time
  *     reference/ avx2/ avx512/ neon/    one table each, the same file names in each
+ *     cuda/                        maxsim on GPUs: layout.h says how tokens lie there, sweep.h the rest
  *
  * Why it cannot overflow. Every token has squared norm ≤ 32,767, so by Cauchy–Schwarz |q·t| ≤ 32,767: a dot product
  * fits in int16. A sum of maxima has at most 65,535 terms: 65,535 × 32,767 = 2,147,385,345 < 2^31. Inside a dot product

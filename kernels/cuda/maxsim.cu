@@ -1,0 +1,91 @@
+/* The CUDA kernels, compiled to a fat binary that the host side carries; they have C names, one per dimension. */
+#include "cuda/hopper.h"
+#include "cuda/portable.h"
+#include "cuda/select.h"
+
+namespace gloaming {
+namespace cuda {
+namespace {
+
+extern __shared__ __align__(128) uint8_t sharedMemory[];
+
+__device__ __forceinline__ void copyQuery(const SweepTask& task) {
+  const auto* from = reinterpret_cast<const uint4*>(task.query);
+  auto* to = reinterpret_cast<uint4*>(sharedMemory);
+  for (uint32_t k = threadIdx.x; k < task.queryBytes / 16; k += blockDim.x) to[k] = from[k];
+}
+
+template <class Team>
+__device__ __forceinline__ void run(const SweepTask& task) {
+  copyQuery(task);
+  Team team(task, sharedMemory);
+  __syncthreads();
+  sweep(team, task);
+}
+
+}  // namespace
+
+#define GLOAMING_PORTABLE(D) \
+  extern "C" __global__ void __launch_bounds__(WarpTeam<D>::kShape.threads(), 1) \
+      maxsim_portable_##D(const __grid_constant__ SweepTask task) { \
+    run<WarpTeam<D>>(task); \
+  }
+GLOAMING_PORTABLE(32)
+GLOAMING_PORTABLE(64)
+GLOAMING_PORTABLE(96)
+GLOAMING_PORTABLE(128)
+GLOAMING_PORTABLE(160)
+GLOAMING_PORTABLE(192)
+GLOAMING_PORTABLE(224)
+GLOAMING_PORTABLE(256)
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define GLOAMING_HOPPER(D) \
+  extern "C" __global__ void __launch_bounds__(WarpgroupTeam<D>::kShape.threads(), 1) \
+      maxsim_hopper_##D(const __grid_constant__ SweepTask task) { \
+    run<WarpgroupTeam<D>>(task); \
+  }
+GLOAMING_HOPPER(32)
+GLOAMING_HOPPER(64)
+GLOAMING_HOPPER(96)
+GLOAMING_HOPPER(128)
+GLOAMING_HOPPER(160)
+GLOAMING_HOPPER(192)
+GLOAMING_HOPPER(224)
+GLOAMING_HOPPER(256)
+#endif
+
+extern "C" __global__ void select_keys(const __grid_constant__ SelectTask task) {
+  const uint32_t item = blockIdx.x * blockDim.x + threadIdx.x;
+  if (item < task.itemCount) writeKey(task, item);
+}
+
+/* Launched with kDigits threads. */
+extern "C" __global__ void select_count(const __grid_constant__ SelectTask task, uint32_t digit) {
+  __shared__ uint32_t counts[kDigits];
+  counts[threadIdx.x] = 0;
+  __syncthreads();
+  const uint64_t prefix = task.state->prefix;
+  for (uint32_t item = blockIdx.x * blockDim.x + threadIdx.x; item < task.itemCount; item += gridDim.x * blockDim.x) {
+    const uint64_t key = task.keys[item];
+    if (beginsLike(key, prefix, digit)) atomicAdd(counts + digitOf(key, digit), 1);
+  }
+  __syncthreads();
+  if (counts[threadIdx.x] > 0) atomicAdd(task.histogram + threadIdx.x, counts[threadIdx.x]);
+}
+
+/* One thread; leaves the histogram empty for the next digit. */
+extern "C" __global__ void select_pick(const __grid_constant__ SelectTask task, uint32_t digit) {
+  *task.state = pickDigit(task.histogram, *task.state, digit);
+  for (uint32_t value = 0; value < kDigits; ++value) task.histogram[value] = 0;
+}
+
+extern "C" __global__ void select_collect(const __grid_constant__ SelectTask task) {
+  const uint32_t item = blockIdx.x * blockDim.x + threadIdx.x;
+  if (item >= task.itemCount || task.keys[item] < task.state->prefix) return;
+  const uint32_t place = atomicAdd(task.foundCount, 1);
+  if (place < task.foundRoom) task.found[place] = {item, task.queryToTarget[item], task.targetToQuery[item]};
+}
+
+}  // namespace cuda
+}  // namespace gloaming
