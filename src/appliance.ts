@@ -13,6 +13,7 @@ import { findEncoder } from './search/encode-find.js';
 import { findEncoderVersion, keepEncoder } from './search/encode-keep.js';
 import { loadEncoder } from './search/encode.js';
 import type { Encoder } from './search/encoder.js';
+import { createBudgets, type Budgets } from './services/budgets.js';
 import { createCatalog, type Catalog } from './services/catalog.js';
 import { createEngines, type Engines } from './services/engines.js';
 import { createHomology, type Homology } from './services/homology.js';
@@ -50,6 +51,7 @@ export interface Appliance {
   readonly config: ApplianceConfig;
   readonly store: Store;
   readonly backend: KernelBackend;
+  readonly budgets: Budgets;
   readonly releases: ReleaseTable<ReleaseManifest>;
   readonly catalog: Catalog;
   readonly engines: Engines;
@@ -103,6 +105,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const targetSpaces = createTargetSpaces({ table: openTargetSpaces(store), catalog, engines });
   const receipts = createReceipts(receiptTable(store));
   const usage = usageTable(store);
+  const prices = loadPrices(config.packageFolder);
   const metering = createMetering(usage, now);
   const seal = await sealingKey(store);
   const pages = createPages(seal);
@@ -170,7 +173,8 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     metering,
     msas,
     pages,
-    pricing: createPricing(loadPrices(config.packageFolder), usage),
+    pricing: createPricing(prices, usage),
+    budgets: createBudgets(config.budgets, prices, usage),
     receipts,
     runs,
     storage,
@@ -193,6 +197,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
 
 /** What serves each operation: the one list that joins contract and services. */
 export function handlersOf({
+  budgets,
   catalog,
   homology,
   metering,
@@ -206,8 +211,10 @@ export function handlersOf({
   webhooks,
 }: Appliance): Handlers {
   return {
-    'homology.search': async ({ body }, context) =>
-      metering.bill(await homology.search(body, context), context),
+    'homology.search': async ({ body }, context) => {
+      budgets.requireFunds(context.organizationId);
+      return metering.bill(await homology.search(body, context), context);
+    },
     'homology.target_space_compilations.create': ({ body }, context) => targetSpaces.compile(body, context),
     'homology.databases.list': async ({ query }, { organizationId }) => {
       const databases = catalog.databases(organizationId);
@@ -222,7 +229,10 @@ export function handlersOf({
     },
     'models.pricing.estimate': async ({ body }, context) => pricing.estimate(body, context),
     'receipts.get': async ({ params }, context) => receipts.get(params.receipt_id, context),
-    'runs.create': ({ body, headers }, context) => runs.create(body, headers, context),
+    'runs.create': async ({ body, headers }, context) => {
+      budgets.requireFunds(context.organizationId);
+      return runs.create(body, headers, context);
+    },
     'runs.list': async ({ query }, context) => runs.list(query, context),
     'runs.get': ({ params, headers }, context) => runs.get(params.run_id, headers, context),
     'runs.cancel': ({ params }, context) => runs.cancel(params.run_id, context),

@@ -31,6 +31,8 @@ export interface ApplianceConfig {
   readonly storageQuotaBytes: number;
   /** Bytes of the disk that storage leaves free. */
   readonly storageReserveBytes: number;
+  /** What an organization may spend in all, in the currency of the prices; absent = no bound. */
+  readonly budgets: Readonly<Record<string, string>>;
   readonly logLevel: string;
   /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
@@ -54,6 +56,7 @@ interface ConfigFile {
   readonly requests_per_minute: number;
   readonly storage_quota_mib: number;
   readonly storage_reserve_mib: number;
+  readonly budgets: Readonly<Record<string, string>>;
   readonly log_level: string;
   readonly webhook_networks: readonly string[];
 }
@@ -99,6 +102,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     requestsPerMinute: file.requests_per_minute,
     storageQuotaBytes: file.storage_quota_mib * MEBIBYTE_BYTES,
     storageReserveBytes: file.storage_reserve_mib * MEBIBYTE_BYTES,
+    budgets: file.budgets,
     logLevel: file.log_level,
     webhookNetworks: file.webhook_networks,
   });

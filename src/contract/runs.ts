@@ -241,6 +241,15 @@ export const getRun = defineRoute({
   refusals: ONE_RUN,
 });
 
+/** The interface document lists their statuses for a cancellation; what sends no body meets none of them today. */
+const CANCELLATION_LISTED: readonly RefusalCode[] = [
+  'budget_exhausted',
+  'result_expired',
+  'body_too_large',
+  'unsupported_media_type',
+  'client_closed_request',
+];
+
 export const cancelRun = defineRoute({
   operationId: 'runs.cancel',
   method: 'POST',
@@ -257,7 +266,7 @@ export const cancelRun = defineRoute({
   successStyle: 'envelope',
   errorStyle: 'envelope',
   work: 'light',
-  refusals: [...ONE_RUN, 'run_already_finished'],
+  refusals: [...ONE_RUN, 'run_already_finished', ...CANCELLATION_LISTED],
 });
 
 const ResultRow = Type.Union(

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RequestContext } from '#src/services/context.js';
+import { createBudgets } from '#src/services/budgets.js';
 import { createMetering } from '#src/services/metering.js';
 import { createPricing } from '#src/services/pricing.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
@@ -95,5 +96,24 @@ describe('the usage ledger', () => {
     expect(first.billableUnits).toBe(1);
     expect(usage.totals('lab', 'homology.search')).toEqual({ calls: 2, units: 2 });
     expect(usage.totals('rivals', 'homology.search')).toEqual({ calls: 0, units: 0 });
+  });
+});
+
+describe('a budget', () => {
+  it('refuses with 402 once the prices of what was used reach it, and only that organization', async () => {
+    const budgets = createBudgets({ lab: '0.70', rivals: '0.71' }, prices, usage);
+    await usage.record([entry('run_1', 9), entry('run_2', 10, 'rivals'), entry('run_3', 10_000, 'others')]);
+    budgets.requireFunds('lab');
+    await usage.record([entry('run_4', 1)]);
+    expect(() => budgets.requireFunds('lab')).toThrow(
+      expect.objectContaining({
+        code: 'budget_exhausted',
+        message: expect.stringContaining('spent 0.7 of its budget of 0.7 CHF') as string,
+      }) as Error,
+    );
+    budgets.requireFunds('rivals');
+    budgets.requireFunds('others');
+    // No name of a member that every object has is a budget.
+    budgets.requireFunds('constructor');
   });
 });
