@@ -28,6 +28,10 @@ import { exportRuns } from './services/runs-export.js';
 import { msaRuns } from './services/runs-msa.js';
 import { searchRuns } from './services/runs-search.js';
 import { createRuns, type Runs } from './services/runs.js';
+import { createSqlCredentials, type SqlCredentials } from './services/sql-credentials.js';
+import { createSqlEngines } from './services/sql-engines.js';
+import { createSqlWorlds } from './services/sql-worlds.js';
+import { createSql, type Sql } from './services/sql.js';
 import { createStorage, type Storage } from './services/storage.js';
 import { createTargetSpaces, type TargetSpaces } from './services/target-spaces.js';
 import { createAddressRules } from './services/webhooks-address.js';
@@ -41,6 +45,7 @@ import { releaseEvents } from './store/release-events.js';
 import { releaseTable, type ReleaseTable } from './store/releases.js';
 import { runTable } from './store/runs.js';
 import { sealingKey } from './store/secrets.js';
+import { sqlCredentialTable } from './store/sql-credentials.js';
 import { openStorageTables } from './store/storage.js';
 import { openTargetSpaces } from './store/target-spaces.js';
 import { usageTable } from './store/usage.js';
@@ -64,6 +69,9 @@ export interface Appliance {
   readonly receipts: Receipts;
   /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
   readonly runs: Runs;
+  /** Executes SQL statements, and who may have them executed. */
+  readonly sql: Sql;
+  readonly sqlCredentials: SqlCredentials;
   /** Takes and serves files; cleans up between its start and its stop, which the server calls. */
   readonly storage: Storage;
   readonly targetSpaces: TargetSpaces;
@@ -136,6 +144,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     now,
     onChange: webhooks.wake,
   });
+  const { sql, sqlCredentials } = openSql(config, { store, catalog, releases, pages, now });
   const runRows = runTable(store, {
     onEvent: webhookRows.enqueue,
     onCompleted: ({ id, organizationId, endpoint, billableUnits }) =>
@@ -177,6 +186,8 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     budgets: createBudgets(config.budgets, prices, usage),
     receipts,
     runs,
+    sql,
+    sqlCredentials,
     storage,
     targetSpaces,
     webhooks,
@@ -186,6 +197,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
     async close() {
       await runs.stop();
+      sql.stop();
       await storage.stop();
       await webhooks.stop();
       await engines.close();
@@ -193,6 +205,37 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
       await store.close();
     },
   };
+}
+
+/** SQL over the world of each organization, and the credentials that open it. */
+function openSql(
+  config: ApplianceConfig,
+  {
+    store,
+    catalog,
+    releases,
+    pages,
+    now,
+  }: Pick<Appliance, 'store' | 'catalog' | 'releases' | 'pages'> & {
+    readonly now: () => Date;
+  },
+): Pick<Appliance, 'sql' | 'sqlCredentials'> {
+  const sqlCredentials = createSqlCredentials({ table: sqlCredentialTable(store), pages, now });
+  const worlds = createSqlWorlds({
+    catalog,
+    dataFolder: config.dataFolder,
+    releaseFolder: (slug, releaseId) => releaseDirectory(config.indexesFolder, slug, releaseId),
+    storeVersion: () => store.version(),
+    releaseIds: () => releases.databases().flatMap(({ slug }) => releases.releases(slug).map(({ id }) => id)),
+  });
+  const limits = { memoryBytes: config.sqlMemoryBytes, threads: config.sqlThreads };
+  const sql = createSql({
+    credentials: sqlCredentials,
+    worlds,
+    engines: createSqlEngines(worlds, limits),
+    timeoutMs: config.sqlTimeoutMs,
+  });
+  return { sql, sqlCredentials };
 }
 
 /** What serves each operation: the one list that joins contract and services. */
@@ -206,6 +249,8 @@ export function handlersOf({
   pricing,
   receipts,
   runs,
+  sql,
+  sqlCredentials,
   storage,
   targetSpaces,
   webhooks,
@@ -241,6 +286,7 @@ export function handlersOf({
       runs.events(params.run_id, headers['Last-Event-ID'], context),
     ...msaHandlers(msas),
     ...storageHandlers(storage),
+    ...sqlHandlers(sql, sqlCredentials),
     'webhooks.endpoints.create': ({ body }, context) => webhooks.createEndpoint(body, context),
     'webhooks.endpoints.list': async ({ query }, context) => webhooks.listEndpoints(query, context),
     'webhooks.endpoints.delete': ({ params }, context) =>
@@ -282,6 +328,16 @@ function storageHandlers({ uploads, files }: Storage): Handlers {
     'storage.files.acl.get': async ({ query }, context) => files.acl(query.url, context),
     'storage.files.acl.set': ({ query, body }, context) => files.setAcl(query.url, body, context),
     'storage.files.delete': ({ query }, context) => files.delete(query.path, context),
+  };
+}
+
+function sqlHandlers(sql: Sql, credentials: SqlCredentials): Handlers {
+  return {
+    'sql_credentials.create': ({ body }, context) => credentials.create(body, context),
+    'sql_credentials.list': async ({ query }, context) => credentials.list(query, context),
+    'sql_credentials.rotate': ({ params }, context) => credentials.rotate(params.credential_id, context),
+    'sql_credentials.revoke': ({ params }, context) => credentials.revoke(params.credential_id, context),
+    'sql.query': ({ body, mediaType }, context) => sql.query(body, mediaType, context),
   };
 }
 

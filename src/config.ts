@@ -33,6 +33,10 @@ export interface ApplianceConfig {
   readonly storageReserveBytes: number;
   /** What an organization may spend in all, in the currency of the prices; absent = no bound. */
   readonly budgets: Readonly<Record<string, string>>;
+  /** Memory of the SQL engine of one organization, its threads, and the time of one statement. */
+  readonly sqlMemoryBytes: number;
+  readonly sqlThreads: number;
+  readonly sqlTimeoutMs: number;
   readonly logLevel: string;
   /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
@@ -57,6 +61,9 @@ interface ConfigFile {
   readonly storage_quota_mib: number;
   readonly storage_reserve_mib: number;
   readonly budgets: Readonly<Record<string, string>>;
+  readonly sql_memory_mib: number;
+  readonly sql_threads: number;
+  readonly sql_timeout_seconds: number;
   readonly log_level: string;
   readonly webhook_networks: readonly string[];
 }
@@ -103,6 +110,9 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     storageQuotaBytes: file.storage_quota_mib * MEBIBYTE_BYTES,
     storageReserveBytes: file.storage_reserve_mib * MEBIBYTE_BYTES,
     budgets: file.budgets,
+    sqlMemoryBytes: file.sql_memory_mib * MEBIBYTE_BYTES,
+    sqlThreads: file.sql_threads,
+    sqlTimeoutMs: file.sql_timeout_seconds * 1000,
     logLevel: file.log_level,
     webhookNetworks: file.webhook_networks,
   });

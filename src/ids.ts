@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { canonicalSha256 } from './canonical.js';
 
 /** Ids of things that happen (requests, runs, uploads): a prefix and 24 random lower-case hex characters. */
-export type EventPrefix = 'req' | 'run' | 'upl' | 'fil' | 'ver' | 'evt' | 'whd' | 'whe' | 'key' | 'org';
+export type EventPrefix =
+  'req' | 'run' | 'upl' | 'fil' | 'ver' | 'evt' | 'whd' | 'whe' | 'key' | 'org' | 'sqlc';
 /** Ids of values: a prefix and the SHA-256 of their canonical JSON, so that equal values have one id. */
 export type ValuePrefix = 'dbr' | 'htsp' | 'rcpt' | 'corpus' | 'prof' | 'pol' | 'fsch' | 'calib';
 

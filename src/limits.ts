@@ -168,3 +168,42 @@ export const WEBHOOK_ANSWER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
 export const WEBHOOK_DELIVERY_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
 /** How long an earlier secret still signs after a rotation. */
 export const WEBHOOK_SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000;
+
+/** SQL credentials of one organization that are active, and revoked ones that are remembered. */
+export const SQL_CREDENTIALS_MAX_COUNT = 64;
+/** Passwords that are checked at once: each takes 16 MiB and a core for some 50 ms. */
+export const SQL_PASSWORD_CHECKS_MAX_COUNT = 16;
+/** How long a password that was right is believed without being derived again. */
+export const SQL_PASSWORD_BELIEF_MS = 60_000;
+/** How often open sessions and statements look whether their credential still holds. */
+export const SQL_CREDENTIAL_CHECK_INTERVAL_MS = 250;
+export const SQL_STATEMENT_MAX_CHARACTERS = 100_000;
+export const SQL_PARAMETERS_MAX_COUNT = 1_000;
+/** Rows of one JSON answer, and of one result that is streamed. */
+export const SQL_JSON_MAX_ROWS = 100_000;
+export const SQL_RESULT_MAX_ROWS = 100_000_000;
+export const SQL_TIMEOUT_MAX_SECONDS = 3_600;
+/** An interrupted statement that has not ended by then takes its engine's process with it. */
+export const SQL_INTERRUPT_GRACE_MS = 500;
+/** Engines (one process for one organization) that are open at once, and how long one stands idle. */
+export const SQL_ENGINES_MAX_COUNT = 8;
+export const SQL_ENGINE_IDLE_MS = 5 * 60 * 1000;
+/** How long an engine may take to start and to open its tables. */
+export const SQL_ENGINE_START_MAX_MS = 30_000;
+/** Statements of one organization that are at work at once, and that wait. */
+export const SQL_STATEMENTS_AT_WORK_MAX_COUNT = 4;
+export const SQL_STATEMENTS_WAITING_MAX_COUNT = 32;
+/** Memory of an engine's process besides what the engine itself may take. */
+export const SQL_PROCESS_OVERHEAD_BYTES = 384 * MEBIBYTE_BYTES;
+/** Rows and bytes that travel from an engine at a time. */
+export const SQL_BATCH_MAX_ROWS = 8_192;
+export const SQL_BATCH_MAX_BYTES = 256 * KIBIBYTE_BYTES;
+/** Rows of runs and usage are at most so old; the more they cost to gather, the older they may be. */
+export const SQL_SNAPSHOT_MIN_AGE_MS = 1_000;
+/** Usage entries of one Parquet file. */
+export const SQL_USAGE_SEGMENT_ROWS = 65_536;
+/** Rows, and characters of text, of one Parquet row group. */
+export const PARQUET_GROUP_MAX_ROWS = 65_536;
+export const PARQUET_GROUP_MAX_CHARACTERS = 64 * MEBIBYTE_BYTES;
+/** A result that nobody fetches from for so long is given up. */
+export const SQL_CURSOR_IDLE_MS = 5 * 60 * 1000;

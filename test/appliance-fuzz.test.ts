@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEMO_SLUG } from '#src/build/demo.js';
 import { createClient } from '#src/contract/client.js';
 import { fuzzContract } from './tools/contract-fuzzer.js';
+import { createCredential } from './tools/sql-client.js';
 import { startSmallAppliance, type SmallAppliance } from './tools/small-appliance.js';
 
 /* The contract fuzzer against everything that is real: services, kernels, encoder, control state. */
@@ -25,9 +26,11 @@ it(`${CASES} random requests to a real database get what the OpenAPI document de
       filter: { op: 'exists', field: 'organism' },
     },
   });
+  const credential = await createCredential(small, key);
   const counts = await fuzzContract({
     origin: small.url,
     key,
+    sqlCredential: `${credential.user}:${credential.password}`,
     seed: SEED,
     cases: CASES,
     known: {
@@ -37,6 +40,7 @@ it(`${CASES} random requests to a real database get what the OpenAPI document de
       DatabaseReleaseID: [found.database.release_id],
       target_space_id: [found.database.target_space_id],
       receipt_id: [found.receipt.id],
+      sql: ['FROM databases', 'SELECT $1', 'SELECT 1; SELECT 2', 'SELEC'],
       field: ['organism', 'reviewed'],
       value: ['true'],
       filter: [{ op: 'exists', field: 'organism' }],

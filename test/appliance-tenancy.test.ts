@@ -15,6 +15,7 @@ interface Owned {
   readonly msa_id: string;
   readonly upload_id: string;
   readonly file_url: string;
+  readonly credential_id: string;
   readonly sequence: string;
 }
 
@@ -75,6 +76,12 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
   }),
   // Every organization has paths of its own.
   'storage.files.delete': 'shared',
+  'sql_credentials.create': 'shared',
+  'sql_credentials.list': 'shared',
+  'sql_credentials.rotate': ({ credential_id }) => ({ params: { credential_id } }),
+  'sql_credentials.revoke': ({ credential_id }) => ({ params: { credential_id } }),
+  // A SQL credential opens it, a key does not; services/sql.test.ts asks for what belongs to others.
+  'sql.query': 'shared',
 };
 
 const listed = JSON.parse(readFileSync(new URL('../config/public-routes.json', import.meta.url), 'utf8')) as {
@@ -114,11 +121,13 @@ beforeAll(async () => {
   const { body: msa } = await owner.call('sequences.msa.a3m.create', {
     body: { receipt_id: found.receipt.id },
   });
+  const { body: credential } = await owner.call('sql_credentials.create', { body: { name: 'notebook' } });
   const { upload_id, file_url } = await uploadFile(owner);
   owned = {
     msa_id: msa.data.id,
     upload_id,
     file_url,
+    credential_id: credential.data.sql_credential.id,
     target_space_id: found.database.target_space_id as string,
     receipt_id: found.receipt.id,
     run_id: run.data.id,

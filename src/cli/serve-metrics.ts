@@ -4,7 +4,7 @@ import type { Appliance } from '../appliance.js';
 import type { Metrics } from '../http/metrics.js';
 
 /** Adds what the appliance stands on: its kernels, its control state and its disks. */
-export function watchAppliance(metrics: Metrics, { backend, config, releases }: Appliance): Metrics {
+export function watchAppliance(metrics: Metrics, { backend, config, releases, sql }: Appliance): Metrics {
   const { name, variant, version } = backend;
   metrics.watch(
     'gloaming_kernels_info',
@@ -17,6 +17,12 @@ export function watchAppliance(metrics: Metrics, { backend, config, releases }: 
   ]);
   metrics.watch('gloaming_control_state_bytes', 'Size of the LMDB environment.', [], () => [
     { value: statSync(join(config.dataFolder, 'control', 'data.mdb')).size },
+  ]);
+  metrics.watch('gloaming_sql_engines', 'SQL engines that are open.', [], () => [
+    { value: sql.counts().engines },
+  ]);
+  metrics.watch('gloaming_sql_statements_at_work', 'SQL statements that have a turn.', [], () => [
+    { value: sql.counts().statements },
   ]);
   const folders = Object.entries({ data: config.dataFolder, indexes: config.indexesFolder });
   metrics.watch('gloaming_disk_free_bytes', 'Free space where the folder lies.', ['folder'], () =>

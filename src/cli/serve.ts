@@ -9,6 +9,7 @@ import { createMetrics } from '../http/metrics.js';
 import { createServer } from '../http/server.js';
 import { createIdempotencyTable } from '../store/idempotency.js';
 import { watchAppliance } from './serve-metrics.js';
+import { sqlListeners } from './serve-sql.js';
 
 /** A server that listens. */
 export interface RunningServer {
@@ -34,11 +35,16 @@ export async function serve(
   const { config, keys, store } = appliance;
   const manifestPath = join(config.packageFolder, 'config', 'public-routes.json');
   let url = '';
+  const metrics = watchAppliance(createMetrics(), appliance);
   const { server, stop } = createServer({
     handlers: handlersOf(appliance),
     manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
     authenticate: (apiKey) => keys.authenticate(apiKey),
     authenticateUrl: (request) => appliance.storage.authenticateUrl(request),
+    async authenticateSql(username, password) {
+      const { credentialId, organizationId } = await appliance.sqlCredentials.logIn(username, password);
+      return { keyId: credentialId, organizationId };
+    },
     readiness: () => {
       const missing = appliance.releases.databases().length === 0 ? ['no database has been built'] : [];
       return { isReady: missing.length === 0, missing };
@@ -53,7 +59,7 @@ export async function serve(
     },
     clock: { nowMs: () => performance.now(), now: () => new Date() },
     log,
-    metrics: watchAppliance(createMetrics(), appliance),
+    metrics,
     serverVersion: appliance.serverVersion,
     workerId: appliance.servedFrom,
     baseUrl: () => config.publicUrl ?? url,
@@ -74,6 +80,7 @@ export async function serve(
   await appliance.runs.start((error, runId) =>
     log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
   );
+  await appliance.sql.start(sqlListeners(log, metrics));
   await appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
   return {
     url,

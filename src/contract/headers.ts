@@ -83,7 +83,11 @@ export const FAILURE_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
 
 /** Further headers that come with certain statuses. */
 export const STATUS_RESPONSE_HEADERS: Readonly<Record<number, Readonly<Record<string, TSchema>>>> = {
-  401: { 'WWW-Authenticate': Type.String({ description: 'Challenge: `Bearer`.' }) },
+  401: {
+    'WWW-Authenticate': Type.String({
+      description: 'Challenge: `Bearer`, or `Basic` where a SQL credential is asked for.',
+    }),
+  },
   405: { Allow: Type.String({ description: 'Methods that the path has.' }) },
   409: {
     'Retry-After': Type.String({

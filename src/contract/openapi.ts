@@ -50,6 +50,11 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
           name: 'signature',
           description: 'A URL that the server signed: it carries its own permission.',
         },
+        sqlCredential: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'User name and password of a SQL credential.',
+        },
       },
       headers: Object.fromEntries(
         Object.entries(ALL_HEADERS).map(([name, schema]) => [name, headerObject(name, schema)]),
@@ -122,6 +127,7 @@ const SECURITY: Readonly<Record<NonNullable<Route['access']>, readonly JsonSchem
   key: [{ apiKey: [] }],
   signature: [{ signedUrl: [] }],
   key_or_signature: [{ apiKey: [] }, { signedUrl: [] }],
+  sql_credential: [{ sqlCredential: [] }],
 };
 
 function requestBody({ body, isBodyOptional = false, rawBody }: Route): JsonSchema {
@@ -147,10 +153,13 @@ function parameter(place: string, name: string, schema: TSchema, required: boole
 }
 
 function successResponses({ success, otherSuccesses }: Route): JsonSchema {
-  const { status, schema, description, mediaType = 'application/json' } = success;
+  const { status, schema, description, mediaType = 'application/json', otherMediaType } = success;
   const descriptions = Object.entries({ [status]: description, ...otherSuccesses });
   const headers = headerReferences({ ...COMMON_RESPONSE_HEADERS, ...SUCCESS_RESPONSE_HEADERS });
-  const content = { [mediaType]: { schema: refTo(schema) } };
+  const content = {
+    [mediaType]: { schema: refTo(schema) },
+    ...(otherMediaType === undefined ? {} : { [otherMediaType]: {} }),
+  };
   return Object.fromEntries(
     descriptions.map(([code, text]) => [
       code,

@@ -73,6 +73,17 @@ export const REFUSALS = {
   ),
   budget_exhausted: refusal(402, 'permission_error', 'The organization has spent its configured budget.'),
 
+  missing_sql_credential: refusal(
+    401,
+    'authentication_error',
+    'Send user name and password of a SQL credential by HTTP basic authentication.',
+  ),
+  invalid_sql_credential: refusal(
+    401,
+    'authentication_error',
+    'User name or password is wrong, or the SQL credential was revoked or given a new password.',
+  ),
+
   // What is asked for.
   api_version_unsupported: invalid(400, '`Service-Contract-Pin` names another contract than 2026-08-08.'),
   database_not_found: absent('No database has this id or slug.'),
@@ -179,6 +190,16 @@ export const REFUSALS = {
     422,
     'The organization has no successful call to estimate from; `unit_price` needs none.',
   ),
+  sql_credential_not_found: absent('No SQL credential has this id.'),
+  sql_credential_revoked: refusal(409, 'conflict_error', 'A revoked SQL credential cannot be changed.'),
+  sql_credentials_full: invalid(422, 'The organization has as many active SQL credentials as it may have.'),
+  sql_statement_invalid: invalid(422, 'The engine cannot execute the statement; the message says why.'),
+  sql_statement_refused: invalid(422, 'The statement is not one that reads, or reads what is not yours.'),
+  sql_statement_timeout: invalid(422, 'The statement ran longer than statements may.'),
+  sql_resources_exceeded: invalid(
+    422,
+    'The statement needs more memory, or has more rows, than statements may.',
+  ),
   significance_unavailable: invalid(
     422,
     'Significance is required and no qualified calibration supports it.',
@@ -216,6 +237,18 @@ export const REFUSALS = {
     429,
     'capacity_error',
     'The key has too many requests at work at once.',
+    true,
+  ),
+  sql_busy: refusal(
+    429,
+    'capacity_error',
+    'Too many SQL statements or logins at once; see `RateLimit`.',
+    true,
+  ),
+  sql_engine_failed: refusal(
+    503,
+    'capacity_error',
+    'The engine ended, perhaps by another statement; a new one takes its place.',
     true,
   ),
   start_deadline_exceeded: refusal(

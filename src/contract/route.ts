@@ -38,6 +38,8 @@ export interface Route {
      * what is served has a type of its own.
      */
     readonly mediaType?: string;
+    /** A second type, of bytes, that callers may ask for by `Accept`. */
+    readonly otherMediaType?: string;
   };
   /** Further statuses of success with the same body, each with its description. */
   readonly otherSuccesses?: Readonly<Record<number, string>>;
@@ -45,9 +47,9 @@ export interface Route {
   readonly successStyle: 'envelope' | 'bare';
   /**
    * Who may ask. Default `key`: holders of an API key; `signature`: holders of a URL that this server signed, without
-   * key; `key_or_signature`: either.
+   * key; `key_or_signature`: either; `sql_credential`: holders of a SQL credential, by HTTP basic authentication.
    */
-  readonly access?: 'key' | 'signature' | 'key_or_signature';
+  readonly access?: 'key' | 'signature' | 'key_or_signature' | 'sql_credential';
   /** What refusals look like. `envelope`: transport failures are problem bodies; `problem`: all are. */
   readonly errorStyle: 'envelope' | 'homology' | 'problem';
   /** `execution`: the operation computes, and waits in the bounded queue; `light`: it looks something up. */
@@ -79,6 +81,8 @@ export interface RouteInput<Definition extends Route> {
   readonly query: Definition extends { readonly query: infer Schema } ? StaticOf<Schema> : undefined;
   readonly body: Definition extends { readonly body: infer Schema } ? StaticOf<Schema> : undefined;
   readonly rawBody: Definition extends { readonly rawBody: object } ? ByteBody : undefined;
+  /** The type that the answer shall have, of those that the route has. */
+  readonly mediaType: string;
   /** Header values by the names that the route declares. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }

@@ -9,6 +9,13 @@ import type { RefusalCode } from './refusals.js';
 import type { Route } from './route.js';
 import { cancelRun, createRun, getRun, listRunResults, listRuns, streamRunEvents } from './runs.js';
 import { createMsa, createMsaComponent, getMsa } from './sequences.js';
+import {
+  createSqlCredential,
+  listSqlCredentials,
+  querySql,
+  revokeSqlCredential,
+  rotateSqlCredential,
+} from './sql.js';
 import { compileTargetSpace } from './target-spaces.js';
 import {
   createWebhookEndpoint,
@@ -65,6 +72,11 @@ export const ROUTES = {
   'storage.files.acl.get': getFileAcl,
   'storage.files.acl.set': setFileAcl,
   'storage.files.delete': deleteFiles,
+  'sql_credentials.create': createSqlCredential,
+  'sql_credentials.list': listSqlCredentials,
+  'sql_credentials.rotate': rotateSqlCredential,
+  'sql_credentials.revoke': revokeSqlCredential,
+  'sql.query': querySql,
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type OperationId = keyof typeof ROUTES;
@@ -87,6 +99,11 @@ const EVERY_ROUTE: readonly RefusalCode[] = [
   'internal_error',
 ];
 const EVERY_KEY: readonly RefusalCode[] = ['missing_api_key', 'invalid_api_key'];
+const EVERY_SQL_CREDENTIAL: readonly RefusalCode[] = [
+  'missing_sql_credential',
+  'invalid_sql_credential',
+  'sql_busy',
+];
 const EVERY_BODY: readonly RefusalCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type'];
 const EVERY_POST: readonly RefusalCode[] = [
   'idempotency_key_reused',
@@ -109,7 +126,8 @@ export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
 export function refusalsOf(route: Route): readonly RefusalCode[] {
   const codes = new Set<RefusalCode>([...EVERY_ROUTE, ...route.refusals]);
   const add = (more: readonly RefusalCode[]) => more.forEach((code) => codes.add(code));
-  if (route.access !== 'signature') add(EVERY_KEY);
+  if (route.access === 'sql_credential') add(EVERY_SQL_CREDENTIAL);
+  else if (route.access !== 'signature') add(EVERY_KEY);
   if (route.body !== undefined) add(EVERY_BODY);
   if (route.rawBody !== undefined) add(['body_too_large']);
   if (route.method === 'POST') add(EVERY_POST);

@@ -121,6 +121,7 @@ function endWith(shell: Shell, socket: Duplex, refusal: Refusal): void {
       repeated: [],
       params: {},
       headers: {},
+      mediaType: 'application/json',
     },
     failure,
   );

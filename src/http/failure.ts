@@ -41,6 +41,7 @@ export function catchFailures(shell: Shell): Middleware {
   };
 }
 
+const BASIC_CHALLENGE = 'Basic realm="gloaming", charset="UTF-8"';
 const FULL_DISK = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'MDB_MAP_FULL']);
 
 /** What an error is to the client; the details of our own faults stay in the log. */
@@ -103,7 +104,8 @@ function headersOf({ code, details }: Failure): Record<string, string> {
   const headers: Record<string, string> = {};
   // Where a request ended cannot be told for sure: what follows on the connection is not read.
   if (code === 'malformed_request') headers.Connection = 'close';
-  if (status === 401) headers['WWW-Authenticate'] = 'Bearer';
+  if (status === 401)
+    headers['WWW-Authenticate'] = code.endsWith('sql_credential') ? BASIC_CHALLENGE : 'Bearer';
   if (Array.isArray(details.allowed_methods)) headers.Allow = details.allowed_methods.join(', ');
   if (status === 416) headers['Content-Range'] = `bytes */${String(details.size_bytes)}`;
   if (code === 'start_deadline_exceeded') headers['Service-Request-Timeout-Type'] = 'user';

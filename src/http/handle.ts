@@ -22,7 +22,8 @@ export function handle(shell: Shell): Middleware {
     try {
       await waitForTurn(shell, state, place);
       const rawBody = route.rawBody && byteBody(context.req, context.res, route.rawBody.maxBytes);
-      const input = { ...state.input, rawBody, headers: state.headers };
+      const { headers, mediaType } = state;
+      const input = { ...state.input, rawBody, headers, mediaType };
       const reply = await handler(input, requestContext(shell, state));
       respond(shell, context, reply);
     } finally {

@@ -24,6 +24,7 @@ export function identify(shell: Shell): Middleware {
     state.repeated = [];
     state.params = {};
     state.headers = {};
+    state.mediaType = 'application/json';
     context.set(commonHeaders(shell, state.requestId));
     if (shell.isDraining()) context.set('Connection', 'close');
     await next();

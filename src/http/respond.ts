@@ -15,7 +15,8 @@ const BYTES_AHEAD = MEBIBYTE_BYTES;
 export function respond(shell: Shell, context: ShellContext, reply: Reply<unknown>): void {
   const route = context.state.route as Route;
   if (reply.stream !== undefined) return respondWithStream(context, route, reply.stream);
-  if (route.success.mediaType === ANY_TYPE) return respondWithBytes(context, route, reply);
+  if (reply.bytes !== undefined || route.success.mediaType === ANY_TYPE)
+    return respondWithBytes(context, route, reply);
   const body =
     route.successStyle === 'bare' ? bare(shell, route, reply) : envelope(shell, context.state, reply);
   if (shell.isResponseChecked) requireContract(shell, route, body);
@@ -46,14 +47,15 @@ function respondWithBytes(
   context.set(headers ?? {});
   if (bytes === undefined) return;
   context.set('Content-Type', bytes.contentType);
-  context.length = bytes.sizeBytes;
+  const { sizeBytes } = bytes;
+  if (sizeBytes !== undefined) context.length = sizeBytes;
   if (context.method === 'HEAD') return;
   const opened = bytes.open();
   const body = Readable.from(opened.bytes, { objectMode: false, highWaterMark: BYTES_AHEAD });
   body.once('close', () => opened.close());
   context.body = body;
   // Koa forgets the length when it is given a stream.
-  context.length = bytes.sizeBytes;
+  if (sizeBytes !== undefined) context.length = sizeBytes;
 }
 
 /** Absolute URL of a schema, below the address that the operator configured, never one that a request named. */

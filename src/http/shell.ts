@@ -42,6 +42,8 @@ export interface ShellOptions {
    * Errors  Refusal `signature_invalid`, `url_expired`, and those of what the URL names
    */
   readonly authenticateUrl: (request: SignedUrlRequest) => Principal;
+  /** Errors  Refusal `invalid_sql_credential`, `sql_busy` */
+  readonly authenticateSql: (username: string, password: string) => Promise<Principal>;
   readonly readiness: () => Readiness;
   readonly idempotency: IdempotencyTable;
   readonly limits: AdmissionLimits;
@@ -93,6 +95,8 @@ export interface ShellState {
   /** The parsed body before defaults are filled in, as it was sent. */
   inputHash?: string;
   headers: Readonly<Record<string, string | undefined>>;
+  /** Of the answer, as `Accept` and the route agree on it. */
+  mediaType: string;
   input?: { readonly params: unknown; readonly query: unknown; readonly body: unknown };
   /** Code of the refusal, for the log. */
   errorCode?: string;

@@ -15,10 +15,7 @@ export function validate(shell: Shell): Middleware {
   return async (context, next) => {
     const { state } = context;
     const route = state.route as Route;
-    const { mediaType = 'application/json' } = route.success;
-    if (mediaType !== ANY_TYPE && context.accepts(mediaType) === false) {
-      throw new Refusal('not_acceptable', `This route answers with ${mediaType}, which Accept excludes.`);
-    }
+    state.mediaType = acceptedType(context, route);
     state.headers = declaredHeaders(context, route);
     requirePin(state.headers['Service-Contract-Pin']);
     const body = route.body === undefined ? undefined : await readJson(shell, context, route);
@@ -31,6 +28,19 @@ export function validate(shell: Shell): Middleware {
     state.input = input;
     await next();
   };
+}
+
+/** Errors  Refusal `not_acceptable` */
+function acceptedType(context: ShellContext, { success }: Route): string {
+  const { mediaType = 'application/json', otherMediaType } = success;
+  if (mediaType === ANY_TYPE) return mediaType;
+  const types = otherMediaType === undefined ? [mediaType] : [mediaType, otherMediaType];
+  const accepted = context.accepts(types);
+  if (typeof accepted === 'string') return accepted;
+  throw new Refusal(
+    'not_acceptable',
+    `This route answers with ${types.join(' or ')}, which Accept excludes.`,
+  );
 }
 
 function faultsOf(

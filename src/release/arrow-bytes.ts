@@ -39,6 +39,14 @@ export function arrowFileStart(schema: Schema): Buffer {
   return Buffer.concat([magic, frame(Message.encode(Message.from(schema)), magic.length)]);
 }
 
+/** Everything before the first record batch of a stream. */
+export function arrowStreamStart(schema: Schema): Buffer {
+  return frame(Message.encode(Message.from(schema)), 0);
+}
+
+/** Everything after the last body of a stream. */
+export const ARROW_STREAM_END = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+
 /**
  * The metadata of one record batch; the body of `bodyBytes` must follow, each buffer padded with zeros to
  * 64 bytes.

@@ -41,6 +41,39 @@ export async function createTableFile(path: string, schema: Schema): Promise<Tab
   };
 }
 
+/** Some rows of an Arrow table. */
+export interface TableBatch {
+  readonly rowCount: number;
+  /** Errors  Fault where the table has no such column */
+  column(name: string): Data;
+}
+
+/**
+ * An Arrow table batch by batch.
+ * Errors  Fault naming the file where it cannot be read
+ */
+export async function* readTableBatches(path: string): AsyncGenerator<TableBatch> {
+  const handle = await open(path, 'r');
+  try {
+    const reader = await RecordBatchReader.from(handle);
+    for await (const batch of reader) {
+      if (batch.numRows === 0) continue;
+      const column = (name: string): Data => {
+        const index = batch.schema.fields.findIndex((field) => field.name === name);
+        if (index === -1) throw new Fault(`${path} lacks the column ${name}.`);
+        return batch.data.children[index];
+      };
+      yield { rowCount: batch.numRows, column };
+    }
+  } catch (cause) {
+    throw new Fault(`${path} is no readable Arrow file; gloaming index verify says which bytes changed.`, {
+      cause,
+    });
+  } finally {
+    await handle.close();
+  }
+}
+
 /**
  * Columns of an Arrow table by name, each as the parts that its record batches hold, in memory.
  * Errors  Fault naming the file where it cannot be read

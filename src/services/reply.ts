@@ -26,16 +26,17 @@ export interface Reply<Value> {
   readonly status?: number;
   /** Pieces of a body that grows while it is read, on routes with a media type of their own; `value` is unused. */
   readonly stream?: AsyncIterable<string>;
-  /** Bytes of a type of their own, on routes that serve any; `value` is unused. */
+  /** Bytes of a type of their own, on routes that serve any or that type; `value` is unused. */
   readonly bytes?: ByteReply;
   /** Further headers, such as `Location`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A body that is known before it is read. */
+/** A body of bytes. */
 export interface ByteReply {
   readonly contentType: string;
-  readonly sizeBytes: number;
+  /** Absent where the bytes are made while they are read. */
+  readonly sizeBytes?: number;
   /** Called only where the bytes are wanted: not for HEAD. */
   open(): OpenBytes;
 }

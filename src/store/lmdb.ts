@@ -11,6 +11,8 @@ export interface Store {
   bytes(name: string): Table<Buffer>;
   /** All writes inside commit together, durably, or not at all; reads inside see the writes before them. */
   transaction<Result>(work: () => Result): Promise<Result>;
+  /** Grows with every commit, of this process or another. */
+  version(): number;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ export function openStore(dataFolder: string): Store {
     table: <Value>(name: string) => root.openDB<Value, string>({ name, encoding: 'json' }),
     bytes: (name: string) => root.openDB<Buffer, string>({ name, encoding: 'binary' }),
     transaction: (work) => root.transaction(work),
+    version: () => (root.getStats() as { readonly lastTxnId: number }).lastTxnId,
     close: () => root.close(),
   };
 }

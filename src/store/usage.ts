@@ -26,6 +26,10 @@ export interface UsageTable {
   /** Adds entries in one transaction of their own. */
   record(entries: readonly UsageEntry[]): Promise<void>;
   totals(organizationId: string, endpoint: string): UsageTotals;
+  /** Entries of an organization; the first has the number 0. */
+  count(organizationId: string): number;
+  /** Entries of an organization from this number on, in the order in which they were added. */
+  list(organizationId: string, first: number, limit: number): readonly UsageEntry[];
 }
 
 const NOTHING: UsageTotals = Object.freeze({ calls: 0, units: 0 });
@@ -33,11 +37,21 @@ const NOTHING: UsageTotals = Object.freeze({ calls: 0, units: 0 });
 export function usageTable(store: Store): UsageTable {
   const entries = store.table<UsageEntry>('usage');
   const totals = store.table<UsageTotals>('usage-totals');
+  /** `<organization> <number>`: ids of entries in their order. */
+  const order = store.table<string>('usage-order');
+  const placeOf = (organizationId: string, place: number): string =>
+    `${organizationId} ${String(place).padStart(12, '0')}`;
+  const count = (organizationId: string): number => {
+    const range = { start: `${organizationId}!`, end: `${organizationId} `, reverse: true, limit: 1 };
+    const [last] = [...order.getKeys(range)];
+    return last === undefined ? 0 : Number(last.slice(organizationId.length + 1)) + 1;
+  };
   const keyOf = (organizationId: string, endpoint: string): string => `${organizationId} ${endpoint}`;
   const add = (entry: UsageEntry): void => {
     const id = `${entry.organizationId} ${entry.id}`;
     if (entries.get(id) !== undefined) return;
     entries.putSync(id, entry);
+    order.putSync(placeOf(entry.organizationId, count(entry.organizationId)), entry.id);
     const key = keyOf(entry.organizationId, entry.endpoint);
     const { calls, units } = totals.get(key) ?? NOTHING;
     totals.putSync(key, { calls: calls + 1, units: units + entry.units });
@@ -46,5 +60,10 @@ export function usageTable(store: Store): UsageTable {
     add,
     record: (added) => store.transaction(() => added.forEach(add)),
     totals: (organizationId, endpoint) => totals.get(keyOf(organizationId, endpoint)) ?? NOTHING,
+    count,
+    list: (organizationId, first, limit) =>
+      [...order.getRange({ start: placeOf(organizationId, first), end: `${organizationId}!`, limit })].map(
+        ({ value: id }) => entries.get(`${organizationId} ${id}`) as UsageEntry,
+      ),
   };
 }

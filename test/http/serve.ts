@@ -50,6 +50,10 @@ export async function serve(options: ServeOptions = {}): Promise<Served> {
     authenticateUrl: () => {
       throw new Refusal('signature_invalid', 'This server has not signed this URL for this method.');
     },
+    authenticateSql: async (username, password) => {
+      if (username === 'sql_one' && password === 'secret') return { keyId: 'sqlc_1', organizationId: 'one' };
+      throw new Refusal('invalid_sql_credential', 'User name or password is wrong.');
+    },
     readiness: () => ({ isReady: true, missing: [] }),
     idempotency: createIdempotencyTable(store, bounds),
     limits: {
@@ -157,6 +161,15 @@ export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
     'storage.files.acl.get': refuseFile,
     'storage.files.acl.set': refuseFile,
     'storage.files.delete': refuseFile,
+    'sql_credentials.create': async () => {
+      throw new Refusal('sql_credentials_full', 'An organization has no more of them.');
+    },
+    'sql_credentials.list': async () => emptyList(),
+    'sql_credentials.rotate': refuseSqlCredential,
+    'sql_credentials.revoke': refuseSqlCredential,
+    'sql.query': async ({ body }) => {
+      throw new Refusal('sql_statement_refused', `${body.sql.length} characters are not executed here.`);
+    },
     'webhooks.endpoints.create': async () => {
       throw new Refusal('webhook_url_refused', 'No URL is taken here.');
     },
@@ -175,6 +188,10 @@ const emptyList = () => ({
 });
 
 async function refuseWebhook(): Promise<never> {
+  throw new Refusal('permission_denied', 'It belongs to another organization.');
+}
+
+async function refuseSqlCredential(): Promise<never> {
   throw new Refusal('permission_denied', 'It belongs to another organization.');
 }
 

@@ -11,6 +11,8 @@ import { broken, valuesOf, type Grammar, type Json, type Known } from './schema-
 export interface FuzzOptions {
   readonly origin: string;
   readonly key: string;
+  /** User name and password, with a colon between them, where the key opens nothing. */
+  readonly sqlCredential: string;
   readonly seed: number;
   readonly cases: number;
   /** Values that mean something to this server, by name of parameter or member; they are sent often. */
@@ -59,6 +61,7 @@ interface Case {
 export async function fuzzContract({
   origin,
   key,
+  sqlCredential,
   seed,
   cases,
   known = {},
@@ -68,7 +71,7 @@ export async function fuzzContract({
   const check = documentChecker(document);
   const counts = new Map<string, number>();
   const property = fc.asyncProperty(casesOf(document, { components, known }), async (request) => {
-    const response = await send(origin, key, request);
+    const response = await send(origin, { key, sqlCredential }, request);
     const text = await response.text();
     const name = `${request.operation.operationId} ${request.kind} ${response.status}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -144,7 +147,7 @@ function sendable(name: string, text: string): readonly (readonly [string, strin
 
 async function send(
   origin: string,
-  key: string,
+  secrets: Pick<FuzzOptions, 'key' | 'sqlCredential'>,
   { operation, path, query, headers, body, kind }: Case,
 ): Promise<Response> {
   const filled = operation.path.replace(/\{(\w+)\}/g, (_all, name: string) =>
@@ -160,11 +163,19 @@ async function send(
     method,
     headers: {
       ...headers,
-      ...(kind === 'no_key' ? {} : { Authorization: `Bearer ${key}` }),
+      ...(kind === 'no_key' ? {} : { Authorization: authorization(operation, secrets) }),
       ...(hasBody ? { 'Content-Type': 'application/json' } : {}),
     },
     ...(hasBody ? { body: JSON.stringify(body) } : {}),
   });
+}
+
+function authorization(
+  { security = [] }: Operation,
+  { key, sqlCredential }: Pick<FuzzOptions, 'key' | 'sqlCredential'>,
+): string {
+  const isSql = security.some((scheme) => scheme['sqlCredential'] !== undefined);
+  return isSql ? `Basic ${Buffer.from(sqlCredential).toString('base64')}` : `Bearer ${key}`;
 }
 
 type Check = (schema: Json, value: unknown) => string | undefined;

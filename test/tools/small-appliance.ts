@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { openAppliance, type Appliance } from '#src/appliance.js';
 import { buildDemo, DEMO_SLUG } from '#src/build/demo.js';
 import { simulateProteins } from '#src/build/simulate.js';
@@ -19,11 +19,18 @@ export interface SmallAppliance {
   close(): Promise<void>;
 }
 
-export async function startSmallAppliance(): Promise<SmallAppliance> {
+/** @param settings those of config/appliance.json that differ; @param log default: silent */
+export async function startSmallAppliance(
+  settings: Readonly<Record<string, unknown>> = {},
+  log: Logger = pino({ level: 'silent' }),
+): Promise<SmallAppliance> {
   const folder = mkdtempSync(join(tmpdir(), 'gloaming-small-'));
+  const settingsFile = join(folder, 'settings.json');
+  writeFileSync(settingsFile, JSON.stringify(settings));
   const demo = simulateProteins(11, 60);
   const appliance = await openAppliance(
     loadConfig({
+      GLOAMING_CONFIG: settingsFile,
       GLOAMING_INDEXES: join(folder, 'indexes'),
       GLOAMING_DATA: join(folder, 'data'),
       GLOAMING_PORT: '0',
@@ -41,7 +48,7 @@ export async function startSmallAppliance(): Promise<SmallAppliance> {
     publishedAt,
     manifest: release.manifest,
   });
-  const server = await serve(appliance, pino({ level: 'silent' }), { isResponseChecked: true });
+  const server = await serve(appliance, log, { isResponseChecked: true });
   return {
     appliance,
     url: server.url,

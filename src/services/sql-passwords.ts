@@ -1,0 +1,61 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { Refusal } from '../errors.js';
+import { SQL_PASSWORD_CHECKS_MAX_COUNT } from '../limits.js';
+
+const derive = promisify<string, Buffer, number, { N: number; r: number; p: number }, Buffer>(scrypt);
+
+const PREFIX = 'gls_';
+const SECRET_BYTES = 24;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** 16 MiB and some 50 ms of one core. The password has 192 random bits; the cost is for whoever steals the hash. */
+const COST = { N: 16_384, r: 8, p: 1 };
+const FORM = /^gls_[A-Za-z0-9_-]{32}$/;
+
+/** Checked where there is no such user, so that time does not tell users from others. */
+const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(24)}$${'A'.repeat(44)}`;
+
+export function newSqlPassword(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+/** `scrypt$N$r$p$salt$hash`, salt and hash in base64. */
+export async function hashSqlPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(password, salt, HASH_BYTES, COST);
+  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
+}
+
+/**
+ * Checks passwords, a bounded number at once: what guesses fast is refused before it costs anything.
+ * Errors  the returned function throws Refusal `sql_busy` where too many are being checked
+ */
+export function createPasswordCheck(): (password: string, hash: string | undefined) => Promise<boolean> {
+  let checking = 0;
+  return async (password, known) => {
+    // What this server did not make is no password, whoever's it is.
+    if (!FORM.test(password)) return false;
+    if (checking >= SQL_PASSWORD_CHECKS_MAX_COUNT) {
+      throw new Refusal('sql_busy', 'Too many passwords are being checked.', {
+        retryAfterSeconds: 1,
+        policy: {
+          name: 'execution',
+          quota: SQL_PASSWORD_CHECKS_MAX_COUNT,
+          quota_unit: 'concurrent-requests',
+        },
+      });
+    }
+    const [, N, r, p, salt, hash] = (known ?? NOBODY).split('$');
+    checking += 1;
+    try {
+      const cost = { N: Number(N), r: Number(r), p: Number(p) };
+      const derived = await derive(password, Buffer.from(salt, 'base64'), HASH_BYTES, cost);
+      return (
+        timingSafeEqual(derived, Buffer.from(hash, 'base64').subarray(0, HASH_BYTES)) && known !== undefined
+      );
+    } finally {
+      checking -= 1;
+    }
+  };
+}

@@ -1,0 +1,133 @@
+import { attributeColumn, type SqlRelease, type SqlWorld } from './world.js';
+
+/** Names that a schema of ours must not take: the engine's own, and ours. */
+const TAKEN_SCHEMAS = new Set(['main', 'information_schema', 'pg_catalog', 'system', 'temp', 'memory']);
+/** Columns of every target, which an attribute of the same name must not hide. */
+const TARGET_COLUMNS = ['target_index', 'target_id', 'length', 'sequence'];
+/** Characters of a release id after `dbr_` that tell the releases of one database apart. */
+const SHORT_ID_CHARACTERS = 12;
+
+/**
+ * The statements that make a world out of its files, in order: `databases`, `releases`, `targets`, `attributes`,
+ * `runs`, `candidates`, `usage`; and for each database a schema with `targets`, the attributes as columns, of its
+ * default release, and `targets_<first digits of the id>` of each release.
+ */
+export function worldStatements({ releases, records }: SqlWorld): readonly string[] {
+  return [
+    ...catalogStatements(releases),
+    `CREATE VIEW targets AS ${union(releases.map(commonTargets), NO_TARGETS)}`,
+    `CREATE VIEW attributes AS ${union(releases.map(longAttributes), NO_ATTRIBUTES)}`,
+    ...databaseStatements(releases),
+    `CREATE VIEW runs AS SELECT * FROM ${parquet(records.runs)}`,
+    `CREATE VIEW candidates AS SELECT run_id, * EXCLUDE (run_id) FROM ${partitioned(records.candidates)}`,
+    `CREATE VIEW usage AS SELECT * FROM ${parquet(records.usage)}`,
+  ];
+}
+
+/** Every file that the world reads. */
+export function worldFiles({ releases, records }: SqlWorld): readonly string[] {
+  return [...releases.map(({ file }) => file), ...records.runs, ...records.candidates, ...records.usage];
+}
+
+const NO_TARGETS =
+  'SELECT NULL::VARCHAR AS "database", NULL::VARCHAR AS release_id, NULL::BOOLEAN AS is_default_release, ' +
+  'NULL::INTEGER AS target_index, NULL::VARCHAR AS target_id, NULL::INTEGER AS length, ' +
+  'NULL::VARCHAR AS sequence WHERE false';
+const NO_ATTRIBUTES =
+  'SELECT NULL::VARCHAR AS "database", NULL::VARCHAR AS release_id, NULL::VARCHAR AS target_id, ' +
+  'NULL::VARCHAR AS field, NULL::VARCHAR AS value WHERE false';
+
+function union(parts: readonly string[], nothing: string): string {
+  return parts.length === 0 ? nothing : parts.join(' UNION ALL ');
+}
+
+/** What is known without opening a file becomes two small tables. */
+function catalogStatements(releases: readonly SqlRelease[]): readonly string[] {
+  return [
+    'CREATE TABLE databases (database_id VARCHAR, slug VARCHAR, title VARCHAR, description VARCHAR, ' +
+      'is_simulated BOOLEAN, default_release_id VARCHAR)',
+    'CREATE TABLE releases (release_id VARCHAR, "database" VARCHAR, is_default BOOLEAN, published_at TIMESTAMPTZ, ' +
+      'title VARCHAR, description VARCHAR, encoder_id VARCHAR, target_count BIGINT, residue_count BIGINT)',
+    ...releases
+      .filter(({ isDefault }) => isDefault)
+      .map(
+        ({ databaseId, slug, title, description, isSimulated, releaseId }) =>
+          `INSERT INTO databases VALUES (${[databaseId, slug, title, description].map(literal).join()}, ` +
+          `${isSimulated}, ${literal(releaseId)})`,
+      ),
+    ...releases.map((release) => {
+      const texts = [release.title, release.description, release.encoderId].map(literal);
+      const keys = `${literal(release.releaseId)}, ${literal(release.slug)}, ${release.isDefault}`;
+      return (
+        `INSERT INTO releases VALUES (${keys}, ${literal(release.publishedAt)}, ${texts.join()}, ` +
+        `${release.targetCount}, ${release.residueCount})`
+      );
+    }),
+  ];
+}
+
+function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string {
+  return (
+    `SELECT ${literal(slug)} AS "database", ${literal(releaseId)} AS release_id, ` +
+    `${isDefault} AS is_default_release, ${TARGET_COLUMNS.join()} FROM ${parquet([file])}`
+  );
+}
+
+/** One row for each attribute that a target has, its value as text. */
+function longAttributes({ slug, releaseId, fields, file }: SqlRelease): string {
+  const from = `FROM ${parquet([file])}`;
+  const parts = fields.map(
+    ({ name }, index) =>
+      `SELECT ${literal(slug)} AS "database", ${literal(releaseId)} AS release_id, target_id, ` +
+      `${literal(name)} AS field, ${attributeColumn(index)}::VARCHAR AS value ${from} ` +
+      `WHERE ${attributeColumn(index)} IS NOT NULL`,
+  );
+  return union(parts, NO_ATTRIBUTES);
+}
+
+function databaseStatements(releases: readonly SqlRelease[]): readonly string[] {
+  const slugs = [...new Set(releases.map(({ slug }) => slug))];
+  return [
+    ...slugs.map((slug) => `CREATE SCHEMA ${schemaOf(slug)}`),
+    ...releases.flatMap((release) => {
+      const schema = schemaOf(release.slug);
+      const short = release.releaseId.slice('dbr_'.length, 'dbr_'.length + SHORT_ID_CHARACTERS);
+      const names = [`targets_${short}`, ...(release.isDefault ? ['targets'] : [])];
+      return names.map((name) => `CREATE VIEW ${schema}.${name} AS ${wideTargets(release)}`);
+    }),
+  ];
+}
+
+function wideTargets({ fields, file }: SqlRelease): string {
+  const taken = new Set(TARGET_COLUMNS);
+  const columns = fields.map(({ name }, index) => {
+    let free = name;
+    for (let again = 2; taken.has(free.toLowerCase()); again += 1) free = `${name}_${again}`;
+    taken.add(free.toLowerCase());
+    return `${attributeColumn(index)} AS ${identifier(free)}`;
+  });
+  return `SELECT ${[...TARGET_COLUMNS, ...columns].join(', ')} FROM ${parquet([file])}`;
+}
+
+function schemaOf(slug: string): string {
+  return identifier(TAKEN_SCHEMAS.has(slug) ? `database_${slug}` : slug);
+}
+
+function parquet(files: readonly string[]): string {
+  return `read_parquet([${files.map(literal).join()}])`;
+}
+
+function partitioned(files: readonly string[]): string {
+  return (
+    `read_parquet([${files.map(literal).join()}], hive_partitioning = true, ` +
+    `hive_types = {'run_id': VARCHAR})`
+  );
+}
+
+function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
