@@ -3,9 +3,11 @@ import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './command.js';
+import { register as registerBackup } from './backup.js';
 import { register as registerCalibration } from './calibration.js';
 import { register as registerDoctor } from './doctor.js';
 import { register as registerEncoder } from './encoder.js';
+import { register as registerFsck } from './fsck.js';
 import { register as registerIndex } from './index.js';
 import { register as registerKeys } from './keys.js';
 import { register as registerRuns } from './runs.js';
@@ -22,6 +24,8 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerEncoder,
   registerKeys,
   registerVerify,
+  registerBackup,
+  registerFsck,
   registerDoctor,
 ];
 

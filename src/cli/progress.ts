@@ -35,6 +35,7 @@ const STAGES = {
   measure: { label: 'Measuring', unit: 'proteins' },
   panel: { label: 'Measuring', unit: 'searches' },
   verify: { label: 'Verifying', unit: 'B' },
+  restore: { label: 'Restoring', unit: 'B' },
   search: { label: 'Searching', unit: 'queries', one: 'query' },
   export: { label: 'Exporting', unit: 'rows', one: 'row' },
   align: { label: 'Aligning', unit: 'alignments', one: 'alignment' },

@@ -2,6 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 
+/** The control state's place below the data folder. */
+export const CONTROL_FOLDER = 'control';
+
 export type Table<Value> = Database<Value, string>;
 
 /** The appliance's control state: one LMDB environment, one owner file of this folder per table. */
@@ -24,7 +27,7 @@ export interface Store {
 export function openStore(dataFolder: string): Store {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const root: RootDatabase<unknown, string> = open({
-    path: join(dataFolder, 'control'),
+    path: join(dataFolder, CONTROL_FOLDER),
     maxDbs: 64,
     encoding: 'json',
     // A commit is answered only when it is on disk: no reader, of this process or another, sees a state that a

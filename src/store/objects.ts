@@ -15,6 +15,10 @@ import type { Store } from './lmdb.js';
  * `object-garbage`, and the file goes when nobody reads it.
  */
 
+/** Places below the data folder, and below that. */
+export const OBJECTS_FOLDER = 'objects';
+export const INCOMING_FOLDER = 'incoming';
+
 /** Bytes that have arrived and are hashed, not yet kept. */
 export interface Received {
   readonly sha256: string;
@@ -61,8 +65,8 @@ const READ_BYTES = MEBIBYTE_BYTES / 2;
 const COLLECT_MAX_FILES = 16;
 
 export function openObjects(store: Store, dataFolder: string): Objects {
-  const folder = join(dataFolder, 'objects');
-  const incoming = join(folder, 'incoming');
+  const folder = join(dataFolder, OBJECTS_FOLDER);
+  const incoming = join(folder, INCOMING_FOLDER);
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
   const rows = store.table<ObjectRow>('objects');
   const garbage = store.table<number>('object-garbage');
