@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** What SCOPe says of a domain; only the bench knows it, no calibration does. */
+/** What SCOPe says of a domain; only the benches know it, no calibration does. */
 export interface DomainLabel {
+  readonly family: string;
+  /** False for SCOPe's catch-all family x.y.z.0. */
+  readonly isFamily: boolean;
   readonly superfamily: string;
   /** Folds that are commonly held to be related count as one group. */
   readonly foldGroup: string;
@@ -21,6 +24,8 @@ export function readLabels(path: string): ReadonlyMap<string, DomainLabel> {
       const cells = line.split('\t');
       const parts = cells[sccs].split('.');
       const label = {
+        family: cells[sccs],
+        isFamily: parts[3] !== '0',
         superfamily: parts.slice(0, 3).join('.'),
         foldGroup: cells[group] === '' ? parts.slice(0, 2).join('.') : cells[group],
         structuralClass: parts[0],

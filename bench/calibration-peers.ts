@@ -6,8 +6,6 @@ import type { BenchProtein } from './search-proteins.js';
 
 const run = promisify(execFile);
 const MAX_OUTPUT_BYTES = 1 << 30;
-/** Hits above this E are not asked for; the largest threshold of the table. */
-const LARGEST_E = '10';
 
 export interface PeerHit {
   readonly queryId: string;
@@ -17,10 +15,14 @@ export interface PeerHit {
 
 export interface Peer {
   readonly name: string;
+  /** Debian's package of it. */
+  readonly package: string;
+  /** Hits above the largest E are not asked for. */
   search(
     queries: readonly BenchProtein[],
     targets: readonly BenchProtein[],
     folder: string,
+    largestE: number,
   ): Promise<PeerHit[]>;
 }
 
@@ -28,10 +30,18 @@ export interface Peer {
 export const PEERS: readonly Peer[] = [
   {
     name: 'blastp',
-    async search(queries, targets, folder) {
+    package: 'ncbi-blast+',
+    async search(queries, targets, folder, largestE) {
       const { query, database } = await writeBoth(queries, targets, folder);
       await run('makeblastdb', ['-in', database, '-dbtype', 'prot', '-out', join(folder, 'blast')]);
-      const columns = ['-outfmt', '6 qseqid sseqid evalue', '-max_target_seqs', '5000', '-evalue', LARGEST_E];
+      const columns = [
+        '-outfmt',
+        '6 qseqid sseqid evalue',
+        '-max_target_seqs',
+        '5000',
+        '-evalue',
+        `${largestE}`,
+      ];
       const options = { maxBuffer: MAX_OUTPUT_BYTES };
       const { stdout } = await run(
         'blastp',
@@ -45,11 +55,12 @@ export const PEERS: readonly Peer[] = [
   },
   {
     name: 'phmmer',
-    async search(queries, targets, folder) {
+    package: 'hmmer',
+    async search(queries, targets, folder, largestE) {
       const { query, database } = await writeBoth(queries, targets, folder);
       const options = { maxBuffer: MAX_OUTPUT_BYTES };
       const table = join(folder, 'phmmer.tbl');
-      const flags = ['--tblout', table, '-o', '/dev/null', '--noali', '-E', LARGEST_E];
+      const flags = ['--tblout', table, '-o', '/dev/null', '--noali', '-E', `${largestE}`];
       await run('phmmer', [...flags, query, database], options);
       return rowsOf(await readFile(table, 'utf8')).map((cells) => ({
         targetId: cells[0],
@@ -59,6 +70,29 @@ export const PEERS: readonly Peer[] = [
     },
   },
 ];
+
+/** MMseqs2 at its most sensitive setting but profiles. */
+export const MMSEQS: Peer = {
+  name: 'mmseqs',
+  package: 'mmseqs2',
+  async search(queries, targets, folder, largestE) {
+    const { query, database } = await writeBoth(queries, targets, folder);
+    const table = join(folder, 'mmseqs.m8');
+    const flags = ['-s', '7.5', '-e', `${largestE}`, '--max-seqs', '2000', '-v', '0'];
+    const columns = ['--format-output', 'query,target,evalue'];
+    await run('mmseqs', [
+      'easy-search',
+      query,
+      database,
+      table,
+      join(folder, 'mmseqs-tmp'),
+      ...flags,
+      ...columns,
+    ]);
+    const rows = rowsOf(await readFile(table, 'utf8'));
+    return bestOfEachPair(rows.map(([queryId, targetId, e]) => ({ queryId, targetId, expected: +e })));
+  },
+};
 
 /** True where the tool answers. */
 export async function isInstalled({ name }: Peer): Promise<boolean> {

@@ -2,8 +2,6 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAppliance, type Appliance } from '../src/appliance.js';
-import { calibrateRelease } from '../src/build/calibrate.js';
-import { openCalibration } from '../src/calibration/sidecar.js';
 import { seededRandom, sampleDistinct } from '../src/calibration/random.js';
 import { loadConfig } from '../src/config.js';
 import { assert } from '../src/errors.js';
@@ -12,7 +10,7 @@ import { compileTargetSpace, unfilteredSpace } from '../src/release/target-space
 import type { TargetSpace } from '../src/release/release.js';
 import { searchMany } from '../src/search/search.js';
 import type { Candidate, SearchEngine } from '../src/search/search-types.js';
-import { buildBenchDatabase } from './batch-database.js';
+import { openCalibrated } from './calibration-database.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from './calibration-labels.js';
 import { isInstalled, PEERS } from './calibration-peers.js';
 import { createTally, sensitivityAt, THRESHOLDS, type ScoredPair, type Tally } from './calibration-tally.js';
@@ -64,29 +62,6 @@ export const run: Bench = async ([queryCount = '300', kept]) => {
     if (kept === undefined) await rm(folder, { recursive: true });
   }
 };
-
-/** A database of these proteins with a calibration of its own. */
-async function openCalibrated(
-  appliance: Appliance,
-  targets: readonly BenchProtein[],
-  slug: string,
-  folder: string,
-): Promise<SearchEngine> {
-  const plain = await buildBenchDatabase(appliance, targets, slug, folder);
-  const { release, backend, store, encoder } = plain;
-  const known = { id: release.id, targetCount: release.targets.count };
-  const ready = await openCalibration(release.directory, known);
-  if (ready !== undefined) return { ...plain, calibration: ready };
-  const startedMs = performance.now();
-  const { threads } = appliance.config;
-  const { bins } = await calibrateRelease({ release, backend, store, encoder, threads });
-  const qualified = bins.filter(({ status }) => status === 'qualified').length;
-  const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
-  console.log(
-    `${slug}: ${targets.length} domains calibrated in ${seconds} s, ${qualified} of ${bins.length} bins qualified`,
-  );
-  return { ...plain, calibration: await openCalibration(release.directory, known) };
-}
 
 /** One pair and what it can be ranked by; higher is better. */
 interface MeasuredPair {
@@ -238,7 +213,7 @@ async function tallyPeers(
     }
     for (let query = 0; query < queries.length; query += 1) tally.expect(peer.name);
     const pairs: ScoredPair[] = [];
-    for (const { queryId, targetId, expected } of await peer.search(queries, list, folder)) {
+    for (const { queryId, targetId, expected } of await peer.search(queries, list, folder, THRESHOLDS[0])) {
       if (queryId === targetId) continue;
       const [query, target] = [labels.get(queryId)!, labels.get(targetId)!];
       const isTrue = query.superfamily === target.superfamily;
