@@ -56,6 +56,7 @@ export const TABLE_SHAPES: Readonly<Record<string, Shape>> = {
   'upload-parts': {},
   uploads: { id: 'string', organizationId: 'string', status: 'string', sizeBytes: 'number' },
   usage: { id: 'string', organizationId: 'string', endpoint: 'string', units: 'number' },
+  'usage-order': 'string',
   'usage-totals': { calls: 'number', units: 'number' },
   'webhook-deliveries': {
     id: 'string',

@@ -78,7 +78,31 @@ export function checkTotals({ rows, report }: Check): void {
     const found = `${sum?.calls ?? 0} of ${sum?.units ?? 0}`;
     report('total_wrong', `usage-totals ${key}`, `It says ${told}; the ledger has ${found}.`);
   }
+  checkUsageOrder({ rows, report });
   checkIdempotency({ rows, report });
+}
+
+/** Each entry of the ledger has one place among those of its organization, and places have no gap. */
+function checkUsageOrder({ rows, report }: Check): void {
+  const placed = new Set<string>();
+  const counts = new Map<string, number>();
+  for (const [key, entryId] of rows.of<string>('usage-order')) {
+    const [organizationId, place] = key.split(' ');
+    const id = `${organizationId} ${entryId}`;
+    const count = counts.get(organizationId) ?? 0;
+    if (!rows.has('usage', id) || placed.has(id) || Number(place) !== count) {
+      report(
+        'index_dangling',
+        `usage-order ${key}`,
+        `It should be place ${count}, of an entry that has no other.`,
+      );
+    }
+    placed.add(id);
+    counts.set(organizationId, Number(place) + 1);
+  }
+  for (const [id] of rows.of<UsageEntry>('usage')) {
+    if (!placed.has(id)) report('index_missing', `usage ${id}`, 'It does not stand in usage-order.');
+  }
 }
 
 interface KeptResponse {

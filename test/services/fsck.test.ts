@@ -191,6 +191,7 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
   ],
   ['a kept response is gone', drop('idempotency'), ['index_dangling', 'total_wrong']],
   ['usage was miscounted', change('usage-totals', { units: 99 }), ['total_wrong']],
+  ['an entry of the ledger has no place', drop('usage-order'), ['index_dangling', 'index_missing']],
   ['a key stands under another name', misplace('api-keys', 'otherkey'), ['index_dangling']],
   [
     'a row does not decode',
