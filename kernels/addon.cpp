@@ -3,16 +3,22 @@
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve
- *   open(variant, starts, dimension, tokens, offset)   a store; tokens are an Int8Array or the path of a file
+ *   open(variant, starts, dimension, tokens, offset, isOnGpu)
+ *                                                      a store; tokens are an Int8Array or the path of a file
  *   close(store)
+ *   gpus()                                             what GPUs there are, or { obstacle }
+ *   load(store, callback)                              brings a store into GPU memory: a search
  *   maxsim(store, queries, eligible, threads, isBackground, callback)                     a search
  *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
  *   cancel(search)
  *
- * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_FAILED (memory), KERNEL_CANCELLED.
+ * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_FAILED
+ * (memory), KERNEL_CANCELLED.
  */
 #include <napi.h>
 
+#include "cuda/fleet_search.h"
+#include "cuda/image.h"
 #include "search.h"
 
 namespace gloaming {
@@ -21,6 +27,7 @@ namespace {
 struct OpenStore {
   std::shared_ptr<const Store> store;
   const Kernels* kernels;
+  bool isOnGpu;
 };
 
 /* One pool for the process, shared by all its environments. It is never destroyed: threads may outlive main. */
@@ -28,6 +35,35 @@ Pool& pool() {
   static Pool* const shared = new Pool;
   return *shared;
 }
+
+/* All GPUs, for the process; opened when first wanted, and again if that failed. Never destroyed, as the pool.
+ * Errors  CudaError that says why there is none */
+cuda::Fleet& fleet() {
+  static std::mutex mutex;
+  static cuda::Fleet* shared = nullptr;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (shared == nullptr) {
+    std::string obstacle;
+    const cuda::Driver* driver = cuda::systemDriver(obstacle);
+    if (driver == nullptr) throw cuda::CudaError(obstacle);
+    shared = new cuda::Fleet(*driver, cuda::cudaImage());
+  }
+  return *shared;
+}
+
+/* Brings a release into GPU memory, off the event loop. */
+class LoadJob : public Search {
+ public:
+  using Search::Search;
+
+ protected:
+  uint64_t prepare() override {
+    store_->checkFile();
+    fleet().hold(store_, cancelled_);
+    return 0;
+  }
+  void run(uint64_t, Workspace&) override {}
+};
 
 Napi::Error toError(Napi::Env env, std::exception_ptr failure) {
   const auto make = [env](const char* code, const std::string& message) {
@@ -41,6 +77,8 @@ Napi::Error toError(Napi::Env env, std::exception_ptr failure) {
     return make("KERNEL_SHAPE", error.what());
   } catch (const StoreError& error) {
     return make("KERNEL_STORE", error.what());
+  } catch (const cuda::CudaError& error) {
+    return make("KERNEL_DEVICE", error.what());
   } catch (const std::bad_alloc&) {
     return make("KERNEL_FAILED", "out of memory");
   } catch (const std::exception& error) {
@@ -162,7 +200,7 @@ Array copyOut(Napi::Env env, const std::vector<Value>& values) {
 }
 
 Napi::Value sumsToValue(Napi::Env env, const Search& search) {
-  const auto& all = static_cast<const MaxSimSearch&>(search).sums;
+  const auto& all = static_cast<const SumsSearch&>(search).sums;
   Napi::Array list = Napi::Array::New(env, all.size());
   for (uint32_t q = 0; q < all.size(); ++q) {
     Napi::Object sums = Napi::Object::New(env);
@@ -231,7 +269,7 @@ Napi::Value open(const Napi::CallbackInfo& info) {
     const auto values = typedArray<Napi::Int8Array>(info[3], napi_int8_array, "the tokens");
     store = std::make_shared<Store>(std::move(starts), dimension, values.Data(), values.ElementLength());
   }
-  auto* held = new OpenStore{std::move(store), &kernels};
+  auto* held = new OpenStore{std::move(store), &kernels, info[5].ToBoolean()};
   return Napi::External<OpenStore>::New(info.Env(), held, [](Napi::Env, OpenStore* open) { delete open; });
 }
 
@@ -250,10 +288,53 @@ Napi::Value maxsim(const Napi::CallbackInfo& info) {
   if (!info[2].IsUndefined()) eligible = copyIndices(info[2], "the eligible list");
   const uint32_t threads = threadCount(info[3]);
   // Nothing may fail after this: an open callback keeps the event loop alive.
+  cuda::Fleet* gpus = open.isOnGpu ? &fleet() : nullptr;
   auto done = callOnLoop(info.Env(), info[5], sumsToValue);
-  return submit(info.Env(), std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries),
-                                                           std::move(eligible), std::move(done)),
-                threads, priorityOf(info[4]));
+  std::shared_ptr<Search> search;
+  if (gpus != nullptr) {
+    search = std::make_shared<cuda::FleetSearch>(*gpus, *open.kernels, open.store, std::move(queries),
+                                                 std::move(eligible), std::move(done));
+  } else {
+    search = std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries), std::move(eligible),
+                                            std::move(done));
+  }
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[4]));
+}
+
+Napi::Value load(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  const auto nothing = [](Napi::Env env, const Search&) -> Napi::Value { return env.Undefined(); };
+  auto done = callOnLoop(info.Env(), info[1], nothing);
+  return submit(info.Env(), std::make_shared<LoadJob>(*open.kernels, open.store, std::move(done)), 1,
+                Priority::kForeground);
+}
+
+Napi::Value gpus(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Object result = Napi::Object::New(env);
+  try {
+    cuda::Fleet& all = fleet();
+    const auto states = all.state();
+    Napi::Array list = Napi::Array::New(env, states.size());
+    for (uint32_t g = 0; g < states.size(); ++g) {
+      const auto& [facts, freeBytes] = states[g];
+      Napi::Object gpu = Napi::Object::New(env);
+      gpu["name"] = Napi::String::New(env, facts.name);
+      const std::string capability = std::to_string(facts.major) + "." + std::to_string(facts.minor);
+      gpu["computeCapability"] = Napi::String::New(env, capability);
+      gpu["kernels"] = Napi::String::New(env, facts.variant == cuda::Variant::kHopper ? "hopper" : "portable");
+      gpu["totalBytes"] = Napi::Number::New(env, static_cast<double>(facts.totalBytes));
+      gpu["freeBytes"] = Napi::Number::New(env, static_cast<double>(freeBytes));
+      list[g] = gpu;
+    }
+    result["gpus"] = list;
+    result["driverVersion"] = Napi::Number::New(env, all.driverVersion());
+    result["residentCount"] = Napi::Number::New(env, all.residentCount());
+    result["residentBytes"] = Napi::Number::New(env, static_cast<double>(all.residentBytes()));
+  } catch (const cuda::CudaError& error) {
+    result["obstacle"] = Napi::String::New(env, error.what());
+  }
+  return result;
 }
 
 AffineParameters copyParameters(const Napi::Value& value) {
@@ -294,6 +375,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["choose"] = Napi::Function::New(env, guarded<choose>);
   exports["open"] = Napi::Function::New(env, guarded<open>);
   exports["close"] = Napi::Function::New(env, guarded<close>);
+  exports["load"] = Napi::Function::New(env, guarded<load>);
+  exports["gpus"] = Napi::Function::New(env, guarded<gpus>);
   exports["maxsim"] = Napi::Function::New(env, guarded<maxsim>);
   exports["affine"] = Napi::Function::New(env, guarded<affine>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);

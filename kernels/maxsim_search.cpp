@@ -14,7 +14,7 @@ constexpr uint64_t kCallProducts = 20'000'000;
 
 MaxSimSearch::MaxSimSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
                            std::optional<std::vector<uint32_t>> eligible, Done done)
-    : Search(kernels, std::move(store), std::move(done)), queries_(std::move(queries)),
+    : SumsSearch(kernels, std::move(store), std::move(done)), queries_(std::move(queries)),
       eligible_(std::move(eligible)) {}
 
 uint32_t MaxSimSearch::itemCount() const {

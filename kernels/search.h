@@ -59,18 +59,23 @@ class Search : public Job, public std::enable_shared_from_this<Search> {
   const Done done_;
 };
 
-/* MaxSim of some queries with each listed target, in one pass over the targets. */
-class MaxSimSearch : public Search {
+/* A search for the sums of MaxSim, on whatever makes them. */
+class SumsSearch : public Search {
  public:
   struct Sums {
     std::vector<int32_t> queryToTarget, targetToQuery;
   };
+  using Search::Search;
+  /** One per query, each in list order; complete when done was called without failure. */
+  std::vector<Sums> sums;
+};
 
+/* MaxSim of some queries with each listed target, in one pass over the targets. */
+class MaxSimSearch : public SumsSearch {
+ public:
   /* Shape  eligible: ascending target indices, none for all */
   MaxSimSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
                std::optional<std::vector<uint32_t>> eligible, Done done);
-  /** One per query, each in list order; complete when done was called without failure. */
-  std::vector<Sums> sums;
 
  protected:
   uint64_t prepare() override;

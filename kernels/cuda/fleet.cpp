@@ -1,0 +1,208 @@
+#include "cuda/fleet.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/plan.h"
+
+namespace gloaming {
+namespace cuda {
+namespace {
+
+/** Packed tokens travel in pieces of this size; two pinned buffers, one is packed while the other is copied. */
+constexpr size_t kPieceBytes = size_t{32} << 20;
+
+/* Memory that the copy engine reads directly. */
+class Pinned {
+ public:
+  Pinned(const Gpu& gpu, size_t bytes) : driver_(gpu.driver()) {
+    check(driver_, driver_.allocateHost(&memory_, bytes, 0), "no pinned memory");
+  }
+  ~Pinned() { driver_.freeHost(memory_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  uint8_t* bytes() const { return static_cast<uint8_t*>(memory_); }
+
+ private:
+  const Driver& driver_;
+  void* memory_ = nullptr;
+};
+
+std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+
+}  // namespace
+
+Fleet::Fleet(const Driver& driver, const void* image, FleetOptions options)
+    : driver_(driver), image_(image), options_(options) {
+  if (image == nullptr) throw CudaError("this build has no CUDA kernels: nvcc was not found when it was built");
+  openGpus();
+}
+
+void Fleet::openGpus() {
+  int count = 0;
+  check(driver_, driver_.deviceCount(&count), "the NVIDIA driver does not count its GPUs");
+  std::string reason = "the NVIDIA driver finds no GPU";
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    try {
+      gpus_.push_back(std::make_unique<Gpu>(driver_, ordinal, image_, options_.isPortable));
+    } catch (const CudaError& error) {
+      reason = error.what();
+    }
+  }
+  if (gpus_.empty()) throw CudaError(reason);
+}
+
+/* After a fault: what lay in the memory of a lost GPU is gone, and parts of one release are of no use alone. */
+void Fleet::revive() {
+  const auto isLost = [](const std::unique_ptr<Gpu>& gpu) { return gpu->isLost(); };
+  if (std::none_of(gpus_.begin(), gpus_.end(), isLost)) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Resident& resident : residents_) {
+    if (resident.release.use_count() > 1) throw CudaError("a GPU was lost and others still work");
+  }
+  residents_.clear();
+  gpus_.clear();
+  openGpus();
+}
+
+std::shared_ptr<const ResidentRelease> Fleet::find(const std::shared_ptr<const Store>& store) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  residents_.remove_if([](const Resident& resident) { return resident.store.expired(); });
+  const auto isWanted = [&store](const Resident& resident) { return resident.store.lock() == store; };
+  const auto found = std::find_if(residents_.begin(), residents_.end(), isWanted);
+  if (found == residents_.end()) return nullptr;
+  const auto isLost = [](const ReleasePart& part) { return part.gpu->isLost(); };
+  const auto& parts = found->release->parts;
+  if (std::any_of(parts.begin(), parts.end(), isLost)) return nullptr;
+  residents_.splice(residents_.end(), residents_, found);
+  return found->release;
+}
+
+std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const Store>& store,
+                                                   const std::atomic<bool>& cancelled) {
+  // Who finds it does not wait for another release that is being loaded.
+  if (auto found = find(store)) return found;
+  const std::lock_guard<std::mutex> lock(loading_);
+  revive();
+  if (auto found = find(store)) return found;
+  const std::vector<Need> needs = split(*store);
+  makeRoom(needs);
+  auto release = std::make_shared<ResidentRelease>();
+  for (size_t i = 0; i < needs.size(); ++i) {
+    const Need& need = needs[i];
+    release->parts.push_back({gpus_[i].get(), need.firstTarget, need.endTarget, store->dimension(), {}, {}, {}});
+    release->bytes += need.bytes;
+    if (!load(*store, need, release->parts.back(), cancelled)) return nullptr;
+  }
+  const std::lock_guard<std::mutex> listLock(mutex_);
+  residents_.push_back({store, release});
+  return release;
+}
+
+/* Cuts the release into one range of targets for each GPU, of about equal numbers of groups. */
+std::vector<Fleet::Need> Fleet::split(const Store& store) const {
+  uint64_t total = 0;
+  for (uint32_t t = 0; t < store.targetCount(); ++t) total += groupsOf(store.length(t));
+  std::vector<Need> needs{{0, 0, 0, 0}};
+  uint64_t passed = 0;
+  for (uint32_t t = 0; t < store.targetCount(); ++t) {
+    if (needs.size() < gpus_.size() && passed * gpus_.size() >= total * needs.size()) needs.push_back({t, t, 0, 0});
+    passed += groupsOf(store.length(t));
+    needs.back().endTarget = t + 1;
+    needs.back().groups += groupsOf(store.length(t));
+  }
+  for (Need& need : needs) {
+    need.bytes = need.groups * groupBytes(store.dimension()) + uint64_t{need.endTarget - need.firstTarget} * 8;
+  }
+  return needs;
+}
+
+void Fleet::makeRoom(const std::vector<Need>& needs) {
+  for (size_t i = 0; i < needs.size(); ++i) {
+    const Gpu& gpu = *gpus_[i];
+    const uint64_t needed = needs[i].bytes + options_.workBytes;
+    while (gpu.freeBytes() < needed) {
+      if (dropOldest()) continue;
+      const uint64_t free = gpu.freeBytes();
+      throw DeviceMemoryError("the release needs " + mebibytes(needed) + " on GPU " + std::to_string(gpu.ordinal()) +
+                              " (" + gpu.facts().name + "), which has " + mebibytes(free) + " free of " +
+                              mebibytes(gpu.facts().totalBytes) + ": " + mebibytes(needed - free) + " are missing");
+    }
+  }
+}
+
+/* Drops the release that was not used for longest, if there is one that nobody uses now. */
+bool Fleet::dropOldest() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto isIdle = [](const Resident& resident) { return resident.release.use_count() == 1; };
+  const auto found = std::find_if(residents_.begin(), residents_.end(), isIdle);
+  if (found == residents_.end()) return false;
+  residents_.erase(found);
+  return true;
+}
+
+bool Fleet::load(const Store& store, const Need& need, ReleasePart& part, const std::atomic<bool>& cancelled) {
+  Gpu& gpu = *part.gpu;
+  const std::lock_guard<std::mutex> lock(gpu.mutex);
+  const uint32_t dimension = store.dimension(), count = need.endTarget - need.firstTarget;
+  part.tokens = GpuMemory(gpu, need.groups * groupBytes(dimension));
+  part.firstGroups = GpuMemory(gpu, size_t{count} * 4);
+  part.lengths = GpuMemory(gpu, size_t{count} * 4);
+
+  // A target is never cut: the longest has 65,535 rows, at most 16 MiB.
+  const Pinned buffers[2] = {Pinned(gpu, kPieceBytes), Pinned(gpu, kPieceBytes)};
+  std::vector<uint32_t> firstGroups, lengths;
+  uint64_t copied = 0, filled = 0;
+  uint32_t group = 0, which = 0;
+  const auto send = [&] {
+    // The other buffer is free once its copy, the one before this, has ended.
+    gpu.wait();
+    gpu.copyIn(part.tokens, copied, buffers[which].bytes(), filled);
+    copied += filled;
+    filled = 0;
+    which ^= 1;
+  };
+  for (uint32_t t = need.firstTarget; t < need.endTarget; ++t) {
+    const uint32_t length = store.length(t);
+    const size_t bytes = size_t{groupsOf(length)} * groupBytes(dimension);
+    if (filled + bytes > kPieceBytes) send();
+    if (cancelled.load(std::memory_order_relaxed)) break;
+    packTarget(store.rows(t), length, dimension, buffers[which].bytes() + filled);
+    filled += bytes;
+    firstGroups.push_back(group);
+    lengths.push_back(length);
+    group += groupsOf(length);
+  }
+  send();
+  gpu.copyIn(part.firstGroups, 0, firstGroups.data(), firstGroups.size() * 4);
+  gpu.copyIn(part.lengths, 0, lengths.data(), lengths.size() * 4);
+  gpu.wait();
+  return !cancelled.load(std::memory_order_relaxed);
+}
+
+std::vector<Fleet::State> Fleet::state() const {
+  std::vector<State> states;
+  for (const auto& gpu : gpus_) states.push_back({gpu->facts(), gpu->freeBytes()});
+  return states;
+}
+
+int Fleet::driverVersion() const {
+  int version = 0;
+  driver_.version(&version);
+  return version;
+}
+
+uint32_t Fleet::residentCount() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<uint32_t>(residents_.size());
+}
+
+uint64_t Fleet::residentBytes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t bytes = 0;
+  for (const Resident& resident : residents_) bytes += resident.release->bytes;
+  return bytes;
+}
+
+}  // namespace cuda
+}  // namespace gloaming

@@ -1,0 +1,90 @@
+/* All GPUs of the machine and the releases that lie in their memory. A release is split over all GPUs by residues;
+ * those that were not used for longest give way to new ones. */
+#ifndef GLOAMING_CUDA_FLEET_H
+#define GLOAMING_CUDA_FLEET_H
+
+#include <atomic>
+#include <list>
+#include <memory>
+
+#include "cuda/gpu.h"
+#include "store.h"
+
+namespace gloaming {
+namespace cuda {
+
+/** Targets firstTarget … endTarget − 1 on one GPU, numbered from 0 there. */
+struct ReleasePart {
+  Gpu* gpu;
+  uint32_t firstTarget, endTarget;
+  uint32_t dimension;
+  GpuMemory tokens, firstGroups, lengths;
+};
+
+struct ResidentRelease {
+  std::vector<ReleasePart> parts;
+  uint64_t bytes;
+};
+
+struct FleetOptions {
+  /** What each GPU keeps free for searches. */
+  uint64_t workBytes = uint64_t{512} << 20;
+  /** Leaves Hopper's own kernel aside, so that both can be compared on one GPU. */
+  bool isPortable = false;
+};
+
+class Fleet {
+ public:
+  /* Uses all GPUs that can be used, at least one.
+   * Errors   CudaError that names what is in the way */
+  Fleet(const Driver& driver, const void* image, FleetOptions options = {});
+
+  /* The release in GPU memory; loads it, and drops others that nobody uses, where it is not there. Void (null) if
+   * cancelled. Who holds the result keeps the release where it is.
+   * Errors  DeviceMemoryError that says how much is missing, before anything is copied; CudaError */
+  std::shared_ptr<const ResidentRelease> hold(const std::shared_ptr<const Store>& store,
+                                              const std::atomic<bool>& cancelled);
+
+  struct State {
+    Gpu::Facts facts;
+    uint64_t freeBytes;
+  };
+  std::vector<State> state() const;
+  int driverVersion() const;
+  uint32_t residentCount();
+  uint64_t residentBytes();
+
+ private:
+  struct Resident {
+    std::weak_ptr<const Store> store;
+    std::shared_ptr<const ResidentRelease> release;
+  };
+  struct Need {
+    uint32_t firstTarget, endTarget;
+    uint64_t groups;
+    uint64_t bytes;
+  };
+
+  void openGpus();
+  void revive();
+  std::vector<Need> split(const Store& store) const;
+  void makeRoom(const std::vector<Need>& needs);
+  bool dropOldest();
+  bool load(const Store& store, const Need& need, ReleasePart& part, const std::atomic<bool>& cancelled);
+  std::shared_ptr<const ResidentRelease> find(const std::shared_ptr<const Store>& store);
+
+  const Driver& driver_;
+  const void* const image_;
+  const FleetOptions options_;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  /** One release is loaded at a time; searches of others go on. */
+  std::mutex loading_;
+  std::mutex mutex_;
+  /** Least recently used first. */
+  std::list<Resident> residents_;
+};
+
+}  // namespace cuda
+}  // namespace gloaming
+
+#endif

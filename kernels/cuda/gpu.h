@@ -1,0 +1,93 @@
+/* One GPU: its memory, and launches that wait for their end. */
+#ifndef GLOAMING_CUDA_GPU_H
+#define GLOAMING_CUDA_GPU_H
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "cuda/driver.h"
+#include "cuda/shape.h"
+
+namespace gloaming {
+namespace cuda {
+
+class Gpu;
+
+/* Memory of a GPU; given back when it goes. */
+class GpuMemory {
+ public:
+  GpuMemory() = default;
+  GpuMemory(Gpu& gpu, size_t bytes);
+  GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
+  GpuMemory& operator=(GpuMemory&& other) noexcept;
+  ~GpuMemory();
+
+  uint64_t address() const { return address_; }
+  template <class Value>
+  Value* as() const {
+    return reinterpret_cast<Value*>(address_);
+  }
+
+ private:
+  Gpu* gpu_ = nullptr;
+  uint64_t address_ = 0;
+};
+
+class Gpu {
+ public:
+  struct Facts {
+    std::string name;
+    int major, minor;
+    uint32_t multiprocessors, sharedBytes;
+    uint64_t totalBytes;
+    Variant variant;
+  };
+
+  /* Errors  CudaError if the device cannot be used or is older than compute capability 8.0 */
+  Gpu(const Driver& driver, int ordinal, const void* image, bool isPortable);
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  const Driver& driver() const { return driver_; }
+  const Facts& facts() const { return facts_; }
+  int ordinal() const { return ordinal_; }
+
+  /* Makes this GPU the one of the calling thread; everything below needs that. */
+  void enter() const;
+  uint64_t freeBytes() const;
+  /* Returns before the copy has ended if the host's memory is pinned. */
+  void copyIn(const GpuMemory& to, size_t offset, const void* from, size_t bytes);
+  void copyOut(void* to, uint64_t from, size_t bytes);
+  void fill(const GpuMemory& memory, uint32_t word, size_t words);
+  void launch(const std::string& kernel, uint32_t blocks, uint32_t threads, uint32_t sharedBytes,
+              std::vector<void*> parameters);
+  /* Waits for all of the above.
+   * Errors  CudaError; the GPU then counts as lost, because a kernel's fault ends its context */
+  void wait();
+  bool isLost() const { return isLost_; }
+  void* stream() const { return stream_; }
+
+  /** Held by who uses the GPU for a search or to load a release. */
+  std::mutex mutex;
+
+ private:
+  void open(const void* image);
+
+  const Driver& driver_;
+  const int ordinal_;
+  int device_ = 0;
+  Facts facts_{};
+  void* context_ = nullptr;
+  void* stream_ = nullptr;
+  void* module_ = nullptr;
+  std::map<std::string, void*> functions_;
+  std::atomic<bool> isLost_{false};
+};
+
+}  // namespace cuda
+}  // namespace gloaming
+
+#endif

@@ -1,0 +1,213 @@
+#include "cuda/sweep_search.h"
+
+#include <algorithm>
+
+namespace gloaming {
+namespace cuda {
+namespace {
+
+/** Multiply-adds of a launch for each multiprocessor: some milliseconds, so that a cancelled search ends soon. */
+constexpr uint64_t kLaunchProducts = 30'000'000'000;
+/** Chunks for each team of a launch: enough to spread the load, few enough that each is long. */
+constexpr uint64_t kChunksPerTeam = 12;
+/** Room for targets that tie with the last wanted one; where it is too small, all sums travel. */
+constexpr uint32_t kTieRoom = 4'096;
+constexpr uint32_t kSelectThreads = kDigits;
+
+uint32_t blocksFor(uint32_t items) { return (items + kSelectThreads - 1) / kSelectThreads; }
+
+}  // namespace
+
+SweepSearch::SweepSearch(const ReleasePart& part, const Store& store, std::vector<Tokens> queries,
+                         std::optional<std::vector<uint32_t>> eligible, const std::atomic<bool>& cancelled)
+    : part_(part), gpu_(*part.gpu), variant_(part.gpu->facts().variant), dimension_(part.dimension),
+      queries_(std::move(queries)), eligible_(std::move(eligible)), cancelled_(cancelled) {
+  const uint32_t count = eligible_ ? static_cast<uint32_t>(eligible_->size()) : part.endTarget - part.firstTarget;
+  lengths_.reserve(count);
+  for (uint32_t item = 0; item < count; ++item) {
+    lengths_.push_back(store.length(part.firstTarget + (eligible_ ? (*eligible_)[item] : item)));
+    longest_ = std::max(longest_, lengths_.back());
+  }
+}
+
+std::vector<SweepSearch::Round> SweepSearch::planRounds() const {
+  const uint32_t capacity = queryTilesThatFit(variant_, dimension_, gpu_.facts().sharedBytes);
+  if (capacity == 0) throw CudaError(gpu_.facts().name + " has too little shared memory");
+  std::vector<uint32_t> lengths;
+  for (const Tokens& query : queries_) lengths.push_back(query.length);
+  std::vector<Round> rounds;
+  for (Batch& batch : planBatches(lengths, shapeOf(variant_, dimension_).queryRows(), capacity)) {
+    if (batch.isFirstPanel) rounds.push_back({});
+    rounds.back().batches.push_back(std::move(batch));
+  }
+  return rounds;
+}
+
+/* Calls  take(round, memory) after each round, while its sums lie in GPU memory */
+template <class Take>
+void SweepSearch::runRounds(Take take) {
+  if (itemCount() == 0) return;
+  const std::lock_guard<std::mutex> lock(gpu_.mutex);
+  gpu_.enter();
+  if (eligible_) {
+    eligibleOnGpu_ = GpuMemory(gpu_, size_t{itemCount()} * 4);
+    gpu_.copyIn(eligibleOnGpu_, 0, eligible_->data(), eligible_->size() * 4);
+  }
+  for (const Round& round : planRounds()) {
+    const RoundMemory memory = runRound(round);
+    if (isCancelled()) return;
+    take(round, memory);
+  }
+}
+
+SweepSearch::RoundMemory SweepSearch::runRound(const Round& round) {
+  const size_t sumBytes = round.queries().size() * itemCount() * sizeof(int32_t);
+  RoundMemory memory{GpuMemory(gpu_, sumBytes), GpuMemory(gpu_, sumBytes)};
+  const Shape shape = shapeOf(variant_, dimension_);
+  std::vector<GpuMemory> packed;
+  uint64_t tiles = 0;
+  for (const Batch& batch : round.batches) {
+    std::vector<uint8_t> bytes(size_t{batch.tileCount()} * shape.queryRows() * dimension_);
+    for (size_t p = 0; p < batch.parts.size(); ++p) {
+      packQuery(variant_, queries_[batch.queries[p]], batch.firstRow, batch.parts[p].rows,
+                bytes.data() + size_t{batch.parts[p].firstTile} * shape.queryRows() * dimension_);
+    }
+    tiles += batch.tileCount();
+    packed.push_back(GpuMemory(gpu_, bytes.size()));
+    gpu_.copyIn(packed.back(), 0, bytes.data(), bytes.size());
+    gpu_.wait();
+  }
+  const uint64_t groupProducts = tiles * shape.queryRows() * dimension_ * kGroupRows;
+  const uint64_t sliceGroups = std::max<uint64_t>(gpu_.facts().multiprocessors * kLaunchProducts / groupProducts, 1);
+  uint64_t groups = 0;
+  for (const uint32_t length : lengths_) groups += groupsOf(length);
+  const uint64_t chunks = uint64_t{gpu_.facts().multiprocessors} * shape.teams * kChunksPerTeam;
+  const auto chunkGroups = static_cast<uint32_t>(std::min(groups, sliceGroups) / chunks + 1);
+  for (const Slice& slice : planSlices(lengths_, sliceGroups, chunkGroups)) {
+    const GpuMemory chunkList(gpu_, slice.chunks.size() * sizeof(Chunk)), taken(gpu_, 4);
+    const GpuMemory rowMaxima(gpu_, round.batches.size() > 1 ? size_t{slice.groupCount} * 16 : 0);
+    gpu_.copyIn(chunkList, 0, slice.chunks.data(), slice.chunks.size() * sizeof(Chunk));
+    for (size_t b = 0; b < round.batches.size(); ++b) {
+      launch(round.batches[b], slice, {packed[b], chunkList, taken, rowMaxima}, memory);
+      if (isCancelled()) return memory;
+    }
+  }
+  return memory;
+}
+
+void SweepSearch::launch(const Batch& batch, const Slice& slice, const LaunchMemory& own, const RoundMemory& memory) {
+  const Shape shape = shapeOf(variant_, dimension_);
+  SweepTask task{};
+  task.tokens = part_.tokens.as<const uint8_t>();
+  task.targets = {part_.firstGroups.as<const uint32_t>(), part_.lengths.as<const uint32_t>(),
+                  eligible_ ? eligibleOnGpu_.as<const uint32_t>() : nullptr};
+  task.chunks = own.chunks.as<const Chunk>();
+  task.chunkCount = static_cast<uint32_t>(slice.chunks.size());
+  task.takenChunks = own.taken.as<uint32_t>();
+  task.query = own.query.as<const uint8_t>();
+  task.queryTiles = batch.tileCount();
+  task.queryBytes = batch.tileCount() * shape.queryRows() * dimension_;
+  task.queryCount = static_cast<uint32_t>(batch.parts.size());
+  std::copy(batch.parts.begin(), batch.parts.end(), task.parts);
+  task.queryToTarget = memory.queryToTarget.as<int32_t>();
+  task.targetToQuery = memory.targetToQuery.as<int32_t>();
+  task.itemCount = itemCount();
+  task.rowMaxima = batch.isPanel() ? own.rowMaxima.as<uint32_t>() : nullptr;
+  task.isFirstPanel = batch.isFirstPanel;
+  task.isLastPanel = batch.isLastPanel;
+  const char* kernel = variant_ == Variant::kHopper ? "maxsim_hopper_" : "maxsim_portable_";
+  const uint32_t blocks = std::min(gpu_.facts().multiprocessors, (task.chunkCount + shape.teams - 1) / shape.teams);
+  gpu_.fill(own.taken, 0, 1);
+  gpu_.launch(kernel + std::to_string(dimension_), blocks, shape.threads(),
+              planShared(variant_, dimension_, task.queryTiles).bytes, {&task});
+  gpu_.wait();
+}
+
+void SweepSearch::sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery) {
+  runRounds([&](const Round& round, const RoundMemory& memory) {
+    const size_t bytes = size_t{itemCount()} * sizeof(int32_t);
+    for (size_t p = 0; p < round.queries().size(); ++p) {
+      gpu_.copyOut(queryToTarget[round.queries()[p]], memory.queryToTarget.address() + p * bytes, bytes);
+      gpu_.copyOut(targetToQuery[round.queries()[p]], memory.targetToQuery.address() + p * bytes, bytes);
+    }
+    gpu_.wait();
+  });
+}
+
+std::vector<Best> SweepSearch::best(uint32_t wanted) {
+  std::vector<Best> all(queries_.size());
+  runRounds([&](const Round& round, const RoundMemory& memory) {
+    const size_t bytes = size_t{itemCount()} * sizeof(int32_t);
+    for (size_t p = 0; p < round.queries().size(); ++p) {
+      const uint32_t query = round.queries()[p];
+      all[query] = bestOf(query, memory.queryToTarget.address() + p * bytes,
+                          memory.targetToQuery.address() + p * bytes, wanted);
+    }
+  });
+  return all;
+}
+
+Best SweepSearch::bestOf(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted) {
+  const uint32_t length = queries_[query].length;
+  if (wanted >= itemCount() || !hasRankKeys(length, longest_)) {
+    return bestOnHost(query, queryToTarget, targetToQuery, wanted);
+  }
+  const uint32_t room = wanted + kTieRoom;
+  const GpuMemory keys(gpu_, size_t{itemCount()} * 8), histogram(gpu_, kDigits * 4), state(gpu_, sizeof(SelectState));
+  const GpuMemory list(gpu_, room * sizeof(Found)), count(gpu_, 4);
+  SelectTask task{reinterpret_cast<const int32_t*>(queryToTarget), reinterpret_cast<const int32_t*>(targetToQuery),
+                  part_.lengths.as<const uint32_t>(), eligible_ ? eligibleOnGpu_.as<const uint32_t>() : nullptr,
+                  itemCount(), length, rankShift(longest_), keys.as<uint64_t>(), histogram.as<uint32_t>(),
+                  state.as<SelectState>(), list.as<Found>(), count.as<uint32_t>(), room};
+  const SelectState first{0, wanted};
+  gpu_.fill(histogram, 0, kDigits);
+  gpu_.fill(count, 0, 1);
+  gpu_.copyIn(state, 0, &first, sizeof first);
+  const uint32_t blocks = blocksFor(itemCount());
+  gpu_.launch("select_keys", blocks, kSelectThreads, 0, {&task});
+  for (uint32_t digit = 0; digit < kDigitCount; ++digit) {
+    gpu_.launch("select_count", std::min(blocks, 4 * gpu_.facts().multiprocessors), kSelectThreads, 0, {&task, &digit});
+    gpu_.launch("select_pick", 1, 1, 0, {&task, &digit});
+  }
+  gpu_.launch("select_collect", blocks, kSelectThreads, 0, {&task});
+  uint32_t foundCount = 0;
+  gpu_.copyOut(&foundCount, count.address(), sizeof foundCount);
+  gpu_.wait();
+  if (foundCount > room) return bestOnHost(query, queryToTarget, targetToQuery, wanted);
+  Best found(foundCount);
+  gpu_.copyOut(found.data(), list.address(), foundCount * sizeof(Found));
+  gpu_.wait();
+  return keepBest(std::move(found), lengths_, length, wanted);
+}
+
+Best SweepSearch::bestOnHost(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted) {
+  std::vector<int32_t> sums[2] = {std::vector<int32_t>(itemCount()), std::vector<int32_t>(itemCount())};
+  gpu_.copyOut(sums[0].data(), queryToTarget, size_t{itemCount()} * sizeof(int32_t));
+  gpu_.copyOut(sums[1].data(), targetToQuery, size_t{itemCount()} * sizeof(int32_t));
+  gpu_.wait();
+  std::vector<Found> found(itemCount());
+  for (uint32_t item = 0; item < itemCount(); ++item) found[item] = {item, sums[0][item], sums[1][item]};
+  return keepBest(std::move(found), lengths_, queries_[query].length, wanted);
+}
+
+Best keepBest(std::vector<Found> found, const std::vector<uint32_t>& lengths, uint32_t queryLength, uint32_t wanted) {
+  // (Sqt·Lt + Lq·Stq) / Lt, compared crosswise: under 2^65 in magnitude.
+  const auto compare = [&](const Found& a, const Found& b) {
+    const auto numerator = [&](const Found& one) {
+      return __int128{one.queryToTarget} * lengths[one.item] + __int128{one.targetToQuery} * queryLength;
+    };
+    const __int128 left = numerator(a) * lengths[b.item], right = numerator(b) * lengths[a.item];
+    return left == right ? 0 : left > right ? -1 : 1;
+  };
+  std::sort(found.begin(), found.end(), [&compare](const Found& a, const Found& b) {
+    const int order = compare(a, b);
+    return order != 0 ? order < 0 : a.item < b.item;
+  });
+  size_t count = std::min<size_t>(wanted, found.size());
+  while (count > 0 && count < found.size() && compare(found[count], found[wanted - 1]) == 0) ++count;
+  found.resize(count);
+  return found;
+}
+
+}  // namespace cuda
+}  // namespace gloaming

@@ -1,0 +1,331 @@
+/* Everything that the CUDA backend does, against the reference, bit for bit: searches with and without filters, several
+ * queries and panels of long ones, the best of many, eviction, refusals, cancellation, several GPUs and a fault.
+ *
+ *   kernels-cuda-equality [seed]                on this machine's GPUs, each kernel that they run; exit code 77: no GPU
+ *   kernels-cuda-equality --emulated [seed]     on emulated GPUs (test/fake_driver.h), which need nothing
+ */
+#include <chrono>
+#include <condition_variable>
+
+#include "cuda/fleet_search.h"
+#include "cuda/image.h"
+#include "test/case.h"
+#include "test/fake_driver.h"
+#include "test/oracle.h"
+
+namespace gloaming {
+namespace cuda {
+namespace {
+
+constexpr int kNoGpu = 77;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "kernels-cuda-equality: %s\n", what);
+  std::exit(1);
+}
+
+/** Emulated lanes are slow: they get smaller data, and the faults that a real GPU must not have. */
+struct Setting {
+  const Driver& driver;
+  const void* image;
+  bool isEmulated;
+};
+
+std::shared_ptr<const Store> makeStore(Random& random, uint32_t dimension, uint32_t targets, uint32_t longest) {
+  std::vector<uint32_t> starts{0};
+  for (uint32_t t = 0; t < targets; ++t) {
+    const uint32_t limit = t % 11 == 0 ? longest : t % 5 == 0 ? 9 : longest / 4 + 1;
+    starts.push_back(starts.back() + 1 + below(random, limit));
+  }
+  const auto rows = randomRows(random, starts.back(), dimension);
+  return std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size());
+}
+
+std::vector<std::vector<int8_t>> makeQueries(Random& random, uint32_t dimension, const std::vector<uint32_t>& lengths) {
+  std::vector<std::vector<int8_t>> queries;
+  for (const uint32_t length : lengths) queries.push_back(randomRows(random, length, dimension));
+  return queries;
+}
+
+Tokens tokensOf(const std::vector<int8_t>& rows, uint32_t dimension) {
+  return {rows.data(), static_cast<uint32_t>(rows.size() / dimension), dimension};
+}
+
+struct Outcome {
+  std::shared_ptr<FleetSearch> search;
+  std::string failure;
+};
+
+/* Runs a search on the pool and waits for it. */
+Outcome runSearch(Pool& pool, Fleet& fleet, const std::shared_ptr<const Store>& store,
+                  const std::vector<std::vector<int8_t>>& queries, std::optional<std::vector<uint32_t>> eligible,
+                  const std::function<void(FleetSearch&)>& onStart = {}) {
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool isDone = false;
+  Outcome outcome;
+  const auto done = [&](const std::shared_ptr<Search>&, std::exception_ptr failure) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    try {
+      if (failure != nullptr) std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      outcome.failure = error.what();
+    }
+    isDone = true;
+    wake.notify_one();
+  };
+  std::vector<OwnedQuery> owned;
+  for (const auto& rows : queries) {
+    owned.emplace_back(rows.data(), rows.size(), static_cast<uint32_t>(rows.size() / store->dimension()),
+                       store->dimension());
+  }
+  outcome.search = std::make_shared<FleetSearch>(fleet, referenceKernels, store, std::move(owned), std::move(eligible),
+                                                 done);
+  if (onStart) onStart(*outcome.search);
+  pool.submit(outcome.search, 3);
+  std::unique_lock<std::mutex> lock(mutex);
+  wake.wait(lock, [&] { return isDone; });
+  return outcome;
+}
+
+void checkSums(const Outcome& outcome, const Store& store, const std::vector<std::vector<int8_t>>& queries,
+               const std::optional<std::vector<uint32_t>>& eligible) {
+  if (!outcome.failure.empty()) require(false, outcome.failure.c_str());
+  for (size_t q = 0; q < queries.size(); ++q) {
+    const auto& sums = outcome.search->sums[q];
+    const Oracle oracle(tokensOf(queries[q], store.dimension()));
+    require(sums.queryToTarget.size() == (eligible ? eligible->size() : store.targetCount()), "a search has no answer");
+    for (uint32_t item = 0; item < sums.queryToTarget.size(); ++item) {
+      const MaxSim expected = oracle.with(store, eligible ? (*eligible)[item] : item);
+      require(sums.queryToTarget[item] == expected.queryToTarget && sums.targetToQuery[item] == expected.targetToQuery,
+              "a search differs from the reference");
+    }
+  }
+}
+
+std::vector<uint32_t> everyThird(Random& random, uint32_t count) {
+  std::vector<uint32_t> some;
+  for (uint32_t t = 0; t < count; ++t) {
+    if (below(random, 3) == 0) some.push_back(t);
+  }
+  return some;
+}
+
+void checkSearches(Pool& pool, Fleet& fleet, Random& random, const Setting& setting) {
+  for (uint32_t dimension = kDimensionStep; dimension <= kMaxDimension; dimension += kDimensionStep) {
+    const bool isSmall = setting.isEmulated;
+    const auto store = makeStore(random, dimension, isSmall ? 50 : 400, isSmall ? 200 : 2'000);
+    // The last one is longer than shared memory holds and comes in panels.
+    const uint32_t giant = isSmall ? (dimension == 256 ? 600 : 90) : 5'000;
+    const auto queries = makeQueries(random, dimension, {3, 64, 65, 150, 1, giant, 17, 20});
+    checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
+    const auto some = everyThird(random, store->targetCount());
+    checkSums(runSearch(pool, fleet, store, queries, some), *store, queries, some);
+    const std::vector<uint32_t> last{store->targetCount() - 1}, none;
+    checkSums(runSearch(pool, fleet, store, queries, last), *store, queries, last);
+    checkSums(runSearch(pool, fleet, store, queries, none), *store, queries, none);
+  }
+  require(!runSearch(pool, fleet, makeStore(random, 32, 3, 20), makeQueries(random, 32, {5}),
+                     std::vector<uint32_t>{0, 3}).failure.empty(),
+          "a list that names no target did not fail");
+}
+
+/* The best on the device are the best of the reference's sums, whatever ties there are. */
+void checkBest(Fleet& fleet, Random& random, const Setting& setting) {
+  constexpr uint32_t dimension = 64;
+  const std::atomic<bool> cancelled{false};
+  auto starts = std::vector<uint32_t>{0};
+  const uint32_t count = setting.isEmulated ? 120 : 5'000;
+  for (uint32_t t = 0; t < count; ++t) starts.push_back(starts.back() + 1 + t % 3 * 20);
+  auto rows = randomRows(random, starts.back(), dimension);
+  // Many equal targets tie.
+  for (uint32_t t = 3; t < count; t += 6) {
+    std::copy_n(rows.begin() + size_t{starts[3]} * dimension, dimension, rows.begin() + size_t{starts[t]} * dimension);
+  }
+  const auto store = std::make_shared<Store>(starts, dimension, rows.data(), rows.size());
+  const auto queries = makeQueries(random, dimension, {30, 100});
+  std::vector<Tokens> tokens;
+  for (const auto& query : queries) tokens.push_back(tokensOf(query, dimension));
+  const auto release = fleet.hold(store, cancelled);
+  for (const ReleasePart& part : release->parts) {
+    const uint32_t targets = part.endTarget - part.firstTarget;
+    const std::optional<std::vector<uint32_t>> lists[] = {std::nullopt, everyThird(random, targets)};
+    for (const auto& eligible : lists) {
+      const uint32_t items = eligible ? static_cast<uint32_t>(eligible->size()) : targets;
+      for (const uint32_t wanted : {1u, 5u, items / 2, items + 7}) {
+        const auto best = SweepSearch(part, *store, tokens, eligible, cancelled).best(wanted);
+        for (size_t q = 0; q < tokens.size(); ++q) {
+          const Oracle oracle(tokens[q]);
+          std::vector<Found> all;
+          std::vector<uint32_t> lengths;
+          for (uint32_t item = 0; item < items; ++item) {
+            const uint32_t target = part.firstTarget + (eligible ? (*eligible)[item] : item);
+            const MaxSim sums = oracle.with(*store, target);
+            all.push_back({item, sums.queryToTarget, sums.targetToQuery});
+            lengths.push_back(store->length(target));
+          }
+          const Best expected = keepBest(all, lengths, tokens[q].length, wanted);
+          const auto isSame = [](const Found& a, const Found& b) {
+            return a.item == b.item && a.queryToTarget == b.queryToTarget && a.targetToQuery == b.targetToQuery;
+          };
+          require(best[q].size() == expected.size() &&
+                      std::equal(expected.begin(), expected.end(), best[q].begin(), isSame),
+                  "the best on the device are not the best");
+        }
+      }
+    }
+  }
+}
+
+void checkCancellation(Pool& pool, Fleet& fleet, Random& random) {
+  const auto store = makeStore(random, 64, 40, 100);
+  const auto queries = makeQueries(random, 64, {50});
+  const auto cancel = [](FleetSearch& search) { search.cancel(); };
+  const Outcome outcome = runSearch(pool, fleet, store, queries, std::nullopt, cancel);
+  require(outcome.failure.empty(), "a cancelled search failed");
+  checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
+}
+
+/* Emulated only, where launches can be watched: a search that is cancelled in its first launch starts no second one. */
+void checkCancellationBetweenLaunches(Pool& pool, Random& random, const Setting& setting) {
+  fakeMachine().gpus = {FakeGpu{}};
+  Fleet fleet(setting.driver, setting.image, {1 << 20, false});
+  const auto store = makeStore(random, 256, 20, 40);
+  // Two panels, hence two launches.
+  const auto queries = makeQueries(random, 256, {600});
+  for (const bool cancels : {false, true}) {
+    int launches = 0;
+    runSearch(pool, fleet, store, queries, std::nullopt, [&](FleetSearch& search) {
+      fakeMachine().onLaunch = [&](const char*) {
+        ++launches;
+        if (cancels) search.cancel();
+      };
+    });
+    fakeMachine().onLaunch = nullptr;
+    require(launches == (cancels ? 1 : 2), "a cancelled search goes on, or another one does not");
+  }
+}
+
+/* A fleet with room for about one of these releases: they take turns, and what fits nowhere is refused. */
+void checkEviction(Pool& pool, Random& random, const Setting& setting, uint64_t freeBytes, bool isPortable) {
+  // About 0.5 and 1.5 MiB on the smallest part, whatever the number of GPUs.
+  const auto small = makeStore(random, 32, 600, 250), other = makeStore(random, 32, 600, 250);
+  const auto queries = makeQueries(random, 32, {20});
+  const uint64_t bytes = uint64_t{small->residueCount()} * 32;
+  Fleet fleet(setting.driver, setting.image, {freeBytes - bytes * 3 / 2, isPortable});
+  for (const auto& store : {small, other, small}) {
+    checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
+    if (fleet.state().size() == 1) require(fleet.residentCount() == 1, "two releases share room for one");
+  }
+  const std::atomic<bool> cancelled{false};
+  const auto large = makeStore(random, 32, 4'000 * static_cast<uint32_t>(fleet.state().size()), 700);
+  try {
+    fleet.hold(large, cancelled);
+    require(false, "a release without room was loaded");
+  } catch (const DeviceMemoryError& error) {
+    const std::string reason = error.what();
+    require(reason.find("are missing") != std::string::npos, "a refusal does not say what is missing");
+  }
+  checkSums(runSearch(pool, fleet, small, queries, std::nullopt), *small, queries, std::nullopt);
+}
+
+/* Emulated only: a kernel's fault fails its search, and the next one finds a GPU again. */
+void checkFault(Pool& pool, Random& random, const Setting& setting) {
+  fakeMachine().gpus = {FakeGpu{}, FakeGpu{8}};
+  Fleet fleet(setting.driver, setting.image, {1 << 20, false});
+  require(fleet.state().size() == 2, "a GPU is not used");
+  const auto store = makeStore(random, 32, 60, 80);
+  const auto queries = makeQueries(random, 32, {20});
+  checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
+  fakeMachine().onLaunch = [](const char*) { fakeMachine().nextWait = 700; };
+  const Outcome outcome = runSearch(pool, fleet, store, queries, std::nullopt);
+  require(outcome.failure.find("illegal memory access") != std::string::npos, "a fault is not told");
+  fakeMachine().onLaunch = nullptr;
+  fakeMachine().nextWait = 0;
+  checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
+}
+
+void checkObstacles(const Setting& setting) {
+  const auto reasonOf = [&](const void* image) -> std::string {
+    try {
+      Fleet fleet(setting.driver, image);
+      return "";
+    } catch (const CudaError& error) {
+      return error.what();
+    }
+  };
+  fakeMachine().gpus = {};
+  require(reasonOf(setting.image) == "the NVIDIA driver finds no GPU", "a machine without GPUs has one");
+  fakeMachine().gpus = {FakeGpu{7}};
+  require(reasonOf(setting.image).find("8.0 is needed") != std::string::npos, "an old GPU is taken");
+  require(reasonOf(nullptr).find("nvcc was not found") != std::string::npos, "kernels that are not there run");
+}
+
+void checkFleet(Pool& pool, Random& random, const Setting& setting, bool isPortable) {
+  Fleet fleet(setting.driver, setting.image, {setting.isEmulated ? 1u << 20 : 512u << 20, isPortable});
+  const auto states = fleet.state();
+  for (const auto& [facts, freeBytes] : states) {
+    std::printf("kernels-cuda-equality: %s, %llu MiB free, %s kernel\n", facts.name.c_str(),
+                static_cast<unsigned long long>(freeBytes >> 20),
+                facts.variant == Variant::kHopper ? "Hopper" : "portable");
+  }
+  checkSearches(pool, fleet, random, setting);
+  checkBest(fleet, random, setting);
+  checkCancellation(pool, fleet, random);
+  uint64_t freeBytes = ~uint64_t{0};
+  for (const auto& state : fleet.state()) freeBytes = std::min(freeBytes, state.freeBytes);
+  checkEviction(pool, random, setting, freeBytes, isPortable);
+}
+
+int checkEmulated(uint64_t seed) {
+  Random random(seed);
+  Pool pool;
+  const Setting setting{fakeDriver(), fakeImage(), true};
+  checkObstacles(setting);
+  for (const auto& gpus : {std::vector<FakeGpu>{{9}}, {{8}}, {{9}, {9}, {8}}}) {
+    fakeMachine().gpus = gpus;
+    checkFleet(pool, random, setting, false);
+  }
+  checkCancellationBetweenLaunches(pool, random, setting);
+  checkFault(pool, random, setting);
+  for (const FakeGpu& gpu : fakeMachine().gpus) require(gpu.usedBytes == 0, "memory of a GPU was not given back");
+  std::printf("kernels-cuda-equality: all agrees on emulated GPUs\n");
+  return 0;
+}
+
+int checkReal(uint64_t seed) {
+  std::string obstacle;
+  const Driver* driver = systemDriver(obstacle);
+  if (driver == nullptr) {
+    std::printf("kernels-cuda-equality: no GPU: %s\n", obstacle.c_str());
+    return kNoGpu;
+  }
+  Random random(seed);
+  Pool pool;
+  const Setting setting{*driver, cudaImage(), false};
+  bool hasHopper = false;
+  try {
+    for (const auto& state : Fleet(*driver, cudaImage()).state()) hasHopper |= state.facts.variant == Variant::kHopper;
+  } catch (const CudaError& error) {
+    std::printf("kernels-cuda-equality: no GPU: %s\n", error.what());
+    return kNoGpu;
+  }
+  if (hasHopper) checkFleet(pool, random, setting, false);
+  checkFleet(pool, random, setting, true);
+  std::printf("kernels-cuda-equality: all agrees\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace cuda
+}  // namespace gloaming
+
+int main(int argc, char** argv) {
+  const bool isEmulated = argc > 1 && std::strcmp(argv[1], "--emulated") == 0;
+  const char* given = argc > (isEmulated ? 2 : 1) ? argv[argc - 1] : nullptr;
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
+  std::printf("kernels-cuda-equality: seed %llu\n", static_cast<unsigned long long>(seed));
+  return isEmulated ? gloaming::cuda::checkEmulated(seed) : gloaming::cuda::checkReal(seed);
+}

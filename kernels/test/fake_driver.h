@@ -1,0 +1,38 @@
+/* A CUDA driver without CUDA: device memory is host memory with a limit, and a launch runs the kernel's body on
+ * emulated lanes. The host side of kernels/cuda/ cannot tell it from libcuda, so all of it is tested where there is no
+ * GPU. */
+#ifndef GLOAMING_TEST_FAKE_DRIVER_H
+#define GLOAMING_TEST_FAKE_DRIVER_H
+
+#include <functional>
+#include <vector>
+
+#include "cuda/driver.h"
+
+namespace gloaming {
+namespace cuda {
+
+struct FakeGpu {
+  int major = 9;
+  size_t memoryBytes = size_t{64} << 20;
+  size_t usedBytes = 0;
+};
+
+/** What the machine has; set before a fleet is made. */
+struct FakeMachine {
+  std::vector<FakeGpu> gpus;
+  /** Called before every launch, with the kernel's name. */
+  std::function<void(const char*)> onLaunch;
+  /** What the next wait returns, once; 700 is an illegal address. */
+  int nextWait = 0;
+};
+
+FakeMachine& fakeMachine();
+const Driver& fakeDriver();
+/** Stands for the compiled kernels. */
+const void* fakeImage();
+
+}  // namespace cuda
+}  // namespace gloaming
+
+#endif

@@ -1,0 +1,48 @@
+/* What MaxSim must be, from this machine's fastest CPU kernels: kernels-equality proves that they have the reference's
+ * bits, and large data would take the reference hours. */
+#ifndef GLOAMING_TEST_ORACLE_H
+#define GLOAMING_TEST_ORACLE_H
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "reference/reference.h"
+#include "store.h"
+
+namespace gloaming {
+
+class Oracle {
+ public:
+  explicit Oracle(const Tokens& query) : kernels_(*chooseKernels(nullptr)), query_(query) {
+    const size_t bytes = kernels_.maxsimPackedBytes(query.length, query.dimension);
+    packed_.reset(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+    kernels_.maxsimPack(query, packed_.get());
+  }
+
+  MaxSim with(const Store& store, uint32_t target) const {
+    const size_t count = roundUp(query_.length, kTokenRound);
+    const std::unique_ptr<int32_t, decltype(&std::free)> closest(
+        static_cast<int32_t*>(std::aligned_alloc(64, count * sizeof(int32_t))), std::free);
+    std::fill_n(closest.get(), count, std::numeric_limits<int32_t>::min());
+    MaxSim sums{0, 0};
+    for (uint32_t row = 0; row < store.length(target); row += kMaxRows) {
+      sums.targetToQuery +=
+          kernels_.maxsimRows({query_, packed_.get()}, store.rows(target) + size_t{row} * query_.dimension,
+                              std::min(kMaxRows, store.length(target) - row), closest.get());
+    }
+    for (uint32_t i = 0; i < query_.length; ++i) sums.queryToTarget += closest.get()[i];
+    return sums;
+  }
+
+ private:
+  const Kernels& kernels_;
+  const Tokens query_;
+  std::unique_ptr<void, decltype(&std::free)> packed_{nullptr, std::free};
+};
+
+}  // namespace gloaming
+
+#endif
