@@ -16,10 +16,7 @@ app.use(async (context) => {
 const server = createServer(app.callback());
 server.listen(0, '127.0.0.1');
 await once(server, 'listening');
-process.on('message', () => {
-  server.close();
-  server.closeAllConnections();
-  process.disconnect();
-});
+process.once('message', () => process.disconnect());
+process.once('disconnect', () => process.exit());
 const { port } = server.address() as AddressInfo;
 process.send?.({ url: `http://127.0.0.1:${port}`, key: 'none', sequences: [] });

@@ -12,6 +12,9 @@ export interface Answered {
   readonly status: number;
 }
 
+/** Under the length of a listener's backlog: a machine that stands still for a second resets none. */
+const MOST_CONNECTIONS = 256;
+
 /**
  * Sends at a fixed rate whatever the answers do: a client that waits for answers hides how they queue.
  * Unit    ratePerSecond requests per second; seconds
@@ -22,7 +25,7 @@ export async function openLoop(
   seconds: number,
   bodyOf: (index: number) => string,
 ): Promise<readonly Answered[]> {
-  const agent = new Agent({ keepAlive: true });
+  const agent = new Agent({ keepAlive: true, maxSockets: MOST_CONNECTIONS });
   const count = Math.floor(ratePerSecond * seconds);
   const startMs = performance.now();
   const answers: Promise<Answered>[] = [];

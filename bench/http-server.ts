@@ -49,4 +49,6 @@ process.on('message', (question) => {
     .then(() => rm(folder, { recursive: true }))
     .then(() => process.disconnect());
 });
+// A bench that failed leaves no server behind.
+process.once('disconnect', () => process.exit());
 process.send?.({ url: server.url, key, sequences: demo.proteins.map(({ sequence }) => sequence) });

@@ -123,7 +123,7 @@ export const REFUSALS = {
     'conflict_error',
     'A file stands where a folder is needed, or the other way round.',
   ),
-  upload_not_found: absent('No upload has this id.'),
+  upload_not_found: absent('No upload has this id, or it was aborted.'),
   upload_not_open: refusal(
     409,
     'conflict_error',
@@ -154,13 +154,14 @@ export const REFUSALS = {
   url_expired: refusal(410, 'not_found_error', 'The signed URL has expired, or its file has been replaced.'),
   precondition_failed: refusal(412, 'conflict_error', 'The file is not the one that the request asks for.'),
   range_not_satisfiable: invalid(416, 'The range begins behind the end of the file.'),
+  // A conflict that the caller can end, not a failure of the server: 409 and not 507.
   storage_quota_exceeded: refusal(
-    507,
+    409,
     'capacity_error',
     'The organization has no room for it: delete files or abort uploads.',
     true,
   ),
-  storage_full: refusal(507, 'capacity_error', 'The disk has no room for it besides its reserve.', true),
+  storage_full: refusal(409, 'capacity_error', 'The disk has no room for it besides its reserve.', true),
   msa_not_found: absent('No multiple sequence alignment has this id.'),
   msa_component_not_found: absent('No component of an alignment has this id.'),
   msa_alignments_missing: invalid(
@@ -191,7 +192,9 @@ export const REFUSALS = {
     'The organization has no successful call to estimate from; `unit_price` needs none.',
   ),
   sql_credential_not_found: absent('No SQL credential has this id.'),
-  sql_credential_revoked: refusal(409, 'conflict_error', 'A revoked SQL credential cannot be changed.'),
+  sql_credential_revoked: absent(
+    'The SQL credential is revoked: it can neither be rotated nor revoked again.',
+  ),
   sql_credentials_full: invalid(422, 'The organization has as many active SQL credentials as it may have.'),
   sql_statement_invalid: invalid(422, 'The engine cannot execute the statement; the message says why.'),
   sql_statement_refused: invalid(422, 'The statement is not one that reads, or reads what is not yours.'),

@@ -134,15 +134,15 @@ export const revokeSqlCredential = defineRoute({
   path: '/v1/sql-credentials/{credential_id}',
   summary: 'Revoke a SQL credential',
   description:
-    'Ends it for good: its sessions are closed and its running statements ended within a second. Repeating it ' +
-    'returns the same result.',
+    'Ends it for good: its sessions are closed and its running statements ended within a second. Repeating it is ' +
+    'refused as not found, with a code of its own.',
   params,
   success: {
     status: 200,
     schema: envelopeOf('SqlCredentialRevocationEnvelope', SqlCredentialRevocation),
     description: 'The revoked credential.',
   },
-  refusals: ['sql_credential_not_found', 'permission_denied'],
+  refusals: ['sql_credential_not_found', 'sql_credential_revoked', 'permission_denied'],
 });
 
 const Parameter = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);

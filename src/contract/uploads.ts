@@ -184,7 +184,11 @@ export const createPartUrls = defineRoute({
 /** Query of a signed URL, which this server wrote. */
 export const SIGNATURE_QUERY = {
   version: Type.String({ maxLength: 64, description: 'What the URL was signed for.' }),
-  expires: Type.Integer({ minimum: 0, description: 'Unix seconds until which it is good.' }),
+  expires: Type.Integer({
+    minimum: 0,
+    maximum: 99_999_999_999,
+    description: 'Unix seconds until which it is good.',
+  }),
   signature: Type.String({ maxLength: 64, description: 'Seal of this server.' }),
 };
 
@@ -269,7 +273,8 @@ export const abortUpload = defineRoute({
   method: 'DELETE',
   path: '/v1/storage/uploads/{upload_id}',
   summary: 'Abort an upload',
-  description: 'Gives an upload up and frees its parts. Repeating it returns the same aborted upload.',
+  description:
+    'Gives an upload up, frees its parts and returns it for the last time: from then on it is not found.',
   params: upload,
   success: { status: 200, schema: FileUploadEnvelope, description: 'The aborted upload.' },
   refusals: OPEN_UPLOAD,

@@ -34,7 +34,7 @@ export interface SqlCredentials {
   list(request: PageRequest, context: RequestContext): Reply<Page<SqlCredential>>;
   /** Errors  Refusal `sql_credential_not_found`, `sql_credential_revoked`, `permission_denied` */
   rotate(id: string, context: RequestContext): Promise<Reply<SqlCredentialSecret>>;
-  /** Errors  Refusal `sql_credential_not_found`, `permission_denied` */
+  /** Errors  those of rotate */
   revoke(id: string, context: RequestContext): Promise<Reply<SqlCredentialRevocation>>;
   /** Errors  Refusal `invalid_sql_credential`, whatever is wrong; `sql_busy` */
   logIn(username: string, password: string): Promise<SqlLogin>;
@@ -96,16 +96,14 @@ export function createSqlCredentials({ table, pages, now }: SqlCredentialParts):
       const password = newSqlPassword();
       const passwordHash = await hashSqlPassword(password);
       const changed = await table.change(id, { passwordHash, lastRotatedAt: now().toISOString() });
-      if (changed === undefined) {
-        throw new Refusal('sql_credential_revoked', 'The SQL credential is revoked; create another one.');
-      }
+      if (changed === undefined) throw alreadyRevoked();
       check();
       return { value: withPassword(changed, password), inputRefs: [id], outputRefs: [id] };
     },
     async revoke(id, context) {
-      const row = findOwn(id, context);
-      // Without a row to change it was revoked before: what is there now is the answer.
-      const revoked = (await table.change(id, { revokedAt: now().toISOString() })) ?? table.get(id) ?? row;
+      findOwn(id, context);
+      const revoked = await table.change(id, { revokedAt: now().toISOString() });
+      if (revoked === undefined) throw alreadyRevoked();
       check();
       return {
         value: {
@@ -124,6 +122,10 @@ export function createSqlCredentials({ table, pages, now }: SqlCredentialParts):
     },
     watch,
   };
+}
+
+function alreadyRevoked(): Refusal {
+  return new Refusal('sql_credential_revoked', 'The SQL credential is revoked already; create another one.');
 }
 
 /** A password that was right is believed for a while, so that a stream of statements derives it once. */

@@ -61,9 +61,12 @@ export function createUploads(parts: UploadParts): Uploads {
   const completions = createCompletions(parts);
   const find = (uploadId: string, { organizationId }: RequestContext): UploadRow => {
     const upload = table.get(uploadId);
-    if (upload === undefined) throw new Refusal('upload_not_found', `No upload has the id ${uploadId}.`);
-    if (upload.organizationId === organizationId) return upload;
-    throw new Refusal('permission_denied', 'The upload belongs to another organization.');
+    if (upload === undefined) throw absent(uploadId);
+    if (upload.organizationId !== organizationId) {
+      throw new Refusal('permission_denied', 'The upload belongs to another organization.');
+    }
+    if (upload.status === 'aborted') throw absent(uploadId);
+    return upload;
   };
   const replyOf = (upload: UploadRow, context: RequestContext): Reply<FileUpload> => ({
     value: presentUpload(upload, table.acknowledgedParts(upload), context, now()),
@@ -113,7 +116,7 @@ export function createUploads(parts: UploadParts): Uploads {
     },
     async putPart(uploadId, partNumber, body, headers) {
       const upload = table.get(uploadId);
-      if (upload === undefined) throw new Refusal('upload_not_found', `No upload has the id ${uploadId}.`);
+      if (upload === undefined || upload.status === 'aborted') throw absent(uploadId);
       requireOpen(upload, now());
       const part = requirePart(upload, Number(partNumber));
       const kept = await receivePart(upload, part, body, headers, parts);
@@ -158,6 +161,11 @@ export function createUploads(parts: UploadParts): Uploads {
       return { ...replyOf(upload, context), inputRefs: [uploadId] };
     },
   };
+}
+
+/** What was aborted is deleted: nothing can be asked of it any more. */
+function absent(uploadId: string): Refusal {
+  return new Refusal('upload_not_found', `No upload has the id ${uploadId}, or it was aborted.`);
 }
 
 function partSizeOf({ size_bytes: sizeBytes, part_size_bytes: asked }: FileUploadRequest): number {

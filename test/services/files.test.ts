@@ -276,7 +276,7 @@ describe('a full storage', () => {
       file_name: 'more',
       size_bytes: size,
     });
-    expect([refused.status, code(refused)]).toEqual([507, 'storage_quota_exceeded']);
+    expect([refused.status, code(refused)]).toEqual([409, 'storage_quota_exceeded']);
     expect(refused.body.error.details).toMatchObject({ used_bytes: size, quota_bytes: 1024 * 1024 });
     expect((await initiate(small, 'rival', 'half', size)).status).toBe('initiated');
     await small.ask('lab', 'DELETE', `/v1/storage/uploads/${id}`);
@@ -292,7 +292,7 @@ describe('a full storage', () => {
       file_name: 'x',
       size_bytes: 1,
     });
-    expect([answer.status, code(answer)]).toEqual([507, 'storage_full']);
+    expect([answer.status, code(answer)]).toEqual([409, 'storage_full']);
     await full.end();
   });
 });

@@ -113,11 +113,7 @@ describe('a delivery', () => {
         { response_status_code: 302 },
       ],
       ['not found', (r) => r.writeHead(404).end('no'), { response_status_code: 404 }],
-      [
-        'hangs',
-        () => undefined,
-        { last_error: expect.stringContaining('No answer came within 0.3 s') },
-      ],
+      ['hangs', () => undefined, { last_error: expect.stringContaining('No answer came within 0.3 s') }],
       ['closes', (r) => r.destroy(), { last_error: expect.stringContaining('The connection failed') }],
       [
         'breaks off',
