@@ -32,7 +32,7 @@ export const run: Bench = async (options) => {
   const residues = proteins.reduce((sum, { sequence }) => sum + sequence.length, 0);
   const config = loadConfig(process.env);
   const directory = await findEncoder(options[1] ?? config.encoder, config);
-  const encoder = await loadEncoder(directory, { threads: config.threads, device: config.device });
+  const encoder = await loadEncoder(directory, { threads: config.threads, device: config.encoderDevice });
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-build-'));
   try {
     const fasta = join(folder, 'proteins.fasta');

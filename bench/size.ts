@@ -36,7 +36,7 @@ const GIB = KIB ** 3;
 export const run: Bench = async ([gibibytes = String(DEFAULT_GIBIBYTES), encoderId]) => {
   const config = loadConfig(process.env);
   const directory = await findEncoder(encoderId ?? config.encoder, config);
-  const encoder = await loadEncoder(directory, { threads: config.threads, device: config.device });
+  const encoder = await loadEncoder(directory, { threads: config.threads, device: config.encoderDevice });
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-size-'));
   try {
     const residues = Math.ceil((Number(gibibytes) * GIB) / encoder.card.dimension);

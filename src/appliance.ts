@@ -98,7 +98,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const now = (): Date => new Date();
   const releases = releaseTable<ReleaseManifest>(store, releaseEvents(store));
   const catalog = createCatalog(releases);
-  const encoderOptions = { threads: config.threads, device: config.device };
+  const encoderOptions = { threads: config.threads, device: config.encoderDevice };
   const engines = createEngines({
     backend,
     threads: config.threads,

@@ -20,7 +20,9 @@ export interface ApplianceConfig {
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
   /** Encoder id of new releases. */
   readonly encoder: string;
-  readonly device: 'cpu' | 'cuda';
+  /** Where the kernels run. */
+  readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
+  readonly encoderDevice: 'cpu' | 'cuda';
   /** 1..256. */
   readonly threads: number;
   readonly concurrentSearches: number;
@@ -52,7 +54,8 @@ interface ConfigFile {
   readonly public_url?: string;
   readonly tls?: { readonly certificate_file: string; readonly key_file: string };
   readonly encoder: string;
-  readonly device: 'cpu' | 'cuda';
+  readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
+  readonly encoder_device: 'cpu' | 'cuda';
   readonly threads: number;
   readonly concurrent_searches: number;
   readonly queued_searches: number;
@@ -70,7 +73,8 @@ interface ConfigFile {
 
 /**
  * Reads config/appliance.json (or the file that GLOAMING_CONFIG names) and lets the environment move folders, address,
- * port, encoder, threads and log level, for the server and every command alike. A file needs only what it changes.
+ * port, encoder, device, threads and log level, for the server and every command alike. A file needs only what it
+ * changes.
  * Errors  Refusal `invalid_config` that names the setting and what it may be
  */
 export function loadConfig(environment: Environment): ApplianceConfig {
@@ -102,6 +106,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     },
     encoder: file.encoder,
     device: file.device,
+    encoderDevice: file.encoder_device,
     threads: file.threads === 0 ? Math.min(256, availableParallelism()) : file.threads,
     concurrentSearches: file.concurrent_searches,
     queuedSearches: file.queued_searches,
@@ -125,6 +130,7 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     host: environment.GLOAMING_HOST,
     public_url: environment.GLOAMING_PUBLIC_URL,
     encoder: environment.GLOAMING_ENCODER,
+    device: environment.GLOAMING_DEVICE,
     log_level: environment.GLOAMING_LOG_LEVEL,
     webhook_networks: environment.GLOAMING_WEBHOOK_NETWORKS?.split(',').filter(Boolean),
   };

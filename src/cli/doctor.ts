@@ -2,7 +2,7 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { loadConfig } from '../config.js';
-import { chooseBackend, servedOperations, whyNoGpu } from '../kernels/choose.js';
+import { chooseBackend, describeGpus, servedOperations, whyNoGpu } from '../kernels/choose.js';
 import { measureKernels } from '../kernels/measure.js';
 import { nativeVariants } from '../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
@@ -56,6 +56,8 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
     ({ name, isRunnable }) => `${name}${isRunnable ? '' : ' (not on this processor)'}`,
   );
   stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n`);
+  const gpus = describeGpus().map((line, index) => `GPU ${index}      ${line}\n`);
+  stdout.write(gpus.join(''));
   stdout.write(`GPU        ${whyNoGpu(config.device) ?? `The device setting is ${config.device}.`}\n\n`);
 
   const encoders = (await listEncoders(config)).map(({ id, isShipped, card, problem }) => [

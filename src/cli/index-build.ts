@@ -73,7 +73,7 @@ async function build(
   const files: FastaFiles = { fasta, metadata: options.metadata, ...readTaxonomyOption(options.taxonomy) };
   const total = await inputBytes(files);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
-  const encoder = await loadEncoder(directory, { threads: config.threads, device: config.device });
+  const encoder = await loadEncoder(directory, { threads: config.threads, device: config.encoderDevice });
   const progress = createProgress(context.stderr);
   const interrupt = onInterrupt();
   try {

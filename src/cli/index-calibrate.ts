@@ -50,7 +50,7 @@ async function calibrate(
   const release = await openRelease(directory);
   const { id: encoderId, sha256 } = release.manifest.encoder;
   const found = await findEncoder(encoderId, config);
-  const encoder = await loadEncoder(found, { threads: config.threads, device: config.device });
+  const encoder = await loadEncoder(found, { threads: config.threads, device: config.encoderDevice });
   const progress = createProgress(context.stderr);
   try {
     if (encoder.digest !== sha256) {

@@ -1,12 +1,17 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Fault } from '../errors.js';
+import { GIBIBYTE_BYTES } from '../limits.js';
+import { CUDA_IS_VERIFIED, cudaBackend, gpuReport, type CudaBackend } from './cuda.js';
 import type { KernelBackend } from './kernels.js';
 import { nativeBackend, nativeVariants } from './native.js';
-import { isTensorflow, openTensorflowGpu } from './tensorflow.js';
+import { openTensorflowGpu, type TensorflowBackend } from './tensorflow.js';
+
+/** `auto` is the CPU until the CUDA backend has been verified on a GPU. */
+export type Device = 'auto' | 'cpu' | 'cuda' | 'tensorflow';
 
 export interface BackendWish {
-  readonly device: 'cpu' | 'cuda';
+  readonly device: Device;
   /**
    * Native instruction set: `reference`, `avx2` …
    * Default  GLOAMING_KERNELS of the environment, then the fastest that runs here
@@ -20,10 +25,10 @@ export interface BackendWish {
  */
 export async function chooseBackend({ device, variant }: BackendWish): Promise<KernelBackend> {
   const native = nativeBackend(variant ?? process.env.GLOAMING_KERNELS);
-  if (device === 'cpu') return native;
-  const obstacle = gpuObstacle();
-  if (obstacle !== undefined) throw new Fault(`The device is cuda, but ${obstacle}.`);
-  return openTensorflowGpu(native);
+  if (device === 'cpu' || (device === 'auto' && whyNoGpu(device) !== undefined)) return native;
+  const obstacle = gpuObstacle(device);
+  if (obstacle !== undefined) throw new Fault(`The device is ${device}, but ${obstacle}.`);
+  return device === 'tensorflow' ? openTensorflowGpu(native) : cudaBackend(native);
 }
 
 /** Which backend serves an operation, as `gloaming doctor` prints it. */
@@ -37,7 +42,7 @@ export interface ServedOperation {
 
 /** Which backend serves which operation, and why. */
 export function servedOperations(backend: KernelBackend): readonly ServedOperation[] {
-  const affine = isTensorflow(backend) ? backend.affineBackend : backend;
+  const affine = hasAffineBackend(backend) ? backend.affineBackend : backend;
   return [
     { operation: 'maxsim', ...servedBy(backend) },
     { operation: 'affine score', ...servedBy(affine) },
@@ -46,14 +51,35 @@ export function servedOperations(backend: KernelBackend): readonly ServedOperati
 }
 
 /** Why a GPU is not used with this device setting; undefined where it is. One sentence. */
-export function whyNoGpu(device: 'cpu' | 'cuda'): string | undefined {
-  const obstacle = gpuObstacle();
+export function whyNoGpu(device: Device): string | undefined {
+  const obstacle = gpuObstacle(device);
   if (obstacle !== undefined) return `No GPU is used: ${obstacle}.`;
-  return device === 'cpu' ? 'No GPU is used: the device setting is cpu.' : undefined;
+  if (device === 'cpu') return 'No GPU is used: the device setting is cpu.';
+  if (device === 'auto' && !CUDA_IS_VERIFIED) {
+    return 'No GPU is used: the CUDA backend has not been verified on a GPU yet; the device setting cuda takes it.';
+  }
+  return undefined;
+}
+
+/** Each GPU in one line, as `gloaming doctor` prints it; none where none can serve. */
+export function describeGpus(): readonly string[] {
+  const report = gpuReport();
+  if (report.obstacle !== undefined) return [];
+  const driver = `${Math.floor(report.driverVersion / 1000)}.${Math.floor((report.driverVersion % 1000) / 10)}`;
+  return report.gpus.map(({ name, computeCapability, kernels, totalBytes, freeBytes }) => {
+    const [total, free] = [totalBytes, freeBytes].map((bytes) => (bytes / GIBIBYTE_BYTES).toFixed(1));
+    const memory = `${total} GiB, ${free} free`;
+    return `${name} (${computeCapability}), ${memory}, driver for CUDA ${driver}, ${kernels} kernels`;
+  });
+}
+
+function hasAffineBackend(backend: KernelBackend): backend is CudaBackend | TensorflowBackend {
+  return 'affineBackend' in backend;
 }
 
 function servedBy(backend: KernelBackend): Omit<ServedOperation, 'operation'> {
-  const reason = backend.name === 'native' ? nativeReason(backend.variant) : 'The device setting is cuda.';
+  const reason =
+    backend.name === 'native' ? nativeReason(backend.variant) : `The device setting is ${backend.name}.`;
   return { servedBy: `${backend.name} ${backend.variant}`, reason };
 }
 
@@ -69,7 +95,8 @@ function nativeReason(variant: string): string {
   return `They are the fastest that this processor runs; it lacks ${missing}.`;
 }
 
-function gpuObstacle(): string | undefined {
+function gpuObstacle(device: Device): string | undefined {
+  if (device !== 'tensorflow') return gpuReport().obstacle;
   if (!existsSync('/dev/nvidiactl')) return 'no NVIDIA driver answers on this machine';
   try {
     createRequire(import.meta.url).resolve('@tensorflow/tfjs-node-gpu');

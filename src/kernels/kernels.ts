@@ -1,5 +1,5 @@
 /*
- * The one interface of all backends (native CPU, TensorFlow, later CUDA). Everything that crosses it is an integer,
+ * The one interface of all backends (native CPU, CUDA, TensorFlow). Everything that crosses it is an integer,
  * so that backends can be compared bit for bit; kernels/reference/ defines the numbers.
  */
 

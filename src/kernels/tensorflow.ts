@@ -110,10 +110,6 @@ export function tensorflowBackend(
   };
 }
 
-export function isTensorflow(backend: KernelBackend): backend is TensorflowBackend {
-  return 'affineBackend' in backend;
-}
-
 async function openStore(
   source: TokenSource,
   affine: KernelBackend,

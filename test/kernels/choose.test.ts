@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest';
-import { chooseBackend, servedOperations, whyNoGpu } from '#src/kernels/choose.js';
+import { chooseBackend, describeGpus, servedOperations, whyNoGpu } from '#src/kernels/choose.js';
+import { CUDA_IS_VERIFIED, gpuReport } from '#src/kernels/cuda.js';
 import { nativeVariants } from '#src/kernels/native.js';
+import { generator, randomSource, randomTokens } from './random-tokens.js';
 
-const hasGpu = whyNoGpu('cuda') === undefined;
+const hasGpu = gpuReport().obstacle === undefined;
 const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
 
 test('the CPU is served by the fastest kernels that this machine runs, and the reason says so', async () => {
   const operations = servedOperations(await chooseBackend({ device: 'cpu' }));
-  expect(operations.map(({ operation }) => operation)).toEqual(['maxsim', 'affine score', 'affine alignment']);
+  expect(operations.map(({ operation }) => operation)).toEqual([
+    'maxsim',
+    'affine score',
+    'affine alignment',
+  ]);
   for (const { servedBy, reason } of operations) {
     expect(servedBy).toBe(`native ${runnable[0]!.name}`);
     expect(reason).toMatch(/fastest/);
@@ -21,6 +27,34 @@ test('slower kernels serve when they are asked for, and the reason says that the
 });
 
 test.skipIf(hasGpu)('a GPU that is wanted but cannot serve is an error that says why', async () => {
-  await expect(chooseBackend({ device: 'cuda' })).rejects.toThrow(/The device is cuda, but /);
+  await expect(chooseBackend({ device: 'cuda' })).rejects.toThrow(/^The device is cuda, but .+\.$/);
+  await expect(chooseBackend({ device: 'tensorflow' })).rejects.toThrow(
+    /^The device is tensorflow, but .+\.$/,
+  );
   expect(whyNoGpu('cpu')).toMatch(/^No GPU is used: /);
+  expect(whyNoGpu('cuda')).toMatch(/^No GPU is used: /);
+  expect(describeGpus()).toEqual([]);
+});
+
+test.skipIf(CUDA_IS_VERIFIED)(
+  'until CUDA is verified on a GPU, the CPU serves by itself and says why',
+  async () => {
+    const backend = await chooseBackend({ device: 'auto' });
+    expect(backend.name).toBe('native');
+    expect(whyNoGpu('auto')).toMatch(hasGpu ? /has not been verified on a GPU yet/ : /^No GPU is used: /);
+  },
+);
+
+test.runIf(hasGpu)('the GPU gives the bits of the CPU when it is asked for', async () => {
+  const random = generator(7);
+  const source = randomSource(random, [1, 350, 17, 64, 900], 128);
+  const queries = [3, 300].map((length) => randomTokens(random, length, 128));
+  const answers = await Promise.all(
+    (['cpu', 'cuda'] as const).map(async (device) => {
+      const backend = await chooseBackend({ device });
+      const store = await backend.open(source);
+      return backend.maxsim(store, queries, undefined).finally(() => store.close());
+    }),
+  );
+  expect(answers[1]).toEqual(answers[0]);
 });

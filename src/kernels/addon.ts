@@ -1,0 +1,183 @@
+import { createRequire } from 'node:module';
+import { Fault, assert } from '../errors.js';
+import type {
+  AffineAlignment,
+  AffineParameters,
+  KernelBackend,
+  KernelOptions,
+  MaxSimSums,
+  QueryTokens,
+  TokenSource,
+  TokenStore,
+} from './kernels.js';
+
+/** Handles of kernels/addon.cpp; nothing but the addon can look inside. */
+declare const handle: unique symbol;
+export type StoreHandle = { readonly [handle]: 'store' };
+export type SearchHandle = { readonly [handle]: 'search' };
+export type Callback<Result> = (error: Error | undefined, result: Result) => void;
+
+/** What kernels.node exports; documented in kernels/addon.cpp. */
+export interface Addon {
+  variants(): readonly NativeVariant[];
+  choose(variant: string | undefined): string;
+  open(
+    variant: string,
+    starts: Uint32Array,
+    dimension: number,
+    tokens: Int8Array | string,
+    byteOffset: number | undefined,
+    isOnGpu: boolean,
+  ): StoreHandle;
+  close(store: StoreHandle): void;
+  gpus(): GpuReport;
+  load(store: StoreHandle, callback: Callback<void>): SearchHandle;
+  maxsim(
+    store: StoreHandle,
+    queries: readonly QueryTokens[],
+    eligible: Uint32Array | undefined,
+    threads: number | undefined,
+    isBackground: boolean,
+    callback: Callback<readonly MaxSimSums[]>,
+  ): SearchHandle;
+  affine<Result>(
+    store: StoreHandle,
+    query: QueryTokens,
+    targets: Uint32Array,
+    parameters: AffineParameters,
+    aligns: boolean,
+    threads: number | undefined,
+    isBackground: boolean,
+    callback: Callback<Result>,
+  ): SearchHandle;
+  cancel(search: SearchHandle): void;
+}
+
+/** GPUs that the addon can use, or the half sentence that says why there are none. */
+export type GpuReport =
+  | {
+      readonly obstacle?: undefined;
+      readonly gpus: readonly Gpu[];
+      /** CUDA version of the driver, 13000 for 13.0. */
+      readonly driverVersion: number;
+      /** Releases in the memory of the GPUs, loaded by this process. */
+      readonly residentCount: number;
+      readonly residentBytes: number;
+    }
+  | { readonly obstacle: string };
+
+export interface Gpu {
+  readonly name: string;
+  /** `9.0`. */
+  readonly computeCapability: string;
+  /** Which kernels it runs. */
+  readonly kernels: 'hopper' | 'portable';
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+}
+
+/** One instruction set that was compiled in, and whether this machine runs it. */
+export interface NativeVariant {
+  readonly name: string;
+  readonly isRunnable: boolean;
+}
+
+export interface NativeStore extends TokenStore {
+  readonly handle: StoreHandle;
+}
+
+/** Errors  Fault if the addon was not built or cannot be loaded */
+export function loadAddon(): Addon {
+  try {
+    // From dist/src/kernels the addon is in dist/kernels.
+    return createRequire(import.meta.url)('../../kernels/kernels.node') as Addon;
+  } catch (cause) {
+    throw new Fault('The native kernels cannot be loaded; run `npm run build:kernels`.', { cause });
+  }
+}
+
+/** The calls that a store takes, wherever its tokens are. */
+export function storeCalls(addon: Addon): Pick<KernelBackend, 'maxsim' | 'affineScores' | 'affineAlign'> {
+  return {
+    maxsim: (store, queries, eligible, options = {}) =>
+      run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
+        addon.maxsim(handleOf(store), queries, eligible, threads, isBackground, callback),
+      ),
+    affineScores: (store, query, targets, parameters, options = {}) =>
+      run<Int32Array>(addon, options, (threads, isBackground, callback) =>
+        addon.affine(handleOf(store), query, targets, parameters, false, threads, isBackground, callback),
+      ),
+    affineAlign: (store, query, targets, parameters, options = {}) =>
+      run<readonly AffineAlignment[]>(addon, options, (threads, isBackground, callback) =>
+        addon.affine(handleOf(store), query, targets, parameters, true, threads, isBackground, callback),
+      ),
+  };
+}
+
+/** A store that all calls of the addon take; those that are on the GPU are searched there for MaxSim. */
+export function openStore(addon: Addon, variant: string, source: TokenSource, isOnGpu: boolean): NativeStore {
+  const { dimension, residueStarts, tokens } = source;
+  const [place, byteOffset] =
+    'path' in tokens ? [tokens.path, tokens.byteOffset] : [tokens.values, undefined];
+  let store: StoreHandle;
+  try {
+    store = addon.open(variant, residueStarts, dimension, place, byteOffset, isOnGpu);
+  } catch (error) {
+    throw explain(error);
+  }
+  let isOpen = true;
+  return {
+    dimension,
+    targetCount: residueStarts.length - 1,
+    residueCount: residueStarts[residueStarts.length - 1]!,
+    handle: store,
+    close() {
+      if (isOpen) addon.close(store);
+      isOpen = false;
+    },
+  };
+}
+
+export function handleOf(store: TokenStore): StoreHandle {
+  assert('handle' in store, 'the native kernels work on the stores that they opened');
+  return (store as NativeStore).handle;
+}
+
+/**
+ * Starts a search and waits for its callback. An abort rejects at once with the signal's reason: the search keeps its
+ * own memory while its threads stop, or while it still waits for them.
+ */
+export async function run<Result>(
+  addon: Addon,
+  { signal, threads, isBackground = false }: KernelOptions,
+  start: (threads: number | undefined, isBackground: boolean, callback: Callback<Result>) => SearchHandle,
+): Promise<Result> {
+  signal?.throwIfAborted();
+  assert(threads === undefined || threads >= 1, 'a search needs at least one thread');
+  let onAbort: (() => void) | undefined;
+  try {
+    return await new Promise<Result>((resolve, reject) => {
+      const search = start(threads, isBackground, (error, result) =>
+        error ? reject(error) : resolve(result),
+      );
+      onAbort = () => {
+        addon.cancel(search);
+        reject(signal!.reason);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw explain(error);
+  } finally {
+    if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+/** The addon's errors as the project's kinds: a wrong shape is our bug, anything else is the machine's. */
+function explain(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  assert(error.code !== 'KERNEL_SHAPE', error.message);
+  const failed = error.code === 'KERNEL_DEVICE' ? 'CUDA' : 'native';
+  return new Fault(`The ${failed} kernels failed: ${error.message}.`, { cause: error });
+}
