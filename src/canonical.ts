@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import canonicalize from 'canonicalize';
 
 /**
@@ -21,4 +22,48 @@ export function sha256Hex(bytes: string | Uint8Array): string {
 /** Lower-case hex SHA-256 of the canonical JSON: the name of a value. */
 export function canonicalSha256(value: unknown): string {
   return sha256Hex(canonicalJson(value));
+}
+
+/** Elements of a list that are written without a pause: about a millisecond for the queries of a batch. */
+const ELEMENTS_PER_PAUSE = 500;
+/** Lists up to this length are looked into, because one element may be as large as a long list. */
+const SHORT_LIST = 16;
+
+/** The same of a value that may be large, written piece by piece, so that others get their turn. */
+export async function canonicalSha256InTurns(value: unknown): Promise<string> {
+  const hash = createHash('sha256');
+  await writeInTurns(value, hash);
+  return hash.digest('hex');
+}
+
+async function writeInTurns(value: unknown, hash: Hash): Promise<void> {
+  if (Array.isArray(value)) {
+    await writeListInTurns(value, hash);
+  } else if (typeof value === 'object' && value !== null) {
+    hash.update('{');
+    const members = Object.entries(value).filter(([, member]) => member !== undefined);
+    // RFC 8785 sorts by UTF-16 code units, and so does JavaScript where it compares strings.
+    members.sort(([left], [right]) => (left < right ? -1 : 1));
+    for (const [order, [name, member]] of members.entries()) {
+      hash.update(`${order === 0 ? '' : ','}${canonicalJson(name)}:`);
+      await writeInTurns(member, hash);
+    }
+    hash.update('}');
+  } else {
+    hash.update(canonicalJson(value));
+  }
+}
+
+async function writeListInTurns(list: readonly unknown[], hash: Hash): Promise<void> {
+  hash.update('[');
+  const step = list.length <= SHORT_LIST ? 1 : ELEMENTS_PER_PAUSE;
+  for (let start = 0; start < list.length; start += step) {
+    if (start > 0) hash.update(',');
+    if (step === 1) await writeInTurns(list[start], hash);
+    else {
+      hash.update(canonicalJson(list.slice(start, start + step)).slice(1, -1));
+      await setImmediate();
+    }
+  }
+  hash.update(']');
 }

@@ -56,6 +56,8 @@ export const BODY_DISCARD_MAX_BYTES = 16 * MEBIBYTE_BYTES;
 export const JSON_MAX_DEPTH = 64;
 /** Values in a JSON body: bounds the work and the memory of validation, whatever the body says. */
 export const JSON_MAX_VALUES = 50_000;
+/** From this size on, what reads a whole body pauses for other requests. */
+export const BODY_IN_TURNS_BYTES = 256 * KIBIBYTE_BYTES;
 /** Request line and headers together. */
 export const HEADER_MAX_BYTES = 16 * KIBIBYTE_BYTES;
 /** Places that one refusal lists; the message says how many there were. */

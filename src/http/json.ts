@@ -1,9 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
 import { JSON_MAX_DEPTH, JSON_MAX_VALUES } from '../limits.js';
 import { Refusal } from '../errors.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
+/** Scanned without a pause: some milliseconds. */
+const PIECE_CHARACTERS = 1024 * 1024;
 const NUMBER = /-?\d[\d.eE+-]*/y;
 
 /**
@@ -15,7 +18,19 @@ const NUMBER = /-?\d[\d.eE+-]*/y;
  */
 export function parseStrictJson(bytes: Uint8Array, maxValues = JSON_MAX_VALUES): unknown {
   const text = decode(bytes);
-  scan(text, maxValues);
+  for (const _piece of scan(text, maxValues));
+  return parse(text);
+}
+
+/** The same of a text that may be large: between its pieces others get their turn. */
+export async function parseStrictJsonInTurns(bytes: Uint8Array, maxValues?: number): Promise<unknown> {
+  const text = decode(bytes);
+  for (const _piece of scan(text, maxValues ?? JSON_MAX_VALUES)) await setImmediate();
+  await setImmediate();
+  return parse(text);
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -38,12 +53,20 @@ function decode(bytes: Uint8Array): string {
 /** Names of the members seen so far of each open object; null for an open array. */
 type Open = Set<string> | null;
 
-/** Looks at strings, numbers and brackets only; what else is wrong with the grammar, JSON.parse says. */
-function scan(text: string, maxValues: number): void {
+/**
+ * Looks at strings, numbers and brackets only; what else is wrong with the grammar, JSON.parse says.
+ * Yields after each piece of the text.
+ */
+function* scan(text: string, maxValues: number): Generator<void> {
   const open: Open[] = [];
   let values = 0;
   let at = 0;
+  let pieceEnd = PIECE_CHARACTERS;
   while (at < text.length) {
+    if (at >= pieceEnd) {
+      pieceEnd = at + PIECE_CHARACTERS;
+      yield;
+    }
     const character = text[at] as string;
     if (character === '"') {
       const end = endOfString(text, at);

@@ -93,7 +93,7 @@ export function provenance(shell: Shell, state: ShellState, reply?: Reply<unknow
     database_snapshots: reply?.databaseSnapshots ?? [],
     generated_object_ids: [...(reply?.generatedObjectIds ?? [])],
     input_hash: state.inputHash ?? canonicalSha256(null),
-    parameters_hash: canonicalSha256({ path: params, query, body: body ?? null }),
+    parameters_hash: state.parametersHash ?? canonicalSha256({ path: params, query, body: body ?? null }),
     tool_versions: reply?.toolVersions ?? [],
   };
 }

@@ -94,6 +94,8 @@ export interface ShellState {
   principal?: Principal;
   /** The parsed body before defaults are filled in, as it was sent. */
   inputHash?: string;
+  /** Of a large request, whose parameters are not hashed again for its answer. */
+  parametersHash?: string;
   headers: Readonly<Record<string, string | undefined>>;
   /** Of the answer, as `Accept` and the route agree on it. */
   mediaType: string;

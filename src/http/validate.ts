@@ -1,12 +1,12 @@
-import { canonicalSha256 } from '../canonical.js';
+import { canonicalSha256, canonicalSha256InTurns } from '../canonical.js';
 import { CONTRACT_PIN } from '../contract/headers.js';
 import { ANY_TYPE, type Route } from '../contract/route.js';
 import { headerSchemas } from '../contract/routes.js';
 import type { RouteValidator } from '../contract/validation.js';
 import { Refusal, type RefusalLocation } from '../errors.js';
-import { BODY_MAX_BYTES } from '../limits.js';
+import { BODY_IN_TURNS_BYTES, BODY_MAX_BYTES } from '../limits.js';
 import { hasBody, readBody, requireJson } from './body.js';
-import { parseStrictJson } from './json.js';
+import { parseStrictJson, parseStrictJsonInTurns } from './json.js';
 import { TIMEOUTS } from './listener.js';
 import type { Middleware, Shell, ShellContext } from './shell.js';
 
@@ -18,14 +18,19 @@ export function validate(shell: Shell): Middleware {
     state.mediaType = acceptedType(context, route);
     state.headers = declaredHeaders(context, route);
     requirePin(state.headers['Service-Contract-Pin']);
-    const body = route.body === undefined ? undefined : await readJson(shell, context, route);
-    state.inputHash = canonicalSha256(body ?? null);
+    const { body, isLarge } = await readJson(shell, context, route);
+    const hash = isLarge ? canonicalSha256InTurns : canonicalSha256;
+    state.inputHash = await hash(body ?? null);
     const input = { params: { ...state.params }, query: { ...state.query }, body };
     refuseFaults([
       ...state.repeated.map(repeatedFault),
       ...faultsOf(shell.validators.get(route) as RouteValidator, state.headers, input),
     ]);
     state.input = input;
+    if (isLarge) {
+      const { params: path, query } = input;
+      state.parametersHash = await hash({ path, query, body });
+    }
     await next();
   };
 }
@@ -60,9 +65,16 @@ function repeatedFault(name: string): RefusalLocation {
   return { location: `query.${name.slice(0, 64)}`, message: 'must not stand more than once', value: null };
 }
 
-async function readJson(shell: Shell, context: ShellContext, route: Route): Promise<unknown> {
+interface ReadBody {
+  readonly body: unknown;
+  /** Whatever is done with all of it is done in turns with other requests. */
+  readonly isLarge: boolean;
+}
+
+async function readJson(shell: Shell, context: ShellContext, route: Route): Promise<ReadBody> {
+  if (route.body === undefined) return { body: undefined, isLarge: false };
   if (!hasBody(context.req)) {
-    if (route.isBodyOptional) return {};
+    if (route.isBodyOptional) return { body: {}, isLarge: false };
     throw new Refusal('validation_failed', 'The request has no body; this route needs a JSON object.', {
       errors: [{ location: 'body', message: 'is required', value: null }],
     });
@@ -71,7 +83,9 @@ async function readJson(shell: Shell, context: ShellContext, route: Route): Prom
   const { requestMs } = shell.timeouts ?? TIMEOUTS;
   const maxBytes = route.bodyMaxBytes ?? BODY_MAX_BYTES;
   const bytes = await readBody(context.req, context.res, maxBytes, requestMs);
-  return parseStrictJson(bytes, route.bodyMaxValues);
+  const isLarge = bytes.length > BODY_IN_TURNS_BYTES;
+  const parse = isLarge ? parseStrictJsonInTurns : parseStrictJson;
+  return { body: await parse(bytes, route.bodyMaxValues), isLarge };
 }
 
 function declaredHeaders(context: ShellContext, route: Route): Record<string, string | undefined> {

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
-import { canonicalJson } from '../canonical.js';
+import { canonicalSha256InTurns } from '../canonical.js';
 import type { RunRequest } from '../contract/runs.js';
 import { Refusal } from '../errors.js';
 import { newId } from '../ids.js';
@@ -29,7 +27,7 @@ export async function acceptRun(
       ...(request.label !== undefined && { label: request.label }),
       priority: request.priority,
       isBackground: request.background,
-      inputSha256: await inputSha256(request.input),
+      inputSha256: await canonicalSha256InTurns(request.input),
       createdAt: now().toISOString(),
       totalCount,
     },
@@ -48,24 +46,3 @@ export async function acceptRun(
     policy: { name: 'queue', quota: created.quota, quota_unit: 'concurrent-requests' },
   });
 }
-
-/** SHA-256 of the canonical JSON (RFC 8785); long lists are written piece by piece, so that others get their turn. */
-async function inputSha256(input: Readonly<Record<string, unknown>>): Promise<string> {
-  const hash = createHash('sha256').update('{');
-  for (const [order, name] of Object.keys(input).sort().entries()) {
-    hash.update(`${order === 0 ? '' : ','}${canonicalJson(name)}:`);
-    const value = input[name];
-    if (!Array.isArray(value)) hash.update(canonicalJson(value));
-    else {
-      for (let start = 0; start < value.length; start += ELEMENTS_PER_PAUSE) {
-        const piece = canonicalJson(value.slice(start, start + ELEMENTS_PER_PAUSE)).slice(1, -1);
-        hash.update(`${start === 0 ? '[' : ','}${piece}`);
-        await setImmediate();
-      }
-      hash.update(value.length === 0 ? '[]' : ']');
-    }
-  }
-  return hash.update('}').digest('hex');
-}
-
-const ELEMENTS_PER_PAUSE = 500;
