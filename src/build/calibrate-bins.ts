@@ -8,7 +8,6 @@ import {
   massBelow,
   type CeiledExcesses,
   type TailFit,
-  type TailPrior,
 } from '../calibration/tail-model.js';
 import type { NullFit } from './calibrate-null.js';
 import { ROLE_FIT, type NullSample } from './calibrate-sample.js';
@@ -21,8 +20,8 @@ const CEILING = 11;
 const CAUTIOUS_CEILING = 3;
 /** A mixture that holds more of the exceedances for relatives is not believed. */
 const LARGEST_RELATIVE_SHARE = 0.4;
-/** What all bins together say counts as many exceedances in each: a quarter of what a bin has of its own. */
-const PRIOR_EXCEEDANCES = 600;
+/** Fewer exceedances do not tell unrelated pairs from relatives. */
+const FEWEST_MIXTURE_EXCEEDANCES = 1_000;
 const MAX_STRATA = 4;
 /** Exceedances that a bin needs before the lengths are split more finely. */
 const WANTED_EXCEEDANCES = 600;
@@ -77,47 +76,67 @@ export function fitBins(sample: NullSample, fit: NullFit, edges: readonly number
     fitted: sorted(fitted),
     heldOut: sorted(heldOut),
   }));
-  const priors = {
-    all: pooledPrior(scores.map(({ all }) => all)),
-    fitted: pooledPrior(scores.map(({ fitted }) => fitted)),
+  const tails = {
+    all: fitPooled(scores.map(({ all }) => all)),
+    fitted: fitPooled(scores.map(({ fitted }) => fitted)),
   };
   return scores.flatMap((bin, cell) => {
     const [query, target] = [Math.floor(cell / (edges.length + 1)), cell % (edges.length + 1)];
-    return query > target ? [] : [fitBin(bin, priors, query, target, edges)];
+    return query > target ? [] : [fitBin(bin, tails, query, target, edges)];
   });
 }
 
-/** What the excesses of all bins together say of the mixture; undefined where even they have no tail. */
-function pooledPrior(bins: readonly Float64Array[]): TailPrior | undefined {
-  const excesses = bins.map(
-    (scores) => excessesOf(scores, quantile(scores, 1 - EXCEEDANCE_SHARE), CEILING).excesses,
-  );
-  const pooled = new Float64Array(excesses.reduce((sum, { length }) => sum + length, 0));
-  let start = 0;
-  for (const part of excesses) {
-    pooled.set(part, start);
-    start += part.length;
-  }
-  const fit = fitTail({ excesses: pooled, ceiling: CEILING });
-  return fit && { fit, count: PRIOR_EXCEEDANCES };
+interface PooledTail {
+  readonly tail: TailFit | undefined;
+  readonly ceiling: number;
 }
 
 /**
- * A bin is judged by how well the tail of the fitted proteins meets the held-out ones; what it answers with is then
+ * The one tail of all bins: the coordinate is made so that they differ in where it begins and in nothing else, and a
+ * bin alone has too few exceedances to tell unrelated pairs from relatives.
+ *
+ * It is the mixture where that can be told apart, else one exponential under a low ceiling, which errs to large
+ * E-values: a sample that is small, or mostly relatives, would pass unrelated pairs for relatives.
+ * @param bins  scores of each, ascending
+ */
+function fitPooled(bins: readonly Float64Array[]): PooledTail {
+  const excesses = poolExcesses(bins, CEILING);
+  const isEnough = excesses.excesses.length >= FEWEST_MIXTURE_EXCEEDANCES;
+  const tail = isEnough ? fitTail(excesses) : undefined;
+  if (tail !== undefined && tail.relativeShare <= LARGEST_RELATIVE_SHARE) return { tail, ceiling: CEILING };
+  const sorted = excesses.excesses.slice().sort();
+  const ceiling = CAUTIOUS_CEILING * quantile(sorted, 1 - 1 / Math.E);
+  return { tail: ceiling > 0 ? fitExponential(poolExcesses(bins, ceiling)) : undefined, ceiling };
+}
+
+/** Excesses of each bin over its own threshold. */
+function poolExcesses(bins: readonly Float64Array[], ceiling: number): CeiledExcesses {
+  const parts = bins.map((scores) => excessesOf(scores, thresholdOf(scores), ceiling).excesses);
+  const excesses = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let start = 0;
+  for (const part of parts) {
+    excesses.set(part, start);
+    start += part.length;
+  }
+  return { excesses, ceiling };
+}
+
+/**
+ * A bin is judged by how well the tail of the fitted proteins meets its held-out ones; what it answers with is then
  * fitted to all of them.
  * @param scores  of all pairs, of pairs of fitted and of pairs of held-out proteins; ascending
  */
 function fitBin(
   scores: BinScores,
-  priors: { readonly all?: TailPrior; readonly fitted?: TailPrior },
+  tails: { readonly all: PooledTail; readonly fitted: PooledTail },
   query: number,
   target: number,
   edges: readonly number[],
 ): BinCard {
-  const { distance, holdoutCount } = qualify(scores, priors.fitted);
+  const { distance, holdoutCount } = qualify(scores, tails.fitted);
   const { all } = scores;
-  const threshold = quantile(all, 1 - EXCEEDANCE_SHARE);
-  const { tail, ceiling } = fitExcesses(all, threshold, priors.all);
+  const threshold = thresholdOf(all);
+  const { tail, ceiling } = tails.all;
   const fitCount = excessesOf(all, threshold, ceiling).excesses.length;
   // Of the exceedances below the ceiling some are relatives; of the unrelated ones a few lie above it.
   const share =
@@ -151,11 +170,9 @@ function fitBin(
 /** Distance between the tail of the fitted proteins and the exceedances of the held-out ones; 1 where there is none. */
 function qualify(
   { fitted, heldOut }: BinScores,
-  prior: TailPrior | undefined,
+  { tail, ceiling }: PooledTail,
 ): { distance: number; holdoutCount: number } {
-  const threshold = quantile(fitted, 1 - EXCEEDANCE_SHARE);
-  const { tail, ceiling } = fitExcesses(fitted, threshold, prior);
-  const holdout = excessesOf(heldOut, threshold, ceiling);
+  const holdout = excessesOf(heldOut, thresholdOf(fitted), ceiling);
   return {
     distance: tail === undefined ? 1 : holdoutDistance(tail, holdout),
     holdoutCount: holdout.excesses.length,
@@ -174,20 +191,8 @@ function judgeBin(
   return isWithoutTail || distance > limit ? 'bin_not_qualified' : 'qualified';
 }
 
-interface BinFit {
-  readonly tail: TailFit | undefined;
-  readonly ceiling: number;
-}
-
-/**
- * The mixture where it can be told apart, else one exponential under a low ceiling, which errs to large E-values: a
- * sample that is small, or mostly relatives, would pass unrelated pairs for relatives.
- */
-function fitExcesses(scores: Float64Array, threshold: number, prior: TailPrior | undefined): BinFit {
-  const tail = fitTail(excessesOf(scores, threshold, CEILING), prior);
-  if (tail !== undefined && tail.relativeShare <= LARGEST_RELATIVE_SHARE) return { tail, ceiling: CEILING };
-  const ceiling = CAUTIOUS_CEILING * (quantile(scores, 1 - EXCEEDANCE_SHARE / Math.E) - threshold);
-  return { tail: ceiling > 0 ? fitExponential(excessesOf(scores, threshold, ceiling)) : undefined, ceiling };
+function thresholdOf(scores: Float64Array): number {
+  return quantile(scores, 1 - EXCEEDANCE_SHARE);
 }
 
 function excessesOf(scores: Float64Array, threshold: number, ceiling: number): CeiledExcesses {

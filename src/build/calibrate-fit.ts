@@ -1,5 +1,6 @@
 import {
   LENGTH_TERM,
+  MEAN_TERM,
   NULL_TERM_COUNT,
   SPREAD_TERM,
   nullTerms,
@@ -26,7 +27,8 @@ const RATE_PAIRS = 1_000_000;
 const TRIMMED_SHARE = 0.001;
 /** Below this many fitted pairs its weights follow the noise. */
 export const FEWEST_PAIRS = 1_000;
-const SPREAD_SLOPE_SHARE = 0.5;
+const MOMENT_SLOPE_SHARE = 0.5;
+const SLOPES = ['lengthSlope', 'meanSlope', 'spreadSlope'] as const;
 const SLOPE_LIMIT = 1;
 const SEARCH_STEPS = 30;
 const RATE_SWEEPS = 4;
@@ -60,9 +62,10 @@ export function fitPairNull(
 
 interface Exceedance {
   readonly excess: number;
-  /** Standardised cosine spread and log shorter length of the pair. */
-  readonly spread: number;
+  /** Standardised log shorter length, mean cosine and cosine spread of the pair. */
   readonly length: number;
+  readonly mean: number;
+  readonly spread: number;
 }
 
 function exceedancesOf(
@@ -80,27 +83,29 @@ function exceedancesOf(
     let expected = 0;
     for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += weights[term] * terms[term];
     const excess = sample.evidence[pair] - expected;
-    if (excess > rounding)
-      exceedances.push({ excess, spread: terms[SPREAD_TERM], length: terms[LENGTH_TERM] });
+    if (excess <= rounding) continue;
+    const [length, mean, spread] = [terms[LENGTH_TERM], terms[MEAN_TERM], terms[SPREAD_TERM]];
+    exceedances.push({ excess, length, mean, spread });
   }
   return exceedances;
 }
 
 interface Rate {
   readonly logScale: number;
-  readonly spreadSlope: number;
   readonly lengthSlope: number;
+  readonly meanSlope: number;
+  readonly spreadSlope: number;
 }
 
 /**
- * Mean excess and how it changes with cosine spread and shorter length: exponential, truncated at a ceiling that
- * relatives lie above. The full spread slope would give every spread the same tail, but relatives have a high spread
- * too, and would lose more by it than the null gains; half of it is taken.
+ * Mean excess and how it changes with shorter length and moments: exponential, truncated at a ceiling that relatives
+ * lie above. The full slopes of the moments would give all of them the same tail, but relatives have a high mean and
+ * spread too, and would lose more by it than the null gains; half of them is taken.
  * Source  coordinate ascent; each section of the likelihood has one maximum
  */
 function fitRate(
   exceedances: readonly Exceedance[],
-): Pick<PairNull, 'scale' | 'spreadSlope' | 'lengthSlope'> | undefined {
+): Pick<PairNull, 'scale' | 'lengthSlope' | 'meanSlope' | 'spreadSlope'> | undefined {
   const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
   if (sorted.length === 0) return undefined;
   // Of an exponential the median is ln 2 times the mean; relatives high in the tail do not move it.
@@ -112,29 +117,26 @@ function fitRate(
     return { ...rate, [name]: maximise(value, low, high, SEARCH_STEPS) };
   };
   const scaled = (rate: Rate): Rate => best(rate, 'logScale', Math.log(ceiling / 50), Math.log(ceiling * 2));
-  let rate: Rate = { logScale: Math.log(mean), spreadSlope: 0, lengthSlope: 0 };
+  let rate: Rate = { logScale: Math.log(mean), lengthSlope: 0, meanSlope: 0, spreadSlope: 0 };
   for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
     rate = scaled(rate);
-    rate = best(rate, 'spreadSlope', -SLOPE_LIMIT, SLOPE_LIMIT);
-    rate = best(rate, 'lengthSlope', -SLOPE_LIMIT, SLOPE_LIMIT);
+    for (const name of SLOPES) rate = best(rate, name, -SLOPE_LIMIT, SLOPE_LIMIT);
   }
-  const { logScale, spreadSlope, lengthSlope } = scaled({
+  const { logScale, ...slopes } = scaled({
     ...rate,
-    spreadSlope: SPREAD_SLOPE_SHARE * rate.spreadSlope,
+    meanSlope: MOMENT_SLOPE_SHARE * rate.meanSlope,
+    spreadSlope: MOMENT_SLOPE_SHARE * rate.spreadSlope,
   });
-  return { scale: Math.exp(logScale), spreadSlope, lengthSlope };
+  return { scale: Math.exp(logScale), ...slopes };
 }
 
-function logLikelihood(
-  exceedances: readonly Exceedance[],
-  ceiling: number,
-  { logScale, spreadSlope, lengthSlope }: Rate,
-): number {
+function logLikelihood(exceedances: readonly Exceedance[], ceiling: number, rate: Rate): number {
+  const { logScale, lengthSlope, meanSlope, spreadSlope } = rate;
   let sum = 0;
-  for (const { excess, spread, length } of exceedances) {
-    const logRate = -logScale - spreadSlope * spread - lengthSlope * length;
-    const rate = Math.exp(logRate);
-    sum += logRate - rate * excess - Math.log(-Math.expm1(-rate * ceiling));
+  for (const { excess, length, mean, spread } of exceedances) {
+    const logRate = -logScale - lengthSlope * length - meanSlope * mean - spreadSlope * spread;
+    const perUnit = Math.exp(logRate);
+    sum += logRate - perUnit * excess - Math.log(-Math.expm1(-perUnit * ceiling));
   }
   return sum;
 }

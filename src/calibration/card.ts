@@ -101,8 +101,9 @@ export interface CalibrationCard {
     readonly bias: ScaleCard;
     readonly weights: readonly number[];
     readonly scale: number;
-    readonly spread_slope: number;
     readonly length_slope: number;
+    readonly mean_slope: number;
+    readonly spread_slope: number;
     readonly score_per_cosine: number;
   };
   /** How a protein's general closeness is measured: expected closeness by shape, and the panel it is measured on. */

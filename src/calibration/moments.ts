@@ -27,27 +27,51 @@ export function tokenMoments(
   inverseStep: number,
 ): TokenMoments {
   const rows = Math.min(length, MOMENT_MAX_ROWS);
+  const gathered = gatherRows(values, length, rows, dimension);
   const sums = new Float64Array(dimension);
-  const products = new Float64Array(secondMomentSize(dimension));
-  for (let row = 0; row < rows; row += 1) {
-    const start = Math.floor((row * length) / rows) * dimension;
-    let cell = 0;
-    for (let a = 0; a < dimension; a += 1) {
-      const left = values[start + a];
-      sums[a] += left;
-      // Integers below 2⁵³: their sums are exact in a double, whatever the order.
-      for (let b = a; b < dimension; b += 1, cell += 1) products[cell] += left * values[start + b];
-    }
+  for (let start = 0; start < gathered.length; start += dimension) {
+    for (let a = 0; a < dimension; a += 1) sums[a] += gathered[start + a];
   }
+  const second = Float64Array.from(sumProducts(gathered, dimension));
   const unit = 1 / (rows * inverseStep * inverseStep);
   let cell = 0;
   for (let a = 0; a < dimension; a += 1) {
     sums[a] /= rows * inverseStep;
-    products[cell] *= unit;
+    second[cell] *= unit;
     cell += 1;
-    for (let b = a + 1; b < dimension; b += 1, cell += 1) products[cell] *= unit * Math.SQRT2;
+    for (let b = a + 1; b < dimension; b += 1, cell += 1) second[cell] *= unit * Math.SQRT2;
   }
-  return { mean: sums, second: products };
+  return { mean: sums, second };
+}
+
+/** Rows whose products are added together: each sum is loaded and stored once for four rows, in half the time. */
+const ROW_GROUP = 4;
+
+/** Evenly spread rows, followed by rows of zeros up to a whole group. */
+function gatherRows(values: Int8Array, length: number, rows: number, dimension: number): Int8Array {
+  const gathered = new Int8Array(Math.ceil(rows / ROW_GROUP) * ROW_GROUP * dimension);
+  for (let row = 0; row < rows; row += 1) {
+    const start = Math.floor((row * length) / rows) * dimension;
+    gathered.set(values.subarray(start, start + dimension), row * dimension);
+  }
+  return gathered;
+}
+
+/** Upper triangle of the sum of all rows' outer products. Range: int32 holds 256 products of int8. */
+function sumProducts(rows: Int8Array, dimension: number): Int32Array {
+  const products = new Int32Array(secondMomentSize(dimension));
+  for (let first = 0; first < rows.length; first += ROW_GROUP * dimension) {
+    const [second, third, fourth] = [first + dimension, first + 2 * dimension, first + 3 * dimension];
+    let cell = 0;
+    for (let a = 0; a < dimension; a += 1) {
+      const [p, q, r, s] = [rows[first + a], rows[second + a], rows[third + a], rows[fourth + a]];
+      for (let b = a; b < dimension; b += 1, cell += 1) {
+        products[cell] +=
+          p * rows[first + b] + q * rows[second + b] + r * rows[third + b] + s * rows[fourth + b];
+      }
+    }
+  }
+  return products;
 }
 
 export function secondMomentSize(dimension: number): number {

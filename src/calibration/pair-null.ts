@@ -40,12 +40,12 @@ export interface ShapeScales {
  * Conditioning of the null on lengths, token moments and biases of a pair.
  *
  *   evidence        = affine score ÷ √shorter length + 12.5 · (score of one cosine) · closeness
- *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(spread slope · s + length slope · l))
+ *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + mean slope · m + spread slope · s))
  *
  * where the sum is the evidence that a small share of unrelated pairs of the same kind exceed, and the divisor follows
- * the mean excess over it with the pair's standardised cosine spread s and log shorter length l: short proteins match
- * by chance over their whole length, so that their scores fall off more slowly. Under the null all pairs have one tail:
- * close to e^(−coordinate).
+ * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s. Short
+ * proteins match by chance over their whole length, so that their scores fall off more slowly. Under the null all pairs
+ * have one tail: close to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
 export interface PairNull {
@@ -54,15 +54,17 @@ export interface PairNull {
   /** One per term, in the order of `nullTerms`. */
   readonly weights: readonly number[];
   readonly scale: number;
-  readonly spreadSlope: number;
   readonly lengthSlope: number;
+  readonly meanSlope: number;
+  readonly spreadSlope: number;
   readonly scorePerCosine: number;
 }
 
 export const SHAPE_TERM_COUNT = 13;
 export const NULL_TERM_COUNT = SHAPE_TERM_COUNT + 2;
-/** Places of the standardised log shorter length and cosine spread among the terms. */
+/** Places of the standardised log shorter length, mean cosine and cosine spread among the terms. */
 export const LENGTH_TERM = 1;
+export const MEAN_TERM = 4;
 export const SPREAD_TERM = 5;
 
 /** Writes the terms of a pair's shape at `start`: lengths, moments, their squares and the products that matter. */
@@ -75,7 +77,7 @@ export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64A
   terms[start + LENGTH_TERM] = shorter;
   terms[start + 2] = longer;
   terms[start + 3] = shorter * shorter;
-  terms[start + 4] = mean;
+  terms[start + MEAN_TERM] = mean;
   terms[start + SPREAD_TERM] = spread;
   terms[start + 6] = mean * mean;
   terms[start + 7] = spread * spread;
@@ -123,8 +125,12 @@ export function excessCoordinate(model: PairNull, pair: NullPair, evidence: numb
   nullTerms(pair, model, scratch);
   let expected = 0;
   for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += model.weights[term] * scratch[term];
-  const slope = model.spreadSlope * scratch[SPREAD_TERM] + model.lengthSlope * scratch[LENGTH_TERM];
-  return (evidence - expected) / (model.scale * Math.exp(slope));
+  return (evidence - expected) / (model.scale * Math.exp(rateSlope(model, scratch)));
+}
+
+/** ln of the mean excess of a pair with these terms, relative to the scale. */
+function rateSlope({ lengthSlope, meanSlope, spreadSlope }: PairNull, terms: Float64Array): number {
+  return lengthSlope * terms[LENGTH_TERM] + meanSlope * terms[MEAN_TERM] + spreadSlope * terms[SPREAD_TERM];
 }
 
 /** Terms of the pair at hand: no allocation for each of a thousand candidates. */

@@ -102,8 +102,9 @@ export function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
     bias: scaleOf(model.bias),
     weights: model.weights,
     scale: model.scale,
-    spreadSlope: model.spread_slope,
     lengthSlope: model.length_slope,
+    meanSlope: model.mean_slope,
+    spreadSlope: model.spread_slope,
     scorePerCosine: model.score_per_cosine,
   };
 }
