@@ -106,6 +106,16 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
       const [holder] = releases.holders(releaseId);
       return openRelease(releaseDirectory(config.indexesFolder, holder.slug, releaseId));
     },
+    calibrationOf: (releaseId) => {
+      const holders = releases.holders(releaseId);
+      const holder = holders.find(({ calibrationId }) => calibrationId !== undefined) ?? holders.at(0);
+      return (
+        holder && {
+          id: holder.calibrationId,
+          releaseDirectory: releaseDirectory(config.indexesFolder, holder.slug, releaseId),
+        }
+      );
+    },
     loadEncoder: async (id, digest) =>
       loadEncoder(await findEncoderVersion(id, digest, config), encoderOptions),
   });

@@ -2,9 +2,11 @@ import type { Command } from 'commander';
 import type { BuildReport } from '../build/build-options.js';
 import { fastaInput, inputBytes, type FastaFiles } from '../build/fasta-source.js';
 import { buildRelease } from '../build/release.js';
+import { calibrationId } from '../calibration/card.js';
 import { readCalibrationCard } from '../calibration/sidecar.js';
 import { Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
+import type { Release } from '../release/release.js';
 import { findEncoder } from '../search/encode-find.js';
 import { keepEncoder } from '../search/encode-keep.js';
 import { loadEncoder } from '../search/encode.js';
@@ -99,7 +101,7 @@ async function build(
     context.stdout.write(describeBuild(report, isServerDefault));
     if (!options.calibration) return;
     const settings = { config, encoder, progress, signal: interrupt.signal };
-    context.stdout.write(await calibrateBuilt(report.release.directory, settings));
+    context.stdout.write(await calibrateBuilt(table, report.release, slug, settings));
   } finally {
     progress.end();
     interrupt.stop();
@@ -108,10 +110,17 @@ async function build(
 }
 
 /** A release that cannot be calibrated can be searched all the same, and says so. */
-async function calibrateBuilt(directory: string, settings: CalibrateSettings): Promise<string> {
+async function calibrateBuilt(
+  table: IndexCatalog['table'],
+  { id, directory }: Pick<Release, 'id' | 'directory'>,
+  slug: string,
+  settings: CalibrateSettings,
+): Promise<string> {
   if ((await readCalibrationCard(directory)) !== undefined) return '';
   try {
-    return `\nCalibrated it.\n${await calibrateFolder(directory, settings)}`;
+    const { card, report } = await calibrateFolder(directory, settings);
+    await table.nameCalibration(id, slug, calibrationId(card));
+    return `\nCalibrated it.\n${report}`;
   } catch (cause) {
     if (!(cause instanceof Refusal) || cause.code !== 'calibration_impossible') throw cause;
     return `\n${cause.message}\n`;

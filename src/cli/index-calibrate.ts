@@ -61,7 +61,9 @@ async function calibrate(
     }
     const settings = { config, encoder, progress, seed: readCount('--seed', options.seed) };
     const sampleCount = options.sample === undefined ? undefined : readCount('--sample', options.sample);
-    context.stdout.write(await calibrateFolder(directory, { ...settings, sampleCount }));
+    const { card, report } = await calibrateFolder(directory, { ...settings, sampleCount });
+    await catalog.table.nameCalibration(id, slug, calibrationId(card));
+    context.stdout.write(report);
   } finally {
     progress.end();
     await encoder.close();
@@ -81,7 +83,10 @@ export interface CalibrateSettings {
  * Calibrates a release and says in a few lines what came of it.
  * Errors  Refusal `calibration_impossible`; Faults of kernels, encoder, disk
  */
-export async function calibrateFolder(directory: string, settings: CalibrateSettings): Promise<string> {
+export async function calibrateFolder(
+  directory: string,
+  settings: CalibrateSettings,
+): Promise<{ readonly card: CalibrationCard; readonly report: string }> {
   const { config, encoder, progress, seed, sampleCount, signal } = settings;
   const startedMs = performance.now();
   const release = await openRelease(directory);
@@ -100,7 +105,7 @@ export async function calibrateFolder(directory: string, settings: CalibrateSett
       onProgress: progress.update,
     });
     progress.end();
-    return describeCalibration(card, performance.now() - startedMs);
+    return { card, report: describeCalibration(card, performance.now() - startedMs) };
   } finally {
     store.close();
   }

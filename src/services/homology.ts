@@ -95,8 +95,9 @@ async function resolve(
 }
 
 /** Equal keys are equal executions: everything that the result depends on, and nothing else. */
-function cacheKey({ release, request }: Resolved): string {
+function cacheKey({ release, engine, request }: Resolved): string {
   return canonicalSha256({
+    calibration_id: engine.calibration?.id ?? null,
     evidence: request.evidence,
     guarantee: request.guarantee,
     limit: request.limit,

@@ -21,6 +21,8 @@ export interface ReleaseRow<Manifest = unknown> {
   readonly slug: string;
   readonly publishedAt: string;
   readonly manifest: Manifest;
+  /** `calib_…` of the calibration that was last put beside it; servers open it anew when this changes. */
+  readonly calibrationId?: string;
 }
 
 /** Databases by slug, releases by id and slug, and the database that is searched when a request names none. */
@@ -40,6 +42,8 @@ export interface ReleaseTable<Manifest = unknown> {
    * A release that is known keeps its time of publication.
    */
   publish(row: ReleaseRow<Manifest>): Promise<void>;
+  /** Names the calibration that now lies beside a release. False where the database does not hold the release. */
+  nameCalibration(releaseId: string, slug: string, calibrationId: string): Promise<boolean>;
   /** False where there is no such database. */
   setDefaultDatabase(slug: string): Promise<boolean>;
   /** Shares a database with these organizations only, or with all where undefined. False where there is none. */
@@ -91,6 +95,14 @@ export function releaseTable<Manifest>(store: Store, observers?: ReleaseObserver
         databases.putSync(row.slug, database);
         if (isNew) observers?.onPublished(row, database);
         if (settings.get(DEFAULT_DATABASE) === undefined) settings.putSync(DEFAULT_DATABASE, row.slug);
+      }),
+    nameCalibration: (releaseId, slug, calibrationId) =>
+      store.transaction(() => {
+        const key = keyOf(releaseId, slug);
+        const row = releases.get(key);
+        if (row === undefined) return false;
+        releases.putSync(key, { ...row, calibrationId });
+        return true;
       }),
     setDefaultDatabase: (slug) =>
       store.transaction(() => {

@@ -28,6 +28,18 @@ const row = (id: string, slug: string, day: number) => ({
   manifest: { title: `${slug} of day ${day}` },
 });
 
+describe('a calibration', () => {
+  it('is named by the release of one database, and stays named when that is published again', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(A, 'coli', 2));
+    expect(await table.nameCalibration(A, 'yeast', 'calib_1')).toBe(true);
+    await table.publish(row(A, 'yeast', 3));
+    expect(table.release(A, 'yeast')).toEqual({ ...row(A, 'yeast', 1), calibrationId: 'calib_1' });
+    expect(table.release(A, 'coli')).toEqual(row(A, 'coli', 2));
+    expect(await table.nameCalibration(B, 'yeast', 'calib_1')).toBe(false);
+  });
+});
+
 describe('what takes part in the transactions of releases', () => {
   it('hears of a publication once, and of a removal', async () => {
     const heard: string[] = [];
