@@ -26,7 +26,7 @@ import { median } from './search-statistics.js';
  */
 
 const CHUNK = 10;
-const DECOY_QUERIES = 40;
+const DECOY_QUERIES = 200;
 const TIMED_QUERIES = 20;
 const FRACTIONS: readonly number[] = [4, 16, 64];
 const FILTER = { op: 'lte', field: 'length', value: '150' };
@@ -53,9 +53,10 @@ export const run: Bench = async ([queryCount = '300', kept]) => {
     const engine = await openCalibrated(appliance, list, 'all', folder);
     const found = await tallyWhole(queries, engine, session);
     report(session.tally, found, list.length);
-    await tallyDecoys(queries.slice(0, DECOY_QUERIES), engine, session);
+    const decoys = decoysOf(queries.slice(0, DECOY_QUERIES));
+    await tallyDecoys(decoys, engine, session);
     await tallyVariants(queries, list, engine, appliance, folder, session);
-    await tallyPeers(queries, list, folder, session, found.trueCount);
+    await tallyPeers({ queries, decoys, list, folder, trueCount: found.trueCount }, session);
     return report(session.tally, found, list.length);
   } finally {
     await appliance.close();
@@ -137,11 +138,9 @@ async function tallyWhole(
 }
 
 /** Reversed and shuffled sequences have no relatives: every hit is false. */
-async function tallyDecoys(
-  queries: readonly BenchProtein[],
-  engine: SearchEngine,
-  { tally }: Session,
-): Promise<void> {
+type Decoys = Readonly<Record<string, readonly BenchProtein[]>>;
+
+function decoysOf(queries: readonly BenchProtein[]): Decoys {
   const random = seededRandom(2);
   const shuffle = (sequence: string): string => {
     const order = Array.from(sequence, (letter) => ({ letter, key: random.next() }));
@@ -150,13 +149,17 @@ async function tallyDecoys(
       .map(({ letter }) => letter)
       .join('');
   };
-  const kinds: Readonly<Record<string, (sequence: string) => string>> = {
-    'reversed queries': (sequence) => [...sequence].reverse().join(''),
-    'shuffled queries': shuffle,
+  const changed = (change: (sequence: string) => string): readonly BenchProtein[] =>
+    queries.map(({ id, sequence }) => ({ id, sequence: change(sequence) }));
+  return {
+    'reversed queries': changed((sequence) => [...sequence].reverse().join('')),
+    'shuffled queries': changed(shuffle),
   };
-  for (const [stratum, change] of Object.entries(kinds)) {
-    const decoys = queries.map(({ id, sequence }) => ({ id, sequence: change(sequence) }));
-    await eachResult(decoys, unfilteredSpace(engine.release), engine, (_, candidates) => {
+}
+
+async function tallyDecoys(decoys: Decoys, engine: SearchEngine, { tally }: Session): Promise<void> {
+  for (const [stratum, queries] of Object.entries(decoys)) {
+    await eachResult(queries, unfilteredSpace(engine.release), engine, (_, candidates) => {
       tally.expect(stratum);
       for (const candidate of candidates) tally.observe(stratum, logExpectedOf(candidate) ?? Infinity);
     });
@@ -199,12 +202,18 @@ async function tallyFalse(
   });
 }
 
+interface PeerSearches {
+  readonly queries: readonly BenchProtein[];
+  readonly decoys: Decoys;
+  readonly list: readonly BenchProtein[];
+  readonly folder: string;
+  readonly trueCount: number;
+}
+
+/** The same queries and decoys against the same domains, by the E-values of others. */
 async function tallyPeers(
-  queries: readonly BenchProtein[],
-  list: readonly BenchProtein[],
-  folder: string,
+  { queries, decoys, list, folder, trueCount }: PeerSearches,
   { labels, tally }: Session,
-  trueCount: number,
 ): Promise<void> {
   for (const peer of PEERS) {
     if (!(await isInstalled(peer))) {
@@ -223,6 +232,12 @@ async function tallyPeers(
     }
     const found = sensitivityAt(pairs, queries.length, trueCount);
     console.log(`${peer.name}: SEPQ1 by its E-value ${found.toFixed(4)}`);
+    for (const [kind, changed] of Object.entries(decoys)) {
+      const stratum = `${peer.name}, ${kind}`;
+      for (let query = 0; query < changed.length; query += 1) tally.expect(stratum);
+      const hits = await peer.search(changed, list, folder, THRESHOLDS[0]);
+      for (const { expected } of hits) tally.observe(stratum, Math.log(expected));
+    }
   }
 }
 
