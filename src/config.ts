@@ -39,6 +39,8 @@ export interface ApplianceConfig {
   readonly sqlMemoryBytes: number;
   readonly sqlThreads: number;
   readonly sqlTimeoutMs: number;
+  /** Where the PostgreSQL protocol is served; absent = nowhere. */
+  readonly postgresPort?: number;
   readonly logLevel: string;
   /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
@@ -67,6 +69,7 @@ interface ConfigFile {
   readonly sql_memory_mib: number;
   readonly sql_threads: number;
   readonly sql_timeout_seconds: number;
+  readonly postgres_port?: number;
   readonly log_level: string;
   readonly webhook_networks: readonly string[];
 }
@@ -118,6 +121,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     sqlMemoryBytes: file.sql_memory_mib * MEBIBYTE_BYTES,
     sqlThreads: file.sql_threads,
     sqlTimeoutMs: file.sql_timeout_seconds * 1000,
+    postgresPort: file.postgres_port,
     logLevel: file.log_level,
     webhookNetworks: file.webhook_networks,
   });
@@ -134,7 +138,11 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     log_level: environment.GLOAMING_LOG_LEVEL,
     webhook_networks: environment.GLOAMING_WEBHOOK_NETWORKS?.split(',').filter(Boolean),
   };
-  const numbers = { port: environment.GLOAMING_PORT, threads: environment.GLOAMING_THREADS };
+  const numbers = {
+    port: environment.GLOAMING_PORT,
+    postgres_port: environment.GLOAMING_POSTGRES_PORT,
+    threads: environment.GLOAMING_THREADS,
+  };
   return {
     ...Object.fromEntries(Object.entries(text).filter(([, value]) => value !== undefined)),
     ...Object.fromEntries(

@@ -173,8 +173,9 @@ export const WEBHOOK_SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000;
 
 /** SQL credentials of one organization that are active, and revoked ones that are remembered. */
 export const SQL_CREDENTIALS_MAX_COUNT = 64;
-/** Passwords that are checked at once: each takes 16 MiB and a core for some 50 ms. */
-export const SQL_PASSWORD_CHECKS_MAX_COUNT = 16;
+/** Passwords that are checked at once, each of which takes 16 MiB and a core for some 50 ms, and that wait. */
+export const SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT = 2;
+export const SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT = 128;
 /** How long a password that was right is believed without being derived again. */
 export const SQL_PASSWORD_BELIEF_MS = 60_000;
 /** How often open sessions and statements look whether their credential still holds. */
@@ -209,3 +210,17 @@ export const PARQUET_GROUP_MAX_ROWS = 65_536;
 export const PARQUET_GROUP_MAX_CHARACTERS = 64 * MEBIBYTE_BYTES;
 /** A result that nobody fetches from for so long is given up. */
 export const SQL_CURSOR_IDLE_MS = 5 * 60 * 1000;
+
+/** Sessions of the PostgreSQL protocol: in all, and of one organization. */
+export const POSTGRES_SESSIONS_MAX_COUNT = 128;
+export const POSTGRES_SESSIONS_PER_ORGANIZATION_MAX_COUNT = 32;
+/** From the connection to the login. */
+export const POSTGRES_LOGIN_MAX_MS = 15_000;
+/** One message before the login, and after it: a statement, or its parameters. */
+export const POSTGRES_LOGIN_MESSAGE_MAX_BYTES = 10_000;
+export const POSTGRES_MESSAGE_MAX_BYTES = 4 * MEBIBYTE_BYTES;
+/** Bytes that are read ahead of the message at work. */
+export const POSTGRES_READ_AHEAD_BYTES = MEBIBYTE_BYTES;
+/** Prepared statements and open portals of one session. */
+export const POSTGRES_STATEMENTS_MAX_COUNT = 256;
+export const POSTGRES_PORTALS_MAX_COUNT = 16;

@@ -5,8 +5,9 @@ import type { Logger } from 'pino';
 import { handlersOf, type Appliance } from '../appliance.js';
 import type { PublicRouteManifest } from '../contract/manifest.js';
 import { Fault } from '../errors.js';
-import { createMetrics } from '../http/metrics.js';
+import { createMetrics, type Metrics } from '../http/metrics.js';
 import { createServer } from '../http/server.js';
+import { servePostgres, type PostgresServer } from '../postgres/server.js';
 import { createIdempotencyTable } from '../store/idempotency.js';
 import { watchAppliance } from './serve-metrics.js';
 import { sqlListeners } from './serve-sql.js';
@@ -14,6 +15,8 @@ import { sqlListeners } from './serve-sql.js';
 /** A server that listens. */
 export interface RunningServer {
   readonly url: string;
+  /** Port of the PostgreSQL protocol, where it is served. */
+  readonly postgresPort?: number;
   /** Finishes what is at work within the grace, then closes. */
   stop(graceMs: number): Promise<void>;
 }
@@ -82,9 +85,12 @@ export async function serve(
   );
   await appliance.sql.start(sqlListeners(log, metrics));
   await appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
+  const postgres = await startPostgres(appliance, log, metrics);
   return {
     url,
+    ...(postgres !== undefined && { postgresPort: postgres.port }),
     async stop(graceMs) {
+      await postgres?.stop();
       // First, so that nobody who waits for a run holds the server up.
       await appliance.runs.stop();
       await appliance.webhooks.stop();
@@ -92,4 +98,29 @@ export async function serve(
       await appliance.storage.stop();
     },
   };
+}
+
+async function startPostgres(
+  { config, sql, sqlCredentials: credentials, serverVersion }: Appliance,
+  log: Logger,
+  metrics: Metrics,
+): Promise<PostgresServer | undefined> {
+  const { host, postgresPort: port, tls } = config;
+  if (port === undefined) return undefined;
+  const onFault = (error: unknown): void =>
+    log.error({ err: error }, 'A PostgreSQL session failed by our fault.');
+  const server = await servePostgres({
+    host,
+    port,
+    sql,
+    credentials,
+    serverVersion,
+    onFault,
+    ...(tls && { tls }),
+  });
+  metrics.watch('gloaming_postgres_sessions', 'Sessions of the PostgreSQL protocol.', [], () => [
+    { value: server.sessionCount() },
+  ]);
+  log.info({ port: server.port, is_tls: tls !== undefined }, 'SQL is served by the PostgreSQL protocol.');
+  return server;
 }

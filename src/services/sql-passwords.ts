@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Refusal } from '../errors.js';
-import { SQL_PASSWORD_CHECKS_MAX_COUNT } from '../limits.js';
+import { SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT, SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT } from '../limits.js';
 
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number }, Buffer>(scrypt);
 
@@ -28,34 +28,45 @@ export async function hashSqlPassword(password: string): Promise<string> {
 }
 
 /**
- * Checks passwords, a bounded number at once: what guesses fast is refused before it costs anything.
- * Errors  the returned function throws Refusal `sql_busy` where too many are being checked
+ * Checks passwords, few at once and a bounded number in line: whoever guesses fast takes no more than that.
+ * Errors  the returned function throws Refusal `sql_busy` where too many wait
  */
 export function createPasswordCheck(): (password: string, hash: string | undefined) => Promise<boolean> {
+  const line: (() => void)[] = [];
   let checking = 0;
+  const enter = async (): Promise<void> => {
+    if (checking < SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT) checking += 1;
+    else if (line.length >= SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT) throw busy();
+    else await new Promise<void>((resolve) => line.push(resolve));
+  };
+  const leave = (): void => {
+    const next = line.shift();
+    if (next === undefined) checking -= 1;
+    else next();
+  };
   return async (password, known) => {
     // What this server did not make is no password, whoever's it is.
     if (!FORM.test(password)) return false;
-    if (checking >= SQL_PASSWORD_CHECKS_MAX_COUNT) {
-      throw new Refusal('sql_busy', 'Too many passwords are being checked.', {
-        retryAfterSeconds: 1,
-        policy: {
-          name: 'execution',
-          quota: SQL_PASSWORD_CHECKS_MAX_COUNT,
-          quota_unit: 'concurrent-requests',
-        },
-      });
-    }
     const [, N, r, p, salt, hash] = (known ?? NOBODY).split('$');
-    checking += 1;
+    await enter();
     try {
       const cost = { N: Number(N), r: Number(r), p: Number(p) };
       const derived = await derive(password, Buffer.from(salt, 'base64'), HASH_BYTES, cost);
-      return (
-        timingSafeEqual(derived, Buffer.from(hash, 'base64').subarray(0, HASH_BYTES)) && known !== undefined
-      );
+      const expected = Buffer.from(hash, 'base64').subarray(0, HASH_BYTES);
+      return timingSafeEqual(derived, expected) && known !== undefined;
     } finally {
-      checking -= 1;
+      leave();
     }
   };
+}
+
+function busy(): Refusal {
+  return new Refusal('sql_busy', 'Too many passwords wait to be checked.', {
+    retryAfterSeconds: 1,
+    policy: {
+      name: 'queue',
+      quota: SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT,
+      quota_unit: 'concurrent-requests',
+    },
+  });
 }

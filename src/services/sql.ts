@@ -1,6 +1,11 @@
 import { ARROW_STREAM_TYPE, type SqlQueryRequest, type SqlResult } from '../contract/sql.js';
 import { Refusal } from '../errors.js';
-import { INLINE_RESPONSE_MAX_BYTES, SQL_BATCH_MAX_ROWS, SQL_RESULT_MAX_ROWS } from '../limits.js';
+import {
+  INLINE_RESPONSE_MAX_BYTES,
+  SQL_BATCH_MAX_ROWS,
+  SQL_CURSOR_IDLE_MS,
+  SQL_RESULT_MAX_ROWS,
+} from '../limits.js';
 import type { SqlCursor } from '../sql/engine.js';
 import type { SqlEncoding, SqlParameter, StatementShape } from '../sql/engine-messages.js';
 import type { RequestContext } from './context.js';
@@ -160,19 +165,27 @@ function observe(
   onRows: (count: number) => void,
 ): SqlCursor {
   let isFinished = false;
+  let idle: NodeJS.Timeout | undefined;
   const end = (outcome: string): void => {
     if (isFinished) return;
     isFinished = true;
+    clearTimeout(idle);
     cursor.close();
     finish(outcome);
   };
+  const wait = (): void => {
+    idle = setTimeout(() => end('ended'), SQL_CURSOR_IDLE_MS).unref();
+  };
+  wait();
   return {
     shape: cursor.shape,
     async fetch(maxRows) {
+      clearTimeout(idle);
       try {
         const batch = await cursor.fetch(maxRows);
         onRows(batch.rowCount);
         if (batch.isDone) end('completed');
+        else wait();
         return batch;
       } catch (error) {
         end(codeOf(error));

@@ -25,30 +25,62 @@ export function encodeDataRows(
     const format = formats.length > 1 ? formats[index] : formats[0];
     return format === 1 ? binaryEncoder(typeId) : textEncoder;
   });
-  const pieces: Buffer[] = [];
+  const writer = createRowWriter();
   for (const row of rows) {
-    const head = Buffer.alloc(7);
-    const place = pieces.push(head) - 1;
+    const start = writer.begin(encoders.length);
     for (const [index, encode] of encoders.entries()) {
       const value = row[index];
-      const bytes = value === null ? undefined : encode(value);
-      const length = Buffer.alloc(4);
-      length.writeInt32BE(bytes?.length ?? NULL_LENGTH);
-      pieces.push(length);
-      if (bytes !== undefined) pieces.push(bytes);
+      if (value === null) writer.nothing();
+      else writer.add(encode(value));
     }
-    let size = 6;
-    for (let each = place + 1; each < pieces.length; each += 1) size += pieces[each].length;
-    head[0] = DATA_ROW;
-    head.writeInt32BE(size, 1);
-    head.writeInt16BE(encoders.length, 5);
+    writer.end(start);
   }
-  return Buffer.concat(pieces);
+  return writer.bytes();
 }
 
-type Encode = (value: DuckDBValue) => Buffer;
+const FIRST_BYTES = 64 * 1024;
+const HEAD_BYTES = 7;
+const LENGTH_BYTES = 4;
 
-const textEncoder: Encode = (value) => Buffer.from(postgresText(value), 'utf8');
+/** Messages in one buffer that grows, because a buffer for each value costs more than the value. */
+function createRowWriter() {
+  let buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  let at = 0;
+  const ensure = (bytes: number): void => {
+    if (at + bytes <= buffer.length) return;
+    const larger = Buffer.allocUnsafe(2 * (at + bytes));
+    buffer.copy(larger, 0, 0, at);
+    buffer = larger;
+  };
+  return {
+    begin(columnCount: number): number {
+      ensure(HEAD_BYTES);
+      buffer[at] = DATA_ROW;
+      buffer.writeInt16BE(columnCount, at + 5);
+      at += HEAD_BYTES;
+      return at - HEAD_BYTES;
+    },
+    nothing(): void {
+      ensure(LENGTH_BYTES);
+      at = buffer.writeInt32BE(NULL_LENGTH, at);
+    },
+    add(value: string | Buffer): void {
+      const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length;
+      ensure(LENGTH_BYTES + length);
+      at = buffer.writeInt32BE(length, at);
+      if (typeof value === 'string') buffer.write(value, at);
+      else value.copy(buffer, at);
+      at += length;
+    },
+    /** The length of a message counts itself, and not its type. */
+    end: (start: number) => void buffer.writeInt32BE(at - start - 1, start + 1),
+    bytes: () => buffer.subarray(0, at),
+  };
+}
+
+type Encode = (value: DuckDBValue) => string | Buffer;
+
+const textEncoder: Encode = postgresText;
 
 /** Source  the `send` functions of PostgreSQL's types */
 function binaryEncoder(typeId: number): Encode {

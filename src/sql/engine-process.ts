@@ -71,12 +71,18 @@ async function start(request: Extract<EngineRequest, { readonly kind: 'start' }>
   return statement.running.shape;
 }
 
+function interrupted(): StatementFailure {
+  return new StatementFailure('interrupted', 'It was interrupted.');
+}
+
 async function fetchRows(statementId: number, maxRows: number) {
   const statement = statements.get(statementId);
-  if (statement?.running === undefined || statement.isInterrupted) {
-    throw new StatementFailure('interrupted', 'It was interrupted.');
+  if (statement?.running === undefined || statement.isInterrupted) throw interrupted();
+  try {
+    return await statement.running.fetch(maxRows);
+  } catch (error) {
+    throw statement.isInterrupted ? interrupted() : error;
   }
-  return statement.running.fetch(maxRows);
 }
 
 async function answer(request: EngineRequest): Promise<EngineAnswers[keyof EngineAnswers]> {

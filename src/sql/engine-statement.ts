@@ -46,6 +46,7 @@ export async function startStatement(
   { gate }: OpenWorld,
 ): Promise<RunningStatement> {
   if (!(await requireReading(sql, gate))) return NOTHING;
+  await connection.run('BEGIN TRANSACTION READ ONLY');
   const prepared = await prepare(sql, connection);
   bind(prepared, parameters);
   const result = await prepared.stream();
@@ -62,6 +63,7 @@ export async function startStatement(
       while (!isExhausted && waiting.length <= maxRows && bytes < SQL_BATCH_MAX_BYTES) {
         const more = await nextRows(result);
         isExhausted = more.length === 0;
+        if (isExhausted) await requireWhole(connection);
         bytes += sizeOf(more);
         for (const row of more) waiting.push(row);
       }
@@ -135,6 +137,21 @@ function numberIn(text: string, typeId: DuckDBTypeId): bigint | number | undefin
   if (INTEGERS.has(typeId) && /^[+-]?\d{1,18}$/.test(text)) return BigInt(text);
   const isNumber = typeId === DuckDBTypeId.DOUBLE || typeId === DuckDBTypeId.FLOAT;
   return isNumber && text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
+}
+
+/**
+ * A stream that fails ends as one that is exhausted does; but a failure ends the transaction, and a transaction that
+ * goes on had none.
+ */
+async function requireWhole(connection: DuckDBConnection): Promise<void> {
+  try {
+    await connection.run('SELECT 1');
+  } catch {
+    throw new StatementFailure(
+      'invalid',
+      'The statement failed while its rows were made: a value cannot be computed or converted, or memory ran out.',
+    );
+  }
 }
 
 async function nextRows(result: DuckDBResult): Promise<DuckDBValue[][]> {

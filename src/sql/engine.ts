@@ -1,10 +1,5 @@
 import { Fault, Refusal } from '../errors.js';
-import {
-  SQL_CURSOR_IDLE_MS,
-  SQL_ENGINE_START_MAX_MS,
-  SQL_INTERRUPT_GRACE_MS,
-  SQL_PROCESS_OVERHEAD_BYTES,
-} from '../limits.js';
+import { SQL_ENGINE_START_MAX_MS, SQL_INTERRUPT_GRACE_MS, SQL_PROCESS_OVERHEAD_BYTES } from '../limits.js';
 import { openEngineChannel } from './engine-channel.js';
 import { StatementFailure } from './engine-failure.js';
 import type {
@@ -87,7 +82,10 @@ export function startEngine(limits: EngineLimits, onEnd: () => void): SqlEngine 
     };
     const leave = budget.enter(stop);
     try {
-      return await channel.ask(request);
+      const answer = await channel.ask(request);
+      // It came all the same, but too late: what goes on after an end could be half of something.
+      if (stopped !== undefined) throw stopped as Error;
+      return answer;
     } catch (error) {
       throw stopped ?? refusalOf(error);
     } finally {
@@ -123,21 +121,16 @@ export function startEngine(limits: EngineLimits, onEnd: () => void): SqlEngine 
       const statementId = (lastId += 1);
       const budget = createBudget(timeoutMs, signal);
       let isOpen = true;
-      let idle: NodeJS.Timeout | undefined;
       statementCount += 1;
       const close = (): void => {
-        clearTimeout(idle);
         if (!isOpen) return;
         isOpen = false;
         statementCount -= 1;
         if (!channel.isEnded) channel.ask({ kind: 'close', statementId }).catch(() => undefined);
       };
       const step = async <Result>(result: Promise<Result>): Promise<Result> => {
-        clearTimeout(idle);
         try {
-          const value = await result;
-          idle = setTimeout(close, SQL_CURSOR_IDLE_MS).unref();
-          return value;
+          return await result;
         } catch (error) {
           close();
           throw error;

@@ -73,6 +73,9 @@ async function writeRuns(folder: string, below: string, runs: readonly RunRow[])
   return file;
 }
 
+/** Runs whose rows are candidates, or queries with candidates. */
+const RANKING_ENDPOINTS = new Set(['homology.search', 'homology.batch_search']);
+
 /** The folder of a run names it, so that a question about one run opens its file alone. */
 async function writeCandidates(
   folder: string,
@@ -83,6 +86,7 @@ async function writeCandidates(
   const fileOf = (name: string): string => join(below, 'candidates', `run_id=${name}`, 'rows.parquet');
   const files = [fileOf('none')];
   for (const run of runs) {
+    if (!RANKING_ENDPOINTS.has(run.endpoint)) continue;
     if (!isFinal(run.status) || run.rowCount === 0 || run.areResultsGone) continue;
     const file = fileOf(run.id);
     files.push(file);

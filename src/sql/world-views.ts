@@ -41,29 +41,53 @@ function union(parts: readonly string[], nothing: string): string {
   return parts.length === 0 ? nothing : parts.join(' UNION ALL ');
 }
 
-/** What is known without opening a file becomes two small tables. */
+/** What is known without opening a file. */
 function catalogStatements(releases: readonly SqlRelease[]): readonly string[] {
-  return [
-    'CREATE TABLE databases (database_id VARCHAR, slug VARCHAR, title VARCHAR, description VARCHAR, ' +
-      'is_simulated BOOLEAN, default_release_id VARCHAR)',
-    'CREATE TABLE releases (release_id VARCHAR, "database" VARCHAR, is_default BOOLEAN, published_at TIMESTAMPTZ, ' +
-      'title VARCHAR, description VARCHAR, encoder_id VARCHAR, target_count BIGINT, residue_count BIGINT)',
-    ...releases
-      .filter(({ isDefault }) => isDefault)
-      .map(
-        ({ databaseId, slug, title, description, isSimulated, releaseId }) =>
-          `INSERT INTO databases VALUES (${[databaseId, slug, title, description].map(literal).join()}, ` +
-          `${isSimulated}, ${literal(releaseId)})`,
-      ),
-    ...releases.map((release) => {
-      const texts = [release.title, release.description, release.encoderId].map(literal);
-      const keys = `${literal(release.releaseId)}, ${literal(release.slug)}, ${release.isDefault}`;
-      return (
-        `INSERT INTO releases VALUES (${keys}, ${literal(release.publishedAt)}, ${texts.join()}, ` +
-        `${release.targetCount}, ${release.residueCount})`
-      );
-    }),
-  ];
+  const databases = releases
+    .filter(({ isDefault }) => isDefault)
+    .map(
+      ({ databaseId, slug, title, description, isSimulated, releaseId }) =>
+        `(${[databaseId, slug, title, description].map(literal).join()}, ${isSimulated}, ${literal(releaseId)})`,
+    );
+  const rows = releases.map((release) => {
+    const keys = `${literal(release.releaseId)}, ${literal(release.slug)}, ${release.isDefault}`;
+    const texts = [release.publishedAt, release.title, release.description, release.encoderId].map(literal);
+    return `(${keys}, ${texts.join()}, ${release.targetCount}, ${release.residueCount})`;
+  });
+  return [values('databases', DATABASE_COLUMNS, databases), values('releases', RELEASE_COLUMNS, rows)];
+}
+
+const DATABASE_COLUMNS = [
+  ['database_id', 'VARCHAR'],
+  ['slug', 'VARCHAR'],
+  ['title', 'VARCHAR'],
+  ['description', 'VARCHAR'],
+  ['is_simulated', 'BOOLEAN'],
+  ['default_release_id', 'VARCHAR'],
+] as const;
+const RELEASE_COLUMNS = [
+  ['release_id', 'VARCHAR'],
+  ['database', 'VARCHAR'],
+  ['is_default', 'BOOLEAN'],
+  ['published_at', 'TIMESTAMPTZ'],
+  ['title', 'VARCHAR'],
+  ['description', 'VARCHAR'],
+  ['encoder_id', 'VARCHAR'],
+  ['target_count', 'BIGINT'],
+  ['residue_count', 'BIGINT'],
+] as const;
+
+/** A view of rows that are written out; a row of nulls stands for none and is left out. */
+function values(
+  name: string,
+  columns: readonly (readonly [string, string])[],
+  rows: readonly string[],
+): string {
+  const names = columns.map(([column]) => identifier(column)).join();
+  const typed = columns.map(([column, type]) => `${identifier(column)}::${type} AS ${identifier(column)}`);
+  const given = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
+  const none = rows.length === 0 ? ' WHERE false' : '';
+  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${given}) AS given(${names})${none}`;
 }
 
 function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string {

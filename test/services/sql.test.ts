@@ -229,6 +229,19 @@ describe('POST /v1/sql/query', () => {
     expect(typed.toArray().map((row) => row.known)).toEqual([true, null]);
   });
 
+  it('never passes off the rows before a failure as all there are', async () => {
+    const failingAt = (row: number): string =>
+      `SELECT CASE WHEN i = ${row} THEN error('late')::BIGINT ELSE i END FROM range(2000000) AS r(i)`;
+    const whole = await ask(scene.one, failingAt(60_000), { limit: 100_000 });
+    expect([whole.status, whole.code, whole.rows]).toEqual([422, 'sql_statement_invalid', []]);
+    const sql = failingAt(1_500_000);
+    const response = await postSql(scene, scene.one, { sql }, { Accept: ARROW_STREAM_TYPE });
+    expect(response.status).toBe(200);
+    await expect(response.arrayBuffer()).rejects.toThrow('terminated');
+    const { rows } = await ask(scene.one, sql, { limit: 10 });
+    expect(rows.length).toBe(10);
+  });
+
   it('refuses a key where a SQL credential belongs, and the other way round', async () => {
     const bearer = await fetch(`${scene.url}/v1/sql/query`, {
       method: 'POST',

@@ -12,6 +12,8 @@ import { loadConfig } from '#src/config.js';
 export interface SmallAppliance {
   readonly appliance: Appliance;
   readonly url: string;
+  /** Of the PostgreSQL protocol, where the settings serve it. */
+  readonly postgresPort?: number;
   /** Sequences of the database. */
   readonly sequences: readonly string[];
   /** A new key of the organization. */
@@ -52,6 +54,7 @@ export async function startSmallAppliance(
   return {
     appliance,
     url: server.url,
+    postgresPort: server.postgresPort,
     sequences: demo.proteins.map(({ sequence }) => sequence),
     keyOf: async (organization) => (await appliance.keys.create('test', organization)).key,
     async close() {

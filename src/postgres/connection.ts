@@ -1,0 +1,216 @@
+import { readFileSync } from 'node:fs';
+import { BlockList, isIPv6, type Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import { POSTGRES_LOGIN_MAX_MS } from '../limits.js';
+import type { SqlCredentials, SqlLogin } from '../services/sql-credentials.js';
+import type { Sql } from '../services/sql.js';
+import {
+  askForPassword,
+  authenticationOk,
+  backendKey,
+  errorResponse,
+  parameterStatus,
+  readyForQuery,
+} from './answers.js';
+import { readFrames, type Frames } from './frames.js';
+import { reportedParameters, serverParameters, versionText } from './parameters.js';
+import { ProtocolFault } from './protocol-fault.js';
+import { createSession, faultOf } from './session.js';
+import type { Write } from './session-state.js';
+import type { SessionTable } from './sessions.js';
+import { readFirstMessage, readPassword } from './startup.js';
+
+export interface ConnectionParts {
+  readonly sql: Pick<Sql, 'execute' | 'describe'>;
+  readonly credentials: Pick<SqlCredentials, 'logIn' | 'watch'>;
+  readonly sessions: SessionTable;
+  readonly serverVersion: string;
+  /** PEM files, read for each connection, so that a renewed certificate is used at once. */
+  readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
+  /** Ends when the server stops, with its reason. */
+  readonly stopping: AbortSignal;
+  readonly onFault: (error: unknown) => void;
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** Serves one client from its first byte to its last; never fails, whatever it sends. */
+export async function serveConnection(socket: Socket, parts: ConnectionParts): Promise<void> {
+  const ending = new AbortController();
+  const end = (reason: unknown): void => ending.abort(reason);
+  const onStop = (): void => end(parts.stopping.reason);
+  parts.stopping.addEventListener('abort', onStop, { once: true });
+  // What goes wrong with the connection is its end, and nothing to be told of.
+  socket.on('error', () => undefined);
+  socket.once('close', () => end(new ProtocolFault('08006', 'The client closed the connection.', true)));
+  const late = setTimeout(() => socket.destroy(), POSTGRES_LOGIN_MAX_MS);
+  let stream: Socket = socket;
+  try {
+    const opened = await openStream(socket, parts);
+    if (opened === undefined) return;
+    stream = opened.stream;
+    const write = writer(stream);
+    const login = await logIn(opened, write, parts);
+    if (login === undefined) return;
+    clearTimeout(late);
+    await serveLogin(login, opened, write, { ...parts, ending });
+  } catch (error) {
+    tell(stream, error, parts.onFault);
+  } finally {
+    clearTimeout(late);
+    parts.stopping.removeEventListener('abort', onStop);
+    stream.end();
+    // Whoever does not take the last bytes does not hold the connection.
+    setTimeout(() => socket.destroy(), 1_000).unref();
+  }
+}
+
+interface Opened {
+  readonly stream: Socket;
+  readonly frames: Frames;
+  readonly startup: ReadonlyMap<string, string>;
+}
+
+/** Changes to TLS where it is asked for; undefined where the client has left or only wanted to cancel. */
+async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opened | undefined> {
+  let stream: Socket = socket;
+  let frames = readFrames(stream);
+  for (;;) {
+    const first = await readFirstMessage(frames);
+    if (first === undefined) return undefined;
+    if (first.kind === 'cancel') {
+      parts.sessions.cancel(first.processId, first.secret);
+      return undefined;
+    }
+    if (first.kind === 'startup') {
+      requireSafe(socket, stream);
+      return { stream, frames, startup: first.parameters };
+    }
+    if (first.kind === 'gss' || parts.tls === undefined || stream !== socket) {
+      stream.write('N');
+      continue;
+    }
+    // What came before the change could be anybody's.
+    if (frames.hasMore()) throw new ProtocolFault('08P01', 'Bytes came before TLS was agreed on.', true);
+    frames.release();
+    stream = startTls(socket, parts.tls);
+    frames = readFrames(stream);
+  }
+}
+
+function startTls(
+  socket: Socket,
+  { certificateFile, keyFile }: NonNullable<ConnectionParts['tls']>,
+): TLSSocket {
+  const secureContext = createSecureContext({
+    cert: readFileSync(certificateFile),
+    key: readFileSync(keyFile),
+    minVersion: 'TLSv1.2',
+  });
+  socket.write('S');
+  const secure = new TLSSocket(socket, { isServer: true, secureContext });
+  secure.on('error', () => socket.destroy());
+  return secure;
+}
+
+/** A password does not travel in the clear, but within this machine. */
+function requireSafe(socket: Socket, stream: Socket): void {
+  const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  if (stream instanceof TLSSocket || LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
+  throw new ProtocolFault(
+    '28000',
+    'From another machine, TLS is required: connect with sslmode=require.',
+    true,
+  );
+}
+
+async function logIn(
+  { frames, startup }: Opened,
+  write: Write,
+  { credentials }: ConnectionParts,
+): Promise<SqlLogin | undefined> {
+  await write(askForPassword());
+  const password = await readPassword(frames);
+  if (password === undefined) return undefined;
+  try {
+    return await credentials.logIn(startup.get('user') ?? '', password);
+  } catch (error) {
+    const { sqlState, message } = faultOf(error);
+    throw new ProtocolFault(sqlState === '57P01' ? '28P01' : sqlState, message, true);
+  }
+}
+
+async function serveLogin(
+  login: SqlLogin,
+  { stream, frames, startup }: Opened,
+  write: Write,
+  {
+    sql,
+    credentials,
+    sessions,
+    serverVersion,
+    ending,
+  }: ConnectionParts & { readonly ending: AbortController },
+): Promise<void> {
+  const parameters = serverParameters(login.username, startup.get('application_name') ?? '');
+  const session = createSession({
+    sql,
+    login,
+    parameters,
+    versionText: versionText(serverVersion),
+    write,
+    signal: ending.signal,
+  });
+  const { processId, secret, leave } = sessions.enter(login.organizationId, () => session.cancel());
+  const unwatch = credentials.watch(login, () =>
+    ending.abort(new ProtocolFault('57P01', 'The SQL credential was revoked or given a new password.', true)),
+  );
+  const onEnd = (): void => {
+    if (!stream.destroyed) stream.write(errorResponse(faultOf(ending.signal.reason)));
+    stream.destroySoon();
+  };
+  ending.signal.addEventListener('abort', onEnd, { once: true });
+  try {
+    await write(
+      Buffer.concat([
+        authenticationOk(),
+        ...reportedParameters(parameters).map(([name, value]) => parameterStatus(name, value)),
+        backendKey(processId, secret),
+        readyForQuery('I'),
+      ]),
+    );
+    await session.serve(frames);
+  } finally {
+    ending.signal.removeEventListener('abort', onEnd);
+    unwatch();
+    leave();
+  }
+}
+
+/** Tells the client why its connection ends, where it can still be told. */
+function tell(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
+  const fault = faultOf(error);
+  if (fault.sqlState === 'XX000') onFault(error);
+  const { sqlState, message } = fault;
+  if (stream.writable) stream.write(errorResponse(new ProtocolFault(sqlState, message, true)));
+}
+
+function writer(stream: Socket): Write {
+  return (bytes) =>
+    new Promise((resolve, reject) => {
+      const closed = (): void => {
+        stream.off('drain', drained);
+        reject(new ProtocolFault('08006', 'The client closed the connection.', true));
+      };
+      const drained = (): void => {
+        stream.off('close', closed);
+        resolve();
+      };
+      if (!stream.writable) return closed();
+      if (stream.write(bytes)) return resolve();
+      stream.once('drain', drained);
+      stream.once('close', closed);
+    });
+}

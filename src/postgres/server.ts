@@ -1,0 +1,55 @@
+import { setMaxListeners } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { Fault, Refusal } from '../errors.js';
+import { POSTGRES_SESSIONS_MAX_COUNT } from '../limits.js';
+import { serveConnection, type ConnectionParts } from './connection.js';
+import { createSessionTable } from './sessions.js';
+
+export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'stopping'> {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+}
+
+/** SQL by the PostgreSQL protocol. */
+export interface PostgresServer {
+  readonly port: number;
+  sessionCount(): number;
+  /** Tells every client, ends what is at work and closes. */
+  stop(): Promise<void>;
+}
+
+/** Room for those that log in, or cancel, beside those that are logged in. */
+const CONNECTIONS_MAX_COUNT = 2 * POSTGRES_SESSIONS_MAX_COUNT;
+
+/** Errors  Fault where the address cannot be listened on */
+export async function servePostgres({ host, port, ...options }: PostgresOptions): Promise<PostgresServer> {
+  const stopping = new AbortController();
+  // One listener for each connection.
+  setMaxListeners(0, stopping.signal);
+  const sessions = createSessionTable();
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    void serveConnection(socket, { ...options, sessions, stopping: stopping.signal });
+  });
+  server.maxConnections = CONNECTIONS_MAX_COUNT;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(new Fault(`${host}:${port} cannot be listened on: ${cause.message}`, { cause })),
+    );
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    sessionCount: () => sessions.count(),
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      stopping.abort(new Refusal('server_stopping', 'The server is stopping.'));
+      const last = setTimeout(() => sockets.forEach((socket) => socket.destroy()), 1_000);
+      await closed;
+      clearTimeout(last);
+    },
+  };
+}
