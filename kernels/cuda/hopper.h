@@ -43,6 +43,7 @@ class WarpgroupTeam {
   GLOAMING_TEAM Word mapLanes(Function function, Words... words) const {
     return function(lane_, words...);
   }
+  GLOAMING_TEAM uint32_t uniform(uint32_t value) const { return __reduce_or_sync(kAllLanes, value); }
   GLOAMING_TEAM Word fill(uint32_t value) const { return value; }
   GLOAMING_TEAM Word shuffleXor(Word word, uint32_t mask) const { return __shfl_xor_sync(kAllLanes, word, mask); }
 
@@ -96,7 +97,7 @@ class WarpgroupTeam {
       targets = nextStep(targets);
       multiplyStep<true>(dots, rows, targets);
     }
-    multiplyWait();
+    multiplyWait(dots);
   }
 
   // A word is read by the lanes that wrote it, and shuffles lie between reads and later writes.

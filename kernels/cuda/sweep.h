@@ -6,6 +6,7 @@
  *     kFetchesAhead, kPacksEarly               whether a tile is fetched before its turn; whether maxima are of pairs
  *     map(f, words…) mapLanes(f, words…)       f of each lane's words, with its number for mapLanes
  *     fill(value) shuffleXor(word, mask)       mask < 32: lanes of one warp
+ *     uniform(value)                           the value, known to the compiler to be equal in all lanes
  *     nextChunk()                              the next chunk that nobody has taken
  *     fetch(walk) await()                      starts reading the walk's next tile; waits for the oldest one fetched
  *     multiply(queryTile, dots)                dots[4n + i] as layout.h says, kLanes / 2 query rows
@@ -133,6 +134,14 @@ GLOAMING_TEAM void foldGroup(Team& team, const typename Team::Word* dots, uint32
   }
 }
 
+/* All groups of a tile in which no protein ends: most tiles, and code without a branch. */
+template <class Team>
+GLOAMING_TEAM void foldInside(Team& team, const typename Team::Word (&dots)[4 * Team::kGroups],
+                              Columns<Team>& columns, Rows<Team>& rows) {
+  GLOAMING_UNROLL
+  for (uint32_t n = 0; n < Team::kGroups; ++n) foldGroup(team, dots + 4 * n, n, columns, rows);
+}
+
 /* One tile of the query against one tile of targets. sums[n] grows by the closest dot products of the query rows whose
  * protein ends with group n; the open protein's are kept for the next tile. */
 template <class Team>
@@ -143,8 +152,9 @@ GLOAMING_TEAM void foldTile(Team& team, const Tile& tile, uint32_t queryTile, ui
   team.multiply(queryTile, dots);
   Word carried = tile.continues ? team.closest(queryTile) : team.fill(kLeastPair);
   Rows<Team> rows(team);
+  if (tile.ends == 0) foldInside(team, dots, columns, rows);
   GLOAMING_UNROLL
-  for (uint32_t n = 0; n < Team::kGroups; ++n) {
+  for (uint32_t n = 0; n < Team::kGroups && tile.ends != 0; ++n) {
     foldGroup(team, dots + 4 * n, n, columns, rows);
     if (!endsAt(tile, n)) continue;
     const Word closest = team.map(LargerPair{}, rows.joined(team), carried);
@@ -272,7 +282,9 @@ GLOAMING_TEAM void sweep(Team& team, const SweepTask& task) {
     TileWalk walk(task.targets, task.chunks[c]);
     Tile ahead = team.fetch(walk);
     while (ahead.groupCount > 0) {
-      const Tile tile = ahead;
+      Tile tile = ahead;
+      tile.ends = team.uniform(tile.ends);
+      tile.groupCount = team.uniform(tile.groupCount);
       if (Team::kFetchesAhead) ahead = team.fetch(walk);
       team.await();
       sweepTile(team, task, tile);

@@ -40,9 +40,6 @@ GLOAMING_TEAM void copyBulk(uint32_t to, const void* from, uint32_t bytes, uint3
 }
 
 GLOAMING_TEAM void multiplyFence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-GLOAMING_TEAM void multiplyWait() {
-  asm volatile("wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;" ::: "memory");
-}
 
 #define GLOAMING_EIGHT(MODE, D, I) \
   MODE(D[I]), MODE(D[I + 1]), MODE(D[I + 2]), MODE(D[I + 3]), MODE(D[I + 4]), MODE(D[I + 5]), MODE(D[I + 6]), \
@@ -89,6 +86,20 @@ GLOAMING_TEAM void multiplyStep(uint32_t (&dots)[64], Descriptor a, Descriptor b
                  : "l"(a.bits), "l"(b.bits)
                  : "memory");
   }
+}
+
+/* Waits for the results. They are operands, so that the compiler cannot read one of them before. */
+GLOAMING_TEAM void multiplyWait(uint32_t (&dots)[32]) {
+  asm volatile("wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;"
+               : GLOAMING_THIRTY_TWO(GLOAMING_UPDATED, dots, 0)
+               :
+               : "memory");
+}
+GLOAMING_TEAM void multiplyWait(uint32_t (&dots)[64]) {
+  asm volatile("wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;"
+               : GLOAMING_THIRTY_TWO(GLOAMING_UPDATED, dots, 0), GLOAMING_THIRTY_TWO(GLOAMING_UPDATED, dots, 32)
+               :
+               : "memory");
 }
 
 }  // namespace cuda

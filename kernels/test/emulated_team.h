@@ -44,6 +44,7 @@ class EmulatedTeam {
   Word fill(uint32_t value) const {
     return mapLanes([value](uint32_t) { return value; });
   }
+  uint32_t uniform(uint32_t value) const { return value; }
   Word shuffleXor(const Word& word, uint32_t mask) const {
     return mapLanes([&word, mask](uint32_t lane) { return word.lane[lane ^ mask]; });
   }
