@@ -6,15 +6,13 @@ import { startSmallAppliance, type SmallAppliance } from './tools/small-applianc
 
 /* Every bound, method, credential and deletion of every public route, against everything that is real. */
 
-/** Refusals of what a schema allows, because no schema can say it: facts of letters, releases, paths and addresses. */
+/** Refusals of what a schema allows, because no schema can say it: facts of releases, paths and addresses. */
 const SEMANTIC = new Set([
   'cursor_invalid',
   'file_not_managed',
   'invalid_filter',
   'invalid_path',
-  'invalid_sequence',
   'msa_target_not_in_receipt',
-  'sequence_empty',
   'significance_unavailable',
   'sql_statement_invalid',
   'webhook_url_refused',

@@ -11,6 +11,8 @@ export const ProteinQuery = closed({
   sequence: Type.String({
     minLength: 1,
     maxLength: PROTEIN_MAX_RESIDUES,
+    // Refused as invalid_sequence or sequence_empty, which name the letter.
+    publishedPattern: '^[* \\t\\r\\n\\v\\f]*[A-Za-z][A-Za-z* \\t\\r\\n\\v\\f]*$',
     description:
       'One-letter amino acid codes. How other letters are read is what `query.normalization_id` names.',
   }),

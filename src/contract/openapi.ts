@@ -62,17 +62,18 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
       schemas: componentSchemas(routes),
     },
   };
-  return withExtensionPrefix(document) as JsonSchema;
+  return asPublished(document) as JsonSchema;
 }
 
-/** OpenAPI knows no keywords but its own and those that begin with `x-`. */
-function withExtensionPrefix(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(withExtensionPrefix);
+/** A schema in the keywords that others know: OpenAPI's own, and those that begin with `x-`. */
+export function asPublished(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(asPublished);
   if (typeof node !== 'object' || node === null) return node;
   return Object.fromEntries(
-    Object.entries(node).map(([key, value]) =>
-      key === 'chosen' && value === true ? ['x-chosen', true] : [key, withExtensionPrefix(value)],
-    ),
+    Object.entries(node).map(([key, value]) => {
+      if (key === 'chosen' && value === true) return ['x-chosen', true];
+      return [key === 'publishedPattern' ? 'pattern' : key, asPublished(value)];
+    }),
   );
 }
 

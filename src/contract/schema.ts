@@ -10,10 +10,13 @@ import {
 /**
  * Schema words that are ours beside JSON Schema 2020-12.
  * `chosen` marks what the interface document leaves open and design/decisions.md settles: one search lists all of it.
+ * `publishedPattern` is the `pattern` of the documents that we give out; here the operation itself refuses its breach,
+ * because it can say more.
  */
 export interface SchemaNotes {
   readonly description?: string;
   readonly chosen?: true;
+  readonly publishedPattern?: string;
 }
 
 /**

@@ -42,7 +42,7 @@ function newAjv(roots: readonly TSchema[]): Ajv2020 {
     strictTypes: false,
     strictRequired: false,
   });
-  ajv.addVocabulary(['chosen']);
+  ajv.addVocabulary(['chosen', 'publishedPattern']);
   formats.default(ajv, ['date-time', 'uri']);
   for (const [name, schema] of namedSchemas(roots, (inner) => inner)) ajv.addSchema(schema, name);
   return ajv;

@@ -1,5 +1,6 @@
 import { ErrorDetail, HomologyFailure, Problem } from '../contract/failures.js';
 import { FailureEnvelope } from '../contract/envelope.js';
+import { asPublished } from '../contract/openapi.js';
 import { namedSchemas } from '../contract/references.js';
 import { Refusal } from '../errors.js';
 import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
@@ -74,7 +75,7 @@ function schemaServer(shell: Shell): (context: ShellContext) => void {
     sendJson(context, {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       $id: `${shell.baseUrl()}/schemas/${file}`,
-      ...schema,
+      ...(asPublished(schema) as object),
     });
     context.set('Content-Type', 'application/schema+json');
   };

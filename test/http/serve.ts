@@ -10,6 +10,7 @@ import type { Handlers } from '#src/http/handlers.js';
 import { createMetrics } from '#src/http/metrics.js';
 import { createServer, type HttpServer } from '#src/http/server.js';
 import type { ShellOptions } from '#src/http/shell.js';
+import { normaliseProtein } from '#src/sequence/protein.js';
 import type { Reply } from '#src/services/reply.js';
 import { createIdempotencyTable, type IdempotencyBounds } from '#src/store/idempotency.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
@@ -97,7 +98,11 @@ function authenticate(key: string) {
 
 export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
   return {
-    'homology.search': async ({ body }, context) => candidateSet(context.requestId, body.query.sequence),
+    'homology.search': async ({ body }, context) => {
+      // What the published pattern says of a sequence, the operation refuses.
+      normaliseProtein(body.query.sequence);
+      return candidateSet(context.requestId, body.query.sequence);
+    },
     'homology.target_space_compilations.create': async ({ body }) => ({
       value: {
         object: 'homology_target_space_compilation',

@@ -210,11 +210,10 @@ function faultsOf(request: Case, response: Response, text: string, check: Check)
   const body = operation.requestBody?.content['application/json']?.schema;
   const isValid = body === undefined ? kind !== 'broken' : check(body, request.body) === undefined;
   const isCalledInvalid = code === 'validation_failed' || code === 'invalid_json';
-  if (kind !== 'no_key' && isValid === isCalledInvalid && !isAmbiguous(request, code)) {
-    faults.push(
-      isValid ? 'a valid request must be taken' : 'a request that breaks its schema must be refused as such',
-    );
-  }
+  if (kind !== 'no_key' && isValid && isCalledInvalid && !isAmbiguous(request, code))
+    faults.push('a valid request must be taken');
+  // By its schema, or by the operation where that can say more.
+  if (!isValid && response.status < 400) faults.push('a request that breaks its schema must be refused');
   return [...faults, ...responseFaults(operation, response, text, check)];
 }
 
