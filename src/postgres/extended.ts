@@ -33,8 +33,8 @@ export interface ExtendedProtocol {
 
 interface Prepared {
   readonly sql: string;
-  /** As the client gave them; 0 where it left the type open. */
-  readonly typeIds: readonly number[];
+  /** As the client gave them, or was told them; 0 where the type is open. */
+  typeIds: readonly number[];
 }
 
 interface Portal {
@@ -124,7 +124,8 @@ export function createExtendedProtocol(
     H: () => Promise.resolve(),
   };
 
-  const describeStatement = async ({ sql, typeIds }: Prepared): Promise<void> => {
+  const describeStatement = async (prepared: Prepared): Promise<void> => {
+    const { sql, typeIds } = prepared;
     const command = sql === '' ? undefined : state.peek(sql);
     const shape = sql === '' || command !== undefined ? NO_SHAPE : await describe(sql);
     const count = Math.max(typeIds.length, shape.parameterTypeIds.length);
@@ -132,6 +133,8 @@ export function createExtendedProtocol(
       { length: count },
       (_, index) => typeIds[index] || shape.parameterTypeIds[index] || POSTGRES_TYPE_TEXT,
     );
+    // Whoever was told a type sends its values by it.
+    prepared.typeIds = told;
     const columns = columnsOf(command) ?? shape.columns ?? [];
     const rows = columns.length === 0 ? NO_DATA : rowDescription(columns, []);
     await write(Buffer.concat([parameterDescription(told), rows]));

@@ -136,6 +136,19 @@ describe('the extended protocol', () => {
     client.end();
   });
 
+  it('reads binary values by the types that it told', async () => {
+    const client = await logInPostgres(port, scene.one);
+    client.send(
+      parse('s', 'SELECT count(*) FROM targets WHERE target_index < $1'),
+      describeStatement('s'),
+      bind('', 's', [int32(7)], { parameters: [1] }),
+      execute(''),
+      SYNC,
+    );
+    expect(rowsOf(await client.until('Z'))).toEqual([['7']]);
+    client.end();
+  });
+
   it('passes over what follows a failure, up to the next Sync', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(parse('', 'SELEC 1'), bind('', ''), execute(''), parse('x', 'SELECT 1'), SYNC);
