@@ -5,17 +5,25 @@
  * Source  Benjamini & Hochberg 1995; Storey 2002 with the null share taken as one
  */
 export function qValues(logExpectedFalseHits: readonly number[]): Float64Array {
-  const order = Array.from(logExpectedFalseHits.keys()).sort(
-    (a, b) => logExpectedFalseHits[a] - logExpectedFalseHits[b],
-  );
-  const result = new Float64Array(order.length);
-  let smallest = 1;
-  for (let rank = order.length; rank >= 1; rank -= 1) {
-    const index = order[rank - 1];
-    smallest = Math.min(smallest, Math.exp(logExpectedFalseHits[index]) / rank);
-    result[index] = smallest;
+  const ascending = Float64Array.from(logExpectedFalseHits).sort();
+  const smallest = new Float64Array(ascending.length);
+  for (let rank = ascending.length, least = 1; rank >= 1; rank -= 1) {
+    least = Math.min(least, Math.exp(ascending[rank - 1]) / rank);
+    smallest[rank - 1] = least;
   }
-  return result;
+  return Float64Array.from(logExpectedFalseHits, (log) => smallest[placeOf(log, ascending)]);
+}
+
+/** First place of a value among the ascending ones that it is one of: equal entries share the smallest ratio. */
+function placeOf(value: number, ascending: Float64Array): number {
+  let low = 0;
+  let high = ascending.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ascending[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /**

@@ -64,7 +64,10 @@ function sumProducts(rows: Int8Array, dimension: number): Int32Array {
     const [second, third, fourth] = [first + dimension, first + 2 * dimension, first + 3 * dimension];
     let cell = 0;
     for (let a = 0; a < dimension; a += 1) {
-      const [p, q, r, s] = [rows[first + a], rows[second + a], rows[third + a], rows[fourth + a]];
+      const p = rows[first + a];
+      const q = rows[second + a];
+      const r = rows[third + a];
+      const s = rows[fourth + a];
       for (let b = a; b < dimension; b += 1, cell += 1) {
         products[cell] +=
           p * rows[first + b] + q * rows[second + b] + r * rows[third + b] + s * rows[fourth + b];
@@ -109,10 +112,7 @@ export function projectMoments(moments: TokenMoments, basis: Float32Array, rank:
   const size = moments.second.length;
   const sketch = new Float64Array(rank);
   for (let component = 0; component < rank; component += 1) {
-    const start = component * size;
-    let sum = 0;
-    for (let cell = 0; cell < size; cell += 1) sum += basis[start + cell] * moments.second[cell];
-    sketch[component] = sum;
+    sketch[component] = rowProduct(basis, component * size, moments.second);
   }
   return { mean: moments.mean, sketch };
 }
@@ -120,16 +120,27 @@ export function projectMoments(moments: TokenMoments, basis: Float32Array, rank:
 /** The pair of a protein with one row of the table. */
 export function pairMoments(protein: ProjectedMoments, table: MomentTable, row: number): PairMoments {
   const { dimension, rank } = table;
-  let meanCosine = 0;
-  for (let at = 0, cell = row * dimension; at < dimension; at += 1, cell += 1) {
-    meanCosine += protein.mean[at] * table.means[cell];
-  }
-  let meanSquare = 0;
-  for (let at = 0, cell = row * rank; at < rank; at += 1, cell += 1) {
-    meanSquare += protein.sketch[at] * table.sketches[cell];
-  }
+  const meanCosine = rowProduct(table.means, row * dimension, protein.mean);
+  const meanSquare = rowProduct(table.sketches, row * rank, protein.sketch);
   // A sketch that misses a part of a second moment can fall short of the squared mean.
   return { meanCosine, cosineSpread: Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine)) };
+}
+
+/** A row of a table times a vector, in four sums that do not wait for each other: half the time of one. */
+function rowProduct(table: Float32Array, start: number, vector: Float64Array): number {
+  let first = 0;
+  let second = 0;
+  let third = 0;
+  let fourth = 0;
+  let at = 0;
+  for (; at + 3 < vector.length; at += 4) {
+    first += table[start + at] * vector[at];
+    second += table[start + at + 1] * vector[at + 1];
+    third += table[start + at + 2] * vector[at + 2];
+    fourth += table[start + at + 3] * vector[at + 3];
+  }
+  for (; at < vector.length; at += 1) first += table[start + at] * vector[at];
+  return first + second + (third + fourth);
 }
 
 /**

@@ -96,7 +96,8 @@ export function nullTerms(
   start = 0,
 ): void {
   shapeTerms(pair, shape, terms, start);
-  const [query, target] = [standardised(pair.queryBias, bias), standardised(pair.targetBias, bias)];
+  const query = standardised(pair.queryBias, bias);
+  const target = standardised(pair.targetBias, bias);
   terms[start + SHAPE_TERM_COUNT] = query + target;
   terms[start + SHAPE_TERM_COUNT + 1] = query * target;
 }
