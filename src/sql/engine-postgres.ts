@@ -1,15 +1,19 @@
 import {
   DuckDBBlobValue,
+  DuckDBDateValue,
+  DuckDBListValue,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   type DuckDBValue,
 } from '@duckdb/node-api';
+import { numericBytes, textArrayBytes } from './postgres-binary.js';
 import { StatementFailure } from './engine-failure.js';
 import { POSTGRES, postgresText } from './engine-values.js';
 
 const DATA_ROW = 'D'.charCodeAt(0);
-/** Microseconds from 1970 to 2000, from where PostgreSQL counts. */
+/** From 1970 to 2000, from where PostgreSQL counts: microseconds, and days. */
 const EPOCH_MICROS = 946_684_800_000_000n;
+const EPOCH_DAYS = 10_957;
 const NULL_LENGTH = -1;
 
 /**
@@ -110,6 +114,12 @@ function binaryEncoder(typeId: number): Encode {
     case POSTGRES.text:
     case POSTGRES.json:
       return textEncoder;
+    case POSTGRES.numeric:
+      return (value) => numericBytes(String(value));
+    case POSTGRES.textArray:
+      return (value) => textArrayBytes((value as DuckDBListValue).items as readonly (string | null)[]);
+    case POSTGRES.date:
+      return written(4, (buffer, value) => buffer.writeInt32BE((value as DuckDBDateValue).days - EPOCH_DAYS));
     case POSTGRES.bytea:
       return (value) => Buffer.from((value as DuckDBBlobValue).bytes);
     default:
