@@ -72,7 +72,7 @@ struct PackedQuery {
 /*
  * Substitution score of two rows: ((dot × multiplier) >> 16) − offset, arithmetic shift.
  * A gap of k residues costs gapOpen + (k − 1) × gapExtend.
- * Range  multiplier 1..32,767; offset int16; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ * Range  multiplier 1..32,767; offset −16,384..32,767; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */
 struct AffineParameters {
   int32_t multiplier;

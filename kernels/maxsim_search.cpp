@@ -5,8 +5,10 @@
 namespace gloaming {
 namespace {
 
-/** Multiply-adds of one chunk: a fraction of a millisecond on a fast core. */
-constexpr uint64_t kChunkProducts = 100'000'000;
+/** Multiply-adds of one chunk, some 50 µs on a fast core: at the end threads wait for each other that long at most. */
+constexpr uint64_t kChunkProducts = 25'000'000;
+/** Multiply-adds of one piece of a long target. Pieces are larger, because what they find has to be joined. */
+constexpr uint64_t kPieceProducts = 100'000'000;
 /** Multiply-adds between two looks at the cancel flag, for one query. */
 constexpr uint64_t kCallProducts = 20'000'000;
 
@@ -21,7 +23,7 @@ uint32_t MaxSimSearch::itemCount() const {
   return eligible_ ? static_cast<uint32_t>(eligible_->size()) : store_->targetCount();
 }
 
-/* Cuts the list into chunks of about equal numbers of residues; only a target of more than two chunks is cut inside. */
+/* Cuts the list into chunks of about equal numbers of residues; only a target of more than two pieces is cut inside. */
 uint64_t MaxSimSearch::prepare() {
   store_->checkFile();
   if (eligible_) checkTargets(*eligible_, true);
@@ -37,21 +39,27 @@ uint64_t MaxSimSearch::prepare() {
 
   const uint64_t rowProducts = longest * store_->dimension();
   rowsPerCall_ = static_cast<uint32_t>(std::clamp<uint64_t>(kCallProducts / rowProducts / 8 * 8, 8, kMaxRows));
-  const uint64_t wanted = kChunkProducts / (tokenCount * store_->dimension());
-  const auto chunkRows = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, kMaxRows, 1 << 20) / kMaxRows * kMaxRows);
+  const auto rowsOf = [tokenProducts = tokenCount * store_->dimension()](uint64_t products) {
+    const uint64_t rows = std::clamp<uint64_t>(products / tokenProducts, kMaxRows, 1 << 20);
+    return static_cast<uint32_t>(rows / kMaxRows * kMaxRows);
+  };
+  const uint32_t chunkRows = rowsOf(kChunkProducts), pieceRows = rowsOf(kPieceProducts);
   uint64_t rows = 0;
   cuts_.push_back({0, 0});
   for (uint32_t item = 0; item < itemCount(); ++item) {
-    const uint32_t length = store_->length(targetOf(item));
     if (rows >= chunkRows) {
       cuts_.push_back({item, 0});
       rows = 0;
     }
-    for (uint32_t row = chunkRows; length > 2 * chunkRows && row < length; row += chunkRows) {
-      cuts_.push_back({item, row});
+    uint32_t left = store_->length(targetOf(item)), row = 0;
+    if (left > 2 * pieceRows) {
+      for (; left > pieceRows; left -= pieceRows) {
+        row += pieceRows;
+        cuts_.push_back({item, row});
+      }
       rows = 0;
     }
-    rows += length > 2 * chunkRows ? length % chunkRows : length;
+    rows += left;
   }
   cuts_.push_back({itemCount(), 0});
   return cuts_.size() - 1;

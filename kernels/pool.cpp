@@ -1,6 +1,7 @@
 #include "pool.h"
 
 #include <algorithm>
+#include <system_error>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -32,11 +33,20 @@ void Pool::submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority)
     const std::lock_guard<std::mutex> lock(mutex_);
     job->threadLimit_ = std::clamp(threads, 1u, kMaxThreads);
     job->priority_ = priority;
+    startThreads(job->threadLimit_);
     ++(priority == Priority::kForeground ? foregroundCount_ : backgroundCount_);
-    while (threads_.size() < job->threadLimit_) threads_.emplace_back([this] { serve(); });
     jobs_.push_back(std::move(job));
   }
   wake_.notify_all();
+}
+
+/* Called with the lock held. Where the system gives fewer threads, those serve. */
+void Pool::startThreads(uint32_t count) {
+  try {
+    while (threads_.size() < count) threads_.emplace_back([this] { serve(); });
+  } catch (const std::system_error&) {
+    if (threads_.empty()) throw;
+  }
 }
 
 void Pool::serve() {

@@ -57,12 +57,14 @@ class Pool {
   /* Waits for the jobs that run; jobs that wait are cancelled and finished. */
   ~Pool();
 
-  /* Range  threads 1..kMaxThreads; threads are started when first needed */
+  /* Range   threads 1..kMaxThreads; threads are started when first needed
+   * Errors  std::system_error if not even one can be started; the job then never ran */
   void submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority = Priority::kForeground);
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  void startThreads(uint32_t count);
   void serve();
   void work(Job& job, Workspace& workspace);
   std::shared_ptr<Job> take();

@@ -26,7 +26,10 @@ inline void packBlock(const Tokens& query, TokenOf tokenOf, int16_t* to, uint32_
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint32_t wanted = tokenOf(lane), token = wanted < query.length ? wanted : query.length - 1;
     const int8_t* row = query.values + size_t{token} * query.dimension;
-    for (uint32_t k = 0; k < query.dimension; ++k) to[size_t{k / 2} * stride * 16 + lane * 2 + k % 2] = row[k];
+    for (uint32_t pair = 0; pair < query.dimension / 2; ++pair) {
+      const int16_t two[] = {row[pair * 2], row[pair * 2 + 1]};
+      std::memcpy(to + (size_t{pair} * stride * kLanes + lane) * 2, two, sizeof two);
+    }
   }
 }
 

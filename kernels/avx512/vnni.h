@@ -34,8 +34,10 @@ inline void packBlock(const Tokens& query, TokenOf tokenOf, uint8_t* to, uint32_
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint32_t wanted = tokenOf(lane), token = wanted < query.length ? wanted : query.length - 1;
     const int8_t* row = query.values + size_t{token} * query.dimension;
-    for (uint32_t k = 0; k < query.dimension; ++k) {
-      to[size_t{k / 4} * stride * 64 + lane * 4 + k % 4] = static_cast<uint8_t>(row[k] + 128);
+    for (uint32_t quad = 0; quad < query.dimension / 4; ++quad) {
+      // Flipping the top bit of a byte adds 128.
+      const uint32_t biased = static_cast<uint32_t>(loadQuad(row + quad * 4)) ^ 0x80808080;
+      std::memcpy(to + (size_t{quad} * stride * kLanes + lane) * 4, &biased, sizeof biased);
     }
   }
 }

@@ -1,5 +1,5 @@
 /* Whole searches on the pool against the reference: chunks, shared targets, lists that skip, threads, cancellation,
- * background jobs, failures. Built with the thread sanitizer it checks the pool.
+ * within giants too, background jobs, failures. Built with the thread sanitizer it checks the pool.
  *
  *   kernels-searches [seed]
  */
@@ -8,11 +8,15 @@
 
 #include "search.h"
 #include "test/case.h"
+#include "test/clock.h"
 
 namespace gloaming {
 namespace {
 
 constexpr AffineParameters kParameters{600, 2, 20, 3};
+constexpr uint32_t kDimension = 32, kQueryLengths[] = {3, 17, 90};
+/** Rows of a piece of a giant for these queries: 100,000,000 multiply-adds, see kPieceProducts. */
+constexpr uint32_t kPieceRows = 100'000'000 / (110 * kDimension) / kMaxRows * kMaxRows;
 
 void require(bool holds, const char* what) {
   if (holds) return;
@@ -60,17 +64,16 @@ struct Data {
   Tokens target(uint32_t t) const { return {store->rows(t), store->length(t), store->dimension()}; }
 };
 
-/* Targets of many lengths, one of them a giant that has to be cut into chunks. */
-Data makeData(Random& random, uint32_t dimension) {
+/* Targets of many lengths: giants that have to be cut into pieces, the last of them one row or more. */
+Data makeData(Random& random) {
   std::vector<uint32_t> starts{0};
   for (uint32_t t = 0; t < 40; ++t) starts.push_back(starts.back() + 1 + below(random, t % 7 == 0 ? 700 : 90));
-  starts.push_back(starts.back() + kMaxLength);
+  for (const uint32_t length : {kMaxLength, 2 * kPieceRows + 1}) starts.push_back(starts.back() + length);
   for (uint32_t t = 0; t < 5; ++t) starts.push_back(starts.back() + 1 + below(random, 90));
-  const auto rows = randomRows(random, starts.back(), dimension);
-  Data data{std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size()), {}, {}};
-  // Together long enough for the giant to be cut: see kChunkProducts.
-  for (const uint32_t length : {3u, 17u, 90u}) {
-    const auto& query = data.queries.emplace_back(randomRows(random, length, dimension));
+  const auto rows = randomRows(random, starts.back(), kDimension);
+  Data data{std::make_shared<Store>(std::move(starts), kDimension, rows.data(), rows.size()), {}, {}};
+  for (const uint32_t length : kQueryLengths) {
+    const auto& query = data.queries.emplace_back(randomRows(random, length, kDimension));
     auto& expected = data.expected.emplace_back();
     for (uint32_t t = 0; t < data.store->targetCount(); ++t) {
       expected.push_back(maxsimReference(data.tokens(query), data.target(t)));
@@ -136,9 +139,56 @@ void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data)
   require(failed.hasFailed, "a list that names no target did not fail");
 }
 
+/** Work after a cancellation, of one thread. Sanitizers make all work some tens of times longer. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kMostMsAfterCancel = 500;
+#else
+constexpr double kMostMsAfterCancel = 20;
+#endif
+
+/* A giant query and a giant target, rows of no interest. */
+Data makeGiants(Random& random) {
+  constexpr uint32_t dimension = 64;
+  std::vector<int8_t> rows(size_t{kMaxLength} * dimension);
+  for (int8_t& value : rows) value = static_cast<int8_t>(static_cast<int>(below(random, 45)) - 22);
+  const std::vector<uint32_t> starts{0, kMaxLength};
+  Data data{std::make_shared<Store>(starts, dimension, rows.data(), rows.size()), {}, {}};
+  rows.resize(size_t{20'000} * dimension);
+  data.queries.push_back(std::move(rows));
+  return data;
+}
+
+/* A cancelled search ends soon, wherever in a giant protein it is. */
+void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& data) {
+  for (const int delayMs : {10, 60}) {
+    for (const char* kind : {"maxsim", "affine scores", "affine alignments"}) {
+      Waiter waiter;
+      std::shared_ptr<Search> search;
+      if (std::strcmp(kind, "maxsim") == 0) {
+        search = std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt, waiter.done());
+      } else {
+        const bool aligns = std::strcmp(kind, "affine alignments") == 0;
+        search = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[0]),
+                                                std::vector<uint32_t>{0}, kParameters, aligns, waiter.done());
+      }
+      pool.submit(search, 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
+      // By processor time, so that other programs do not count.
+      const double cancelledAt = processorSeconds();
+      search->cancel();
+      waiter.wait();
+      const double workedMs = (processorSeconds() - cancelledAt) * 1e3;
+      if (workedMs < kMostMsAfterCancel) continue;
+      std::fprintf(stderr, "kernels-searches: %s of %s worked for %.1f ms after they were cancelled\n", kind,
+                   kernels.name, workedMs);
+      std::exit(1);
+    }
+  }
+}
+
 void checkAll(uint64_t seed) {
   Random random(seed);
-  const Data data = makeData(random, 32);
+  const Data data = makeData(random), giants = makeGiants(random);
   Pool pool;
   size_t count = 0;
   const Kernels* const* all = compiledKernels(&count);
@@ -152,6 +202,7 @@ void checkAll(uint64_t seed) {
     }
     checkMaxSim(pool, *all[k], data, 2, std::vector<uint32_t>{});
     checkCancelAndFailure(pool, *all[k], data);
+    checkCancelWithinGiants(pool, *all[k], giants);
   }
 }
 

@@ -51,7 +51,7 @@ export interface MaxSimSums {
  * Release-owned parameters of affine local alignment.
  * The substitution score of two rows is ((dot × multiplier) >> 16) − offset, with an arithmetic shift.
  * A gap of k residues costs gapOpen + (k − 1) × gapExtend.
- * Range   multiplier 1..32,767; offset −32,768..32,767; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ * Range   multiplier 1..32,767; offset −16,384..32,767; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */
 export interface AffineParameters {
   readonly multiplier: number;
