@@ -23,6 +23,8 @@ import { createMsas, type Msas } from './services/msas.js';
 import { createPages, type Pages } from './services/pages.js';
 import { createPricing, type Pricing } from './services/pricing.js';
 import { createReceipts, type Receipts } from './services/receipts.js';
+import { createRefs, type Refs } from './services/refs.js';
+import { createTargetNames } from './services/refs-targets.js';
 import { batchSearchRuns } from './services/runs-batch.js';
 import { exportRuns } from './services/runs-export.js';
 import { msaRuns } from './services/runs-msa.js';
@@ -67,6 +69,7 @@ export interface Appliance {
   readonly pages: Pages;
   readonly pricing: Pricing;
   readonly receipts: Receipts;
+  readonly refs: Refs;
   /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
   readonly runs: Runs;
   /** Executes SQL statements, and who may have them executed. */
@@ -99,13 +102,14 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const releases = releaseTable<ReleaseManifest>(store, releaseEvents(store));
   const catalog = createCatalog(releases);
   const encoderOptions = { threads: config.threads, device: config.encoderDevice };
+  const directoryOf = (releaseId: string): string => {
+    const [holder] = releases.holders(releaseId);
+    return releaseDirectory(config.indexesFolder, holder.slug, releaseId);
+  };
   const engines = createEngines({
     backend,
     threads: config.threads,
-    openRelease: async (releaseId) => {
-      const [holder] = releases.holders(releaseId);
-      return openRelease(releaseDirectory(config.indexesFolder, holder.slug, releaseId));
-    },
+    openRelease: async (releaseId) => openRelease(directoryOf(releaseId)),
     calibrationOf: (releaseId) => {
       const holders = releases.holders(releaseId);
       const holder = holders.find(({ calibrationId }) => calibrationId !== undefined) ?? holders.at(0);
@@ -167,6 +171,13 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
         createdAt: now().toISOString(),
       }),
   });
+  const refs = createRefs({
+    catalog,
+    targetNames: createTargetNames(directoryOf),
+    hasTarget: async (id, target) => (await engines.open(id)).release.targets.find(target) !== undefined,
+    runs: runRows,
+    files: storageTables.files,
+  });
   const runs = createRuns({
     table: runRows,
     endpoints: [
@@ -195,6 +206,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     pricing: createPricing(prices, usage),
     budgets: createBudgets(config.budgets, prices, usage),
     receipts,
+    refs,
     runs,
     sql,
     sqlCredentials,
@@ -210,6 +222,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
       sql.stop();
       await storage.stop();
       await webhooks.stop();
+      await refs.close();
       await engines.close();
       await metering.settle();
       await store.close();
@@ -258,6 +271,7 @@ export function handlersOf({
   pages,
   pricing,
   receipts,
+  refs,
   runs,
   sql,
   sqlCredentials,
@@ -283,6 +297,7 @@ export function handlersOf({
       return { value: page, rowCount: page.data.length };
     },
     'models.pricing.estimate': async ({ body }, context) => pricing.estimate(body, context),
+    'refs.resolve': ({ body }, context) => refs.resolve(body, context),
     'receipts.get': async ({ params }, context) => receipts.get(params.receipt_id, context),
     'runs.create': async ({ body, headers }, context) => {
       budgets.requireFunds(context.organizationId);

@@ -4,6 +4,7 @@ import { scanReleases, type FoundRelease } from '../release/catalog.js';
 import { RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
 import type { FileEntry, ReleaseManifest } from '../release/release.js';
+import { createNamesWriter } from '../release/names-writer.js';
 import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
 import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
@@ -55,25 +56,33 @@ async function readInput(options: BuildOptions, folder: BuildFolder, report: Rep
   }
 }
 
-/** Writes both tables from the spool and the self scores. */
+/** Writes both tables and the names from the spool and the self scores. */
 export async function writeStage(
   corpus: Corpus,
   folder: BuildFolder,
   report: Report,
   signal: AbortSignal | undefined,
-): Promise<TargetFiles> {
+): Promise<TargetFiles & { readonly names: FileEntry }> {
   const selfScores = await readSelfScores(folder);
+  const names = await createNamesWriter(folder.release, folder.scratch);
   report('write', 0, corpus.targets);
   const rows = (async function* (): AsyncGenerator<TargetRow> {
     let row = 0;
     for await (const { protein } of readProteinSpool(folder.spool)) {
       signal?.throwIfAborted();
+      await names.add(protein.id, protein.attributes);
       yield { ...protein, selfScore: selfScores[row] };
       row += 1;
       report('write', row, corpus.targets);
     }
   })();
-  return writeTargetTables(folder.release, corpus.fields, rows);
+  try {
+    const tables = await writeTargetTables(folder.release, corpus.fields, rows);
+    return { ...tables, names: await names.finish() };
+  } catch (cause) {
+    await names.abandon();
+    throw cause;
+  }
 }
 
 /** The manifest but for its files. */

@@ -18,8 +18,8 @@ import { describeRelease, findBuilt, readStage, writeStage } from './release-sta
  * catalog.
  * Errors  Refusal with file, line and record where the input is wrong; `disk_full`; `build_running`;
  *         `invalid_slug`
- * Cost    the encoder's; memory is bounded whatever the input's size (a batch of 4,096 proteins, 16 bytes
- *         an id)
+ * Cost    the encoder's; memory is bounded but for 16 bytes an id and some 100 bytes a protein for its names
+ *         (besides: a batch of 4,096 proteins, a million words)
  */
 export async function buildRelease(options: BuildOptions): Promise<BuildReport> {
   const databaseFolder = join(options.indexesFolder, checkSlug(options.slug));

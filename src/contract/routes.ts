@@ -5,6 +5,7 @@ import { IDEMPOTENCY_HEADER, RUNNER_HINT_HEADER, START_DEADLINE_HEADER } from '.
 import { searchHomology } from './homology.js';
 import { estimatePricing } from './pricing.js';
 import { getReceipt } from './receipts.js';
+import { resolveRefs } from './refs.js';
 import type { RefusalCode } from './refusals.js';
 import type { Route } from './route.js';
 import { cancelRun, createRun, getRun, listRunResults, listRuns, streamRunEvents } from './runs.js';
@@ -44,6 +45,7 @@ export const ROUTES = {
   'homology.databases.releases.list': listReleases,
   'receipts.get': getReceipt,
   'models.pricing.estimate': estimatePricing,
+  'refs.resolve': resolveRefs,
   'runs.create': createRun,
   'runs.list': listRuns,
   'runs.get': getRun,

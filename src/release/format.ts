@@ -24,8 +24,11 @@ import type { AttributeType, FilterField } from './release.js';
  *   tokens.arrow      `token`: int8 × dimension, a row per residue of all targets, one after the other
  *   taxonomy.arrow    taxid, parent_taxid, rank, name of each taxon on the lineage of a target; only where
  *                     the build was given a taxonomy
+ *   names.index       words of ids and names with the targets that have them (names-format.ts); not in
+ *                     releases of before there was such a file
  *
- * All are Arrow IPC files, not compressed. tokens.arrow is ONE record batch whose values are one contiguous
+ * The .arrow files are Arrow IPC files, not compressed.
+ * tokens.arrow is ONE record batch whose values are one contiguous
  * range that starts at a multiple of 64 bytes (`values_byte_offset` in the manifest), so that it can be
  * mapped. The others come in batches of BATCH_ROWS rows (the last may be shorter), which keeps 32-bit
  * offsets inside a batch however large the release is, and makes a row's batch and place in it a shift and

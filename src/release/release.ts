@@ -62,6 +62,8 @@ export interface ReleaseManifest {
     readonly tokens: FileEntry & { readonly values_byte_offset: number; readonly values_byte_length: number };
     /** Present where the release was built with a taxonomy. */
     readonly taxonomy?: FileEntry;
+    /** What the targets are called; absent in releases of before there was such a file. */
+    readonly names?: FileEntry;
   };
 }
 

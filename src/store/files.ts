@@ -41,10 +41,17 @@ export interface NewFile {
   readonly acl: FileAcl;
 }
 
+export interface FilePlace {
+  readonly path: string;
+  readonly id: string;
+}
+
 /** The tables `files`, `files-by-path` and `file-event-expiries`. */
 export interface FileTable {
   get(id: string): FileRow | undefined;
   at(organizationId: string, path: string): FileRow | undefined;
+  /** Paths with their files' ids from this text on, in order. */
+  from(organizationId: string, start: string, limit: number): readonly FilePlace[];
   /** What keeps a file from standing at this path: a file where a folder is needed, or a folder where the file is. */
   obstacle(organizationId: string, path: string): string | undefined;
   /** Makes or replaces the file at the path, with its event. Only inside a transaction. */
@@ -100,6 +107,13 @@ export function fileTable(store: Store, { contents, usage, events }: FileTablePa
   return {
     get: (id) => files.get(id),
     at,
+    from(organizationId, start, limit) {
+      const range = { start: `${organizationId}/${start}`, end: `${organizationId}0`, limit };
+      return [...byPath.getRange(range)].map(({ key, value: id }) => ({
+        path: key.slice(organizationId.length + 1),
+        id,
+      }));
+    },
     obstacle(organizationId, path) {
       const parts = path.split('/');
       for (let depth = 1; depth < parts.length; depth += 1) {

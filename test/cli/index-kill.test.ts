@@ -131,7 +131,7 @@ describe('a build that is killed', () => {
       const resumed = contents(join(folder, 'killed', 'indexes', 'db'));
       expect(Object.keys(resumed)).toEqual(Object.keys(whole));
       for (const [path, bytes] of Object.entries(whole)) expect(resumed[path].equals(bytes), path).toBe(true);
-      expect(gloaming('killed', 'index', 'verify', 'db')).toContain('intact (4 files');
+      expect(gloaming('killed', 'index', 'verify', 'db')).toContain('intact (5 files');
       expect(gloaming('killed', 'index', 'list')).toMatch(/^db +dbr_[0-9a-f]{12} +1,500 .*default release$/m);
     },
   );

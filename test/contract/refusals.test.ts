@@ -13,6 +13,12 @@ const COMMAND_LINE_ONLY = new Set([
   'api_key_not_found',
   'invalid_encoder_card',
   'unknown_encoder',
+  'data_folder_empty',
+  'data_folder_not_empty',
+  'backup_not_found',
+  'backup_damaged',
+  'backup_source_damaged',
+  'restore_conflict',
 ]);
 
 /** Codes of failures that a body tells of (a failed run), never a status. */

@@ -124,6 +124,9 @@ export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
     'models.pricing.estimate': async ({ body }) => ({
       value: { currency: 'EUR', estimate_type: body.estimate_type, total_cost: 1.5 },
     }),
+    'refs.resolve': async ({ body }) => ({
+      value: { object: 'refs_resolution', query: body.query, references: [], unindexed_release_ids: [] },
+    }),
     'receipts.get': async ({ params }, context) => {
       if (context.organizationId !== 'one') {
         throw new Refusal('permission_denied', 'The receipt is of another organization.');

@@ -139,7 +139,11 @@ async function begin(call: Call, name: string, bytes: Buffer, parts?: readonly n
 
 /** Of a handful of proteins no calibration can be measured; to be copied and checked, its files are enough. */
 async function calibrate(releaseDirectory: string, releaseId: string): Promise<void> {
-  const content = { format: CARD_FORMAT, release_id: releaseId } as unknown as CardContent;
+  const content = {
+    format: CARD_FORMAT,
+    release_id: releaseId,
+    bins: [] as unknown,
+  } as unknown as CardContent;
   const values = Float32Array.of(1, 2);
   const moments = { dimension: 1, rank: 1, means: values, sketches: values, basis: values.subarray(1) };
   await writeCalibration(releaseDirectory, content, moments, values);
