@@ -9,6 +9,8 @@ from model import MASKED, PADDING, UNKNOWN
 IGNORED = -1
 UNKNOWN_LETTER = 255
 JITTER = 12
+RESIDUE_COUNT = UNKNOWN
+SUBSTITUTIONS_EVERY = 8
 
 
 @dataclasses.dataclass
@@ -29,12 +31,14 @@ class Batch:
 
 
 class Sampler:
-    def __init__(self, path, labelled_pairs, natural_pairs, singles, crop):
+    def __init__(self, path, labelled_pairs, natural_pairs, singles, crop, evolved):
         arrays = np.load(path)
         self.data = {key: arrays[key] for key in arrays.files}
         self.sizes = dict(labelled=labelled_pairs, natural=natural_pairs, singles=singles)
         self.crop = crop
+        self.evolved = evolved
         self._index_groups()
+        self.substitutes = np.cumsum(self._substitution_rates(), axis=1)
 
     def _index_groups(self):
         """Per fold group: its superfamilies of two or more members, and the alignments inside them."""
@@ -56,6 +60,21 @@ class Sampler:
         self.group_keys = list(self.groups)
         self.group_weights = np.sqrt(sizes) / np.sqrt(sizes).sum()
         self.lettered = np.flatnonzero(known[:count])
+
+    def _substitution_rates(self):
+        """[from, to]: how often natural homologs have another residue where a protein has this one."""
+        data, first = self.data, int(self.data["supervised_alignments"])
+        starts, pairs = data["column_offsets"], data["pairs"]
+        counts = np.zeros((UNKNOWN + 1) ** 2)
+        for at in range(first, len(pairs), SUBSTITUTIONS_EVERY):
+            columns = data["columns"][:, starts[at] : starts[at + 1]].astype(np.int64)
+            i, j = columns + data["offsets"][pairs[at]][:, None]
+            aligned = data["tokens"][i] * np.int64(UNKNOWN + 1) + data["tokens"][j]
+            counts += np.bincount(aligned, minlength=len(counts))
+        counts = counts.reshape(UNKNOWN + 1, -1)[:RESIDUE_COUNT, :RESIDUE_COUNT]
+        counts = counts + counts.T
+        np.fill_diagonal(counts, 0)
+        return counts / counts.sum(1, keepdims=True)
 
     def draw(self, rng):
         firsts, seconds, columns = [], [], []
@@ -119,12 +138,27 @@ class Sampler:
             original[row, :length] = self.data["tokens"][begin : begin + length]
             letters[row, :length] = self.data["letters"][begin : begin + length]
         present = original != PADDING
-        ids, masked = corrupt(rng, original, present)
+        labelled, pairs = self.sizes["labelled"], len(columns)
+        most = np.full(len(crops), self.evolved[0])
+        most[labelled:pairs] = most[pairs + labelled : 2 * pairs] = self.evolved[1]
+        evolved = evolve(rng, original, self.substitutes, most)
+        ids, masked = corrupt(rng, evolved, present)
         return Batch(
             *map(torch.from_numpy, (ids, present, original, masked, letters, columns)),
             labelled_pairs=self.sizes["labelled"],
             pairs=len(columns),
         )
+
+
+def evolve(rng, original, substitutes, most):
+    """Each crop loses a share of its residues, up to `most` of it, to what homologs have in their place."""
+    share = rng.random(len(original)) * most
+    rows, at = np.nonzero((rng.random(original.shape) < share[:, None]) & (original < RESIDUE_COUNT))
+    evolved = original.copy()
+    chance = rng.random(len(rows))
+    chosen = (substitutes[original[rows, at]] < chance[:, None]).sum(1)
+    evolved[rows, at] = np.minimum(chosen, RESIDUE_COUNT - 1)
+    return evolved
 
 
 def corrupt(rng, original, present):

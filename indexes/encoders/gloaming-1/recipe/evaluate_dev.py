@@ -60,8 +60,15 @@ def read_arguments():
     ap.add_argument("--queries", type=int)
     ap.add_argument("--seed", type=int, default=7, help="of the choice of queries")
     ap.add_argument("--float", action="store_true")
-    ap.add_argument("--affine", nargs="*", default=["175,28,40,4"])
+    ap.add_argument("--affine", nargs="*", default=[affine_of_card()])
     return ap.parse_args()
+
+
+def affine_of_card():
+    """The parameters that the shipped encoder's releases take over."""
+    card = pathlib.Path(__file__).resolve().parent.parent / "card.json"
+    affine = json.loads(card.read_text())["affine"]
+    return ",".join(str(affine[key]) for key in ("multiplier", "offset", "gap_open", "gap_extend"))
 
 
 def write_vectors(args):

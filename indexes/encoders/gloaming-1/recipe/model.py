@@ -1,8 +1,8 @@
 """The residue encoder: residual dilated convolutions over one-letter sequences, channels first throughout.
 
 A block is 1x1 down, dilated 5-tap convolution, 1x1 up. Its RMS norm has no weights and is applied after
-the first 1x1 (which is linear), where half as many channels need scaling. Convolutions with one tap stand
-in for linear layers because oneDNN runs them several times faster on a CPU.
+the first 1x1 (which is linear), where half as many channels need scaling. Dropout takes whole channels.
+Convolutions with one tap stand in for linear layers because oneDNN runs them several times faster on a CPU.
 """
 import torch
 from torch import nn
@@ -17,8 +17,9 @@ LETTER_COUNT = 36
 
 
 class Block(nn.Module):
-    def __init__(self, width, inner, dilation):
+    def __init__(self, width, inner, dilation, dropout):
         super().__init__()
+        self.dropout = dropout
         self.down = nn.Conv1d(width, inner, 1, bias=False)
         self.down_bias = nn.Parameter(torch.zeros(1, inner, 1))
         self.mix = nn.Conv1d(inner, inner, 5, dilation=dilation, padding=2 * dilation)
@@ -26,20 +27,21 @@ class Block(nn.Module):
 
     def forward(self, x, mask):
         h = F.relu(self.down(x) * inverse_rms(x) + self.down_bias) * mask
-        return x + self.up(F.relu(self.mix(h)))
+        return x + self.up(F.dropout1d(F.relu(self.mix(h)), self.dropout, self.training))
 
 
 class Encoder(nn.Module):
     """Unit vectors per residue; the training heads read the hidden channels and are not exported."""
 
-    def __init__(self, width, inner, dilations, dimension=64, symbols=64):
+    def __init__(self, width, inner, dilations, dimension=64, symbols=64, dropout=0.0):
         super().__init__()
         self.settings = dict(
-            width=width, inner=inner, dilations=tuple(dilations), dimension=dimension, symbols=symbols
+            width=width, inner=inner, dilations=tuple(dilations), dimension=dimension, symbols=symbols,
+            dropout=dropout,
         )
         self.embed = nn.Embedding(TOKEN_COUNT, symbols)
         self.stem = nn.Conv1d(symbols, width, 7, padding=3)
-        self.blocks = nn.ModuleList(Block(width, inner, dilation) for dilation in dilations)
+        self.blocks = nn.ModuleList(Block(width, inner, dilation, dropout) for dilation in dilations)
         self.project = nn.Conv1d(width, dimension, 1, bias=False)
 
     def hidden(self, ids, mask):

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Trains the residue encoder for a given time and leaves resumable checkpoints.
+"""Trains the residue encoder for a given number of steps and leaves resumable checkpoints.
 
-usage: train.py TRAINING.npz FOLDER --minutes M [--seed S] [--threads T] [--init MODEL.pt] [...]
+usage: train.py TRAINING.npz FOLDER --steps N [--seed S] [--threads T] [--init MODEL.pt] [...]
 
 FOLDER receives checkpoint.pt (everything needed to go on; the same command resumes from it), model.pt
-(settings and averaged weights) and curves.tsv. The learning rates follow the share of the time that has
-gone, not a step count, so that a slow machine ends as well annealed as a fast one.
+(settings and averaged weights) and curves.tsv. Rates follow the step count, never the clock: a seed's run is
+the same on a slow machine as on a fast one.
 """
 import argparse
 import copy
 import os
 import pathlib
+import shutil
 import time
 
 import numpy as np
@@ -22,7 +23,7 @@ from model import Encoder, Heads, parameter_count
 from muon import Muon
 
 WEIGHTS = dict(protein=1.0, natural=0.5, residue=1.0, letters=1.0, masked=0.3, homolog=0.5)
-AVERAGE_DECAY = 0.998
+AVERAGED_SHARE = 1 / 6
 
 
 def main():
@@ -38,7 +39,7 @@ def read_arguments():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("data", type=pathlib.Path)
     ap.add_argument("folder", type=pathlib.Path)
-    ap.add_argument("--minutes", type=float, required=True)
+    ap.add_argument("--steps", type=int, required=True)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--threads", type=int, default=1)
     ap.add_argument("--init", type=pathlib.Path, help="start from these averaged weights")
@@ -46,11 +47,15 @@ def read_arguments():
     ap.add_argument("--labelled", type=int, default=32)
     ap.add_argument("--natural", type=int, default=12)
     ap.add_argument("--singles", type=int, default=8)
+    ap.add_argument("--evolved", default="0,0", help="largest shares substituted, labelled and natural crops")
+    ap.add_argument("--dropout", type=float, default=0.0, help="share of channels, in the blocks")
+    ap.add_argument("--half", action="store_true", help="convolutions in bfloat16")
     ap.add_argument("--width", type=int, default=256)
     ap.add_argument("--dilations", default="1,2,4,8,16,1,4,16")
     ap.add_argument("--adam-rate", type=float, default=2e-3)
     ap.add_argument("--muon-rate", type=float, default=0.02)
-    ap.add_argument("--save-minutes", type=float, default=8)
+    ap.add_argument("--save-every", type=int, default=100, help="steps")
+    ap.add_argument("--keep", default="", help="steps at which model-STEP.pt is kept, as in 1610,2481")
     return ap.parse_args()
 
 
@@ -61,9 +66,10 @@ class Run:
         self.rng = np.random.default_rng(args.seed)
         self.generator = torch.Generator().manual_seed(args.seed)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.sampler = Sampler(args.data, args.labelled, args.natural, args.singles, args.crop)
+        evolved = [float(share) for share in args.evolved.split(",")]
+        self.sampler = Sampler(args.data, args.labelled, args.natural, args.singles, args.crop, evolved)
         dilations = [int(d) for d in args.dilations.split(",")]
-        self.encoder = Encoder(args.width, args.width // 2, dilations)
+        self.encoder = Encoder(args.width, args.width // 2, dilations, dropout=args.dropout)
         if args.init:
             self.encoder.load_state_dict(torch.load(args.init, map_location="cpu")["weights"])
         self.encoder.to(self.device)
@@ -74,10 +80,10 @@ class Run:
         print(f"{parameter_count(self.encoder)} parameters on {self.device}", flush=True)
 
     def train(self):
-        budget, last_save = self.args.minutes * 60, self.elapsed
+        kept = {int(step) for step in self.args.keep.split(",") if step}
         sums, counted, clock = {}, 0, time.monotonic()
-        while self.elapsed < budget:
-            set_rates(self.optimizers, self.elapsed / budget)
+        while self.step < self.args.steps:
+            set_rates(self.optimizers, self.step / self.args.steps)
             values = self.one_step()
             now = time.monotonic()
             self.elapsed, clock = self.elapsed + now - clock, now
@@ -87,9 +93,10 @@ class Run:
             if self.step % 50 == 0:
                 self.log({key: value / counted for key, value in sums.items()})
                 sums, counted = {}, 0
-            if self.elapsed - last_save > self.args.save_minutes * 60:
+            if self.step % self.args.save_every == 0 or self.step in kept:
                 self.save()
-                last_save = self.elapsed
+            if self.step in kept:
+                shutil.copy(self.args.folder / "model.pt", self.args.folder / f"model-{self.step}.pt")
         self.save()
 
     def one_step(self):
@@ -103,7 +110,7 @@ class Run:
         for optimizer in self.optimizers:
             optimizer.step()
         self.step += 1
-        decay = min(AVERAGE_DECAY, self.step / (self.step + 10))
+        decay = min(1 - 1 / (AVERAGED_SHARE * self.args.steps), self.step / (self.step + 10))
         with torch.no_grad():
             for slow, fast in zip(self.average.parameters(), self.encoder.parameters()):
                 slow.lerp_(fast, 1 - decay)
@@ -115,7 +122,9 @@ class Run:
             for t in (batch.ids, batch.mask, batch.original, batch.masked, batch.letters, batch.columns)
         )
         heads, n, labelled = self.heads, batch.pairs, batch.labelled_pairs
-        hidden = self.encoder.hidden(ids, mask.unsqueeze(1).float())
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.args.half):
+            hidden = self.encoder.hidden(ids, mask.unsqueeze(1).float())
+        hidden = hidden.float()
         vectors = self.encoder.vectors(hidden)
         first, second, first_mask, second_mask = vectors[:n], vectors[n : 2 * n], mask[:n], mask[n : 2 * n]
         protein_scale = heads.log_protein_scale.exp().clamp(max=100)
@@ -148,6 +157,7 @@ class Run:
             heads=self.heads.state_dict(),
             average=self.average.state_dict(),
             optimizers=[optimizer.state_dict() for optimizer in self.optimizers],
+            torch=torch.get_rng_state(),
             numpy=self.rng.bit_generator.state,
             sampled=self.generator.get_state(),
         )
@@ -168,6 +178,7 @@ class Run:
         for optimizer, saved in zip(self.optimizers, state["optimizers"]):
             optimizer.load_state_dict(saved)
         self.rng.bit_generator.state = state["numpy"]
+        torch.set_rng_state(state["torch"])
         self.generator.set_state(state["sampled"])
 
 
@@ -185,7 +196,7 @@ def make_optimizers(encoder, heads, args):
 
 
 def set_rates(optimizers, share):
-    """Up over the first 2 % of the time, level to 30 %, then straight down to 2 % of the peak."""
+    """Up over the first 2 % of the steps, level to 30 %, then straight down to 2 % of the peak."""
     factor = min(1.0, 0.05 + share / 0.02) if share < 0.3 else max(0.02, 1 - (share - 0.3) / 0.7)
     for optimizer in optimizers:
         for group in optimizer.param_groups:
