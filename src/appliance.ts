@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { loadPrices, type ApplianceConfig } from './config.js';
 import { CONTRACT_VERSION } from './contract/headers.js';
 import type { Handlers } from './http/handlers.js';
@@ -29,6 +30,7 @@ import { batchSearchRuns } from './services/runs-batch.js';
 import { exportRuns } from './services/runs-export.js';
 import { msaRuns } from './services/runs-msa.js';
 import { searchRuns } from './services/runs-search.js';
+import { structureRuns } from './services/runs-structure.js';
 import { createRuns, type Runs } from './services/runs.js';
 import { createSqlCredentials, type SqlCredentials } from './services/sql-credentials.js';
 import { createSqlEngines } from './services/sql-engines.js';
@@ -185,6 +187,13 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
       batchSearchRuns({ ...searchParts, files: storage.files }),
       exportRuns({ table: runRows, receipts, writer: storage.writer }),
       msaRuns(msas),
+      structureRuns({
+        predictor: config.structurePredictor,
+        msas,
+        files: storage.files,
+        writer: storage.writer,
+        folder: join(config.dataFolder, 'predictions'),
+      }),
     ],
     pages,
     now,

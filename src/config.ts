@@ -44,6 +44,22 @@ export interface ApplianceConfig {
   readonly logLevel: string;
   /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
+  /** Absent = the run endpoint `structure.predict` refuses. */
+  readonly structurePredictor?: StructurePredictor;
+}
+
+/** A command that predicts a structure from an alignment. */
+export interface StructurePredictor {
+  /** Absolute path of a program. */
+  readonly command: string;
+  /** `{input}` and `{output}` stand for the A3M file and for the folder that the program writes into. */
+  readonly args: readonly string[];
+  /** What it gets besides PATH, HOME, TMPDIR and LANG. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly output: { readonly maxBytes: number; readonly maxFiles: number };
+  /** Predictions at once. */
+  readonly concurrency: number;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -72,6 +88,15 @@ interface ConfigFile {
   readonly postgres_port?: number;
   readonly log_level: string;
   readonly webhook_networks: readonly string[];
+  readonly structure_predictor?: {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly timeout_seconds?: number;
+    readonly output_max_mib?: number;
+    readonly output_max_files?: number;
+    readonly concurrent_predictions?: number;
+  };
 }
 
 /**
@@ -124,7 +149,24 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     postgresPort: file.postgres_port,
     logLevel: file.log_level,
     webhookNetworks: file.webhook_networks,
+    structurePredictor: predictorOf(file),
   });
+}
+
+function predictorOf({ structure_predictor: predictor }: ConfigFile): StructurePredictor | undefined {
+  return (
+    predictor && {
+      command: predictor.command,
+      args: predictor.args,
+      environment: predictor.environment ?? {},
+      timeoutMs: (predictor.timeout_seconds ?? 6 * 60 * 60) * 1000,
+      output: {
+        maxBytes: (predictor.output_max_mib ?? 1024) * MEBIBYTE_BYTES,
+        maxFiles: predictor.output_max_files ?? 256,
+      },
+      concurrency: predictor.concurrent_predictions ?? 1,
+    }
+  );
 }
 
 function fromEnvironment(environment: Environment): Record<string, unknown> {

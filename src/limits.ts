@@ -119,6 +119,13 @@ export const EXPORT_GROUP_MAX_BYTES = 4 * MEBIBYTE_BYTES;
 /** Distinct targets of a FASTA export: their ids are held until its end. */
 export const EXPORT_FASTA_MAX_TARGETS = 2_000_000;
 
+/** Folders within folders of what a predictor writes. */
+export const PREDICTOR_OUTPUT_MAX_DEPTH = 8;
+/** What is kept of its log: the beginning. */
+export const PREDICTOR_LOG_MAX_BYTES = 4 * MEBIBYTE_BYTES;
+/** From the request to end to being ended. */
+export const PREDICTOR_KILL_GRACE_MS = 5_000;
+
 /** Rows of one multiple sequence alignment, the query included, and the text that they make. */
 export const MSA_MAX_DEPTH = 100_000;
 export const MSA_DEFAULT_DEPTH = 5_000;

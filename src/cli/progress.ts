@@ -39,6 +39,7 @@ const STAGES = {
   search: { label: 'Searching', unit: 'queries', one: 'query' },
   export: { label: 'Exporting', unit: 'rows', one: 'row' },
   align: { label: 'Aligning', unit: 'alignments', one: 'alignment' },
+  predict: { label: 'Predicting', unit: 'structures', one: 'structure' },
   download: { label: 'Downloading', unit: 'B' },
 } as const satisfies Readonly<Record<string, StageWords>>;
 

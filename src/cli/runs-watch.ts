@@ -13,6 +13,7 @@ export const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
   'homology.batch_search': 'search',
   'homology.export': 'export',
   'sequences.msa.build': 'align',
+  'structure.predict': 'predict',
 };
 
 const RECONNECT_MS = 1_000;

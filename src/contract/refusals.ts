@@ -103,6 +103,15 @@ export const REFUSALS = {
     422,
     'The rows of the run cannot be written in this format; the message says why.',
   ),
+  endpoint_not_configured: invalid(
+    422,
+    'The operator of this server has not configured what would do the work.',
+  ),
+  prediction_failed: refusal(
+    500,
+    'api_error',
+    'The structure predictor came to nothing; details tell how it ended and where its log is.',
+  ),
   run_interrupted: refusal(500, 'api_error', 'The server ended too often while it worked on the run.'),
   invalid_queries: invalid(422, 'Some queries of the batch cannot be searched; every one is listed.'),
   webhook_endpoint_not_found: absent('No webhook endpoint has this id.'),

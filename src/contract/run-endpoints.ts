@@ -3,6 +3,7 @@ import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES 
 import { HomologyCandidate, HomologyCandidateSet } from './candidate-set.js';
 import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from './homology.js';
 import { ExportRunInput, ExportRunSummary } from './run-files.js';
+import { StructureRunInput, StructureRunSummary } from './run-structures.js';
 import { Msa, MsaRequest } from './sequences.js';
 import { closed, constant, count, defaulted, mutuallyExclusive, named, sha256, text } from './schema.js';
 
@@ -174,6 +175,12 @@ export const RUN_ENDPOINTS = {
     meaning: 'a multiple sequence alignment of the candidates of a receipt',
     input: MsaRequest,
     summary: MsaRunSummary,
+    defaultPriority: 'normal',
+  },
+  'structure.predict': {
+    meaning: "a structure from an alignment, by the operator's own predictor; refused where there is none",
+    input: StructureRunInput,
+    summary: StructureRunSummary,
     defaultPriority: 'normal',
   },
 } as const satisfies Readonly<Record<string, EndpointContract>>;

@@ -17,7 +17,7 @@ import {
   text,
 } from './schema.js';
 
-const MsaId = text('Id of a multiple sequence alignment: it names its content and how it was made.', {
+export const MsaId = text('Id of a multiple sequence alignment: it names its content and how it was made.', {
   pattern: '^msa_[0-9a-f]{64}$',
 });
 const MsaComponentId = text('Id of a component: it names its content.', {

@@ -14,6 +14,12 @@ export interface FileWriter {
   placeOf(path: string, asker: Asker): string;
   /** The caller ends or discards it. */
   open(asker: Asker): OpenFile;
+  /**
+   * Makes or replaces the files at paths that `placeOf` gave; one with the very same bytes stays as it is, so that URLs
+   * that were signed for it stay good. Only inside a transaction.
+   * Errors  Refusal `path_conflict`, `permission_denied`, `storage_quota_exceeded`; then nothing has been written
+   */
+  put(files: readonly PlacedFile[], asker: Asker, at: Date): readonly FileRow[];
 }
 
 export type Asker = Pick<RequestContext, 'organizationId' | 'keyId'>;
@@ -28,13 +34,15 @@ export interface OpenFile {
 }
 
 export interface WrittenFile {
-  /**
-   * Makes or replaces the file at a path that `placeOf` gave; one with the very same bytes stays as it is, so that
-   * URLs that were signed for it stay good. Only inside a transaction.
-   * Errors  Refusal `path_conflict`, `permission_denied`, `storage_quota_exceeded`; then nothing has been written
-   */
-  put(path: string, contentType: string, at: Date): FileRow;
+  readonly sha256: string;
+  readonly sizeBytes: number;
   release(): void;
+}
+
+export interface PlacedFile {
+  readonly written: Pick<WrittenFile, 'sha256' | 'sizeBytes'>;
+  readonly path: string;
+  readonly contentType: string;
 }
 
 export interface FileWriterParts {
@@ -55,6 +63,7 @@ export function createFileWriter(parts: FileWriterParts): FileWriter {
       return path;
     },
     open: (asker) => openFile(asker, parts),
+    put: (files, asker, at) => putFiles(files, asker, at, parts),
   };
 }
 
@@ -94,8 +103,8 @@ function openFile(asker: Asker, parts: FileWriterParts): OpenFile {
       const received = await receiving;
       isOpen = false;
       giveBack();
-      const release = await received.keep();
-      return { put: (path, type, at) => putFile({ ...received, path, type, at }, asker, parts), release };
+      const { sha256, sizeBytes } = received;
+      return { sha256, sizeBytes, release: await received.keep() };
     },
     async discard() {
       if (!isOpen) return;
@@ -107,32 +116,33 @@ function openFile(asker: Asker, parts: FileWriterParts): OpenFile {
   };
 }
 
-interface PutFile {
-  readonly sha256: string;
-  readonly sizeBytes: number;
-  readonly path: string;
-  readonly type: string;
-  readonly at: Date;
-}
-
-function putFile(
-  { sha256, sizeBytes, path, type, at }: PutFile,
+function putFiles(
+  placed: readonly PlacedFile[],
   asker: Asker,
+  at: Date,
   { files, usage, room }: FileWriterParts,
-): FileRow {
+): readonly FileRow[] {
   const { organizationId } = asker;
-  requirePlace(files, path, asker);
-  const present = files.at(organizationId, path);
-  if (present?.sha256 === sha256) return present;
-  room.requireQuota(usage.get(organizationId), sizeBytes - (present?.sizeBytes ?? 0));
-  return files.put({
-    organizationId,
-    path,
-    contentType: type,
-    // One object holds the whole; an empty file has none.
-    content: { sha256, sizeBytes, segmentBytes: Math.max(1, sizeBytes) },
-    segments: sizeBytes === 0 ? [] : [sha256],
-    at: at.toISOString(),
-    acl: privateAcl(organizationId),
+  const present = placed.map(({ path }) => files.at(organizationId, path));
+  // What can be refused is, before the first of them is written.
+  for (const { path } of placed) requirePlace(files, path, asker);
+  const moreBytes = placed.reduce(
+    (sum, { written }, index) => sum + written.sizeBytes - (present[index]?.sizeBytes ?? 0),
+    0,
+  );
+  if (moreBytes > 0) room.requireQuota(usage.get(organizationId), moreBytes);
+  return placed.map(({ written: { sha256, sizeBytes }, path, contentType }, index) => {
+    const before = present[index];
+    if (before?.sha256 === sha256) return before;
+    return files.put({
+      organizationId,
+      path,
+      contentType,
+      // One object holds the whole; an empty file has none.
+      content: { sha256, sizeBytes, segmentBytes: Math.max(1, sizeBytes) },
+      segments: sizeBytes === 0 ? [] : [sha256],
+      at: at.toISOString(),
+      acl: privateAcl(organizationId),
+    });
   });
 }

@@ -41,6 +41,8 @@ export interface Files {
    * Errors  Refusal `file_not_managed`, `file_not_found`, `permission_denied`
    */
   openManagedFile(url: string, context: RequestContext): ManagedFile;
+  /** A URL of the file that stays good where the server is reached by another address. */
+  relativeUrl(file: Pick<ManagedFile, 'id' | 'path'>): string;
 }
 
 export interface FileReadRequest {
@@ -159,6 +161,7 @@ export function createFiles({ table, contents, objects, signedUrls, now, onChang
       const { bytes, close } = openBytes(file, 0, sizeBytes);
       return { id, path, contentType, sizeBytes, sha256, storageVersion, bytes, close };
     },
+    relativeUrl: filePath,
   };
 }
 

@@ -5,7 +5,7 @@ import type { Reply } from './reply.js';
 /** How the units of a direct search are counted: one for each request that is answered, from the cache or not. */
 export const DIRECT_FORMULA_ID = 'homology.search/1';
 export const DIRECT_UNITS = 1;
-/** How the units of a run are counted: one for each query that was searched. */
+/** How the units of a run are counted: one for each query that was searched, or structure that was predicted. */
 export const RUN_FORMULA_ID = 'runs/1';
 
 /** Entries are written together: one commit for all of so long a time, or of so many. */

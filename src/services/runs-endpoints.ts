@@ -1,4 +1,5 @@
 import type { RunEndpointKey, RunInput } from '../contract/run-endpoints.js';
+import type { Refusal } from '../errors.js';
 import type { RequestContext } from './context.js';
 
 /** One execution of a run, first or resumed. */
@@ -19,6 +20,8 @@ export interface RunStep {
   readonly doneCount: number;
   /** JSON with which a resumed execution goes on behind this piece. */
   readonly checkpoint: unknown;
+  /** The next turn comes when this has settled: whoever only waits takes no turn from others. */
+  readonly resumeAfter?: Promise<unknown>;
 }
 
 /** The last piece, kept together with the end of the run. */
@@ -31,6 +34,12 @@ export interface RunOutcome {
    */
   summarise(at: Date): unknown;
   readonly billableUnits: number;
+}
+
+/** The last piece of work that came to nothing, kept together with the failure of the run. */
+export interface RunFailureOutcome extends Pick<RunOutcome, 'rows' | 'doneCount'> {
+  /** Called inside the transaction, as `summarise` is. */
+  fail(at: Date): Refusal;
 }
 
 /** What the queue stores between acceptance and execution. */
@@ -52,8 +61,10 @@ export interface RunEndpoint<Key extends RunEndpointKey = RunEndpointKey, Plan =
    * Does the work piece by piece; between two pieces other runs have their turn.
    * Errors  a Refusal fails the run with its code; anything else fails it as our fault
    */
-  execute(plan: Plan, work: RunWork): AsyncGenerator<RunStep, RunOutcome, void>;
+  execute(plan: Plan, work: RunWork): RunExecution;
 }
+
+export type RunExecution = AsyncGenerator<RunStep, RunOutcome | RunFailureOutcome, void>;
 
 /** The form in which endpoints of different inputs and plans stand in one list. */
 export type AnyRunEndpoint = RunEndpoint<never, never> & { readonly key: RunEndpointKey };

@@ -1,19 +1,28 @@
 import { randomUUID } from 'node:crypto';
+import { isFinal } from '../contract/run-states.js';
 import { Refusal } from '../errors.js';
 import { RUN_MAX_FRUITLESS_ATTEMPTS } from '../limits.js';
 import { packRows, unpackText, type RowBlock } from '../store/run-rows.js';
 import type { RunEnd, RunFailure, RunPiece, RunRow, RunTable } from '../store/runs.js';
-import type { AnyRunEndpoint, RunEndpoint, RunOutcome, RunStep } from './runs-endpoints.js';
+import type {
+  AnyRunEndpoint,
+  RunEndpoint,
+  RunExecution,
+  RunFailureOutcome,
+  RunOutcome,
+  RunStep,
+} from './runs-endpoints.js';
+import type { RunTurn } from './runs-queue.js';
 import type { RunWatch } from './runs-watch.js';
 
 /** Carries runs from start to end, one piece at each call. */
 export interface RunExecutions {
-  /** Does the next piece of a run; true while there is more to do. Never rejects. */
-  step(runId: string): Promise<boolean>;
+  /** Does the next piece of a run; undefined at its end. Never rejects. */
+  step(runId: string): Promise<RunTurn | undefined>;
   /** Ends the work of a run that has ended otherwise. */
   abandon(runId: string): void;
-  /** Interrupts all work; what was kept stays, and the next server goes on from there. */
-  interrupt(): void;
+  /** Interrupts all work and waits until it is given up; the next server goes on behind what was kept. */
+  interrupt(): Promise<void>;
 }
 
 export interface RunExecutionParts {
@@ -30,7 +39,7 @@ interface Execution {
   readonly run: RunRow;
   /** What distinguishes this execution from one before a crash, or of another process. */
   readonly claim: string;
-  readonly work: AsyncGenerator<RunStep, RunOutcome, void>;
+  readonly work: RunExecution;
   readonly controller: AbortController;
   /** Time spent on kept pieces, of this and earlier executions. */
   workMs: number;
@@ -45,20 +54,19 @@ export function createRunExecutions(parts: RunExecutionParts): RunExecutions {
   const executions = new Map<string, Execution>();
   let isInterrupted = false;
 
-  const settle = (runId: string): false => {
+  const settle = (runId: string): undefined => {
     executions.get(runId)?.controller.abort(new Interrupted());
     executions.delete(runId);
     watch.notify(runId);
-    return false;
   };
-  const finish = async (runId: string, end: Omit<RunEnd, 'at'>): Promise<false> => {
+  const finish = async (runId: string, end: Omit<RunEnd, 'at'>): Promise<undefined> => {
     await table.end(runId, { ...end, at: parts.now() });
     return settle(runId);
   };
-  const fail = async (runId: string, error: unknown, claim?: string): Promise<false> => {
+  const fail = async (runId: string, error: unknown, claim?: string): Promise<undefined> => {
     if (error instanceof Interrupted) return settle(runId);
     if (!(error instanceof Refusal)) parts.onFault(error, runId);
-    return finish(runId, { to: 'failed', claim, error: failureOf(error) });
+    return finish(runId, { to: 'failed', claim, fail: () => failureOf(error) });
   };
 
   const begin = async (runId: string): Promise<Execution | undefined> => {
@@ -74,13 +82,16 @@ export function createRunExecutions(parts: RunExecutionParts): RunExecutions {
     return execution;
   };
 
-  const advance = async (execution: Execution): Promise<boolean> => {
+  const advance = async (execution: Execution): Promise<RunTurn | undefined> => {
     const { run, claim, work } = execution;
     const startedAt = performance.now();
     const { done, value } = await work.next();
     const blocks = await packRows(value.rows);
     execution.workMs += performance.now() - startedAt;
     const piece = pieceOf(value, blocks, execution.workMs);
+    if (done === true && 'fail' in value) {
+      return finish(run.id, { to: 'failed', claim, piece, fail: (at) => failureOf(value.fail(at)) });
+    }
     if (done === true) {
       const outcome = value as RunOutcome;
       const summarise = (at: Date): unknown => outcome.summarise(at);
@@ -89,7 +100,7 @@ export function createRunExecutions(parts: RunExecutionParts): RunExecutions {
     }
     const kept = await table.keep(run.id, claim, piece);
     watch.notify(run.id);
-    if (kept !== undefined) return true;
+    if (kept !== undefined) return { after: value.resumeAfter };
     // Cancelled meanwhile, or another process has taken the run over.
     execution.controller.abort(new Interrupted());
     await work.return(undefined as never).catch(() => undefined);
@@ -98,6 +109,7 @@ export function createRunExecutions(parts: RunExecutionParts): RunExecutions {
 
   return {
     async step(runId) {
+      if (isInterrupted) return undefined;
       let claim: string | undefined;
       try {
         const execution = executions.get(runId) ?? (await begin(runId));
@@ -119,9 +131,12 @@ export function createRunExecutions(parts: RunExecutionParts): RunExecutions {
       // Between two turns nobody else lets the generator clean up.
       void execution.work.return(undefined as never).catch(() => undefined);
     },
-    interrupt() {
+    async interrupt() {
       isInterrupted = true;
-      for (const { controller } of executions.values()) controller.abort(new Interrupted());
+      const interrupted = [...executions.values()];
+      for (const { controller } of interrupted) controller.abort(new Interrupted());
+      // Those between two turns clean up now; the others when their piece has heard of it.
+      await Promise.allSettled(interrupted.map(({ work }) => work.return(undefined as never)));
     },
   };
 }
@@ -131,7 +146,7 @@ async function start(
   run: RunRow,
   signal: AbortSignal,
   { table, endpoints }: RunExecutionParts,
-): Promise<AsyncGenerator<RunStep, RunOutcome, void>> {
+): Promise<RunExecution> {
   if (run.fruitlessAttemptCount > RUN_MAX_FRUITLESS_ATTEMPTS) {
     throw new Refusal(
       'run_interrupted',
@@ -140,6 +155,8 @@ async function start(
   }
   const endpoint = endpoints.get(run.endpoint) as unknown as RunEndpoint | undefined;
   const packed = table.plan(run.id);
+  // Cancelled since it was claimed: its plan went with it.
+  if (packed === undefined && isFinal((table.get(run.id) ?? run).status)) throw new Interrupted();
   if (endpoint === undefined || packed === undefined) {
     throw new Error(`The run cannot be started: endpoint ${run.endpoint} or its plan is missing.`);
   }
@@ -149,7 +166,11 @@ async function start(
   return endpoint.execute(plan, { runId: run.id, context, checkpoint: run.checkpoint });
 }
 
-function pieceOf(value: RunStep | RunOutcome, blocks: readonly RowBlock[], workMs: number): RunPiece {
+function pieceOf(
+  value: RunStep | RunOutcome | RunFailureOutcome,
+  blocks: readonly RowBlock[],
+  workMs: number,
+): RunPiece {
   const { doneCount } = value;
   return 'stage' in value
     ? { blocks, doneCount, workMs, stage: value.stage, checkpoint: value.checkpoint }

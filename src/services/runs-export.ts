@@ -6,10 +6,10 @@ import type { RunRow, RunTable } from '../store/runs.js';
 import type { RequestContext } from './context.js';
 import { FORMATS, type ExportFormat } from './export-formats.js';
 import { exportSlices, isBatch } from './export-rows.js';
-import type { FileWriter } from './file-writer.js';
-import { absoluteUrl, filePath } from './file-urls.js';
+import type { FileWriter, WrittenFile } from './file-writer.js';
 import type { Receipts } from './receipts.js';
 import { defineRunEndpoint, type AnyRunEndpoint } from './runs-endpoints.js';
+import { presentRunFile, releaseAfter } from './runs-files.js';
 
 export interface ExportRunParts {
   readonly table: Pick<RunTable, 'get' | 'rows'>;
@@ -66,12 +66,14 @@ export function exportRuns(parts: ExportRunParts): AnyRunEndpoint {
         const written = await file.end();
         releaseAfter(context.signal, written.release);
         const { recordCount: record_count } = encoder;
+        const put = (whole: WrittenFile, at: Date): FileRow =>
+          writer.put([{ written: whole, path, contentType: format.contentType }], context, at)[0];
         const summarise = (at: Date): ExportRunSummary => ({
           object: 'homology_export_summary',
           ...asked,
           record_count,
           omitted_count: candidateCount - record_count,
-          file: presentFile(written.put(path, format.contentType, at), baseUrl),
+          file: presentRunFile(put(written, at), baseUrl),
         });
         return { rows: [], doneCount, summarise, billableUnits: 0 };
       } finally {
@@ -139,27 +141,8 @@ function sequenceOf({ receipt }: Described, context: RequestContext, { receipts 
   return (query as { readonly sequence: string }).sequence;
 }
 
-/** The bytes stay until the end of the run, which ends the signal, has counted its reference to them. */
-function releaseAfter(signal: AbortSignal, release: () => void): void {
-  signal.addEventListener('abort', release, { once: true });
-  if (signal.aborted) release();
-}
-
 function defaultPath({ run_id: id, query_index: index }: Omit<ExportRunInput, 'path'>, format: ExportFormat) {
   return `exports/${id}${index === undefined ? '' : `.query-${index}`}.${format.extension}`;
-}
-
-function presentFile(file: FileRow, baseUrl: string): ExportRunSummary['file'] {
-  return {
-    file_id: file.id,
-    path: file.path,
-    url: absoluteUrl(filePath(file), { baseUrl }),
-    content_type: file.contentType,
-    size_bytes: file.sizeBytes,
-    checksum: file.sha256,
-    checksum_algorithm: 'sha256',
-    storage_version: file.version,
-  };
 }
 
 function notPossible(message: string): Refusal {

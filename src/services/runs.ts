@@ -179,8 +179,9 @@ export function createRuns(parts: RunParts): Runs {
       clearInterval(sweeping);
       for (const timer of waiting) clearTimeout(timer);
       watch.end();
-      executions.interrupt();
-      await queue.stop();
+      const stopped = queue.stop();
+      await executions.interrupt();
+      await stopped;
     },
   };
 }

@@ -76,9 +76,9 @@ export interface RunEnd {
   /** Given by an execution: it ends the run only while it holds it. */
   readonly claim?: string;
   readonly piece?: RunPiece;
-  /** Called inside the transaction, before anything of the run is written: it may write beside, or throw. */
+  /** Both called inside the transaction, before anything of the run is written: they may write beside, or throw. */
   readonly summarise?: (at: Date) => unknown;
-  readonly error?: RunFailure;
+  readonly fail?: (at: Date) => RunFailure;
   readonly billableUnits?: number;
 }
 
@@ -245,16 +245,19 @@ export function runTable(store: Store, { onEvent, onCompleted }: RunObservers = 
         const run = runs.get(id);
         return run?.status === 'running' && run.claim === claim ? put(withPiece(run, piece)) : undefined;
       }),
-    end: (id, { to, at, claim, piece, summarise, ...facts }) =>
+    end: (id, { to, at, claim, piece, summarise, fail, ...facts }) =>
       store.transaction(() => {
         const run = runs.get(id);
         if (run === undefined || !canBecome(run.status, to)) return undefined;
         if (claim !== undefined && run.claim !== claim) return undefined;
-        const result = summarise && { summary: summarise(at) };
+        const outcome = {
+          ...(summarise && { summary: summarise(at) }),
+          ...(fail && { error: fail(at) }),
+        };
         const finishedAt = at.toISOString();
         const expiresAt = new Date(at.getTime() + RUN_RETENTION_MS).toISOString();
         const { claim: _, checkpoint: __, ...kept } = piece === undefined ? run : withPiece(run, piece);
-        const ended = put({ ...kept, ...facts, ...result, status: to, stage: to, finishedAt, expiresAt });
+        const ended = put({ ...kept, ...facts, ...outcome, status: to, stage: to, finishedAt, expiresAt });
         plans.removeSync(id);
         unfinished.removeSync(placeOf(run));
         expiries.putSync(`${expiresAt} ${id}`, id);

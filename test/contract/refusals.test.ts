@@ -22,7 +22,7 @@ const COMMAND_LINE_ONLY = new Set([
 ]);
 
 /** Codes of failures that a body tells of (a failed run), never a status. */
-const TOLD_IN_BODIES: ReadonlySet<string> = new Set(['run_interrupted']);
+const TOLD_IN_BODIES: ReadonlySet<string> = new Set(['run_interrupted', 'prediction_failed']);
 
 function thrownBy(folder: string): readonly (readonly [string, string])[] {
   return readdirSync(join(SOURCES, folder))

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFileWriter, type FileWriter } from '#src/services/file-writer.js';
+import { createFileWriter, type FileWriter, type WrittenFile } from '#src/services/file-writer.js';
 import { createStorageRoom } from '#src/services/storage-room.js';
 import { eventTable } from '#src/store/events.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
@@ -35,9 +35,16 @@ async function written(text: string) {
   return file.end();
 }
 
+const putAll = (files: readonly (readonly [string, WrittenFile])[]) =>
+  writer.put(
+    files.map(([path, file]) => ({ written: file, path, contentType: 'text/plain' })),
+    lab,
+    new Date(),
+  );
+
 async function put(path: string, text: string) {
   const file = await written(text);
-  const row = await store.transaction(() => file.put(path, 'text/plain', new Date()));
+  const [row] = await store.transaction(() => putAll([[path, file]]));
   file.release();
   return row;
 }
@@ -100,11 +107,16 @@ describe('a file that the appliance writes', () => {
 
   it('is refused in its transaction, which changes nothing, where the place was taken meanwhile', async () => {
     expect(writer.placeOf('place', lab)).toBe('place');
-    const file = await written('late');
+    const late = [
+      ['other', await written('late')],
+      ['place', await written('too late')],
+    ] as const;
     await put('place/inside', 'early');
-    const late = store.transaction(() => file.put('place', 'text/plain', new Date()));
-    await expect(late).rejects.toMatchObject({ code: 'path_conflict' });
-    expect(tables.files.at('lab', 'place')).toBeUndefined();
+    await expect(store.transaction(() => putAll(late))).rejects.toMatchObject({ code: 'path_conflict' });
+    expect([tables.files.at('lab', 'place'), tables.files.at('lab', 'other')]).toEqual([
+      undefined,
+      undefined,
+    ]);
     expect(() => writer.placeOf('place', lab)).toThrow(/a file or a folder/);
   });
 

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,12 +7,16 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openStore } from '#src/store/lmdb.js';
+import { usageTable } from '#src/store/usage.js';
 import { buildBench, call, type Answer, type Bench, type CallOptions, type Json } from './runs-served.js';
 
 /*
- * A server is killed again and again while clients create, cancel and page. Afterwards every acknowledged run is there,
- * once, ended once, with all of its rows, billed for what it did, and its end was told to the receiver of webhooks.
+ * A server is killed again and again while clients create, cancel, page and export. Afterwards every acknowledged run
+ * is there, once, ended once, with all of its rows or its file, billed for what it did, and its end was told to the
+ * receiver of webhooks, as was every file.
  * GLOAMING_CRASH_KILLS=200 for the long version; GLOAMING_SEED repeats one.
  */
 
@@ -88,8 +93,11 @@ async function ask(method: string, path: string, options: CallOptions = {}): Pro
 interface Acknowledged {
   readonly id: string;
   readonly label: string;
-  readonly isBatch: boolean;
+  readonly kind: 'search' | 'batch' | 'export';
   readonly firstQuery: number;
+  /** The run that is exported. */
+  readonly source?: Acknowledged;
+  readonly format?: 'fasta' | 'arrow' | 'parquet';
   /** The first final state that a client was told. */
   toldFinal?: string;
 }
@@ -104,9 +112,10 @@ function tell(run: Acknowledged, { id, status }: Json): void {
   expect(status, `${id} was ${run.toldFinal}`).toBe(run.toldFinal);
 }
 
-function inputOf({ isBatch, firstQuery }: Pick<Acknowledged, 'isBatch' | 'firstQuery'>): Json {
+function inputOf({ kind, firstQuery, source, format }: Omit<Acknowledged, 'id' | 'label'>): Json {
+  if (kind === 'export') return { run_id: source!.id, format };
   const sequence = (index: number) => bench.sequences[(firstQuery + index) % bench.sequences.length];
-  return isBatch
+  return kind === 'batch'
     ? {
         limit: 3,
         queries: Array.from({ length: BATCH_QUERIES }, (_, index) => ({ sequence: sequence(index) })),
@@ -114,13 +123,20 @@ function inputOf({ isBatch, firstQuery }: Pick<Acknowledged, 'isBatch' | 'firstQ
     : { limit: 20, query: { kind: 'protein_sequence', sequence: sequence(0) } };
 }
 
-async function create(label: string, random: () => number): Promise<Acknowledged | undefined> {
-  const wanted = {
-    label,
-    isBatch: random() < 0.5,
-    firstQuery: Math.floor(random() * bench.sequences.length),
-  };
-  const endpoint = wanted.isBatch ? 'homology.batch_search' : 'homology.search';
+const ENDPOINTS = {
+  search: 'homology.search',
+  batch: 'homology.batch_search',
+  export: 'homology.export',
+} as const;
+
+function createSearch(label: string, random: () => number): Promise<Acknowledged | undefined> {
+  const kind = random() < 0.5 ? 'batch' : 'search';
+  return create({ label, kind, firstQuery: Math.floor(random() * bench.sequences.length) });
+}
+
+async function create(wanted: Omit<Acknowledged, 'id'>): Promise<Acknowledged | undefined> {
+  const { label, kind } = wanted;
+  const endpoint = ENDPOINTS[kind];
   attempted.add(label);
   const answer = await ask('POST', '/v1/runs', {
     body: { endpoint, input: inputOf(wanted), label, priority: 'normal' },
@@ -140,7 +156,13 @@ async function client(number: number): Promise<void> {
     const choice = random();
     const known = own[Math.floor(random() * own.length)];
     if (known === undefined || (choice < 0.3 && own.length < KEPT_BY_ONE_CLIENT)) {
-      const run = await create(`client ${number} run ${own.length}`, random);
+      const label = `client ${number} run ${own.length}`;
+      const format = (['fasta', 'arrow', 'parquet'] as const)[Math.floor(random() * 3)];
+      const source = own.findLast(({ kind, toldFinal }) => kind !== 'export' && toldFinal === 'completed');
+      const run =
+        source !== undefined && random() < 0.5
+          ? await create({ label, kind: 'export', firstQuery: 0, source, format })
+          : await createSearch(label, random);
       if (run !== undefined) own.push(run);
     } else if (choice < 0.4) {
       const answer = await ask('POST', `/v1/runs/${known.id}/cancel`);
@@ -175,13 +197,13 @@ async function finalEvents(runId: string): Promise<string[]> {
   return types.filter((type) => FINAL.has(type));
 }
 
-/** What the direct route answers, asked once for each sequence. */
+/** What the direct route answers, asked once for each sequence, at the expense of another organization. */
 const digests = new Map<string, string>();
 async function digestOf(sequence: string, limit: number): Promise<string> {
   const key = `${limit} ${sequence}`;
   if (!digests.has(key)) {
     const body = { query: { kind: 'protein_sequence', sequence }, limit };
-    const answer = await call(`${url}/v1/homology`, 'POST', bench.keys.lab, { body });
+    const answer = await call(`${url}/v1/homology`, 'POST', bench.keys.other, { body });
     digests.set(key, answer.body.result_sha256);
   }
   return digests.get(key)!;
@@ -199,9 +221,10 @@ async function checkRun(run: Acknowledged, listed: Json): Promise<void> {
     expect(usage.billable_units).toBe(0);
     return;
   }
-  expect(usage.billable_units).toBe(run.isBatch ? BATCH_QUERIES : 1);
+  expect(usage.billable_units).toBe(UNITS[run.kind]);
   expect(result.row_count).toBe(rows.length);
-  if (!run.isBatch) {
+  if (run.kind === 'export') return checkFile(run, result.summary);
+  if (run.kind === 'search') {
     expect(rows.map(({ rank }) => rank)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
     expect(result.summary.result_sha256).toBe(await digestOf(input.query.sequence, 20));
     return;
@@ -214,16 +237,48 @@ async function checkRun(run: Acknowledged, listed: Json): Promise<void> {
   }
 }
 
-/** One delivery for each end, and each one told, though maybe more than once. */
+const UNITS = { search: 1, batch: BATCH_QUERIES, export: 0 } as const;
+
+async function checkFile({ source, format }: Acknowledged, { file, record_count }: Json): Promise<void> {
+  const headers = { Authorization: `Bearer ${bench.keys.lab}` };
+  const response = await fetch(`${url}${new URL(file.url).pathname}`, { headers });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  expect(createHash('sha256').update(bytes).digest('hex')).toBe(file.checksum);
+  const candidates = source!.kind === 'batch' ? BATCH_QUERIES * 3 : 20;
+  if (format === 'fasta') expect(bytes.toString().match(/^>/gm)).toHaveLength(record_count);
+  else expect(record_count).toBe(candidates);
+  if (format === 'arrow') expect(tableFromIPC(bytes).numRows).toBe(candidates);
+}
+
+/** The ledger holds what the runs say that they did, and no more. */
+async function checkLedger(runs: readonly Json[]): Promise<void> {
+  await killServer();
+  const store = openStore(bench.environment.GLOAMING_DATA);
+  const usage = usageTable(store);
+  for (const endpoint of Object.values(ENDPOINTS)) {
+    const done = runs.filter((run) => run.endpoint === endpoint && run.status === 'completed');
+    const units = done.reduce((sum, run) => sum + run.usage.billable_units, 0);
+    expect(usage.totals('lab', endpoint)).toEqual({ calls: done.length, units });
+  }
+  await store.close();
+}
+
+/** One delivery for each end and each file, and each one told, though maybe more than once. */
 async function checkDeliveries(runs: ReadonlyMap<string, Json>): Promise<void> {
   const pending = async () => (await allPages('/v1/webhooks/deliveries?status=pending&limit=100')).length;
   while ((await pending()) > 0) await pause(200);
   const deliveries = await allPages('/v1/webhooks/deliveries?limit=100');
   expect(deliveries.every(({ status }) => status === 'delivered')).toBe(true);
-  expect(deliveries).toHaveLength(runs.size);
+  // The same rows in the same format are the same file.
+  const exports = [...runs.values()].filter(
+    ({ endpoint, status }) => endpoint === ENDPOINTS.export && status === 'completed',
+  );
+  const files = new Set(exports.map(({ result }) => result.summary.file.path));
+  expect(deliveries).toHaveLength(runs.size + files.size);
   expect(new Set(deliveries.map(({ event_id }) => event_id))).toEqual(new Set(told.keys()));
   const ends = (types: Iterable<string>) => [...types].sort();
-  expect(ends(told.values())).toEqual(ends([...runs.values()].map(({ status }) => `run.${status}`)));
+  const expected = [...runs.values()].map(({ status }) => `run.${status}`);
+  expect(ends(told.values())).toEqual(ends([...expected, ...[...files].map(() => 'file.completed')]));
 }
 
 describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
@@ -258,9 +313,13 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
       expect(acknowledged.length).toBeGreaterThan(CLIENTS);
       for (const run of acknowledged) await checkRun(run, runs.get(run.id)!);
       await checkDeliveries(runs);
+      await checkLedger([...runs.values()]);
       const resumed = [...runs.values()].filter(({ attempt_count }) => attempt_count > 1).length;
+      const count = (kind: Acknowledged['kind']) => acknowledged.filter((run) => run.kind === kind).length;
       console.log(
-        `${acknowledged.length} runs acknowledged, ${resumed} of them worked on by several servers`,
+        `seed ${seed}: ${KILLS} kills, ${acknowledged.length} runs acknowledged (${count('search')} searches, ` +
+          `${count('batch')} batches, ${count('export')} exports), ${resumed} worked on by several servers, ` +
+          `${told.size} events told`,
       );
     },
     60_000 + KILLS * 15_000,

@@ -89,9 +89,9 @@ describe('the queue', () => {
       await new Promise((resolve) => setTimeout(resolve, 1));
       atWork -= 1;
       turns.set(id, (turns.get(id) ?? 0) + 1);
-      if (turns.get(id)! < 3) return true;
+      if (turns.get(id)! < 3) return {};
       finished.add(id);
-      return false;
+      return undefined;
     }, 2);
     for (let index = 0; index < 20; index += 1) queue.add(waiting(`o${index % 4}`));
     while (finished.size < 20) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -100,12 +100,30 @@ describe('the queue', () => {
     await queue.stop();
   });
 
+  it('gives a run that waits for something its turn when that has come, and others theirs meanwhile', async () => {
+    const turns: string[] = [];
+    let come = (): void => undefined;
+    const after = new Promise<void>((resolve) => (come = resolve));
+    const waitingRun = waiting('a');
+    const queue = createRunQueue(async ({ id }) => {
+      turns.push(id === waitingRun.id ? 'waits' : 'other');
+      return id === waitingRun.id && turns.length === 1 ? { after } : undefined;
+    }, 1);
+    queue.add(waitingRun);
+    queue.add(waiting('a'));
+    while (turns.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+    come();
+    while (turns.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(turns).toEqual(['waits', 'other', 'waits']);
+    await queue.stop();
+  });
+
   it('gives no turn after it was stopped, and waits for those that were given', async () => {
     let ended = 0;
     const queue = createRunQueue(async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       ended += 1;
-      return true;
+      return {};
     }, 1);
     queue.add(waiting('a'));
     queue.add(waiting('a'));

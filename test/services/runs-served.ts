@@ -23,7 +23,8 @@ export interface Bench {
   /** Sequences of the database, of known length. */
   readonly sequences: readonly string[];
   readonly keys: Readonly<Record<'lab' | 'other', string>>;
-  start(): Promise<Serving>;
+  /** @param settings what this server's environment changes */
+  start(settings?: Readonly<Record<string, string>>): Promise<Serving>;
   remove(): void;
 }
 
@@ -71,7 +72,7 @@ export async function buildBench(proteinCount = 300): Promise<Bench> {
     environment,
     sequences: demo.proteins.map(({ sequence }) => sequence),
     keys,
-    start: () => startServing(environment, keys),
+    start: (settings) => startServing({ ...environment, ...settings }, keys),
     remove: () => rmSync(folder, { recursive: true }),
   };
 }
