@@ -16,7 +16,14 @@ const headers = [
   resolve(require('node-api-headers').include_dir),
 ];
 
-const configure = ['-S', source, '-B', build, '-DCMAKE_BUILD_TYPE=Release', `-DNODE_HEADERS=${headers.join(';')}`];
+const configure = [
+  '-S',
+  source,
+  '-B',
+  build,
+  '-DCMAKE_BUILD_TYPE=Release',
+  `-DNODE_HEADERS=${headers.join(';')}`,
+];
 // A build folder that was moved or made by another CMake is of no use: begin anew.
 if (spawnSync('cmake', configure).status !== 0) {
   rmSync(build, { recursive: true, force: true });
@@ -28,10 +35,13 @@ function run(command, args) {
   const { status, error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
   if (status === 0) return;
   process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`);
+  const isCompilerMissing = /CMAKE_CXX_COMPILER not set|CMAKE_MAKE_PROGRAM is not set/.test(stderr ?? '');
   const reason =
     error?.code === 'ENOENT'
       ? `${command} was not found; install CMake 3.18 or newer and a C++17 compiler`
-      : `${command} failed`;
+      : isCompilerMissing
+        ? 'there is no C++17 compiler, or no make; Debian has both in build-essential'
+        : `${command} failed`;
   process.stderr.write(`gloaming: the native kernels could not be built: ${reason}\n`);
   process.exit(1);
 }

@@ -51,10 +51,11 @@ function headOf({ query, release, database, targetSpace }: SearchReport, layout:
       ? `${searched} proteins, all of them compared`
       : `${searched} of ${formatCount(counts.targets)} proteins pass the filter, all of them compared`;
   const about = `${formatCount(query.sequence.length)} residues  ${query.description ?? ''}`.trimEnd();
+  const named = title === database.slug ? '' : `  ${title}`;
   const left = layout.columns - HEAD_MARGIN - query.id.length - GAP;
   return [
     `Query     ${layout.style.bold(query.id)}  ${cut(about, Math.max(TEXT_MIN, left))}\n`,
-    `Database  ${database.slug}  ${title}${isSimulated ? ' (simulated, not real)' : ''}\n`,
+    `Database  ${database.slug}${named}${isSimulated ? ' (simulated, not real)' : ''}\n`,
     `          ${population}\n`,
   ].join('');
 }

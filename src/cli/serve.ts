@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { handlersOf, type Appliance } from '../appliance.js';
+import type { ApplianceConfig } from '../config.js';
 import type { PublicRouteManifest } from '../contract/manifest.js';
-import { Fault } from '../errors.js';
+import type { AdmissionLimits } from '../http/admission.js';
 import { createMetrics, type Metrics } from '../http/metrics.js';
 import { createServer } from '../http/server.js';
 import { servePostgres, type PostgresServer } from '../postgres/server.js';
 import { createIdempotencyTable } from '../store/idempotency.js';
+import { listenError } from './serve-address.js';
 import { watchAppliance } from './serve-metrics.js';
 import { sqlListeners } from './serve-sql.js';
 
@@ -28,7 +30,7 @@ export interface ServeOptions {
 
 /**
  * Serves an appliance over HTTP on the configured address.
- * Errors  Fault where the address cannot be listened on; an assertion where a public route has no handler
+ * Errors  Refusal `address_unavailable`; an assertion where a public route has no handler
  */
 export async function serve(
   appliance: Appliance,
@@ -53,13 +55,7 @@ export async function serve(
       return { isReady: missing.length === 0, missing };
     },
     idempotency: createIdempotencyTable(store),
-    limits: {
-      requestQuota: config.requestsPerMinute,
-      requestWindowSeconds: 60,
-      concurrentExecutions: config.concurrentSearches,
-      queuedExecutions: config.queuedSearches,
-      executionsPerKey: config.searchesPerKey,
-    },
+    limits: limitsOf(config),
     clock: { nowMs: () => performance.now(), now: () => new Date() },
     log,
     metrics,
@@ -69,14 +65,7 @@ export async function serve(
     tls: config.tls,
     isResponseChecked,
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new Fault(`${config.host}:${config.port} cannot be listened on: ${cause.message}`, { cause })),
-    );
-    server.listen(config.port, config.host, resolve);
-  });
-  const { address, family, port } = server.address() as AddressInfo;
-  url = `${config.tls === undefined ? 'http' : 'https'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  url = await listen(server, config);
   await appliance.storage.start((error) =>
     log.error({ err: error }, 'Stored files could not be cleaned up.'),
   );
@@ -85,19 +74,46 @@ export async function serve(
   );
   await appliance.sql.start(sqlListeners(log, metrics));
   await appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
-  const postgres = await startPostgres(appliance, log, metrics);
+  const stopAll = async (graceMs: number): Promise<void> => {
+    // First, so that nobody who waits for a run holds the server up.
+    await appliance.runs.stop();
+    await appliance.webhooks.stop();
+    await stop(graceMs);
+    await appliance.storage.stop();
+  };
+  const postgres = await startPostgres(appliance, log, metrics).catch(async (error: unknown) => {
+    await stopAll(0);
+    throw error;
+  });
   return {
     url,
     ...(postgres !== undefined && { postgresPort: postgres.port }),
     async stop(graceMs) {
       await postgres?.stop();
-      // First, so that nobody who waits for a run holds the server up.
-      await appliance.runs.stop();
-      await appliance.webhooks.stop();
-      await stop(graceMs);
-      await appliance.storage.stop();
+      await stopAll(graceMs);
     },
   };
+}
+
+function limitsOf(config: ApplianceConfig): AdmissionLimits {
+  return {
+    requestQuota: config.requestsPerMinute,
+    requestWindowSeconds: 60,
+    concurrentExecutions: config.concurrentSearches,
+    queuedExecutions: config.queuedSearches,
+    executionsPerKey: config.searchesPerKey,
+  };
+}
+
+/** @returns the address at which it is reached */
+async function listen(server: Server, { host, port: wanted, tls }: ApplianceConfig): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(listenError(cause, host, wanted, 'GLOAMING_PORT')));
+    server.listen(wanted, host, resolve);
+  });
+  const { address, family, port } = server.address() as AddressInfo;
+  const name = family === 'IPv6' ? `[${address}]` : address;
+  return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
 async function startPostgres(
@@ -109,14 +125,9 @@ async function startPostgres(
   if (port === undefined) return undefined;
   const onFault = (error: unknown): void =>
     log.error({ err: error }, 'A PostgreSQL session failed by our fault.');
-  const server = await servePostgres({
-    host,
-    port,
-    sql,
-    credentials,
-    serverVersion,
-    onFault,
-    ...(tls && { tls }),
+  const options = { host, port, sql, credentials, serverVersion, onFault, ...(tls && { tls }) };
+  const server = await servePostgres(options).catch((cause: unknown) => {
+    throw listenError(cause, host, port, 'GLOAMING_POSTGRES_PORT');
   });
   metrics.watch('gloaming_postgres_sessions', 'Sessions of the PostgreSQL protocol.', [], () => [
     { value: server.sessionCount() },

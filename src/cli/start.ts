@@ -20,6 +20,7 @@ const DEMO_ORGANIZATION = 'default';
 export function register(program: Command, context: CommandContext): void {
   program
     .command('start')
+    .alias('serve')
     .description('serve over HTTP; builds the demo database first where it is missing')
     .action(() => start(context));
 }

@@ -5,7 +5,7 @@ import { Refusal } from '../errors.js';
 import { newId } from '../ids.js';
 import { failureOf, renderFailure } from './failure.js';
 import { commonHeaders } from './identify.js';
-import { createRouteTable, methodRefusal, type RouteTable } from './routing.js';
+import { createRouteTable, methodRefusal, pathRefusal, type RouteTable } from './routing.js';
 import type { Shell } from './shell.js';
 import { readTarget } from './target.js';
 
@@ -98,9 +98,7 @@ function unknownMethod(error: ParserError, table: RouteTable): Refusal | undefin
   try {
     const { path } = readTarget(url);
     const allowed = table.allowed(path);
-    return allowed.length > 0
-      ? methodRefusal(method, allowed)
-      : new Refusal('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 128))}.`);
+    return allowed.length > 0 ? methodRefusal(method, allowed) : pathRefusal(path);
   } catch (refusal) {
     return refusal as Refusal;
   }

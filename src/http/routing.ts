@@ -53,7 +53,7 @@ export function matchRoute(shell: Shell): Middleware {
     context.state.repeated = target.repeated;
     const { path } = target;
     const allowed = path === '*' ? ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'] : table.allowed(path);
-    if (allowed.length === 0) throw new Refusal('route_not_found', `No route has the path ${shorten(path)}.`);
+    if (allowed.length === 0) throw pathRefusal(path);
     if (context.method === 'OPTIONS') return answerOptions(context, allowed);
     const found = table.find(path, context.method);
     if (found === undefined) throw methodRefusal(context.method, allowed);
@@ -66,6 +66,13 @@ export function matchRoute(shell: Shell): Middleware {
     context.state.operation = found.endpoint.route.operationId;
     await next();
   };
+}
+
+export function pathRefusal(path: string): Refusal {
+  return new Refusal(
+    'route_not_found',
+    `No route has the path ${shorten(path)}; GET /docs shows those there are.`,
+  );
 }
 
 export function methodRefusal(method: string, allowed: readonly string[]): Refusal {

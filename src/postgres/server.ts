@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { Fault, Refusal } from '../errors.js';
+import { Refusal } from '../errors.js';
 import { POSTGRES_SESSIONS_MAX_COUNT } from '../limits.js';
 import { serveConnection, type ConnectionParts } from './connection.js';
 import { createSessionTable } from './sessions.js';
@@ -22,7 +22,7 @@ export interface PostgresServer {
 /** Room for those that log in, or cancel, beside those that are logged in. */
 const CONNECTIONS_MAX_COUNT = 2 * POSTGRES_SESSIONS_MAX_COUNT;
 
-/** Errors  Fault where the address cannot be listened on */
+/** Errors  that of the socket where the address cannot be listened on */
 export async function servePostgres({ host, port, ...options }: PostgresOptions): Promise<PostgresServer> {
   const stopping = new AbortController();
   // One listener for each connection.
@@ -36,9 +36,7 @@ export async function servePostgres({ host, port, ...options }: PostgresOptions)
   });
   server.maxConnections = CONNECTIONS_MAX_COUNT;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new Fault(`${host}:${port} cannot be listened on: ${cause.message}`, { cause })),
-    );
+    server.once('error', reject);
     server.listen(port, host, resolve);
   });
   return {
