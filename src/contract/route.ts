@@ -68,7 +68,10 @@ type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
 export interface ByteBody {
   /** As the client announced it; absent in a body of chunks. */
   readonly announcedBytes?: number;
-  /** To be read once. Errors  Refusal `request_timeout` where nothing comes any more; rejects when the client goes */
+  /**
+   * To be read once; a piece is good until the next is asked for.
+   * Errors  Refusal `request_timeout` where nothing comes any more; rejects when the client goes
+   */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 

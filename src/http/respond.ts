@@ -4,12 +4,9 @@ import type { Evidence, Provenance } from '../contract/envelope.js';
 import { ANY_TYPE, type Route } from '../contract/route.js';
 import type { RouteValidator } from '../contract/validation.js';
 import { assert } from '../errors.js';
-import { MEBIBYTE_BYTES } from '../limits.js';
 import type { Reply } from '../services/reply.js';
+import { sendBytes } from './send-bytes.js';
 import type { Shell, ShellContext, ShellState } from './shell.js';
-
-/** Bytes that are read ahead of a client that takes them slowly. */
-const BYTES_AHEAD = MEBIBYTE_BYTES;
 
 /** Writes what a handler answers, as the route's contract shapes it. */
 export function respond(shell: Shell, context: ShellContext, reply: Reply<unknown>): void {
@@ -50,12 +47,9 @@ function respondWithBytes(
   const { sizeBytes } = bytes;
   if (sizeBytes !== undefined) context.length = sizeBytes;
   if (context.method === 'HEAD') return;
-  const opened = bytes.open();
-  const body = Readable.from(opened.bytes, { objectMode: false, highWaterMark: BYTES_AHEAD });
-  body.once('close', () => opened.close());
-  context.body = body;
-  // Koa forgets the length when it is given a stream.
-  if (sizeBytes !== undefined) context.length = sizeBytes;
+  // Koa would pipe a stream, which never tells when a piece has gone out and its memory may go.
+  context.respond = false;
+  sendBytes(context.res, bytes.open()).catch((error: unknown) => context.app.emit('error', error, context));
 }
 
 /** Absolute URL of a schema, below the address that the operator configured, never one that a request named. */

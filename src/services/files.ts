@@ -1,3 +1,4 @@
+import { freeBytes } from '../buffers.js';
 import type { BlobAcl, FileSignedUrl, FileSignedUrlRequest, StorageFileMutation } from '../contract/files.js';
 import { Refusal } from '../errors.js';
 import type { ContentTable, OpenContent } from '../store/contents.js';
@@ -94,7 +95,7 @@ export function createFiles({ table, contents, objects, signedUrls, now, onChang
         bytes: {
           contentType: file.contentType,
           sizeBytes: end - start,
-          open: () => openBytes(file, start, end),
+          open: () => ({ ...openBytes(file, start, end), release: freeBytes }),
         },
       };
     },

@@ -43,6 +43,8 @@ export interface ByteReply {
 
 export interface OpenBytes {
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** Told of every piece when the last byte of it has gone out. */
+  readonly release?: (piece: Uint8Array) => void;
   /** Called when nothing more will be read, whether all was or not. */
   close(): void;
 }

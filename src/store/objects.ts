@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, unlinkSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freeBytes } from '../buffers.js';
 import { MEBIBYTE_BYTES } from '../limits.js';
 import type { Store } from './lmdb.js';
 
@@ -59,7 +60,9 @@ interface ObjectRow {
   readonly referenceCount: number;
 }
 
-const WRITE_BYTES = MEBIBYTE_BYTES;
+const WRITE_BYTES = MEBIBYTE_BYTES / 2;
+/** Two for each part that comes at a time. */
+const SPARE_BLOCKS_MAX_COUNT = 16;
 const READ_BYTES = MEBIBYTE_BYTES / 2;
 /** Files removed within one transaction: the writers behind it wait. */
 const COLLECT_MAX_FILES = 16;
@@ -208,37 +211,57 @@ export function openObjects(store: Store, dataFolder: string): Objects {
   };
 }
 
-/** Hashes while it writes; one write is on its way while the next bytes arrive. */
+/** Hashes while it writes; one block is on its way to the disk while the next bytes arrive in the other. */
 async function writeAll(
   handle: FileHandle,
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): Promise<{ readonly sha256: string; readonly sizeBytes: number }> {
   const hash = createHash('sha256');
-  let sizeBytes = 0;
-  let waiting: Uint8Array[] = [];
-  let waitingBytes = 0;
+  let [block, other] = [takeBlock(), takeBlock()];
+  let [sizeBytes, filled] = [0, 0];
   let writing: Promise<void> = Promise.resolve();
   const flush = async (): Promise<void> => {
-    const block = Buffer.concat(waiting, waitingBytes);
-    waiting = [];
-    waitingBytes = 0;
     await writing;
-    writing = writeBlock(handle, block);
+    writing = writeBlock(handle, block.subarray(0, filled));
     // Reported by the next await of it; until then it must not count as unhandled.
     writing.catch(() => undefined);
+    [block, other, filled] = [other, block, 0];
   };
-  for await (const chunk of bytes) {
-    hash.update(chunk);
-    sizeBytes += chunk.length;
-    waiting.push(chunk);
-    waitingBytes += chunk.length;
-    if (waitingBytes >= WRITE_BYTES) await flush();
-    if (sizeBytes > maxBytes) break;
+  try {
+    for await (const chunk of bytes) {
+      hash.update(chunk);
+      sizeBytes += chunk.length;
+      for (let taken = 0; taken < chunk.length;) {
+        const piece = chunk.subarray(taken, taken + block.length - filled);
+        block.set(piece, filled);
+        filled += piece.length;
+        taken += piece.length;
+        if (filled === block.length) await flush();
+      }
+      if (sizeBytes > maxBytes) break;
+    }
+    await flush();
+    await writing;
+  } finally {
+    await writing.catch(() => undefined);
+    giveBlocks(block, other);
   }
-  await flush();
-  await writing;
   return { sha256: hash.digest('hex'), sizeBytes };
+}
+
+/** Blocks that wait for the next bytes to come; fresh ones would be garbage after a few milliseconds each. */
+const spareBlocks: Buffer[] = [];
+
+function takeBlock(): Buffer {
+  return spareBlocks.pop() ?? Buffer.allocUnsafeSlow(WRITE_BYTES);
+}
+
+function giveBlocks(...blocks: readonly Buffer[]): void {
+  for (const block of blocks) {
+    if (spareBlocks.length < SPARE_BLOCKS_MAX_COUNT) spareBlocks.push(block);
+    else freeBytes(block);
+  }
 }
 
 async function writeBlock(handle: FileHandle, block: Buffer): Promise<void> {
