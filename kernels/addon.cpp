@@ -1,25 +1,22 @@
-/* The kernels as a Node-API addon: the only file that knows Node. It copies what it is given, hands the work to the
- * pool and calls back on the event loop; src/kernels/native.ts turns this into promises.
+/* The kernels as a Node-API addon: with addon_values.h all that knows Node. It copies what it is given, hands the work
+ * to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve
- *   open(variant, starts, dimension, tokens, offset, isOnGpu)
- *                                                      a store; tokens are an Int8Array or the path of a file
+ *   open(variant, starts, dimension, tokens, offset)   a store; tokens are an Int8Array or the path of a file
  *   close(store)
  *   gpus()                                             what GPUs there are, or { obstacle }
  *   load(store, callback)                              brings a store into GPU memory: a search
- *   maxsim(store, queries, eligible, threads, isBackground, callback)                     a search
+ *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
+ *   nearest(store, queries, eligible, wanted, callback)                                   a search, on the GPU
  *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
  *   cancel(search)
  *
  * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_FAILED
  * (memory), KERNEL_CANCELLED.
  */
-#include <napi.h>
-
-#include "cuda/fleet_search.h"
+#include "addon_values.h"
 #include "cuda/image.h"
-#include "search.h"
 
 namespace gloaming {
 namespace {
@@ -27,7 +24,6 @@ namespace {
 struct OpenStore {
   std::shared_ptr<const Store> store;
   const Kernels* kernels;
-  bool isOnGpu;
 };
 
 /* One pool for the process, shared by all its environments. It is never destroyed: threads may outlive main. */
@@ -192,47 +188,6 @@ Napi::Value submit(Napi::Env env, std::shared_ptr<Search> search, uint32_t threa
   return Napi::External<std::weak_ptr<Search>>::New(env, held, [](Napi::Env, std::weak_ptr<Search>* p) { delete p; });
 }
 
-template <class Array, class Value>
-Array copyOut(Napi::Env env, const std::vector<Value>& values) {
-  Array array = Array::New(env, values.size());
-  std::copy(values.begin(), values.end(), array.Data());
-  return array;
-}
-
-Napi::Value sumsToValue(Napi::Env env, const Search& search) {
-  const auto& all = static_cast<const SumsSearch&>(search).sums;
-  Napi::Array list = Napi::Array::New(env, all.size());
-  for (uint32_t q = 0; q < all.size(); ++q) {
-    Napi::Object sums = Napi::Object::New(env);
-    sums["queryToTarget"] = copyOut<Napi::Int32Array>(env, all[q].queryToTarget);
-    sums["targetToQuery"] = copyOut<Napi::Int32Array>(env, all[q].targetToQuery);
-    list[q] = sums;
-  }
-  return list;
-}
-
-Napi::Value scoresToValue(Napi::Env env, const Search& search) {
-  return copyOut<Napi::Int32Array>(env, static_cast<const AffineSearch&>(search).scores);
-}
-
-Napi::Value alignmentsToValue(Napi::Env env, const Search& search) {
-  const auto& all = static_cast<const AffineSearch&>(search).alignments;
-  Napi::Array list = Napi::Array::New(env, all.size());
-  for (uint32_t item = 0; item < all.size(); ++item) {
-    const Napi::HandleScope scope(env);
-    const AffineAlignment& fixed = all[item].fixed;
-    Napi::Object alignment = Napi::Object::New(env);
-    alignment["score"] = Napi::Number::New(env, fixed.score);
-    alignment["queryStart"] = Napi::Number::New(env, fixed.queryStart);
-    alignment["queryEnd"] = Napi::Number::New(env, fixed.queryEnd);
-    alignment["targetStart"] = Napi::Number::New(env, fixed.targetStart);
-    alignment["targetEnd"] = Napi::Number::New(env, fixed.targetEnd);
-    alignment["runs"] = copyOut<Napi::Uint32Array>(env, all[item].runs);
-    list[item] = alignment;
-  }
-  return list;
-}
-
 Napi::Value variants(const Napi::CallbackInfo& info) {
   size_t count = 0;
   const Kernels* const* all = compiledKernels(&count);
@@ -269,7 +224,7 @@ Napi::Value open(const Napi::CallbackInfo& info) {
     const auto values = typedArray<Napi::Int8Array>(info[3], napi_int8_array, "the tokens");
     store = std::make_shared<Store>(std::move(starts), dimension, values.Data(), values.ElementLength());
   }
-  auto* held = new OpenStore{std::move(store), &kernels, info[5].ToBoolean()};
+  auto* held = new OpenStore{std::move(store), &kernels};
   return Napi::External<OpenStore>::New(info.Env(), held, [](Napi::Env, OpenStore* open) { delete open; });
 }
 
@@ -278,27 +233,50 @@ Napi::Value close(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+std::vector<OwnedQuery> copyQueries(const Napi::Value& value, uint32_t dimension) {
+  if (!value.IsArray()) throw ShapeError("the queries must be an array");
+  const auto list = value.As<Napi::Array>();
+  std::vector<OwnedQuery> queries;
+  for (uint32_t q = 0; q < list.Length(); ++q) queries.push_back(copyQuery(list.Get(q), dimension));
+  return queries;
+}
+
+std::optional<std::vector<uint32_t>> copyEligible(const Napi::Value& value) {
+  if (value.IsUndefined()) return std::nullopt;
+  return copyIndices(value, "the eligible list");
+}
+
 Napi::Value maxsim(const Napi::CallbackInfo& info) {
   const OpenStore& open = openStore(info[0]);
-  if (!info[1].IsArray()) throw ShapeError("the queries must be an array");
-  const auto list = info[1].As<Napi::Array>();
-  std::vector<OwnedQuery> queries;
-  for (uint32_t q = 0; q < list.Length(); ++q) queries.push_back(copyQuery(list.Get(q), open.store->dimension()));
-  std::optional<std::vector<uint32_t>> eligible;
-  if (!info[2].IsUndefined()) eligible = copyIndices(info[2], "the eligible list");
-  const uint32_t threads = threadCount(info[3]);
+  std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
+  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
+  const uint32_t threads = threadCount(info[4]);
   // Nothing may fail after this: an open callback keeps the event loop alive.
-  cuda::Fleet* gpus = open.isOnGpu ? &fleet() : nullptr;
-  auto done = callOnLoop(info.Env(), info[5], sumsToValue);
+  cuda::Fleet* gpus = info[3].ToBoolean() ? &fleet() : nullptr;
+  auto done = callOnLoop(info.Env(), info[6], sumsToValue);
   std::shared_ptr<Search> search;
   if (gpus != nullptr) {
     search = std::make_shared<cuda::FleetSearch>(*gpus, *open.kernels, open.store, std::move(queries),
-                                                 std::move(eligible), std::move(done));
+                                                 std::move(eligible), std::nullopt, std::move(done));
   } else {
     search = std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries), std::move(eligible),
                                             std::move(done));
   }
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[4]));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
+}
+
+Napi::Value nearest(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
+  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
+  const auto wanted = static_cast<uint32_t>(wholeNumber(info[3], 1e9, "the number of targets"));
+  if (wanted == 0) throw ShapeError("at least one target must be wanted");
+  cuda::Fleet& gpus = fleet();
+  auto done = callOnLoop(info.Env(), info[4], nearestToValue);
+  auto search = std::make_shared<cuda::FleetSearch>(gpus, *open.kernels, open.store, std::move(queries),
+                                                    std::move(eligible), wanted, std::move(done));
+  // A pool thread for each GPU; how many there are is known when the release lies there.
+  return submit(info.Env(), std::move(search), availableProcessors(), Priority::kForeground);
 }
 
 Napi::Value load(const Napi::CallbackInfo& info) {
@@ -317,7 +295,7 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
     const auto states = all.state();
     Napi::Array list = Napi::Array::New(env, states.size());
     for (uint32_t g = 0; g < states.size(); ++g) {
-      const auto& [facts, freeBytes] = states[g];
+      const auto& [facts, freeBytes, residentCount, residentBytes] = states[g];
       Napi::Object gpu = Napi::Object::New(env);
       gpu["name"] = Napi::String::New(env, facts.name);
       const std::string capability = std::to_string(facts.major) + "." + std::to_string(facts.minor);
@@ -325,12 +303,12 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
       gpu["kernels"] = Napi::String::New(env, facts.variant == cuda::Variant::kHopper ? "hopper" : "portable");
       gpu["totalBytes"] = Napi::Number::New(env, static_cast<double>(facts.totalBytes));
       gpu["freeBytes"] = Napi::Number::New(env, static_cast<double>(freeBytes));
+      gpu["residentCount"] = Napi::Number::New(env, residentCount);
+      gpu["residentBytes"] = Napi::Number::New(env, static_cast<double>(residentBytes));
       list[g] = gpu;
     }
     result["gpus"] = list;
     result["driverVersion"] = Napi::Number::New(env, all.driverVersion());
-    result["residentCount"] = Napi::Number::New(env, all.residentCount());
-    result["residentBytes"] = Napi::Number::New(env, static_cast<double>(all.residentBytes()));
   } catch (const cuda::CudaError& error) {
     result["obstacle"] = Napi::String::New(env, error.what());
   }
@@ -378,6 +356,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["load"] = Napi::Function::New(env, guarded<load>);
   exports["gpus"] = Napi::Function::New(env, guarded<gpus>);
   exports["maxsim"] = Napi::Function::New(env, guarded<maxsim>);
+  exports["nearest"] = Napi::Function::New(env, guarded<nearest>);
   exports["affine"] = Napi::Function::New(env, guarded<affine>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
   return exports;

@@ -98,7 +98,10 @@ export interface Appliance {
  * Errors  Fault where the data folder, the addon or the configured device cannot be used
  */
 export async function openAppliance(config: ApplianceConfig): Promise<Appliance> {
-  const backend = await chooseBackend({ device: config.device });
+  const backend = await chooseBackend({
+    device: config.device,
+    retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
+  });
   const store = openStore(config.dataFolder);
   const now = (): Date => new Date();
   const releases = releaseTable<ReleaseManifest>(store, releaseEvents(store));

@@ -22,6 +22,8 @@ export interface ApplianceConfig {
   readonly encoder: string;
   /** Where the kernels run. */
   readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
+  /** What a search does when a GPU fails. */
+  readonly onDeviceError: 'fail' | 'retry_on_cpu';
   readonly encoderDevice: 'cpu' | 'cuda';
   /** 1..256. */
   readonly threads: number;
@@ -73,6 +75,7 @@ interface ConfigFile {
   readonly tls?: { readonly certificate_file: string; readonly key_file: string };
   readonly encoder: string;
   readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
+  readonly on_device_error: 'fail' | 'retry_on_cpu';
   readonly encoder_device: 'cpu' | 'cuda';
   readonly threads: number;
   readonly concurrent_searches: number;
@@ -134,6 +137,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     },
     encoder: file.encoder,
     device: file.device,
+    onDeviceError: file.on_device_error,
     encoderDevice: file.encoder_device,
     threads: file.threads === 0 ? Math.min(256, availableParallelism()) : file.threads,
     concurrentSearches: file.concurrent_searches,

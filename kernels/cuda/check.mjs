@@ -53,6 +53,9 @@ function examine(architecture) {
   ];
   if (uses.length === 0) fail('ptxas said nothing about registers');
   if (uses.some(([, ...bytes]) => bytes.some((count) => count !== '0'))) fail(`a kernel spills:\n${stderr}`);
+  // Said where ptxas waits for each product before it starts the next one.
+  const serialized = /^.*wgmma.*serializ.*$/m.exec(stderr);
+  if (serialized) fail(serialized[0]);
   const registers = [...stderr.matchAll(/Used (\d+) registers/g)].map(([, count]) => Number(count));
 
   const kernels = countInstructions(readFileSync(file));

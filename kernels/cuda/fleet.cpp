@@ -55,10 +55,11 @@ void Fleet::openGpus() {
 /* After a fault: what lay in the memory of a lost GPU is gone, and parts of one release are of no use alone. */
 void Fleet::revive() {
   const auto isLost = [](const std::unique_ptr<Gpu>& gpu) { return gpu->isLost(); };
-  if (std::none_of(gpus_.begin(), gpus_.end(), isLost)) return;
   const std::lock_guard<std::mutex> lock(mutex_);
+  // There are none after an earlier attempt that failed.
+  if (!gpus_.empty() && std::none_of(gpus_.begin(), gpus_.end(), isLost)) return;
   for (const Resident& resident : residents_) {
-    if (resident.release.use_count() > 1) throw CudaError("a GPU was lost and others still work");
+    if (resident.release.use_count() > 1) throw CudaError("a GPU was lost, and searches on others must end first");
   }
   residents_.clear();
   gpus_.clear();
@@ -90,8 +91,8 @@ std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const S
   auto release = std::make_shared<ResidentRelease>();
   for (size_t i = 0; i < needs.size(); ++i) {
     const Need& need = needs[i];
-    release->parts.push_back({gpus_[i].get(), need.firstTarget, need.endTarget, store->dimension(), {}, {}, {}});
-    release->bytes += need.bytes;
+    release->parts.push_back(
+        {gpus_[i].get(), need.firstTarget, need.endTarget, store->dimension(), need.bytes, {}, {}, {}});
     if (!load(*store, need, release->parts.back(), cancelled)) return nullptr;
   }
   const std::lock_guard<std::mutex> listLock(mutex_);
@@ -119,7 +120,8 @@ std::vector<Fleet::Need> Fleet::split(const Store& store) const {
 
 void Fleet::makeRoom(const std::vector<Need>& needs) {
   for (size_t i = 0; i < needs.size(); ++i) {
-    const Gpu& gpu = *gpus_[i];
+    Gpu& gpu = *gpus_[i];
+    gpu.trim();
     const uint64_t needed = needs[i].bytes + options_.workBytes;
     while (gpu.freeBytes() < needed) {
       if (dropOldest()) continue;
@@ -181,8 +183,19 @@ bool Fleet::load(const Store& store, const Need& need, ReleasePart& part, const 
 }
 
 std::vector<Fleet::State> Fleet::state() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<State> states;
-  for (const auto& gpu : gpus_) states.push_back({gpu->facts(), gpu->freeBytes()});
+  for (const auto& gpu : gpus_) {
+    State state{gpu->facts(), gpu->freeBytes(), 0, 0};
+    for (const Resident& resident : residents_) {
+      for (const ReleasePart& part : resident.release->parts) {
+        if (part.gpu != gpu.get()) continue;
+        ++state.residentCount;
+        state.residentBytes += part.bytes;
+      }
+    }
+    states.push_back(state);
+  }
   return states;
 }
 
@@ -190,18 +203,6 @@ int Fleet::driverVersion() const {
   int version = 0;
   driver_.version(&version);
   return version;
-}
-
-uint32_t Fleet::residentCount() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<uint32_t>(residents_.size());
-}
-
-uint64_t Fleet::residentBytes() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  uint64_t bytes = 0;
-  for (const Resident& resident : residents_) bytes += resident.release->bytes;
-  return bytes;
 }
 
 }  // namespace cuda

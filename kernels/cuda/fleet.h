@@ -18,12 +18,12 @@ struct ReleasePart {
   Gpu* gpu;
   uint32_t firstTarget, endTarget;
   uint32_t dimension;
+  uint64_t bytes;
   GpuMemory tokens, firstGroups, lengths;
 };
 
 struct ResidentRelease {
   std::vector<ReleasePart> parts;
-  uint64_t bytes;
 };
 
 struct FleetOptions {
@@ -48,11 +48,12 @@ class Fleet {
   struct State {
     Gpu::Facts facts;
     uint64_t freeBytes;
+    /** Releases of which a part lies on this GPU, and the bytes of these parts. */
+    uint32_t residentCount;
+    uint64_t residentBytes;
   };
   std::vector<State> state() const;
   int driverVersion() const;
-  uint32_t residentCount();
-  uint64_t residentBytes();
 
  private:
   struct Resident {
@@ -79,7 +80,7 @@ class Fleet {
   std::vector<std::unique_ptr<Gpu>> gpus_;
   /** One release is loaded at a time; searches of others go on. */
   std::mutex loading_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   /** Least recently used first. */
   std::list<Resident> residents_;
 };

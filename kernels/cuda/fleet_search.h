@@ -10,9 +10,14 @@ namespace cuda {
 
 class FleetSearch : public SumsSearch {
  public:
-  /* Shape  eligible: ascending target indices, none for all */
+  /* Shape  eligible: ascending target indices, none for all
+   *        wanted: the sums of the best so many of each query, and of all that tie with the last of them, are enough;
+   *        only those leave the GPUs */
   FleetSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
-             std::optional<std::vector<uint32_t>> eligible, Done done);
+             std::optional<std::vector<uint32_t>> eligible, std::optional<uint32_t> wanted, Done done);
+
+  /** With wanted, the targets that sums[q] are of, ascending. */
+  std::vector<std::vector<uint32_t>> targets;
 
  protected:
   uint64_t prepare() override;
@@ -20,9 +25,14 @@ class FleetSearch : public SumsSearch {
   void finish(std::exception_ptr failure) override;
 
  private:
+  void mergeBest();
+
   Fleet& fleet_;
   const std::vector<OwnedQuery> queries_;
   const std::optional<std::vector<uint32_t>> eligible_;
+  const std::optional<uint32_t> wanted_;
+  /** By part of the release, then by query; items are targets of the release. */
+  std::vector<std::vector<Best>> bests_;
   std::shared_ptr<const ResidentRelease> release_;
 };
 

@@ -20,6 +20,8 @@ class GpuMemory {
  public:
   GpuMemory() = default;
   GpuMemory(Gpu& gpu, size_t bytes);
+  /* For one search: the GPU keeps it for the next one, because asking the driver may take longer than the search. */
+  static GpuMemory scratch(Gpu& gpu, size_t bytes);
   GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
   GpuMemory& operator=(GpuMemory&& other) noexcept;
   ~GpuMemory();
@@ -33,6 +35,8 @@ class GpuMemory {
  private:
   Gpu* gpu_ = nullptr;
   uint64_t address_ = 0;
+  /** 0 for memory that goes back to the driver. */
+  size_t scratchBytes_ = 0;
 };
 
 class Gpu {
@@ -65,16 +69,22 @@ class Gpu {
   void launch(const std::string& kernel, uint32_t blocks, uint32_t threads, uint32_t sharedBytes,
               std::vector<void*> parameters);
   /* Waits for all of the above.
-   * Errors  CudaError; the GPU then counts as lost, because a kernel's fault ends its context */
+   * Errors  CudaError; the GPU counts as lost where it ended the context, as a kernel's fault does */
   void wait();
   bool isLost() const { return isLost_; }
+  /* Gives memory that no search uses back to the driver. */
+  void trim();
   void* stream() const { return stream_; }
 
   /** Held by who uses the GPU for a search or to load a release. */
   std::mutex mutex;
 
  private:
+  friend class GpuMemory;
   void open(const void* image);
+  void check(int status, const std::string& what);
+  uint64_t takeScratch(size_t bytes);
+  void keepScratch(uint64_t address, size_t bytes);
 
   const Driver& driver_;
   const int ordinal_;
@@ -84,6 +94,10 @@ class Gpu {
   void* stream_ = nullptr;
   void* module_ = nullptr;
   std::map<std::string, void*> functions_;
+  std::mutex scratchMutex_;
+  /** What finished searches left, by size. */
+  std::multimap<size_t, uint64_t> scratch_;
+  size_t scratchBytes_ = 0;
   std::atomic<bool> isLost_{false};
 };
 

@@ -74,10 +74,14 @@ extern "C" __global__ void select_count(const __grid_constant__ SelectTask task,
   if (counts[threadIdx.x] > 0) atomicAdd(task.histogram + threadIdx.x, counts[threadIdx.x]);
 }
 
-/* One thread; leaves the histogram empty for the next digit. */
+/* One block of kDigits threads; leaves the histogram empty for the next digit. It is copied to shared memory, which
+ * answers ten times as fast, because one thread goes through it. */
 extern "C" __global__ void select_pick(const __grid_constant__ SelectTask task, uint32_t digit) {
-  *task.state = pickDigit(task.histogram, *task.state, digit);
-  for (uint32_t value = 0; value < kDigits; ++value) task.histogram[value] = 0;
+  __shared__ uint32_t counts[kDigits];
+  counts[threadIdx.x] = task.histogram[threadIdx.x];
+  task.histogram[threadIdx.x] = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) *task.state = pickDigit(counts, *task.state, digit);
 }
 
 extern "C" __global__ void select_collect(const __grid_constant__ SelectTask task) {

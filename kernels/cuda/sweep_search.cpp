@@ -1,6 +1,7 @@
 #include "cuda/sweep_search.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace gloaming {
 namespace cuda {
@@ -50,7 +51,7 @@ void SweepSearch::runRounds(Take take) {
   const std::lock_guard<std::mutex> lock(gpu_.mutex);
   gpu_.enter();
   if (eligible_) {
-    eligibleOnGpu_ = GpuMemory(gpu_, size_t{itemCount()} * 4);
+    eligibleOnGpu_ = GpuMemory::scratch(gpu_, size_t{itemCount()} * 4);
     gpu_.copyIn(eligibleOnGpu_, 0, eligible_->data(), eligible_->size() * 4);
   }
   for (const Round& round : planRounds()) {
@@ -62,7 +63,7 @@ void SweepSearch::runRounds(Take take) {
 
 SweepSearch::RoundMemory SweepSearch::runRound(const Round& round) {
   const size_t sumBytes = round.queries().size() * itemCount() * sizeof(int32_t);
-  RoundMemory memory{GpuMemory(gpu_, sumBytes), GpuMemory(gpu_, sumBytes)};
+  RoundMemory memory{scratch(sumBytes), scratch(sumBytes)};
   const Shape shape = shapeOf(variant_, dimension_);
   std::vector<GpuMemory> packed;
   uint64_t tiles = 0;
@@ -73,7 +74,7 @@ SweepSearch::RoundMemory SweepSearch::runRound(const Round& round) {
                 bytes.data() + size_t{batch.parts[p].firstTile} * shape.queryRows() * dimension_);
     }
     tiles += batch.tileCount();
-    packed.push_back(GpuMemory(gpu_, bytes.size()));
+    packed.push_back(scratch(bytes.size()));
     gpu_.copyIn(packed.back(), 0, bytes.data(), bytes.size());
     gpu_.wait();
   }
@@ -84,8 +85,8 @@ SweepSearch::RoundMemory SweepSearch::runRound(const Round& round) {
   const uint64_t chunks = uint64_t{gpu_.facts().multiprocessors} * shape.teams * kChunksPerTeam;
   const auto chunkGroups = static_cast<uint32_t>(std::min(groups, sliceGroups) / chunks + 1);
   for (const Slice& slice : planSlices(lengths_, sliceGroups, chunkGroups)) {
-    const GpuMemory chunkList(gpu_, slice.chunks.size() * sizeof(Chunk)), taken(gpu_, 4);
-    const GpuMemory rowMaxima(gpu_, round.batches.size() > 1 ? size_t{slice.groupCount} * 16 : 0);
+    const GpuMemory chunkList = scratch(slice.chunks.size() * sizeof(Chunk)), taken = scratch(4);
+    const GpuMemory rowMaxima = scratch(round.batches.size() > 1 ? size_t{slice.groupCount} * 16 : 0);
     gpu_.copyIn(chunkList, 0, slice.chunks.data(), slice.chunks.size() * sizeof(Chunk));
     for (size_t b = 0; b < round.batches.size(); ++b) {
       launch(round.batches[b], slice, {packed[b], chunkList, taken, rowMaxima}, memory);
@@ -118,9 +119,11 @@ void SweepSearch::launch(const Batch& batch, const Slice& slice, const LaunchMem
   const char* kernel = variant_ == Variant::kHopper ? "maxsim_hopper_" : "maxsim_portable_";
   const uint32_t blocks = std::min(gpu_.facts().multiprocessors, (task.chunkCount + shape.teams - 1) / shape.teams);
   gpu_.fill(own.taken, 0, 1);
+  const auto start = std::chrono::steady_clock::now();
   gpu_.launch(kernel + std::to_string(dimension_), blocks, shape.threads(),
               planShared(variant_, dimension_, task.queryTiles).bytes, {&task});
   gpu_.wait();
+  sweepSeconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void SweepSearch::sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery) {
@@ -153,8 +156,8 @@ Best SweepSearch::bestOf(uint32_t query, uint64_t queryToTarget, uint64_t target
     return bestOnHost(query, queryToTarget, targetToQuery, wanted);
   }
   const uint32_t room = wanted + kTieRoom;
-  const GpuMemory keys(gpu_, size_t{itemCount()} * 8), histogram(gpu_, kDigits * 4), state(gpu_, sizeof(SelectState));
-  const GpuMemory list(gpu_, room * sizeof(Found)), count(gpu_, 4);
+  const GpuMemory keys = scratch(size_t{itemCount()} * 8), histogram = scratch(kDigits * 4);
+  const GpuMemory state = scratch(sizeof(SelectState)), list = scratch(room * sizeof(Found)), count = scratch(4);
   SelectTask task{reinterpret_cast<const int32_t*>(queryToTarget), reinterpret_cast<const int32_t*>(targetToQuery),
                   part_.lengths.as<const uint32_t>(), eligible_ ? eligibleOnGpu_.as<const uint32_t>() : nullptr,
                   itemCount(), length, rankShift(longest_), keys.as<uint64_t>(), histogram.as<uint32_t>(),
@@ -167,7 +170,7 @@ Best SweepSearch::bestOf(uint32_t query, uint64_t queryToTarget, uint64_t target
   gpu_.launch("select_keys", blocks, kSelectThreads, 0, {&task});
   for (uint32_t digit = 0; digit < kDigitCount; ++digit) {
     gpu_.launch("select_count", std::min(blocks, 4 * gpu_.facts().multiprocessors), kSelectThreads, 0, {&task, &digit});
-    gpu_.launch("select_pick", 1, 1, 0, {&task, &digit});
+    gpu_.launch("select_pick", 1, kSelectThreads, 0, {&task, &digit});
   }
   gpu_.launch("select_collect", blocks, kSelectThreads, 0, {&task});
   uint32_t foundCount = 0;
@@ -177,7 +180,7 @@ Best SweepSearch::bestOf(uint32_t query, uint64_t queryToTarget, uint64_t target
   Best found(foundCount);
   gpu_.copyOut(found.data(), list.address(), foundCount * sizeof(Found));
   gpu_.wait();
-  return keepBest(std::move(found), lengths_, length, wanted);
+  return keepBest(std::move(found), lengthOf(), length, wanted);
 }
 
 Best SweepSearch::bestOnHost(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted) {
@@ -187,26 +190,7 @@ Best SweepSearch::bestOnHost(uint32_t query, uint64_t queryToTarget, uint64_t ta
   gpu_.wait();
   std::vector<Found> found(itemCount());
   for (uint32_t item = 0; item < itemCount(); ++item) found[item] = {item, sums[0][item], sums[1][item]};
-  return keepBest(std::move(found), lengths_, queries_[query].length, wanted);
-}
-
-Best keepBest(std::vector<Found> found, const std::vector<uint32_t>& lengths, uint32_t queryLength, uint32_t wanted) {
-  // (Sqt·Lt + Lq·Stq) / Lt, compared crosswise: under 2^65 in magnitude.
-  const auto compare = [&](const Found& a, const Found& b) {
-    const auto numerator = [&](const Found& one) {
-      return __int128{one.queryToTarget} * lengths[one.item] + __int128{one.targetToQuery} * queryLength;
-    };
-    const __int128 left = numerator(a) * lengths[b.item], right = numerator(b) * lengths[a.item];
-    return left == right ? 0 : left > right ? -1 : 1;
-  };
-  std::sort(found.begin(), found.end(), [&compare](const Found& a, const Found& b) {
-    const int order = compare(a, b);
-    return order != 0 ? order < 0 : a.item < b.item;
-  });
-  size_t count = std::min<size_t>(wanted, found.size());
-  while (count > 0 && count < found.size() && compare(found[count], found[wanted - 1]) == 0) ++count;
-  found.resize(count);
-  return found;
+  return keepBest(std::move(found), lengthOf(), queries_[query].length, wanted);
 }
 
 }  // namespace cuda

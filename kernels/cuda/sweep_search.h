@@ -5,15 +5,12 @@
 #include <atomic>
 #include <optional>
 
+#include "cuda/best.h"
 #include "cuda/fleet.h"
 #include "cuda/plan.h"
-#include "cuda/select.h"
 
 namespace gloaming {
 namespace cuda {
-
-/** The best of one query, nearest first, ties by place in the list; with all that tie with the last wanted one. */
-using Best = std::vector<Found>;
 
 class SweepSearch {
  public:
@@ -30,6 +27,8 @@ class SweepSearch {
   /* The best `wanted` of each query; only they leave the GPU.
    * Errors  CudaError */
   std::vector<Best> best(uint32_t wanted);
+  /** Time that the launches of the matrix kernels took so far, for the bench. */
+  double sweepSeconds() const { return sweepSeconds_; }
 
  private:
   /** Consecutive batches that need each other: one, or the panels of a query. */
@@ -51,6 +50,10 @@ class SweepSearch {
   void launch(const Batch& batch, const Slice& slice, const LaunchMemory& own, const RoundMemory& memory);
   Best bestOf(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted);
   Best bestOnHost(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted);
+  GpuMemory scratch(size_t bytes) const { return GpuMemory::scratch(gpu_, bytes); }
+  auto lengthOf() const {
+    return [this](uint32_t item) { return lengths_[item]; };
+  }
   bool isCancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
   const ReleasePart& part_;
@@ -64,11 +67,8 @@ class SweepSearch {
   std::vector<uint32_t> lengths_;
   uint32_t longest_ = 1;
   GpuMemory eligibleOnGpu_;
+  double sweepSeconds_ = 0;
 };
-
-/* The best `wanted` of those found, and all that tie with the last of them; exact whatever the lengths.
- * Shape  lengths: rows of each listed target, in list order */
-Best keepBest(std::vector<Found> found, const std::vector<uint32_t>& lengths, uint32_t queryLength, uint32_t wanted);
 
 }  // namespace cuda
 }  // namespace gloaming

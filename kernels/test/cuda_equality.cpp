@@ -60,7 +60,7 @@ struct Outcome {
 /* Runs a search on the pool and waits for it. */
 Outcome runSearch(Pool& pool, Fleet& fleet, const std::shared_ptr<const Store>& store,
                   const std::vector<std::vector<int8_t>>& queries, std::optional<std::vector<uint32_t>> eligible,
-                  const std::function<void(FleetSearch&)>& onStart = {}) {
+                  const std::function<void(FleetSearch&)>& onStart = {}, std::optional<uint32_t> wanted = {}) {
   std::mutex mutex;
   std::condition_variable wake;
   bool isDone = false;
@@ -81,7 +81,7 @@ Outcome runSearch(Pool& pool, Fleet& fleet, const std::shared_ptr<const Store>& 
                        store->dimension());
   }
   outcome.search = std::make_shared<FleetSearch>(fleet, referenceKernels, store, std::move(owned), std::move(eligible),
-                                                 done);
+                                                 wanted, done);
   if (onStart) onStart(*outcome.search);
   pool.submit(outcome.search, 3);
   std::unique_lock<std::mutex> lock(mutex);
@@ -131,47 +131,52 @@ void checkSearches(Pool& pool, Fleet& fleet, Random& random, const Setting& sett
           "a list that names no target did not fail");
 }
 
-/* The best on the device are the best of the reference's sums, whatever ties there are. */
-void checkBest(Fleet& fleet, Random& random, const Setting& setting) {
+/* What the reference says: the best targets and all that tie with the last, by target. */
+Best expectedBest(const Store& store, const Tokens& query, const std::optional<std::vector<uint32_t>>& eligible,
+                  uint32_t wanted) {
+  const Oracle oracle(query);
+  Best all;
+  const uint32_t items = eligible ? static_cast<uint32_t>(eligible->size()) : store.targetCount();
+  for (uint32_t item = 0; item < items; ++item) {
+    const uint32_t target = eligible ? (*eligible)[item] : item;
+    const MaxSim sums = oracle.with(store, target);
+    all.push_back({target, sums.queryToTarget, sums.targetToQuery});
+  }
+  Best best = keepBest(all, [&store](uint32_t target) { return store.length(target); }, query.length, wanted);
+  std::sort(best.begin(), best.end(), [](const Found& a, const Found& b) { return a.item < b.item; });
+  return best;
+}
+
+/* The best that the devices choose are the best of the reference's sums, whatever ties there are, in one part of the
+ * release and across parts. */
+void checkBest(Pool& pool, Fleet& fleet, Random& random, const Setting& setting) {
   constexpr uint32_t dimension = 64;
-  const std::atomic<bool> cancelled{false};
   auto starts = std::vector<uint32_t>{0};
   const uint32_t count = setting.isEmulated ? 120 : 5'000;
   for (uint32_t t = 0; t < count; ++t) starts.push_back(starts.back() + 1 + t % 3 * 20);
   auto rows = randomRows(random, starts.back(), dimension);
-  // Many equal targets tie.
+  // Many equal targets tie, in every part.
   for (uint32_t t = 3; t < count; t += 6) {
     std::copy_n(rows.begin() + size_t{starts[3]} * dimension, dimension, rows.begin() + size_t{starts[t]} * dimension);
   }
   const auto store = std::make_shared<Store>(starts, dimension, rows.data(), rows.size());
   const auto queries = makeQueries(random, dimension, {30, 100});
-  std::vector<Tokens> tokens;
-  for (const auto& query : queries) tokens.push_back(tokensOf(query, dimension));
-  const auto release = fleet.hold(store, cancelled);
-  for (const ReleasePart& part : release->parts) {
-    const uint32_t targets = part.endTarget - part.firstTarget;
-    const std::optional<std::vector<uint32_t>> lists[] = {std::nullopt, everyThird(random, targets)};
-    for (const auto& eligible : lists) {
-      const uint32_t items = eligible ? static_cast<uint32_t>(eligible->size()) : targets;
-      for (const uint32_t wanted : {1u, 5u, items / 2, items + 7}) {
-        const auto best = SweepSearch(part, *store, tokens, eligible, cancelled).best(wanted);
-        for (size_t q = 0; q < tokens.size(); ++q) {
-          const Oracle oracle(tokens[q]);
-          std::vector<Found> all;
-          std::vector<uint32_t> lengths;
-          for (uint32_t item = 0; item < items; ++item) {
-            const uint32_t target = part.firstTarget + (eligible ? (*eligible)[item] : item);
-            const MaxSim sums = oracle.with(*store, target);
-            all.push_back({item, sums.queryToTarget, sums.targetToQuery});
-            lengths.push_back(store->length(target));
-          }
-          const Best expected = keepBest(all, lengths, tokens[q].length, wanted);
-          const auto isSame = [](const Found& a, const Found& b) {
-            return a.item == b.item && a.queryToTarget == b.queryToTarget && a.targetToQuery == b.targetToQuery;
-          };
-          require(best[q].size() == expected.size() &&
-                      std::equal(expected.begin(), expected.end(), best[q].begin(), isSame),
-                  "the best on the device are not the best");
+  const std::optional<std::vector<uint32_t>> lists[] = {std::nullopt, everyThird(random, count),
+                                                        std::vector<uint32_t>{0}, std::vector<uint32_t>{}};
+  for (const auto& eligible : lists) {
+    const uint32_t items = eligible ? static_cast<uint32_t>(eligible->size()) : count;
+    for (const uint32_t wanted : {1u, 5u, items / 2 + 1, items + 7}) {
+      const Outcome outcome = runSearch(pool, fleet, store, queries, eligible, {}, wanted);
+      require(outcome.failure.empty(), "a search for the best failed");
+      for (size_t q = 0; q < queries.size(); ++q) {
+        const Best expected = expectedBest(*store, tokensOf(queries[q], dimension), eligible, wanted);
+        const auto& [queryToTarget, targetToQuery] = outcome.search->sums[q];
+        require(outcome.search->targets[q].size() == expected.size() && queryToTarget.size() == expected.size(),
+                "the devices choose another number of targets");
+        for (size_t k = 0; k < expected.size(); ++k) {
+          require(outcome.search->targets[q][k] == expected[k].item && queryToTarget[k] == expected[k].queryToTarget &&
+                      targetToQuery[k] == expected[k].targetToQuery,
+                  "the best on the devices are not the best");
         }
       }
     }
@@ -214,9 +219,13 @@ void checkEviction(Pool& pool, Random& random, const Setting& setting, uint64_t 
   const auto queries = makeQueries(random, 32, {20});
   const uint64_t bytes = uint64_t{small->residueCount()} * 32;
   Fleet fleet(setting.driver, setting.image, {freeBytes - bytes * 3 / 2, isPortable});
+  const size_t states = fleet.state().size();
   for (const auto& store : {small, other, small}) {
     checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
-    if (fleet.state().size() == 1) require(fleet.residentCount() == 1, "two releases share room for one");
+    for (const Fleet::State& state : fleet.state()) {
+      require(states == 1 ? state.residentCount == 1 : state.residentCount >= 1, "two releases share room for one");
+      require(state.residentBytes >= bytes / states / 2, "a resident release takes no room");
+    }
   }
   const std::atomic<bool> cancelled{false};
   const auto large = makeStore(random, 32, 4'000 * static_cast<uint32_t>(fleet.state().size()), 700);
@@ -265,13 +274,13 @@ void checkObstacles(const Setting& setting) {
 void checkFleet(Pool& pool, Random& random, const Setting& setting, bool isPortable) {
   Fleet fleet(setting.driver, setting.image, {setting.isEmulated ? 1u << 20 : 512u << 20, isPortable});
   const auto states = fleet.state();
-  for (const auto& [facts, freeBytes] : states) {
-    std::printf("kernels-cuda-equality: %s, %llu MiB free, %s kernel\n", facts.name.c_str(),
-                static_cast<unsigned long long>(freeBytes >> 20),
-                facts.variant == Variant::kHopper ? "Hopper" : "portable");
+  for (const Fleet::State& state : states) {
+    std::printf("kernels-cuda-equality: %s, %llu MiB free, %s kernel\n", state.facts.name.c_str(),
+                static_cast<unsigned long long>(state.freeBytes >> 20),
+                state.facts.variant == Variant::kHopper ? "Hopper" : "portable");
   }
   checkSearches(pool, fleet, random, setting);
-  checkBest(fleet, random, setting);
+  checkBest(pool, fleet, random, setting);
   checkCancellation(pool, fleet, random);
   uint64_t freeBytes = ~uint64_t{0};
   for (const auto& state : fleet.state()) freeBytes = std::min(freeBytes, state.freeBytes);

@@ -45,7 +45,10 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   stdout.write(`Indexes    ${config.indexesFolder}: ${await isWritable(config.indexesFolder)}\n`);
   stdout.write(`Data       ${config.dataFolder}: ${await isWritable(config.dataFolder)}\n\n`);
 
-  const backend = await chooseBackend({ device: config.device });
+  const backend = await chooseBackend({
+    device: config.device,
+    retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
+  });
   const operations = servedOperations(backend).map(({ operation, servedBy, reason }) => [
     operation,
     servedBy,

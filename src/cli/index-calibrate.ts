@@ -90,7 +90,10 @@ export async function calibrateFolder(
   const { config, encoder, progress, seed, sampleCount, signal } = settings;
   const startedMs = performance.now();
   const release = await openRelease(directory);
-  const backend = await chooseBackend({ device: config.device });
+  const backend = await chooseBackend({
+    device: config.device,
+    retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
+  });
   const store = await backend.open(release.tokens);
   try {
     const card = await calibrateRelease({

@@ -19,7 +19,7 @@ export async function* formatJson(reports: AsyncIterable<SearchReport>): SearchO
 
 function presentReport(report: SearchReport): Record<string, unknown> {
   const { query, result, request, release, engine, database, targetSpace, serverVersion } = report;
-  const { created_at: _, ...execution } = presentExecution(engine, result.policy, '', serverVersion);
+  const { created_at: _, ...execution } = presentExecution(engine, result, '', serverVersion);
   return {
     object: 'homology_candidate_set',
     query: { id: query.id, ...presentQuery(query) },
@@ -29,7 +29,7 @@ function presentReport(report: SearchReport): Record<string, unknown> {
     is_result_limit_reached: result.isResultLimitReached,
     ranking: RANKING,
     result_sha256: result.resultSha256,
-    warnings: searchWarnings(engine, targetSpace),
+    warnings: searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy),
     candidates: presentCandidates(result, release),
   };
 }

@@ -1,7 +1,9 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Appliance } from '../appliance.js';
-import type { Metrics } from '../http/metrics.js';
+import type { Metrics, Reading } from '../http/metrics.js';
+import type { Gpu } from '../kernels/addon.js';
+import { isCudaBackend, type CudaBackend } from '../kernels/cuda.js';
 
 /** Adds what the appliance stands on: its kernels, its control state and its disks. */
 export function watchAppliance(metrics: Metrics, { backend, config, releases, sql }: Appliance): Metrics {
@@ -12,6 +14,7 @@ export function watchAppliance(metrics: Metrics, { backend, config, releases, sq
     ['backend', 'variant', 'version'],
     () => [{ labels: { backend: name, variant, version }, value: 1 }],
   );
+  if (isCudaBackend(backend)) watchGpus(metrics, backend);
   metrics.watch('gloaming_databases', 'Databases in the catalog.', [], () => [
     { value: releases.databases().length },
   ]);
@@ -35,4 +38,45 @@ export function watchAppliance(metrics: Metrics, { backend, config, releases, sq
       }),
   );
   return metrics;
+}
+
+/** What lies in the memory of each GPU, and how often the CPU had to help out. */
+function watchGpus(metrics: Metrics, backend: CudaBackend): void {
+  const perGpu = (read: (gpu: Gpu) => number) => (): readonly Reading[] => {
+    const report = backend.report();
+    // A GPU that was lost is not there until the next search finds it again.
+    if (report.obstacle !== undefined) return [];
+    return report.gpus.map((gpu, index) => ({
+      labels: { gpu: String(index), name: gpu.name },
+      value: read(gpu),
+    }));
+  };
+  const labels = ['gpu', 'name'];
+  metrics.watch(
+    'gloaming_gpu_memory_bytes',
+    'Memory of the GPU.',
+    labels,
+    perGpu(({ totalBytes }) => totalBytes),
+  );
+  metrics.watch(
+    'gloaming_gpu_memory_free_bytes',
+    'Memory of the GPU that nobody uses.',
+    labels,
+    perGpu(({ freeBytes }) => freeBytes),
+  );
+  metrics.watch(
+    'gloaming_gpu_resident_releases',
+    'Releases of which a part lies in the memory of the GPU.',
+    labels,
+    perGpu(({ residentCount }) => residentCount),
+  );
+  metrics.watch(
+    'gloaming_gpu_resident_bytes',
+    'Bytes of releases in the memory of the GPU.',
+    labels,
+    perGpu(({ residentBytes }) => residentBytes),
+  );
+  metrics.watch('gloaming_kernel_retries', 'Work that the CPU did after an error of a GPU.', [], () => [
+    { value: backend.retryCount() },
+  ]);
 }

@@ -9,6 +9,7 @@ import type { AdmissionLimits } from '../http/admission.js';
 import { createMetrics, type Metrics } from '../http/metrics.js';
 import { createServer } from '../http/server.js';
 import { servePostgres, type PostgresServer } from '../postgres/server.js';
+import { isCudaBackend } from '../kernels/cuda.js';
 import { createIdempotencyTable } from '../store/idempotency.js';
 import { listenError } from './serve-address.js';
 import { watchAppliance } from './serve-metrics.js';
@@ -41,6 +42,12 @@ export async function serve(
   const manifestPath = join(config.packageFolder, 'config', 'public-routes.json');
   let url = '';
   const metrics = watchAppliance(createMetrics(), appliance);
+  const { backend } = appliance;
+  if (isCudaBackend(backend)) {
+    backend.watchRetries(({ servedBy, cause }) =>
+      log.error({ err: cause, served_by: servedBy }, 'A GPU failed, and the CPU does its work.'),
+    );
+  }
   const { server, stop } = createServer({
     handlers: handlersOf(appliance),
     manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,

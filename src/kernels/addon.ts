@@ -6,6 +6,7 @@ import type {
   KernelBackend,
   KernelOptions,
   MaxSimSums,
+  NearestSums,
   QueryTokens,
   TokenSource,
   TokenStore,
@@ -27,7 +28,6 @@ export interface Addon {
     dimension: number,
     tokens: Int8Array | string,
     byteOffset: number | undefined,
-    isOnGpu: boolean,
   ): StoreHandle;
   close(store: StoreHandle): void;
   gpus(): GpuReport;
@@ -36,9 +36,17 @@ export interface Addon {
     store: StoreHandle,
     queries: readonly QueryTokens[],
     eligible: Uint32Array | undefined,
+    isOnGpu: boolean,
     threads: number | undefined,
     isBackground: boolean,
     callback: Callback<readonly MaxSimSums[]>,
+  ): SearchHandle;
+  nearest(
+    store: StoreHandle,
+    queries: readonly QueryTokens[],
+    eligible: Uint32Array | undefined,
+    wanted: number,
+    callback: Callback<readonly NearestSums[]>,
   ): SearchHandle;
   affine<Result>(
     store: StoreHandle,
@@ -60,9 +68,6 @@ export type GpuReport =
       readonly gpus: readonly Gpu[];
       /** CUDA version of the driver, 13000 for 13.0. */
       readonly driverVersion: number;
-      /** Releases in the memory of the GPUs, loaded by this process. */
-      readonly residentCount: number;
-      readonly residentBytes: number;
     }
   | { readonly obstacle: string };
 
@@ -74,6 +79,9 @@ export interface Gpu {
   readonly kernels: 'hopper' | 'portable';
   readonly totalBytes: number;
   readonly freeBytes: number;
+  /** Releases of which a part lies here, loaded by this process, and the bytes of these parts. */
+  readonly residentCount: number;
+  readonly residentBytes: number;
 }
 
 /** One instruction set that was compiled in, and whether this machine runs it. */
@@ -96,12 +104,12 @@ export function loadAddon(): Addon {
   }
 }
 
-/** The calls that a store takes, wherever its tokens are. */
+/** The calls of the CPU, which any store takes. */
 export function storeCalls(addon: Addon): Pick<KernelBackend, 'maxsim' | 'affineScores' | 'affineAlign'> {
   return {
     maxsim: (store, queries, eligible, options = {}) =>
       run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
-        addon.maxsim(handleOf(store), queries, eligible, threads, isBackground, callback),
+        addon.maxsim(handleOf(store), queries, eligible, false, threads, isBackground, callback),
       ),
     affineScores: (store, query, targets, parameters, options = {}) =>
       run<Int32Array>(addon, options, (threads, isBackground, callback) =>
@@ -114,14 +122,14 @@ export function storeCalls(addon: Addon): Pick<KernelBackend, 'maxsim' | 'affine
   };
 }
 
-/** A store that all calls of the addon take; those that are on the GPU are searched there for MaxSim. */
-export function openStore(addon: Addon, variant: string, source: TokenSource, isOnGpu: boolean): NativeStore {
+/** A store that all calls of the addon take. */
+export function openStore(addon: Addon, variant: string, source: TokenSource): NativeStore {
   const { dimension, residueStarts, tokens } = source;
   const [place, byteOffset] =
     'path' in tokens ? [tokens.path, tokens.byteOffset] : [tokens.values, undefined];
   let store: StoreHandle;
   try {
-    store = addon.open(variant, residueStarts, dimension, place, byteOffset, isOnGpu);
+    store = addon.open(variant, residueStarts, dimension, place, byteOffset);
   } catch (error) {
     throw explain(error);
   }
@@ -178,6 +186,14 @@ export async function run<Result>(
 function explain(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   assert(error.code !== 'KERNEL_SHAPE', error.message);
-  const failed = error.code === 'KERNEL_DEVICE' ? 'CUDA' : 'native';
+  const failed = error.code === DEVICE_CODE ? 'CUDA' : 'native';
   return new Fault(`The ${failed} kernels failed: ${error.message}.`, { cause: error });
+}
+
+const DEVICE_CODE = 'KERNEL_DEVICE';
+
+/** Whether a GPU failed, and not the file, the memory or the caller. */
+export function isDeviceFault(error: unknown): error is Fault {
+  const cause = error instanceof Fault ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === DEVICE_CODE;
 }

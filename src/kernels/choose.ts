@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Fault } from '../errors.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
-import { CUDA_IS_VERIFIED, cudaBackend, gpuReport, type CudaBackend } from './cuda.js';
+import { CUDA_IS_VERIFIED, cudaBackend, gpuReport, isCudaBackend, type CudaBackend } from './cuda.js';
 import type { KernelBackend } from './kernels.js';
 import { nativeBackend, nativeVariants } from './native.js';
 import { openTensorflowGpu, type TensorflowBackend } from './tensorflow.js';
@@ -17,18 +17,20 @@ export interface BackendWish {
    * Default  GLOAMING_KERNELS of the environment, then the fastest that runs here
    */
   readonly variant?: string;
+  /** Lets the CPU do what a GPU failed at (device cuda). Default false. */
+  readonly retriesOnCpu?: boolean;
 }
 
 /**
  * The backend that serves all kernels of this process.
  * Errors  Fault where the wanted device or instruction set cannot serve; there is no silent fall-back
  */
-export async function chooseBackend({ device, variant }: BackendWish): Promise<KernelBackend> {
+export async function chooseBackend({ device, variant, retriesOnCpu }: BackendWish): Promise<KernelBackend> {
   const native = nativeBackend(variant ?? process.env.GLOAMING_KERNELS);
   if (device === 'cpu' || (device === 'auto' && whyNoGpu(device) !== undefined)) return native;
   const obstacle = gpuObstacle(device);
   if (obstacle !== undefined) throw new Fault(`The device is ${device}, but ${obstacle}.`);
-  return device === 'tensorflow' ? openTensorflowGpu(native) : cudaBackend(native);
+  return device === 'tensorflow' ? openTensorflowGpu(native) : cudaBackend(native, { retriesOnCpu });
 }
 
 /** Which backend serves an operation, as `gloaming doctor` prints it. */
@@ -78,9 +80,17 @@ function hasAffineBackend(backend: KernelBackend): backend is CudaBackend | Tens
 }
 
 function servedBy(backend: KernelBackend): Omit<ServedOperation, 'operation'> {
+  const { name, variant } = backend;
   const reason =
-    backend.name === 'native' ? nativeReason(backend.variant) : `The device setting is ${backend.name}.`;
-  return { servedBy: `${backend.name} ${backend.variant}`, reason };
+    name === 'native' ? nativeReason(variant) : `The device setting is ${name}.${onError(backend)}`;
+  return { servedBy: `${name} ${variant}`, reason };
+}
+
+function onError(backend: KernelBackend): string {
+  if (!isCudaBackend(backend)) return '';
+  return backend.retriesOnCpu
+    ? ' Where a GPU fails, the CPU does the search again (on_device_error).'
+    : ' Where a GPU fails, the search fails (on_device_error).';
 }
 
 function nativeReason(variant: string): string {

@@ -1,6 +1,15 @@
 import { Fault } from '../errors.js';
-import { handleOf, loadAddon, openStore, run, storeCalls, type GpuReport } from './addon.js';
-import type { KernelBackend } from './kernels.js';
+import {
+  handleOf,
+  isDeviceFault,
+  loadAddon,
+  openStore,
+  run,
+  storeCalls,
+  type Addon,
+  type GpuReport,
+} from './addon.js';
+import type { KernelBackend, KernelOptions, KernelRetry, MaxSimSums, NearestSums } from './kernels.js';
 
 /**
  * Whether kernels-cuda-equality has passed on a real GPU. Until then nothing takes the GPU by itself: its numbers are
@@ -8,9 +17,23 @@ import type { KernelBackend } from './kernels.js';
  */
 export const CUDA_IS_VERIFIED: boolean = false;
 
+export interface CudaOptions {
+  /** Lets the CPU do what a GPU failed at, and tell of it; without it, such a search fails. Default false. */
+  readonly retriesOnCpu?: boolean;
+  /** Default: the package's own. Tests bring one that needs no GPU. */
+  readonly addon?: Addon;
+}
+
 /** What CUDA serves, and the backend that serves the rest. */
 export interface CudaBackend extends KernelBackend {
   readonly affineBackend: KernelBackend;
+  readonly retriesOnCpu: boolean;
+  /** Work that the CPU did after an error of a GPU, since the start. */
+  retryCount(): number;
+  /** The listener hears of each retry from now on. */
+  watchRetries(listener: (retry: KernelRetry) => void): void;
+  /** GPUs and what lies on them at this moment. */
+  report(): GpuReport;
 }
 
 /** Opens the driver at its first call, which may take a second. */
@@ -18,32 +41,96 @@ export function gpuReport(): GpuReport {
   return loadAddon().gpus();
 }
 
+export function isCudaBackend(backend: KernelBackend): backend is CudaBackend {
+  return backend.name === 'cuda';
+}
+
 /**
  * MaxSim on the GPUs of this machine, whose memory holds whole releases; affine operations stay on the CPU.
  * A release that has given way to another comes back with its next search.
  * Errors  Fault where no GPU can serve; open rejects with one that says how much memory is missing
  */
-export function cudaBackend(affine: KernelBackend): CudaBackend {
-  const addon = loadAddon();
+export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): CudaBackend {
+  const { retriesOnCpu = false, addon = loadAddon() } = options;
   const report = addon.gpus();
   if (report.obstacle !== undefined) throw new Fault(`No GPU can serve: ${report.obstacle}.`);
+  const calls = storeCalls(addon);
+  const retries = retryLog(affine);
+
+  /** What the GPU gives or, where the configuration allows it and the GPU fails, what the CPU gives. */
+  const serve = async <Result>(
+    onGpu: Promise<Result>,
+    onCpu: () => Promise<Result>,
+    { onRetry }: KernelOptions = {},
+  ): Promise<Result> => {
+    try {
+      return await onGpu;
+    } catch (error) {
+      if (!retriesOnCpu || !isDeviceFault(error)) throw error;
+      const retry = retries.note(error);
+      onRetry?.(retry);
+      return onCpu();
+    }
+  };
   return {
     name: 'cuda',
     variant: [...new Set(report.gpus.map(({ kernels }) => kernels))].join('+'),
     version: affine.version,
     affineBackend: affine,
+    retriesOnCpu,
+    retryCount: retries.count,
+    watchRetries: retries.watch,
+    report: () => addon.gpus(),
     async open(source) {
-      const store = openStore(addon, affine.variant, source, true);
+      const store = openStore(addon, affine.variant, source);
+      const load = run<void>(addon, {}, (_threads, _isBackground, callback) =>
+        addon.load(handleOf(store), callback),
+      );
       try {
-        await run<void>(addon, {}, (_threads, _isBackground, callback) =>
-          addon.load(handleOf(store), callback),
-        );
+        // Where it has no room now, each search tries again to bring it there.
+        await serve(load, () => Promise.resolve());
         return store;
       } catch (error) {
         store.close();
         throw error;
       }
     },
-    ...storeCalls(addon),
+    ...calls,
+    maxsim: (store, queries, eligible, callOptions = {}) =>
+      serve(
+        run<readonly MaxSimSums[]>(addon, callOptions, (threads, isBackground, callback) =>
+          addon.maxsim(handleOf(store), queries, eligible, true, threads, isBackground, callback),
+        ),
+        () => calls.maxsim(store, queries, eligible, callOptions),
+        callOptions,
+      ),
+    nearest: (store, queries, eligible, count, callOptions = {}) =>
+      serve(
+        run<readonly NearestSums[]>(addon, callOptions, (_threads, _isBackground, callback) =>
+          addon.nearest(handleOf(store), queries, eligible, count, callback),
+        ),
+        async () => {
+          const targets = eligible ?? Uint32Array.from({ length: store.targetCount }, (_, target) => target);
+          const sums = await calls.maxsim(store, queries, eligible, callOptions);
+          return sums.map((found) => ({ targets, ...found }));
+        },
+        callOptions,
+      ),
+  };
+}
+
+/** Counts what the given backend did in a GPU's place, and tells those who want to hear of it. */
+function retryLog({ name, variant }: KernelBackend) {
+  const listeners: ((retry: KernelRetry) => void)[] = [];
+  let count = 0;
+  return {
+    count: () => count,
+    watch: (listener: (retry: KernelRetry) => void) => void listeners.push(listener),
+    note(cause: Error): KernelRetry {
+      count += 1;
+      const retry = { servedBy: `${name}:${variant}`, cause };
+      for (const listener of listeners) listener(retry);
+      return retry;
+    },
   };
 }

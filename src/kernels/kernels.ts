@@ -33,6 +33,16 @@ export interface KernelOptions {
   readonly threads?: number;
   /** Gives way to calls that are not: somebody waits for those. Default false; a backend that cannot takes turns. */
   readonly isBackground?: boolean;
+  /** Called where another backend than the one that was asked had to serve. */
+  readonly onRetry?: (retry: KernelRetry) => void;
+}
+
+/** A device failed, and the CPU did its work; the result is the same. */
+export interface KernelRetry {
+  /** `native:avx512vnni`. */
+  readonly servedBy: string;
+  /** What the device said; for the log. */
+  readonly cause: Error;
 }
 
 /**
@@ -45,6 +55,12 @@ export interface MaxSimSums {
   readonly queryToTarget: Int32Array;
   /** Σ over target rows of the best dot product with any row of the query. */
   readonly targetToQuery: Int32Array;
+}
+
+/** Sums of some of the eligible targets. */
+export interface NearestSums extends MaxSimSums {
+  /** What the sums are of, ascending. */
+  readonly targets: Uint32Array;
 }
 
 /**
@@ -99,6 +115,17 @@ export interface KernelBackend {
     eligible: Uint32Array | undefined,
     options?: KernelOptions,
   ): Promise<readonly MaxSimSums[]>;
+  /**
+   * The same for the targets that could be among the best `count` of each query in rank order (search/rank.ts): those,
+   * all that tie with the last of them, and perhaps others. Absent where all sums are at hand as soon as some.
+   */
+  nearest?(
+    store: TokenStore,
+    queries: readonly QueryTokens[],
+    eligible: Uint32Array | undefined,
+    count: number,
+    options?: KernelOptions,
+  ): Promise<readonly NearestSums[]>;
   /** Best local score of the query with each listed target, in list order. */
   affineScores(
     store: TokenStore,

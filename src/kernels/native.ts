@@ -22,7 +22,7 @@ export function nativeBackend(variant?: string): KernelBackend {
     name: 'native',
     variant: chosen,
     version: KERNELS_VERSION,
-    open: async (source) => openStore(addon, chosen, source, false),
+    open: async (source) => openStore(addon, chosen, source),
     ...storeCalls(addon),
   };
 }

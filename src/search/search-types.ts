@@ -1,6 +1,6 @@
 import type { Calibration } from '../calibration/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import type { KernelBackend, TokenStore } from '../kernels/kernels.js';
+import type { KernelBackend, KernelRetry, TokenStore } from '../kernels/kernels.js';
 import type { Encoder } from './encoder.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
@@ -100,5 +100,7 @@ export interface SearchResult {
   /** Diagonal affine score of the query's tokens with themselves. */
   readonly querySelfScore: number;
   readonly resultSha256: string;
+  /** Present where a device failed and the CPU served in its place. */
+  readonly kernelRetry?: KernelRetry;
   readonly timings: { readonly encodeMs: number; readonly kernelMs: number; readonly totalMs: number };
 }

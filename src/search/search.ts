@@ -1,10 +1,10 @@
 import { assert } from '../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../limits.js';
-import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
+import type { KernelOptions, KernelRetry, QueryTokens } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import { describeAlignment } from './align.js';
+import { compare, type Compared } from './compare.js';
 import { maxsimDistances } from './maxsim.js';
-import { panelSums } from './panel-sums.js';
 import { resolvePolicy } from './policy.js';
 import { rank, type Ranked } from './rank.js';
 import { resultSha256, tokensSha256 } from './receipt.js';
@@ -52,20 +52,20 @@ export async function searchMany(
   const policy = resolvePolicy(engine.release.manifest, settings.guarantee);
   const lengths = queries.map((query) => query.sequence.length);
   const judge = createJudge(settings.significance, lengths, settings.targetSpace, engine);
-  const options = { signal, threads: engine.threads, isBackground: engine.isBackground };
+  let kernelRetry: KernelRetry | undefined;
+  const onRetry = (retry: KernelRetry): void => void (kernelRetry = retry);
+  const options = { signal, threads: engine.threads, isBackground: engine.isBackground, onRetry };
 
   const tokens = await engine.encoder.encode(
     queries.map((query) => query.sequence),
     { signal },
   );
   const encodedAt = performance.now();
-  const sums = await engine.backend.maxsim(engine.store, tokens, settings.targetSpace.eligible, options);
-  const isJudged = settings.significance !== 'not_requested';
-  const panels = isJudged ? await panelSums(tokens, sums, settings.targetSpace, engine, options) : undefined;
+  const compared = await compare(tokens, settings, engine, options);
 
   const results: SearchResult[] = [];
   for (const [index, query] of queries.entries()) {
-    const encoded = { query, tokens: tokens[index], sums: sums[index], panel: panels?.[index] };
+    const encoded = { query, tokens: tokens[index], ...compared[index] };
     const { candidates, ...found } = await describe(encoded, settings, policy, judge, engine, options);
     const finishedAt = performance.now();
     const timings = {
@@ -73,17 +73,14 @@ export async function searchMany(
       kernelMs: finishedAt - encodedAt,
       totalMs: finishedAt - startedAt,
     };
-    results.push({ ...found, candidates, policy, timings });
+    results.push({ ...found, candidates, policy, timings, kernelRetry });
   }
   return results;
 }
 
-interface EncodedQuery {
+interface EncodedQuery extends Compared {
   readonly query: ProteinQuery;
   readonly tokens: QueryTokens;
-  readonly sums: MaxSimSums;
-  /** Sums with the calibration's panel, for the judge. */
-  readonly panel?: MaxSimSums;
 }
 
 /** Ranks one query's sums, aligns what is returned and seals the result. */
@@ -98,7 +95,7 @@ async function describe(
   const { targetSpace, limit, evidence } = settings;
   const { release } = engine;
   const { dimension } = engine.encoder.card;
-  const ranked = rank(encoded.sums, targetSpace.eligible, release.targets, encoded.tokens.length, limit);
+  const ranked = rank(encoded.sums, encoded.targets, release.targets, encoded.tokens.length, limit);
   const rescored = await rescore(encoded.tokens, ranked, evidence, engine, options);
   const querySelfScore = diagonalSelfScore(encoded.tokens, dimension, release.affine);
   const measured = ranked.map((entry, order) =>

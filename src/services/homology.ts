@@ -133,7 +133,7 @@ function present(
     candidates,
     database: presentDatabase(release, engine, targetSpace),
     evidence_summary: summariseEvidence(request, result),
-    execution: presentExecution(engine, result.policy, createdAt, serverVersion),
+    execution: presentExecution(engine, result, createdAt, serverVersion),
     is_result_limit_reached: result.isResultLimitReached,
     query: presentQuery(request.query),
     ranking: RANKING,
@@ -146,7 +146,7 @@ function present(
       logical_bytes_returned: returnedBytes(candidates),
       logical_bytes_read: targetSpace.searchedResidueCount * engine.release.manifest.encoder.dimension,
     },
-    warnings: searchWarnings(engine, targetSpace),
+    warnings: searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy),
   };
 }
 

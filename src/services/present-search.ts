@@ -2,7 +2,7 @@ import type { HomologyCandidateSet } from '../contract/candidate-set.js';
 import type { Warning } from '../contract/envelope.js';
 import { sha256Hex } from '../canonical.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import type { ProteinQuery, ResolvedPolicy, SearchEngine, SearchResult } from '../search/search-types.js';
+import type { ProteinQuery, SearchEngine, SearchResult } from '../search/search-types.js';
 import type { CatalogRelease } from './catalog.js';
 import { presentCandidate } from './present-candidates.js';
 import { semanticProfileId } from './semantic-profile.js';
@@ -52,15 +52,18 @@ export function presentDatabase(
   };
 }
 
+/** How a search was served, as far as its answer says. */
+type Served = Pick<SearchResult, 'policy' | 'kernelRetry'>;
+
 export function presentExecution(
   { backend, release }: SearchEngine,
-  policy: ResolvedPolicy,
+  { policy, kernelRetry }: Served,
   createdAt: string,
   serverVersion: string,
 ): HomologyCandidateSet['execution'] {
   return {
     created_at: createdAt,
-    engine: `${backend.name}:${backend.variant}`,
+    engine: kernelRetry?.servedBy ?? `${backend.name}:${backend.variant}`,
     engine_release: backend.version,
     semantic_profile_id: semanticProfileId(release.manifest),
     server_version: serverVersion,
@@ -76,8 +79,19 @@ export function presentExecution(
   };
 }
 
-export function searchWarnings({ release }: SearchEngine, targetSpace: TargetSpace): Warning[] {
+export function searchWarnings(
+  { release, backend }: SearchEngine,
+  targetSpace: TargetSpace,
+  retriedOn: string | undefined,
+): Warning[] {
   const warnings: Warning[] = [];
+  if (retriedOn !== undefined) {
+    warnings.push({
+      code: 'kernels_retried_on_cpu',
+      message: 'A GPU failed during this search, and the CPU did its work. The result is the same.',
+      details: { device: backend.name, served_by: retriedOn },
+    });
+  }
   if (targetSpace.searchedTargetCount === 0) {
     warnings.push({
       code: 'target_space_empty',

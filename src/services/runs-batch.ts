@@ -41,6 +41,8 @@ interface Checkpoint {
   readonly candidateCount: number;
   /** Chain of result digests over the queries that are done. */
   readonly resultSha256: string;
+  /** What served queries in the place of a device that failed; absent where none did. */
+  readonly retriedOn?: string;
 }
 
 /** A pack of queries that kernels compare with each target together. */
@@ -91,20 +93,17 @@ export function batchSearchRuns(parts: BatchSearchRunParts): AnyRunEndpoint {
         yield stepOf(rows, done);
       }
       const policy = resolvePolicy(resolved.engine.release.manifest, plan.guarantee);
-      const execution = presentExecution(
-        resolved.engine,
-        policy,
-        parts.now().toISOString(),
-        parts.serverVersion,
-      );
+      const { engine, settings } = resolved;
+      // Other queries of the run may have been served by the device: the execution names that, the warning this.
+      const execution = presentExecution(engine, { policy }, parts.now().toISOString(), parts.serverVersion);
       const summary: BatchSearchRunSummary = {
         object: 'homology_batch_search_summary',
-        database: presentDatabase(resolved.release, resolved.engine, resolved.settings.targetSpace),
+        database: presentDatabase(resolved.release, engine, settings.targetSpace),
         execution,
         query_count: lines.length,
         candidate_count: done.candidateCount,
         result_sha256: done.resultSha256,
-        warnings: searchWarnings(resolved.engine, resolved.settings.targetSpace),
+        warnings: searchWarnings(engine, settings.targetSpace, done.retriedOn),
       };
       return {
         rows: [],
@@ -161,7 +160,10 @@ function nextSize({ queries, durationMs }: Pack): number {
 }
 
 function advance(done: Checkpoint, { results }: Pack): Checkpoint {
+  const retry = results.find(({ kernelRetry }) => kernelRetry !== undefined)?.kernelRetry;
   return {
+    ...done,
+    ...(retry && { retriedOn: retry.servedBy }),
     doneCount: done.doneCount + results.length,
     candidateCount: results.reduce((sum, { candidates }) => sum + candidates.length, done.candidateCount),
     resultSha256: results.reduce(

@@ -46,13 +46,13 @@ export function searchRuns(parts: SearchRunParts): AnyRunEndpoint {
         object: 'homology_search_summary',
         database: presentDatabase(release, engine, settings.targetSpace),
         evidence_summary: summariseEvidence(request, result),
-        execution: presentExecution(engine, result.policy, createdAt, parts.serverVersion),
+        execution: presentExecution(engine, result, createdAt, parts.serverVersion),
         is_result_limit_reached: result.isResultLimitReached,
         query: presentQuery(query),
         ranking: RANKING,
         receipt,
         result_sha256: result.resultSha256,
-        warnings: searchWarnings(engine, settings.targetSpace),
+        warnings: searchWarnings(engine, settings.targetSpace, result.kernelRetry?.servedBy),
       };
       const rows = presentCandidates(result, engine.release);
       return { rows, doneCount: 1, summarise: () => summary, billableUnits: 1 };

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { Fault } from '#src/errors.js';
+import { servedOperations } from '#src/kernels/choose.js';
+import { cudaBackend } from '#src/kernels/cuda.js';
+import type { KernelRetry } from '#src/kernels/kernels.js';
+import { nativeBackend } from '#src/kernels/native.js';
+import { emulatedAddon } from './emulated-addon.js';
+import { generator, randomSource, randomTokens } from './random-tokens.js';
+
+/* What src/kernels/cuda.ts adds to the addon, over a GPU that is not there. */
+
+const native = nativeBackend();
+const random = generator(11);
+const source = randomSource(random, [5, 90, 33, 64, 7, 200], 64);
+const queries = [3, 70].map((length) => randomTokens(random, length, 64));
+const eligible = Uint32Array.of(1, 2, 5);
+const expected = await (async () => {
+  const store = await native.open(source);
+  return native.maxsim(store, queries, eligible).finally(() => store.close());
+})();
+
+test('MaxSim comes from the GPU and affine scores from the CPU', async () => {
+  const addon = emulatedAddon();
+  const backend = cudaBackend(native, { addon });
+  const store = await backend.open(source);
+  expect(await backend.maxsim(store, queries, eligible)).toEqual(expected);
+  const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
+  await backend.affineScores(store, queries[0]!, eligible, parameters);
+  expect(addon.gpuCalls).toEqual(['load', 'maxsim']);
+  store.close();
+});
+
+test('an error of the GPU fails its search where the configuration does not allow another', async () => {
+  const addon = emulatedAddon();
+  const backend = cudaBackend(native, { addon });
+  const store = await backend.open(source);
+  addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
+  const onRetry = (): never => expect.unreachable();
+  await expect(backend.maxsim(store, queries, eligible, { onRetry })).rejects.toThrow(
+    /illegal memory access/,
+  );
+  await expect(backend.nearest!(store, queries, eligible, 2)).rejects.toThrow(Fault);
+  await expect(backend.open(source)).rejects.toThrow(Fault);
+  expect(backend.retryCount()).toBe(0);
+  expect(servedOperations(backend)[0]!.reason).toMatch(/the search fails/);
+  addon.failure = undefined;
+  expect(await backend.maxsim(store, queries, eligible)).toEqual(expected);
+  store.close();
+});
+
+test('where the configuration allows it, the CPU does what the GPU failed at, and everybody hears of it', async () => {
+  const addon = emulatedAddon();
+  const backend = cudaBackend(native, { addon, retriesOnCpu: true });
+  const logged: KernelRetry[] = [];
+  backend.watchRetries((retry) => logged.push(retry));
+  addon.failure = 'the release needs 9 MiB on GPU 0: 1 MiB are missing';
+  const store = await backend.open(source);
+  const told: KernelRetry[] = [];
+  const onRetry = (retry: KernelRetry): void => void told.push(retry);
+  expect(await backend.maxsim(store, queries, eligible, { onRetry })).toEqual(expected);
+  const nearest = await backend.nearest!(store, queries, eligible, 2, { onRetry });
+  expect(nearest).toEqual(expected.map((sums) => ({ targets: eligible, ...sums })));
+  expect(told.map(({ servedBy }) => servedBy)).toEqual(Array(2).fill(`native:${native.variant}`));
+  expect(told[0]!.cause.message).toMatch(/1 MiB are missing/);
+  expect(logged).toHaveLength(3);
+  expect(backend.retryCount()).toBe(3);
+  expect(servedOperations(backend)[0]!.reason).toMatch(/the CPU does the search again/);
+  store.close();
+});
+
+test('a search that was cancelled, or that our own bug ends, is not done again', async () => {
+  const addon = emulatedAddon();
+  const backend = cudaBackend(native, { addon, retriesOnCpu: true });
+  const store = await backend.open(source);
+  const controller = new AbortController();
+  const search = backend.maxsim(store, queries, eligible, { signal: controller.signal });
+  controller.abort(new Error('enough'));
+  await expect(search).rejects.toThrow('enough');
+  await expect(backend.maxsim(store, queries, Uint32Array.of(6))).rejects.toThrow(/target/);
+  expect(backend.retryCount()).toBe(0);
+  store.close();
+});

@@ -1,0 +1,100 @@
+import { loadAddon, type Addon, type Callback, type SearchHandle } from '#src/kernels/addon.js';
+import type { MaxSimSums, NearestSums } from '#src/kernels/kernels.js';
+
+export interface EmulatedAddon extends Addon {
+  /** What the GPU says to the next calls; undefined where it is well. */
+  failure: string | undefined;
+  /** Calls that came to the GPU. */
+  readonly gpuCalls: string[];
+}
+
+/**
+ * The package's addon with one GPU that is not there: it compares on the CPU, and chooses the best as the interface
+ * says it must. The real choice is tested by kernels-cuda-equality, on emulated lanes and on GPUs.
+ */
+export function emulatedAddon(): EmulatedAddon {
+  const addon = loadAddon();
+  const shapes = new WeakMap<object, Uint32Array>();
+  const emulated: EmulatedAddon = {
+    ...addon,
+    failure: undefined,
+    gpuCalls: [],
+    gpus: () => ({ gpus: [GPU], driverVersion: 13_000 }),
+    open(variant, starts, ...rest) {
+      const store = addon.open(variant, starts, ...rest);
+      shapes.set(store, starts);
+      return store;
+    },
+    load: (_store, callback) => onGpu('load', callback, () => callback(undefined, undefined)),
+    maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback) {
+      const compare = (): SearchHandle =>
+        addon.maxsim(store, queries, eligible, false, threads, isBackground, callback);
+      return isOnGpu ? onGpu('maxsim', callback, compare) : compare();
+    },
+    nearest(store, queries, eligible, wanted, callback) {
+      const starts = shapes.get(store)!;
+      const choose = (error: Error | undefined, all: readonly MaxSimSums[]): void => {
+        if (error) return callback(error, []);
+        callback(
+          undefined,
+          all.map((sums, query) => nearestOf(sums, eligible, starts, queries[query]!.length, wanted)),
+        );
+      };
+      return onGpu('nearest', callback, () =>
+        addon.maxsim(store, queries, eligible, false, undefined, false, choose),
+      );
+    },
+    cancel: (search) => (IDLE === search ? undefined : addon.cancel(search)),
+  };
+  const onGpu = <Result>(
+    name: string,
+    callback: Callback<Result>,
+    work: () => SearchHandle | void,
+  ): SearchHandle => {
+    emulated.gpuCalls.push(name);
+    const { failure } = emulated;
+    if (failure === undefined) return work() ?? IDLE;
+    const error = Object.assign(new Error(failure), { code: 'KERNEL_DEVICE' });
+    setImmediate(() => callback(error, undefined as Result));
+    return IDLE;
+  };
+  return emulated;
+}
+
+const IDLE = {} as SearchHandle;
+const GPU = {
+  name: 'Emulated',
+  computeCapability: '9.0',
+  kernels: 'hopper',
+  totalBytes: 2 ** 36,
+  freeBytes: 2 ** 35,
+  residentCount: 1,
+  residentBytes: 12_345,
+} as const;
+
+/** The targets whose closeness (Sqt·Lt + Lq·Stq) / Lt is at least that of the wanted-th, by exact integers. */
+function nearestOf(
+  sums: MaxSimSums,
+  eligible: Uint32Array | undefined,
+  starts: Uint32Array,
+  queryLength: number,
+  wanted: number,
+): NearestSums {
+  const targetAt = (position: number): number => eligible?.[position] ?? position;
+  const lengthAt = (position: number): bigint =>
+    BigInt(starts[targetAt(position) + 1]! - starts[targetAt(position)]!);
+  const numeratorAt = (position: number): bigint =>
+    BigInt(sums.queryToTarget[position]!) * lengthAt(position) +
+    BigInt(queryLength) * BigInt(sums.targetToQuery[position]!);
+  const difference = (a: number, b: number): bigint =>
+    numeratorAt(b) * lengthAt(a) - numeratorAt(a) * lengthAt(b);
+  const order = Array.from(sums.queryToTarget.keys()).sort((a, b) => Number(difference(a, b)));
+  const last = order[Math.min(wanted, order.length) - 1];
+  const kept = last === undefined ? [] : order.filter((position) => difference(position, last) <= 0n);
+  kept.sort((a, b) => a - b);
+  return {
+    targets: Uint32Array.from(kept, targetAt),
+    queryToTarget: Int32Array.from(kept, (position) => sums.queryToTarget[position]!),
+    targetToQuery: Int32Array.from(kept, (position) => sums.targetToQuery[position]!),
+  };
+}

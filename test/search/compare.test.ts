@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Calibration } from '#src/calibration/calibration.js';
+import { seededRandom } from '#src/calibration/random.js';
+import { cudaBackend } from '#src/kernels/cuda.js';
+import type { KernelBackend } from '#src/kernels/kernels.js';
+import { nativeBackend } from '#src/kernels/native.js';
+import { openRelease } from '#src/release/open.js';
+import type { Release } from '#src/release/release.js';
+import { unfilteredSpace } from '#src/release/target-space.js';
+import { compare } from '#src/search/compare.js';
+import { searchMany } from '#src/search/search.js';
+import type { SearchEngine, SearchResult } from '#src/search/search-types.js';
+import { presentExecution, searchWarnings } from '#src/services/present-search.js';
+import { fakeEncoder } from '../build/fake-encoder.js';
+import { emulatedAddon } from '../kernels/emulated-addon.js';
+import { makeRelease } from '../release/make-release.js';
+
+const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`compare seed ${seed}`);
+const random = seededRandom(seed);
+const sequences = Array.from({ length: 400 }, () => 'ACDEFGHIKLMNPQRSTVWY'.repeat(5).slice(random.below(95)));
+const queries = ['MKVLAAGIT', 'ACDEFGHIKLMNPQRSTVWY'.repeat(3)].map((sequence) => ({
+  sequence,
+  normalizationId: 'test',
+}));
+const settings = {
+  evidence: 'pairwise_sequence_alignment',
+  guarantee: 'exhaustive',
+  significance: 'not_requested',
+} as const;
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-compare-'));
+const native = nativeBackend();
+let release: Release;
+
+beforeAll(async () => {
+  // Few different lengths and a short pattern of tokens: many exact ties, in an order of ids unlike that of targets.
+  const targets = sequences.map((sequence, at) => ({ id: `T${(at * 7919) % 400}`, sequence }));
+  release = await openRelease(await makeRelease(folder, { targets }));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function engineOf(backend: KernelBackend, calibration?: Calibration): Promise<SearchEngine> {
+  const store = await backend.open(release.tokens);
+  return { release, encoder: fakeEncoder(), backend, store, calibration };
+}
+
+/** All of a result but what it took. */
+const lasting = (results: readonly SearchResult[]): unknown =>
+  results.map(({ timings: _, kernelRetry: __, ...rest }) => rest);
+
+describe('a backend that chooses the best on its device', () => {
+  it('gives every search the very result that the CPU gives, ties and filters included', async () => {
+    const [cpu, gpu] = [
+      await engineOf(native),
+      await engineOf(cudaBackend(native, { addon: emulatedAddon() })),
+    ];
+    const space = unfilteredSpace(release);
+    const eligible = Uint32Array.from(sequences.keys()).filter((target) => target % 3 === 1);
+    const filtered = { ...space, id: 'htsp_test', eligible, searchedTargetCount: eligible.length };
+    for (const targetSpace of [space, filtered]) {
+      for (const limit of [1, 7, 100, 1_000]) {
+        const asked = { ...settings, targetSpace, limit };
+        const expected = await searchMany(queries, asked, cpu);
+        expect(lasting(await searchMany(queries, asked, gpu)), `limit ${limit}`).toEqual(lasting(expected));
+      }
+    }
+    cpu.store.close();
+    gpu.store.close();
+  });
+
+  it('still measures the panel of a calibration, which need not be among the best', async () => {
+    const calibration = { panel: Uint32Array.of(0, 17, 200, 399) } as unknown as Calibration;
+    const addon = emulatedAddon();
+    const [cpu, gpu] = [
+      await engineOf(native, calibration),
+      await engineOf(cudaBackend(native, { addon }), calibration),
+    ];
+    const tokens = await fakeEncoder().encode(queries.map(({ sequence }) => sequence));
+    const asked = {
+      targetSpace: unfilteredSpace(release),
+      limit: 3,
+      significance: 'if_available',
+    } as const;
+    const panelsOf = async (engine: SearchEngine): Promise<unknown> =>
+      (await compare(tokens, asked, engine, {})).map(({ panel }) => panel);
+    const expected = await panelsOf(cpu);
+    expect(await panelsOf(gpu)).toEqual(expected);
+    expect(expected).toHaveLength(2);
+    expect(addon.gpuCalls).toEqual(['load', 'nearest', 'maxsim']);
+    cpu.store.close();
+    gpu.store.close();
+  });
+});
+
+describe('an answer that the CPU gave in place of a GPU', () => {
+  it('has the result of any other, and says what served', async () => {
+    const addon = emulatedAddon();
+    const engine = await engineOf(cudaBackend(native, { addon, retriesOnCpu: true }));
+    const targetSpace = unfilteredSpace(release);
+    const asked = { ...settings, targetSpace, limit: 5 };
+    const [served] = await searchMany(queries, asked, engine);
+    addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
+    const [retried] = await searchMany(queries, asked, engine);
+    expect(lasting([retried!])).toEqual(lasting([served!]));
+    const engineNamed = (result: SearchResult): string => presentExecution(engine, result, '', '').engine;
+    expect(engineNamed(served!)).toBe('cuda:hopper');
+    expect(engineNamed(retried!)).toBe(`native:${native.variant}`);
+    const codes = (result: SearchResult): readonly string[] =>
+      searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy).map(({ code }) => code);
+    expect(codes(served!)).not.toContain('kernels_retried_on_cpu');
+    expect(codes(retried!)).toContain('kernels_retried_on_cpu');
+    engine.store.close();
+  });
+});
