@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox';
+import { Type, type Static, type TString } from '@sinclair/typebox';
 import {
   FILE_ACL_MAX_RULES,
   FILE_URL_MAX_CHARACTERS,
@@ -63,14 +63,22 @@ export const StorageFileMutation = named(
   }),
 );
 
+/** Origin, which may be left out, and the id and escaped name of the file. */
+export const FILE_URL_PATTERN =
+  '^([Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\\\\\s]+)?/v1/storage/files/(fil_[0-9a-f]{24})/([^/?#\\\\\\s]+)$';
+
+/** The ordinary URL of a file, as its completion gave it, with or without the address of this server. */
+export function fileUrl(description: string): TString {
+  return text(description, {
+    minLength: 1,
+    maxLength: FILE_URL_MAX_CHARACTERS,
+    // Refused as file_not_managed, which says whose policy holds elsewhere.
+    publishedPattern: FILE_URL_PATTERN,
+  });
+}
+
 const ByUrl = Type.Object(
-  {
-    url: Type.String({
-      minLength: 1,
-      maxLength: FILE_URL_MAX_CHARACTERS,
-      description: 'Ordinary URL of a file of this server.',
-    }),
-  },
+  { url: fileUrl('Ordinary URL of a file of this server.') },
   { additionalProperties: false },
 );
 const shared = { tag: 'storage', successStyle: 'envelope', errorStyle: 'envelope', work: 'light' } as const;

@@ -114,9 +114,10 @@ function operation(route: Route): JsonSchema {
     parameters: [
       ...objectParameters('path', route.params),
       ...objectParameters('query', route.query),
-      ...Object.entries(headerSchemas(route)).map(([name, schema]) =>
-        parameter('header', name, schema, false),
-      ),
+      // What is said of `Accept` stands in the descriptions: OpenAPI has its readers ignore such a parameter.
+      ...Object.entries(headerSchemas(route))
+        .filter(([name]) => name !== 'Accept')
+        .map(([name, schema]) => parameter('header', name, schema, false)),
     ],
     ...(route.access === undefined ? {} : { security: SECURITY[route.access] }),
     ...requestBody(route),

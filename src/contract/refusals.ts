@@ -88,7 +88,7 @@ export const REFUSALS = {
   api_version_unsupported: invalid(400, '`Service-Contract-Pin` names another contract than 2026-08-08.'),
   database_not_found: absent('No database has this id or slug.'),
   default_database_not_set: absent('No database was selected and the server has no default.'),
-  cursor_invalid: invalid(400, 'The cursor was not given by this server for this list.'),
+  cursor_invalid: absent('The cursor names no page: this server did not give it for this list.'),
   release_not_found: absent('No release has this id, or the database has no release.'),
   target_space_not_found: absent('No target space has this id.'),
   receipt_not_found: absent('No receipt has this id.'),
@@ -122,7 +122,11 @@ export const REFUSALS = {
     'The endpoint of this delivery is disabled or removed.',
   ),
   webhook_endpoints_full: invalid(422, 'The organization has as many webhook endpoints as it may have.'),
-  webhook_url_refused: invalid(422, 'Deliveries do not go to this URL; the message says why.'),
+  webhook_url_refused: refusal(
+    403,
+    'permission_error',
+    'Deliveries may not go to this URL; the message says why.',
+  ),
   result_expired: refusal(410, 'not_found_error', 'It existed, and its retention has ended.'),
   invalid_path: invalid(422, 'The path of a stored file is not one; the message says what is wrong with it.'),
   file_not_found: absent('No file is there, or none that you are told of.'),
@@ -177,7 +181,7 @@ export const REFUSALS = {
     422,
     'The receipt has no alignment that could become a row; the message says why.',
   ),
-  msa_target_not_in_receipt: invalid(422, 'The receipt has no candidate with this id.'),
+  msa_target_not_in_receipt: absent('The receipt has no candidate with this id.'),
   msa_components_mismatch: invalid(
     422,
     'A component was placed over another query than that of the receipt.',
@@ -212,8 +216,10 @@ export const REFUSALS = {
     422,
     'The statement needs more memory, or has more rows, than statements may.',
   ),
-  significance_unavailable: invalid(
-    422,
+  // A conflict with the state of the release: once it is calibrated the same request is taken.
+  significance_unavailable: refusal(
+    409,
+    'conflict_error',
     'Significance is required and no qualified calibration supports it.',
   ),
   response_too_large: invalid(422, 'The answer exceeds 16 MiB; the message says how many rows would fit.'),

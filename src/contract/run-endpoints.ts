@@ -1,5 +1,6 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES } from '../limits.js';
+import { fileUrl } from './files.js';
 import { HomologyCandidate, HomologyCandidateSet } from './candidate-set.js';
 import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from './homology.js';
 import { ExportRunInput, ExportRunSummary } from './run-files.js';
@@ -54,10 +55,7 @@ export const BatchSearchRunInput = named(
         }),
       ),
       fasta_url: Type.Optional(
-        text('The URL of an uploaded FASTA file, plain or gzip, as its completion gave it.', {
-          minLength: 1,
-          maxLength: 2_048,
-        }),
+        fileUrl('The URL of an uploaded FASTA file, plain or gzip, as its completion gave it.'),
       ),
       ...SEARCH_SETTINGS,
       limit: LIMIT,

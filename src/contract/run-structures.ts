@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox';
-import { FILE_URL_MAX_CHARACTERS, RUN_OUTPUT_PATH_MAX_CHARACTERS } from '../limits.js';
+import { RUN_OUTPUT_PATH_MAX_CHARACTERS } from '../limits.js';
+import { fileUrl } from './files.js';
 import { RunFile } from './run-files.js';
 import { closed, constant, mutuallyExclusive, named, quantity, sha256, text } from './schema.js';
 import { MsaId } from './sequences.js';
@@ -9,12 +10,7 @@ export const StructureRunInput = named(
   closed(
     {
       a3m_object_id: Type.Optional(MsaId),
-      a3m_url: Type.Optional(
-        text('The URL of an uploaded A3M file, as its completion gave it.', {
-          minLength: 1,
-          maxLength: FILE_URL_MAX_CHARACTERS,
-        }),
-      ),
+      a3m_url: Type.Optional(fileUrl('The URL of an uploaded A3M file, as its completion gave it.')),
       folder: Type.Optional(
         text('Folder of the files; those that stand there are replaced. Default: `structures/<run id>`.', {
           minLength: 1,

@@ -105,6 +105,7 @@ export const WebhookEndpointRequest = named(
       url: text('An http or https URL without credentials.', {
         minLength: 1,
         maxLength: WEBHOOK_URL_MAX_CHARACTERS,
+        pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\\\\\s]+([/?#][^\\s]*)?$',
       }),
       event_types: Type.Optional(EventTypes),
       description: Type.Optional(text('Your words about it.', { maxLength: 256 })),

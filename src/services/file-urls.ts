@@ -1,7 +1,10 @@
+import { FILE_URL_PATTERN } from '../contract/files.js';
 import { Refusal } from '../errors.js';
 import type { FileRow, FileTable } from '../store/files.js';
 import type { RequestContext } from './context.js';
 import { notFound } from './file-access.js';
+
+const FILE_URL = new RegExp(FILE_URL_PATTERN, 'u');
 
 /** Last part of a path. */
 export function fileNameOf(path: string): string {
@@ -27,29 +30,28 @@ export function findByUrl(
   files: FileTable,
   { baseUrl }: Pick<RequestContext, 'baseUrl'>,
 ): FileRow {
-  const path = pathOf(url, baseUrl);
-  const [, id, name] = /^\/v1\/storage\/files\/(fil_[0-9a-f]{24})\/([^/]+)$/.exec(path ?? '') ?? [];
-  if (id === undefined) {
-    throw new Refusal(
-      'file_not_managed',
-      'The URL is not that of a file of this server. Files elsewhere keep the access policy of their provider.',
-      { param: 'url' },
-    );
-  }
+  const [, origin, id, name] = FILE_URL.exec(url) ?? [];
+  if (id === undefined) throw notManaged();
   const file = files.get(id);
   if (file === undefined || !isNameOf(file, name)) throw notFound('this URL');
+  if (origin !== undefined && !isOurs(origin, baseUrl)) throw notManaged();
   return file;
 }
 
-function pathOf(url: string, baseUrl: string | undefined): string | undefined {
-  if (/^\/[^/\\]/.test(url)) return url;
-  if (baseUrl === undefined || !URL.canParse(url)) return undefined;
-  const { origin, pathname, search, hash, username, password } = new URL(url);
-  const isPlain = search === '' && hash === '' && username === '' && password === '';
-  return isPlain && origin === new URL(baseUrl).origin ? pathname : undefined;
+function isOurs(origin: string, baseUrl: string | undefined): boolean {
+  if (baseUrl === undefined || !URL.canParse(origin)) return false;
+  return new URL(origin).origin === new URL(baseUrl).origin;
 }
 
-function isNameOf({ path }: FileRow, escaped: string): boolean {
+function notManaged(): Refusal {
+  return new Refusal(
+    'file_not_managed',
+    'The URL is not that of a file of this server. Files elsewhere keep the access policy of their provider.',
+    { param: 'url' },
+  );
+}
+
+function isNameOf({ path }: FileRow, escaped = ''): boolean {
   try {
     return decodeURIComponent(escaped) === fileNameOf(path);
   } catch {

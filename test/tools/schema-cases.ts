@@ -20,9 +20,12 @@ const LONGEST = 5_000;
 
 /** A value that the schema allows, as small as may be. */
 export function exampleOf(schema: Json, source: CaseSource, name = '', depth = 0): unknown {
-  const known = source.known[name]?.[0];
-  if (known !== undefined) return known;
   const node = resolve(schema, source);
+  // One name may stand for different things.
+  const known = source.known[name]?.find((value) =>
+    new RegExp(String(node['pattern'] ?? ''), 'u').test(String(value)),
+  );
+  if (known !== undefined) return known;
   if (node['const'] !== undefined) return node['const'];
   if (node['default'] !== undefined) return node['default'];
   const [given] = (node['examples'] ?? node['enum'] ?? []) as readonly unknown[];
