@@ -1,5 +1,4 @@
-/** Node 22 and later; Node 20 leaves the memory to garbage collection, which comes often enough there. */
-type Detachable = ArrayBuffer & { transfer?(byteLength: number): ArrayBuffer };
+import { MessageChannel } from 'node:worker_threads';
 
 /**
  * Gives the memory of bytes back that nobody reads any more; they are empty afterwards. Streams need it: collectors
@@ -8,5 +7,19 @@ type Detachable = ArrayBuffer & { transfer?(byteLength: number): ArrayBuffer };
  */
 export function freeBytes({ buffer, byteLength }: Uint8Array): void {
   if (byteLength === 0 || byteLength !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
-  (buffer as Detachable).transfer?.(0);
+  discard(buffer);
+}
+
+/** Node 22 and later. */
+type Transferable = ArrayBuffer & { transfer(byteLength: number): ArrayBuffer };
+
+const discard: (buffer: ArrayBuffer) => void =
+  'transfer' in ArrayBuffer.prototype
+    ? (buffer) => void (buffer as Transferable).transfer(0)
+    : discardByPort(new MessageChannel());
+
+/** What is sent to a port that is closed is dropped at once, with all that it took along. */
+function discardByPort({ port1, port2 }: MessageChannel): (buffer: ArrayBuffer) => void {
+  port2.close();
+  return (buffer) => port1.postMessage(undefined, [buffer]);
 }

@@ -1,4 +1,5 @@
 import { Refusal } from '../errors.js';
+import { createJoinedHashes } from '../store/joined-hash.js';
 import type { StorageTables } from '../store/storage.js';
 import { notFound } from './file-access.js';
 import { createFileWriter, type FileWriter } from './file-writer.js';
@@ -50,6 +51,7 @@ export function createStorage({
   const { objects, contents, files, uploads, usage } = tables;
   const signedUrls = createSignedUrls(sealingKey, now);
   const room = createStorageRoom(objects, bounds);
+  const hashes = createJoinedHashes(objects.pathOf);
   let timer: NodeJS.Timeout | undefined;
   let sweeping: Promise<void> = Promise.resolve();
 
@@ -59,7 +61,7 @@ export function createStorage({
     await objects.collect();
   };
   return {
-    uploads: createUploads({ table: uploads, files, objects, room, signedUrls, now, onChange }),
+    uploads: createUploads({ table: uploads, files, objects, hashes, room, signedUrls, now, onChange }),
     files: createFiles({ table: files, contents, objects, signedUrls, now, onChange }),
     writer: createFileWriter({ files, objects, usage, room }),
     authenticateUrl(request) {
@@ -83,6 +85,7 @@ export function createStorage({
     async stop() {
       clearInterval(timer);
       await sweeping;
+      await hashes.close();
     },
   };
 }

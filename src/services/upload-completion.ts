@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { Refusal } from '../errors.js';
 import type { FileTable } from '../store/files.js';
+import type { JoinedHashes } from '../store/joined-hash.js';
 import type { Objects } from '../store/objects.js';
-import type { UploadPart } from '../store/upload-parts.js';
+import type { PartBytes, UploadPart } from '../store/upload-parts.js';
 import type { UploadRow, UploadTable } from '../store/uploads.js';
 import type { RequestContext } from './context.js';
 import { privateAcl } from './file-access.js';
@@ -13,6 +13,7 @@ export interface CompletionParts {
   readonly table: UploadTable;
   readonly files: FileTable;
   readonly objects: Objects;
+  readonly hashes: JoinedHashes;
   readonly now: () => Date;
   /** Called when a file is there. */
   readonly onChange: () => void;
@@ -45,15 +46,17 @@ export function createCompletions(parts: CompletionParts): Completions {
 }
 
 async function completeUpload(uploadId: string, asker: Asker, parts: CompletionParts): Promise<UploadRow> {
-  const { table, files, objects, now, onChange } = parts;
+  const { table, files, objects, hashes, now, onChange } = parts;
   const begun = await table.beginCompletion(uploadId, now());
   if (begun.upload.status === 'completed') return begun.upload;
   if (begun.result === undefined) throw notOpen(begun.upload);
   if (begun.upload.status !== 'completing') throw missingParts(begun.upload, begun.result);
-  const segments = begun.result.map(({ acknowledged }) => acknowledged?.sha256 as string);
+  const found = begun.result.map(({ acknowledged }) => acknowledged as PartBytes);
+  const segments = found.map(({ sha256 }) => sha256);
   const release = objects.pin(segments);
   try {
-    const sha256 = await hashWhole(begun.upload, segments, objects);
+    // Where there is only one part, its digest is that of the whole.
+    const sha256 = found.length === 1 ? segments[0] : await hashes.finish(uploadId, found);
     requireAnnounced(begun.upload, sha256);
     const { upload, result } = await table.complete({
       upload: begun.upload,
@@ -73,21 +76,6 @@ async function completeUpload(uploadId: string, asker: Asker, parts: CompletionP
     release();
     await objects.collect();
   }
-}
-
-/** One pass over the parts; where there is only one, its digest is that of the whole. */
-async function hashWhole(
-  { sizeBytes, partSizeBytes }: UploadRow,
-  segments: readonly string[],
-  objects: Objects,
-): Promise<string> {
-  if (segments.length === 1) return segments[0];
-  const hash = createHash('sha256');
-  for (const [index, segment] of segments.entries()) {
-    const size = Math.min(partSizeBytes, sizeBytes - index * partSizeBytes);
-    for await (const chunk of objects.read(segment, 0, size)) hash.update(chunk);
-  }
-  return hash.digest('hex');
 }
 
 function requireAnnounced({ announcedSha256 }: UploadRow, sha256: string): void {

@@ -4,6 +4,7 @@ import { Refusal } from '../errors.js';
 import { newId } from '../ids.js';
 import { PART_DEFAULT_BYTES, PART_URL_LIFETIME_MS, UPLOAD_LIFETIME_MS, UPLOAD_MAX_PARTS } from '../limits.js';
 import type { FileTable } from '../store/files.js';
+import type { JoinedHashes } from '../store/joined-hash.js';
 import type { Objects } from '../store/objects.js';
 import type { UploadRow, UploadTable } from '../store/uploads.js';
 import type { RequestContext } from './context.js';
@@ -49,6 +50,7 @@ export interface UploadParts {
   readonly table: UploadTable;
   readonly files: FileTable;
   readonly objects: Objects;
+  readonly hashes: JoinedHashes;
   readonly room: StorageRoom;
   readonly signedUrls: SignedUrls;
   readonly now: () => Date;
@@ -57,7 +59,7 @@ export interface UploadParts {
 }
 
 export function createUploads(parts: UploadParts): Uploads {
-  const { table, files, objects, room, signedUrls, now } = parts;
+  const { table, files, objects, hashes, room, signedUrls, now } = parts;
   const completions = createCompletions(parts);
   const find = (uploadId: string, { organizationId }: RequestContext): UploadRow => {
     const upload = table.get(uploadId);
@@ -144,6 +146,9 @@ export function createUploads(parts: UploadParts): Uploads {
           `No bytes of part ${part} have come. PUT it at its URL first.`,
         );
       }
+      if (upload.partCount > 1) {
+        hashes.ahead(uploadId, part - 1, (index) => table.acknowledgedPart(uploadId, index + 1));
+      }
       await objects.collect();
       return { value: presentPart(uploadId, part, acknowledged, true), inputRefs: [uploadId] };
     },
@@ -157,6 +162,7 @@ export function createUploads(parts: UploadParts): Uploads {
       find(uploadId, context);
       const { upload, result } = await table.abort(uploadId, now());
       if (result === undefined) throw notOpen(upload);
+      hashes.forget(uploadId);
       await objects.collect();
       return { ...replyOf(upload, context), inputRefs: [uploadId] };
     },

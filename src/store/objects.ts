@@ -41,6 +41,8 @@ export interface Objects {
   receive(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Received>;
   /** Bytes [start, end) of an object. Errors  those of the file system; pin it before */
   read(sha256: string, start: number, end: number): AsyncGenerator<Uint8Array>;
+  /** Where an object lies: for threads that read it themselves. */
+  pathOf(sha256: string): string;
   /** Keeps the files until the result is called, whatever becomes of their references. */
   pin(names: readonly string[]): () => void;
   /** Only inside a transaction. */
@@ -104,6 +106,7 @@ export function openObjects(store: Store, dataFolder: string): Objects {
   };
 
   return {
+    pathOf,
     pin,
     async receive(bytes, maxBytes) {
       const path = join(incoming, randomUUID());

@@ -18,6 +18,7 @@ export interface UploadPart {
 export interface UploadPartTable {
   /** Parts of which something is stored, by number. */
   list(uploadId: string): readonly UploadPart[];
+  get(uploadId: string, number: number): Omit<UploadPart, 'number'>;
   /** Keeps bytes that came; those that came before and were not acknowledged go. */
   keep(uploadId: string, number: number, bytes: PartBytes): UploadPart;
   /** Makes what came the part; with a digest, only where that is what came. */
@@ -40,6 +41,7 @@ export function uploadPartTable(store: Store, objects: Objects): UploadPartTable
   };
 
   return {
+    get,
     list: (uploadId) => [
       ...rows
         .getRange(of(uploadId))

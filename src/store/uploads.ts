@@ -60,6 +60,8 @@ export interface Completion {
 /** The tables `uploads` and `upload-expiries`. Every change of state is one transaction with all that it means. */
 export interface UploadTable {
   get(id: string): UploadRow | undefined;
+  /** The bytes of a part, where it has been acknowledged. */
+  acknowledgedPart(id: string, part: number): PartBytes | undefined;
   /** Acknowledged part numbers, ascending. */
   acknowledgedParts(upload: UploadRow): number[];
   /** @param check may refuse by what the organization uses already */
@@ -143,6 +145,7 @@ export function uploadTable(store: Store, { objects, files, usage }: UploadTable
 
   return {
     get: (id) => uploads.get(id),
+    acknowledgedPart: (id, part) => parts.get(id, part).acknowledged,
     acknowledgedParts({ id, status, partCount }) {
       if (status === 'completed') return Array.from({ length: partCount }, (_, index) => index + 1);
       return parts.list(id).flatMap(({ number, acknowledged }) => (acknowledged ? [number] : []));
