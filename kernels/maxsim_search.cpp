@@ -9,6 +9,8 @@ namespace {
 constexpr uint64_t kChunkProducts = 25'000'000;
 /** Multiply-adds of one piece of a long target. Pieces are larger, because what they find has to be joined. */
 constexpr uint64_t kPieceProducts = 100'000'000;
+/** Rows of one piece at least: many queries at once would cut every target, and be read anew for each few rows. */
+constexpr uint32_t kPieceMinRows = 512;
 /** Multiply-adds between two looks at the cancel flag, for one query. */
 constexpr uint64_t kCallProducts = 20'000'000;
 
@@ -39,11 +41,11 @@ uint64_t MaxSimSearch::prepare() {
 
   const uint64_t rowProducts = longest * store_->dimension();
   rowsPerCall_ = static_cast<uint32_t>(std::clamp<uint64_t>(kCallProducts / rowProducts / 8 * 8, 8, kMaxRows));
-  const auto rowsOf = [tokenProducts = tokenCount * store_->dimension()](uint64_t products) {
-    const uint64_t rows = std::clamp<uint64_t>(products / tokenProducts, kMaxRows, 1 << 20);
+  const auto rowsOf = [tokenProducts = tokenCount * store_->dimension()](uint64_t products, uint32_t least) {
+    const uint64_t rows = std::clamp<uint64_t>(products / tokenProducts, least, 1 << 20);
     return static_cast<uint32_t>(rows / kMaxRows * kMaxRows);
   };
-  const uint32_t chunkRows = rowsOf(kChunkProducts), pieceRows = rowsOf(kPieceProducts);
+  const uint32_t chunkRows = rowsOf(kChunkProducts, kMaxRows), pieceRows = rowsOf(kPieceProducts, kPieceMinRows);
   uint64_t rows = 0;
   cuts_.push_back({0, 0});
   for (uint32_t item = 0; item < itemCount(); ++item) {
@@ -82,16 +84,17 @@ void MaxSimSearch::run(uint64_t chunk, Workspace& workspace) {
   }
 }
 
+/* Query by query, each over all rows: a target is shorter than a pack of queries, so it is what stays in the cache. */
 void MaxSimSearch::runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums) {
   const int8_t* rows = store_->rows(targetOf(item));
-  for (uint32_t row = firstRow; row < endRow; row += rowsPerCall_) {
-    const uint32_t count = std::min(rowsPerCall_, endRow - row);
-    int32_t* own = closest;
-    for (size_t q = 0; q < queries_.size(); ++q) {
+  for (size_t q = 0; q < queries_.size(); ++q) {
+    const PackedQuery query = queries_[q].view();
+    for (uint32_t row = firstRow; row < endRow; row += rowsPerCall_) {
       if (isCancelled()) return;
-      rowSums[q] += kernels_.maxsimRows(queries_[q].view(), rows + size_t{row} * store_->dimension(), count, own);
-      own += roundUp(queries_[q].length(), kTokenRound);
+      const uint32_t count = std::min(rowsPerCall_, endRow - row);
+      rowSums[q] += kernels_.maxsimRows(query, rows + size_t{row} * store_->dimension(), count, closest);
     }
+    closest += roundUp(query.tokens.length, kTokenRound);
   }
 }
 
