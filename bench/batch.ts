@@ -1,19 +1,24 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { pino } from 'pino';
-import { openAppliance, type Appliance } from '../src/appliance.js';
+import { openAppliance } from '../src/appliance.js';
 import { serve } from '../src/cli/serve.js';
 import { loadConfig } from '../src/config.js';
-import type { HomologyQueryResult } from '../src/contract/run-endpoints.js';
-import type { Run } from '../src/contract/runs.js';
 import { assert } from '../src/errors.js';
-import { BATCH_PACK_MAX_RESIDUES } from '../src/limits.js';
 import type { SearchEngine } from '../src/search/search-types.js';
-import type { Bench } from './main.js';
+import {
+  batchDigests,
+  cancelRun,
+  runBatch,
+  searchDirect,
+  submitBatch,
+  type BatchClient,
+} from './batch-client.js';
 import { buildBenchDatabase } from './batch-database.js';
+import { timeMmseqs } from './batch-mmseqs.js';
+import { best, inWords, rankAll, rateOf, workAlone, type Rate } from './batch-rates.js';
+import type { Bench } from './main.js';
 import { readProteins, type BenchProtein } from './search-proteins.js';
 import { percentile } from './search-statistics.js';
 
@@ -21,58 +26,58 @@ import { percentile } from './search-statistics.js';
  * What share of encoder and kernels alone does a batch run reach, is it ever slower than the same queries one by one,
  * and what does it cost the direct searches meanwhile?
  *
- *   npm run bench -- batch [targets] [queries] [FASTA]
+ *   npm run bench -- batch [targets] [queries] [rounds] [FASTA]
+ *
+ * The three are compared on the same queries, at most 200 of them, in rounds that take turns; where there are more,
+ * all of them run as one batch besides.
  */
 
 const LIMIT = 100;
 const DIRECT_QUERIES = 24;
-const ONE_BY_ONE_QUERIES = 24;
-const ALONE_PACK_QUERIES = 64;
+const COMPARED_MAX_QUERIES = 200;
 
 interface Session {
-  readonly appliance: Appliance;
   readonly engine: SearchEngine;
-  readonly url: string;
-  readonly key: string;
+  readonly client: BatchClient;
 }
 
-export const run: Bench = async ([targetCount = '4000', queryCount = '200', fasta]) => {
+type Figures = Readonly<Record<string, number | undefined>>;
+
+export const run: Bench = async ([targetCount = '4000', queryCount = '200', rounds = '3', fasta]) => {
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const { source, list } = await readProteins(fasta ?? join(shared, 'data', 'uniprot-sample.fasta.gz'));
-  const targets = spread(list, Number(targetCount), 0);
-  const taken = new Set(targets);
-  const rest = list.filter((protein) => !taken.has(protein));
-  const queries = spread(rest, Number(queryCount), 0);
-  const direct = spread(rest, 2 * DIRECT_QUERIES + 1, 1);
-  const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-batch-'));
-  const appliance = await openAppliance(
-    loadConfig({
-      ...process.env,
-      GLOAMING_INDEXES: join(folder, 'i'),
-      GLOAMING_DATA: join(folder, 'd'),
-      GLOAMING_PORT: '0',
-    }),
+  const targets = spread(list, Number(targetCount));
+  const taken = new Set(targets.map(({ sequence }) => sequence));
+  const rest = distinct(list.filter(({ sequence }) => !taken.has(sequence)));
+  const queries = spread(rest, Number(queryCount));
+  const asked = new Set(queries);
+  const direct = spread(
+    rest.filter((protein) => !asked.has(protein)),
+    2 * DIRECT_QUERIES + 1,
   );
+  const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-batch-'));
+  const places = {
+    GLOAMING_INDEXES: join(folder, 'i'),
+    GLOAMING_DATA: join(folder, 'd'),
+    GLOAMING_PORT: '0',
+  };
+  const appliance = await openAppliance(loadConfig({ ...process.env, ...places }));
   const server = await serve(appliance, pino({ level: 'silent' }));
   try {
-    console.log(
-      `${source}: ${queries.length} queries against ${targets.length}, ${appliance.config.encoder}`,
-    );
+    const { encoder } = appliance.config;
+    console.log(`${source}: ${queries.length} queries against ${targets.length}, ${encoder}`);
     const engine = await buildBenchDatabase(appliance, targets, 'batch', folder);
     const { key } = await appliance.keys.create('bench', 'default');
-    const session = { appliance, engine, url: server.url, key };
-    const figures = await measure(session, queries, direct);
-    const peer = await timeMmseqs(targets, queries, folder);
-    console.log(
-      peer === undefined ? 'mmseqs search: not installed' : `mmseqs search: ${peer.toFixed(2)} queries/s`,
-    );
-    return {
-      source,
-      targets: targets.length,
-      queries: queries.length,
-      ...figures,
-      mmseqs_queries_per_second: peer,
+    const session = { engine, client: { url: server.url, key } };
+    // The first search opens what is opened once.
+    await searchDirect(session.client, direct[0], LIMIT);
+    const figures = {
+      ...(await compare(session, spread(queries, COMPARED_MAX_QUERIES), Number(rounds))),
+      ...(await disturb(session, queries, direct.slice(1))),
+      ...(queries.length > COMPARED_MAX_QUERIES ? await complete(session, queries) : {}),
+      ...(await besideMmseqs(targets, queries, folder)),
     };
+    return { source, targets: targets.length, queries: queries.length, ...figures };
   } finally {
     await server.stop(1_000);
     await appliance.close();
@@ -80,201 +85,134 @@ export const run: Bench = async ([targetCount = '4000', queryCount = '200', fast
   }
 };
 
-async function measure(
-  session: Session,
+/** The same queries alone, as a batch and one by one, in rounds that begin with another of the three each time. */
+async function compare(
+  { engine, client }: Session,
   queries: readonly BenchProtein[],
-  direct: readonly BenchProtein[],
-): Promise<Readonly<Record<string, number>>> {
-  // The first search opens what is opened once.
-  await searchDirect(session, direct[0]);
-  const quiet = await directLatencies(session, direct.slice(1, 1 + DIRECT_QUERIES));
-  const before = await timeAlone(session.engine, queries);
-  let finished: Run | undefined;
-  const batch = await rateOf(queries, async () => (finished = await runBatch(session, queries)));
-  const after = await timeAlone(session.engine, queries);
-  const alone = { wall: (before.wall + after.wall) / 2, cpu: (before.cpu + after.cpu) / 2 };
-  const some = queries.slice(0, ONE_BY_ONE_QUERIES);
-  const oneByOne = await rateOf(some, async () => {
-    for (const query of some) await searchDirect(session, query);
-  });
-  await checkAnswers(session, finished as Run, queries);
-  // A second batch, only to be in the way of direct searches; it is cancelled when they are done.
-  const { id } = await submit(session, [...queries, ...queries], 'in the way');
-  const busy = await directLatencies(session, direct.slice(1 + DIRECT_QUERIES));
-  const state = (await call(session, 'POST', `/v1/runs/${id}/cancel`)) as { data: Run };
-  const p95 = { quiet: percentile(quiet, 0.95), busy: percentile(busy, 0.95) };
+  roundCount: number,
+): Promise<Figures> {
+  const ranked = await rankAll(engine, queries, LIMIT + roundCount);
+  const alone: Rate[] = [];
+  const batch: Rate[] = [];
+  const oneByOne: Rate[] = [];
+  for (let round = 0; round < roundCount; round += 1) {
+    // Another limit is another search, which no cache answers.
+    const limit = LIMIT + round;
+    let inBatch: readonly string[] = [];
+    const single: string[] = [];
+    const arms = [
+      async () => alone.push(await rateOf(queries, () => workAlone(engine, queries, ranked, limit))),
+      async () => {
+        let finished: Awaited<ReturnType<typeof runBatch>> | undefined;
+        batch.push(await rateOf(queries, async () => (finished = await runBatch(client, queries, limit))));
+        inBatch = await batchDigests(client, finished!);
+      },
+      async () => {
+        const work = async () => {
+          for (const query of queries) single.push(await searchDirect(client, query, limit));
+        };
+        oneByOne.push(await rateOf(queries, work));
+      },
+    ];
+    for (let turn = 0; turn < arms.length; turn += 1) await arms[(round + turn) % arms.length]();
+    assert(inBatch.length === queries.length, 'a batch has a row for each query');
+    assert(
+      inBatch.every((digest, index) => digest === single[index]),
+      'a batch finds what the direct route finds',
+    );
+  }
+  return tell(alone, batch, oneByOne);
+}
+
+function tell(alone: readonly Rate[], batch: readonly Rate[], oneByOne: readonly Rate[]): Figures {
   console.log(`encoder and kernels alone  ${inWords(alone)}`);
   console.log(`batch run                  ${inWords(batch)}`);
   console.log(`one by one over HTTP       ${inWords(oneByOne)}`);
+  const [kernels, together, single] = [best(alone), best(batch), best(oneByOne)];
+  const ofAlone = { wall: together.wall / kernels.wall, cpu: together.cpu / kernels.cpu };
+  const ofSingle = { wall: together.wall / single.wall, cpu: together.cpu / single.cpu };
+  console.log(`batch ÷ alone              ${share(ofAlone.wall)} by the clock, ${share(ofAlone.cpu)} by CPU`);
   console.log(
-    `batch ÷ alone              ${share(batch.wall / alone.wall)} by the clock, ` +
-      `${share(batch.cpu / alone.cpu)} by CPU time`,
-  );
-  console.log(
-    `direct p95                 ${p95.quiet.toFixed(0)} ms quiet, ${p95.busy.toFixed(0)} ms beside a batch ` +
-      `(${(p95.busy / p95.quiet).toFixed(2)} ×), which went on by ${state.data.progress.done_count} queries`,
+    `batch ÷ one by one         ${share(ofSingle.wall)} by the clock, ${share(ofSingle.cpu)} by CPU`,
   );
   return {
-    alone_queries_per_second: alone.wall,
-    batch_queries_per_second: batch.wall,
-    batch_share_of_alone: batch.wall / alone.wall,
-    batch_share_of_alone_by_cpu: batch.cpu / alone.cpu,
-    one_by_one_queries_per_second: oneByOne.wall,
+    rounds: batch.length,
+    alone_queries_per_second: kernels.wall,
+    batch_queries_per_second: together.wall,
+    batch_residues_per_second: together.residuesByWall,
+    one_by_one_queries_per_second: single.wall,
+    batch_share_of_alone: ofAlone.wall,
+    batch_share_of_alone_by_cpu: ofAlone.cpu,
+    batch_share_of_one_by_one: ofSingle.wall,
+    batch_share_of_one_by_one_by_cpu: ofSingle.cpu,
+  };
+}
+
+/** Direct searches alone and beside a batch, which is there to be in their way and is cancelled afterwards. */
+async function disturb(
+  { client }: Session,
+  queries: readonly BenchProtein[],
+  direct: readonly BenchProtein[],
+): Promise<Figures> {
+  const quiet = await directLatencies(client, direct.slice(0, DIRECT_QUERIES));
+  const { id } = await submitBatch(client, [...queries, ...queries], LIMIT);
+  const busy = await directLatencies(client, direct.slice(DIRECT_QUERIES));
+  const { status, progress } = await cancelRun(client, id);
+  assert(status === 'cancelled', 'the batch outlasts the direct searches');
+  const p95 = { quiet: percentile(quiet, 0.95), busy: percentile(busy, 0.95) };
+  console.log(
+    `direct p95                 ${p95.quiet.toFixed(0)} ms quiet, ${p95.busy.toFixed(0)} ms beside a batch ` +
+      `(${(p95.busy / p95.quiet).toFixed(2)} ×), which went on by ${progress.done_count} queries`,
+  );
+  return {
     direct_p95_quiet_ms: p95.quiet,
     direct_p95_beside_batch_ms: p95.busy,
     direct_p95_ratio: p95.busy / p95.quiet,
   };
 }
 
-/** Queries per second of the clock, and of the processor's time: other programs disturb only the first. */
-interface Rate {
-  readonly wall: number;
-  readonly cpu: number;
-}
-
-async function rateOf(queries: readonly BenchProtein[], work: () => Promise<unknown>): Promise<Rate> {
-  const startedAt = performance.now();
-  const cpuBefore = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(cpuBefore);
-  return {
-    wall: queries.length / ((performance.now() - startedAt) / 1e3),
-    cpu: queries.length / ((user + system) / 1e6),
-  };
-}
-
-function inWords({ wall, cpu }: Rate): string {
-  return `${wall.toFixed(2)} queries/s, ${cpu.toFixed(2)} per second of CPU time`;
-}
-
-/** Encoder and kernels on the same queries in packs, rescoring as many targets as a search does, and nothing else. */
-async function timeAlone(engine: SearchEngine, queries: readonly BenchProtein[]): Promise<Rate> {
-  const { encoder, backend, store, release, threads } = engine;
-  const count = release.targets.count;
-  const rescored = Uint32Array.from({ length: Math.min(LIMIT, count) }, (_, at) =>
-    Math.floor((at * count) / LIMIT),
-  );
-  return rateOf(queries, async () => {
-    for (const pack of packs(queries)) {
-      const tokens = await encoder.encode(pack.map(({ sequence }) => sequence));
-      await backend.maxsim(store, tokens, undefined, { threads });
-      for (const query of tokens) {
-        await backend.affineScores(store, query, rescored, release.affine, { threads });
-      }
-    }
-  });
-}
-
-function* packs(queries: readonly BenchProtein[]): Generator<readonly BenchProtein[]> {
-  let pack: BenchProtein[] = [];
-  let residues = 0;
-  for (const query of queries) {
-    if (pack.length === ALONE_PACK_QUERIES || residues + query.sequence.length > BATCH_PACK_MAX_RESIDUES) {
-      yield pack;
-      pack = [];
-      residues = 0;
-    }
-    pack.push(query);
-    residues += query.sequence.length;
-  }
-  if (pack.length > 0) yield pack;
-}
-
-/** From submission to the end, as a client sees it. */
-async function runBatch(session: Session, queries: readonly BenchProtein[]): Promise<Run> {
-  let run = await submit(session, queries, 'timed');
-  while (run.finished_at === undefined) {
-    ({ data: run } = (await call(session, 'GET', `/v1/runs/${run.id}`, undefined, 'wait=60')) as {
-      data: Run;
-    });
-  }
-  assert(run.status === 'completed', `the batch must complete: ${JSON.stringify(run.error)}`);
-  return run;
-}
-
-async function submit(session: Session, queries: readonly BenchProtein[], label: string): Promise<Run> {
-  const input = { limit: LIMIT, queries: queries.map(({ id, sequence }) => ({ id, sequence })) };
-  const body = { endpoint: 'homology.batch_search', input, label };
-  return ((await call(session, 'POST', '/v1/runs', body)) as { data: Run }).data;
-}
-
-/** A batch answers what the direct route answers. */
-async function checkAnswers(session: Session, { id }: Run, queries: readonly BenchProtein[]): Promise<void> {
-  const page = await call(session, 'GET', `/v1/runs/${id}/results?limit=20`);
-  for (const row of (page as { data: HomologyQueryResult[] }).data.filter((_, index) => index % 7 === 0)) {
-    const { result_sha256: digest } = await searchDirect(session, queries[row.query_index]);
-    assert(digest === row.result_sha256, `query ${row.query_id} of the batch has the direct route's result`);
-  }
-}
-
 async function directLatencies(
-  session: Session,
+  client: BatchClient,
   queries: readonly BenchProtein[],
 ): Promise<readonly number[]> {
   const latencies: number[] = [];
   for (const query of queries) {
     const startedAt = performance.now();
-    await searchDirect(session, query);
+    await searchDirect(client, query, LIMIT);
     latencies.push(performance.now() - startedAt);
   }
   return latencies;
 }
 
-async function searchDirect(
-  session: Session,
-  { sequence }: BenchProtein,
-): Promise<{ result_sha256: string }> {
-  const body = { query: { kind: 'protein_sequence', sequence }, limit: LIMIT };
-  return (await call(session, 'POST', '/v1/homology', body)) as { result_sha256: string };
-}
-
-async function call(
-  { url, key }: Session,
-  method: string,
-  path: string,
-  body?: unknown,
-  prefer = 'respond-async',
-): Promise<unknown> {
-  const response = await fetch(url + path, {
-    method,
-    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Prefer: prefer },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+/** All queries as one batch that runs to completion. */
+async function complete({ client }: Session, queries: readonly BenchProtein[]): Promise<Figures> {
+  const rate = await rateOf(queries, async () => {
+    const { result } = await runBatch(client, queries, LIMIT);
+    assert(result?.row_count === queries.length, 'a batch has a row for each query');
   });
-  const answer = (await response.json()) as unknown;
-  assert(response.ok, `${method} ${path}: ${JSON.stringify(answer).slice(0, 500)}`);
-  return answer;
+  console.log(`all ${queries.length} as one batch     ${inWords([rate])}`);
+  return { complete_queries_per_second: rate.wall, complete_residues_per_second: rate.residuesByWall };
 }
 
-/** Queries per second of `mmseqs search` on the same files and cores; undefined where it is not installed. */
-async function timeMmseqs(
+async function besideMmseqs(
   targets: readonly BenchProtein[],
   queries: readonly BenchProtein[],
   folder: string,
-): Promise<number | undefined> {
-  const mmseqs = (...options: string[]) => promisify(execFile)('mmseqs', options, { cwd: folder });
-  try {
-    for (const [name, list] of [
-      ['targets', targets],
-      ['queries', queries],
-    ] as const) {
-      const text = list.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('');
-      await writeFile(join(folder, `${name}.fasta`), text);
-      await mmseqs('createdb', `${name}.fasta`, name, '-v', '0');
-    }
-    const startedAt = performance.now();
-    const threads = String(availableParallelism());
-    await mmseqs('search', 'queries', 'targets', 'found', 'tmp', '--threads', threads, '-v', '0');
-    return queries.length / ((performance.now() - startedAt) / 1000);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+): Promise<Figures> {
+  const rate = await timeMmseqs(targets, queries, folder);
+  console.log(`mmseqs search: ${rate === undefined ? 'not installed' : `${rate.toFixed(2)} queries/s`}`);
+  return { mmseqs_queries_per_second: rate };
 }
 
 /** Evenly spread over the list, so that every proteome has its part. */
-function spread(list: readonly BenchProtein[], count: number, offset: number): readonly BenchProtein[] {
+function spread(list: readonly BenchProtein[], count: number): readonly BenchProtein[] {
   const stride = Math.max(1, Math.floor(list.length / count));
-  return list.filter((_, index) => index % stride === offset % stride).slice(0, count);
+  return list.filter((_, index) => index % stride === 0).slice(0, count);
+}
+
+/** One protein of each sequence: a sequence that is searched again is answered from the cache. */
+function distinct(list: readonly BenchProtein[]): readonly BenchProtein[] {
+  return [...new Map(list.map((protein) => [protein.sequence, protein])).values()];
 }
 
 function share(ratio: number): string {
