@@ -22,7 +22,10 @@ import { buildBench, call, type Answer, type Bench, type CallOptions, type Json 
 
 const KILLS = Number(process.env.GLOAMING_CRASH_KILLS ?? 5);
 const CLIENTS = 20;
-const KEPT_BY_ONE_CLIENT = 40;
+/** A client may make so many runs, and one more after each kill, so that every server has work to be killed at. */
+const FIRST_RUNS_OF_ONE_CLIENT = 4;
+/** Runs of one client whose end it has not heard of. */
+const OPEN_RUNS_OF_ONE_CLIENT = 8;
 const BATCH_QUERIES = 40;
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const FINAL = new Set(['completed', 'failed', 'cancelled']);
@@ -33,6 +36,7 @@ let server: ChildProcess;
 let receiver: Server;
 /** Types of the messages that came, by event id; one id may come more than once. */
 const told = new Map<string, string>();
+let killCount = 0;
 let isOver = false;
 
 beforeAll(async () => {
@@ -154,8 +158,12 @@ async function client(number: number): Promise<void> {
   const own: Acknowledged[] = [];
   while (!isOver) {
     const choice = random();
-    const known = own[Math.floor(random() * own.length)];
-    if (known === undefined || (choice < 0.3 && own.length < KEPT_BY_ONE_CLIENT)) {
+    const open = own.filter(({ toldFinal }) => toldFinal === undefined);
+    const asked = open.length > 0 && random() < 0.5 ? open : own;
+    const known = asked[Math.floor(random() * asked.length)];
+    const mayCreate =
+      own.length < FIRST_RUNS_OF_ONE_CLIENT + killCount && open.length < OPEN_RUNS_OF_ONE_CLIENT;
+    if (known === undefined || (choice < 0.3 && mayCreate)) {
       const label = `client ${number} run ${own.length}`;
       const format = (['fasta', 'arrow', 'parquet'] as const)[Math.floor(random() * 3)];
       const source = own.findLast(({ kind, toldFinal }) => kind !== 'export' && toldFinal === 'completed');
@@ -292,8 +300,11 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
       await call(`${url}/v1/webhooks/endpoints`, 'POST', bench.keys.lab, { body });
       const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
       clients.catch(() => (isOver = true));
-      for (let kill = 0; kill < KILLS && !isOver; kill += 1) {
+      let atWorkCount = 0;
+      for (; killCount < KILLS && !isOver; killCount += 1) {
         await pause(100 + random() * 1_500);
+        const atWork = await call(`${url}/v1/runs?status=running&limit=1`, 'GET', bench.keys.lab, {});
+        atWorkCount += atWork.body.data.length;
         await killServer();
         await startServer();
       }
@@ -311,15 +322,16 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
       expect(new Set(labels).size).toBe(labels.length);
       expect(labels.every((label) => attempted.has(label))).toBe(true);
       expect(acknowledged.length).toBeGreaterThan(CLIENTS);
+      expect(atWorkCount).toBeGreaterThanOrEqual(Math.floor(KILLS / 10));
       for (const run of acknowledged) await checkRun(run, runs.get(run.id)!);
       await checkDeliveries(runs);
       await checkLedger([...runs.values()]);
       const resumed = [...runs.values()].filter(({ attempt_count }) => attempt_count > 1).length;
       const count = (kind: Acknowledged['kind']) => acknowledged.filter((run) => run.kind === kind).length;
       console.log(
-        `seed ${seed}: ${KILLS} kills, ${acknowledged.length} runs acknowledged (${count('search')} searches, ` +
-          `${count('batch')} batches, ${count('export')} exports), ${resumed} worked on by several servers, ` +
-          `${told.size} events told`,
+        `seed ${seed}: ${KILLS} kills, ${atWorkCount} of them amid a run, ` +
+          `${acknowledged.length} runs acknowledged (${count('search')} searches, ${count('batch')} batches, ` +
+          `${count('export')} exports), ${resumed} worked on by several servers, ${told.size} events told`,
       );
     },
     60_000 + KILLS * 15_000,
