@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, hash as hashOnce, type Hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import canonicalize from 'canonicalize';
 
@@ -16,7 +16,7 @@ export function canonicalJson(value: unknown): string {
 
 /** Lower-case hex SHA-256 of bytes or of UTF-8 text. */
 export function sha256Hex(bytes: string | Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  return hashOnce('sha256', bytes, 'hex');
 }
 
 /** Lower-case hex SHA-256 of the canonical JSON: the name of a value. */

@@ -9,7 +9,7 @@ export const DIRECT_UNITS = 1;
 export const RUN_FORMULA_ID = 'runs/1';
 
 /** Entries are written together: one commit for all of so long a time, or of so many. */
-const WRITE_AFTER_MS = 50;
+const WRITE_AFTER_MS = 90;
 const WRITE_AT_COUNT = 1_000;
 
 /** Adds the answers of direct searches to the ledger. */

@@ -16,6 +16,8 @@ export interface Store {
   transaction<Result>(work: () => Result): Promise<Result>;
   /** Grows with every commit, of this process or another. */
   version(): number;
+  /** The next read sees all that `version` counts; otherwise reads of one turn of the event loop see one state. */
+  refresh(): void;
   close(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ export function openStore(dataFolder: string): Store {
     bytes: (name: string) => root.openDB<Buffer, string>({ name, encoding: 'binary' }),
     transaction: (work) => root.transaction(work),
     version: () => (root.getStats() as { readonly lastTxnId: number }).lastTxnId,
+    refresh: () => root.resetReadTxn(),
     close: () => root.close(),
   };
 }

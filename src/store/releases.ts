@@ -68,14 +68,29 @@ export function releaseTable<Manifest>(store: Store, observers?: ReleaseObserver
 
   const releasesOf = (slug: string): readonly ReleaseRow<Manifest>[] =>
     [...releases.getRange().map(({ value }) => value)].filter((row) => row.slug === slug).sort(newestFirst);
+  // Every search asks for the holders of its release, and most ask between two commits.
+  const known = { version: -1, holders: new Map<string, readonly ReleaseRow<Manifest>[]>() };
+  const holdersOf = (releaseId: string): readonly ReleaseRow<Manifest>[] => {
+    const version = store.version();
+    if (version !== known.version) {
+      known.holders.clear();
+      known.version = version;
+      store.refresh();
+    }
+    const rows =
+      known.holders.get(releaseId) ??
+      [...releases.getRange({ start: `${releaseId} `, end: `${releaseId}!` })].map(({ value }) => value);
+    // Of those that exist only: anybody can ask for others without end.
+    if (rows.length > 0) known.holders.set(releaseId, rows);
+    return rows;
+  };
   const all = (): readonly DatabaseRow[] => [...databases.getRange().map(({ value }) => value)];
 
   return {
     databases: all,
     database: (idOrSlug) => databases.get(idOrSlug) ?? all().find((row) => row.id === idOrSlug),
     releases: releasesOf,
-    holders: (releaseId) =>
-      [...releases.getRange({ start: `${releaseId} `, end: `${releaseId}!` })].map(({ value }) => value),
+    holders: holdersOf,
     release: (releaseId, slug) => releases.get(keyOf(releaseId, slug)),
     defaultDatabase() {
       const slug = settings.get(DEFAULT_DATABASE);

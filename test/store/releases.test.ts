@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +27,38 @@ const row = (id: string, slug: string, day: number) => ({
   slug,
   publishedAt: `2026-01-0${day}T00:00:00.000Z`,
   manifest: { title: `${slug} of day ${day}` },
+});
+
+describe('the holders of a release', () => {
+  const holders = () => table.holders(A).map(({ slug, calibrationId }) => [slug, calibrationId]);
+
+  it('are asked for between two commits, and seen as they are', async () => {
+    expect(holders()).toEqual([]);
+    await table.publish(row(A, 'yeast', 1));
+    expect(holders()).toEqual([['yeast', undefined]]);
+    await table.nameCalibration(A, 'yeast', 'calib_1');
+    expect(holders()).toEqual([['yeast', 'calib_1']]);
+    await table.publish(row(A, 'coli', 2));
+    expect(holders()).toHaveLength(2);
+    await table.remove(A, 'yeast');
+    expect(holders()).toEqual([['coli', undefined]]);
+  });
+
+  it('are seen as another process has left them, also where this one has read in the same turn', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    table.holders(A);
+    expect(table.database('yeast')).toBeDefined();
+    const url = (name: string): string => new URL(`../../dist/src/store/${name}.js`, import.meta.url).href;
+    const script =
+      `import { openStore } from '${url('lmdb')}'; import { releaseTable } from '${url('releases')}';` +
+      `const store = openStore(process.argv[1]); const table = releaseTable(store);` +
+      `await table.nameCalibration('${A}', 'yeast', 'calib_2'); await store.close();`;
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', script, folder]);
+    expect(run.status, String(run.stderr)).toBe(0);
+    expect(holders()).toEqual([['yeast', 'calib_2']]);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(holders()).toEqual([['yeast', 'calib_2']]);
+  });
 });
 
 describe('a calibration', () => {
