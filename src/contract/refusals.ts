@@ -103,8 +103,10 @@ export const REFUSALS = {
     422,
     'The rows of the run cannot be written in this format; the message says why.',
   ),
-  endpoint_not_configured: invalid(
-    422,
+  // Conflicts with what the operator or the organization can change: the same request is taken after that.
+  endpoint_not_configured: refusal(
+    409,
+    'conflict_error',
     'The operator of this server has not configured what would do the work.',
   ),
   prediction_failed: refusal(
@@ -121,7 +123,11 @@ export const REFUSALS = {
     'conflict_error',
     'The endpoint of this delivery is disabled or removed.',
   ),
-  webhook_endpoints_full: invalid(422, 'The organization has as many webhook endpoints as it may have.'),
+  webhook_endpoints_full: refusal(
+    409,
+    'capacity_error',
+    'The organization has as many webhook endpoints as it may have.',
+  ),
   webhook_url_refused: refusal(
     403,
     'permission_error',
@@ -198,17 +204,22 @@ export const REFUSALS = {
     422,
     'The filter does not fit the filter schema of the release; every place is listed.',
   ),
-  pricing_endpoint_unknown: invalid(422, 'An endpoint has no price; the message lists those that have.'),
+  pricing_endpoint_unknown: absent('An endpoint has no price; the places list those that have.'),
   pricing_quantity_missing: invalid(422, 'The estimate type needs a quantity that is not given.'),
-  pricing_history_missing: invalid(
-    422,
+  pricing_history_missing: refusal(
+    409,
+    'conflict_error',
     'The organization has no successful call to estimate from; `unit_price` needs none.',
   ),
   sql_credential_not_found: absent('No SQL credential has this id.'),
   sql_credential_revoked: absent(
     'The SQL credential is revoked: it can neither be rotated nor revoked again.',
   ),
-  sql_credentials_full: invalid(422, 'The organization has as many active SQL credentials as it may have.'),
+  sql_credentials_full: refusal(
+    409,
+    'capacity_error',
+    'The organization has as many active SQL credentials as it may have.',
+  ),
   sql_statement_invalid: invalid(422, 'The engine cannot execute the statement; the message says why.'),
   sql_statement_refused: invalid(422, 'The statement is not one that reads, or reads what is not yours.'),
   sql_statement_timeout: invalid(422, 'The statement ran longer than statements may.'),

@@ -102,10 +102,11 @@ export const WebhookEndpointRequest = named(
   'WebhookEndpointRequest',
   closed(
     {
-      url: text('An http or https URL without credentials.', {
+      url: text('An http or https URL without credentials; its host in ASCII letters.', {
         minLength: 1,
         maxLength: WEBHOOK_URL_MAX_CHARACTERS,
-        pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\\\\\s]+([/?#][^\\s]*)?$',
+        format: 'uri',
+        pattern: '^[Hh][Tt][Tt][Pp][Ss]?://([A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?#]|$)',
       }),
       event_types: Type.Optional(EventTypes),
       description: Type.Optional(text('Your words about it.', { maxLength: 256 })),

@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import {
   authorizationOf,
+  isRefusedThoughValid,
   documentChecker,
   operationsOf,
   responseFaults,
@@ -28,14 +29,11 @@ export interface ChecksOutcome {
   readonly requests: number;
   /** What breaks the document or HTTP. */
   readonly faults: readonly string[];
-  /** Codes with which requests were refused that their schemas allow. */
-  readonly refusedThoughValid: ReadonlySet<string>;
 }
 
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'TRACE', 'QUERY', 'PROPFIND'];
-/** How a server may say no to what breaks a schema, and to what keeps it. Source  Schemathesis' defaults */
+/** How a server may say no to what breaks a schema. Source  Schemathesis' defaults */
 const REJECTED = new Set([400, 401, 403, 404, 405, 406, 409, 422, 428]);
-const REFUSED_THOUGH_VALID = new Set([401, 403, 404, 409]);
 
 interface Answer {
   readonly status: number;
@@ -59,7 +57,6 @@ interface Checker extends CaseSource {
   /** Asks and holds the answer against what the operation declares. */
   askFor(operation: Operation, what: string, asked: Asked): Promise<Answer>;
   fault(operation: Operation, what: string, fault: string): void;
-  readonly refusedThoughValid: Set<string>;
 }
 
 export async function checkContract(options: ChecksOptions): Promise<ChecksOutcome> {
@@ -73,7 +70,6 @@ export async function checkContract(options: ChecksOptions): Promise<ChecksOutco
     known: options.known,
     operations: operationsOf(document),
     check,
-    refusedThoughValid: new Set(),
     fault: ({ method, path }, what, fault) => void faults.push(`${method} ${path}, ${what}: ${fault}`),
     ask(operation, asked) {
       requests += 1;
@@ -94,7 +90,7 @@ export async function checkContract(options: ChecksOptions): Promise<ChecksOutco
     await checkParameters(checker, operation);
   }
   for (const operation of checker.operations) await checkDeletion(checker, operation);
-  return { requests, faults, refusedThoughValid: checker.refusedThoughValid };
+  return { requests, faults };
 }
 
 async function checkMethods(checker: Checker, operation: Operation): Promise<void> {
@@ -197,8 +193,8 @@ async function checkCases(
     if (answer.status >= 500) checker.fault(operation, what, `must not be a ${answer.status} (${code})`);
     if (!isValid && !REJECTED.has(answer.status))
       checker.fault(operation, what, `breaks the schema and must be refused, was ${answer.status} (${code})`);
-    const isAccepted = answer.status < 300 || REFUSED_THOUGH_VALID.has(answer.status);
-    if (isValid && !isAccepted) checker.refusedThoughValid.add(`${operation.operationId} ${code}`);
+    if (isValid && isRefusedThoughValid(answer.status, code))
+      checker.fault(operation, what, `keeps the schema and must be taken, was ${answer.status} (${code})`);
   }
 }
 

@@ -8,6 +8,22 @@ import { broken, valuesOf, type Grammar, type Json, type Known } from './schema-
  * out. It shares no code with the server: it knows the document only.
  */
 
+/** How a server may say no to what keeps its schemas. Source  Schemathesis' defaults */
+export const REFUSED_THOUGH_VALID: ReadonlySet<number> = new Set([401, 403, 404, 409]);
+
+/** Refusals of what a schema allows, because no schema can say it: facts of releases, receipts, keys, statements. */
+export const SEMANTIC: ReadonlySet<string> = new Set([
+  'idempotency_key_reused',
+  'invalid_filter',
+  'invalid_path',
+  'invalid_queries',
+  'msa_alignments_missing',
+  'part_size_too_small',
+  'pricing_quantity_missing',
+  'sql_statement_invalid',
+  'sql_statement_refused',
+]);
+
 export interface FuzzOptions {
   readonly origin: string;
   readonly key: string;
@@ -212,9 +228,24 @@ function faultsOf(request: Case, response: Response, text: string, check: Check)
   const isCalledInvalid = code === 'validation_failed' || code === 'invalid_json';
   if (kind !== 'no_key' && isValid && isCalledInvalid && !isAmbiguous(request, code))
     faults.push('a valid request must be taken');
+  const isWhole = kind === 'valid' && isValid && hasValidParameters(request, check);
+  if (isWhole && isRefusedThoughValid(response.status, code)) faults.push(`valid, yet refused: ${code}`);
   // By its schema, or by the operation where that can say more.
   if (!isValid && response.status < 400) faults.push('a request that breaks its schema must be refused');
   return [...faults, ...responseFaults(operation, response, text, check)];
+}
+
+/** The generator knows fewer keywords than the schemas have. */
+function hasValidParameters({ operation, path, query, headers }: Case, check: Check): boolean {
+  const sent: Readonly<Record<string, Readonly<Record<string, unknown>>>> = { path, query, header: headers };
+  return operation.parameters.every(({ name, in: place, schema }) => {
+    const value = sent[place]?.[name];
+    return value === undefined || check(schema, value) === undefined;
+  });
+}
+
+export function isRefusedThoughValid(status: number, code: string | null): boolean {
+  return status >= 400 && !REFUSED_THOUGH_VALID.has(status) && !SEMANTIC.has(code ?? '');
 }
 
 /** A signature that is made up is refused before anything else is looked at. */
