@@ -1,12 +1,20 @@
 /* Times the CUDA kernels on this machine's first GPU and prints JSON: a query of 300 residues against random tokens,
- * both directions, exact, the best 1,000 chosen on the GPU; by the clock from the call to the answer. In the same run
- * the int8 rate of cuBLASLt, where it is installed. Each figure is a median; before any, an answer is checked.
+ * both directions, exact, the best 1,000 chosen on the GPU; by the clock from the call to the answer. Beside it the
+ * same with all sums travelling, with a filter that keeps every tenth target, with 16 queries at once, and how long a
+ * search goes on after it was cancelled. In the same run the rates of single instructions (cuda_rates.h) and the int8
+ * rate of cuBLASLt, where it is installed. Each figure is a median; before any, an answer is checked.
  *
  *   kernels-cuda-bench [GiB of tokens, default 4]        exit code 77: no GPU
+ *   kernels-cuda-bench --emulated                        the same code on emulated lanes; its figures mean nothing
  */
+#include <cstring>
+#include <thread>
+
 #include "cuda/image.h"
 #include "cuda/sweep_search.h"
 #include "test/cublaslt.h"
+#include "test/cuda_rates.h"
+#include "test/fake_driver.h"
 #include "test/oracle.h"
 #include "test/random_tokens.h"
 
@@ -15,9 +23,19 @@ namespace cuda {
 namespace {
 
 constexpr int kNoGpu = 77;
-constexpr uint32_t kQueryLength = 300, kWanted = 1'000;
+constexpr uint32_t kQueryLength = 300;
 /** Residues of Swiss-Prot, which the bars of the project are for. */
 constexpr double kSwissProtResidues = 205e6;
+
+struct Setting {
+  const Driver& driver;
+  const void* image;
+  uint64_t tokenBytes, workBytes;
+  uint32_t wanted;
+  /** Searches that a median is of. */
+  int rounds;
+};
+constexpr int kWarmups = 2;
 
 /* Values of −15 … 15: the squared norm of 128 of them is at most 28,800. */
 std::vector<int8_t> randomValues(uint64_t seed, size_t count) {
@@ -52,69 +70,159 @@ bool isRight(SweepSearch& search, const Store& store, const Tokens& query) {
   return true;
 }
 
+/* What a search takes, after some that warm up. */
+template <class Search>
+std::vector<double> timesOf(int rounds, Search search) {
+  std::vector<double> times;
+  for (int round = -kWarmups; round < rounds; ++round) {
+    const double from = seconds();
+    search();
+    if (round >= 0) times.push_back(seconds() - from);
+  }
+  return times;
+}
+
+/* A part of a release that is searched again and again. */
+struct Bench {
+  const ReleasePart& part;
+  const std::shared_ptr<const Store>& store;
+  std::vector<Tokens> queries;
+  std::atomic<bool> cancelled{false};
+
+  SweepSearch search(size_t queryCount, std::optional<std::vector<uint32_t>> eligible = std::nullopt) {
+    return SweepSearch(part, *store, {queries.begin(), queries.begin() + static_cast<ptrdiff_t>(queryCount)},
+                       std::move(eligible), cancelled);
+  }
+};
+
+/* The longest time from cancelling a search of many queries to its return, in a few tries. */
+double cancelSeconds(Bench& bench, const Setting& setting) {
+  double longest = 0;
+  for (int repeat = 0; repeat < setting.rounds / 4 + 1; ++repeat) {
+    SweepSearch search = bench.search(bench.queries.size());
+    std::vector<Best> nothing;
+    std::thread searching([&] { nothing = search.best(setting.wanted); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(7 + repeat));
+    const double from = seconds();
+    bench.cancelled = true;
+    searching.join();
+    longest = std::max(longest, seconds() - from);
+    bench.cancelled = false;
+  }
+  return longest;
+}
+
 /* Prints one member of the JSON; false if an answer is wrong. */
-bool measure(const Driver& driver, bool isPortable, const std::shared_ptr<const Store>& store, double peerRate) {
-  Fleet fleet(driver, cudaImage(), {uint64_t{512} << 20, isPortable});
+bool measure(const Setting& setting, bool isPortable, const std::shared_ptr<const Store>& store, double peerRate) {
+  Fleet fleet(setting.driver, setting.image, {setting.workBytes, isPortable});
   const std::atomic<bool> cancelled{false};
   const double start = seconds();
   const auto release = fleet.hold(store, cancelled);
   const double loadSeconds = seconds() - start;
   const ReleasePart& part = release->parts.front();
-  const auto rows = randomValues(1, size_t{kQueryLength} * store->dimension());
-  const Tokens query{rows.data(), kQueryLength, store->dimension()};
-  SweepSearch search(part, *store, {query}, std::nullopt, cancelled);
-  if (!isRight(search, *store, query)) return false;
-
-  std::vector<double> times;
-  for (int round = 0; round < 25; ++round) {
-    const double from = seconds();
-    search.best(kWanted);
-    if (round >= 5) times.push_back(seconds() - from);
+  const uint32_t dimension = store->dimension(), targets = part.endTarget - part.firstTarget;
+  const size_t queryBytes = size_t{kQueryLength} * dimension;
+  const auto rows = randomValues(1, queryBytes * kMaxLaunchQueries);
+  Bench bench{part, store, {}};
+  for (uint32_t q = 0; q < kMaxLaunchQueries; ++q) {
+    bench.queries.push_back({rows.data() + q * queryBytes, kQueryLength, dimension});
   }
+  SweepSearch search = bench.search(1);
+  if (!isRight(search, *store, bench.queries[0])) return false;
+
+  const uint32_t wanted = setting.wanted;
+  const int few = setting.rounds / 4 + 1;
+  const double sweepsBefore = search.sweepSeconds();
+  const std::vector<double> times = timesOf(setting.rounds, [&] { search.best(wanted); });
+  const double sweep = (search.sweepSeconds() - sweepsBefore) / (setting.rounds + kWarmups);
+  std::vector<int32_t> sums[2] = {std::vector<int32_t>(targets), std::vector<int32_t>(targets)};
+  const double allSums = median(timesOf(few, [&] { search.sums({sums[0].data()}, {sums[1].data()}); }));
+  std::vector<uint32_t> tenth;
+  for (uint32_t target = 0; target < targets; target += 10) tenth.push_back(target);
+  SweepSearch filtered = bench.search(1, tenth), batch = bench.search(kMaxLaunchQueries);
+  const double some = median(timesOf(setting.rounds, [&] { filtered.best(wanted); }));
+  const double many = median(timesOf(few, [&] { batch.best(wanted); })) / kMaxLaunchQueries;
+  const double afterCancel = cancelSeconds(bench, setting);
+
   double residues = 0;
   for (uint32_t t = part.firstTarget; t < part.endTarget; ++t) residues += store->length(t);
-  const double time = median(times), rate = 2 * residues * kQueryLength * store->dimension() / time;
-  std::printf("{\"kernel\":\"%s\",\"dimension\":%u,\"residues\":%.0f,\"load_s\":%.2f,\"ms\":%.3f,\"ms_least\":%.3f,"
-              "\"ms_most\":%.3f,\"ms_205M\":%.2f,\"tops\":%.1f,\"cublaslt_share\":%.3f}",
-              part.gpu->facts().variant == Variant::kHopper ? "hopper" : "portable", store->dimension(), residues,
-              loadSeconds, time * 1e3, *std::min_element(times.begin(), times.end()) * 1e3,
-              *std::max_element(times.begin(), times.end()) * 1e3, time * 1e3 * kSwissProtResidues / residues,
-              rate * 1e-12, peerRate > 0 ? rate / peerRate : 0);
+  const double time = median(times), rate = 2 * residues * kQueryLength * dimension / time;
+  std::printf("{\"kernel\":\"%s\",\"dimension\":%u,\"residues\":%.0f,\"load_s\":%.2f,\"ms\":%.3f,"
+              "\"ms_least\":%.3f,\"ms_most\":%.3f,\"ms_205M\":%.2f,\"tops\":%.1f,\"cublaslt_share\":%.3f,",
+              part.gpu->facts().variant == Variant::kHopper ? "hopper" : "portable", dimension, residues, loadSeconds,
+              time * 1e3, fastest(times) * 1e3, *std::max_element(times.begin(), times.end()) * 1e3,
+              time * 1e3 * kSwissProtResidues / residues, rate * 1e-12, peerRate > 0 ? rate / peerRate : 0);
+  std::printf("\"ms_in_matrix_kernel\":%.3f,\"ms_all_sums\":%.3f,\"ms_every_tenth\":%.3f,"
+              "\"ms_of_16_queries_each\":%.3f,\"cancel_ms\":%.2f}",
+              sweep * 1e3, allSums * 1e3, some * 1e3, many * 1e3, afterCancel * 1e3);
+  std::fflush(stdout);
   return true;
 }
 
-int run(uint64_t bytes) {
+/* Nothing where the bench was built without nvcc; it has no kernels then either. */
+std::string ratesOf(const Driver& driver) {
+#if defined(GLOAMING_HAS_RATES)
+  return measureRates(driver);
+#else
+  static_cast<void>(driver);
+  return "{}";
+#endif
+}
+
+/* All but the end of the JSON.
+ * Returns  false if an answer is wrong
+ * Errors   CudaError */
+bool measureAll(const Setting& setting, bool isEmulated) {
+  Gpu gpu(setting.driver, 0, setting.image, false);
+  const double peerRate = isEmulated ? 0 : cublasLtRate(gpu, randomValues(2, size_t{1} << 27));
+  std::printf("{\"gpu\":\"%s\",\"is_emulated\":%s,\"multiprocessors\":%u,\"cublaslt_int8_tops\":%.1f,"
+              "\"searches\":[",
+              gpu.facts().name.c_str(), isEmulated ? "true" : "false", gpu.facts().multiprocessors, peerRate * 1e-12);
+  const char* separator = "";
+  for (const uint32_t dimension : {64u, 128u}) {
+    const auto store = makeStore(dimension, setting.tokenBytes);
+    for (const bool isPortable : {false, true}) {
+      if (!isPortable && gpu.facts().variant != Variant::kHopper) continue;
+      std::printf("%s", separator);
+      separator = ",";
+      if (!measure(setting, isPortable, store, peerRate)) return false;
+    }
+  }
+  // Last, because a fault of theirs would end the context.
+  std::printf("],\"rates\":%s", isEmulated ? "{}" : ratesOf(setting.driver).c_str());
+  return true;
+}
+
+int run(const Setting& setting, bool isEmulated) {
+  try {
+    if (!measureAll(setting, isEmulated)) {
+      std::printf("\nkernels-cuda-bench: an answer is wrong\n");
+      return 1;
+    }
+  } catch (const CudaError& error) {
+    std::printf("\nkernels-cuda-bench: %s\n", error.what());
+    return 1;
+  }
+  std::printf("}\n");
+  return 0;
+}
+
+int runReal(uint64_t bytes) {
   std::string obstacle;
   const Driver* driver = systemDriver(obstacle);
-  double peerRate = 0;
-  Gpu::Facts facts;
   try {
     if (driver == nullptr) throw CudaError(obstacle);
-    if (cudaImage() == nullptr) throw CudaError("this build has no CUDA kernels");
-    Gpu gpu(*driver, 0, cudaImage(), false);
-    facts = gpu.facts();
-    peerRate = cublasLtRate(gpu, randomValues(2, size_t{1} << 27));
+    Fleet(*driver, cudaImage());
   } catch (const CudaError& error) {
     std::printf("kernels-cuda-bench: no GPU: %s\n", error.what());
     return kNoGpu;
   }
-  std::printf("{\"gpu\":\"%s\",\"multiprocessors\":%u,\"cublaslt_int8_tops\":%.1f,\"searches\":[", facts.name.c_str(),
-              facts.multiprocessors, peerRate * 1e-12);
-  const char* separator = "";
-  for (const uint32_t dimension : {64u, 128u}) {
-    const auto store = makeStore(dimension, bytes);
-    for (const bool isPortable : {false, true}) {
-      if (!isPortable && facts.variant != Variant::kHopper) continue;
-      std::printf("%s", separator);
-      separator = ",";
-      if (!measure(*driver, isPortable, store, peerRate)) {
-        std::printf("\nkernels-cuda-bench: an answer is wrong\n");
-        return 1;
-      }
-    }
-  }
-  std::printf("]}\n");
-  return 0;
+  return run({*driver, cudaImage(), bytes, uint64_t{512} << 20, 1'000, 20}, false);
+}
+
+int runEmulated() {
+  fakeMachine().gpus = {FakeGpu{}};
+  return run({fakeDriver(), fakeImage(), 256 << 10, 1 << 20, 3, 1}, true);
 }
 
 }  // namespace
@@ -122,6 +230,7 @@ int run(uint64_t bytes) {
 }  // namespace gloaming
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--emulated") == 0) return gloaming::cuda::runEmulated();
   const double gibibytes = argc > 1 ? std::strtod(argv[1], nullptr) : 4;
-  return gloaming::cuda::run(static_cast<uint64_t>(gibibytes * (1 << 30)));
+  return gloaming::cuda::runReal(static_cast<uint64_t>(gibibytes * (1 << 30)));
 }

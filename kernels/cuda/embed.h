@@ -1,0 +1,14 @@
+/* A file inside the library as bytes. The assembler takes it in as it is; a C array of it would take the compiler
+ * minutes. */
+#ifndef GLOAMING_CUDA_EMBED_H
+#define GLOAMING_CUDA_EMBED_H
+
+#define GLOAMING_EMBED(NAME, PATH) \
+  asm(".pushsection .rodata\n" \
+      ".balign 64\n" #NAME ":\n" \
+      ".incbin \"" PATH "\"\n" \
+      ".balign 64\n" \
+      ".popsection\n"); \
+  extern "C" __attribute__((visibility("hidden"))) const unsigned char NAME[]
+
+#endif

@@ -1,0 +1,117 @@
+/* Loops of one instruction each, for cuda_rates.h. */
+#include "cuda/pairs.h"
+#include "cuda/wgmma.h"
+#include "test/cuda_rates.h"
+
+namespace gloaming {
+namespace cuda {
+namespace {
+
+extern __shared__ __align__(128) uint8_t sharedMemory[];
+
+/* Calls step(word, its neighbour, the next one) for each chain and round. Each chain waits for itself only. */
+template <class Step>
+__device__ __forceinline__ void measure(const RateTask& task, Step step) {
+  uint32_t words[kChains];
+#pragma unroll
+  for (uint32_t k = 0; k < kChains; ++k) words[k] = (task.seed + k) * (threadIdx.x + 2'654'435'761u);
+  __syncthreads();
+  const uint64_t start = clock64();
+  for (uint32_t round = 0; round < task.rounds; ++round) {
+#pragma unroll
+    for (uint32_t k = 0; k < kChains; ++k) {
+      words[k] = step(words[k], words[(k + 1) % kChains], words[(k + 2) % kChains]);
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) task.clocks[blockIdx.x] = clock64() - start;
+  uint32_t all = 0;
+#pragma unroll
+  for (const uint32_t word : words) all ^= word;
+  if (all == task.seed) *task.sink = all;
+}
+
+__device__ __forceinline__ uint32_t largestWord(uint32_t a, uint32_t b, uint32_t c) {
+#if __CUDA_ARCH__ >= 900
+  return static_cast<uint32_t>(__vimax3_s32(static_cast<int>(a), static_cast<int>(b), static_cast<int>(c)));
+#else
+  return largerWord(largerWord(a, b), c);
+#endif
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kRateThreads) rate_max_words(const __grid_constant__ RateTask task) {
+  measure(task, [](uint32_t a, uint32_t b, uint32_t) { return largerWord(a, b); });
+}
+extern "C" __global__ void __launch_bounds__(kRateThreads) rate_max3_words(const __grid_constant__ RateTask task) {
+  measure(task, [](uint32_t a, uint32_t b, uint32_t c) { return largestWord(a, b, c); });
+}
+extern "C" __global__ void __launch_bounds__(kRateThreads) rate_max_pairs(const __grid_constant__ RateTask task) {
+  measure(task, [](uint32_t a, uint32_t b, uint32_t) { return largerPair(a, b); });
+}
+extern "C" __global__ void __launch_bounds__(kRateThreads) rate_max3_pairs(const __grid_constant__ RateTask task) {
+  measure(task, [](uint32_t a, uint32_t b, uint32_t c) { return largestPair(a, b, c); });
+}
+extern "C" __global__ void __launch_bounds__(kRateThreads) rate_join(const __grid_constant__ RateTask task) {
+  measure(task, [](uint32_t a, uint32_t b, uint32_t) { return joinLow(a, b); });
+}
+
+extern "C" __global__ void __launch_bounds__(kRateThreads) rate_mma(const __grid_constant__ RateTask task) {
+  const uint32_t a = task.seed * (threadIdx.x + 1), b = task.seed ^ threadIdx.x * 2'654'435'761u;
+  uint32_t dots[4 * kChains] = {};
+  __syncthreads();
+  const uint64_t start = clock64();
+  for (uint32_t round = 0; round < task.rounds; ++round) {
+#pragma unroll
+    for (uint32_t k = 0; k < 4 * kChains; k += 4) {
+      asm volatile(
+          "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %4, %5}, {%5, %4}, "
+          "{%0, %1, %2, %3};"
+          : "+r"(dots[k]), "+r"(dots[k + 1]), "+r"(dots[k + 2]), "+r"(dots[k + 3])
+          : "r"(a), "r"(b));
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) task.clocks[blockIdx.x] = clock64() - start;
+  uint32_t all = 0;
+#pragma unroll
+  for (const uint32_t dot : dots) all ^= dot;
+  if (all == task.seed) *task.sink = all;
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+/* Four steps a round, as the kernel has for dimension 128; operands of random bytes in shared memory. */
+extern "C" __global__ void __launch_bounds__(kWgmmaThreads, 1) rate_wgmma(const __grid_constant__ RateTask task) {
+  constexpr uint32_t dimension = 128, kOperandBytes = (64 + 128) * dimension;
+  auto* words = reinterpret_cast<uint32_t*>(sharedMemory);
+  for (uint32_t k = threadIdx.x; k < kOperandBytes / 4; k += blockDim.x) words[k] = (task.seed + k) * 2'654'435'761u;
+  fenceProxyAsync();
+  __syncthreads();
+  const Descriptor rows = coreDescriptor(sharedAddress(sharedMemory), dimension);
+  const Descriptor targets = coreDescriptor(sharedAddress(sharedMemory + 64 * dimension), dimension);
+  uint32_t dots[64], all = 0;
+  const uint64_t start = clock64();
+  // Unrolled, the rounds would want more registers than there are.
+#pragma unroll 1
+  for (uint32_t round = 0; round < task.rounds; ++round) {
+    Descriptor a = rows, b = targets;
+    multiplyFence();
+    multiplyStep<false>(dots, a, b);
+#pragma unroll
+    for (uint32_t step = 1; step < dimension / kStepBytes; ++step) {
+      a = nextStep(a);
+      b = nextStep(b);
+      multiplyStep<true>(dots, a, b);
+    }
+    multiplyWait(dots);
+    all ^= dots[0] + dots[63];
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) task.clocks[blockIdx.x] = clock64() - start;
+  if (all == task.seed) *task.sink = all;
+}
+#endif
+
+}  // namespace cuda
+}  // namespace gloaming
