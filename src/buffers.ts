@@ -5,7 +5,7 @@ import { MessageChannel } from 'node:worker_threads';
  * look at JavaScript's own heap first, and let some 80 MB of buffers gather that have been written long ago.
  * Bytes that share their memory with others are left alone.
  */
-export function freeBytes({ buffer, byteLength }: Uint8Array): void {
+export function freeBytes({ buffer, byteLength }: ArrayBufferView): void {
   if (byteLength === 0 || byteLength !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
   discard(buffer);
 }

@@ -1,4 +1,6 @@
+import { freeBytes } from '../buffers.js';
 import type { NamesIndex } from './names.js';
+import { createTally, type Tally } from './names-tally.js';
 import { similarity, tokensOf, trigramsOf } from './names-text.js';
 
 /** How a name was found, best first. */
@@ -48,12 +50,13 @@ export function judgeNames(query: string, names: readonly string[]): FoundName |
     bestOf(words, (word) => (word.startsWith(token) ? token.length / word.length : 0)),
   );
   if (!begun.includes(0)) return { match: 'token', similarity: meanOf(begun) };
-  const alike = meanOf(wanted.map((token) => bestOf(words, (word) => similarity(token, word))));
+  const alike = meanOf(wanted.map((token) => bestOf(words, (word, least) => similarity(token, word, least))));
   return alike >= SIMILARITY_MIN ? { match: 'similar', similarity: alike } : undefined;
 }
 
-function bestOf(words: readonly string[], judge: (word: string) => number): number {
-  return words.reduce((best, word) => Math.max(best, judge(word)), 0);
+/** @param judge may say 0 for what is not better than the least that it is given */
+function bestOf(words: readonly string[], judge: (word: string, least: number) => number): number {
+  return words.reduce((best, word) => Math.max(best, judge(word, best)), 0);
 }
 
 function meanOf(values: readonly number[]): number {
@@ -78,11 +81,12 @@ export async function searchNames(
   const matches = await Promise.all(
     wanted.map((token, place) => matchesOf(index, token, place === wanted.length - 1)),
   );
-  const tally = createTally(index.targetCount);
   // The rarest first: they bring the targets that the common ones then speak for.
-  for (const match of matches.sort((a, b) => countOf(index, a) - countOf(index, b)))
-    await addMatches(index, match, tally);
-  const candidates = tally.best(Math.max(JUDGED_MIN_TARGETS, 2 * limit));
+  matches.sort((a, b) => countOf(index, a) - countOf(index, b));
+  const candidates = await withTally(async (tally) => {
+    for (const [place, match] of matches.entries()) await addMatches(index, match, tally, place + 1);
+    return tally.best(Math.max(JUDGED_MIN_TARGETS, 2 * limit), 0);
+  });
   const judged = await Promise.all(
     candidates.map(async (target): Promise<FoundTarget | undefined> => {
       const names = await index.names(target);
@@ -94,6 +98,15 @@ export async function searchNames(
     .filter((found) => found !== undefined)
     .sort((a, b) => compareFound(a, b) || (a.names[0] < b.names[0] ? -1 : 1))
     .slice(0, limit);
+}
+
+async function withTally<Result>(work: (tally: Tally) => Promise<Result>): Promise<Result> {
+  const tally = createTally();
+  try {
+    return await work(tally);
+  } finally {
+    tally.release();
+  }
 }
 
 interface TokenMatch {
@@ -131,67 +144,54 @@ function knownTokens(index: NamesIndex, token: string, isPrefix: boolean): reado
 /** Tokens that share trigrams with one that is not there; the most alike first. */
 async function similarTokens(index: NamesIndex, token: string): Promise<readonly TokenMatch[]> {
   const trigrams = trigramsOf(token);
-  const lists = await Promise.all(trigrams.map((trigram) => index.tokensWith(trigram)));
-  const shared = createTally(index.tokenCount);
-  let counted = 0;
-  // The rare ones tell most; a list that half of all tokens are in tells nothing.
-  for (const list of lists.sort((a, b) => a.length - b.length)) {
-    counted += list.length;
-    if (counted > TRIGRAM_LIST_MAX_TOKENS) break;
-    for (const at of list) shared.add(at, 1);
-  }
   const least = Math.ceil(SHARED_MIN_RATIO * trigrams.length);
-  return shared
-    .best(COMPARED_MAX_TOKENS)
-    .filter((at) => shared.of(at) >= least)
-    .map((at) => ({ token: at, weight: similarity(token, index.token(at)) }))
+  // The rare ones tell most; a list that half of all tokens are in tells nothing.
+  const rarest = [...trigrams].sort((a, b) => index.tokenCountWith(a) - index.tokenCountWith(b));
+  const read: Promise<Uint32Array>[] = [];
+  let counted = 0;
+  for (const trigram of rarest) {
+    counted += index.tokenCountWith(trigram);
+    if (counted > TRIGRAM_LIST_MAX_TOKENS) break;
+    read.push(index.tokensWith(trigram));
+  }
+  const lists = await Promise.all(read);
+  const sharing = await withTally(async (tally) => {
+    for (const [place, list] of lists.entries()) {
+      for (const at of list) tally.add(at, 1, place + 1, true);
+      freeBytes(list);
+    }
+    return tally.best(COMPARED_MAX_TOKENS, least);
+  });
+  return sharing
+    .map((at) => ({ token: at, weight: similarity(token, index.token(at), SIMILARITY_MIN) }))
     .filter(({ weight }) => weight >= SIMILARITY_MIN)
     .sort((a, b) => b.weight - a.weight || a.token - b.token)
     .slice(0, EXPANDED_MAX_TOKENS);
 }
 
 /** A target gains by its best match of the token, which comes first; a rare token weighs more. */
-async function addMatches(index: NamesIndex, matches: readonly TokenMatch[], tally: Tally): Promise<void> {
-  const spoken = new Uint8Array(matches.length > 1 ? index.targetCount : 0);
-  let [read, brought] = [0, 0];
-  for (const { token, weight } of matches) {
-    if (read >= POSTINGS_MAX_COUNT) return;
-    const gain = weight * (1 + Math.log2(index.targetCount / index.targetCountOf(token)));
-    const targets = await index.targetsOf(token, POSTINGS_MAX_COUNT - read);
-    read += targets.length;
-    for (const target of targets) {
-      if (spoken[target] === 1) continue;
-      if (tally.of(target) === 0 && (brought += 1) > BROUGHT_MAX_TARGETS) continue;
-      spoken[target] = 1;
-      tally.add(target, gain);
-    }
+async function addMatches(
+  index: NamesIndex,
+  matches: readonly TokenMatch[],
+  tally: Tally,
+  voice: number,
+): Promise<void> {
+  const taken: TokenMatch[] = [];
+  const lists: Promise<Uint32Array>[] = [];
+  let left = POSTINGS_MAX_COUNT;
+  for (const match of matches) {
+    if (left <= 0) break;
+    taken.push(match);
+    lists.push(index.targetsOf(match.token, left));
+    left -= index.targetCountOf(match.token);
   }
-}
-
-interface Tally {
-  add(place: number, gain: number): void;
-  of(place: number): number;
-  /** Places with the highest sums, the highest first, equal ones ascending. */
-  best(count: number): readonly number[];
-}
-
-function createTally(places: number): Tally {
-  const sums = new Float32Array(places);
-  const touched: number[] = [];
-  return {
-    add(place, gain) {
-      if (sums[place] === 0) touched.push(place);
-      sums[place] += gain;
-    },
-    of: (place) => sums[place],
-    best(count) {
-      const least = Float32Array.from(touched, (place) => sums[place]).sort()[
-        Math.max(0, touched.length - count)
-      ];
-      return touched
-        .filter((place) => sums[place] >= least)
-        .sort((a, b) => sums[b] - sums[a] || a - b)
-        .slice(0, count);
-    },
-  };
+  let brought = 0;
+  for (const [place, targets] of (await Promise.all(lists)).entries()) {
+    const { token, weight } = taken[place];
+    const gain = weight * (1 + Math.log2(index.targetCount / index.targetCountOf(token)));
+    for (const target of targets) {
+      if (tally.add(target, gain, voice, brought < BROUGHT_MAX_TARGETS)) brought += 1;
+    }
+    freeBytes(targets);
+  }
 }

@@ -33,21 +33,23 @@ function classOf(unit: number): number {
   return 37 + (unit % 27);
 }
 
+/** Three rows of the table, taken in turn; longer texts than this are rare and get their own. */
+const ROW_MAX_LENGTH = 256;
+const sharedRows = [0, 1, 2].map(() => new Uint16Array(ROW_MAX_LENGTH + 1));
+
 /**
- * 1 − edits ÷ length of the longer: 1 for equal texts, 0 for texts that share nothing.
+ * 1 − edits ÷ length of the longer: 1 for equal texts, 0 for texts that share nothing. May say 0 for what cannot reach
+ * the least that is asked for.
  * Source  Damerau–Levenshtein distance in its restricted form (optimal string alignment)
  */
-export function similarity(left: string, right: string): number {
+export function similarity(left: string, right: string, least = 0): number {
   const longer = Math.max(left.length, right.length);
-  if (longer === 0) return 1;
   if (left === right) return 1;
+  // Each letter that one has more is an edit.
+  if (Math.min(left.length, right.length) < least * longer) return 0;
   const width = right.length + 1;
-  // Three rows of the table, taken in turn.
-  const rows = [
-    new Uint16Array(width),
-    Uint16Array.from({ length: width }, (_, at) => at),
-    new Uint16Array(width),
-  ];
+  const rows = width <= ROW_MAX_LENGTH + 1 ? sharedRows : sharedRows.map(() => new Uint16Array(width));
+  for (let j = 0; j < width; j += 1) rows[1][j] = j;
   for (let i = 1; i <= left.length; i += 1) {
     const [before, row, next] = [rows[(i - 1) % 3], rows[i % 3], rows[(i + 1) % 3]];
     next[0] = i;

@@ -1,3 +1,4 @@
+import { read } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../errors.js';
@@ -20,7 +21,9 @@ export interface NamesIndex {
   /** Targets that have the token; at most `limit`, the first ones. */
   targetsOf(token: number, limit: number): Promise<Uint32Array>;
   targetCountOf(token: number): number;
+  /** Tokens that have the trigram. */
   tokensWith(trigram: number): Promise<Uint32Array>;
+  tokenCountWith(trigram: number): number;
   /** Id and names, in the order of NAME_FIELDS; empty where a target has none. */
   names(target: number): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -105,6 +108,7 @@ async function openSections(handle: FileHandle, counts: NamesCounts, places: Pla
       const count = Math.min(limit, postingOffsets[index + 1] - postingOffsets[index]);
       return numbers(places.postings + 4 * postingOffsets[index], count);
     },
+    tokenCountWith: (trigram) => trigramOffsets[trigram + 1] - trigramOffsets[trigram],
     tokensWith: (trigram) =>
       numbers(
         places.trigrams + 4 * trigramOffsets[trigram],
@@ -112,19 +116,33 @@ async function openSections(handle: FileHandle, counts: NamesCounts, places: Pla
       ),
     async names(target) {
       const [start, end] = [Number(rowOffsets[target]), Number(rowOffsets[target + 1])];
-      return (await readAt(handle, places.rows + start, end - start)).toString('utf8').split('\t');
+      return (await readInto(handle, Buffer.allocUnsafe(end - start), places.rows + start))
+        .toString('utf8')
+        .split('\t');
     },
     close: () => handle.close(),
   };
 }
 
 /** Errors  where the file ends before */
-async function readAt(handle: FileHandle, position: number, bytes: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafeSlow(bytes);
-  for (let read = 0; read < bytes;) {
-    const { bytesRead } = await handle.read(buffer, read, bytes - read, position + read);
-    if (bytesRead === 0) throw new Error(`it ends at byte ${position + read}`);
-    read += bytesRead;
+function readAt(handle: FileHandle, position: number, bytes: number): Promise<Buffer> {
+  return readInto(handle, Buffer.allocUnsafeSlow(bytes), position);
+}
+
+async function readInto(handle: FileHandle, buffer: Buffer, position: number): Promise<Buffer> {
+  for (let filled = 0; filled < buffer.length;) {
+    const bytesRead = await readOnce(handle, buffer.subarray(filled), position + filled);
+    if (bytesRead === 0) throw new Error(`it ends at byte ${position + filled}`);
+    filled += bytesRead;
   }
   return buffer;
+}
+
+/** By callback: a search reads a hundred short pieces, and promises of the file system cost twice as much. */
+function readOnce({ fd }: FileHandle, buffer: Buffer, position: number): Promise<number> {
+  return new Promise((resolve, reject) =>
+    read(fd, buffer, 0, buffer.length, position, (error, bytesRead) =>
+      error === null ? resolve(bytesRead) : reject(error),
+    ),
+  );
 }
