@@ -45,7 +45,9 @@ async function add(context: CommandContext, model: string, options: AddOptions):
   const speed = Math.round(residuesPerSecond).toLocaleString('en-US');
   context.stdout.write(`Installed ${card.id} in ${directory}.\n`);
   context.stdout.write(`${card.dimension} components per residue; ${speed} residues per second and core.\n`);
-  context.stdout.write(`Build with it: gloaming index build <fasta> --name <slug> --encoder ${card.id}\n`);
+  context.stdout.write(
+    `Build with it: npx gloaming index build <fasta> --name <slug> --encoder ${card.id}\n`,
+  );
 }
 
 function describe({ id, card, isShipped, problem }: ListedEncoder): readonly string[] {

@@ -179,5 +179,5 @@ function describeBuild(report: BuildReport, isServerDefault: boolean): string {
   const head = report.isKnown ? `${slug} is this release already; nothing was built.` : `Built ${slug}.`;
   const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
   const option = isServerDefault ? '' : ` --database ${slug}`;
-  return `${head}\n${lines.join('\n')}\n\nSearch it:  gloaming search query.fasta${option}\n`;
+  return `${head}\n${lines.join('\n')}\n\nSearch it:  npx gloaming search query.fasta${option}\n`;
 }

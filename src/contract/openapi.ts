@@ -11,7 +11,7 @@ import {
 } from './headers.js';
 import { namedSchemas, withReferences, type JsonSchema } from './references.js';
 import { REFUSALS, type RefusalCode } from './refusals.js';
-import type { Route } from './route.js';
+import { TAGS, type Route } from './route.js';
 import { headerSchemas, refusalsOf } from './routes.js';
 
 const COMPONENT = (name: string): string => `#/components/schemas/${name}`;
@@ -22,7 +22,8 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
   }
-  const tags = [...new Set(routes.map((route) => route.tag))].sort();
+  const used = new Set<string>(routes.map(({ tag }) => tag));
+  const tags = Object.entries(TAGS).filter(([name]) => used.has(name));
   const document = {
     openapi: '3.1.0',
     info: {
@@ -35,14 +36,14 @@ export function openApiDocument(routes: readonly Route[], serverUrl: string): Js
     },
     servers: [{ url: serverUrl }],
     security: [{ apiKey: [] }],
-    tags: tags.map((name) => ({ name, description: `Operations on ${name}.` })),
+    tags: tags.map(([name, description]) => ({ name, description })),
     paths,
     components: {
       securitySchemes: {
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key: `glm_…`, made on the command line.',
+          description: 'An API key, `glm_…`: `gloaming keys create <name>` makes one.',
         },
         signedUrl: {
           type: 'apiKey',

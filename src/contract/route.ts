@@ -3,6 +3,19 @@ import type { RefusalCode } from './refusals.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
+/** Groups of operations, in the order of the documentation. */
+export const TAGS = {
+  homology: 'Search for distant relatives of a protein; databases, releases and filters.',
+  runs: 'Searches and other work that is kept, resumed, paged and watched.',
+  sequences: 'Multiple sequence alignments from what a search has aligned.',
+  receipts: 'What was computed from what.',
+  references: 'Proteins, databases, releases, runs and files by id, accession or name.',
+  storage: 'Files: uploads in parts, signed URLs, access, deletion.',
+  webhooks: 'Who is told of what has happened, and every delivery.',
+  sql: 'Read-only SQL over databases and results.',
+  pricing: 'What calls would cost.',
+} as const;
+
 /**
  * One operation of the contract, as data. Validation, documents, digest, routing and handlers' types come from it.
  * A new operation is one of these and one line in http/handlers.ts.
@@ -13,7 +26,7 @@ export interface Route {
   readonly method: Method;
   /** Parameters in braces: `/v1/receipts/{receipt_id}`. */
   readonly path: string;
-  readonly tag: string;
+  readonly tag: keyof typeof TAGS;
   readonly summary: string;
   readonly description: string;
   readonly params?: TObject;
