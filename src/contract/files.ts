@@ -5,6 +5,7 @@ import {
   SIGNED_URL_DEFAULT_SECONDS,
   SIGNED_URL_MAX_SECONDS,
 } from '../limits.js';
+import { FILE_TARGET_PATTERN } from './file-paths.js';
 import { envelopeOf } from './envelope.js';
 import type { RefusalCode } from './refusals.js';
 import { ANY_TYPE, defineRoute } from './route.js';
@@ -201,6 +202,7 @@ export const deleteFiles = defineRoute({
       path: Type.String({
         minLength: 1,
         maxLength: 1025,
+        publishedPattern: FILE_TARGET_PATTERN,
         description: 'Path of a file or a folder; with a slash at its end, of a folder only.',
       }),
     },

@@ -7,6 +7,7 @@ import {
   UPLOAD_MAX_BYTES,
   UPLOAD_MAX_PARTS,
 } from '../limits.js';
+import { FILE_PATH_PATTERN } from './file-paths.js';
 import { envelopeOf } from './envelope.js';
 import type { RefusalCode } from './refusals.js';
 import { defineRoute } from './route.js';
@@ -65,6 +66,7 @@ export const FileUploadRequest = named(
     file_name: text('Name of the file, or its relative path with "/" between folders.', {
       minLength: 1,
       maxLength: 1024,
+      publishedPattern: FILE_PATH_PATTERN,
     }),
     size_bytes: Type.Integer({ minimum: 1, maximum: UPLOAD_MAX_BYTES, description: 'Size of the file.' }),
     content_type: Type.Optional(ContentType),

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { FILE_PATH_PATTERN, FILE_TARGET_PATTERN } from '#src/contract/file-paths.js';
 import { Refusal } from '#src/errors.js';
 import { normalisePath, normaliseTarget } from '#src/services/storage-paths.js';
 
@@ -105,5 +107,60 @@ describe('a path', () => {
     expect(normaliseTarget('a/b/', 'path')).toEqual({ path: 'a/b', isFolder: true });
     expect(normaliseTarget('a/b', 'path')).toEqual({ path: 'a/b', isFolder: false });
     for (const path of ['/', 'a//', '../']) expect(() => normaliseTarget(path, 'path')).toThrow(Refusal);
+  });
+});
+
+describe('the pattern that the contract publishes', () => {
+  const pattern = new RegExp(FILE_PATH_PATTERN, 'u');
+  const target = new RegExp(FILE_TARGET_PATTERN, 'u');
+  const isTaken = (read: () => unknown): boolean => {
+    try {
+      read();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  it('takes what storage takes, for every character there is', () => {
+    const differing: number[] = [];
+    for (let point = 0; point <= 0x10ffff; point += 1) {
+      const path = `aa${String.fromCodePoint(point)}a`;
+      if (pattern.test(path) !== isTaken(() => normalisePath(path, 'p'))) differing.push(point);
+    }
+    expect(differing).toEqual([]);
+  }, 60_000);
+
+  it('takes what storage takes, for every order of what matters', () => {
+    const pieces = [
+      'a',
+      'C',
+      ':',
+      '.',
+      '\u2026',
+      '/',
+      '%',
+      '2',
+      'f',
+      '0',
+      ' ',
+      '\u3000',
+      '\\',
+      'é',
+      '\0',
+      '\u2044',
+    ];
+    const paths = fc.oneof(
+      fc.array(fc.constantFrom(...pieces), { maxLength: 9 }).map((parts) => parts.join('')),
+      fc.integer({ min: 250, max: 260 }).map((length) => `${'x'.repeat(length)}/y`),
+      fc.integer({ min: 28, max: 36 }).map((depth) => Array.from({ length: depth }, () => 'd').join('/')),
+    );
+    fc.assert(
+      fc.property(paths, (path) => {
+        expect(pattern.test(path)).toBe(isTaken(() => normalisePath(path, 'p')));
+        expect(target.test(path)).toBe(isTaken(() => normaliseTarget(path, 'p')));
+      }),
+      { numRuns: 20_000 },
+    );
   });
 });

@@ -15,7 +15,6 @@ export const REFUSED_THOUGH_VALID: ReadonlySet<number> = new Set([401, 403, 404,
 export const SEMANTIC: ReadonlySet<string> = new Set([
   'idempotency_key_reused',
   'invalid_filter',
-  'invalid_path',
   'invalid_queries',
   'msa_alignments_missing',
   'part_size_too_small',
