@@ -80,7 +80,7 @@ export async function serve(
     log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
   );
   await appliance.sql.start(sqlListeners(log, metrics));
-  await appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
+  appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
   const stopAll = async (graceMs: number): Promise<void> => {
     // First, so that nobody who waits for a run holds the server up.
     await appliance.runs.stop();

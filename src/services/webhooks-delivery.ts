@@ -9,7 +9,7 @@ import { signatureHeaders } from './webhooks-sign.js';
 
 /** Sends deliveries when they are due. */
 export interface WebhookDeliveries {
-  /** Attempts everything that is due now, and resolves when the outcomes are written. */
+  /** Attempts everything that is due now, and resolves when the outcomes are written; forgets what is old. */
   deliverDue(): Promise<void>;
   /** Delivers whatever becomes due, until stopped. */
   start(): void;
@@ -37,6 +37,7 @@ type Outcome =
 /** A release that is published on the command line brings deliveries that nobody wakes this process for. */
 const POLL_MAX_MS = 5_000;
 const PAGE = 64;
+const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
 export function createWebhookDeliveries(parts: DeliveryParts): WebhookDeliveries {
   const { table, now } = parts;
@@ -44,6 +45,7 @@ export function createWebhookDeliveries(parts: DeliveryParts): WebhookDeliveries
   const atWork = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let isStarted = false;
+  let sweptAtMs = -Infinity;
 
   const attempts: queueAsPromised<WebhookDeliveryRow> = fastq.promise(async (delivery) => {
     try {
@@ -56,7 +58,14 @@ export function createWebhookDeliveries(parts: DeliveryParts): WebhookDeliveries
     }
   }, WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT);
 
+  const sweep = async (): Promise<void> => {
+    const at = now();
+    if (at.getTime() - sweptAtMs < SWEEP_INTERVAL_MS) return;
+    while (await table.sweep(at));
+    sweptAtMs = at.getTime();
+  };
   const deliverDue = async (): Promise<void> => {
+    await sweep();
     while (!stopping.signal.aborted) {
       const due = table.due(now(), atWork.size + PAGE).filter(({ id }) => !atWork.has(id));
       if (due.length === 0) return;

@@ -41,7 +41,7 @@ export interface Webhooks {
   /** Attempts everything that is due now. */
   deliverDue(): Promise<void>;
   /** Delivers from now on. @param onFault told of failures that are ours */
-  start(onFault: (error: unknown) => void): Promise<void>;
+  start(onFault: (error: unknown) => void): void;
   /** Events may have brought deliveries. */
   wake(): void;
   stop(): Promise<void>;
@@ -160,9 +160,8 @@ export function createWebhooks(parts: WebhookParts): Webhooks {
       return { value: presentDelivery(again), inputRefs: [id], outputRefs: [id] };
     },
     deliverDue: deliveries.deliverDue,
-    async start(onFault) {
+    start(onFault) {
       report = onFault;
-      while (await table.sweep(now()));
       deliveries.start();
     },
     wake: deliveries.wake,

@@ -72,7 +72,10 @@ export interface WebhookTable {
   due(now: Date, limit: number): readonly WebhookDeliveryRow[];
   /** When the next delivery is due. */
   nextDue(): string | undefined;
-  /** Writes what an attempt brought, for the delivery and its endpoint together. */
+  /**
+   * Writes what became of a delivery, for it and its endpoint together. Where its schedule was started anew during
+   * the attempt, only the attempt counts; where it was forgotten, it stays so.
+   */
   settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): Promise<void>;
   /** Forgets deliveries whose time is over; true while there are more. */
   sweep(now: Date): Promise<boolean>;
@@ -177,8 +180,11 @@ export function webhookTable(store: Store): WebhookTable {
     nextDue: () => [...due.getKeys({ limit: 1 })].map((key) => key.split(' ', 1)[0]).at(0),
     settle: (delivery, changed) =>
       store.transaction(() => {
-        put(delivery);
-        change(delivery.endpointId, changed);
+        const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
+        const known = deliveries.get(id);
+        const isAnew = known !== undefined && known.scheduleStartedAt > scheduleStartedAt;
+        if (known !== undefined) put(isAnew ? { ...known, attemptCount } : delivery);
+        change(endpointId, changed);
       }),
     sweep: (now) =>
       store.transaction(() => {

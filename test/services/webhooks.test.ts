@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ATTEMPTS_AT_MS, JITTER_MAX_RATIO } from '#src/services/webhooks-schedule.js';
 import { ATTEMPT_TIMEOUT_MS, context, openScene, verify, type Scene } from './webhooks-scene.js';
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 let scene: Scene;
 
 beforeEach(async () => {
@@ -182,6 +184,36 @@ describe('a delivery', () => {
     ]);
   });
 
+  it('that is asked for again during an attempt is sent again, whatever comes of that attempt', async () => {
+    await scene.endpoint();
+    const open: ServerResponse[] = [];
+    scene.answer = (response) => void open.push(response);
+    await scene.endRun();
+    const attempts = scene.webhooks.deliverDue();
+    while (open.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    scene.clock += 1_000;
+    await scene.webhooks.redeliver(scene.deliveries()[0].id, context());
+    scene.answer = (response) => response.writeHead(204).end();
+    open[0].writeHead(503).end();
+    await attempts;
+    expect(scene.received).toHaveLength(2);
+    expect(scene.deliveries()[0]).toMatchObject({ status: 'delivered', attempt_count: 2 });
+  });
+
+  it('is forgotten after 30 days, by a server that runs all the while', async () => {
+    await scene.endpoint();
+    await scene.endRun();
+    await scene.webhooks.deliverDue();
+    const [{ id }] = scene.deliveries();
+    scene.clock += 29 * DAY_MS;
+    await scene.webhooks.deliverDue();
+    expect(scene.deliveries()).toHaveLength(1);
+    scene.clock += DAY_MS + 1;
+    await scene.webhooks.deliverDue();
+    expect(scene.deliveries()).toEqual([]);
+    expect(() => scene.webhooks.getDelivery(id, context())).toThrow(/No webhook delivery/);
+  });
+
   it('that a stopped server left is sent by the next one', async () => {
     const { secret } = await scene.endpoint();
     scene.answer = () => undefined;
@@ -193,7 +225,7 @@ describe('a delivery', () => {
     expect(scene.deliveries()[0]).toMatchObject({ status: 'pending', attempt_count: 0 });
     scene.answer = (response) => response.writeHead(200).end();
     scene.webhooks = scene.openWebhooks();
-    await scene.webhooks.start((error) => scene.faults.push(error));
+    scene.webhooks.start((error) => scene.faults.push(error));
     while (scene.deliveries()[0].status !== 'delivered')
       await new Promise((resolve) => setTimeout(resolve, 5));
     verify(secret, scene.received[1]);
