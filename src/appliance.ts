@@ -201,6 +201,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     pages,
     now,
     concurrency: RUNS_AT_WORK_MAX_COUNT,
+    requireWebhookEndpoint: webhooks.requireEndpoint,
     onChange: webhooks.wake,
   });
   return {

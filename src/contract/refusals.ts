@@ -118,11 +118,7 @@ export const REFUSALS = {
   invalid_queries: invalid(422, 'Some queries of the batch cannot be searched; every one is listed.'),
   webhook_endpoint_not_found: absent('No webhook endpoint has this id.'),
   webhook_delivery_not_found: absent('No webhook delivery has this id, or its 30 days are over.'),
-  webhook_endpoint_disabled: refusal(
-    409,
-    'conflict_error',
-    'The endpoint of this delivery is disabled or removed.',
-  ),
+  webhook_endpoint_disabled: refusal(409, 'conflict_error', 'The webhook endpoint is disabled or removed.'),
   webhook_endpoints_full: refusal(
     409,
     'capacity_error',

@@ -26,6 +26,7 @@ import {
   sha256,
   text,
 } from './schema.js';
+import { WebhookEndpointId } from './webhooks.js';
 
 const RunStatusSchema = enumeration(
   {
@@ -66,6 +67,11 @@ const RunError = closed({
   details: openObject('Machine-readable facts.'),
 });
 
+const TOLD_ENDPOINT = Type.Unsafe<string>({
+  ...WebhookEndpointId,
+  description: 'Webhook endpoint that is told of the end, whatever events it takes otherwise.',
+});
+
 export const Run = named(
   'Run',
   closed(
@@ -77,6 +83,7 @@ export const Run = named(
       label: Type.Optional(text('Your name of the run.')),
       priority: enumeration({ high: 'first', normal: 'in between', low: 'last' }),
       is_background: flag('False where the creating request waited for the end.'),
+      webhook_endpoint_id: Type.Optional(TOLD_ENDPOINT),
       input_sha256: sha256('SHA-256 of the canonical JSON of `input` with defaults filled in.'),
       created_at: moment('When it was accepted.'),
       started_at: Type.Optional(moment('When work started.')),
@@ -105,6 +112,7 @@ function creation(key: string, input: TSchema, defaultPriority: RunPriority): TS
         enumeration({ high: 'before your others', normal: 'in between', low: 'after your others' }),
       ),
       background: defaulted(true, flag('False waits for the end as `Prefer: wait=60` does.')),
+      webhook_endpoint_id: Type.Optional(TOLD_ENDPOINT),
     }),
   );
 }
@@ -117,6 +125,7 @@ export type RunRequest = {
     readonly label?: string;
     readonly priority: RunPriority;
     readonly background: boolean;
+    readonly webhook_endpoint_id?: string;
   };
 }[RunEndpointKey];
 
@@ -195,6 +204,8 @@ export const createRun = defineRoute({
     'storage_full',
     'invalid_filter',
     'significance_unavailable',
+    'webhook_endpoint_not_found',
+    'webhook_endpoint_disabled',
     'queue_full',
     'run_storage_full',
   ],

@@ -16,7 +16,7 @@ export const WEBHOOK_EVENTS = {
 
 export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;
 
-const EndpointId = text('Webhook endpoint id.', { pattern: '^whe_[0-9a-f]{24}$' });
+export const WebhookEndpointId = text('Webhook endpoint id.', { pattern: '^whe_[0-9a-f]{24}$' });
 const DeliveryId = text('Webhook delivery id.', { minLength: 1, maxLength: 64 });
 const EventTypes = Type.Array(enumeration(WEBHOOK_EVENTS), {
   minItems: 1,
@@ -26,7 +26,7 @@ const EventTypes = Type.Array(enumeration(WEBHOOK_EVENTS), {
 
 const endpointMembers = {
   object: constant('webhook_endpoint'),
-  id: EndpointId,
+  id: WebhookEndpointId,
   url: text('Where deliveries are sent.', { format: 'uri' }),
   event_types: EventTypes,
   description: Type.Optional(text('Your words about it.')),
@@ -95,7 +95,7 @@ const page = {
     Type.String({ minLength: 1, maxLength: 1024, description: '`next_cursor` of the page before.' }),
   ),
 };
-const endpointParams = Type.Object({ endpoint_id: EndpointId }, { additionalProperties: false });
+const endpointParams = Type.Object({ endpoint_id: WebhookEndpointId }, { additionalProperties: false });
 const deliveryParams = Type.Object({ delivery_id: DeliveryId }, { additionalProperties: false });
 
 export const WebhookEndpointRequest = named(
@@ -199,7 +199,7 @@ export const listWebhookDeliveries = defineRoute({
   description: 'Deliveries of the organization within 30 days, newest first.',
   query: Type.Object(
     {
-      endpoint_id: Type.Optional(EndpointId),
+      endpoint_id: Type.Optional(WebhookEndpointId),
       status: Type.Optional(WebhookDelivery.properties.status),
       ...page,
     },

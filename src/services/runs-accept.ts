@@ -7,15 +7,27 @@ import type { CreatedRun, RunRow, RunTable } from '../store/runs.js';
 import type { RequestContext } from './context.js';
 import type { AnyRunEndpoint, RunEndpoint } from './runs-endpoints.js';
 
-/** Prepares and stores a run. Errors  the refusals of the endpoint, `queue_full`, `run_storage_full` */
+export interface AcceptParts {
+  readonly table: RunTable;
+  readonly now: () => Date;
+  /** Errors  Refusal where the endpoint cannot be told of a run's end */
+  readonly requireWebhookEndpoint: (id: string, context: RequestContext) => void;
+}
+
+/**
+ * Prepares and stores a run.
+ * Errors  the refusals of the endpoint, those of the webhook endpoint, `queue_full`, `run_storage_full`
+ */
 export async function acceptRun(
   request: RunRequest,
   idempotencyKey: string | undefined,
   context: RequestContext,
   endpoints: ReadonlyMap<string, AnyRunEndpoint>,
-  { table, now }: { readonly table: RunTable; readonly now: () => Date },
+  { table, now, requireWebhookEndpoint }: AcceptParts,
 ): Promise<Extract<CreatedRun, { readonly run: RunRow }>> {
   const endpoint = endpoints.get(request.endpoint) as unknown as RunEndpoint;
+  const { webhook_endpoint_id: webhookEndpointId } = request;
+  if (webhookEndpointId !== undefined) requireWebhookEndpoint(webhookEndpointId, context);
   const { plan, totalCount } = await endpoint.prepare(request.input, context);
   const created = await table.create(
     {
@@ -27,6 +39,7 @@ export async function acceptRun(
       ...(request.label !== undefined && { label: request.label }),
       priority: request.priority,
       isBackground: request.background,
+      ...(webhookEndpointId !== undefined && { webhookEndpointId }),
       inputSha256: await canonicalSha256InTurns(request.input),
       createdAt: now().toISOString(),
       totalCount,

@@ -13,6 +13,7 @@ export function presentRun(run: RunRow): Run {
     ...(run.label !== undefined && { label: run.label }),
     priority: run.priority,
     is_background: run.isBackground,
+    ...(run.webhookEndpointId !== undefined && { webhook_endpoint_id: run.webhookEndpointId }),
     input_sha256: run.inputSha256,
     created_at: run.createdAt,
     ...(run.startedAt !== undefined && { started_at: run.startedAt }),

@@ -2,11 +2,11 @@ import type { Run, RunRequest } from '../contract/runs.js';
 import { isFinal, type RunStatus } from '../contract/run-states.js';
 import { Refusal } from '../errors.js';
 import { RUN_ATTEMPT_WAIT_MAX_MS, RUN_PROMPT_ATTEMPTS_MAX_COUNT, RUN_WAIT_MAX_SECONDS } from '../limits.js';
-import type { RunRow, RunTable } from '../store/runs.js';
+import type { RunRow } from '../store/runs.js';
 import type { RequestContext } from './context.js';
 import type { Page, PageRequest, Pages } from './pages.js';
 import type { Reply } from './reply.js';
-import { acceptRun } from './runs-accept.js';
+import { acceptRun, type AcceptParts } from './runs-accept.js';
 import type { AnyRunEndpoint } from './runs-endpoints.js';
 import { streamEvents } from './runs-events.js';
 import { createRunExecutions } from './runs-execution.js';
@@ -48,11 +48,9 @@ export interface RunHeaders {
   readonly 'Idempotency-Key'?: string | undefined;
 }
 
-export interface RunParts {
-  readonly table: RunTable;
+export interface RunParts extends AcceptParts {
   readonly endpoints: readonly AnyRunEndpoint[];
   readonly pages: Pages;
-  readonly now: () => Date;
   /** Turns at once. */
   readonly concurrency: number;
   /** Told when something about a run has changed on disk. */

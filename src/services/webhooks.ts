@@ -33,6 +33,8 @@ export interface Webhooks {
   deleteEndpoint(id: string, context: RequestContext): Promise<Reply<WebhookEndpoint>>;
   /** Errors  those of deleteEndpoint */
   rotateSecret(id: string, context: RequestContext): Promise<Reply<WebhookEndpointSecret>>;
+  /** Errors  those of deleteEndpoint; Refusal `webhook_endpoint_disabled` */
+  requireEndpoint(id: string, context: RequestContext): void;
   listDeliveries(request: DeliveryListRequest, context: RequestContext): Reply<Page<WebhookDelivery>>;
   /** Errors  Refusal `webhook_delivery_not_found`, `permission_denied` */
   getDelivery(id: string, context: RequestContext): Reply<WebhookDelivery>;
@@ -125,6 +127,11 @@ export function createWebhooks(parts: WebhookParts): Webhooks {
       });
       if (changed === undefined) throw endpointAbsent(id);
       return { value: { ...presentEndpoint(changed), secret }, inputRefs: [id], outputRefs: [id] };
+    },
+    requireEndpoint(id, context) {
+      const { disabledReason } = findEndpoint(id, context);
+      if (disabledReason === undefined) return;
+      throw new Refusal('webhook_endpoint_disabled', 'The endpoint is disabled: nothing is sent to it.');
     },
     listDeliveries({ endpoint_id: endpointId, status, limit, cursor }, { organizationId }) {
       const list = [organizationId, 'webhook-deliveries', endpointId ?? '', status ?? ''];

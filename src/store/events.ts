@@ -13,6 +13,8 @@ export interface EventRow {
   readonly subjectId: string;
   readonly timestamp: string;
   readonly data: Readonly<Record<string, unknown>>;
+  /** A webhook endpoint that is told, whatever events it takes otherwise. */
+  readonly toldEndpointId?: string;
 }
 
 /** The table `events`. An event is written in the transaction of the change that it tells of, or not at all. */

@@ -30,6 +30,8 @@ export interface NewRun {
   readonly label?: string;
   readonly priority: 'high' | 'normal' | 'low';
   readonly isBackground: boolean;
+  /** A webhook endpoint that is told of the end, whatever events it takes otherwise. */
+  readonly webhookEndpointId?: string;
   readonly inputSha256: string;
   readonly createdAt: string;
   readonly totalCount: number;
@@ -151,9 +153,10 @@ export function runTable(store: Store, { onEvent, onCompleted }: RunObservers = 
     return run;
   };
   const tell = (run: RunRow, timestamp: string): void => {
-    const { id: subjectId, organizationId, endpoint, status } = run;
+    const { id: subjectId, organizationId, endpoint, status, webhookEndpointId } = run;
     const data = { run_id: subjectId, endpoint, status };
-    events.append({ type: `run.${status}`, organizationId, subjectId, timestamp, data });
+    const told = isFinal(status) && webhookEndpointId !== undefined && { toldEndpointId: webhookEndpointId };
+    events.append({ type: `run.${status}`, organizationId, subjectId, timestamp, data, ...told });
   };
   const fullness = (organizationId: string): CreatedRun | undefined => {
     const ofOrganization = { start: `${organizationId} `, end: `${organizationId}!` };

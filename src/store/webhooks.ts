@@ -63,7 +63,7 @@ export interface WebhookTable {
   removeEndpoint(id: string): Promise<void>;
   /** Organizations with an endpoint that takes events of this type. */
   listeners(type: string): readonly string[];
-  /** One pending delivery for each endpoint that wants the event. Only inside the event's transaction. */
+  /** A pending delivery for each endpoint that takes the event or is told of it. Only in the event's transaction. */
   enqueue(event: EventRow): void;
   delivery(id: string): WebhookDeliveryRow | undefined;
   /** Newest first, behind the position of an earlier page. */
@@ -134,9 +134,10 @@ export function webhookTable(store: Store): WebhookTable {
       ),
     ],
     removeEndpoint: async (id) => void (await endpoints.remove(id)),
-    enqueue({ id: eventId, type, organizationId, timestamp, data }) {
+    enqueue({ id: eventId, type, organizationId, timestamp, data, toldEndpointId }) {
       for (const endpoint of of(organizationId)) {
-        if (!takes(endpoint, type)) continue;
+        const isTold = endpoint.id === toldEndpointId && endpoint.disabledReason === undefined;
+        if (!isTold && !takes(endpoint, type)) continue;
         const id = newId('whd');
         put({
           id,

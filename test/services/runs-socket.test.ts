@@ -122,6 +122,28 @@ describe('a search run', () => {
     expect([unknown.status, unknown.headers.get('Service-Error-Type')]).toEqual([404, 'run_not_found']);
   });
 
+  it('tells the webhook endpoint that it names of its end, whatever events that takes otherwise', async () => {
+    const register = async (as: 'lab' | 'other'): Promise<string> => {
+      const body = { url: 'http://127.0.0.1:9/', event_types: ['release.published'] };
+      return (await serving.call('POST', '/v1/webhooks/endpoints', { body, as })).body.data.id;
+    };
+    const [named, silent, foreign] = [await register('lab'), await register('lab'), await register('other')];
+    const create = (id: string) =>
+      serving.call('POST', '/v1/runs', {
+        body: searchRun(6, { background: false, webhook_endpoint_id: id }),
+      });
+    const { body } = await create(named);
+    expect(body.data).toMatchObject({ status: 'completed', webhook_endpoint_id: named });
+    const deliveriesTo = async (id: string): Promise<Json[]> =>
+      (await serving.call('GET', `/v1/webhooks/deliveries?endpoint_id=${id}`)).body.data;
+    expect(await deliveriesTo(named)).toHaveLength(1);
+    expect(await deliveriesTo(silent)).toEqual([]);
+    expect((await create(foreign)).body.error.code).toBe('permission_denied');
+    const absent = await create(`whe_${'0'.repeat(24)}`);
+    expect(absent.body.error).toMatchObject({ code: 'webhook_endpoint_not_found' });
+    expect(absent.status).toBe(404);
+  });
+
   it('cannot be cancelled once it has completed', async () => {
     const { body } = await serving.call('POST', '/v1/runs', { body: searchRun(8, { background: false }) });
     const refused = await serving.call('POST', `/v1/runs/${body.data.id}/cancel`);

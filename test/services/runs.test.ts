@@ -68,6 +68,7 @@ function openRuns(): Runs {
     pages: createPages(Buffer.alloc(32, 1)),
     now: () => new Date(),
     concurrency: 1,
+    requireWebhookEndpoint: () => undefined,
   });
 }
 
