@@ -12,7 +12,7 @@ import { openRelease } from './release/open.js';
 import type { ReleaseManifest } from './release/release.js';
 import { findEncoder } from './search/encode-find.js';
 import { findEncoderVersion, keepEncoder } from './search/encode-keep.js';
-import { loadEncoder } from './search/encode.js';
+import { encoderOptionsOf, loadEncoder } from './search/encode.js';
 import type { Encoder } from './search/encoder.js';
 import { createBudgets, type Budgets } from './services/budgets.js';
 import { createCatalog, type Catalog } from './services/catalog.js';
@@ -106,7 +106,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const now = (): Date => new Date();
   const releases = releaseTable<ReleaseManifest>(store, releaseEvents(store));
   const catalog = createCatalog(releases);
-  const encoderOptions = { threads: config.threads, device: config.encoderDevice };
+  const encoderOptions = encoderOptionsOf(config);
   const directoryOf = (releaseId: string): string => {
     const [holder] = releases.holders(releaseId);
     return releaseDirectory(config.indexesFolder, holder.slug, releaseId);

@@ -25,6 +25,8 @@ export interface ApplianceConfig {
   /** What a search does when a GPU fails. */
   readonly onDeviceError: 'fail' | 'retry_on_cpu';
   readonly encoderDevice: 'cpu' | 'cuda';
+  /** What happens where the encoder's device gives other tokens than the CPU. */
+  readonly onEncoderDifference: 'fail' | 'accept';
   /** 1..256. */
   readonly threads: number;
   readonly concurrentSearches: number;
@@ -77,6 +79,7 @@ interface ConfigFile {
   readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
   readonly on_device_error: 'fail' | 'retry_on_cpu';
   readonly encoder_device: 'cpu' | 'cuda';
+  readonly on_encoder_difference: 'fail' | 'accept';
   readonly threads: number;
   readonly concurrent_searches: number;
   readonly queued_searches: number;
@@ -139,6 +142,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     device: file.device,
     onDeviceError: file.on_device_error,
     encoderDevice: file.encoder_device,
+    onEncoderDifference: file.on_encoder_difference,
     threads: file.threads === 0 ? Math.min(256, availableParallelism()) : file.threads,
     concurrentSearches: file.concurrent_searches,
     queuedSearches: file.queued_searches,

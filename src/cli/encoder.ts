@@ -1,10 +1,16 @@
 import { resolve } from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { addEncoder } from '../build/add-encoder.js';
 import { loadConfig } from '../config.js';
 import { TOKEN_DIMENSIONS } from '../limits.js';
-import { listEncoders, type ListedEncoder } from '../search/encode-find.js';
+import { compareTokens, describeComparison } from '../search/encode-compare.js';
+import { findEncoder, listEncoders, type ListedEncoder } from '../search/encode-find.js';
+import type { EncoderDevice } from '../search/encode-model.js';
+import { loadEncoder } from '../search/encode.js';
+import { fastaFile } from '../sequence/fasta.js';
 import type { CommandContext } from './command.js';
+import { readQueries } from './search-queries.js';
+import type { NamedQuery } from './search-report.js';
 import { formatTable } from './table.js';
 
 interface AddOptions {
@@ -12,7 +18,13 @@ interface AddOptions {
   readonly projectionDimension?: number;
 }
 
-/** `gloaming encoder add|list`. */
+interface CompareOptions {
+  readonly encoder?: string;
+  readonly device: EncoderDevice;
+  readonly proteins: number;
+}
+
+/** `gloaming encoder add|list|compare`. */
 export function register(program: Command, context: CommandContext): void {
   const encoder = program
     .command('encoder')
@@ -24,6 +36,14 @@ export function register(program: Command, context: CommandContext): void {
     .requiredOption('--card <card.json>', 'what the model reads and gives; digests are filled in')
     .option('--projection-dimension <n>', 'make a random projection to n components', parseDimension)
     .action((model: string, options: AddOptions) => add(context, model, options));
+  encoder
+    .command('compare')
+    .description('how far the int8 tokens of another device differ from those of the CPU')
+    .argument('<fasta>', 'proteins to encode on both; plain or gzip')
+    .option('--encoder <id>', 'default: the encoder of new releases')
+    .addOption(new Option('--device <device>', 'the other device').choices(['cpu', 'cuda']).default('cuda'))
+    .option('--proteins <n>', 'proteins at most, from the first on', parseCount, 10_000)
+    .action((fasta: string, options: CompareOptions) => compare(context, fasta, options));
   encoder
     .command('list')
     .description('installed encoders')
@@ -48,6 +68,42 @@ async function add(context: CommandContext, model: string, options: AddOptions):
   context.stdout.write(
     `Build with it: npx gloaming index build <fasta> --name <slug> --encoder ${card.id}\n`,
   );
+}
+
+async function compare(context: CommandContext, fasta: string, options: CompareOptions): Promise<void> {
+  const config = loadConfig(context.environment);
+  const directory = await findEncoder(options.encoder ?? config.encoder, config);
+  const { threads } = config;
+  const cpu = await loadEncoder(directory, { threads });
+  try {
+    const other = await loadEncoder(directory, { threads, device: options.device, acceptsDifference: true });
+    try {
+      const proteins = firstSequences(readQueries(fastaFile(fasta)), options.proteins);
+      const comparison = await compareTokens(cpu, other, proteins);
+      context.stdout.write(
+        `${cpu.card.id}, ${options.device} against cpu: ${describeComparison(comparison)}.\n`,
+      );
+    } finally {
+      await other.close();
+    }
+  } finally {
+    await cpu.close();
+  }
+}
+
+async function* firstSequences(queries: AsyncIterable<NamedQuery>, count: number): AsyncGenerator<string> {
+  let left = count;
+  for await (const { sequence } of queries) {
+    yield sequence;
+    left -= 1;
+    if (left === 0) return;
+  }
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isSafeInteger(count) || count < 1) throw new InvalidArgumentError('a whole number from 1 on');
+  return count;
 }
 
 function describe({ id, card, isShipped, problem }: ListedEncoder): readonly string[] {

@@ -9,7 +9,7 @@ import { checkSlug } from '../release/catalog.js';
 import type { Release } from '../release/release.js';
 import { findEncoder } from '../search/encode-find.js';
 import { keepEncoder } from '../search/encode-keep.js';
-import { loadEncoder } from '../search/encode.js';
+import { encoderOptionsOf, loadEncoder } from '../search/encode.js';
 import type { CommandContext } from './command.js';
 import { calibrateFolder, type CalibrateSettings } from './index-calibrate.js';
 import { withCatalog, type IndexCatalog } from './index-catalog.js';
@@ -75,7 +75,7 @@ async function build(
   const files: FastaFiles = { fasta, metadata: options.metadata, ...readTaxonomyOption(options.taxonomy) };
   const total = await inputBytes(files);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
-  const encoder = await loadEncoder(directory, { threads: config.threads, device: config.encoderDevice });
+  const encoder = await loadEncoder(directory, encoderOptionsOf(config));
   const progress = createProgress(context.stderr);
   const interrupt = onInterrupt();
   try {

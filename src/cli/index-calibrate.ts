@@ -7,7 +7,7 @@ import { chooseBackend } from '../kernels/choose.js';
 import { releaseDirectory } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
 import { findEncoder } from '../search/encode-find.js';
-import { loadEncoder } from '../search/encode.js';
+import { encoderOptionsOf, loadEncoder } from '../search/encode.js';
 import type { Encoder } from '../search/encoder.js';
 import type { CommandContext } from './command.js';
 import { selectReleases, withCatalog, type IndexCatalog, type LocatedRelease } from './index-catalog.js';
@@ -50,7 +50,7 @@ async function calibrate(
   const release = await openRelease(directory);
   const { id: encoderId, sha256 } = release.manifest.encoder;
   const found = await findEncoder(encoderId, config);
-  const encoder = await loadEncoder(found, { threads: config.threads, device: config.encoderDevice });
+  const encoder = await loadEncoder(found, encoderOptionsOf(config));
   const progress = createProgress(context.stderr);
   try {
     if (encoder.digest !== sha256) {

@@ -2,10 +2,12 @@ import { stat } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
+import type { ApplianceConfig } from '../config.js';
 import { assert } from '../errors.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { PROTEIN_MAX_RESIDUES } from '../limits.js';
 import { readEncoderCard, verifyEncoderFiles } from './encode-card.js';
+import { holdAgainstCpu } from './encode-compare.js';
 import type { EncoderDevice } from './encode-model.js';
 import { startEncodePool, type EncodePool, type PoolTask } from './encode-pool.js';
 import { fadeVectors, quantise } from './encode-vectors.js';
@@ -24,6 +26,17 @@ export interface LoadEncoderOptions {
   readonly threads?: number;
   /** Default `cpu`. */
   readonly device?: EncoderDevice;
+  /** Serves a device whose tokens differ from the CPU's, and says so in Encoder.differenceFromCpu. Default false. */
+  readonly acceptsDifference?: boolean;
+}
+
+/** What the settings of an appliance say of its encoders. */
+export function encoderOptionsOf({
+  threads,
+  encoderDevice,
+  onEncoderDifference,
+}: Pick<ApplianceConfig, 'threads' | 'encoderDevice' | 'onEncoderDifference'>): LoadEncoderOptions {
+  return { threads, device: encoderDevice, acceptsDifference: onEncoderDifference === 'accept' };
 }
 
 /**
@@ -31,8 +44,9 @@ export interface LoadEncoderOptions {
  * A protein's tokens depend on the protein, the encoder and the device only: each stretch is a model run of
  * its own in a single-threaded session (encode-model.ts says why), so neighbours, order and threads change
  * nothing.
+ * Another device than the CPU is held against the CPU first, because a query's tokens decide its result.
  * Errors  Refusal `invalid_encoder_card` where card or files are wrong; Fault where the model or device
- *         cannot be used
+ *         cannot be used, or gives other tokens than the CPU
  */
 export async function loadEncoder(directory: string, options: LoadEncoderOptions = {}): Promise<Encoder> {
   const { device = 'cpu' } = options;
@@ -41,14 +55,32 @@ export async function loadEncoder(directory: string, options: LoadEncoderOptions
   const card = await readEncoderCard(directory);
   await verifyEncoderFiles(directory, card);
   const count = Math.min(threads, await affordableThreads(directory, card));
+  // TF32 keeps ten bits of a factor, and the runtime's own switch cannot be reached from Node. NVIDIA's libraries read
+  // this when they are loaded.
+  if (device === 'cuda') process.env.NVIDIA_TF32_OVERRIDE ??= '0';
   const pool = await startEncodePool(() => startEncodeThread({ directory, card, device }), count);
-  return {
+  const encoder: Encoder = {
     card,
     digest: canonicalSha256(card),
     device,
     encode: (sequences, encodeOptions) => encode(pool, card, sequences, encodeOptions),
     close: () => pool.close(),
   };
+  return device === 'cpu' ? encoder : checkDevice(encoder, directory, options);
+}
+
+async function checkDevice(
+  encoder: Encoder,
+  directory: string,
+  { acceptsDifference = false }: LoadEncoderOptions,
+): Promise<Encoder> {
+  try {
+    const cpu = await loadEncoder(directory);
+    return await holdAgainstCpu(encoder, cpu, acceptsDifference).finally(() => cpu.close());
+  } catch (error) {
+    await encoder.close();
+    throw error;
+  }
 }
 
 async function affordableThreads(directory: string, { model }: EncoderCard): Promise<number> {

@@ -59,6 +59,17 @@ export interface EncodeOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How the int8 tokens of two encoders differ over some proteins. */
+export interface TokenComparison {
+  readonly proteinCount: number;
+  readonly residueCount: number;
+  /** Proteins, and residues, of which any component differs. */
+  readonly differingProteinCount: number;
+  readonly differingResidueCount: number;
+  /** Between two components; 1 where only their rounding differs. */
+  readonly largestDifference: number;
+}
+
 /** A loaded encoder: normalised sequences in, int8 residue tokens out. Its work runs off the event loop. */
 export interface Encoder {
   readonly card: EncoderCard;
@@ -66,6 +77,8 @@ export interface Encoder {
   readonly digest: string;
   /** Where the model runs: `cpu`, `cuda`. */
   readonly device: string;
+  /** Present where its tokens were found to differ from those that the CPU gives, and that was accepted. */
+  readonly differenceFromCpu?: TokenComparison;
   /**
    * Tokens of each sequence, in order.
    * Errors  Fault when the model cannot run; rejects with the signal's reason when cancelled

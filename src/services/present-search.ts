@@ -80,7 +80,7 @@ export function presentExecution(
 }
 
 export function searchWarnings(
-  { release, backend }: SearchEngine,
+  { release, backend, encoder }: SearchEngine,
   targetSpace: TargetSpace,
   retriedOn: string | undefined,
 ): Warning[] {
@@ -90,6 +90,14 @@ export function searchWarnings(
       code: 'kernels_retried_on_cpu',
       message: 'A GPU failed during this search, and the CPU did its work. The result is the same.',
       details: { device: backend.name, served_by: retriedOn },
+    });
+  }
+  if (encoder.differenceFromCpu !== undefined) {
+    warnings.push({
+      code: 'encoder_tokens_differ',
+      message:
+        'The encoder runs on a device that rounds otherwise than the CPU: other machines may find another result.',
+      details: { device: encoder.device },
     });
   }
   if (targetSpace.searchedTargetCount === 0) {

@@ -51,6 +51,15 @@ describe('gloaming encoder', () => {
     expect(await run('list')).toMatch(/^mine +32 +indexes +Mine$/m);
   });
 
+  it('compare counts what another device gives otherwise; a device is its own equal', async () => {
+    const fasta = join(folder, 'proteins.fasta');
+    writeFileSync(fasta, '>a\nMKVLAAGIT\n>b\nACDEFGH\n>c\nWWWW\n');
+    const words = ['compare', fasta, '--encoder', 'baseline-1', '--device', 'cpu', '--proteins', '2'];
+    expect(await run(...words)).toBe(
+      'baseline-1, cpu against cpu: 0 of 2 proteins and 0 of 16 residues differ, components by at most 0.\n',
+    );
+  });
+
   it('add refuses a dimension that kernels do not take', async () => {
     await expect(run('add', 'm.onnx', '--card', 'c.json', '--projection-dimension', '65')).rejects.toThrow(
       /must be one of 32, 64/,

@@ -32,6 +32,13 @@ const settings = {
   significance: 'not_requested',
 } as const;
 
+const NO_DIFFERENCE = {
+  proteinCount: 32,
+  residueCount: 6_400,
+  differingProteinCount: 0,
+  differingResidueCount: 0,
+  largestDifference: 0,
+};
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-compare-'));
 const native = nativeBackend();
 let release: Release;
@@ -96,8 +103,8 @@ describe('a backend that chooses the best on its device', () => {
   });
 });
 
-describe('an answer that the CPU gave in place of a GPU', () => {
-  it('has the result of any other, and says what served', async () => {
+describe('an answer', () => {
+  it('that the CPU gave in place of a GPU has the result of any other, and says what served', async () => {
     const addon = emulatedAddon();
     const engine = await engineOf(cudaBackend(native, { addon, retriesOnCpu: true }));
     const targetSpace = unfilteredSpace(release);
@@ -113,6 +120,17 @@ describe('an answer that the CPU gave in place of a GPU', () => {
       searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy).map(({ code }) => code);
     expect(codes(served!)).not.toContain('kernels_retried_on_cpu');
     expect(codes(retried!)).toContain('kernels_retried_on_cpu');
+    engine.store.close();
+  });
+
+  it('warns where the encoder rounds otherwise than on the CPU', async () => {
+    const engine = await engineOf(native);
+    const differenceFromCpu = { ...NO_DIFFERENCE, differingProteinCount: 1 };
+    const differing = { ...engine, encoder: { ...engine.encoder, device: 'cuda', differenceFromCpu } };
+    const codesOf = (one: SearchEngine): readonly string[] =>
+      searchWarnings(one, unfilteredSpace(release), undefined).map(({ code }) => code);
+    expect(codesOf(engine)).not.toContain('encoder_tokens_differ');
+    expect(codesOf(differing)).toContain('encoder_tokens_differ');
     engine.store.close();
   });
 });
