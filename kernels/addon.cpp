@@ -8,7 +8,7 @@
  *   gpus()                                             what GPUs there are, or { obstacle }
  *   load(store, callback)                              brings a store into GPU memory: a search
  *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
- *   nearest(store, queries, eligible, wanted, callback)                                   a search, on the GPU
+ *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
  *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
  *   cancel(search)
  *
@@ -272,11 +272,11 @@ Napi::Value nearest(const Napi::CallbackInfo& info) {
   const auto wanted = static_cast<uint32_t>(wholeNumber(info[3], 1e9, "the number of targets"));
   if (wanted == 0) throw ShapeError("at least one target must be wanted");
   cuda::Fleet& gpus = fleet();
-  auto done = callOnLoop(info.Env(), info[4], nearestToValue);
+  auto done = callOnLoop(info.Env(), info[5], nearestToValue);
   auto search = std::make_shared<cuda::FleetSearch>(gpus, *open.kernels, open.store, std::move(queries),
                                                     std::move(eligible), wanted, std::move(done));
   // A pool thread for each GPU; how many there are is known when the release lies there.
-  return submit(info.Env(), std::move(search), availableProcessors(), Priority::kForeground);
+  return submit(info.Env(), std::move(search), availableProcessors(), priorityOf(info[4]));
 }
 
 Napi::Value load(const Napi::CallbackInfo& info) {

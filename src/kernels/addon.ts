@@ -46,6 +46,7 @@ export interface Addon {
     queries: readonly QueryTokens[],
     eligible: Uint32Array | undefined,
     wanted: number,
+    isBackground: boolean,
     callback: Callback<readonly NearestSums[]>,
   ): SearchHandle;
   affine<Result>(

@@ -106,8 +106,8 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
       ),
     nearest: (store, queries, eligible, count, callOptions = {}) =>
       serve(
-        run<readonly NearestSums[]>(addon, callOptions, (_threads, _isBackground, callback) =>
-          addon.nearest(handleOf(store), queries, eligible, count, callback),
+        run<readonly NearestSums[]>(addon, callOptions, (_threads, isBackground, callback) =>
+          addon.nearest(handleOf(store), queries, eligible, count, isBackground, callback),
         ),
         async () => {
           const targets = eligible ?? Uint32Array.from({ length: store.targetCount }, (_, target) => target);

@@ -31,7 +31,7 @@ export function emulatedAddon(): EmulatedAddon {
         addon.maxsim(store, queries, eligible, false, threads, isBackground, callback);
       return isOnGpu ? onGpu('maxsim', callback, compare) : compare();
     },
-    nearest(store, queries, eligible, wanted, callback) {
+    nearest(store, queries, eligible, wanted, isBackground, callback) {
       const starts = shapes.get(store)!;
       const choose = (error: Error | undefined, all: readonly MaxSimSums[]): void => {
         if (error) return callback(error, []);
@@ -41,7 +41,7 @@ export function emulatedAddon(): EmulatedAddon {
         );
       };
       return onGpu('nearest', callback, () =>
-        addon.maxsim(store, queries, eligible, false, undefined, false, choose),
+        addon.maxsim(store, queries, eligible, false, undefined, isBackground, choose),
       );
     },
     cancel: (search) => (IDLE === search ? undefined : addon.cancel(search)),
