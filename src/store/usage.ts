@@ -47,18 +47,27 @@ export function usageTable(store: Store): UsageTable {
     return last === undefined ? 0 : Number(last.slice(organizationId.length + 1)) + 1;
   };
   const keyOf = (organizationId: string, endpoint: string): string => `${organizationId} ${endpoint}`;
-  const add = (entry: UsageEntry): void => {
-    const id = `${entry.organizationId} ${entry.id}`;
-    if (entries.get(id) !== undefined) return;
-    entries.putSync(id, entry);
-    order.putSync(placeOf(entry.organizationId, count(entry.organizationId)), entry.id);
-    const key = keyOf(entry.organizationId, entry.endpoint);
-    const { calls, units } = totals.get(key) ?? NOTHING;
-    totals.putSync(key, { calls: calls + 1, units: units + entry.units });
+  /** What entries share is read and written once: a batch is added while requests wait. */
+  const addAll = (added: readonly UsageEntry[]): void => {
+    const places = new Map<string, number>();
+    const sums = new Map<string, UsageTotals>();
+    for (const entry of added) {
+      const { organizationId, endpoint, units } = entry;
+      const id = `${organizationId} ${entry.id}`;
+      if (entries.get(id) !== undefined) continue;
+      entries.putSync(id, entry);
+      const place = places.get(organizationId) ?? count(organizationId);
+      order.putSync(placeOf(organizationId, place), entry.id);
+      places.set(organizationId, place + 1);
+      const key = keyOf(organizationId, endpoint);
+      const sum = sums.get(key) ?? totals.get(key) ?? NOTHING;
+      sums.set(key, { calls: sum.calls + 1, units: sum.units + units });
+    }
+    for (const [key, sum] of sums) totals.putSync(key, sum);
   };
   return {
-    add,
-    record: (added) => store.transaction(() => added.forEach(add)),
+    add: (entry) => addAll([entry]),
+    record: (added) => store.transaction(() => addAll(added)),
     totals: (organizationId, endpoint) => totals.get(keyOf(organizationId, endpoint)) ?? NOTHING,
     count,
     list: (organizationId, first, limit) =>

@@ -88,6 +88,23 @@ describe('the usage ledger', () => {
     expect(usageTable(store).totals('lab', 'homology.batch_search')).toEqual({ calls: 1, units: 10 });
   });
 
+  it('adds entries together as it adds them one by one, in their order', async () => {
+    await usage.record([entry('run_1', 1)]);
+    await usage.record([
+      entry('run_2', 2),
+      entry('run_1', 1),
+      entry('run_3', 4, 'rivals'),
+      { ...entry('req_4', 8), endpoint: 'homology.search' },
+      entry('run_2', 2),
+      entry('run_5', 16),
+    ]);
+    expect(usage.totals('lab', 'homology.batch_search')).toEqual({ calls: 3, units: 19 });
+    expect(usage.totals('lab', 'homology.search')).toEqual({ calls: 1, units: 8 });
+    expect(usage.totals('rivals', 'homology.batch_search')).toEqual({ calls: 1, units: 4 });
+    expect(usage.list('lab', 0, 9).map(({ id }) => id)).toEqual(['run_1', 'run_2', 'req_4', 'run_5']);
+    expect([usage.count('lab'), usage.count('rivals')]).toEqual([4, 1]);
+  });
+
   it('bills each direct answer one unit, also those that the cache gave', async () => {
     const metering = createMetering(usage, () => new Date());
     const first = metering.bill({ value: 1 }, contextOf('lab', 'req_1'));
