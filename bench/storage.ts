@@ -12,7 +12,8 @@ import { ask, download, uploadFile, type StorageServer } from './storage-client.
 /*
  * How fast does a large file come in and go out, compared with `cp` and `sha256sum` of the same file on the same disk
  * in the same run, and how much memory does the server take for it? An upload is everything: parts at signed URLs with
- * their checksums, acknowledged, joined, the whole hashed, all of it on disk when the answer comes.
+ * their checksums, acknowledged, joined, the whole hashed, all of it on disk when the answer comes. `cp` leaves its
+ * bytes in memory: what it takes until they are on disk, too, stands beside it.
  *
  * npm run bench -- storage [MiB] [parts at once] [rounds] [folder]; 1024 4 3 is the default, 20480 4 1 takes some
  * minutes and 45 GB of disk.
@@ -42,7 +43,8 @@ export const run: Bench = async ([
     const digest = await writeSource(source, sizeBytes);
     const server = await startServer(folder);
     console.log(
-      '             cp + sha256sum      upload    download   upload / copy   memory above idle   CPU s/GB up, down',
+      '             cp + sha256sum   and sync      upload    download   upload / copy   memory above idle' +
+        '   CPU s/GB up, down',
     );
     const rounds: Round[] = [];
     try {
@@ -57,6 +59,7 @@ export const run: Bench = async ([
     const of = (pick: (round: Round) => number): number => median(rounds.map(pick));
     const total: Round = {
       copyMs: of(({ copyMs }) => copyMs),
+      syncMs: of(({ syncMs }) => syncMs),
       uploadMs: of(({ uploadMs }) => uploadMs),
       downloadMs: of(({ downloadMs }) => downloadMs),
       uploadCpuMs: of(({ uploadCpuMs }) => uploadCpuMs),
@@ -68,6 +71,7 @@ export const run: Bench = async ([
       size_bytes: sizeBytes,
       parts_at_once: Number(concurrency),
       copy_and_hash_ms: total.copyMs,
+      copy_hash_and_sync_ms: total.copyMs + total.syncMs,
       upload_ms: total.uploadMs,
       download_ms: total.downloadMs,
       server_upload_cpu_ms: total.uploadCpuMs,
@@ -83,6 +87,8 @@ export const run: Bench = async ([
 interface Round {
   /** `cp`, then `sha256sum` of the copy. */
   readonly copyMs: number;
+  /** What is left to do then until the copy is on disk. */
+  readonly syncMs: number;
   readonly uploadMs: number;
   readonly downloadMs: number;
   /** CPU time of the server, all its threads and the kernel's work for it. */
@@ -111,6 +117,7 @@ async function measure(
       'the copy is the file',
     );
   });
+  const syncMs = await timed(async () => void execFileSync('sync', [copy]));
   await rm(copy);
   const idleBytes = await residentBytes(server.child);
   let peakBytes = idleBytes;
@@ -130,7 +137,15 @@ async function measure(
   const downloadCpuMs = (await cpuMs(server.child)) - cpuBetween;
   await ask(server, 'DELETE', '/v1/storage/files?path=bench');
   const uploadCpuMs = cpuBetween - cpuBefore;
-  return { copyMs, uploadMs, downloadMs, uploadCpuMs, downloadCpuMs, peakBytes: peakBytes - idleBytes };
+  return {
+    copyMs,
+    syncMs,
+    uploadMs,
+    downloadMs,
+    uploadCpuMs,
+    downloadCpuMs,
+    peakBytes: peakBytes - idleBytes,
+  };
 }
 
 /** Random, so that no disk and no file system makes less of it. */
@@ -177,7 +192,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
 
 function describe(
   name: string,
-  { copyMs, uploadMs, downloadMs, uploadCpuMs, downloadCpuMs, peakBytes }: Round,
+  { copyMs, syncMs, uploadMs, downloadMs, uploadCpuMs, downloadCpuMs, peakBytes }: Round,
   sizeBytes: number,
 ): string {
   const cpuSeconds = (ms: number): string => ((1e6 * ms) / sizeBytes).toFixed(2);
@@ -185,6 +200,7 @@ function describe(
   return (
     name.padEnd(9) +
     rate(copyMs).padStart(18) +
+    rate(copyMs + syncMs).padStart(11) +
     rate(uploadMs).padStart(12) +
     rate(downloadMs).padStart(12) +
     `${((100 * copyMs) / uploadMs).toFixed(0)} %`.padStart(16) +

@@ -38,9 +38,10 @@ export async function checkObjectFiles(check: ObjectCheck): Promise<void> {
   for (const shelf of await list(folder)) {
     if (shelf === INCOMING_FOLDER) continue;
     for (const name of await list(join(folder, shelf))) {
-      const isPlaced = name.slice(0, 2) === shelf && rows.has('objects', name);
-      // What the table gave up is told of as garbage.
-      if (!isPlaced && !rows.has('object-garbage', name)) strangers.push(join(shelf, name));
+      if (name.slice(0, 2) === shelf && rows.has('objects', name)) continue;
+      // Without bytes, garbage is a row that the next removal drops: so it comes out of a backup.
+      if (!rows.has('object-garbage', name)) strangers.push(join(shelf, name));
+      else report('object_garbage', name, 'Nobody refers to these bytes any more.');
     }
   }
   await reportStrangers(check, strangers);

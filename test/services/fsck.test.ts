@@ -204,9 +204,17 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
   ['a row lacks a member', change('webhook-endpoints', { url: 7 }), ['row_unreadable']],
   [
     'bytes wait to be removed',
+    (at) => {
+      writeJunk(join(at.dataFolder, 'objects', 'ab', 'ab'.repeat(32)));
+      return tamper(at.dataFolder, (store) => void store.table('object-garbage').putSync('ab'.repeat(32), 1));
+    },
+    ['object_garbage'],
+  ],
+  [
+    'a row waits for bytes to be removed that are gone: that is no finding',
     ({ dataFolder }) =>
       tamper(dataFolder, (store) => void store.table('object-garbage').putSync('ab'.repeat(32), 1)),
-    ['object_garbage'],
+    [],
   ],
   [
     'a file of a release has a flipped bit',
