@@ -223,10 +223,8 @@ export const REFUSALS = {
     422,
     'The statement needs more memory, or has more rows, than statements may.',
   ),
-  // A conflict with the state of the release: once it is calibrated the same request is taken.
-  significance_unavailable: refusal(
-    409,
-    'conflict_error',
+  significance_unavailable: invalid(
+    422,
     'Significance is required and no qualified calibration supports it.',
   ),
   response_too_large: invalid(422, 'The answer exceeds 16 MiB; the message says how many rows would fit.'),

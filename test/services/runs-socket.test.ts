@@ -86,7 +86,7 @@ describe('a search run', () => {
     const wrong: readonly (readonly [Json, number, string])[] = [
       [{ query: { kind: 'protein_sequence', sequence: 'MK1' } }, 422, 'invalid_sequence'],
       [{ query: query(0), database: 'nowhere' }, 404, 'database_not_found'],
-      [{ query: query(0), significance: 'required' }, 409, 'significance_unavailable'],
+      [{ query: query(0), significance: 'required' }, 422, 'significance_unavailable'],
       [{ query: query(0), limit: 10_001 }, 422, 'validation_failed'],
       [{ query: query(0), filter: { op: 'eq', field: 'nothing', value: '1' } }, 422, 'invalid_filter'],
     ];
