@@ -87,6 +87,7 @@ export function reportOf(options: { eValues?: readonly number[]; alignments?: bo
     engine: {
       release,
       backend: { name: 'native', variant: 'reference', version: '1' },
+      encoder: { device: 'cpu' },
     } as unknown as SearchEngine,
     serverVersion: '0.1.0+test',
   };
