@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => small.close());
 
-it(`${CASES} random requests to a real database get what the OpenAPI document declares (seed ${SEED})`, async () => {
+it(`twice ${CASES} random requests get what the OpenAPI document declares (seed ${SEED})`, async () => {
   const key = await small.keyOf('lab');
   const sequences = small.sequences.slice(0, 3);
   const client = createClient({ baseUrl: small.url, apiKey: key });
@@ -27,7 +27,7 @@ it(`${CASES} random requests to a real database get what the OpenAPI document de
     },
   });
   const credential = await createCredential(small, key);
-  const counts = await fuzzContract({
+  const options = {
     origin: small.url,
     key,
     sqlCredential: `${credential.user}:${credential.password}`,
@@ -46,11 +46,12 @@ it(`${CASES} random requests to a real database get what the OpenAPI document de
       filter: [{ op: 'exists', field: 'organism' }],
       Filter: [{ op: 'eq', field: 'reviewed', value: 'true' }],
     },
-  });
+  };
+  await fuzzContract(options);
+  const operations = ['homology.search', 'homology.target_space_compilations.create', 'receipts.get'];
+  const counts = await fuzzContract({ ...options, operations });
   const succeeded = new Set(
     [...counts.keys()].filter((name) => / valid 20\d$/.test(name)).map((name) => name.split(' ')[0]),
   );
-  expect([...succeeded]).toEqual(
-    expect.arrayContaining(['homology.search', 'homology.target_space_compilations.create', 'receipts.get']),
-  );
+  expect([...succeeded].sort()).toEqual(operations);
 }, 300_000);
