@@ -48,9 +48,16 @@ export function stratumEdges(sample: NullSample): readonly number[] {
 }
 
 interface BinScores {
+  /** Coordinates, ascending. */
   readonly all: Float64Array;
   readonly fitted: Float64Array;
-  readonly heldOut: Float64Array;
+  readonly heldOut: readonly HeldOutPair[];
+}
+
+export interface HeldOutPair {
+  readonly score: number;
+  readonly first: number;
+  readonly second: number;
 }
 
 /** One bin for each unordered pair of strata, in order. */
@@ -59,22 +66,24 @@ export function fitBins(sample: NullSample, fit: NullFit, edges: readonly number
   const cells = Array.from({ length: (edges.length + 1) ** 2 }, () => ({
     all: [] as number[],
     fitted: [] as number[],
-    heldOut: [] as number[],
+    heldOut: [] as HeldOutPair[],
   }));
   const cellOf = (a: number, b: number): number => Math.min(a, b) * (edges.length + 1) + Math.max(a, b);
   for (let pair = 0; pair < sample.pairCount; pair += 1) {
     if (fit.isConnected(pair)) continue;
     const [first, second] = [sample.firsts[pair], sample.seconds[pair]];
     const cell = cells[cellOf(strata[first], strata[second])];
-    cell.all.push(fit.coordinates[pair]);
+    const score = fit.coordinates[pair];
+    cell.all.push(score);
     if (sample.roles[first] !== sample.roles[second]) continue;
-    (sample.roles[first] === ROLE_FIT ? cell.fitted : cell.heldOut).push(fit.coordinates[pair]);
+    if (sample.roles[first] === ROLE_FIT) cell.fitted.push(score);
+    else cell.heldOut.push({ score, first, second });
   }
   const sorted = (scores: readonly number[]): Float64Array => Float64Array.from(scores).sort();
   const scores = cells.map(({ all, fitted, heldOut }) => ({
     all: sorted(all),
     fitted: sorted(fitted),
-    heldOut: sorted(heldOut),
+    heldOut,
   }));
   const tails = {
     all: fitPooled(scores.map(({ all }) => all)),
@@ -133,7 +142,7 @@ function fitBin(
   target: number,
   edges: readonly number[],
 ): BinCard {
-  const { distance, holdoutCount } = qualify(scores, tails.fitted);
+  const { distance, holdoutCount, independentCount } = qualify(scores, tails.fitted);
   const { all } = scores;
   const threshold = thresholdOf(all);
   const { tail, ceiling } = tails.all;
@@ -147,12 +156,17 @@ function fitBin(
     name: `${stratumName(query, edges)} × ${stratumName(target, edges)}`,
     query_stratum: query,
     target_stratum: target,
-    status: judgeBin({ fit: fitCount, holdout: holdoutCount }, tail === undefined, distance),
+    status: judgeBin(
+      { fit: fitCount, holdout: holdoutCount, independent: independentCount },
+      tail === undefined,
+      distance,
+    ),
     pair_count: all.length,
     fit_exceedance_count: fitCount,
     holdout_exceedance_count: holdoutCount,
     holdout_kolmogorov_smirnov: distance,
-    holdout_significance_level: kolmogorovProbability(distance, holdoutCount),
+    holdout_independent_count: independentCount,
+    holdout_significance_level: kolmogorovProbability(distance, independentCount),
     ceiling: threshold + ceiling,
     relative_share: tail?.relativeShare ?? 0,
     tail: {
@@ -171,23 +185,43 @@ function fitBin(
 function qualify(
   { fitted, heldOut }: BinScores,
   { tail, ceiling }: PooledTail,
-): { distance: number; holdoutCount: number } {
-  const holdout = excessesOf(heldOut, thresholdOf(fitted), ceiling);
+): { distance: number; holdoutCount: number; independentCount: number } {
+  const threshold = thresholdOf(fitted);
+  const exceedances = heldOut.filter(({ score }) => score >= threshold && score - threshold <= ceiling);
+  const excesses = Float64Array.from(exceedances, ({ score }) => score - threshold);
   return {
-    distance: tail === undefined ? 1 : holdoutDistance(tail, holdout),
-    holdoutCount: holdout.excesses.length,
+    distance: tail === undefined ? 1 : holdoutDistance(tail, { excesses, ceiling }),
+    holdoutCount: exceedances.length,
+    independentCount: independentCountOf(exceedances),
   };
 }
 
+/**
+ * What the exceedances count for by chance. A protein that is close to everything has many of them, and they rise and
+ * fall together: no more than the number of proteins that would share them evenly.
+ * Source  effective sample size (Kish 1965), each pair counted for both of its proteins
+ */
+export function independentCountOf(exceedances: readonly HeldOutPair[]): number {
+  const counts = new Map<number, number>();
+  for (const { first, second } of exceedances) {
+    for (const protein of [first, second]) counts.set(protein, (counts.get(protein) ?? 0) + 1);
+  }
+  let squares = 0;
+  for (const count of counts.values()) squares += count * count;
+  return squares === 0
+    ? 0
+    : Math.min(exceedances.length, Math.round((2 * exceedances.length) ** 2 / squares));
+}
+
 function judgeBin(
-  counts: { readonly fit: number; readonly holdout: number },
+  counts: { readonly fit: number; readonly holdout: number; readonly independent: number },
   isWithoutTail: boolean,
   distance: number,
 ): BinStatus {
   if (counts.fit < FEWEST_FIT_EXCEEDANCES || counts.holdout < FEWEST_HOLDOUT_EXCEEDANCES) {
     return 'too_few_exceedances';
   }
-  const limit = LARGEST_DISTANCE + CHANCE_DISTANCE / Math.sqrt(counts.holdout);
+  const limit = LARGEST_DISTANCE + CHANCE_DISTANCE / Math.sqrt(counts.independent);
   return isWithoutTail || distance > limit ? 'bin_not_qualified' : 'qualified';
 }
 

@@ -1,8 +1,10 @@
 import {
   LENGTH_TERM,
   MEAN_TERM,
+  MOMENT_TERMS,
   NULL_TERM_COUNT,
   SPREAD_TERM,
+  expectedEvidence,
   nullTerms,
   type CovariateScale,
   type PairNull,
@@ -23,12 +25,20 @@ const SCALE_CEILING_EXCESSES = 3.5;
 const REGRESSION_PAIRS = 200_000;
 /** Pairs that the slopes of the rate see: a few in a hundred of them exceed. */
 const RATE_PAIRS = 1_000_000;
-/** Covariates are held at the ends of this central range: beyond it a square would run away. */
-const TRIMMED_SHARE = 0.001;
 /** Below this many fitted pairs its weights follow the noise. */
 export const FEWEST_PAIRS = 1_000;
-const MOMENT_SLOPE_SHARE = 0.5;
-const SLOPES = ['lengthSlope', 'meanSlope', 'spreadSlope'] as const;
+/**
+ * Relatives have a high mean cosine and spread too: the full weights and slopes of the moments would take more from
+ * them than the null gains. With these parts the null is still even over structural classes.
+ */
+const MOMENT_WEIGHT_SHARE = 0.92;
+const MOMENT_SLOPE_SHARE = 0.58;
+/**
+ * Far out short proteins fall off a little more slowly than long ones; near the threshold, where the rate is fitted,
+ * pairs of unlike length fall off faster, and a fit would follow them.
+ */
+const LENGTH_SLOPE = -0.05;
+const FITTED_SLOPES = ['meanSlope', 'spreadSlope'] as const;
 const SLOPE_LIMIT = 1;
 const SEARCH_STEPS = 30;
 const RATE_SWEEPS = 4;
@@ -55,9 +65,19 @@ export function fitPairNull(
   });
   const weights = Array.from(fitQuantile(terms, evidence, NULL_TERM_COUNT, 1 - EXCEEDANCE_SHARE));
   if (!weights.every(Number.isFinite)) return undefined;
+  for (const term of MOMENT_TERMS) weights[term] *= MOMENT_WEIGHT_SHARE;
+  weights[0] += exceededExcess(terms, evidence, weights);
   const judged = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
   const rate = fitRate(exceedancesOf(sample, judged, scales, weights));
   return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
+}
+
+/** What the share of pairs that is to exceed has beyond what the weights expect. */
+function exceededExcess(terms: Float64Array, evidence: Float64Array, weights: readonly number[]): number {
+  const excesses = evidence.map(
+    (value, row) => value - expectedEvidence(weights, terms, row * NULL_TERM_COUNT),
+  );
+  return excesses.sort()[Math.floor((1 - EXCEEDANCE_SHARE) * excesses.length)];
 }
 
 interface Exceedance {
@@ -80,9 +100,7 @@ function exceedancesOf(
   const terms = new Float64Array(NULL_TERM_COUNT);
   for (const pair of pairs) {
     nullTerms(sample.pairAt(pair), scales, terms);
-    let expected = 0;
-    for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += weights[term] * terms[term];
-    const excess = sample.evidence[pair] - expected;
+    const excess = sample.evidence[pair] - expectedEvidence(weights, terms);
     if (excess <= rounding) continue;
     const [length, mean, spread] = [terms[LENGTH_TERM], terms[MEAN_TERM], terms[SPREAD_TERM]];
     exceedances.push({ excess, length, mean, spread });
@@ -98,9 +116,7 @@ interface Rate {
 }
 
 /**
- * Mean excess and how it changes with shorter length and moments: exponential, truncated at a ceiling that relatives
- * lie above. The full slopes of the moments would give all of them the same tail, but relatives have a high mean and
- * spread too, and would lose more by it than the null gains; half of them is taken.
+ * Mean excess and how it changes with the moments: exponential, truncated at a ceiling that relatives lie above.
  * Source  coordinate ascent; each section of the likelihood has one maximum
  */
 function fitRate(
@@ -117,10 +133,10 @@ function fitRate(
     return { ...rate, [name]: maximise(value, low, high, SEARCH_STEPS) };
   };
   const scaled = (rate: Rate): Rate => best(rate, 'logScale', Math.log(ceiling / 50), Math.log(ceiling * 2));
-  let rate: Rate = { logScale: Math.log(mean), lengthSlope: 0, meanSlope: 0, spreadSlope: 0 };
+  let rate: Rate = { logScale: Math.log(mean), lengthSlope: LENGTH_SLOPE, meanSlope: 0, spreadSlope: 0 };
   for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
     rate = scaled(rate);
-    for (const name of SLOPES) rate = best(rate, name, -SLOPE_LIMIT, SLOPE_LIMIT);
+    for (const name of FITTED_SLOPES) rate = best(rate, name, -SLOPE_LIMIT, SLOPE_LIMIT);
   }
   const { logScale, ...slopes } = scaled({
     ...rate,
@@ -158,7 +174,6 @@ export function measureShapes(sample: NullSample, random: Random): ShapeScales {
 
 function scaleOf(values: Float64Array): CovariateScale {
   const sorted = values.slice().sort();
-  const trimmed = Math.floor(TRIMMED_SHARE * sorted.length);
   let centre = 0;
   for (const value of sorted) centre += value / sorted.length;
   let variance = 0;
@@ -167,7 +182,7 @@ function scaleOf(values: Float64Array): CovariateScale {
     centre,
     // A covariate that never varies has no say.
     spread: variance > 0 ? Math.sqrt(variance) : 1,
-    minimum: sorted[trimmed],
-    maximum: sorted[sorted.length - 1 - trimmed],
+    minimum: sorted[0],
+    maximum: sorted[sorted.length - 1],
   };
 }

@@ -14,6 +14,8 @@ export interface BinCard {
   readonly pair_count: number;
   readonly fit_exceedance_count: number;
   readonly holdout_exceedance_count: number;
+  /** As many independent pairs would scatter like them: exceedances that share a protein do not. */
+  readonly holdout_independent_count: number;
   readonly holdout_kolmogorov_smirnov: number;
   readonly holdout_significance_level: number;
   /** Above it scores were not fitted: what is left there may be homologous. */
@@ -122,9 +124,9 @@ export interface CalibrationCard {
   readonly files: { readonly targets: FileCard; readonly basis: FileCard };
 }
 
-export const CARD_FORMAT = 'gloaming-calibration/2';
+export const CARD_FORMAT = 'gloaming-calibration/3';
 /** Cards of a null that is no longer used: their releases count as not calibrated. */
-export const SUPERSEDED_FORMATS: readonly string[] = ['gloaming-calibration/1'];
+export const SUPERSEDED_FORMATS: readonly string[] = ['gloaming-calibration/1', 'gloaming-calibration/2'];
 
 export const CARD_FILE = 'card.json';
 export const TARGETS_FILE = 'targets.arrow';
@@ -132,11 +134,11 @@ export const BASIS_FILE = 'basis.arrow';
 
 /** Identifiers of what this version measures; any change to what one means needs a new name. */
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
-export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/2';
-export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/1';
+export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/3';
+export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/2';
 export const METHOD_ID = 'peaks_over_threshold/1';
 export const ESTIMAND_ID = 'unrelated_targets_with_smaller_tail_probability/1';
-export const QUALIFICATION_ID = 'protein_holdout_kolmogorov_smirnov/1';
+export const QUALIFICATION_ID = 'protein_holdout_kolmogorov_smirnov/2';
 
 export function calibrationId(card: CalibrationCard): string {
   return valueId('calib', card);

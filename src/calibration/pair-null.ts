@@ -39,13 +39,12 @@ export interface ShapeScales {
 /**
  * Conditioning of the null on lengths, token moments and biases of a pair.
  *
- *   evidence        = affine score ÷ √shorter length + 12.5 · (score of one cosine) · closeness
+ *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · closeness
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + mean slope · m + spread slope · s))
  *
  * where the sum is the evidence that a small share of unrelated pairs of the same kind exceed, and the divisor follows
- * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s. Short
- * proteins match by chance over their whole length, so that their scores fall off more slowly. Under the null all pairs
- * have one tail: close to e^(−coordinate).
+ * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s. Under
+ * the null all pairs have one tail: close to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
 export interface PairNull {
@@ -60,14 +59,16 @@ export interface PairNull {
   readonly scorePerCosine: number;
 }
 
-export const SHAPE_TERM_COUNT = 13;
+export const SHAPE_TERM_COUNT = 7;
 export const NULL_TERM_COUNT = SHAPE_TERM_COUNT + 2;
 /** Places of the standardised log shorter length, mean cosine and cosine spread among the terms. */
 export const LENGTH_TERM = 1;
 export const MEAN_TERM = 4;
 export const SPREAD_TERM = 5;
+/** Places of all terms that token moments have a part in. */
+export const MOMENT_TERMS: readonly number[] = [MEAN_TERM, SPREAD_TERM, 6];
 
-/** Writes the terms of a pair's shape at `start`: lengths, moments, their squares and the products that matter. */
+/** Writes the terms of a pair's shape at `start`: lengths, moments, and the products that matter. */
 export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64Array, start = 0): void {
   const shorter = standardised(Math.log(Math.min(pair.queryLength, pair.targetLength)), scales.logShorter);
   const longer = standardised(Math.log(Math.max(pair.queryLength, pair.targetLength)), scales.logLonger);
@@ -79,13 +80,7 @@ export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64A
   terms[start + 3] = shorter * shorter;
   terms[start + MEAN_TERM] = mean;
   terms[start + SPREAD_TERM] = spread;
-  terms[start + 6] = mean * mean;
-  terms[start + 7] = spread * spread;
-  terms[start + 8] = mean * spread;
-  terms[start + 9] = mean * shorter;
-  terms[start + 10] = spread * shorter;
-  terms[start + 11] = mean * longer;
-  terms[start + 12] = spread * longer;
+  terms[start + 6] = spread * shorter;
 }
 
 /** Writes all terms of a pair at `start`: those of its shape, then sum and product of the two biases. */
@@ -103,16 +98,16 @@ export function nullTerms(
 }
 
 /** How much closeness counts beside the affine score, in score of equal residues per unit of the root of a length. */
-const CLOSENESS_WEIGHT = 12.5;
+const CLOSENESS_WEIGHT = 3;
 
 /**
- * One number for what affine alignment and MaxSim show together. Affine scores of unrelated proteins grow like the
- * root of the shorter length. Together the two find more true pairs at a given number of false ones than either
- * alone, and their null falls off more evenly.
+ * One number for what affine alignment and MaxSim show together. Affine scores of unrelated proteins grow more slowly
+ * than their lengths; over the root of the lengths' geometric mean, with a little closeness added, they fall off at one
+ * rate far out, whatever the lengths.
  * @param scorePerCosine  affine score that one unit of cosine adds to a pair of residues
  */
 export function pairEvidence(pair: PairShape, score: PairScore, scorePerCosine: number): number {
-  const affine = score.affineScore / Math.sqrt(Math.min(pair.queryLength, pair.targetLength));
+  const affine = score.affineScore / Math.sqrt(Math.sqrt(pair.queryLength * pair.targetLength));
   return affine + CLOSENESS_WEIGHT * scorePerCosine * score.closeness;
 }
 
@@ -124,9 +119,15 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
 /** The tail coordinate of a pair with this evidence. */
 export function excessCoordinate(model: PairNull, pair: NullPair, evidence: number): number {
   nullTerms(pair, model, scratch);
+  const excess = evidence - expectedEvidence(model.weights, scratch);
+  return excess / (model.scale * Math.exp(rateSlope(model, scratch)));
+}
+
+/** Evidence that a small share of unrelated pairs with the terms at `start` exceed. */
+export function expectedEvidence(weights: readonly number[], terms: Float64Array, start = 0): number {
   let expected = 0;
-  for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += model.weights[term] * scratch[term];
-  return (evidence - expected) / (model.scale * Math.exp(rateSlope(model, scratch)));
+  for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += weights[term] * terms[start + term];
+  return expected;
 }
 
 /** ln of the mean excess of a pair with these terms, relative to the scale. */

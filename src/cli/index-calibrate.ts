@@ -25,7 +25,7 @@ export function addCalibrateCommand(index: Command, context: CommandContext): vo
     .description('measure how surprising scores are in a database: gives its answers E-values')
     .argument('<database>', 'slug or release id; of a database, its default release')
     .option('--seed <number>', 'seed of the sample; the same seed gives the same calibration', '1')
-    .option('--sample <proteins>', 'proteins whose pairs are scored (default: 2200)')
+    .option('--sample <proteins>', 'proteins whose pairs are scored (default: 4000)')
     .action((selector: string, options: Options) =>
       withCatalog(context, (catalog) => calibrate(catalog, selector, options, context)),
     );
