@@ -13,6 +13,8 @@ const COLUMNS = 4;
 /** ln P at the lower edge: about one pair in nine million. */
 const LOWEST = -16;
 const BAND_DEVIATIONS = 1.96;
+/** Between two labels of the tail coordinate. */
+const TICK = 4;
 
 /** An SVG document. */
 export function calibrationPlot(card: CalibrationCard): string {
@@ -27,8 +29,10 @@ export function calibrationPlot(card: CalibrationCard): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="10">`,
     `<rect width="${width}" height="${height}" fill="white"/>`,
-    `<text x="8" y="20" font-size="13">ln P(score ≥ x) of unrelated pairs: ${card.release_id.slice(0, 16)}…, `,
-    `${card.sample.pair_count} pairs. Dots: seen, band: 95 % of counting, line: tail</text>`,
+    `<text x="8" y="15" font-size="13">ln P(score ≥ x) against x, the tail coordinate: `,
+    `${card.release_id.slice(0, 16)}…, ${card.sample.pair_count} pairs</text>`,
+    '<text x="8" y="30">Line: unrelated pairs, as fitted. Dots: all pairs that are not evident relatives; ',
+    'those above the line hold relatives that nothing has revealed. Band: 95 % of what counting lets expect</text>',
     ...panels,
     '</svg>\n',
   ].join('\n');
@@ -38,7 +42,7 @@ function panel(bin: BinCard): string {
   const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = bin.tail;
   const tail = { threshold, logExceedanceProbability, lambda, shape };
   const low = bin.body[0]?.score ?? threshold;
-  const high = Math.max(bin.ceiling, threshold + 1);
+  const high = Math.max(bin.ceiling, threshold + 1, ...bin.observed.map(({ score }) => score));
   const x = (score: number): number => MARGIN + ((score - low) / (high - low)) * (PANEL_WIDTH - MARGIN - 8);
   const y = (logP: number): number => 8 + (Math.max(LOWEST, logP) / LOWEST) * (PANEL_HEIGHT - MARGIN - 8);
   const steps = Array.from({ length: 41 }, (_, step) => threshold + ((high - threshold) * step) / 40);
@@ -60,11 +64,17 @@ function panel(bin: BinCard): string {
       `<line x1="${MARGIN}" x2="${PANEL_WIDTH - 8}" y1="${y(logP)}" y2="${y(logP)}" stroke="#eee"/>` +
       `<text x="${MARGIN - 4}" y="${y(logP) + 3}" text-anchor="end">${logP}</text>`,
   );
+  const first = TICK * Math.ceil(low / TICK);
+  const scoreTicks = Array.from({ length: Math.floor((high - first) / TICK) + 1 }, (_, tick) => {
+    const score = first + TICK * tick;
+    return `<text x="${fixed(x(score))}" y="${y(LOWEST) + 12}" text-anchor="middle">${score}</text>`;
+  });
   return [
     ...ticks,
+    ...scoreTicks,
     ...dots,
     `<polyline points="${line}" fill="none" stroke="${bin.status === 'qualified' ? '#0a62a9' : '#c22'}"/>`,
-    `<text x="${MARGIN}" y="${PANEL_HEIGHT - MARGIN + 16}">${bin.name}: ${bin.status}, KS ` +
+    `<text x="${MARGIN}" y="${PANEL_HEIGHT - MARGIN + 26}">${bin.name}: ${bin.status}, KS ` +
       `${bin.holdout_kolmogorov_smirnov.toFixed(3)}</text>`,
   ].join('\n');
 }

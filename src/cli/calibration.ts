@@ -60,8 +60,19 @@ function describeCard(card: CalibrationCard): string {
   ];
   const width = Math.max(...facts.map(([name]) => name.length));
   const head = facts.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
-  const header = ['bin', 'status', 'pairs', 'exceedances', 'held out', 'KS', 'lambda', 'relatives', 'ln P'];
-  const bins = formatTable(header, card.bins.map(binRow), new Set([2, 3, 4, 5, 6, 7, 8]));
+  const header = [
+    'bin',
+    'status',
+    'pairs',
+    'exceedances',
+    'held out',
+    'independent',
+    'KS',
+    'lambda',
+    'relatives',
+    'ln P',
+  ];
+  const bins = formatTable(header, card.bins.map(binRow), new Set([2, 3, 4, 5, 6, 7, 8, 9]));
   const tried = card.tried.map((line) => `- ${line}\n`).join('');
   return `${head}\n${bins}\n${populationTable(card)}\nTried and not taken:\n${tried}`;
 }
@@ -73,6 +84,7 @@ function binRow(bin: BinCard): readonly string[] {
     count(bin.pair_count),
     count(bin.fit_exceedance_count),
     count(bin.holdout_exceedance_count),
+    count(bin.holdout_independent_count),
     bin.holdout_kolmogorov_smirnov.toFixed(3),
     bin.tail.lambda.toFixed(3),
     `${(100 * bin.relative_share).toFixed(1)} %`,
