@@ -9,6 +9,17 @@ namespace {
 
 extern __shared__ __align__(128) uint8_t sharedMemory[];
 
+/* Notes the time since `start`; the results go where the compiler cannot tell that nobody reads them. */
+template <uint32_t count>
+__device__ __forceinline__ void conclude(const RateTask& task, uint64_t start, const uint32_t (&results)[count]) {
+  __syncthreads();
+  if (threadIdx.x == 0) task.clocks[blockIdx.x] = clock64() - start;
+  uint32_t all = 0;
+#pragma unroll
+  for (const uint32_t result : results) all ^= result;
+  if (all == task.seed) *task.sink = all;
+}
+
 /* Calls step(word, its neighbour, the next one) for each chain and round. Each chain waits for itself only. */
 template <class Step>
 __device__ __forceinline__ void measure(const RateTask& task, Step step) {
@@ -23,12 +34,7 @@ __device__ __forceinline__ void measure(const RateTask& task, Step step) {
       words[k] = step(words[k], words[(k + 1) % kChains], words[(k + 2) % kChains]);
     }
   }
-  __syncthreads();
-  if (threadIdx.x == 0) task.clocks[blockIdx.x] = clock64() - start;
-  uint32_t all = 0;
-#pragma unroll
-  for (const uint32_t word : words) all ^= word;
-  if (all == task.seed) *task.sink = all;
+  conclude(task, start, words);
 }
 
 __device__ __forceinline__ uint32_t largestWord(uint32_t a, uint32_t b, uint32_t c) {
@@ -72,12 +78,7 @@ extern "C" __global__ void __launch_bounds__(kRateThreads) rate_mma(const __grid
           : "r"(a), "r"(b));
     }
   }
-  __syncthreads();
-  if (threadIdx.x == 0) task.clocks[blockIdx.x] = clock64() - start;
-  uint32_t all = 0;
-#pragma unroll
-  for (const uint32_t dot : dots) all ^= dot;
-  if (all == task.seed) *task.sink = all;
+  conclude(task, start, dots);
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -90,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(kWgmmaThreads, 1) rate_wgmma(const 
   __syncthreads();
   const Descriptor rows = coreDescriptor(sharedAddress(sharedMemory), dimension);
   const Descriptor targets = coreDescriptor(sharedAddress(sharedMemory + 64 * dimension), dimension);
-  uint32_t dots[64], all = 0;
+  uint32_t dots[64], sums[1] = {};
   const uint64_t start = clock64();
   // Unrolled, the rounds would want more registers than there are.
 #pragma unroll 1
@@ -105,11 +106,9 @@ extern "C" __global__ void __launch_bounds__(kWgmmaThreads, 1) rate_wgmma(const 
       multiplyStep<true>(dots, a, b);
     }
     multiplyWait(dots);
-    all ^= dots[0] + dots[63];
+    sums[0] ^= dots[0] + dots[63];
   }
-  __syncthreads();
-  if (threadIdx.x == 0) task.clocks[blockIdx.x] = clock64() - start;
-  if (all == task.seed) *task.sink = all;
+  conclude(task, start, sums);
 }
 #endif
 

@@ -4,7 +4,7 @@ import {
   MOMENT_TERMS,
   NULL_TERM_COUNT,
   SPREAD_TERM,
-  expectedEvidence,
+  expectedOf,
   nullTerms,
   type CovariateScale,
   type PairNull,
@@ -74,9 +74,7 @@ export function fitPairNull(
 
 /** What the share of pairs that is to exceed has beyond what the weights expect. */
 function exceededExcess(terms: Float64Array, evidence: Float64Array, weights: readonly number[]): number {
-  const excesses = evidence.map(
-    (value, row) => value - expectedEvidence(weights, terms, row * NULL_TERM_COUNT),
-  );
+  const excesses = evidence.map((value, row) => value - expectedOf(weights, terms, row * NULL_TERM_COUNT));
   return excesses.sort()[Math.floor((1 - EXCEEDANCE_SHARE) * excesses.length)];
 }
 
@@ -100,7 +98,7 @@ function exceedancesOf(
   const terms = new Float64Array(NULL_TERM_COUNT);
   for (const pair of pairs) {
     nullTerms(sample.pairAt(pair), scales, terms);
-    const excess = sample.evidence[pair] - expectedEvidence(weights, terms);
+    const excess = sample.evidence[pair] - expectedOf(weights, terms);
     if (excess <= rounding) continue;
     const [length, mean, spread] = [terms[LENGTH_TERM], terms[MEAN_TERM], terms[SPREAD_TERM]];
     exceedances.push({ excess, length, mean, spread });

@@ -119,14 +119,14 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
 /** The tail coordinate of a pair with this evidence. */
 export function excessCoordinate(model: PairNull, pair: NullPair, evidence: number): number {
   nullTerms(pair, model, scratch);
-  const excess = evidence - expectedEvidence(model.weights, scratch);
+  const excess = evidence - expectedOf(model.weights, scratch);
   return excess / (model.scale * Math.exp(rateSlope(model, scratch)));
 }
 
-/** Evidence that a small share of unrelated pairs with the terms at `start` exceed. */
-export function expectedEvidence(weights: readonly number[], terms: Float64Array, start = 0): number {
+/** What a regression expects of a pair whose terms begin at `start`: one weight for each of them. */
+export function expectedOf(weights: readonly number[], terms: Float64Array, start = 0): number {
   let expected = 0;
-  for (let term = 0; term < NULL_TERM_COUNT; term += 1) expected += weights[term] * terms[start + term];
+  for (let term = 0; term < weights.length; term += 1) expected += weights[term] * terms[start + term];
   return expected;
 }
 

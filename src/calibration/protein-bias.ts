@@ -1,4 +1,4 @@
-import { shapeTerms, SHAPE_TERM_COUNT, type PairShape, type ShapeScales } from './pair-null.js';
+import { expectedOf, shapeTerms, SHAPE_TERM_COUNT, type PairShape, type ShapeScales } from './pair-null.js';
 
 /**
  * Some proteins are close to everything: closer than their lengths and moments say. How much is measured against a
@@ -21,9 +21,8 @@ export function biasContribution(
   closeness: number,
 ): number {
   shapeTerms(pair, scales, scratch);
-  let expected = 0;
-  for (let term = 0; term < SHAPE_TERM_COUNT; term += 1) expected += model.weights[term] * scratch[term];
-  return Math.min(model.maximum, Math.max(model.minimum, closeness - expected));
+  const excess = closeness - expectedOf(model.weights, scratch);
+  return Math.min(model.maximum, Math.max(model.minimum, excess));
 }
 
 const scratch = new Float64Array(SHAPE_TERM_COUNT);

@@ -8,6 +8,7 @@ import { findEncoder, listEncoders, type ListedEncoder } from '../search/encode-
 import type { EncoderDevice } from '../search/encode-model.js';
 import { loadEncoder } from '../search/encode.js';
 import { fastaFile } from '../sequence/fasta.js';
+import { positiveInteger } from './arguments.js';
 import type { CommandContext } from './command.js';
 import { readQueries } from './search-queries.js';
 import type { NamedQuery } from './search-report.js';
@@ -42,7 +43,7 @@ export function register(program: Command, context: CommandContext): void {
     .argument('<fasta>', 'proteins to encode on both; plain or gzip')
     .option('--encoder <id>', 'default: the encoder of new releases')
     .addOption(new Option('--device <device>', 'the other device').choices(['cpu', 'cuda']).default('cuda'))
-    .option('--proteins <n>', 'proteins at most, from the first on', parseCount, 10_000)
+    .option('--proteins <n>', 'proteins at most, from the first on', positiveInteger, 10_000)
     .action((fasta: string, options: CompareOptions) => compare(context, fasta, options));
   encoder
     .command('list')
@@ -98,12 +99,6 @@ async function* firstSequences(queries: AsyncIterable<NamedQuery>, count: number
     left -= 1;
     if (left === 0) return;
   }
-}
-
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isSafeInteger(count) || count < 1) throw new InvalidArgumentError('a whole number from 1 on');
-  return count;
 }
 
 function describe({ id, card, isShipped, problem }: ListedEncoder): readonly string[] {

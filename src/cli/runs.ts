@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { Run } from '../contract/runs.js';
 import { Refusal } from '../errors.js';
+import { positiveInteger } from './arguments.js';
 import type { CommandContext } from './command.js';
 import { formatAmount, formatDuration } from './progress.js';
 import { createRun, runsClient } from './runs-client.js';
@@ -32,7 +33,7 @@ export function register(program: Command, context: CommandContext): void {
     .command('list')
     .description('runs, newest first')
     .option('--status <status>', 'only those in this state')
-    .option('-n, --count <count>', 'how many at most', integer, 20)
+    .option('-n, --count <count>', 'how many at most', positiveInteger, 20)
     .action(async ({ status, count }: { status?: string; count: number }) => {
       const filter = status === undefined ? '' : `&status=${encodeURIComponent(status)}`;
       const list = await runsClient(context).call('GET', `/v1/runs?limit=${Math.min(count, 100)}${filter}`);
@@ -70,7 +71,7 @@ function addSubmit(runs: Command, context: CommandContext): void {
     .description('search every protein of a FASTA file in one run, and print the id of the run')
     .argument('<file>', 'FASTA file, plain or gzip, or - for standard input')
     .option('-d, --database <name>', 'slug or id of a database; default: the default one')
-    .option('-l, --limit <count>', 'candidates of each query', integer, 100)
+    .option('-l, --limit <count>', 'candidates of each query', positiveInteger, 100)
     .addOption(
       new Option('--evidence <kind>', 'what to compute beside the ranking')
         .choices(['candidate_measurement', 'pairwise_sequence_alignment'])
@@ -147,10 +148,4 @@ function tableOf(runs: readonly Run[]): string {
     label ?? '',
   ]);
   return formatTable(['run', 'endpoint', 'status', 'done', 'created', 'label'], rows, new Set([3]));
-}
-
-function integer(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1) return value;
-  throw new InvalidArgumentError('a whole number from 1 is expected.');
 }

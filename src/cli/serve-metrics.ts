@@ -1,7 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Appliance } from '../appliance.js';
-import type { Metrics, Reading } from '../http/metrics.js';
+import type { Metrics } from '../http/metrics.js';
 import type { Gpu } from '../kernels/addon.js';
 import { isCudaBackend, type CudaBackend } from '../kernels/cuda.js';
 
@@ -42,39 +42,31 @@ export function watchAppliance(metrics: Metrics, { backend, config, releases, sq
 
 /** What lies in the memory of each GPU, and how often the CPU had to help out. */
 function watchGpus(metrics: Metrics, backend: CudaBackend): void {
-  const perGpu = (read: (gpu: Gpu) => number) => (): readonly Reading[] => {
-    const report = backend.report();
-    // A GPU that was lost is not there until the next search finds it again.
-    if (report.obstacle !== undefined) return [];
-    return report.gpus.map((gpu, index) => ({
-      labels: { gpu: String(index), name: gpu.name },
-      value: read(gpu),
-    }));
-  };
-  const labels = ['gpu', 'name'];
-  metrics.watch(
-    'gloaming_gpu_memory_bytes',
-    'Memory of the GPU.',
-    labels,
-    perGpu(({ totalBytes }) => totalBytes),
-  );
-  metrics.watch(
+  const watch = (name: string, help: string, read: (gpu: Gpu) => number): void =>
+    metrics.watch(name, help, ['gpu', 'name'], () => {
+      const report = backend.report();
+      // A GPU that was lost is not there until the next search finds it again.
+      if (report.obstacle !== undefined) return [];
+      return report.gpus.map((gpu, index) => ({
+        labels: { gpu: String(index), name: gpu.name },
+        value: read(gpu),
+      }));
+    });
+  watch('gloaming_gpu_memory_bytes', 'Memory of the GPU.', ({ totalBytes }) => totalBytes);
+  watch(
     'gloaming_gpu_memory_free_bytes',
     'Memory of the GPU that nobody uses.',
-    labels,
-    perGpu(({ freeBytes }) => freeBytes),
+    ({ freeBytes }) => freeBytes,
   );
-  metrics.watch(
+  watch(
     'gloaming_gpu_resident_releases',
     'Releases of which a part lies in the memory of the GPU.',
-    labels,
-    perGpu(({ residentCount }) => residentCount),
+    ({ residentCount }) => residentCount,
   );
-  metrics.watch(
+  watch(
     'gloaming_gpu_resident_bytes',
     'Bytes of releases in the memory of the GPU.',
-    labels,
-    perGpu(({ residentBytes }) => residentBytes),
+    ({ residentBytes }) => residentBytes,
   );
   metrics.watch('gloaming_kernel_retries', 'Work that the CPU did after an error of a GPU.', [], () => [
     { value: backend.retryCount() },
