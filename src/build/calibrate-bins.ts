@@ -1,31 +1,23 @@
 import { stratumOf } from '../calibration/calibration.js';
 import type { BinCard, BinStatus } from '../calibration/card.js';
 import { kolmogorovProbability } from '../calibration/kolmogorov.js';
-import {
-  fitExponential,
-  fitTail,
-  holdoutDistance,
-  massBelow,
-  type CeiledExcesses,
-  type TailFit,
-} from '../calibration/tail-model.js';
+import { holdoutDistance, massBelow } from '../calibration/tail-model.js';
 import type { NullFit } from './calibrate-null.js';
 import { ROLE_FIT, type NullSample } from './calibrate-sample.js';
+import {
+  EXCEEDANCE_SHARE,
+  FEWEST_FIT_EXCEEDANCES,
+  excessesOf,
+  fitPooled,
+  quantile,
+  thresholdOf,
+  type BinCoordinates,
+  type PooledTail,
+} from './calibrate-tail.js';
 
-/** Share of a bin's pairs above its threshold; far enough out that the two tails of the mixture come apart. */
-const EXCEEDANCE_SHARE = 0.02;
-/** Excesses up to which a tail is fitted, in units of the coordinate; evident relatives lie above. */
-const CEILING = 11;
-/** The same for one exponential, in units of its own mean excess. */
-const CAUTIOUS_CEILING = 3;
-/** A mixture that holds more of the exceedances for relatives is not believed. */
-const LARGEST_RELATIVE_SHARE = 0.4;
-/** Fewer do not tell the two apart: of those of 4,000 SCOPe domains a fifth is held for relatives, of 500 none. */
-const FEWEST_MIXTURE_EXCEEDANCES = 25_000;
 const MAX_STRATA = 4;
 /** Exceedances that a bin needs before the lengths are split more finely. */
 const WANTED_EXCEEDANCES = 600;
-const FEWEST_FIT_EXCEEDANCES = 50;
 const FEWEST_HOLDOUT_EXCEEDANCES = 20;
 /** A hold-out distance above this, beyond what chance gives a sample of its size, disqualifies a bin. */
 const LARGEST_DISTANCE = 0.05;
@@ -48,9 +40,9 @@ export function stratumEdges(sample: NullSample): readonly number[] {
 }
 
 interface BinScores {
-  /** Coordinates, ascending. */
-  readonly all: Float64Array;
-  readonly fitted: Float64Array;
+  /** Coordinates, ascending; decoys are of any protein here, of fitted ones there. */
+  readonly all: BinCoordinates;
+  readonly fitted: BinCoordinates;
   readonly heldOut: readonly HeldOutPair[];
 }
 
@@ -60,31 +52,17 @@ export interface HeldOutPair {
   readonly second: number;
 }
 
-/** One bin for each unordered pair of strata, in order. */
-export function fitBins(sample: NullSample, fit: NullFit, edges: readonly number[]): readonly BinCard[] {
-  const strata = sample.lengths.map((length) => stratumOf(length, edges));
-  const cells = Array.from({ length: (edges.length + 1) ** 2 }, () => ({
-    all: [] as number[],
-    fitted: [] as number[],
-    heldOut: [] as HeldOutPair[],
-  }));
-  const cellOf = (a: number, b: number): number => Math.min(a, b) * (edges.length + 1) + Math.max(a, b);
-  for (let pair = 0; pair < sample.pairCount; pair += 1) {
-    if (fit.isConnected(pair)) continue;
-    const [first, second] = [sample.firsts[pair], sample.seconds[pair]];
-    const cell = cells[cellOf(strata[first], strata[second])];
-    const score = fit.coordinates[pair];
-    cell.all.push(score);
-    if (sample.roles[first] !== sample.roles[second]) continue;
-    if (sample.roles[first] === ROLE_FIT) cell.fitted.push(score);
-    else cell.heldOut.push({ score, first, second });
-  }
-  const sorted = (scores: readonly number[]): Float64Array => Float64Array.from(scores).sort();
-  const scores = cells.map(({ all, fitted, heldOut }) => ({
-    all: sorted(all),
-    fitted: sorted(fitted),
-    heldOut,
-  }));
+/**
+ * One bin for each unordered pair of strata, in order.
+ * @param decoys  coordinates of each reversed protein with the whole sample; none where the sample is large
+ */
+export function fitBins(
+  sample: NullSample,
+  fit: NullFit,
+  edges: readonly number[],
+  decoys: readonly Float64Array[],
+): readonly BinCard[] {
+  const scores = collectScores(sample, fit, edges, decoys);
   const tails = {
     all: fitPooled(scores.map(({ all }) => all)),
     fitted: fitPooled(scores.map(({ fitted }) => fitted)),
@@ -95,47 +73,45 @@ export function fitBins(sample: NullSample, fit: NullFit, edges: readonly number
   });
 }
 
-interface PooledTail {
-  readonly tail: TailFit | undefined;
-  readonly ceiling: number;
-}
-
-/**
- * The one tail of all bins: the coordinate is made so that they differ in where it begins and in nothing else, and a
- * bin alone has too few exceedances to tell unrelated pairs from relatives.
- *
- * It is the mixture where that can be told apart, else one exponential under a low ceiling: a sample that is small, or
- * mostly relatives, would pass unrelated pairs for relatives. Relatives are mostly of like length, so that the
- * exponential is fitted to the other bins, where there are any; what relatives are left make it err to large E-values.
- * @param bins  scores of each pair of strata, row by row, ascending; empty below the diagonal
- */
-function fitPooled(bins: readonly Float64Array[]): PooledTail {
-  const excesses = poolExcesses(bins, CEILING);
-  const isEnough = excesses.excesses.length >= FEWEST_MIXTURE_EXCEEDANCES;
-  const tail = isEnough ? fitTail(excesses) : undefined;
-  if (tail !== undefined && tail.relativeShare <= LARGEST_RELATIVE_SHARE) return { tail, ceiling: CEILING };
-  const unlike = unlikeLengths(bins);
-  const sorted = poolExcesses(unlike, CEILING).excesses.sort();
-  const ceiling = CAUTIOUS_CEILING * quantile(sorted, 1 - 1 / Math.E);
-  return { tail: ceiling > 0 ? fitExponential(poolExcesses(unlike, ceiling)) : undefined, ceiling };
-}
-
-/** Bins of two different strata; all where there is but one. */
-function unlikeLengths(bins: readonly Float64Array[]): readonly Float64Array[] {
-  const strata = Math.sqrt(bins.length);
-  return strata === 1 ? bins : bins.filter((_, cell) => cell % (strata + 1) !== 0);
-}
-
-/** Excesses of each bin over its own threshold. */
-function poolExcesses(bins: readonly Float64Array[], ceiling: number): CeiledExcesses {
-  const parts = bins.map((scores) => excessesOf(scores, thresholdOf(scores), ceiling).excesses);
-  const excesses = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let start = 0;
-  for (const part of parts) {
-    excesses.set(part, start);
-    start += part.length;
+/** Coordinates of all pairs that are not connected, and of decoys of proteins that are not, by pair of strata. */
+function collectScores(
+  sample: NullSample,
+  { coordinates, isConnected, areConnected }: NullFit,
+  edges: readonly number[],
+  decoys: readonly Float64Array[],
+): readonly BinScores[] {
+  const strata = sample.lengths.map((length) => stratumOf(length, edges));
+  const cells = Array.from({ length: (edges.length + 1) ** 2 }, () => ({
+    all: { pairs: [] as number[], decoys: [] as number[] },
+    fitted: { pairs: [] as number[], decoys: [] as number[] },
+    heldOut: [] as HeldOutPair[],
+  }));
+  const cellOf = (a: number, b: number): (typeof cells)[number] =>
+    cells[Math.min(strata[a], strata[b]) * (edges.length + 1) + Math.max(strata[a], strata[b])];
+  const isFitted = (a: number, b: number): boolean =>
+    sample.roles[a] === ROLE_FIT && sample.roles[b] === ROLE_FIT;
+  for (let pair = 0; pair < sample.pairCount; pair += 1) {
+    if (isConnected(pair)) continue;
+    const [first, second] = [sample.firsts[pair], sample.seconds[pair]];
+    const cell = cellOf(first, second);
+    const score = coordinates[pair];
+    cell.all.pairs.push(score);
+    if (isFitted(first, second)) cell.fitted.pairs.push(score);
+    else if (sample.roles[first] === sample.roles[second]) cell.heldOut.push({ score, first, second });
   }
-  return { excesses, ceiling };
+  decoys.forEach((row, first) => {
+    row.forEach((score, second) => {
+      if (areConnected(first, second)) return;
+      const cell = cellOf(first, second);
+      cell.all.decoys.push(score);
+      if (isFitted(first, second)) cell.fitted.decoys.push(score);
+    });
+  });
+  const sorted = (part: { readonly pairs: number[]; readonly decoys: number[] }): BinCoordinates => ({
+    pairs: Float64Array.from(part.pairs).sort(),
+    decoys: Float64Array.from(part.decoys).sort(),
+  });
+  return cells.map(({ all, fitted, heldOut }) => ({ all: sorted(all), fitted: sorted(fitted), heldOut }));
 }
 
 /**
@@ -151,7 +127,7 @@ function fitBin(
   edges: readonly number[],
 ): BinCard {
   const { distance, holdoutCount, independentCount } = qualify(scores, tails.fitted);
-  const { all } = scores;
+  const all = scores.all.pairs;
   const threshold = thresholdOf(all);
   const { tail, ceiling } = tails.all;
   const fitCount = excessesOf(all, threshold, ceiling).excesses.length;
@@ -194,7 +170,7 @@ function qualify(
   { fitted, heldOut }: BinScores,
   { tail, ceiling }: PooledTail,
 ): { distance: number; holdoutCount: number; independentCount: number } {
-  const threshold = thresholdOf(fitted);
+  const threshold = thresholdOf(fitted.pairs);
   const exceedances = heldOut.filter(({ score }) => score >= threshold && score - threshold <= ceiling);
   const excesses = Float64Array.from(exceedances, ({ score }) => score - threshold);
   return {
@@ -233,17 +209,6 @@ function judgeBin(
   return isWithoutTail || distance > limit ? 'bin_not_qualified' : 'qualified';
 }
 
-function thresholdOf(scores: Float64Array): number {
-  return quantile(scores, 1 - EXCEEDANCE_SHARE);
-}
-
-function excessesOf(scores: Float64Array, threshold: number, ceiling: number): CeiledExcesses {
-  const excesses = scores
-    .map((score) => score - threshold)
-    .filter((excess) => excess >= 0 && excess <= ceiling);
-  return { excesses, ceiling };
-}
-
 /**
  * ln P(score ≥ x) at shares of the sample that fall evenly in the logarithm, from all of it to the threshold, where
  * the share of relatives has come off.
@@ -268,12 +233,6 @@ function observedOf(scores: Float64Array): BinCard['observed'] {
     const rank = Math.max(1, Math.round(scores.length * Math.exp(logProbability)));
     return { score: scores[scores.length - rank], log_probability: Math.log(rank / scores.length) };
   });
-}
-
-/** The value below which a share of the ascending sample lies; 0 for an empty one. */
-function quantile(sorted: Float64Array, share: number): number {
-  if (sorted.length === 0) return 0;
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
 }
 
 function stratumName(stratum: number, edges: readonly number[]): string {

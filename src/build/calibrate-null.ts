@@ -11,6 +11,8 @@ export interface NullFit {
   /** Tail coordinate of every pair of the sample. */
   readonly coordinates: Float64Array;
   readonly isConnected: (pair: number) => boolean;
+  /** The same of two proteins; true of a protein and itself. */
+  readonly areConnected: (a: number, b: number) => boolean;
   readonly linkCount: number;
   /** ln P below which a pair of unrelated proteins counts as a link: less than one such pair is expected by chance. */
   readonly linkLogProbability: number;
@@ -48,14 +50,15 @@ export function fitNull(
     components = linkLabels(sample, labels);
     linkCount = linkHits(sample, coordinates, linkLogProbability, components);
   }
-  const final = components;
-  const isConnected = (pair: number): boolean => final.isConnected(sample.firsts[pair], sample.seconds[pair]);
+  const areConnected = components.isConnected;
+  const isConnected = (pair: number): boolean => areConnected(sample.firsts[pair], sample.seconds[pair]);
   let connectedPairCount = 0;
   for (let pair = 0; pair < sample.pairCount; pair += 1) if (isConnected(pair)) connectedPairCount += 1;
   return {
     pairNull: pairNull!,
     coordinates,
     isConnected,
+    areConnected,
     linkCount,
     linkLogProbability,
     connectedPairCount,

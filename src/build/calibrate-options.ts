@@ -20,7 +20,7 @@ export interface CalibrateOptions {
 }
 
 export interface CalibrateProgress {
-  readonly stage: 'calibrate' | 'measure' | 'panel';
+  readonly stage: 'calibrate' | 'decoys' | 'measure' | 'panel';
   readonly done: number;
   readonly total: number;
 }

@@ -32,6 +32,7 @@ const STAGES = {
   encode: { label: 'Encoding', unit: 'residues' },
   write: { label: 'Writing', unit: 'proteins' },
   calibrate: { label: 'Scoring pairs', unit: 'pairs' },
+  decoys: { label: 'Scoring decoys', unit: 'proteins' },
   measure: { label: 'Measuring', unit: 'proteins' },
   panel: { label: 'Measuring', unit: 'searches' },
   verify: { label: 'Verifying', unit: 'B' },
