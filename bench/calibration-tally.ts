@@ -65,22 +65,42 @@ export function createTally(): Tally {
   };
 }
 
-export interface ScoredPair {
-  /** Higher is better. */
+/** True and false pairs by score, pooled over all queries, down to the last false one that counts. */
+export interface Ranking {
+  /** Higher scores are better. */
+  add(score: number, isTrue: boolean): void;
+  /** Share of all true pairs that stand in the list before it holds as many false ones as count. */
+  sensitivity(trueCount: number): number;
+}
+
+interface RankedPair {
   readonly score: number;
   readonly isTrue: boolean;
 }
 
-/** Share of all true pairs that stand in the pooled list before it holds so many false ones. */
-export function sensitivityAt(pairs: readonly ScoredPair[], falseCount: number, trueCount: number): number {
-  // Of equal scores the false ones come first: ties must not help.
-  const sorted = [...pairs].sort((a, b) => b.score - a.score || Number(a.isTrue) - Number(b.isTrue));
-  let found = 0;
-  let wrong = 0;
-  for (const { isTrue } of sorted) {
-    if (isTrue) found += 1;
-    else wrong += 1;
-    if (wrong >= falseCount) break;
-  }
-  return found / trueCount;
+/** Pairs that a ranking takes in before it drops those that can no longer count. */
+const UNSORTED_PAIRS = 200_000;
+
+/** A ranking that holds a bounded part of all pairs: what has enough false ones above it never counts again. */
+export function createRanking(falseCount: number): Ranking {
+  let pairs: RankedPair[] = [];
+  let sortedCount = 0;
+  const sortAndDrop = (): void => {
+    // Of equal scores the false ones come first: ties must not help.
+    pairs.sort((a, b) => b.score - a.score || Number(a.isTrue) - Number(b.isTrue));
+    let wrong = 0;
+    const last = pairs.findIndex(({ isTrue }) => !isTrue && (wrong += 1) >= falseCount);
+    if (last >= 0) pairs = pairs.slice(0, last + 1);
+    sortedCount = pairs.length;
+  };
+  return {
+    add(score, isTrue) {
+      pairs.push({ score, isTrue });
+      if (pairs.length >= sortedCount + UNSORTED_PAIRS) sortAndDrop();
+    },
+    sensitivity(trueCount) {
+      sortAndDrop();
+      return pairs.filter(({ isTrue }) => isTrue).length / trueCount;
+    },
+  };
 }

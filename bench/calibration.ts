@@ -13,7 +13,7 @@ import type { Candidate, SearchEngine } from '../src/search/search-types.js';
 import { openCalibrated } from './calibration-database.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from './calibration-labels.js';
 import { isInstalled, PEERS } from './calibration-peers.js';
-import { createTally, sensitivityAt, THRESHOLDS, type ScoredPair, type Tally } from './calibration-tally.js';
+import { createRanking, createTally, THRESHOLDS, type Ranking, type Tally } from './calibration-tally.js';
 import type { Bench } from './main.js';
 import { readProteins, type BenchProtein } from './search-proteins.js';
 import { median } from './search-statistics.js';
@@ -64,23 +64,19 @@ export const run: Bench = async ([queryCount = '300', kept]) => {
   }
 };
 
-/** One pair and what it can be ranked by; higher is better. */
-interface MeasuredPair {
-  readonly isTrue: boolean;
-  readonly evalue: number;
-  readonly affine: number;
-  readonly normalized: number;
-  readonly maxsim: number;
-}
-
-const RANKINGS = ['evalue', 'affine', 'normalized', 'maxsim'] as const;
+/** What a pair can be ranked by; higher is better. */
+const RANKINGS: Readonly<Record<string, (candidate: Candidate) => number>> = {
+  evalue: (candidate) => -(logExpectedOf(candidate) ?? Infinity),
+  affine: ({ affine }) => affine.rawScore,
+  normalized: ({ affine }) => affine.normalizedScore,
+  maxsim: ({ maxsim }) => -maxsim.bidirectional,
+};
 
 interface Found {
-  readonly pairs: readonly MeasuredPair[];
+  readonly rankings: Readonly<Record<string, Ranking>>;
   readonly trueCount: number;
   readonly trueAtHundredth: number;
   readonly coverage: number;
-  readonly queryCount: number;
   readonly judgeUs: number;
 }
 
@@ -95,7 +91,9 @@ async function tallyWhole(
   const targetLengths = ascending(Array.from({ length: targets.count }, (_, index) => targets.length(index)));
   const entropies = ascending(queries.map(({ sequence }) => windowEntropy(sequence)));
   const lowest = entropies[Math.floor(entropies.length / 10)];
-  const pairs: MeasuredPair[] = [];
+  const rankings = Object.fromEntries(
+    Object.keys(RANKINGS).map((name) => [name, createRanking(queries.length)]),
+  );
   let [trueCount, trueAtHundredth, judged, returned] = [0, 0, 0, 0];
   await eachResult(queries, unfilteredSpace(engine.release), engine, (query, candidates) => {
     const label = labels.get(query.id)!;
@@ -119,13 +117,7 @@ async function tallyWhole(
       if (isTrue) trueCount += 1;
       if (isTrue && log !== undefined && log <= Math.log(0.01)) trueAtHundredth += 1;
       if (!isTrue && !isFalse) continue;
-      pairs.push({
-        isTrue,
-        evalue: -(log ?? Infinity),
-        affine: candidate.affine.rawScore,
-        normalized: candidate.affine.normalizedScore,
-        maxsim: -candidate.maxsim.bidirectional,
-      });
+      for (const [name, scoreOf] of Object.entries(RANKINGS)) rankings[name].add(scoreOf(candidate), isTrue);
       if (!isFalse || log === undefined) continue;
       for (const stratum of strata) tally.observe(stratum, log);
       const quartile = quartileOf(targets.length(candidate.targetIndex), targetLengths) + 1;
@@ -133,8 +125,7 @@ async function tallyWhole(
     }
   });
   const judgeUs = await timeJudge(queries, engine);
-  const counts = { trueCount, trueAtHundredth, coverage: judged / returned, queryCount: queries.length };
-  return { pairs, ...counts, judgeUs };
+  return { rankings, trueCount, trueAtHundredth, coverage: judged / returned, judgeUs };
 }
 
 /** Reversed and shuffled sequences have no relatives: every hit is false. */
@@ -221,16 +212,16 @@ async function tallyPeers(
       continue;
     }
     for (let query = 0; query < queries.length; query += 1) tally.expect(peer.name);
-    const pairs: ScoredPair[] = [];
+    const ranking = createRanking(queries.length);
     for (const { queryId, targetId, expected } of await peer.search(queries, list, folder, THRESHOLDS[0])) {
       if (queryId === targetId) continue;
       const [query, target] = [labels.get(queryId)!, labels.get(targetId)!];
       const isTrue = query.superfamily === target.superfamily;
       if (!isTrue && query.foldGroup === target.foldGroup) continue;
-      pairs.push({ score: -expected, isTrue });
+      ranking.add(-expected, isTrue);
       if (!isTrue) tally.observe(peer.name, Math.log(expected));
     }
-    const found = sensitivityAt(pairs, queries.length, trueCount);
+    const found = ranking.sensitivity(trueCount);
     console.log(`${peer.name}: SEPQ1 by its E-value ${found.toFixed(4)}`);
     for (const [kind, changed] of Object.entries(decoys)) {
       const stratum = `${peer.name}, ${kind}`;
@@ -292,10 +283,7 @@ function report(tally: Tally, found: Found, targetCount: number): Readonly<Recor
   console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
   for (const line of tally.lines(targetCount)) console.log(line);
   const sensitivity = Object.fromEntries(
-    RANKINGS.map((ranking) => {
-      const pairs = found.pairs.map((pair) => ({ score: pair[ranking], isTrue: pair.isTrue }));
-      return [ranking, sensitivityAt(pairs, found.queryCount, found.trueCount)];
-    }),
+    Object.entries(found.rankings).map(([name, ranking]) => [name, ranking.sensitivity(found.trueCount)]),
   );
   const trueShare = found.trueAtHundredth / found.trueCount;
   console.log(

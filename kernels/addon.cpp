@@ -11,12 +11,14 @@
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
  *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
  *   cancel(search)
+ *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
  *
  * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_FAILED
  * (memory), KERNEL_CANCELLED.
  */
 #include "addon_values.h"
 #include "cuda/image.h"
+#include "moments.h"
 
 namespace gloaming {
 namespace {
@@ -348,6 +350,15 @@ Napi::Value cancel(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value moments(const Napi::CallbackInfo& info) {
+  const auto rows = typedArray<Napi::Int8Array>(info[0], napi_int8_array, "the rows");
+  const auto dimension = static_cast<uint32_t>(wholeNumber(info[1], kMaxDimension, "the dimension"));
+  if (dimension == 0 || rows.ElementLength() % dimension != 0) throw ShapeError("the rows must be whole");
+  const size_t count = rows.ElementLength() / dimension;
+  if (count > kMaxLength) throw ShapeError("there are too many rows");
+  return copyOut<Napi::Int32Array>(info.Env(), secondMoments(rows.Data(), static_cast<uint32_t>(count), dimension));
+}
+
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["variants"] = Napi::Function::New(env, guarded<variants>);
   exports["choose"] = Napi::Function::New(env, guarded<choose>);
@@ -359,6 +370,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["nearest"] = Napi::Function::New(env, guarded<nearest>);
   exports["affine"] = Napi::Function::New(env, guarded<affine>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
+  exports["secondMoments"] = Napi::Function::New(env, guarded<moments>);
   return exports;
 }
 

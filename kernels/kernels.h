@@ -12,6 +12,7 @@
  *     addon.cpp                    the only file that knows Node
  *     search.h maxsim_search.cpp affine_search.cpp      many targets, work split by residues, results in list order
  *     pool.h store.h workspace.h   threads; mapped or copied tokens; memory of one thread
+ *     moments.h                    second moments of a protein's tokens, for significance
  *     dispatch.cpp                 picks one table of kernels (struct Kernels below) at run time
  *     reference/ avx2/ avx512/ neon/    one table each, the same file names in each
  *     cuda/                        maxsim on GPUs: layout.h says how tokens lie there, sweep.h the rest

@@ -1,9 +1,4 @@
-import {
-  fitExponential,
-  fitTail,
-  type CeiledExcesses,
-  type TailFit,
-} from '../calibration/tail-model.js';
+import { fitExponential, fitTail, type CeiledExcesses, type TailFit } from '../calibration/tail-model.js';
 
 /** Share of a bin's pairs above its threshold; far enough out that the two tails of the mixture come apart. */
 export const EXCEEDANCE_SHARE = 0.02;

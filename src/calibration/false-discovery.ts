@@ -5,13 +5,13 @@
  * Source  Benjamini & Hochberg 1995; Storey 2002 with the null share taken as one
  */
 export function qValues(logExpectedFalseHits: readonly number[]): Float64Array {
-  const ascending = Float64Array.from(logExpectedFalseHits).sort();
+  const ascending = new Float64Array(logExpectedFalseHits).sort();
   const smallest = new Float64Array(ascending.length);
   for (let rank = ascending.length, least = 1; rank >= 1; rank -= 1) {
     least = Math.min(least, Math.exp(ascending[rank - 1]) / rank);
     smallest[rank - 1] = least;
   }
-  return Float64Array.from(logExpectedFalseHits, (log) => smallest[placeOf(log, ascending)]);
+  return new Float64Array(logExpectedFalseHits.map((log) => smallest[placeOf(log, ascending)]));
 }
 
 /** First place of a value among the ascending ones that it is one of: equal entries share the smallest ratio. */

@@ -1,3 +1,5 @@
+import { secondMoments } from '../kernels/native.js';
+
 /*
  * First and second moments of a protein's residue tokens: what two unrelated proteins share in composition. The mean
  * cosine of all residue pairs is the product of the two means; the mean squared cosine is the product of the two second
@@ -32,7 +34,7 @@ export function tokenMoments(
   for (let start = 0; start < gathered.length; start += dimension) {
     for (let a = 0; a < dimension; a += 1) sums[a] += gathered[start + a];
   }
-  const second = Float64Array.from(sumProducts(gathered, dimension));
+  const second = new Float64Array(secondMoments(gathered, dimension));
   const unit = 1 / (rows * inverseStep * inverseStep);
   let cell = 0;
   for (let a = 0; a < dimension; a += 1) {
@@ -44,37 +46,15 @@ export function tokenMoments(
   return { mean: sums, second };
 }
 
-/** Rows whose products are added together: each sum is loaded and stored once for four rows, in half the time. */
-const ROW_GROUP = 4;
-
-/** Evenly spread rows, followed by rows of zeros up to a whole group. */
+/** Evenly spread rows. */
 function gatherRows(values: Int8Array, length: number, rows: number, dimension: number): Int8Array {
-  const gathered = new Int8Array(Math.ceil(rows / ROW_GROUP) * ROW_GROUP * dimension);
+  if (rows === length) return values;
+  const gathered = new Int8Array(rows * dimension);
   for (let row = 0; row < rows; row += 1) {
     const start = Math.floor((row * length) / rows) * dimension;
     gathered.set(values.subarray(start, start + dimension), row * dimension);
   }
   return gathered;
-}
-
-/** Upper triangle of the sum of all rows' outer products. Range: int32 holds 256 products of int8. */
-function sumProducts(rows: Int8Array, dimension: number): Int32Array {
-  const products = new Int32Array(secondMomentSize(dimension));
-  for (let first = 0; first < rows.length; first += ROW_GROUP * dimension) {
-    const [second, third, fourth] = [first + dimension, first + 2 * dimension, first + 3 * dimension];
-    let cell = 0;
-    for (let a = 0; a < dimension; a += 1) {
-      const p = rows[first + a];
-      const q = rows[second + a];
-      const r = rows[third + a];
-      const s = rows[fourth + a];
-      for (let b = a; b < dimension; b += 1, cell += 1) {
-        products[cell] +=
-          p * rows[first + b] + q * rows[second + b] + r * rows[third + b] + s * rows[fourth + b];
-      }
-    }
-  }
-  return products;
 }
 
 export function secondMomentSize(dimension: number): number {

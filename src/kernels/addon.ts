@@ -60,6 +60,7 @@ export interface Addon {
     callback: Callback<Result>,
   ): SearchHandle;
   cancel(search: SearchHandle): void;
+  secondMoments(rows: Int8Array, dimension: number): Int32Array;
 }
 
 /** GPUs that the addon can use, or the half sentence that says why there are none. */

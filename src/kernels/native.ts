@@ -1,4 +1,4 @@
-import { Fault } from '../errors.js';
+import { Fault, assert } from '../errors.js';
 import { loadAddon, openStore, storeCalls, type Addon, type NativeVariant } from './addon.js';
 import type { KernelBackend } from './kernels.js';
 
@@ -36,3 +36,17 @@ function chooseVariant(addon: Addon, variant: string | undefined): string {
     throw new Fault(`The kernels '${variant}' cannot run here; this machine runs ${names}.`, { cause });
   }
 }
+
+/**
+ * Upper triangle, row by row, of the sum of all rows' outer products.
+ * Shape   rows int8 [count × dimension], at most 65,535 rows; result [dimension × (dimension + 1) ÷ 2]
+ * Errors  Fault if the addon was not built
+ */
+export function secondMoments(rows: Int8Array, dimension: number): Int32Array {
+  assert(rows.length % dimension === 0, 'second moments are those of whole rows');
+  addon ??= loadAddon();
+  return addon.secondMoments(rows, dimension);
+}
+
+/** Finding the addon takes longer than its work on one protein. */
+let addon: Addon | undefined;
