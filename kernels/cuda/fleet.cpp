@@ -119,18 +119,36 @@ std::vector<Fleet::Need> Fleet::split(const Store& store) const {
 }
 
 void Fleet::makeRoom(const std::vector<Need>& needs) {
+  // First whether there can be room on each: for a release that fits nowhere no other shall give way.
   for (size_t i = 0; i < needs.size(); ++i) {
     Gpu& gpu = *gpus_[i];
     gpu.trim();
+    const uint64_t needed = needs[i].bytes + options_.workBytes, room = gpu.freeBytes() + idleBytes(gpu);
+    if (room < needed) refuse(gpu, needed, room);
+  }
+  for (size_t i = 0; i < needs.size(); ++i) {
     const uint64_t needed = needs[i].bytes + options_.workBytes;
-    while (gpu.freeBytes() < needed) {
-      if (dropOldest()) continue;
-      const uint64_t free = gpu.freeBytes();
-      throw DeviceMemoryError("the release needs " + mebibytes(needed) + " on GPU " + std::to_string(gpu.ordinal()) +
-                              " (" + gpu.facts().name + "), which has " + mebibytes(free) + " free of " +
-                              mebibytes(gpu.facts().totalBytes) + ": " + mebibytes(needed - free) + " are missing");
+    while (gpus_[i]->freeBytes() < needed) {
+      if (!dropOldest()) refuse(*gpus_[i], needed, gpus_[i]->freeBytes());
     }
   }
+}
+
+void Fleet::refuse(const Gpu& gpu, uint64_t needed, uint64_t room) {
+  throw DeviceMemoryError("the release needs " + mebibytes(needed) + " on GPU " + std::to_string(gpu.ordinal()) + " (" +
+                          gpu.facts().name + "), which has room for " + mebibytes(room) + " of " +
+                          mebibytes(gpu.facts().totalBytes) + ": " + mebibytes(needed - room) + " are missing");
+}
+
+/* What a GPU holds for releases that nobody uses now. */
+uint64_t Fleet::idleBytes(const Gpu& gpu) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t bytes = 0;
+  for (const Resident& resident : residents_) {
+    if (resident.release.use_count() > 1) continue;
+    for (const ReleasePart& part : resident.release->parts) bytes += part.gpu == &gpu ? part.bytes : 0;
+  }
+  return bytes;
 }
 
 /* Drops the release that was not used for longest, if there is one that nobody uses now. */
@@ -145,7 +163,6 @@ bool Fleet::dropOldest() {
 
 bool Fleet::load(const Store& store, const Need& need, ReleasePart& part, const std::atomic<bool>& cancelled) {
   Gpu& gpu = *part.gpu;
-  const std::lock_guard<std::mutex> lock(gpu.mutex);
   const uint32_t dimension = store.dimension(), count = need.endTarget - need.firstTarget;
   part.tokens = GpuMemory(gpu, need.groups * groupBytes(dimension));
   part.firstGroups = GpuMemory(gpu, size_t{count} * 4);
@@ -157,6 +174,8 @@ bool Fleet::load(const Store& store, const Need& need, ReleasePart& part, const 
   uint64_t copied = 0, filled = 0;
   uint32_t group = 0, which = 0;
   const auto send = [&] {
+    // Only now and then: searches of other releases go on between two pieces.
+    const std::lock_guard<std::mutex> lock(gpu.mutex);
     // The other buffer is free once its copy, the one before this, has ended.
     gpu.wait();
     gpu.copyIn(part.tokens, copied, buffers[which].bytes(), filled);
@@ -176,6 +195,7 @@ bool Fleet::load(const Store& store, const Need& need, ReleasePart& part, const 
     group += groupsOf(length);
   }
   send();
+  const std::lock_guard<std::mutex> lock(gpu.mutex);
   gpu.copyIn(part.firstGroups, 0, firstGroups.data(), firstGroups.size() * 4);
   gpu.copyIn(part.lengths, 0, lengths.data(), lengths.size() * 4);
   gpu.wait();

@@ -71,6 +71,8 @@ class Fleet {
   std::vector<Need> split(const Store& store) const;
   void makeRoom(const std::vector<Need>& needs);
   bool dropOldest();
+  uint64_t idleBytes(const Gpu& gpu) const;
+  [[noreturn]] static void refuse(const Gpu& gpu, uint64_t needed, uint64_t room);
   bool load(const Store& store, const Need& need, ReleasePart& part, const std::atomic<bool>& cancelled);
   std::shared_ptr<const ResidentRelease> find(const std::shared_ptr<const Store>& store);
 

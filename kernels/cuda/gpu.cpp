@@ -12,11 +12,11 @@ namespace {
 constexpr size_t kScratchBytes = size_t{256} << 20;
 
 /* Whether the context is of no use after this error. Numbers of cuda.h: invalid context, errors of memory and links,
- * and those from 700 on, of which launches with too large sizes (701) and repeated requests (704, 705, 708, 712, 713)
- * harm nothing. */
+ * those that the GPU has contained (226), and those from 700 on, of which launches with too large sizes (701) and
+ * repeated requests (704, 705, 708, 712, 713) harm nothing. */
 bool endsContext(int status) {
   constexpr int kHarmless[] = {701, 704, 705, 708, 712, 713};
-  if (status < 700) return status == 201 || status == 214 || status == 220;
+  if (status < 700) return status == 201 || status == 214 || status == 220 || status == 226;
   return std::find(std::begin(kHarmless), std::end(kHarmless), status) == std::end(kHarmless);
 }
 
@@ -70,8 +70,7 @@ GpuMemory::~GpuMemory() {
     return;
   }
   // A lost device has nothing to give back; there is nobody to tell.
-  gpu_->enter();
-  gpu_->driver().free(address_);
+  if (gpu_->tryEnter()) gpu_->driver().free(address_);
 }
 
 Gpu::Gpu(const Driver& driver, int ordinal, const void* image, bool isPortable)
@@ -128,19 +127,24 @@ Gpu::~Gpu() {
   driver_.releaseContext(device_);
 }
 
-void Gpu::enter() const { driver_.setContext(context_); }
+/* Going on in another GPU's context would put memory there. */
+void Gpu::enter() const { check(driver_.setContext(context_), facts_.name + " cannot be used"); }
+
+bool Gpu::tryEnter() const { return driver_.setContext(context_) == 0; }
 
 uint64_t Gpu::freeBytes() const {
   size_t free = 0, total = 0;
   enter();
-  cuda::check(driver_, driver_.memoryInfo(&free, &total), "a GPU's memory is unknown");
+  check(driver_.memoryInfo(&free, &total), "a GPU's memory is unknown");
   return free;
 }
 
 void Gpu::trim() {
   const std::lock_guard<std::mutex> lock(scratchMutex_);
-  enter();
-  for (const auto& [bytes, address] : scratch_) driver_.free(address);
+  const bool isEntered = tryEnter();
+  for (const auto& [bytes, address] : scratch_) {
+    if (isEntered) driver_.free(address);
+  }
   scratch_.clear();
   scratchBytes_ = 0;
 }
@@ -159,8 +163,7 @@ uint64_t Gpu::takeScratch(size_t bytes) {
 void Gpu::keepScratch(uint64_t address, size_t bytes) {
   const std::lock_guard<std::mutex> lock(scratchMutex_);
   if (scratchBytes_ + bytes > kScratchBytes) {
-    enter();
-    driver_.free(address);
+    if (tryEnter()) driver_.free(address);
     return;
   }
   scratch_.insert({bytes, address});
@@ -192,7 +195,7 @@ void Gpu::launch(const std::string& kernel, uint32_t blocks, uint32_t threads, u
 void Gpu::wait() { check(driver_.synchronize(stream_), "work on " + facts_.name + " failed"); }
 
 /* Any call may tell of a fault of an earlier one. */
-void Gpu::check(int status, const std::string& what) {
+void Gpu::check(int status, const std::string& what) const {
   if (endsContext(status)) isLost_ = true;
   cuda::check(driver_, status, what.c_str());
 }

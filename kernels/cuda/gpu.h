@@ -59,7 +59,8 @@ class Gpu {
   const Facts& facts() const { return facts_; }
   int ordinal() const { return ordinal_; }
 
-  /* Makes this GPU the one of the calling thread; everything below needs that. */
+  /* Makes this GPU the one of the calling thread; everything below needs that.
+   * Errors  CudaError */
   void enter() const;
   uint64_t freeBytes() const;
   /* Returns before the copy has ended if the host's memory is pinned. */
@@ -76,13 +77,15 @@ class Gpu {
   void trim();
   void* stream() const { return stream_; }
 
-  /** Held by who uses the GPU for a search or to load a release. */
+  /** Held by who uses the GPU for a search, or to load a piece of a release. */
   std::mutex mutex;
 
  private:
   friend class GpuMemory;
   void open(const void* image);
-  void check(int status, const std::string& what);
+  /* The same where nothing may be thrown; false if it failed. */
+  bool tryEnter() const;
+  void check(int status, const std::string& what) const;
   uint64_t takeScratch(size_t bytes);
   void keepScratch(uint64_t address, size_t bytes);
 
@@ -98,7 +101,7 @@ class Gpu {
   /** What finished searches left, by size. */
   std::multimap<size_t, uint64_t> scratch_;
   size_t scratchBytes_ = 0;
-  std::atomic<bool> isLost_{false};
+  mutable std::atomic<bool> isLost_{false};
 };
 
 }  // namespace cuda

@@ -41,7 +41,8 @@ void packQuery(Variant variant, const Tokens& query, uint32_t first, uint32_t co
   }
 }
 
-std::vector<Batch> planBatches(const std::vector<uint32_t>& queryLengths, uint32_t tileRows, uint32_t capacityTiles) {
+std::vector<Batch> planBatches(const std::vector<uint32_t>& queryLengths, uint32_t tileRows, uint32_t capacityTiles,
+                               uint32_t mostQueries) {
   std::vector<Batch> batches;
   const uint32_t capacityRows = capacityTiles * tileRows;
   for (uint32_t query = 0; query < queryLengths.size(); ++query) {
@@ -55,7 +56,7 @@ std::vector<Batch> planBatches(const std::vector<uint32_t>& queryLengths, uint32
       continue;
     }
     const bool joins = !batches.empty() && !batches.back().isPanel() &&
-                       batches.back().parts.size() < kMaxLaunchQueries &&
+                       batches.back().parts.size() < mostQueries &&
                        batches.back().tileCount() + tiles <= capacityTiles;
     if (!joins) batches.push_back({{}, {}, 0, true, true});
     Batch& batch = batches.back();

@@ -33,9 +33,11 @@ struct Batch {
   uint32_t tileCount() const { return parts.back().firstTile + parts.back().tileCount; }
 };
 
-/* Batches in the order of the queries; only a query that alone takes more than capacityTiles is cut into panels.
- * Range  capacityTiles ≥ 1 */
-std::vector<Batch> planBatches(const std::vector<uint32_t>& queryLengths, uint32_t tileRows, uint32_t capacityTiles);
+/* Batches of at most mostQueries, in the order of the queries; only a query that alone takes more than capacityTiles is
+ * cut into panels.
+ * Range  capacityTiles ≥ 1, 1 ≤ mostQueries ≤ kMaxLaunchQueries */
+std::vector<Batch> planBatches(const std::vector<uint32_t>& queryLengths, uint32_t tileRows, uint32_t capacityTiles,
+                               uint32_t mostQueries = kMaxLaunchQueries);
 
 /** Neighbouring places of the list that are launched together; a search may be cancelled between two launches. */
 struct Slice {

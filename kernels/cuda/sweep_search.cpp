@@ -14,6 +14,8 @@ constexpr uint64_t kChunksPerTeam = 12;
 /** Room for targets that tie with the last wanted one; where it is too small, all sums travel. */
 constexpr uint32_t kTieRoom = 4'096;
 constexpr uint32_t kSelectThreads = kDigits;
+/** Sums of the queries of a launch: a quarter of what a fleet leaves free for searches. */
+constexpr uint64_t kSumsBytes = uint64_t{128} << 20;
 
 uint32_t blocksFor(uint32_t items) { return (items + kSelectThreads - 1) / kSelectThreads; }
 
@@ -36,8 +38,11 @@ std::vector<SweepSearch::Round> SweepSearch::planRounds() const {
   if (capacity == 0) throw CudaError(gpu_.facts().name + " has too little shared memory");
   std::vector<uint32_t> lengths;
   for (const Tokens& query : queries_) lengths.push_back(query.length);
+  // Small proteins are many: where a GPU is full of them, fewer queries share a launch.
+  const uint64_t fitting = kSumsBytes / (uint64_t{itemCount()} * 2 * sizeof(int32_t));
+  const auto mostQueries = static_cast<uint32_t>(std::clamp<uint64_t>(fitting, 1, kMaxLaunchQueries));
   std::vector<Round> rounds;
-  for (Batch& batch : planBatches(lengths, shapeOf(variant_, dimension_).queryRows(), capacity)) {
+  for (Batch& batch : planBatches(lengths, shapeOf(variant_, dimension_).queryRows(), capacity, mostQueries)) {
     if (batch.isFirstPanel) rounds.push_back({});
     rounds.back().batches.push_back(std::move(batch));
   }

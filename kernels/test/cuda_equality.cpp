@@ -32,19 +32,34 @@ struct Setting {
   bool isEmulated;
 };
 
+Kind kindOf(uint32_t index) { return static_cast<Kind>(index % static_cast<uint32_t>(Kind::kCount)); }
+
 std::shared_ptr<const Store> makeStore(Random& random, uint32_t dimension, uint32_t targets, uint32_t longest) {
   std::vector<uint32_t> starts{0};
   for (uint32_t t = 0; t < targets; ++t) {
     const uint32_t limit = t % 11 == 0 ? longest : t % 5 == 0 ? 9 : longest / 4 + 1;
     starts.push_back(starts.back() + 1 + below(random, limit));
   }
-  const auto rows = randomRows(random, starts.back(), dimension);
+  // Every kind of rows that the CPU's kernels are held against: the largest products of both signs, ties, zeros.
+  std::vector<int8_t> rows;
+  for (uint32_t t = 0; t < targets; ++t) {
+    const auto own = rowsOf(random, kindOf(t), starts[t + 1] - starts[t], dimension);
+    rows.insert(rows.end(), own.begin(), own.end());
+  }
+  return std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size());
+}
+
+/* So many targets of the greatest length. */
+std::shared_ptr<const Store> makeZeros(uint32_t dimension, uint32_t targets) {
+  std::vector<uint32_t> starts{0};
+  for (uint32_t t = 0; t < targets; ++t) starts.push_back(starts.back() + kMaxLength);
+  const std::vector<int8_t> rows(size_t{starts.back()} * dimension);
   return std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size());
 }
 
 std::vector<std::vector<int8_t>> makeQueries(Random& random, uint32_t dimension, const std::vector<uint32_t>& lengths) {
   std::vector<std::vector<int8_t>> queries;
-  for (const uint32_t length : lengths) queries.push_back(randomRows(random, length, dimension));
+  for (uint32_t q = 0; q < lengths.size(); ++q) queries.push_back(rowsOf(random, kindOf(q), lengths[q], dimension));
   return queries;
 }
 
@@ -229,6 +244,15 @@ void checkEviction(Pool& pool, Random& random, const Setting& setting, uint64_t 
     }
   }
   const std::atomic<bool> cancelled{false};
+  // For what fits nowhere nothing gives way.
+  const auto giant = makeZeros(32, static_cast<uint32_t>(uint64_t{one->residueCount()} * 2 * states / kMaxLength + 1));
+  const uint32_t before = fleet.state().front().residentCount;
+  try {
+    fleet.hold(giant, cancelled);
+    require(false, "a release that is too large was loaded");
+  } catch (const DeviceMemoryError&) {
+    require(fleet.state().front().residentCount == before, "a release gave way to one that was refused");
+  }
   try {
     Fleet(setting.driver, setting.image, {freeBytes, isPortable}).hold(other, cancelled);
     require(false, "a release without room was loaded");

@@ -148,17 +148,11 @@ Driver makeDriver() {
   };
   driver.createStream = [](void** stream, unsigned) { return *stream = &machine, 0; };
   driver.destroyStream = [](void*) { return 0; };
-  driver.synchronize = [](void*) {
-    const int status = machine.nextWait;
-    machine.nextWait = 0;
-    return status;
-  };
+  driver.synchronize = [](void*) { return machine.nextWait.exchange(0); };
   driver.loadModule = [](void** module, const void* image) { return *module = const_cast<void*>(image), 0; };
   driver.function = [](void** function, void*, const char* name) {
     const std::lock_guard<std::mutex> lock(mutex);
-    std::string& kept = functionNames[name];
-    kept = name;
-    *function = &kept;
+    *function = &functionNames.try_emplace(name, name).first->second;
     return 0;
   };
   driver.setFunctionAttribute = [](void*, int, int) { return 0; };

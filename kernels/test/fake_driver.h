@@ -4,6 +4,7 @@
 #ifndef GLOAMING_TEST_FAKE_DRIVER_H
 #define GLOAMING_TEST_FAKE_DRIVER_H
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct FakeMachine {
   /** Called before every launch, with the kernel's name. */
   std::function<void(const char*)> onLaunch;
   /** What the next wait returns, once; 700 is an illegal address. */
-  int nextWait = 0;
+  std::atomic<int> nextWait{0};
 };
 
 FakeMachine& fakeMachine();

@@ -3,6 +3,7 @@ import { cpus, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { loadConfig } from '../config.js';
 import { chooseBackend, describeGpus, servedOperations, whyNoGpu } from '../kernels/choose.js';
+import { CUDA_IS_VERIFIED } from '../kernels/cuda.js';
 import { measureKernels } from '../kernels/measure.js';
 import { nativeVariants } from '../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
@@ -61,7 +62,13 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n`);
   const gpus = describeGpus().map((line, index) => `GPU ${index}      ${line}\n`);
   stdout.write(gpus.join(''));
-  stdout.write(`GPU        ${whyNoGpu(config.device) ?? `The device setting is ${config.device}.`}\n\n`);
+  stdout.write(`GPU        ${whyNoGpu(config.device) ?? `The device setting is ${config.device}.`}\n`);
+  if (!CUDA_IS_VERIFIED) {
+    stdout.write(
+      'CUDA       This backend has not been verified on a GPU yet; the device setting auto is the CPU.\n',
+    );
+  }
+  stdout.write('\n');
 
   const encoders = (await listEncoders(config)).map(({ id, isShipped, card, problem }) => [
     id === config.encoder ? `${id} (default)` : id,
