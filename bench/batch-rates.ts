@@ -1,5 +1,6 @@
 import { rank } from '../src/search/rank.js';
 import type { SearchEngine } from '../src/search/search-types.js';
+import { affineParameters } from '../src/search/affine.js';
 import type { BenchProtein } from './search-proteins.js';
 import { median } from './search-statistics.js';
 
@@ -71,7 +72,8 @@ export async function workAlone(
     await backend.maxsim(store, tokens, undefined, { threads });
     for (const [index, query] of tokens.entries()) {
       const targets = ranked[start + index].subarray(0, limit);
-      await backend.affineScores(store, query, targets, release.affine, { threads });
+      const parameters = affineParameters(release, pack[index].sequence, targets);
+      await backend.affineScores(store, query, targets, parameters, { threads });
     }
   }
 }

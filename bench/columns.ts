@@ -8,6 +8,7 @@ import { openAppliance } from '../src/appliance.js';
 import { loadConfig } from '../src/config.js';
 import { describeAlignment } from '../src/search/align.js';
 import type { SearchEngine } from '../src/search/search-types.js';
+import { affineParameters } from '../src/search/affine.js';
 import { buildBenchDatabase } from './batch-database.js';
 import {
   cigarColumns,
@@ -86,7 +87,8 @@ async function alignAll(
     const part = pairs.slice(start, end);
     const [tokens] = await encoder.encode([query.sequence]);
     const targets = Uint32Array.from(part, ({ second }) => indexOf.get(second.id)!);
-    const aligned = await backend.affineAlign(store, tokens, targets, release.affine, { threads });
+    const parameters = affineParameters(release, query.sequence, targets);
+    const aligned = await backend.affineAlign(store, tokens, targets, parameters, { threads });
     for (const [at, { second }] of part.entries()) {
       const { queryStart, targetStart, cigar } = describeAlignment(
         aligned[at],

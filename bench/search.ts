@@ -12,6 +12,7 @@ import { unfilteredSpace } from '../src/release/target-space.js';
 import { rank } from '../src/search/rank.js';
 import { searchMany } from '../src/search/search.js';
 import type { SearchEngine } from '../src/search/search-types.js';
+import { affineParameters } from '../src/search/affine.js';
 import type { Bench } from './main.js';
 import { readProteins, type BenchProtein } from './search-proteins.js';
 import { timePeers } from './search-peers.js';
@@ -196,7 +197,8 @@ async function timeAlone(
     const ranked = rank(sums, undefined, release.targets, tokens.length, LIMIT);
     const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
     const rankedAt = performance.now();
-    await backend.affineScores(store, tokens, targets, release.affine, { threads });
+    const parameters = affineParameters(release, sequence, targets);
+    await backend.affineScores(store, tokens, targets, parameters, { threads });
     encode.push(encodedAt - startedAt);
     kernels.push(performance.now() - rankedAt + comparedAt - encodedAt);
   }

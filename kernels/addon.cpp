@@ -9,7 +9,8 @@
  *   load(store, callback)                              brings a store into GPU memory: a search
  *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
- *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
+ *   affine(store, query, targets, parameters, letters | undefined, aligns, threads, isBackground, callback)
+ *                                                      a search; letters are { scores, query, targets }
  *   cancel(search)
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
  *
@@ -331,17 +332,33 @@ AffineParameters copyParameters(const Napi::Value& value) {
   return {member("multiplier"), member("offset"), member("gapOpen"), member("gapExtend")};
 }
 
+template <class Array, class Value>
+std::vector<Value> copyIn(const Napi::Object& object, const char* name, napi_typedarray_type type) {
+  const auto array = typedArray<Array>(object.Get(name), type, name);
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+OwnedLetters copyLetters(const Napi::Value& value) {
+  if (value.IsUndefined()) return {};
+  if (!value.IsObject()) throw ShapeError("the letters must be an object");
+  const auto object = value.As<Napi::Object>();
+  return {copyIn<Napi::Int8Array, int8_t>(object, "scores", napi_int8_array),
+          copyIn<Napi::Uint8Array, uint8_t>(object, "query", napi_uint8_array),
+          copyIn<Napi::Uint8Array, uint8_t>(object, "targets", napi_uint8_array)};
+}
+
 Napi::Value affine(const Napi::CallbackInfo& info) {
   const OpenStore& open = openStore(info[0]);
   OwnedQuery query = copyQuery(info[1], open.store->dimension());
   std::vector<uint32_t> targets = copyIndices(info[2], "the targets");
   const AffineParameters parameters = copyParameters(info[3]);
-  const bool aligns = info[4].ToBoolean();
-  const uint32_t threads = threadCount(info[5]);
-  auto done = callOnLoop(info.Env(), info[7], aligns ? alignmentsToValue : scoresToValue);
-  return submit(info.Env(), std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query),
-                                                           std::move(targets), parameters, aligns, std::move(done)),
-                threads, priorityOf(info[6]));
+  OwnedLetters letters = copyLetters(info[4]);
+  const bool aligns = info[5].ToBoolean();
+  const uint32_t threads = threadCount(info[6]);
+  auto done = callOnLoop(info.Env(), info[8], aligns ? alignmentsToValue : scoresToValue);
+  auto search = std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query), std::move(targets),
+                                               parameters, std::move(letters), aligns, std::move(done));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[7]));
 }
 
 Napi::Value cancel(const Napi::CallbackInfo& info) {

@@ -22,11 +22,13 @@ size_t copiedBytes(uint32_t length, uint32_t dimension) { return size_t{length} 
 void copy(const Tokens& query, void* packed) {
   std::memcpy(packed, query.values, copiedBytes(query.length, query.dimension));
 }
+void copyAffine(const AffineQuery& query, void* packed) { copy(query.tokens, packed); }
 
 }  // namespace
 
-const Kernels referenceKernels{"reference",         copiedBytes, copy, referenceMaxsimRows, copiedBytes, copy,
-                               referenceAffineScore, referenceAffineAlign};
+const Kernels referenceKernels{"reference",
+                               copiedBytes, copy, referenceMaxsimRows,
+                               copiedBytes, copyAffine, referenceAffineScore, referenceAffineAlign};
 
 #if defined(__x86_64__)
 const Kernels avx2Kernels{"avx2",

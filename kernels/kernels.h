@@ -5,7 +5,8 @@
  * faster folders:
  *
  *     maxsim   for each token of one side its best dot product on the other side, summed, in both directions
- *     affine   best local alignment with affine gaps over an integer substitution score of the dot product
+ *     affine   best local alignment with affine gaps over an integer substitution score of the dot product and, where
+ *              they score, of the two letters
  *
  * Layers, top to bottom:
  *
@@ -50,6 +51,8 @@ namespace gloaming {
 constexpr uint32_t kDimensionStep = 32;
 constexpr uint32_t kMaxDimension = 256;
 constexpr uint32_t kMaxLength = 65'535;
+constexpr uint32_t kLetterCount = 32;
+constexpr uint32_t kLetterPadding = 8;
 /** Rows of a target that one call of maxsimRows takes at most: they and their maxima stay in the first-level cache. */
 constexpr uint32_t kMaxRows = 64;
 /** Arrays with one value per query token are rounded up to this many, so that kernels may touch whole vectors. */
@@ -71,15 +74,36 @@ struct PackedQuery {
 };
 
 /*
- * Substitution score of two rows: ((dot × multiplier) >> 16) − offset, arithmetic shift.
+ * Substitution score of two residues: ((dot × multiplier) >> 16) − offset + the score of their letters, arithmetic shift.
  * A gap of k residues costs gapOpen + (k − 1) × gapExtend.
- * Range  multiplier 1..32,767; offset −16,384..32,767; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ * Range  multiplier 1..32,767; offset −16,384..32,767, with scores of letters −16,256..32,639;
+ *        0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */
 struct AffineParameters {
   int32_t multiplier;
   int32_t offset;
   int32_t gapOpen;
   int32_t gapExtend;
+  /** [kLetterCount × kLetterCount], by query and target letter, each −127..127; null where letters score nothing. */
+  const int8_t* letterScores = nullptr;
+
+  int32_t letterScore(uint8_t query, uint8_t target) const {
+    return letterScores == nullptr ? 0 : letterScores[query * kLetterCount + target];
+  }
+};
+
+/** One of kLetterCount numbers per residue. */
+struct Letters {
+  const uint8_t* query;
+  /** Followed by kLetterPadding more, which kernels read and make nothing of. */
+  const uint8_t* target;
+};
+
+/** What an affine kernel packs of a query. */
+struct AffineQuery {
+  const Tokens& tokens;
+  const uint8_t* letters;
+  const AffineParameters& parameters;
 };
 
 /** Kinds of runs, seen from the query: a pair, query residues facing a gap, target residues facing a gap. */
@@ -102,6 +126,7 @@ struct AffineTask {
   /** Row-major rows of the target. */
   const int8_t* target;
   uint32_t targetLength;
+  Letters letters;
   AffineParameters parameters;
   Workspace& workspace;
   /** Kernels look at it at least every few hundred thousand cells and then return early; the result is void. */
@@ -121,7 +146,7 @@ struct Kernels {
   int32_t (*maxsimRows)(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
 
   size_t (*affinePackedBytes)(uint32_t length, uint32_t dimension);
-  void (*affinePack)(const Tokens& query, void* packed);
+  void (*affinePack)(const AffineQuery& query, void* packed);
   int32_t (*affineScore)(const AffineTask& task);
   AffineAlignment (*affineAlign)(const AffineTask& task);
 };

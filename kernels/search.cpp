@@ -28,11 +28,9 @@ OwnedQuery::OwnedQuery(const int8_t* values, size_t count, uint32_t length, uint
   }
 }
 
-void OwnedQuery::pack(PackedBytes packedBytes, Pack pack) {
-  const size_t bytes = packedBytes(length_, dimension_);
+void OwnedQuery::allocate(size_t bytes) {
   packed_.reset(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
   if (packed_ == nullptr) throw std::bad_alloc();
-  pack(tokens(), packed_.get());
 }
 
 void OwnedQuery::Free::operator()(void* memory) const { std::free(memory); }

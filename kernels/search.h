@@ -20,11 +20,15 @@ namespace gloaming {
 class OwnedQuery {
  public:
   using PackedBytes = size_t (*)(uint32_t, uint32_t);
-  using Pack = void (*)(const Tokens&, void*);
 
   /* Errors  ShapeError if the length is not 1..65,535, the count is not length × dimension, or a row is too long */
   OwnedQuery(const int8_t* values, size_t count, uint32_t length, uint32_t dimension);
-  void pack(PackedBytes packedBytes, Pack pack);
+  /* Keeps what pack(tokens, memory) writes. */
+  template <class Pack>
+  void pack(PackedBytes packedBytes, const Pack& pack) {
+    allocate(packedBytes(length_, dimension_));
+    pack(tokens(), packed_.get());
+  }
   PackedQuery view() const { return {tokens(), packed_.get()}; }
   uint32_t length() const { return length_; }
 
@@ -33,6 +37,7 @@ class OwnedQuery {
     void operator()(void* memory) const;
   };
   Tokens tokens() const { return {values_.data(), length_, dimension_}; }
+  void allocate(size_t bytes);
 
   std::vector<int8_t> values_;
   uint32_t length_, dimension_;
@@ -108,6 +113,14 @@ class MaxSimSearch : public SumsSearch {
   std::unordered_map<uint32_t, Shared> shared_;
 };
 
+/** What letters score in an affine search; empty where they score nothing. */
+struct OwnedLetters {
+  /** [kLetterCount × kLetterCount], each −127..127. */
+  std::vector<int8_t> scores;
+  /** Text: the low five bits of a character are its letter. The targets' follow each other in list order. */
+  std::vector<uint8_t> query, targets;
+};
+
 /* Affine scores, or alignments, of one query with each listed target. */
 class AffineSearch : public Search {
  public:
@@ -117,7 +130,8 @@ class AffineSearch : public Search {
   };
 
   AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
-               std::vector<uint32_t> targets, AffineParameters parameters, bool aligns, Done done);
+               std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters, bool aligns,
+               Done done);
   std::vector<int32_t> scores;
   std::vector<Alignment> alignments;
 
@@ -126,9 +140,16 @@ class AffineSearch : public Search {
   void run(uint64_t chunk, Workspace& workspace) override;
 
  private:
+  bool hasLetters() const { return !letters_.scores.empty(); }
+  void placeLetters();
+  const uint8_t* lettersOf(uint32_t item, Workspace& workspace) const;
+
   OwnedQuery query_;
   const std::vector<uint32_t> targets_;
-  const AffineParameters parameters_;
+  AffineParameters parameters_;
+  OwnedLetters letters_;
+  /** Where each item's letters begin, and where the last ones end. */
+  std::vector<size_t> letterStarts_;
   const bool aligns_;
   std::vector<uint32_t> order_;
 };

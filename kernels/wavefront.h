@@ -2,6 +2,8 @@
  *
  *   strip   `lanes` neighbouring query residues, one per lane, swept over all target residues
  *   step d  lane l holds the cell (query l of the strip, target d − l), so no lane waits for another one
+ *   profile what is taken from scaled dot products: the offset less the score of the two letters, by strip, target letter
+ *           and lane; packed with the query
  *   skew    dot products come by target row, eight rows at a time, and skew.h delays lane l by l rows. Cells outside
  *           the target score `never`, so they can neither grow nor be a best
  *   border  the last lane's H and outgoing F go into two arrays over the target that feed lane 0 of the next strip
@@ -31,6 +33,26 @@ constexpr size_t kFlagBytes = size_t{16} << 20;
 /** Flag words of one step, one bit per lane. */
 enum Flag : uint32_t { kPositive, kIsPair, kIsInsertion, kInsertionOpens, kDeletionOpens, kFlagCount };
 
+/* The profile of a query. Shape: [strips × kLetterCount × lanes] scores */
+template <class Lanes>
+size_t profileBytes(uint32_t length) {
+  return size_t{roundUp(length, Lanes::lanes)} * kLetterCount * sizeof(typename Lanes::Score);
+}
+
+template <class Lanes>
+void packProfile(const AffineQuery& query, void* packed) {
+  auto* to = static_cast<typename Lanes::Score*>(packed);
+  for (uint32_t first = 0; first < query.tokens.length; first += Lanes::lanes) {
+    for (uint32_t letter = 0; letter < kLetterCount; ++letter) {
+      for (uint32_t i = first; i < first + Lanes::lanes; ++i) {
+        const uint8_t own = i < query.tokens.length ? query.letters[i] : 0;
+        const int32_t score = query.parameters.letterScore(own, static_cast<uint8_t>(letter));
+        *to++ = static_cast<typename Lanes::Score>(query.parameters.offset - score);
+      }
+    }
+  }
+}
+
 /** A cell by zero-based query and target residue. */
 struct Cell {
   int32_t score;
@@ -46,7 +68,8 @@ class Wavefront {
 
  public:
   Wavefront(const AffineTask& task, const uint8_t* packed)
-      : task_(task), packed_(packed), query_(task.query.tokens), context_(Lanes::prepare(task)) {
+      : task_(task), packed_(packed), query_(task.query.tokens), context_(Lanes::prepare(task)),
+        profile_(reinterpret_cast<const Score*>(packed + Lanes::packedBytes(query_))) {
     // Room for the lanes that run ahead of and behind the target, and for a whole vector read at the end.
     borderLength_ = roundUp(task.targetLength + 4 * lanes + 2 * kTileRows, 64);
     auto* borders = static_cast<Score*>(task.workspace.reserve(Workspace::kBoundaries, borderBytes()));
@@ -165,7 +188,8 @@ class Wavefront {
     // The dot products of a tile are made between the steps of the tile before it: the steps wait for each other, the
     // products do not.
     int8_t tail[kTileRows * kMaxDimension];
-    typename Lanes::Products products(task_, context_, packed_ + Lanes::stripBytes(query_.dimension) * strip, tail);
+    typename Lanes::Products products(task_, context_, packed_ + Lanes::stripBytes(query_.dimension) * strip,
+                                      profile_ + size_t{strip} * kLetterCount * lanes, tail);
     products.begin(0, targetLength);
     for (uint32_t part = 0; part < kTileRows; ++part) products.advance();
     pushRows(skew, products, targetLength, never);
@@ -273,10 +297,38 @@ class Wavefront {
   const uint8_t* packed_;
   const Tokens query_;
   const typename Lanes::Context context_;
+  const Score* const profile_;
   uint32_t borderLength_;
   Score* borderH_;
   Score* borderF_;
 };
+
+/* A packed query: tokens and profile for 16 bits, then for 32. */
+template <class Narrow, class Wide>
+size_t wavefrontPackedBytes(const Tokens& query) {
+  return Narrow::packedBytes(query) + profileBytes<Narrow>(query.length) + Wide::packedBytes(query) +
+         profileBytes<Wide>(query.length);
+}
+
+template <class Lanes>
+uint8_t* packWidth(const AffineQuery& query, uint8_t* to) {
+  Lanes::pack(query.tokens, to);
+  to += Lanes::packedBytes(query.tokens);
+  packProfile<Lanes>(query, to);
+  return to + profileBytes<Lanes>(query.tokens.length);
+}
+
+template <class Narrow, class Wide>
+void wavefrontPack(const AffineQuery& query, void* packed) {
+  packWidth<Wide>(query, packWidth<Narrow>(query, static_cast<uint8_t*>(packed)));
+}
+
+template <class Narrow>
+const uint8_t* packedWide(const AffineTask& task) {
+  const Tokens& query = task.query.tokens;
+  return static_cast<const uint8_t*>(task.query.packed) + Narrow::packedBytes(query) +
+         profileBytes<Narrow>(query.length);
+}
 
 /* The two widths one after the other: 16 bits, then 32 where they do not hold the score. */
 template <class Narrow, class Wide>
@@ -284,7 +336,7 @@ int32_t wavefrontScore(const AffineTask& task) {
   const auto* packed = static_cast<const uint8_t*>(task.query.packed);
   const int32_t score = Wavefront<Narrow>(task, packed).score();
   if (score < Narrow::largest) return score;
-  return Wavefront<Wide>(task, packed + Narrow::packedBytes(task.query.tokens)).score();
+  return Wavefront<Wide>(task, packedWide<Narrow>(task)).score();
 }
 
 template <class Narrow, class Wide>
@@ -293,7 +345,7 @@ AffineAlignment wavefrontAlign(const AffineTask& task) {
   bool saturated = false;
   const AffineAlignment alignment = Wavefront<Narrow>(task, packed).align(&saturated);
   if (!saturated) return alignment;
-  return Wavefront<Wide>(task, packed + Narrow::packedBytes(task.query.tokens)).align(&saturated);
+  return Wavefront<Wide>(task, packedWide<Narrow>(task)).align(&saturated);
 }
 
 }  // namespace

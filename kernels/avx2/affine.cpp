@@ -12,12 +12,13 @@ template <uint32_t kBlocks>
 class Multiplier {
  public:
   GLOAMING_INLINE Multiplier(const AffineTask& task, const uint8_t* packed)
-      : target_(task.target), packed_(reinterpret_cast<const __m256i*>(packed)),
-        dimension_(task.query.tokens.dimension) {}
+      : target_(task.target), targetLetters_(task.letters.target),
+        packed_(reinterpret_cast<const __m256i*>(packed)), dimension_(task.query.tokens.dimension) {}
 
   /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
   void begin(uint32_t first, uint32_t targetLength) {
     rows_ = target_ + size_t{first} * dimension_;
+    letters = targetLetters_ + first;
     count_ = targetLength - first < kTileRows ? targetLength - first : kTileRows;
   }
   void advance() {}
@@ -47,8 +48,12 @@ class Multiplier {
     }
   }
 
+  /** Of the eight rows. */
+  const uint8_t* letters = nullptr;
+
  private:
   const int8_t* const target_;
+  const uint8_t* const targetLetters_;
   const __m256i* const packed_;
   const size_t dimension_;
   const int8_t* rows_ = nullptr;
@@ -63,6 +68,13 @@ struct Lagging {
     for (uint32_t l = 0; l < lanes; ++l) mask[l] = (l & delay) != 0 ? -1 : 0;
   }
 };
+
+template <class Lanes>
+void packStrips(const Tokens& query, uint8_t* to) {
+  for (uint32_t strip = 0; strip * Lanes::lanes < query.length; ++strip) {
+    Lanes::packStrip(query, strip, reinterpret_cast<int16_t*>(to + strip * Lanes::stripBytes(query.dimension)));
+  }
+}
 
 struct Common {
   using Vector = __m256i;
@@ -90,6 +102,7 @@ struct Narrow : Common {
     return roundUp(query.length, lanes) / lanes * stripBytes(query.dimension);
   }
 
+  static void pack(const Tokens& query, uint8_t* to) { packStrips<Narrow>(query, to); }
   /* packs_epi32 takes four sums from each block in turn, so block 0 has tokens 0–3 and 8–11. */
   static void packStrip(const Tokens& query, uint32_t strip, int16_t* to) {
     for (uint32_t block = 0; block < 2; ++block) {
@@ -100,9 +113,8 @@ struct Narrow : Common {
 
   class Products : public Multiplier<2> {
    public:
-    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, int8_t*)
-        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)),
-          offset(broadcast(task.parameters.offset)) {}
+    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, const Score* profile, int8_t*)
+        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)), profile(profile) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
       __m256i sums[2][kTileRows];
@@ -110,12 +122,13 @@ struct Narrow : Common {
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
         const Vector dots = _mm256_packs_epi32(sums[0][r], sums[1][r]);
-        rows[r] = _mm256_subs_epi16(_mm256_mulhi_epi16(dots, multiplier), offset);
+        rows[r] = _mm256_subs_epi16(_mm256_mulhi_epi16(dots, multiplier), load(profile + letters[r] * lanes));
       }
     }
 
    private:
-    const Vector multiplier, offset;
+    const Vector multiplier;
+    const Score* const profile;
   };
 
   static Vector broadcast(int32_t value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); }
@@ -161,16 +174,19 @@ struct Wide : Common {
   static constexpr int32_t largest = INT32_MAX, never = -(1 << 30);
 
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension * sizeof(int16_t); }
+  static size_t packedBytes(const Tokens& query) {
+    return roundUp(query.length, lanes) / lanes * stripBytes(query.dimension);
+  }
 
+  static void pack(const Tokens& query, uint8_t* to) { packStrips<Wide>(query, to); }
   static void packStrip(const Tokens& query, uint32_t strip, int16_t* to) {
     packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
 
   class Products : public Multiplier<1> {
    public:
-    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, int8_t*)
-        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)),
-          offset(broadcast(task.parameters.offset)) {}
+    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, const Score* profile, int8_t*)
+        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)), profile(profile) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
       __m256i sums[1][kTileRows];
@@ -178,12 +194,13 @@ struct Wide : Common {
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
         const Vector product = _mm256_mullo_epi32(sums[0][r], multiplier);
-        rows[r] = _mm256_sub_epi32(_mm256_srai_epi32(product, 16), offset);
+        rows[r] = _mm256_sub_epi32(_mm256_srai_epi32(product, 16), load(profile + letters[r] * lanes));
       }
     }
 
    private:
-    const Vector multiplier, offset;
+    const Vector multiplier;
+    const Score* const profile;
   };
 
   static Vector broadcast(int32_t value) { return _mm256_set1_epi32(value); }
@@ -210,28 +227,13 @@ struct Wide : Common {
   static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm256_castsi256_si128(v)); }
 };
 
-size_t stripsOf(const Tokens& query, uint32_t lanes) { return roundUp(query.length, lanes) / lanes; }
-
 }  // namespace
 
 size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension) {
-  const Tokens shape{nullptr, length, dimension};
-  return Narrow::packedBytes(shape) + stripsOf(shape, Wide::lanes) * Wide::stripBytes(dimension);
+  return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
 }
 
-void avx2AffinePack(const Tokens& query, void* packed) {
-  auto* narrow = static_cast<uint8_t*>(packed);
-  auto* wide = narrow + Narrow::packedBytes(query);
-  for (uint32_t strip = 0; strip < stripsOf(query, Narrow::lanes); ++strip) {
-    auto* to = narrow + strip * Narrow::stripBytes(query.dimension);
-    Narrow::packStrip(query, strip, reinterpret_cast<int16_t*>(to));
-  }
-  for (uint32_t strip = 0; strip < stripsOf(query, Wide::lanes); ++strip) {
-    auto* to = wide + strip * Wide::stripBytes(query.dimension);
-    Wide::packStrip(query, strip, reinterpret_cast<int16_t*>(to));
-  }
-}
-
+void avx2AffinePack(const AffineQuery& query, void* packed) { wavefrontPack<Narrow, Wide>(query, packed); }
 int32_t avx2AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
 AffineAlignment avx2AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
 

@@ -11,7 +11,7 @@ void avx2MaxsimPack(const Tokens& query, void* packed);
 int32_t avx2MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
 
 size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension);
-void avx2AffinePack(const Tokens& query, void* packed);
+void avx2AffinePack(const AffineQuery& query, void* packed);
 int32_t avx2AffineScore(const AffineTask& task);
 AffineAlignment avx2AffineAlign(const AffineTask& task);
 

@@ -12,14 +12,15 @@ class Multiplier {
  public:
   /* tail: room for eight rows; a local array here would keep the sums out of the registers. */
   GLOAMING_INLINE Multiplier(const AffineTask& task, const int32_t* corrections, const uint8_t* packed, int8_t* tail)
-      : target_(task.target), corrections_(corrections), packed_(reinterpret_cast<const __m512i*>(packed)),
-        dimension_(task.query.tokens.dimension), tail_(tail) {}
+      : target_(task.target), targetLetters_(task.letters.target), corrections_(corrections),
+        packed_(reinterpret_cast<const __m512i*>(packed)), dimension_(task.query.tokens.dimension), tail_(tail) {}
 
   /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
   GLOAMING_INLINE void begin(uint32_t first, uint32_t targetLength) {
     alignas(64) int32_t padded[kTileRows] = {};
     const int32_t* corrections = corrections_ + first;
     tokens_ = packed_;
+    letters = targetLetters_ + first;
     rows_ = target_ + size_t{first} * dimension_;
     if (first + kTileRows > targetLength) {
       // Nothing may be read beyond the target.
@@ -59,9 +60,12 @@ class Multiplier {
 
  protected:
   __m512i sums[kBlocks][kTileRows];
+  /** Of the eight rows. */
+  const uint8_t* letters = nullptr;
 
  private:
   const int8_t* const target_;
+  const uint8_t* const targetLetters_;
   const int32_t* const corrections_;
   const __m512i* const packed_;
   const size_t dimension_;
@@ -69,6 +73,13 @@ class Multiplier {
   const int8_t* rows_ = nullptr;
   int8_t* const tail_;
 };
+
+template <class Lanes>
+void packStrips(const Tokens& query, uint8_t* to) {
+  for (uint32_t strip = 0; strip * Lanes::lanes < query.length; ++strip) {
+    Lanes::packStrip(query, strip, to + strip * Lanes::stripBytes(query.dimension));
+  }
+}
 
 struct Common {
   using Vector = __m512i;
@@ -98,6 +109,7 @@ struct Narrow : Common {
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension; }
   static size_t packedBytes(const Tokens& query) { return size_t{roundUp(query.length, lanes)} * query.dimension; }
 
+  static void pack(const Tokens& query, uint8_t* to) { packStrips<Narrow>(query, to); }
   /* packs_epi32 takes four sums from each block in turn, so block 0 has tokens 0–3, 8–11, 16–19 and 24–27. */
   static void packStrip(const Tokens& query, uint32_t strip, uint8_t* to) {
     for (uint32_t block = 0; block < 2; ++block) {
@@ -108,20 +120,22 @@ struct Narrow : Common {
 
   class Products : public Multiplier<2> {
    public:
-    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, int8_t* tail)
+    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, const Score* profile,
+                             int8_t* tail)
         : Multiplier(task, corrections, packed, tail), multiplier(broadcast(task.parameters.multiplier)),
-          offset(broadcast(task.parameters.offset)) {}
+          profile(profile) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
         const Vector dots = _mm512_packs_epi32(sums[0][r], sums[1][r]);
-        rows[r] = _mm512_subs_epi16(_mm512_mulhi_epi16(dots, multiplier), offset);
+        rows[r] = _mm512_subs_epi16(_mm512_mulhi_epi16(dots, multiplier), load(profile + letters[r] * lanes));
       }
     }
 
    private:
-    const Vector multiplier, offset;
+    const Vector multiplier;
+    const Score* const profile;
   };
 
   static Vector broadcast(int32_t value) { return _mm512_set1_epi16(static_cast<int16_t>(value)); }
@@ -168,26 +182,29 @@ struct Wide : Common {
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension; }
   static size_t packedBytes(const Tokens& query) { return size_t{roundUp(query.length, lanes)} * query.dimension; }
 
+  static void pack(const Tokens& query, uint8_t* to) { packStrips<Wide>(query, to); }
   static void packStrip(const Tokens& query, uint32_t strip, uint8_t* to) {
     packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
 
   class Products : public Multiplier<1> {
    public:
-    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, int8_t* tail)
+    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, const Score* profile,
+                             int8_t* tail)
         : Multiplier(task, corrections, packed, tail), multiplier(broadcast(task.parameters.multiplier)),
-          offset(broadcast(task.parameters.offset)) {}
+          profile(profile) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
         const Vector product = _mm512_mullo_epi32(sums[0][r], multiplier);
-        rows[r] = _mm512_sub_epi32(_mm512_srai_epi32(product, 16), offset);
+        rows[r] = _mm512_sub_epi32(_mm512_srai_epi32(product, 16), load(profile + letters[r] * lanes));
       }
     }
 
    private:
-    const Vector multiplier, offset;
+    const Vector multiplier;
+    const Score* const profile;
   };
 
   static Vector broadcast(int32_t value) { return _mm512_set1_epi32(value); }
@@ -220,21 +237,10 @@ struct Wide : Common {
 }  // namespace
 
 size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension) {
-  const Tokens shape{nullptr, length, dimension};
-  return Narrow::packedBytes(shape) + Wide::packedBytes(shape);
+  return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
 }
 
-void avx512AffinePack(const Tokens& query, void* packed) {
-  auto* narrow = static_cast<uint8_t*>(packed);
-  auto* wide = narrow + Narrow::packedBytes(query);
-  for (uint32_t strip = 0; strip * Narrow::lanes < query.length; ++strip) {
-    Narrow::packStrip(query, strip, narrow + strip * Narrow::stripBytes(query.dimension));
-  }
-  for (uint32_t strip = 0; strip * Wide::lanes < query.length; ++strip) {
-    Wide::packStrip(query, strip, wide + strip * Wide::stripBytes(query.dimension));
-  }
-}
-
+void avx512AffinePack(const AffineQuery& query, void* packed) { wavefrontPack<Narrow, Wide>(query, packed); }
 int32_t avx512AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
 AffineAlignment avx512AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
 

@@ -11,7 +11,7 @@ void avx512MaxsimPack(const Tokens& query, void* packed);
 int32_t avx512MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
 
 size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension);
-void avx512AffinePack(const Tokens& query, void* packed);
+void avx512AffinePack(const AffineQuery& query, void* packed);
 int32_t avx512AffineScore(const AffineTask& task);
 AffineAlignment avx512AffineAlign(const AffineTask& task);
 

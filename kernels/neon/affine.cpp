@@ -11,12 +11,13 @@ template <uint32_t kBlocks>
 class Multiplier {
  public:
   Multiplier(const AffineTask& task, const uint8_t* packed, int8_t* tail)
-      : target_(task.target), packed_(reinterpret_cast<const int8_t*>(packed)),
+      : target_(task.target), targetLetters_(task.letters.target), packed_(reinterpret_cast<const int8_t*>(packed)),
         dimension_(task.query.tokens.dimension), tail_(tail) {}
 
   /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
   void begin(uint32_t first, uint32_t targetLength) {
     rows_ = target_ + size_t{first} * dimension_;
+    letters = targetLetters_ + first;
     if (first + kTileRows <= targetLength) return;
     // Nothing may be read beyond the target.
     std::memcpy(tail_, rows_, size_t{targetLength - first} * dimension_);
@@ -34,8 +35,12 @@ class Multiplier {
     }
   }
 
+  /** Of the eight rows. */
+  const uint8_t* letters = nullptr;
+
  private:
   const int8_t* const target_;
+  const uint8_t* const targetLetters_;
   const int8_t* const packed_;
   const uint32_t dimension_;
   int8_t* const tail_;
@@ -51,7 +56,8 @@ struct Common {
   static Context prepare(const AffineTask&) { return {}; }
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension; }
   static size_t packedBytes(const Tokens& query) { return size_t{roundUp(query.length, lanes)} * query.dimension; }
-  static void pack(const Tokens& query, int8_t* to) {
+  static void pack(const Tokens& query, uint8_t* packed) {
+    auto* to = reinterpret_cast<int8_t*>(packed);
     for (uint32_t first = 0; first < query.length; first += lanes) {
       packBlocks<kBlocks>(query, first, to + size_t{first} * query.dimension);
     }
@@ -66,9 +72,9 @@ struct Narrow : Common<2> {
 
   class Products : public Multiplier<2> {
    public:
-    Products(const AffineTask& task, Context, const uint8_t* packed, int8_t* tail)
+    Products(const AffineTask& task, Context, const uint8_t* packed, const Score* profile, int8_t* tail)
         : Multiplier(task, packed, tail), multiplier(static_cast<int16_t>(task.parameters.multiplier)),
-          offset(broadcast(task.parameters.offset)) {}
+          profile(profile) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
       int32x4_t sums[2][kTileRows];
@@ -76,13 +82,14 @@ struct Narrow : Common<2> {
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
         const int32x4_t low = vmulq_n_s32(sums[0][r], multiplier), high = vmulq_n_s32(sums[1][r], multiplier);
-        rows[r] = vqsubq_s16(vcombine_s16(vshrn_n_s32(low, 16), vshrn_n_s32(high, 16)), offset);
+        const Vector scaled = vcombine_s16(vshrn_n_s32(low, 16), vshrn_n_s32(high, 16));
+        rows[r] = vqsubq_s16(scaled, load(profile + letters[r] * lanes));
       }
     }
 
    private:
     const int16_t multiplier;
-    const Vector offset;
+    const Score* const profile;
   };
 
   static Vector zero() { return vdupq_n_s16(0); }
@@ -118,22 +125,22 @@ struct Wide : Common<1> {
 
   class Products : public Multiplier<1> {
    public:
-    Products(const AffineTask& task, Context, const uint8_t* packed, int8_t* tail)
-        : Multiplier(task, packed, tail), multiplier(task.parameters.multiplier),
-          offset(broadcast(task.parameters.offset)) {}
+    Products(const AffineTask& task, Context, const uint8_t* packed, const Score* profile, int8_t* tail)
+        : Multiplier(task, packed, tail), multiplier(task.parameters.multiplier), profile(profile) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
       int32x4_t sums[1][kTileRows];
       multiply(sums);
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
-        rows[r] = vsubq_s32(vshrq_n_s32(vmulq_n_s32(sums[0][r], multiplier), 16), offset);
+        const Vector scaled = vshrq_n_s32(vmulq_n_s32(sums[0][r], multiplier), 16);
+        rows[r] = vsubq_s32(scaled, load(profile + letters[r] * lanes));
       }
     }
 
    private:
     const int32_t multiplier;
-    const Vector offset;
+    const Score* const profile;
   };
 
   static Vector zero() { return vdupq_n_s32(0); }
@@ -161,16 +168,10 @@ struct Wide : Common<1> {
 }  // namespace
 
 size_t neonAffinePackedBytes(uint32_t length, uint32_t dimension) {
-  const Tokens shape{nullptr, length, dimension};
-  return Narrow::packedBytes(shape) + Wide::packedBytes(shape);
+  return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
 }
 
-void neonAffinePack(const Tokens& query, void* packed) {
-  auto* narrow = static_cast<int8_t*>(packed);
-  Narrow::pack(query, narrow);
-  Wide::pack(query, narrow + Narrow::packedBytes(query));
-}
-
+void neonAffinePack(const AffineQuery& query, void* packed) { wavefrontPack<Narrow, Wide>(query, packed); }
 int32_t neonAffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
 AffineAlignment neonAffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
 

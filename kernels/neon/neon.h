@@ -11,7 +11,7 @@ void neonMaxsimPack(const Tokens& query, void* packed);
 int32_t neonMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
 
 size_t neonAffinePackedBytes(uint32_t length, uint32_t dimension);
-void neonAffinePack(const Tokens& query, void* packed);
+void neonAffinePack(const AffineQuery& query, void* packed);
 int32_t neonAffineScore(const AffineTask& task);
 AffineAlignment neonAffineAlign(const AffineTask& task);
 

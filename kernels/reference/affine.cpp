@@ -1,6 +1,6 @@
 /* Best local alignment with affine gaps: the definition of score, end points and path, with every tie fixed.
  *
- *   s(i,j) = ((dot(query i, target j) × multiplier) >> 16) − offset
+ *   s(i,j) = ((dot(query i, target j) × multiplier) >> 16) − offset + letterScore(query i, target j)
  *   pair   = H(i−1,j−1) + s(i,j)
  *   F(i,j) = max(H(i−1,j) − gapOpen, F(i−1,j) − gapExtend)      insertion: query residue i faces a gap
  *   E(i,j) = max(H(i,j−1) − gapOpen, E(i,j−1) − gapExtend)      deletion: target residue j faces a gap
@@ -9,7 +9,7 @@
  * Ties    the end is the cell of the best H with the smallest j, then the smallest i. Walking back from H(i,j): stop if
  *         it is 0, else pair if it equals H, else insertion if F equals H, else deletion. A gap is left for H as soon
  *         as opening it there costs no more than extending it (opening is preferred to extension).
- * Range   dots fit in int16, offset ≥ −16,384: s ≤ 32,767 and H ≤ 65,535 × 32,767 < 2^31
+ * Range   dots fit in int16, letterScore − offset ≤ 16,384: s ≤ 32,767 and H ≤ 65,535 × 32,767 < 2^31
  * Memory  score: two values per target residue; align: one byte per cell, so pairs over 2^30 cells are refused here
  * Errors  std::length_error if a pair has more than 2^30 cells
  * Source  Smith & Waterman 1981, Gotoh 1982
@@ -34,7 +34,9 @@ struct Best {
 /* Fills the matrix row by row; cells (may be null) gets one byte of Cell flags per cell, row-major. */
 Best fill(const AffineTask& task, uint8_t* cells) {
   const auto [query, queryLength, dimension] = task.query.tokens;
-  const auto [multiplier, offset, gapOpen, gapExtend] = task.parameters;
+  const AffineParameters& parameters = task.parameters;
+  const int32_t multiplier = parameters.multiplier, offset = parameters.offset;
+  const int32_t gapOpen = parameters.gapOpen, gapExtend = parameters.gapExtend;
   std::vector<int32_t> H(task.targetLength, 0), F(task.targetLength, -gapOpen);
   Best best;
   for (uint32_t i = 0; i < queryLength; ++i) {
@@ -42,7 +44,8 @@ Best fill(const AffineTask& task, uint8_t* cells) {
     int32_t diagonal = 0, E = -gapOpen;
     for (uint32_t j = 0; j < task.targetLength; ++j) {
       const int32_t dot = dotProduct(query + size_t{i} * dimension, task.target + size_t{j} * dimension, dimension);
-      const int32_t pair = diagonal + ((dot * multiplier) >> 16) - offset;
+      const int32_t letters = parameters.letterScore(task.letters.query[i], task.letters.target[j]);
+      const int32_t pair = diagonal + ((dot * multiplier) >> 16) - offset + letters;
       const int32_t h = std::max({0, pair, F[j], E});
       const bool insertionOpens = h - gapOpen >= F[j] - gapExtend, deletionOpens = h - gapOpen >= E - gapExtend;
       if (cells != nullptr) {

@@ -135,8 +135,8 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels) {
   for (uint32_t t = 0; t < targets; ++t) list[t] = t;
   const auto search = [&](bool aligns, uint32_t threads, std::vector<int32_t>* scores) {
     OwnedQuery query(rows.data(), rows.size(), kQueryLength, dimension);
-    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, kParameters, aligns,
-                                                    runner.done());
+    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, kParameters,
+                                                    OwnedLetters{}, aligns, runner.done());
     const Elapsed elapsed = runner.run(job, threads);
     if (scores != nullptr) *scores = job->scores;
     return elapsed;
@@ -146,7 +146,9 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels) {
   Workspace workspace;
   const std::atomic<bool> cancelled{false};
   const PackedQuery query{{rows.data(), kQueryLength, dimension}, nullptr};
-  const AffineTask task{query, store->rows(3), kTargetLength, kParameters, workspace, cancelled};
+  const std::vector<uint8_t> noLetters(kQueryLength + kTargetLength + kLetterPadding);
+  const Letters letters{noLetters.data(), noLetters.data()};
+  const AffineTask task{query, store->rows(3), kTargetLength, letters, kParameters, workspace, cancelled};
   require(scores[3] == referenceAffineScore(task), "affine");
 
   const double cells = double{kQueryLength} * kTargetLength * targets;

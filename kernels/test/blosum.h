@@ -50,7 +50,8 @@ class BlosumQuery {
     }
     tokens_ = {rows_.data(), static_cast<uint32_t>(protein.size()), kBlosumDimension};
     packed_ = alignedMemory(kernels_.affinePackedBytes(tokens_.length, kBlosumDimension));
-    kernels_.affinePack(tokens_, packed_.get());
+    noLetters_.resize(kMaxLength + kLetterPadding);
+    kernels_.affinePack({tokens_, noLetters_.data(), kParameters_}, packed_.get());
   }
 
   int32_t score(const std::vector<int8_t>& target) const { return call(target, kernels_.affineScore); }
@@ -62,11 +63,15 @@ class BlosumQuery {
   Result call(const std::vector<int8_t>& target, Result (*kernel)(const AffineTask&)) const {
     const PackedQuery query{tokens_, packed_.get()};
     const auto length = static_cast<uint32_t>(target.size() / kBlosumDimension);
-    return kernel({query, target.data(), length, {1024, 0, kGapOpen, kGapExtend}, workspace_, neverCancelled_});
+    const Letters letters{noLetters_.data(), noLetters_.data()};
+    return kernel({query, target.data(), length, letters, kParameters_, workspace_, neverCancelled_});
   }
+
+  static constexpr AffineParameters kParameters_{1024, 0, kGapOpen, kGapExtend};
 
   const Kernels& kernels_;
   std::vector<int8_t> rows_;
+  std::vector<uint8_t> noLetters_;
   Tokens tokens_{};
   Memory packed_{nullptr, std::free};
   mutable Workspace workspace_;

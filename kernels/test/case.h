@@ -76,6 +76,7 @@ class Expectation {
     tokens_ = {query_.data(), c.queryLength, c.dimension};
     targetLength_ = c.targetLength;
     parameters_ = c.parameters;
+    drawLetters(random, c);
     maxsim_ = maxsimReference(tokens_, {target_.data(), c.targetLength, c.dimension});
     const PackedQuery query{tokens_, nullptr};
     const AffineTask task = taskOf(query, workspace_);
@@ -88,7 +89,7 @@ class Expectation {
     if (!sameMaxSim(kernels)) return "maxsim";
     const std::unique_ptr<void, decltype(&std::free)> packed(
         std::aligned_alloc(64, roundUp(kernels.affinePackedBytes(tokens_.length, tokens_.dimension), 64)), std::free);
-    kernels.affinePack(tokens_, packed.get());
+    kernels.affinePack({tokens_, letters_[0].data(), parameters_}, packed.get());
     Workspace workspace;
     const PackedQuery query{tokens_, packed.get()};
     const AffineTask task = taskOf(query, workspace);
@@ -98,8 +99,22 @@ class Expectation {
   }
 
  private:
+  /* Letters that score in every other case, where the offset leaves room for them. */
+  void drawLetters(Random& random, const Case& c) {
+    letters_[0].resize(c.queryLength);
+    letters_[1].resize(c.targetLength + kLetterPadding);
+    if (c.seed % 2 == 0 || c.parameters.offset < -16'256 || c.parameters.offset > 32'639) return;
+    for (std::vector<uint8_t>& letters : letters_) {
+      for (uint8_t& letter : letters) letter = static_cast<uint8_t>(below(random, kLetterCount));
+    }
+    letterScores_.resize(kLetterCount * kLetterCount);
+    for (int8_t& score : letterScores_) score = static_cast<int8_t>(static_cast<int>(below(random, 255)) - 127);
+    parameters_.letterScores = letterScores_.data();
+  }
+
   AffineTask taskOf(const PackedQuery& query, Workspace& workspace) const {
-    return {query, target_.data(), targetLength_, parameters_, workspace, neverCancelled_};
+    return {query,       target_.data(), targetLength_,  {letters_[0].data(), letters_[1].data()},
+            parameters_, workspace,      neverCancelled_};
   }
 
   bool sameMaxSim(const Kernels& kernels) const {
@@ -120,7 +135,9 @@ class Expectation {
     return sums.queryToTarget == maxsim_.queryToTarget && sums.targetToQuery == maxsim_.targetToQuery;
   }
 
-  std::vector<int8_t> query_, target_;
+  std::vector<int8_t> query_, target_, letterScores_;
+  /** Of the query, and of the target with padding. */
+  std::vector<uint8_t> letters_[2];
   Tokens tokens_{};
   uint32_t targetLength_ = 0;
   AffineParameters parameters_{};

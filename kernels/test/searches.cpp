@@ -44,6 +44,13 @@ struct Waiter {
   }
 };
 
+std::vector<uint8_t> lettersIn(const uint8_t* text, size_t count) {
+  std::vector<uint8_t> letters(text, text + count);
+  for (uint8_t& letter : letters) letter %= kLetterCount;
+  letters.resize(count + kLetterPadding);
+  return letters;
+}
+
 struct Data {
   std::shared_ptr<const Store> store;
   std::vector<std::vector<int8_t>> queries;
@@ -53,6 +60,20 @@ struct Data {
     std::vector<OwnedQuery> list;
     for (const auto& rows : queries) list.push_back(one(rows));
     return list;
+  }
+  /* Letters that score, some of them lower case. */
+  OwnedLetters letters(const std::vector<int8_t>& query, const std::vector<uint32_t>& targets) const {
+    OwnedLetters letters;
+    for (uint32_t cell = 0; cell < kLetterCount * kLetterCount; ++cell) {
+      letters.scores.push_back(static_cast<int8_t>(static_cast<int>(cell * 37 % 41) - 20));
+    }
+    letters.query.resize(query.size() / store->dimension());
+    size_t total = 0;
+    for (const uint32_t target : targets) total += store->length(target);
+    letters.targets.resize(total);
+    for (size_t i = 0; i < letters.query.size(); ++i) letters.query[i] = static_cast<uint8_t>('A' + i * 7 % 26);
+    for (size_t j = 0; j < total; ++j) letters.targets[j] = static_cast<uint8_t>('a' + j * 11 % 26);
+    return letters;
   }
   OwnedQuery one(const std::vector<int8_t>& rows) const {
     const auto length = static_cast<uint32_t>(rows.size() / store->dimension());
@@ -105,20 +126,28 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   Waiter scoreWaiter, alignWaiter;
   const auto& query = data.queries[1];
   // The alignments give way to the scores.
-  const auto scores = std::make_shared<AffineSearch>(kernels, data.store, data.one(query), targets, kParameters, false,
-                                                     scoreWaiter.done());
-  const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, data.one(query), targets, kParameters, true,
-                                                      alignWaiter.done());
+  const OwnedLetters letters = data.letters(query, targets);
+  const auto scores = std::make_shared<AffineSearch>(kernels, data.store, data.one(query), targets, kParameters,
+                                                     letters, false, scoreWaiter.done());
+  const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, data.one(query), targets, kParameters,
+                                                      letters, true, alignWaiter.done());
   pool.submit(aligned, threads, Priority::kBackground);
   pool.submit(scores, threads);
   scoreWaiter.wait();
   alignWaiter.wait();
   Workspace workspace;
   const std::atomic<bool> cancelled{false};
+  AffineParameters parameters = kParameters;
+  parameters.letterScores = letters.scores.data();
+  const std::vector<uint8_t> queryLetters = lettersIn(letters.query.data(), letters.query.size());
+  const uint8_t* text = letters.targets.data();
   for (size_t item = 0; item < targets.size(); ++item) {
     const Tokens target = data.target(targets[item]);
     const PackedQuery packed{data.tokens(query), nullptr};
-    const AffineTask task{packed, target.values, target.length, kParameters, workspace, cancelled};
+    const std::vector<uint8_t> targetLetters = lettersIn(text, target.length);
+    text += target.length;
+    const Letters both{queryLetters.data(), targetLetters.data()};
+    const AffineTask task{packed, target.values, target.length, both, parameters, workspace, cancelled};
     AffineAlignment got = aligned->alignments[item].fixed;
     got.runs = aligned->alignments[item].runs.data();
     require(scores->scores[item] == referenceAffineScore(task), "a search differs in affine scores");
@@ -169,7 +198,8 @@ void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& dat
       } else {
         const bool aligns = std::strcmp(kind, "affine alignments") == 0;
         search = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[0]),
-                                                std::vector<uint32_t>{0}, kParameters, aligns, waiter.done());
+                                                std::vector<uint32_t>{0}, kParameters, OwnedLetters{}, aligns,
+                                                waiter.done());
       }
       pool.submit(search, 1);
       std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));

@@ -1,4 +1,5 @@
-import { BACKGROUND, BASELINE_RESIDUES } from './baseline-scales.js';
+import { AMINO_ACIDS } from '../sequence/substitution.js';
+import { BACKGROUND } from './baseline-scales.js';
 import { seededRandom } from './random-orthogonal.js';
 
 /**
@@ -17,8 +18,8 @@ function drawResidue(share: number): string {
   let rest = share;
   for (let i = 0; i < BACKGROUND.length; i++) {
     rest -= BACKGROUND[i];
-    if (rest < 0) return BASELINE_RESIDUES[i];
+    if (rest < 0) return AMINO_ACIDS[i];
   }
   // The composition's rounded shares may sum to slightly less than 1.
-  return BASELINE_RESIDUES[BASELINE_RESIDUES.length - 1];
+  return AMINO_ACIDS[AMINO_ACIDS.length - 1];
 }

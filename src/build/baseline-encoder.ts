@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { sha256Hex } from '../canonical.js';
 import { CARD_FILE } from '../search/encode-card.js';
 import type { EncoderCard } from '../search/encoder.js';
-import { BACKGROUND, BASELINE_RESIDUES, BLOSUM62, SCALES } from './baseline-scales.js';
+import { AMINO_ACIDS, BLOSUM62 } from '../sequence/substitution.js';
+import { BACKGROUND, SCALES } from './baseline-scales.js';
 import { writeOnnxModel, type OnnxGraph } from './onnx-model.js';
 import { randomOrthogonal } from './random-orthogonal.js';
 import { symmetricEigen } from './symmetric-eigen.js';
@@ -15,7 +16,7 @@ const EIGENVECTORS = 8;
 /** Weight of a property's average over the window against one eigenvector at one place. */
 const SCALE_WEIGHT = 1;
 const ROTATION_SEED = 1;
-const UNKNOWN = BASELINE_RESIDUES.length;
+const UNKNOWN = AMINO_ACIDS.length;
 const PADDING = UNKNOWN + 1;
 const MODEL_FILE = 'model.onnx';
 
@@ -33,7 +34,7 @@ export async function writeBaselineEncoder(directory: string): Promise<void> {
 }
 
 function baselineCard(sha256: string): EncoderCard {
-  const vocabulary = Object.fromEntries(Array.from(BASELINE_RESIDUES, (letter, id) => [letter, id]));
+  const vocabulary = Object.fromEntries(Array.from(AMINO_ACIDS, (letter, id) => [letter, id]));
   return {
     id: 'baseline-1',
     name: 'Baseline window of BLOSUM62 eigenvectors',

@@ -1,6 +1,7 @@
 import { projectMoments, tokenMoments, type ProjectedMoments } from '../calibration/moments.js';
 import { tailCoordinate, type PairNull } from '../calibration/pair-null.js';
 import { biasContribution } from '../calibration/protein-bias.js';
+import { affineParameters } from '../search/affine.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import type { BiasedSample } from './calibrate-bias.js';
 import type { CalibrateOptions } from './calibrate-options.js';
@@ -11,6 +12,8 @@ export interface DecoyScoring {
   readonly options: CalibrateOptions;
   /** Target index of each sampled protein. */
   readonly targets: Uint32Array;
+  /** Their sequences (`targetTexts`). */
+  readonly texts: Uint8Array;
   readonly sample: BiasedSample;
   readonly moments: readonly ProjectedMoments[];
   readonly basis: { readonly rank: number; readonly basis: Float32Array };
@@ -23,7 +26,8 @@ export async function decoyCoordinates(sequence: string, scoring: DecoyScoring):
   const { encoder, backend, store, release, signal, threads } = options;
   const { dimension, inverse_step: inverseStep } = release.manifest.encoder;
   const [tokens] = await encoder.encode([sequence], { signal });
-  const affine = await backend.affineScores(store, tokens, targets, release.affine, { signal, threads });
+  const parameters = affineParameters(release, sequence, targets, scoring.texts);
+  const affine = await backend.affineScores(store, tokens, targets, parameters, { signal, threads });
   const [sums] = await backend.maxsim(store, [tokens], targets, { signal, threads });
   const own = tokenMoments(tokens.values, tokens.length, dimension, inverseStep);
   const decoy = projectMoments(own, basis.basis, basis.rank);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
+import { affineParameters, targetTexts } from '../search/affine.js';
 import type { TokenReader } from './calibrate-tokens.js';
 
 /**
@@ -45,13 +46,14 @@ export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
   const { sample, onPairs } = scoring;
   const total = pairStart(sample.length, sample.length);
   const file = await openScores(scoring);
+  const texts = createTexts(scoring);
   try {
     let row = await rowsKept(file, sample.length);
     onPairs(pairStart(row, sample.length), total);
     let position = pairStart(row, sample.length) * VALUES_PER_PAIR * BYTES_PER_VALUE;
     for (; row < sample.length - 1; row += 1) {
       scoring.options.signal?.throwIfAborted();
-      const values = await scoreRow(scoring, row);
+      const values = await scoreRow(scoring, row, texts);
       await file.write(values, 0, values.byteLength, position);
       position += values.byteLength;
       onPairs(pairStart(row + 1, sample.length), total);
@@ -62,17 +64,29 @@ export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
   }
 }
 
-async function scoreRow(scoring: PairScoring, row: number): Promise<Int32Array> {
+async function scoreRow(scoring: PairScoring, row: number, texts: TextsFrom): Promise<Int32Array> {
   const { backend, store, release, reader, sample, options } = scoring;
   const tokens = await reader.read(sample[row]);
   const others = sample.slice(row + 1);
-  const affine = await backend.affineScores(store, tokens, others, release.affine, options);
+  const own = release.targets.sequence(sample[row]);
+  const parameters = affineParameters(release, own, others, texts(row + 1));
+  const affine = await backend.affineScores(store, tokens, others, parameters, options);
   const [sums] = await backend.maxsim(store, [tokens], others, options);
   const values = new Int32Array(others.length * VALUES_PER_PAIR);
   values.set(affine);
   values.set(sums.queryToTarget, others.length);
   values.set(sums.targetToQuery, 2 * others.length);
   return values;
+}
+
+/** Sequences of the sample from a row on: every row meets a tail of the same text. */
+type TextsFrom = (row: number) => Uint8Array;
+
+function createTexts({ release, sample }: PairScoring): TextsFrom {
+  const all = targetTexts(release, sample);
+  let start = 0;
+  const starts = [0, ...Array.from(sample, (target) => (start += release.targets.length(target)))];
+  return (row) => all.subarray(starts[row]);
 }
 
 async function openScores({ workFolder, plan }: PairScoring): Promise<FileHandle> {

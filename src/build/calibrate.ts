@@ -14,6 +14,7 @@ import { concentration, projectMoments, type ProjectedMoments } from '../calibra
 import { sampleDistinct, seededRandom, type Random } from '../calibration/random.js';
 import { Refusal } from '../errors.js';
 import type { Release } from '../release/release.js';
+import { targetTexts } from '../search/affine.js';
 import { resolvePolicy } from '../search/policy.js';
 import { fitBins, stratumEdges } from './calibrate-bins.js';
 import { measureBiases, measureSampleBias, type BiasedSample } from './calibrate-bias.js';
@@ -151,7 +152,15 @@ async function describe(
   const { release, seed } = options;
   const edges = stratumEdges(sample);
   const { pairNull } = fit;
-  const decoys = { options, targets, sample, moments, basis, pairNull };
+  const decoys = {
+    options,
+    targets,
+    texts: targetTexts(release, targets),
+    sample,
+    moments,
+    basis,
+    pairNull,
+  };
   const isSmall = isSmallSample(sample.pairCount);
   const bins = fitBins(sample, fit, edges, isSmall ? await reversedCoordinates(decoys) : []);
   const longest = sample.lengths.reduce((most, length) => Math.max(most, length), 0);

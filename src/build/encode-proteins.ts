@@ -5,8 +5,9 @@ import { Refusal } from '../errors.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { TOKENS_FILE, tokensFrame } from '../release/format.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
+import { affineOf } from '../release/open.js';
 import type { FileEntry } from '../release/release.js';
-import type { Encoder, EncoderCard } from '../search/encoder.js';
+import type { Encoder } from '../search/encoder.js';
 import { diagonalSelfScore } from '../search/self-score.js';
 import { readState, writeState, type BuildFolder } from './build-folder.js';
 import { readProteinSpool, type SpooledLine } from './protein-spool.js';
@@ -102,6 +103,7 @@ async function encodeFrom(from: Checkpoint, encoder: Encoder, sink: Sink): Promi
   // Every call that is ahead listens to it.
   if (signal !== undefined) setMaxListeners(AHEAD_MAX_PROTEINS + 1, signal);
   const checkpoints = createCheckpoints(sink);
+  const affine = affineOf(encoder.card.affine);
   const ahead: { line: SpooledLine; encoded: Promise<readonly QueryTokens[]> }[] = [];
   let aheadResidues = 0;
   let done = from;
@@ -112,7 +114,8 @@ async function encodeFrom(from: Checkpoint, encoder: Encoder, sink: Sink): Promi
     ahead.shift();
     aheadResidues -= rows.length;
     await tokens.write(bytesOf(rows.values));
-    await scores.write(bytesOf(Int32Array.of(selfScoreOf(rows, encoder.card))));
+    const selfScore = diagonalSelfScore(rows, line.protein.sequence, encoder.card.dimension, affine);
+    await scores.write(bytesOf(Int32Array.of(selfScore)));
     done = {
       targets: done.targets + 1,
       residues: done.residues + rows.length,
@@ -159,11 +162,6 @@ function createCheckpoints({ tokens, scores, folder }: Sink) {
       saving.catch(() => undefined);
     },
   };
-}
-
-function selfScoreOf(rows: QueryTokens, { dimension, affine }: EncoderCard): number {
-  const { multiplier, offset, gap_open: gapOpen, gap_extend: gapExtend } = affine;
-  return diagonalSelfScore(rows, dimension, { multiplier, offset, gapOpen, gapExtend });
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Int8Array | Int32Array): Uint8Array {

@@ -1,4 +1,4 @@
-import { BASELINE_RESIDUES, BLOSUM62 } from './baseline-scales.js';
+import { AMINO_ACIDS, BLOSUM62 } from '../sequence/substitution.js';
 import { cumulative, draw, type Random } from './simulate-random.js';
 import { ENVIRONMENT_FREQUENCIES, randomLoop, type SiteTraits } from './simulate-structure.js';
 
@@ -15,7 +15,7 @@ import { ENVIRONMENT_FREQUENCIES, randomLoop, type SiteTraits } from './simulate
  * Unit of time   expected substitutions per site of average rate
  */
 
-/** A protein under evolution: for each site its amino acid (index in BASELINE_RESIDUES), environment and rate. */
+/** A protein under evolution: for each site its amino acid (index in AMINO_ACIDS), environment and rate. */
 export interface Sites {
   readonly residues: Uint8Array;
   readonly environments: Uint8Array;
@@ -58,7 +58,7 @@ export function joinSites(parts: readonly Sites[]): Sites {
 }
 
 export function sequenceOf({ residues }: Sites): string {
-  return Array.from(residues, (residue) => BASELINE_RESIDUES[residue]).join('');
+  return Array.from(residues, (residue) => AMINO_ACIDS[residue]).join('');
 }
 
 /** Substitutes in place; at most one indel per step, which is rare enough to come one at a time. */

@@ -1,4 +1,4 @@
-import { BASELINE_RESIDUES, BLOSUM62 } from '../build/baseline-scales.js';
+import { AMINO_ACIDS, BLOSUM62 } from '../sequence/substitution.js';
 import type { Candidate, PairwiseAlignment } from '../search/search-types.js';
 import { cigarRuns } from '../sequence/a3m.js';
 import {
@@ -59,7 +59,7 @@ export function alignmentLines(query: string, target: string, alignment: Pairwis
 
 function likeness(above: string, below: string): string {
   if (above === below && above !== 'X') return above;
-  const score = BLOSUM62[BASELINE_RESIDUES.indexOf(above)]?.[BASELINE_RESIDUES.indexOf(below)] ?? 0;
+  const score = BLOSUM62[AMINO_ACIDS.indexOf(above)]?.[AMINO_ACIDS.indexOf(below)] ?? 0;
   return score > 0 ? '+' : ' ';
 }
 

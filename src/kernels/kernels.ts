@@ -64,16 +64,28 @@ export interface NearestSums extends MaxSimSums {
 }
 
 /**
- * Release-owned parameters of affine local alignment.
- * The substitution score of two rows is ((dot × multiplier) >> 16) − offset, with an arithmetic shift.
- * A gap of k residues costs gapOpen + (k − 1) × gapExtend.
- * Range   multiplier 1..32,767; offset −16,384..32,767; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ * Parameters of affine local alignment.
+ * The substitution score of two residues is ((dot × multiplier) >> 16) − offset, with an arithmetic shift, and what
+ * their letters score. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
+ * Range   multiplier 1..32,767; offset −16,384..32,767, and 128 within that with letters; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */
 export interface AffineParameters {
   readonly multiplier: number;
   readonly offset: number;
   readonly gapOpen: number;
   readonly gapExtend: number;
+  /** Absent where letters score nothing. */
+  readonly letters?: AffineLetters;
+}
+
+/** What the letters of a query and of listed targets score. A letter is the low five bits of its character. */
+export interface AffineLetters {
+  /** [32 × 32], by query and target letter, each −127..127. */
+  readonly scores: Int8Array;
+  /** A character for each row of the query. */
+  readonly query: Uint8Array;
+  /** The same of the targets, one after the other in list order. */
+  readonly targets: Uint8Array;
 }
 
 /** Kinds of alignment runs, seen from the query. */

@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Fault } from '../errors.js';
+import { blosum62Scores } from '../sequence/substitution.js';
 import { TOKENS_FILE } from './format.js';
 import { listedFiles, readManifest } from './manifest.js';
-import type { FilterField, Release, ReleaseManifest, TargetTable } from './release.js';
+import type { FilterField, Release, ReleaseAffine, ReleaseManifest, TargetTable } from './release.js';
 import { openTargetTable } from './target-table.js';
 import { lineageOf, readTaxonomy } from './taxonomy.js';
 
@@ -28,12 +29,11 @@ export async function openRelease(directory: string): Promise<Release> {
   });
   const targets = await openTargetTable(folder, fields, manifest.counts.targets);
   const taxonomy = manifest.files.taxonomy === undefined ? new Map() : await readTaxonomy(folder);
-  const { multiplier, offset, gap_open: gapOpen, gap_extend: gapExtend } = manifest.affine;
   return Object.freeze({
     id: basename(folder),
     directory: folder,
     manifest,
-    affine: Object.freeze({ multiplier, offset, gapOpen, gapExtend }),
+    affine: affineOf(manifest.affine),
     fields: Object.freeze(fields),
     targets,
     tokens: Object.freeze({
@@ -43,6 +43,17 @@ export async function openRelease(directory: string): Promise<Release> {
     }),
     lineage: (taxid: number) => lineageOf(taxonomy, taxid).map((taxon) => taxon.taxid),
   });
+}
+
+export function affineOf({
+  multiplier,
+  offset,
+  gap_open: gapOpen,
+  gap_extend: gapExtend,
+  blosum62,
+}: ReleaseManifest['affine']): ReleaseAffine {
+  const letterScores = blosum62 === undefined ? undefined : blosum62Scores(blosum62);
+  return Object.freeze({ multiplier, offset, gapOpen, gapExtend, letterScores });
 }
 
 function residueStarts(targets: TargetTable, manifest: ReleaseManifest): Uint32Array {

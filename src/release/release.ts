@@ -44,6 +44,8 @@ export interface ReleaseManifest {
     readonly offset: number;
     readonly gap_open: number;
     readonly gap_extend: number;
+    /** Weight of the letters' BLOSUM62 score, 1..11; absent for none. */
+    readonly blosum62?: number;
   };
   readonly counts: { readonly targets: number; readonly residues: number };
   readonly filter_schema: {
@@ -84,12 +86,18 @@ export interface TargetTable {
   find(id: string): number | undefined;
 }
 
+/** Release-owned parameters of affine alignment; `search/affine.ts` adds the letters of a query and its targets. */
+export interface ReleaseAffine extends Omit<AffineParameters, 'letters'> {
+  /** [32 × 32], kernels.ts; absent where letters score nothing. */
+  readonly letterScores?: Int8Array;
+}
+
 /** A release opened for searching: immutable, shared by all searches. */
 export interface Release {
   readonly id: string;
   readonly directory: string;
   readonly manifest: ReleaseManifest;
-  readonly affine: AffineParameters;
+  readonly affine: ReleaseAffine;
   readonly fields: readonly FilterField[];
   readonly targets: TargetTable;
   readonly tokens: TokenSource;

@@ -60,12 +60,16 @@ export const encoderCardSchema = closed(
     ),
     dimension: { type: 'integer', minimum: 32, maximum: 256 },
     inverse_step: { type: 'number', minimum: 1, maximum: 181 },
-    affine: closed({
-      multiplier: { type: 'integer', minimum: 1, maximum: 32_767 },
-      offset: { type: 'integer', minimum: -32_768, maximum: 32_767 },
-      gap_open: { type: 'integer', minimum: 0, maximum: 4_095 },
-      gap_extend: { type: 'integer', minimum: 0, maximum: 4_095 },
-    }),
+    affine: closed(
+      {
+        multiplier: { type: 'integer', minimum: 1, maximum: 32_767 },
+        offset: { type: 'integer', minimum: -16_256, maximum: 32_639 },
+        gap_open: { type: 'integer', minimum: 0, maximum: 4_095 },
+        gap_extend: { type: 'integer', minimum: 0, maximum: 4_095 },
+        blosum62: { type: 'integer', minimum: 1, maximum: 11 },
+      },
+      ['blosum62'],
+    ),
     figures: {},
   },
   ['attribution', 'figures'],

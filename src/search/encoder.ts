@@ -51,6 +51,8 @@ export interface EncoderCard {
     readonly offset: number;
     readonly gap_open: number;
     readonly gap_extend: number;
+    /** Weight of the letters' BLOSUM62 score, 1..11; absent for none. */
+    readonly blosum62?: number;
   };
   readonly figures?: unknown;
 }

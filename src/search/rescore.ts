@@ -1,4 +1,5 @@
 import type { AffineAlignment, KernelOptions, QueryTokens } from '../kernels/kernels.js';
+import { affineParameters } from './affine.js';
 import type { Ranked } from './rank.js';
 import type { EvidenceRequest, SearchEngine } from './search-types.js';
 
@@ -9,7 +10,7 @@ export type Rescored =
 
 /** Affine local alignment of the query with every ranked target: the score always, the path where it is asked for. */
 export async function rescore(
-  query: QueryTokens,
+  { tokens, sequence }: { readonly tokens: QueryTokens; readonly sequence: string },
   ranked: readonly Ranked[],
   evidence: EvidenceRequest,
   engine: SearchEngine,
@@ -17,9 +18,10 @@ export async function rescore(
 ): Promise<Rescored> {
   const targets = Uint32Array.from(ranked, (entry) => entry.targetIndex);
   const { backend, store, release } = engine;
+  const parameters = affineParameters(release, sequence, targets);
   if (evidence === 'candidate_measurement') {
-    return { scores: await backend.affineScores(store, query, targets, release.affine, options) };
+    return { scores: await backend.affineScores(store, tokens, targets, parameters, options) };
   }
-  const alignments = await backend.affineAlign(store, query, targets, release.affine, options);
+  const alignments = await backend.affineAlign(store, tokens, targets, parameters, options);
   return { scores: Int32Array.from(alignments, (alignment) => alignment.score), alignments };
 }

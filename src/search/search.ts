@@ -96,8 +96,9 @@ async function describe(
   const { release } = engine;
   const { dimension } = engine.encoder.card;
   const ranked = rank(encoded.sums, encoded.targets, release.targets, encoded.tokens.length, limit);
-  const rescored = await rescore(encoded.tokens, ranked, evidence, engine, options);
-  const querySelfScore = diagonalSelfScore(encoded.tokens, dimension, release.affine);
+  const { tokens, query } = encoded;
+  const rescored = await rescore({ tokens, ...query }, ranked, evidence, engine, options);
+  const querySelfScore = diagonalSelfScore(tokens, query.sequence, dimension, release.affine);
   const measured = ranked.map((entry, order) =>
     measureCandidate(entry, order, encoded, rescored, querySelfScore, release),
   );

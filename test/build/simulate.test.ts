@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BASELINE_RESIDUES } from '#src/build/baseline-scales.js';
+import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 import { seededRandom } from '#src/build/random-orthogonal.js';
 import { simulateProteins, type SimulatedProtein } from '#src/build/simulate.js';
 import { foundRelatives, selfCheckOf, trueRelatives } from '#src/build/simulate-check.js';
@@ -105,14 +105,14 @@ describe('evolution', () => {
     const residues = now.residues.filter((_, site) => now.environments[site] === environment);
     for (const [residue, share] of ENVIRONMENT_FREQUENCIES[environment].entries()) {
       const seen = residues.filter((each) => each === residue).length / residues.length;
-      expect(Math.abs(seen - share), BASELINE_RESIDUES[residue]).toBeLessThan(0.025);
+      expect(Math.abs(seen - share), AMINO_ACIDS[residue]).toBeLessThan(0.025);
     }
   });
 
   it('has environments of which each likes what real structures have there', () => {
     const shareOf = (environment: number, residues: string): number =>
       [...residues].reduce(
-        (sum, letter) => sum + ENVIRONMENT_FREQUENCIES[environment][BASELINE_RESIDUES.indexOf(letter)],
+        (sum, letter) => sum + ENVIRONMENT_FREQUENCIES[environment][AMINO_ACIDS.indexOf(letter)],
         0,
       );
     const [helixBuried, helixExposed, strandBuried, strandExposed, , loopExposed] = environments;
