@@ -74,8 +74,8 @@ struct PackedQuery {
 };
 
 /*
- * Substitution score of two residues: ((dot × multiplier) >> 16) − offset + the score of their letters, arithmetic shift.
- * A gap of k residues costs gapOpen + (k − 1) × gapExtend.
+ * Substitution score of two residues: ((dot × multiplier) >> 16) − offset, arithmetic shift, + the score of their
+ * letters. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
  * Range  multiplier 1..32,767; offset −16,384..32,767, with scores of letters −16,256..32,639;
  *        0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */

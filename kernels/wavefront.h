@@ -2,8 +2,8 @@
  *
  *   strip   `lanes` neighbouring query residues, one per lane, swept over all target residues
  *   step d  lane l holds the cell (query l of the strip, target d − l), so no lane waits for another one
- *   profile what is taken from scaled dot products: the offset less the score of the two letters, by strip, target letter
- *           and lane; packed with the query
+ *   profile what is taken from scaled dot products: the offset less the score of the two letters, by strip, target
+ *           letter and lane; packed with the query
  *   skew    dot products come by target row, eight rows at a time, and skew.h delays lane l by l rows. Cells outside
  *           the target score `never`, so they can neither grow nor be a best
  *   border  the last lane's H and outgoing F go into two arrays over the target that feed lane 0 of the next strip

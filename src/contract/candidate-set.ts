@@ -31,7 +31,9 @@ const Attributes = Type.Unsafe<Readonly<Record<string, string | number | boolean
 const Measurements = closed({
   affine: closed({
     normalized_score: quantity("Raw score ÷ the smaller of the query's and the target's score with itself."),
-    raw_score: quantity('Best local alignment score with affine gaps, over integer residue similarities.'),
+    raw_score: quantity(
+      'Best local alignment score with affine gaps, over integer similarities of residues: vectors and letters.',
+    ),
   }),
   late_interaction: closed({
     distance: quantity('query_token_count × mean_closest_cosine_distance.'),

@@ -67,7 +67,7 @@ export interface NearestSums extends MaxSimSums {
  * Parameters of affine local alignment.
  * The substitution score of two residues is ((dot × multiplier) >> 16) − offset, with an arithmetic shift, and what
  * their letters score. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
- * Range   multiplier 1..32,767; offset −16,384..32,767, and 128 within that with letters; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ * Range   multiplier 1..32,767; offset −16,384..32,767, with letters 128 within that; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */
 export interface AffineParameters {
   readonly multiplier: number;

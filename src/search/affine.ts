@@ -18,7 +18,10 @@ export function affineParameters(
 }
 
 /** The sequences of listed targets, one after the other; empty where their letters score nothing. */
-export function targetTexts({ affine, targets }: Pick<Release, 'affine' | 'targets'>, list: Uint32Array): Uint8Array {
+export function targetTexts(
+  { affine, targets }: Pick<Release, 'affine' | 'targets'>,
+  list: Uint32Array,
+): Uint8Array {
   if (affine.letterScores === undefined) return new Uint8Array(0);
   return textOf(Array.from(list, (target) => targets.sequence(target)).join(''));
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
 import { Fault } from '#src/errors.js';
+import type { AffineLetters } from '#src/kernels/kernels.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
 import { generator, randomSource, randomTokens } from './random-tokens.js';
 
@@ -18,31 +19,91 @@ const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
 const lengths = [1, 15, 16, 17, 63, 64, 65, 350, 7, 1];
 const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
 
-test.each(runnable)('$name kernels give the bits of the reference, with any number of threads', async ({ name }) => {
-  for (const dimension of [32, 64, 96, 128, 256]) {
-    const random = generator(seed + dimension);
-    const source = randomSource(random, lengths, dimension);
-    const queries = [1, 17, 90].map((length) => randomTokens(random, length, dimension));
-    queries.push({ values: source.tokens.values.slice(212 * dimension, 312 * dimension), length: 100 });
-    const eligible = Uint32Array.of(0, 3, 7, 8);
-    const results = await Promise.all(
-      [nativeBackend('reference'), nativeBackend(name)].map(async (backend, threads) => {
-        const store = await backend.open(source);
-        const options = { threads: threads + 1 };
-        const query = queries[3]!;
-        const result = [
-          await backend.maxsim(store, queries, undefined, options),
-          await backend.maxsim(store, queries, eligible, options),
-          await backend.affineScores(store, query, eligible, parameters, options),
-          await backend.affineScores(store, query, eligible, { ...parameters, multiplier: 32_767 }, options),
-          await backend.affineAlign(store, query, eligible, parameters, options),
-        ];
-        store.close();
-        return result;
-      }),
-    );
-    expect(results[1], `seed ${seed}, dimension ${dimension}`).toEqual(results[0]);
-  }
+test.each(runnable)(
+  '$name kernels give the bits of the reference, with any number of threads',
+  async ({ name }) => {
+    for (const dimension of [32, 64, 96, 128, 256]) {
+      const random = generator(seed + dimension);
+      const source = randomSource(random, lengths, dimension);
+      const queries = [1, 17, 90].map((length) => randomTokens(random, length, dimension));
+      queries.push({ values: source.tokens.values.slice(212 * dimension, 312 * dimension), length: 100 });
+      const eligible = Uint32Array.of(0, 3, 7, 8);
+      const letters = randomLetters(random, queries[3]!.length, eligible);
+      const results = await Promise.all(
+        [nativeBackend('reference'), nativeBackend(name)].map(async (backend, threads) => {
+          const store = await backend.open(source);
+          const options = { threads: threads + 1 };
+          const query = queries[3]!;
+          const result = [
+            await backend.maxsim(store, queries, undefined, options),
+            await backend.maxsim(store, queries, eligible, options),
+            await backend.affineScores(store, query, eligible, parameters, options),
+            await backend.affineScores(
+              store,
+              query,
+              eligible,
+              { ...parameters, multiplier: 32_767 },
+              options,
+            ),
+            await backend.affineAlign(store, query, eligible, parameters, options),
+            await backend.affineScores(store, query, eligible, { ...parameters, letters }, options),
+            await backend.affineAlign(store, query, eligible, { ...parameters, letters }, options),
+          ];
+          store.close();
+          return result;
+        }),
+      );
+      expect(results[1], `seed ${seed}, dimension ${dimension}`).toEqual(results[0]);
+      expect(results[0]![5]).not.toEqual(results[0]![2]);
+    }
+  },
+);
+
+function randomLetters(random: () => number, queryLength: number, targets: Uint32Array): AffineLetters {
+  const text = (length: number) => Uint8Array.from({ length }, () => 65 + Math.floor(random() * 26));
+  return {
+    scores: Int8Array.from({ length: 1_024 }, () => Math.floor(random() * 60) - 30),
+    query: text(queryLength),
+    targets: text(targets.reduce((sum, target) => sum + lengths[target]!, 0)),
+  };
+}
+
+test('letters score what their table says, lower case too', async () => {
+  const backend = nativeBackend();
+  const tokens = { values: new Int8Array(4 * 32) };
+  const store = await backend.open({ dimension: 32, residueStarts: Uint32Array.of(0, 4), tokens });
+  const query = { values: new Int8Array(3 * 32), length: 3 };
+  const scores = new Int8Array(1_024);
+  for (const [letter, score] of [
+    ['A', 7],
+    ['C', 9],
+  ] as const)
+    scores[(letter.charCodeAt(0) % 32) * 33] = score;
+  const letters = { scores, query: Buffer.from('ACA'), targets: Buffer.from('gacA') };
+  const scoring = { multiplier: 1, offset: 0, gapOpen: 20, gapExtend: 3, letters };
+  const [alignment] = await backend.affineAlign(store, query, Uint32Array.of(0), scoring);
+  expect(alignment).toMatchObject({ score: 23, queryStart: 0, queryEnd: 3, targetStart: 1, targetEnd: 4 });
+});
+
+test('letters that do not fit their residues, or scores too large, are refused', async () => {
+  const backend = nativeBackend();
+  const random = generator(seed);
+  const store = await backend.open(randomSource(random, lengths, 32));
+  const query = randomTokens(random, 5, 32);
+  const targets = Uint32Array.of(1, 2);
+  const letters = randomLetters(random, 5, targets);
+  const scored = (change: Partial<AffineLetters>, offset = 3) =>
+    backend.affineScores(store, query, targets, {
+      ...parameters,
+      offset,
+      letters: { ...letters, ...change },
+    });
+  await expect(scored({ query: letters.query.subarray(1) })).rejects.toThrow(/a letter for each row/);
+  await expect(scored({ targets: letters.targets.subarray(1) })).rejects.toThrow(/a letter for each row/);
+  await expect(scored({ scores: new Int8Array(1_023) })).rejects.toThrow(/32 × 32/);
+  await expect(scored({ scores: new Int8Array(1_024).fill(-128) })).rejects.toThrow(/-127 to 127/);
+  await expect(scored({}, 32_767)).rejects.toThrow(/offset/);
+  expect(await scored({}, 32_639)).toEqual(Int32Array.of(0, 0));
 });
 
 test('tokens in a file at an odd offset give what the same tokens in memory give', async () => {
@@ -54,7 +115,9 @@ test('tokens in a file at an odd offset give what the same tokens in memory give
   const inMemory = await backend.open(source);
   const inFile = await backend.open({ ...source, tokens: { path, byteOffset: 4_161 } });
   const query = randomTokens(random, 50, 64);
-  expect(await backend.maxsim(inFile, [query], undefined)).toEqual(await backend.maxsim(inMemory, [query], undefined));
+  expect(await backend.maxsim(inFile, [query], undefined)).toEqual(
+    await backend.maxsim(inMemory, [query], undefined),
+  );
 });
 
 test('a token file that ends too early is a fault when it is opened and when it is cut later', async () => {
@@ -63,10 +126,14 @@ test('a token file that ends too early is a fault when it is opened and when it 
   writeFileSync(path, source.tokens.values);
   const backend = nativeBackend();
   await expect(backend.open({ ...source, tokens: { path, byteOffset: 64 } })).rejects.toThrow(Fault);
-  await expect(backend.open({ ...source, tokens: { path: `${path}?`, byteOffset: 0 } })).rejects.toThrow(Fault);
+  await expect(backend.open({ ...source, tokens: { path: `${path}?`, byteOffset: 0 } })).rejects.toThrow(
+    Fault,
+  );
   const store = await backend.open({ ...source, tokens: { path, byteOffset: 0 } });
   truncateSync(path, 4_096);
-  await expect(backend.maxsim(store, [randomTokens(generator(1), 5, 64)], undefined)).rejects.toThrow(/last row/);
+  await expect(backend.maxsim(store, [randomTokens(generator(1), 5, 64)], undefined)).rejects.toThrow(
+    /last row/,
+  );
 });
 
 test('shapes that cannot be are refused with a reason', async () => {
@@ -81,7 +148,9 @@ test('shapes that cannot be are refused with a reason', async () => {
   const store = await open({});
   const query = randomTokens(generator(seed), 5, 64);
   await expect(backend.maxsim(store, [{ ...query, length: 6 }], undefined)).rejects.toThrow(/values/);
-  await expect(backend.maxsim(store, [{ values: new Int8Array(0), length: 0 }], undefined)).rejects.toThrow(/rows/);
+  await expect(backend.maxsim(store, [{ values: new Int8Array(0), length: 0 }], undefined)).rejects.toThrow(
+    /rows/,
+  );
   const tooLong = { values: new Int8Array(64).fill(127), length: 1 };
   await expect(backend.maxsim(store, [tooLong], undefined)).rejects.toThrow(/squared norm/);
   await expect(backend.maxsim(store, [query], Uint32Array.of(2, 1))).rejects.toThrow(/ascend/);
@@ -140,7 +209,9 @@ test('an abort rejects a search that still waits for threads', async () => {
   const query = { values: source.tokens.values.slice(0, 20_000 * 64), length: 20_000 };
   const threads = 1;
   const blocker = new AbortController();
-  const running = [1, 2, 3].map(() => backend.maxsim(store, [query], undefined, { threads, signal: blocker.signal }));
+  const running = [1, 2, 3].map(() =>
+    backend.maxsim(store, [query], undefined, { threads, signal: blocker.signal }),
+  );
   const waiter = new AbortController();
   const waiting = backend.maxsim(store, [query], undefined, { signal: waiter.signal, isBackground: true });
   waiter.abort(new Error('not needed'));

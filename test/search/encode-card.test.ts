@@ -56,6 +56,7 @@ describe('an encoder card', () => {
     ['a dimension that kernels lack', 'card.dimension', { dimension: 65 }],
     ['a step that overflows int16', 'card.inverse_step', { inverse_step: 178 }],
     ['a step of 174 at dimension 256', 'card.inverse_step', { dimension: 256, inverse_step: 174 }],
+    ['letters that outgrow a byte', 'card.affine.blosum62', { affine: { ...valid.affine, blosum62: 12 } }],
     ['gaps that grow dearer', 'card.affine.gap_extend', { affine: { ...valid.affine, gap_extend: 41 } }],
     [
       'a projection to another dimension',
