@@ -86,13 +86,12 @@ std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const S
   const std::lock_guard<std::mutex> lock(loading_);
   revive();
   if (auto found = find(store)) return found;
-  const std::vector<Need> needs = split(*store);
+  const std::vector<Need> needs = plan(*store);
   makeRoom(needs);
   auto release = std::make_shared<ResidentRelease>();
-  for (size_t i = 0; i < needs.size(); ++i) {
-    const Need& need = needs[i];
+  for (const Need& need : needs) {
     release->parts.push_back(
-        {gpus_[i].get(), need.firstTarget, need.endTarget, store->dimension(), need.bytes, {}, {}, {}});
+        {need.gpu, need.firstTarget, need.endTarget, store->dimension(), need.bytes, {}, {}, {}});
     if (!load(*store, need, release->parts.back(), cancelled)) return nullptr;
   }
   const std::lock_guard<std::mutex> listLock(mutex_);
@@ -100,44 +99,86 @@ std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const S
   return release;
 }
 
-/* Cuts the release into one range of targets for each GPU, of about equal numbers of groups. */
-std::vector<Fleet::Need> Fleet::split(const Store& store) const {
-  uint64_t total = 0;
-  for (uint32_t t = 0; t < store.targetCount(); ++t) total += groupsOf(store.length(t));
-  std::vector<Need> needs{{0, 0, 0, 0}};
-  uint64_t passed = 0;
-  for (uint32_t t = 0; t < store.targetCount(); ++t) {
-    if (needs.size() < gpus_.size() && passed * gpus_.size() >= total * needs.size()) needs.push_back({t, t, 0, 0});
-    passed += groupsOf(store.length(t));
-    needs.back().endTarget = t + 1;
-    needs.back().groups += groupsOf(store.length(t));
+/* Equal parts or, where one of them is too large for its GPU, parts as the GPUs have room. */
+std::vector<Fleet::Need> Fleet::plan(const Store& store) {
+  const std::vector<uint64_t> rooms = roomOnEach();
+  std::vector<Need> needs = split(store, std::vector<uint64_t>(gpus_.size(), 1), rooms);
+  if (missingBytes(needs) > 0) {
+    std::vector<uint64_t> groups;
+    for (const uint64_t room : rooms) groups.push_back(room / groupBytes(store.dimension()));
+    needs = split(store, groups, rooms);
   }
-  for (Need& need : needs) {
-    need.bytes = need.groups * groupBytes(store.dimension()) + uint64_t{need.endTarget - need.firstTarget} * 8;
+  // Before anything gives way: for a release that fits nowhere no other shall.
+  if (missingBytes(needs) > 0) refuse(needs, rooms);
+  return needs;
+}
+
+/* Cuts the release into one range of targets for each GPU, with groups in proportion to the weights (groups at most,
+ * so that no product overflows), but none larger than the room. What is left over goes to the last GPU. */
+std::vector<Fleet::Need> Fleet::split(const Store& store, const std::vector<uint64_t>& weights,
+                                      const std::vector<uint64_t>& rooms) const {
+  uint64_t total = 0, allWeights = 0, passed = 0, passedWeights = 0;
+  for (uint32_t t = 0; t < store.targetCount(); ++t) total += groupsOf(store.length(t));
+  for (const uint64_t weight : weights) allWeights += weight;
+  std::vector<Need> needs;
+  uint32_t t = 0;
+  for (size_t i = 0; i < gpus_.size(); ++i) {
+    const bool isLast = i + 1 == gpus_.size();
+    passedWeights += weights[i];
+    Need need{gpus_[i].get(), rooms[i], t, t, 0, 0};
+    for (; t < store.targetCount() && (isLast || passed * allWeights < total * passedWeights); ++t) {
+      const uint64_t groups = groupsOf(store.length(t)), bytes = groups * groupBytes(store.dimension()) + 8;
+      if (!isLast && need.bytes + bytes > need.room) break;
+      passed += groups;
+      need.groups += groups;
+      need.bytes += bytes;
+    }
+    need.endTarget = t;
+    if (need.endTarget > need.firstTarget) needs.push_back(need);
   }
   return needs;
 }
 
-void Fleet::makeRoom(const std::vector<Need>& needs) {
-  // First whether there can be room on each: for a release that fits nowhere no other shall give way.
-  for (size_t i = 0; i < needs.size(); ++i) {
-    Gpu& gpu = *gpus_[i];
-    gpu.trim();
-    const uint64_t needed = needs[i].bytes + options_.workBytes, room = gpu.freeBytes() + idleBytes(gpu);
-    if (room < needed) refuse(gpu, needed, room);
+uint64_t Fleet::missingBytes(const std::vector<Need>& needs) {
+  uint64_t missing = 0;
+  for (const Need& need : needs) missing += need.bytes - std::min(need.bytes, need.room);
+  return missing;
+}
+
+/* Room for a release on each GPU, if all that nobody uses gives way. */
+std::vector<uint64_t> Fleet::roomOnEach() const {
+  std::vector<uint64_t> rooms;
+  for (const auto& gpu : gpus_) {
+    gpu->trim();
+    const uint64_t bytes = gpu->freeBytes() + idleBytes(*gpu);
+    rooms.push_back(bytes - std::min(bytes, options_.workBytes));
   }
-  for (size_t i = 0; i < needs.size(); ++i) {
-    const uint64_t needed = needs[i].bytes + options_.workBytes;
-    while (gpus_[i]->freeBytes() < needed) {
-      if (!dropOldest()) refuse(*gpus_[i], needed, gpus_[i]->freeBytes());
+  return rooms;
+}
+
+void Fleet::makeRoom(const std::vector<Need>& needs) {
+  for (const Need& need : needs) {
+    while (need.gpu->freeBytes() < need.bytes + options_.workBytes) {
+      // Not so when it was planned: a search has begun since, or somebody else has taken memory.
+      if (!dropOldest()) refuse(needs, roomOnEach());
     }
   }
 }
 
-void Fleet::refuse(const Gpu& gpu, uint64_t needed, uint64_t room) {
-  throw DeviceMemoryError("the release needs " + mebibytes(needed) + " on GPU " + std::to_string(gpu.ordinal()) + " (" +
-                          gpu.facts().name + "), which has room for " + mebibytes(room) + " of " +
-                          mebibytes(gpu.facts().totalBytes) + ": " + mebibytes(needed - room) + " are missing");
+void Fleet::refuse(const std::vector<Need>& needs, const std::vector<uint64_t>& rooms) const {
+  uint64_t needed = 0, room = 0;
+  std::string places;
+  for (size_t i = 0; i < gpus_.size(); ++i) {
+    const Gpu& gpu = *gpus_[i];
+    places += (i == 0 ? "GPU " : ", GPU ") + std::to_string(gpu.ordinal()) + " (" + gpu.facts().name +
+              ") has room for " + mebibytes(rooms[i]) + " of " + mebibytes(gpu.facts().totalBytes);
+    room += rooms[i];
+  }
+  for (const Need& need : needs) needed += need.bytes;
+  // Together they may have room where no cut between proteins suits them.
+  const uint64_t missing = std::max(needed - std::min(needed, room), missingBytes(needs));
+  throw DeviceMemoryError("the release needs " + mebibytes(needed) + ", but " + places + ": " + mebibytes(missing) +
+                          " are missing");
 }
 
 /* What a GPU holds for releases that nobody uses now. */

@@ -60,7 +60,10 @@ class Fleet {
     std::weak_ptr<const Store> store;
     std::shared_ptr<const ResidentRelease> release;
   };
+  /** A range of targets that one GPU is to hold, and the bytes that it has room for. */
   struct Need {
+    Gpu* gpu;
+    uint64_t room;
     uint32_t firstTarget, endTarget;
     uint64_t groups;
     uint64_t bytes;
@@ -68,11 +71,15 @@ class Fleet {
 
   void openGpus();
   void revive();
-  std::vector<Need> split(const Store& store) const;
+  std::vector<Need> plan(const Store& store);
+  std::vector<Need> split(const Store& store, const std::vector<uint64_t>& weights,
+                          const std::vector<uint64_t>& rooms) const;
+  static uint64_t missingBytes(const std::vector<Need>& needs);
+  std::vector<uint64_t> roomOnEach() const;
   void makeRoom(const std::vector<Need>& needs);
   bool dropOldest();
   uint64_t idleBytes(const Gpu& gpu) const;
-  [[noreturn]] static void refuse(const Gpu& gpu, uint64_t needed, uint64_t room);
+  [[noreturn]] void refuse(const std::vector<Need>& needs, const std::vector<uint64_t>& rooms) const;
   bool load(const Store& store, const Need& need, ReleasePart& part, const std::atomic<bool>& cancelled);
   std::shared_ptr<const ResidentRelease> find(const std::shared_ptr<const Store>& store);
 

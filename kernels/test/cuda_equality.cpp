@@ -57,6 +57,15 @@ std::shared_ptr<const Store> makeZeros(uint32_t dimension, uint32_t targets) {
   return std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size());
 }
 
+/* What a release takes of the memory of its GPUs. */
+size_t packedBytes(const Store& store) {
+  size_t bytes = 0;
+  for (uint32_t t = 0; t < store.targetCount(); ++t) {
+    bytes += groupsOf(store.length(t)) * groupBytes(store.dimension()) + 8;
+  }
+  return bytes;
+}
+
 std::vector<std::vector<int8_t>> makeQueries(Random& random, uint32_t dimension, const std::vector<uint32_t>& lengths) {
   std::vector<std::vector<int8_t>> queries;
   for (uint32_t q = 0; q < lengths.size(); ++q) queries.push_back(rowsOf(random, kindOf(q), lengths[q], dimension));
@@ -263,6 +272,32 @@ void checkEviction(Pool& pool, Random& random, const Setting& setting, uint64_t 
   checkSums(runSearch(pool, fleet, one, queries, std::nullopt), *one, queries, std::nullopt);
 }
 
+/* Emulated only: GPUs of different memory get parts as they have room where equal parts do not fit, in any order of
+ * the GPUs, and where another release has to give way for it. */
+void checkUnequalGpus(Pool& pool, Random& random, const Setting& setting) {
+  const auto store = makeStore(random, 32, 1'200, 250), other = makeStore(random, 32, 300, 250);
+  const auto queries = makeQueries(random, 32, {20});
+  const size_t bytes = packedBytes(*store), work = size_t{1} << 20;
+  // A tenth to spare for what no cut between proteins can use.
+  const size_t large = work + bytes * 8 / 10, small = work + bytes * 3 / 10;
+  for (const auto& memory : {std::vector<size_t>{small, large}, {large, small}, {work / 2, small, large}}) {
+    fakeMachine().gpus.clear();
+    for (const size_t each : memory) fakeMachine().gpus.push_back({9, each});
+    Fleet fleet(setting.driver, setting.image, {work, false});
+    for (const auto& each : {store, other, store}) {
+      checkSums(runSearch(pool, fleet, each, queries, std::nullopt), *each, queries, std::nullopt);
+    }
+    const std::atomic<bool> cancelled{false};
+    const auto release = fleet.hold(store, cancelled);
+    for (const ReleasePart& part : release->parts) {
+      const FakeGpu& gpu = fakeMachine().gpus[static_cast<size_t>(part.gpu->ordinal())];
+      require(part.bytes + work <= gpu.memoryBytes, "a part takes what is kept free for searches");
+      require(part.endTarget > part.firstTarget, "a GPU without room has a part");
+    }
+    require(release->parts.size() == 2, "a release does not lie where there is room");
+  }
+}
+
 /* Emulated only: a kernel's fault fails its search, and the next one finds a GPU again. */
 void checkFault(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{}, FakeGpu{8}};
@@ -321,6 +356,7 @@ int checkEmulated(uint64_t seed) {
     checkFleet(pool, random, setting, false);
   }
   checkCancellationBetweenLaunches(pool, random, setting);
+  checkUnequalGpus(pool, random, setting);
   checkFault(pool, random, setting);
   for (const FakeGpu& gpu : fakeMachine().gpus) require(gpu.usedBytes == 0, "memory of a GPU was not given back");
   std::printf("kernels-cuda-equality: all agrees on emulated GPUs\n");
