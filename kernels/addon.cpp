@@ -298,8 +298,9 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
     const auto states = all.state();
     Napi::Array list = Napi::Array::New(env, states.size());
     for (uint32_t g = 0; g < states.size(); ++g) {
-      const auto& [facts, freeBytes, residentCount, residentBytes] = states[g];
+      const auto& [ordinal, facts, freeBytes, residentCount, residentBytes] = states[g];
       Napi::Object gpu = Napi::Object::New(env);
+      gpu["ordinal"] = Napi::Number::New(env, ordinal);
       gpu["name"] = Napi::String::New(env, facts.name);
       const std::string capability = std::to_string(facts.major) + "." + std::to_string(facts.minor);
       gpu["computeCapability"] = Napi::String::New(env, capability);
@@ -311,6 +312,10 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
       list[g] = gpu;
     }
     result["gpus"] = list;
+    const std::vector<std::string> reasons = all.unusedGpus();
+    Napi::Array unused = Napi::Array::New(env, reasons.size());
+    for (uint32_t r = 0; r < reasons.size(); ++r) unused[r] = Napi::String::New(env, reasons[r]);
+    result["unused"] = unused;
     result["driverVersion"] = Napi::Number::New(env, all.driverVersion());
   } catch (const cuda::CudaError& error) {
     result["obstacle"] = Napi::String::New(env, error.what());

@@ -41,15 +41,18 @@ Fleet::Fleet(const Driver& driver, const void* image, FleetOptions options)
 void Fleet::openGpus() {
   int count = 0;
   check(driver_, driver_.deviceCount(&count), "the NVIDIA driver does not count its GPUs");
-  std::string reason = "the NVIDIA driver finds no GPU";
+  unused_.clear();
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     try {
       gpus_.push_back(std::make_unique<Gpu>(driver_, ordinal, image_, options_.isPortable));
     } catch (const CudaError& error) {
-      reason = error.what();
+      unused_.push_back("GPU " + std::to_string(ordinal) + ": " + error.what());
     }
   }
-  if (gpus_.empty()) throw CudaError(reason);
+  if (!gpus_.empty()) return;
+  std::string reasons;
+  for (const std::string& reason : unused_) reasons += (reasons.empty() ? "" : "; ") + reason;
+  throw CudaError(reasons.empty() ? "the NVIDIA driver finds no GPU" : reasons);
 }
 
 /* After a fault: what lay in the memory of a lost GPU is gone, and parts of one release are of no use alone. */
@@ -247,7 +250,7 @@ std::vector<Fleet::State> Fleet::state() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<State> states;
   for (const auto& gpu : gpus_) {
-    State state{gpu->facts(), gpu->freeBytes(), 0, 0};
+    State state{gpu->ordinal(), gpu->facts(), gpu->freeBytes(), 0, 0};
     for (const Resident& resident : residents_) {
       for (const ReleasePart& part : resident.release->parts) {
         if (part.gpu != gpu.get()) continue;
@@ -258,6 +261,11 @@ std::vector<Fleet::State> Fleet::state() const {
     states.push_back(state);
   }
   return states;
+}
+
+std::vector<std::string> Fleet::unusedGpus() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return unused_;
 }
 
 int Fleet::driverVersion() const {

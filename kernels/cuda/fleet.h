@@ -36,7 +36,7 @@ struct FleetOptions {
 class Fleet {
  public:
   /* Uses all GPUs that can be used, at least one.
-   * Errors   CudaError that names what is in the way */
+   * Errors   CudaError that names what is in the way on each */
   Fleet(const Driver& driver, const void* image, FleetOptions options = {});
 
   /* The release in GPU memory; loads it, and drops others that nobody uses, where it is not there. Void (null) if
@@ -46,6 +46,7 @@ class Fleet {
                                               const std::atomic<bool>& cancelled);
 
   struct State {
+    int ordinal;
     Gpu::Facts facts;
     uint64_t freeBytes;
     /** Releases of which a part lies on this GPU, and the bytes of these parts. */
@@ -53,6 +54,8 @@ class Fleet {
     uint64_t residentBytes;
   };
   std::vector<State> state() const;
+  /* GPUs of the machine that do not serve, each with the reason: "GPU 1: Tesla V100 has compute capability 7.0 …". */
+  std::vector<std::string> unusedGpus() const;
   int driverVersion() const;
 
  private:
@@ -87,6 +90,7 @@ class Fleet {
   const void* const image_;
   const FleetOptions options_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<std::string> unused_;
   /** One release is loaded at a time; searches of others go on. */
   std::mutex loading_;
   mutable std::mutex mutex_;

@@ -5,128 +5,17 @@
  *   kernels-cuda-equality --emulated [seed]     on emulated GPUs (test/fake_driver.h), which need nothing
  */
 #include <chrono>
-#include <condition_variable>
 
-#include "cuda/fleet_search.h"
 #include "cuda/image.h"
-#include "test/case.h"
+#include "test/cuda_case.h"
+#include "test/cuda_machines.h"
 #include "test/fake_driver.h"
-#include "test/oracle.h"
 
 namespace gloaming {
 namespace cuda {
 namespace {
 
 constexpr int kNoGpu = 77;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "kernels-cuda-equality: %s\n", what);
-  std::exit(1);
-}
-
-/** Emulated lanes are slow: they get smaller data, and the faults that a real GPU must not have. */
-struct Setting {
-  const Driver& driver;
-  const void* image;
-  bool isEmulated;
-};
-
-Kind kindOf(uint32_t index) { return static_cast<Kind>(index % static_cast<uint32_t>(Kind::kCount)); }
-
-std::shared_ptr<const Store> makeStore(Random& random, uint32_t dimension, uint32_t targets, uint32_t longest) {
-  std::vector<uint32_t> starts{0};
-  for (uint32_t t = 0; t < targets; ++t) {
-    const uint32_t limit = t % 11 == 0 ? longest : t % 5 == 0 ? 9 : longest / 4 + 1;
-    starts.push_back(starts.back() + 1 + below(random, limit));
-  }
-  // Every kind of rows that the CPU's kernels are held against: the largest products of both signs, ties, zeros.
-  std::vector<int8_t> rows;
-  for (uint32_t t = 0; t < targets; ++t) {
-    const auto own = rowsOf(random, kindOf(t), starts[t + 1] - starts[t], dimension);
-    rows.insert(rows.end(), own.begin(), own.end());
-  }
-  return std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size());
-}
-
-/* So many targets of the greatest length. */
-std::shared_ptr<const Store> makeZeros(uint32_t dimension, uint32_t targets) {
-  std::vector<uint32_t> starts{0};
-  for (uint32_t t = 0; t < targets; ++t) starts.push_back(starts.back() + kMaxLength);
-  const std::vector<int8_t> rows(size_t{starts.back()} * dimension);
-  return std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size());
-}
-
-/* What a release takes of the memory of its GPUs. */
-size_t packedBytes(const Store& store) {
-  size_t bytes = 0;
-  for (uint32_t t = 0; t < store.targetCount(); ++t) {
-    bytes += groupsOf(store.length(t)) * groupBytes(store.dimension()) + 8;
-  }
-  return bytes;
-}
-
-std::vector<std::vector<int8_t>> makeQueries(Random& random, uint32_t dimension, const std::vector<uint32_t>& lengths) {
-  std::vector<std::vector<int8_t>> queries;
-  for (uint32_t q = 0; q < lengths.size(); ++q) queries.push_back(rowsOf(random, kindOf(q), lengths[q], dimension));
-  return queries;
-}
-
-Tokens tokensOf(const std::vector<int8_t>& rows, uint32_t dimension) {
-  return {rows.data(), static_cast<uint32_t>(rows.size() / dimension), dimension};
-}
-
-struct Outcome {
-  std::shared_ptr<FleetSearch> search;
-  std::string failure;
-};
-
-/* Runs a search on the pool and waits for it. */
-Outcome runSearch(Pool& pool, Fleet& fleet, const std::shared_ptr<const Store>& store,
-                  const std::vector<std::vector<int8_t>>& queries, std::optional<std::vector<uint32_t>> eligible,
-                  const std::function<void(FleetSearch&)>& onStart = {}, std::optional<uint32_t> wanted = {}) {
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool isDone = false;
-  Outcome outcome;
-  const auto done = [&](const std::shared_ptr<Search>&, std::exception_ptr failure) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    try {
-      if (failure != nullptr) std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-      outcome.failure = error.what();
-    }
-    isDone = true;
-    wake.notify_one();
-  };
-  std::vector<OwnedQuery> owned;
-  for (const auto& rows : queries) {
-    owned.emplace_back(rows.data(), rows.size(), static_cast<uint32_t>(rows.size() / store->dimension()),
-                       store->dimension());
-  }
-  outcome.search = std::make_shared<FleetSearch>(fleet, referenceKernels, store, std::move(owned), std::move(eligible),
-                                                 wanted, done);
-  if (onStart) onStart(*outcome.search);
-  pool.submit(outcome.search, 3);
-  std::unique_lock<std::mutex> lock(mutex);
-  wake.wait(lock, [&] { return isDone; });
-  return outcome;
-}
-
-void checkSums(const Outcome& outcome, const Store& store, const std::vector<std::vector<int8_t>>& queries,
-               const std::optional<std::vector<uint32_t>>& eligible) {
-  if (!outcome.failure.empty()) require(false, outcome.failure.c_str());
-  for (size_t q = 0; q < queries.size(); ++q) {
-    const auto& sums = outcome.search->sums[q];
-    const Oracle oracle(tokensOf(queries[q], store.dimension()));
-    require(sums.queryToTarget.size() == (eligible ? eligible->size() : store.targetCount()), "a search has no answer");
-    for (uint32_t item = 0; item < sums.queryToTarget.size(); ++item) {
-      const MaxSim expected = oracle.with(store, eligible ? (*eligible)[item] : item);
-      require(sums.queryToTarget[item] == expected.queryToTarget && sums.targetToQuery[item] == expected.targetToQuery,
-              "a search differs from the reference");
-    }
-  }
-}
 
 std::vector<uint32_t> everyThird(Random& random, uint32_t count) {
   std::vector<uint32_t> some;
@@ -216,26 +105,6 @@ void checkCancellation(Pool& pool, Fleet& fleet, Random& random) {
   checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
 }
 
-/* Emulated only, where launches can be watched: a search that is cancelled in its first launch starts no second one. */
-void checkCancellationBetweenLaunches(Pool& pool, Random& random, const Setting& setting) {
-  fakeMachine().gpus = {FakeGpu{}};
-  Fleet fleet(setting.driver, setting.image, {1 << 20, false});
-  const auto store = makeStore(random, 256, 20, 40);
-  // Two panels, hence two launches.
-  const auto queries = makeQueries(random, 256, {600});
-  for (const bool cancels : {false, true}) {
-    int launches = 0;
-    runSearch(pool, fleet, store, queries, std::nullopt, [&](FleetSearch& search) {
-      fakeMachine().onLaunch = [&](const char*) {
-        ++launches;
-        if (cancels) search.cancel();
-      };
-    });
-    fakeMachine().onLaunch = nullptr;
-    require(launches == (cancels ? 1 : 2), "a cancelled search goes on, or another one does not");
-  }
-}
-
 /* A fleet with room for about one of these releases: they take turns, and what fits nowhere is refused. */
 void checkEviction(Pool& pool, Random& random, const Setting& setting, uint64_t freeBytes, bool isPortable) {
   // A real GPU hands its memory out by 2 MiB: releases of some 70 MiB there, of half a MiB on emulated ones.
@@ -272,64 +141,6 @@ void checkEviction(Pool& pool, Random& random, const Setting& setting, uint64_t 
   checkSums(runSearch(pool, fleet, one, queries, std::nullopt), *one, queries, std::nullopt);
 }
 
-/* Emulated only: GPUs of different memory get parts as they have room where equal parts do not fit, in any order of
- * the GPUs, and where another release has to give way for it. */
-void checkUnequalGpus(Pool& pool, Random& random, const Setting& setting) {
-  const auto store = makeStore(random, 32, 1'200, 250), other = makeStore(random, 32, 300, 250);
-  const auto queries = makeQueries(random, 32, {20});
-  const size_t bytes = packedBytes(*store), work = size_t{1} << 20;
-  // A tenth to spare for what no cut between proteins can use.
-  const size_t large = work + bytes * 8 / 10, small = work + bytes * 3 / 10;
-  for (const auto& memory : {std::vector<size_t>{small, large}, {large, small}, {work / 2, small, large}}) {
-    fakeMachine().gpus.clear();
-    for (const size_t each : memory) fakeMachine().gpus.push_back({9, each});
-    Fleet fleet(setting.driver, setting.image, {work, false});
-    for (const auto& each : {store, other, store}) {
-      checkSums(runSearch(pool, fleet, each, queries, std::nullopt), *each, queries, std::nullopt);
-    }
-    const std::atomic<bool> cancelled{false};
-    const auto release = fleet.hold(store, cancelled);
-    for (const ReleasePart& part : release->parts) {
-      const FakeGpu& gpu = fakeMachine().gpus[static_cast<size_t>(part.gpu->ordinal())];
-      require(part.bytes + work <= gpu.memoryBytes, "a part takes what is kept free for searches");
-      require(part.endTarget > part.firstTarget, "a GPU without room has a part");
-    }
-    require(release->parts.size() == 2, "a release does not lie where there is room");
-  }
-}
-
-/* Emulated only: a kernel's fault fails its search, and the next one finds a GPU again. */
-void checkFault(Pool& pool, Random& random, const Setting& setting) {
-  fakeMachine().gpus = {FakeGpu{}, FakeGpu{8}};
-  Fleet fleet(setting.driver, setting.image, {1 << 20, false});
-  require(fleet.state().size() == 2, "a GPU is not used");
-  const auto store = makeStore(random, 32, 60, 80);
-  const auto queries = makeQueries(random, 32, {20});
-  checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
-  fakeMachine().onLaunch = [](const char*) { fakeMachine().nextWait = 700; };
-  const Outcome outcome = runSearch(pool, fleet, store, queries, std::nullopt);
-  require(outcome.failure.find("illegal memory access") != std::string::npos, "a fault is not told");
-  fakeMachine().onLaunch = nullptr;
-  fakeMachine().nextWait = 0;
-  checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
-}
-
-void checkObstacles(const Setting& setting) {
-  const auto reasonOf = [&](const void* image) -> std::string {
-    try {
-      Fleet fleet(setting.driver, image);
-      return "";
-    } catch (const CudaError& error) {
-      return error.what();
-    }
-  };
-  fakeMachine().gpus = {};
-  require(reasonOf(setting.image) == "the NVIDIA driver finds no GPU", "a machine without GPUs has one");
-  fakeMachine().gpus = {FakeGpu{7}};
-  require(reasonOf(setting.image).find("8.0 is needed") != std::string::npos, "an old GPU is taken");
-  require(reasonOf(nullptr).find("nvcc was not found") != std::string::npos, "kernels that are not there run");
-}
-
 void checkFleet(Pool& pool, Random& random, const Setting& setting, bool isPortable) {
   Fleet fleet(setting.driver, setting.image, {setting.isEmulated ? 1u << 20 : 512u << 20, isPortable});
   const auto states = fleet.state();
@@ -350,14 +161,11 @@ int checkEmulated(uint64_t seed) {
   Random random(seed);
   Pool pool;
   const Setting setting{fakeDriver(), fakeImage(), true};
-  checkObstacles(setting);
   for (const auto& gpus : {std::vector<FakeGpu>{{9}}, {{8}}, {{9}, {9}, {8}}}) {
     fakeMachine().gpus = gpus;
     checkFleet(pool, random, setting, false);
   }
-  checkCancellationBetweenLaunches(pool, random, setting);
-  checkUnequalGpus(pool, random, setting);
-  checkFault(pool, random, setting);
+  checkMachines(pool, random, setting);
   for (const FakeGpu& gpu : fakeMachine().gpus) require(gpu.usedBytes == 0, "memory of a GPU was not given back");
   std::printf("kernels-cuda-equality: all agrees on emulated GPUs\n");
   return 0;

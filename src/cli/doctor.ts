@@ -60,7 +60,7 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
     ({ name, isRunnable }) => `${name}${isRunnable ? '' : ' (not on this processor)'}`,
   );
   stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n`);
-  const gpus = describeGpus().map((line, index) => `GPU ${index}      ${line}\n`);
+  const gpus = describeGpus().map((line) => `GPU        ${line}\n`);
   stdout.write(gpus.join(''));
   stdout.write(`GPU        ${whyNoGpu(config.device) ?? `The device setting is ${config.device}.`}\n`);
   if (!CUDA_IS_VERIFIED) {

@@ -47,8 +47,8 @@ function watchGpus(metrics: Metrics, backend: CudaBackend): void {
       const report = backend.report();
       // A GPU that was lost is not there until the next search finds it again.
       if (report.obstacle !== undefined) return [];
-      return report.gpus.map((gpu, index) => ({
-        labels: { gpu: String(index), name: gpu.name },
+      return report.gpus.map((gpu) => ({
+        labels: { gpu: String(gpu.ordinal), name: gpu.name },
         value: read(gpu),
       }));
     });

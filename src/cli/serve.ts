@@ -9,7 +9,7 @@ import type { AdmissionLimits } from '../http/admission.js';
 import { createMetrics, type Metrics } from '../http/metrics.js';
 import { createServer } from '../http/server.js';
 import { servePostgres, type PostgresServer } from '../postgres/server.js';
-import { isCudaBackend } from '../kernels/cuda.js';
+import { isCudaBackend, type CudaBackend } from '../kernels/cuda.js';
 import { createIdempotencyTable } from '../store/idempotency.js';
 import { listenError } from './serve-address.js';
 import { watchAppliance } from './serve-metrics.js';
@@ -43,11 +43,7 @@ export async function serve(
   let url = '';
   const metrics = watchAppliance(createMetrics(), appliance);
   const { backend } = appliance;
-  if (isCudaBackend(backend)) {
-    backend.watchRetries(({ servedBy, cause }) =>
-      log.error({ err: cause, served_by: servedBy }, 'A GPU failed, and the CPU does its work.'),
-    );
-  }
+  if (isCudaBackend(backend)) logGpus(backend, log);
   const { server, stop } = createServer({
     handlers: handlersOf(appliance),
     manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
@@ -100,6 +96,17 @@ export async function serve(
       await stopAll(graceMs);
     },
   };
+}
+
+/** GPUs that do not serve from the start, and failures of those that do. */
+export function logGpus(backend: CudaBackend, log: Pick<Logger, 'warn' | 'error'>): void {
+  const report = backend.report();
+  for (const reason of report.obstacle === undefined ? report.unused : []) {
+    log.warn({ reason }, 'A GPU of this machine is not used.');
+  }
+  backend.watchRetries(({ servedBy, cause }) =>
+    log.error({ err: cause, served_by: servedBy }, 'A GPU failed, and the CPU does its work.'),
+  );
 }
 
 function limitsOf(config: ApplianceConfig): AdmissionLimits {

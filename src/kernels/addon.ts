@@ -70,12 +70,16 @@ export type GpuReport =
   | {
       readonly obstacle?: undefined;
       readonly gpus: readonly Gpu[];
+      /** GPUs that do not serve, each with the reason: `GPU 1: Tesla V100 has compute capability 7.0, …`. */
+      readonly unused: readonly string[];
       /** CUDA version of the driver, 13000 for 13.0. */
       readonly driverVersion: number;
     }
   | { readonly obstacle: string };
 
 export interface Gpu {
+  /** As the driver counts all GPUs of the machine. */
+  readonly ordinal: number;
   readonly name: string;
   /** `9.0`. */
   readonly computeCapability: string;

@@ -65,16 +65,16 @@ export function whyNoGpu(device: Device): string | undefined {
   return undefined;
 }
 
-/** Each GPU in one line, as `gloaming doctor` prints it; none where none can serve. */
-export function describeGpus(): readonly string[] {
-  const report = gpuReport();
+/** Each GPU in one line, as `gloaming doctor` prints it, also those that do not serve; none where none can. */
+export function describeGpus(report = gpuReport()): readonly string[] {
   if (report.obstacle !== undefined) return [];
   const driver = `${Math.floor(report.driverVersion / 1000)}.${Math.floor((report.driverVersion % 1000) / 10)}`;
-  return report.gpus.map(({ name, computeCapability, kernels, totalBytes, freeBytes }) => {
+  const serving = report.gpus.map(({ ordinal, name, computeCapability, kernels, totalBytes, freeBytes }) => {
     const [total, free] = [totalBytes, freeBytes].map((bytes) => (bytes / GIBIBYTE_BYTES).toFixed(1));
     const memory = `${total} GiB, ${free} free`;
-    return `${name} (${computeCapability}), ${memory}, driver for CUDA ${driver}, ${kernels} kernels`;
+    return `GPU ${ordinal}: ${name} (${computeCapability}), ${memory}, driver for CUDA ${driver}, ${kernels} kernels`;
   });
+  return [...serving, ...report.unused.map((reason) => `not used, ${reason}`)];
 }
 
 function hasAffineBackend(backend: KernelBackend): backend is CudaBackend | TensorflowBackend {

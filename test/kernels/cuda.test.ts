@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { logGpus } from '#src/cli/serve.js';
 import { Fault } from '#src/errors.js';
-import { servedOperations } from '#src/kernels/choose.js';
+import { describeGpus, servedOperations } from '#src/kernels/choose.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
 import type { KernelRetry } from '#src/kernels/kernels.js';
 import { nativeBackend } from '#src/kernels/native.js';
@@ -28,6 +29,19 @@ test('MaxSim comes from the GPU and affine scores from the CPU', async () => {
   await backend.affineScores(store, queries[0]!, eligible, parameters);
   expect(addon.gpuCalls).toEqual(['load', 'maxsim']);
   store.close();
+});
+
+test('a GPU that does not serve beside others is named, with the reason, by doctor and in the log', () => {
+  const addon = emulatedAddon();
+  const reason = 'GPU 1: Old has compute capability 7.0, 8.0 is needed';
+  expect(describeGpus(addon.gpus())).toEqual([
+    'GPU 0: Emulated (9.0), 64.0 GiB, 32.0 free, driver for CUDA 13.0, hopper kernels',
+    `not used, ${reason}`,
+  ]);
+  const warnings: unknown[] = [];
+  const log = { warn: (facts: unknown) => void warnings.push(facts), error: () => expect.unreachable() };
+  logGpus(cudaBackend(native, { addon }), log);
+  expect(warnings).toEqual([{ reason }]);
 });
 
 test('an error of the GPU fails its search where the configuration does not allow another', async () => {

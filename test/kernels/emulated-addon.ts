@@ -19,7 +19,7 @@ export function emulatedAddon(): EmulatedAddon {
     ...addon,
     failure: undefined,
     gpuCalls: [],
-    gpus: () => ({ gpus: [GPU], driverVersion: 13_000 }),
+    gpus: () => ({ gpus: [GPU], unused: [OLD_GPU], driverVersion: 13_000 }),
     open(variant, starts, ...rest) {
       const store = addon.open(variant, starts, ...rest);
       shapes.set(store, starts);
@@ -62,7 +62,9 @@ export function emulatedAddon(): EmulatedAddon {
 }
 
 const IDLE = {} as SearchHandle;
+const OLD_GPU = 'GPU 1: Old has compute capability 7.0, 8.0 is needed';
 const GPU = {
+  ordinal: 0,
   name: 'Emulated',
   computeCapability: '9.0',
   kernels: 'hopper',

@@ -1,0 +1,113 @@
+#include "test/cuda_machines.h"
+
+#include "test/fake_driver.h"
+
+namespace gloaming {
+namespace cuda {
+namespace {
+
+void checkObstacles(const Setting& setting) {
+  const auto reasonOf = [&](const void* image) -> std::string {
+    try {
+      Fleet fleet(setting.driver, image);
+      return "";
+    } catch (const CudaError& error) {
+      return error.what();
+    }
+  };
+  fakeMachine().gpus = {};
+  require(reasonOf(setting.image) == "the NVIDIA driver finds no GPU", "a machine without GPUs has one");
+  fakeMachine().gpus = {FakeGpu{7}, FakeGpu{6}};
+  require(reasonOf(setting.image) == "GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed; "
+                                     "GPU 1: Emulated 6 has compute capability 6.0, 8.0 is needed",
+          "old GPUs are taken, or not all of them are named");
+  require(reasonOf(nullptr).find("nvcc was not found") != std::string::npos, "kernels that are not there run");
+}
+
+/* Where some GPUs serve, the others are named with what is in their way. */
+void checkUnusedGpus(Pool& pool, Random& random, const Setting& setting) {
+  fakeMachine().gpus = {FakeGpu{7}, FakeGpu{9}};
+  Fleet fleet(setting.driver, setting.image, {1 << 20, false});
+  require(fleet.state().size() == 1 && fleet.state().front().ordinal == 1, "a GPU does not keep its number");
+  require(fleet.unusedGpus() ==
+              std::vector<std::string>{"GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed"},
+          "a GPU that does not serve is not named");
+  const auto store = makeStore(random, 32, 60, 80);
+  const auto queries = makeQueries(random, 32, {20});
+  checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
+}
+
+/* A search that is cancelled in its first launch starts no second one. */
+void checkCancellationBetweenLaunches(Pool& pool, Random& random, const Setting& setting) {
+  fakeMachine().gpus = {FakeGpu{}};
+  Fleet fleet(setting.driver, setting.image, {1 << 20, false});
+  const auto store = makeStore(random, 256, 20, 40);
+  // Two panels, hence two launches.
+  const auto queries = makeQueries(random, 256, {600});
+  for (const bool cancels : {false, true}) {
+    int launches = 0;
+    runSearch(pool, fleet, store, queries, std::nullopt, [&](FleetSearch& search) {
+      fakeMachine().onLaunch = [&](const char*) {
+        ++launches;
+        if (cancels) search.cancel();
+      };
+    });
+    fakeMachine().onLaunch = nullptr;
+    require(launches == (cancels ? 1 : 2), "a cancelled search goes on, or another one does not");
+  }
+}
+
+/* GPUs of different memory get parts as they have room where equal parts do not fit, in any order of
+ * the GPUs, and where another release has to give way for it. */
+void checkUnequalGpus(Pool& pool, Random& random, const Setting& setting) {
+  const auto store = makeStore(random, 32, 1'200, 250), other = makeStore(random, 32, 300, 250);
+  const auto queries = makeQueries(random, 32, {20});
+  const size_t bytes = packedBytes(*store), work = size_t{1} << 20;
+  // A tenth to spare for what no cut between proteins can use.
+  const size_t large = work + bytes * 8 / 10, small = work + bytes * 3 / 10;
+  for (const auto& memory : {std::vector<size_t>{small, large}, {large, small}, {work / 2, small, large}}) {
+    fakeMachine().gpus.clear();
+    for (const size_t each : memory) fakeMachine().gpus.push_back({9, each});
+    Fleet fleet(setting.driver, setting.image, {work, false});
+    for (const auto& each : {store, other, store}) {
+      checkSums(runSearch(pool, fleet, each, queries, std::nullopt), *each, queries, std::nullopt);
+    }
+    const std::atomic<bool> cancelled{false};
+    const auto release = fleet.hold(store, cancelled);
+    for (const ReleasePart& part : release->parts) {
+      const FakeGpu& gpu = fakeMachine().gpus[static_cast<size_t>(part.gpu->ordinal())];
+      require(part.bytes + work <= gpu.memoryBytes, "a part takes what is kept free for searches");
+      require(part.endTarget > part.firstTarget, "a GPU without room has a part");
+    }
+    require(release->parts.size() == 2, "a release does not lie where there is room");
+  }
+}
+
+/* A kernel's fault fails its search, and the next one finds a GPU again. */
+void checkFault(Pool& pool, Random& random, const Setting& setting) {
+  fakeMachine().gpus = {FakeGpu{}, FakeGpu{8}};
+  Fleet fleet(setting.driver, setting.image, {1 << 20, false});
+  require(fleet.state().size() == 2, "a GPU is not used");
+  const auto store = makeStore(random, 32, 60, 80);
+  const auto queries = makeQueries(random, 32, {20});
+  checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
+  fakeMachine().onLaunch = [](const char*) { fakeMachine().nextWait = 700; };
+  const Outcome outcome = runSearch(pool, fleet, store, queries, std::nullopt);
+  require(outcome.failure.find("illegal memory access") != std::string::npos, "a fault is not told");
+  fakeMachine().onLaunch = nullptr;
+  fakeMachine().nextWait = 0;
+  checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
+}
+
+}  // namespace
+
+void checkMachines(Pool& pool, Random& random, const Setting& setting) {
+  checkObstacles(setting);
+  checkUnusedGpus(pool, random, setting);
+  checkCancellationBetweenLaunches(pool, random, setting);
+  checkUnequalGpus(pool, random, setting);
+  checkFault(pool, random, setting);
+}
+
+}  // namespace cuda
+}  // namespace gloaming
