@@ -2,8 +2,8 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { loadConfig } from '../config.js';
-import { chooseBackend, describeGpus, servedOperations, whyNoGpu } from '../kernels/choose.js';
-import { CUDA_IS_VERIFIED } from '../kernels/cuda.js';
+import { chooseBackend, describeGpus, servedOperations, whyNoGpu, type Device } from '../kernels/choose.js';
+import { CUDA_IS_VERIFIED, gpuReport } from '../kernels/cuda.js';
 import { measureKernels } from '../kernels/measure.js';
 import { nativeVariants } from '../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
@@ -44,7 +44,9 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
     `Machine    ${cpus()[0].model}, ${cpus().length} cores, ${memory} GiB, Node ${process.version}\n`,
   );
   stdout.write(`Indexes    ${config.indexesFolder}: ${await isWritable(config.indexesFolder)}\n`);
-  stdout.write(`Data       ${config.dataFolder}: ${await isWritable(config.dataFolder)}\n\n`);
+  stdout.write(`Data       ${config.dataFolder}: ${await isWritable(config.dataFolder)}\n`);
+  // Before the backend is chosen: where the configured device cannot run, nothing comes after these lines.
+  stdout.write(`${gpuLines(config.device).join('\n')}\n\n`);
 
   const backend = await chooseBackend({
     device: config.device,
@@ -59,16 +61,7 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   const variants = nativeVariants().map(
     ({ name, isRunnable }) => `${name}${isRunnable ? '' : ' (not on this processor)'}`,
   );
-  stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n`);
-  const gpus = describeGpus().map((line) => `GPU        ${line}\n`);
-  stdout.write(gpus.join(''));
-  stdout.write(`GPU        ${whyNoGpu(config.device) ?? `The device setting is ${config.device}.`}\n`);
-  if (!CUDA_IS_VERIFIED) {
-    stdout.write(
-      'CUDA       This backend has not been verified on a GPU yet; the device setting auto is the CPU.\n',
-    );
-  }
-  stdout.write('\n');
+  stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n\n`);
 
   const encoders = (await listEncoders(config)).map(({ id, isShipped, card, problem }) => [
     id === config.encoder ? `${id} (default)` : id,
@@ -77,6 +70,28 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
     problem ?? 'good',
   ]);
   stdout.write(formatTable(['encoder', 'from', 'dimensions', 'state'], encoders));
+}
+
+/** What GPUs there are, and why they serve or do not. */
+export function gpuLines(device: Device, report = gpuReport()): readonly string[] {
+  const gpus = describeGpus(report).map((line) =>
+    line.replace(/^(GPU \d+): /, (_, gpu: string) => label(gpu)),
+  );
+  const lines = [...gpus, label('GPU') + (whyNoGpu(device, report) ?? `The device setting is ${device}.`)];
+  if (gpus.length > 0) {
+    lines.push(
+      `${label('GPU')}What lies in its memory, the server's /metrics tell (gloaming_gpu_resident_…).`,
+    );
+  }
+  if (!CUDA_IS_VERIFIED) {
+    const state = 'This backend has not been verified on a GPU yet; the device setting auto is the CPU.';
+    lines.push(label('CUDA') + state);
+  }
+  return lines;
+}
+
+function label(name: string): string {
+  return name.padEnd(11);
 }
 
 async function isWritable(folder: string): Promise<string> {

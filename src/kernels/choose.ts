@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Fault } from '../errors.js';
 import { GIBIBYTE_BYTES } from '../limits.js';
+import type { GpuReport } from './addon.js';
 import { CUDA_IS_VERIFIED, cudaBackend, gpuReport, isCudaBackend, type CudaBackend } from './cuda.js';
 import type { KernelBackend } from './kernels.js';
 import { nativeBackend, nativeVariants } from './native.js';
@@ -55,8 +56,8 @@ export function servedOperations(backend: KernelBackend): readonly ServedOperati
 }
 
 /** Why a GPU is not used with this device setting; undefined where it is. One sentence. */
-export function whyNoGpu(device: Device): string | undefined {
-  const obstacle = gpuObstacle(device);
+export function whyNoGpu(device: Device, report?: GpuReport): string | undefined {
+  const obstacle = gpuObstacle(device, report);
   if (obstacle !== undefined) return `No GPU is used: ${obstacle}.`;
   if (device === 'cpu') return 'No GPU is used: the device setting is cpu.';
   if (device === 'auto' && !CUDA_IS_VERIFIED) {
@@ -74,7 +75,7 @@ export function describeGpus(report = gpuReport()): readonly string[] {
     const memory = `${total} GiB, ${free} free`;
     return `GPU ${ordinal}: ${name} (${computeCapability}), ${memory}, driver for CUDA ${driver}, ${kernels} kernels`;
   });
-  return [...serving, ...report.unused.map((reason) => `not used, ${reason}`)];
+  return [...serving, ...report.unused.map((reason) => `${reason}; it is not used`)];
 }
 
 function hasAffineBackend(backend: KernelBackend): backend is CudaBackend | TensorflowBackend {
@@ -107,8 +108,8 @@ function nativeReason(variant: string): string {
   return `They are the fastest that this processor runs; it lacks ${missing}.`;
 }
 
-function gpuObstacle(device: Device): string | undefined {
-  if (device !== 'tensorflow') return gpuReport().obstacle;
+function gpuObstacle(device: Device, report?: GpuReport): string | undefined {
+  if (device !== 'tensorflow') return (report ?? gpuReport()).obstacle;
   if (!existsSync('/dev/nvidiactl')) return 'no NVIDIA driver answers on this machine';
   try {
     createRequire(import.meta.url).resolve('@tensorflow/tfjs-node-gpu');

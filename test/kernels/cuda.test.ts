@@ -36,7 +36,7 @@ test('a GPU that does not serve beside others is named, with the reason, by doct
   const reason = 'GPU 1: Old has compute capability 7.0, 8.0 is needed';
   expect(describeGpus(addon.gpus())).toEqual([
     'GPU 0: Emulated (9.0), 64.0 GiB, 32.0 free, driver for CUDA 13.0, hopper kernels',
-    `not used, ${reason}`,
+    `${reason}; it is not used`,
   ]);
   const warnings: unknown[] = [];
   const log = { warn: (facts: unknown) => void warnings.push(facts), error: () => expect.unreachable() };
