@@ -136,7 +136,8 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const metering = createMetering(usage, now);
   const seal = await sealingKey(store);
   const pages = createPages(seal);
-  const searchParts = { catalog, engines, targetSpaces, receipts, serverVersion, now };
+  const workerOn = (kernels: string): string => `${hostname()}:${kernels.replace(':', '-')}:${process.pid}`;
+  const searchParts = { catalog, engines, targetSpaces, receipts, serverVersion, workerOn, now };
   const webhookRows = webhookTable(store);
   const webhooks = createWebhooks({
     table: webhookRows,
@@ -227,7 +228,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     targetSpaces,
     webhooks,
     serverVersion,
-    servedFrom: `${hostname()}:${backend.name}-${backend.variant}:${process.pid}`,
+    servedFrom: workerOn(`${backend.name}:${backend.variant}`),
     loadEncoder: async (id) => loadEncoder(await findEncoder(id, config), encoderOptions),
     keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
     async close() {

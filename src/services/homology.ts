@@ -40,6 +40,8 @@ export interface Homology {
 export interface HomologyParts extends ResolveParts {
   readonly receipts: Receipts;
   readonly serverVersion: string;
+  /** Id of this worker where other kernels than the configured ones served: `native:avx2`. */
+  readonly workerOn: (kernels: string) => string;
   readonly now: () => Date;
 }
 
@@ -78,7 +80,14 @@ export function createHomology(parts: HomologyParts): Homology {
       };
       const json = JSON.stringify(finished);
       refuseOversized(finished, Buffer.byteLength(json));
-      return { value: finished, json, isCacheHit: known !== undefined, rowCount: finished.candidates.length };
+      const retry = execution.result.kernelRetry;
+      return {
+        value: finished,
+        json,
+        isCacheHit: known !== undefined,
+        rowCount: finished.candidates.length,
+        ...(retry && { headers: { 'X-Service-Served-From': parts.workerOn(retry.servedBy) } }),
+      };
     },
   };
 }
