@@ -14,8 +14,8 @@
  *   cancel(search)
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
  *
- * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_FAILED
- * (memory), KERNEL_CANCELLED.
+ * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (GPU
+ * memory that other searches use), KERNEL_FAILED (memory), KERNEL_CANCELLED.
  */
 #include "addon_values.h"
 #include "cuda/image.h"
@@ -76,6 +76,8 @@ Napi::Error toError(Napi::Env env, std::exception_ptr failure) {
     return make("KERNEL_SHAPE", error.what());
   } catch (const StoreError& error) {
     return make("KERNEL_STORE", error.what());
+  } catch (const cuda::DeviceBusyError& error) {
+    return make("KERNEL_BUSY", error.what());
   } catch (const cuda::CudaError& error) {
     return make("KERNEL_DEVICE", error.what());
   } catch (const std::bad_alloc&) {

@@ -231,3 +231,8 @@ export const POSTGRES_READ_AHEAD_BYTES = MEBIBYTE_BYTES;
 /** Prepared statements and open portals of one session. */
 export const POSTGRES_STATEMENTS_MAX_COUNT = 256;
 export const POSTGRES_PORTALS_MAX_COUNT = 16;
+
+// GPUs (kernels/turns.ts).
+/** Attempts at GPU memory that only a search that was cancelled can still use, and the pause after each. */
+export const GPU_BUSY_MAX_ATTEMPTS = 25;
+export const GPU_BUSY_PAUSE_MS = 20;

@@ -21,6 +21,11 @@ struct DeviceMemoryError : CudaError {
   using CudaError::CudaError;
 };
 
+/** Searches that run now are in the way, as those are that use the memory that a release needs. Nothing was done. */
+struct DeviceBusyError : DeviceMemoryError {
+  using DeviceMemoryError::DeviceMemoryError;
+};
+
 /* A table, so that a test can bring its own driver. Every function returns 0 for success. */
 struct Driver {
   int (*initialize)(unsigned flags);

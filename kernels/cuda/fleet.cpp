@@ -62,7 +62,8 @@ void Fleet::revive() {
   // There are none after an earlier attempt that failed.
   if (!gpus_.empty() && std::none_of(gpus_.begin(), gpus_.end(), isLost)) return;
   for (const Resident& resident : residents_) {
-    if (resident.release.use_count() > 1) throw CudaError("a GPU was lost, and searches on others must end first");
+    if (resident.release.use_count() == 1) continue;
+    throw DeviceBusyError("a GPU was lost, and searches on others must end first");
   }
   residents_.clear();
   gpus_.clear();
@@ -102,18 +103,24 @@ std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const S
   return release;
 }
 
-/* Equal parts or, where one of them is too large for its GPU, parts as the GPUs have room. */
+/* Where each part of a release is to go. */
 std::vector<Fleet::Need> Fleet::plan(const Store& store) {
-  const std::vector<uint64_t> rooms = roomOnEach();
-  std::vector<Need> needs = split(store, std::vector<uint64_t>(gpus_.size(), 1), rooms);
-  if (missingBytes(needs) > 0) {
-    std::vector<uint64_t> groups;
-    for (const uint64_t room : rooms) groups.push_back(room / groupBytes(store.dimension()));
-    needs = split(store, groups, rooms);
-  }
+  for (const auto& gpu : gpus_) gpu->trim();
+  const std::vector<uint64_t> rooms = roomOnEach(false);
+  std::vector<Need> needs = cut(store, rooms);
+  if (missingBytes(needs) == 0) return needs;
   // Before anything gives way: for a release that fits nowhere no other shall.
-  if (missingBytes(needs) > 0) refuse(needs, rooms);
-  return needs;
+  if (missingBytes(cut(store, roomOnEach(true))) > 0) refuse(needs, rooms);
+  throw DeviceBusyError("other searches use the GPU memory that this one needs; try again when they have ended");
+}
+
+/* Equal parts or, where one of them is too large for its GPU, parts as the GPUs have room. */
+std::vector<Fleet::Need> Fleet::cut(const Store& store, const std::vector<uint64_t>& rooms) const {
+  std::vector<Need> needs = split(store, std::vector<uint64_t>(gpus_.size(), 1), rooms);
+  if (missingBytes(needs) == 0) return needs;
+  std::vector<uint64_t> groups;
+  for (const uint64_t room : rooms) groups.push_back(room / groupBytes(store.dimension()));
+  return split(store, groups, rooms);
 }
 
 /* Cuts the release into one range of targets for each GPU, with groups in proportion to the weights (groups at most,
@@ -148,12 +155,12 @@ uint64_t Fleet::missingBytes(const std::vector<Need>& needs) {
   return missing;
 }
 
-/* Room for a release on each GPU, if all that nobody uses gives way. */
-std::vector<uint64_t> Fleet::roomOnEach() const {
+/* Room for a release on each GPU if all that nobody uses gives way, or all that there is. */
+std::vector<uint64_t> Fleet::roomOnEach(bool countsUsed) const {
   std::vector<uint64_t> rooms;
   for (const auto& gpu : gpus_) {
-    gpu->trim();
-    const uint64_t bytes = gpu->freeBytes() + idleBytes(*gpu);
+    // What is kept free for searches is kept for those that run, too.
+    const uint64_t bytes = gpu->freeBytes() + gpu->lentBytes() + residentBytes(*gpu, countsUsed);
     rooms.push_back(bytes - std::min(bytes, options_.workBytes));
   }
   return rooms;
@@ -161,9 +168,8 @@ std::vector<uint64_t> Fleet::roomOnEach() const {
 
 void Fleet::makeRoom(const std::vector<Need>& needs) {
   for (const Need& need : needs) {
-    while (need.gpu->freeBytes() < need.bytes + options_.workBytes) {
-      // Not so when it was planned: a search has begun since, or somebody else has taken memory.
-      if (!dropOldest()) refuse(needs, roomOnEach());
+    while (need.gpu->freeBytes() + need.gpu->lentBytes() < need.bytes + options_.workBytes) {
+      if (!dropOldest()) throw DeviceBusyError("a search or another program has just taken GPU memory; try again");
     }
   }
 }
@@ -184,12 +190,12 @@ void Fleet::refuse(const std::vector<Need>& needs, const std::vector<uint64_t>& 
                           " are missing");
 }
 
-/* What a GPU holds for releases that nobody uses now. */
-uint64_t Fleet::idleBytes(const Gpu& gpu) const {
+/* What a GPU holds for releases that nobody uses now, or for all. */
+uint64_t Fleet::residentBytes(const Gpu& gpu, bool countsUsed) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t bytes = 0;
   for (const Resident& resident : residents_) {
-    if (resident.release.use_count() > 1) continue;
+    if (resident.release.use_count() > 1 && !countsUsed) continue;
     for (const ReleasePart& part : resident.release->parts) bytes += part.gpu == &gpu ? part.bytes : 0;
   }
   return bytes;

@@ -41,7 +41,9 @@ class Fleet {
 
   /* The release in GPU memory; loads it, and drops others that nobody uses, where it is not there. Void (null) if
    * cancelled. Who holds the result keeps the release where it is.
-   * Errors  DeviceMemoryError that says how much is missing, before anything is copied; CudaError */
+   * Errors  before anything gives way or is copied, DeviceMemoryError that says how much is missing, and
+   *         DeviceBusyError where that is in use by searches: it never waits for them, because it runs on a thread that
+   *         they may need to end; CudaError */
   std::shared_ptr<const ResidentRelease> hold(const std::shared_ptr<const Store>& store,
                                               const std::atomic<bool>& cancelled);
 
@@ -75,13 +77,14 @@ class Fleet {
   void openGpus();
   void revive();
   std::vector<Need> plan(const Store& store);
+  std::vector<Need> cut(const Store& store, const std::vector<uint64_t>& rooms) const;
   std::vector<Need> split(const Store& store, const std::vector<uint64_t>& weights,
                           const std::vector<uint64_t>& rooms) const;
   static uint64_t missingBytes(const std::vector<Need>& needs);
-  std::vector<uint64_t> roomOnEach() const;
+  std::vector<uint64_t> roomOnEach(bool countsUsed) const;
   void makeRoom(const std::vector<Need>& needs);
   bool dropOldest();
-  uint64_t idleBytes(const Gpu& gpu) const;
+  uint64_t residentBytes(const Gpu& gpu, bool countsUsed) const;
   [[noreturn]] void refuse(const std::vector<Need>& needs, const std::vector<uint64_t>& rooms) const;
   bool load(const Store& store, const Need& need, ReleasePart& part, const std::atomic<bool>& cancelled);
   std::shared_ptr<const ResidentRelease> find(const std::shared_ptr<const Store>& store);

@@ -53,6 +53,7 @@ GpuMemory GpuMemory::scratch(Gpu& gpu, size_t bytes) {
     memory = GpuMemory(gpu, room);
   }
   memory.scratchBytes_ = room;
+  gpu.lentBytes_ += room;
   return memory;
 }
 
@@ -161,6 +162,7 @@ uint64_t Gpu::takeScratch(size_t bytes) {
 }
 
 void Gpu::keepScratch(uint64_t address, size_t bytes) {
+  lentBytes_ -= bytes;
   const std::lock_guard<std::mutex> lock(scratchMutex_);
   if (scratchBytes_ + bytes > kScratchBytes) {
     if (tryEnter()) driver_.free(address);

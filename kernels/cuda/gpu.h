@@ -63,6 +63,8 @@ class Gpu {
    * Errors  CudaError */
   void enter() const;
   uint64_t freeBytes() const;
+  /* Scratch memory of the searches that run, which comes back when they end. */
+  uint64_t lentBytes() const { return lentBytes_; }
   /* Returns before the copy has ended if the host's memory is pinned. */
   void copyIn(const GpuMemory& to, size_t offset, const void* from, size_t bytes);
   void copyOut(void* to, uint64_t from, size_t bytes);
@@ -101,6 +103,7 @@ class Gpu {
   /** What finished searches left, by size. */
   std::multimap<size_t, uint64_t> scratch_;
   size_t scratchBytes_ = 0;
+  std::atomic<uint64_t> lentBytes_{0};
   mutable std::atomic<bool> isLost_{false};
 };
 

@@ -83,6 +83,32 @@ void checkUnequalGpus(Pool& pool, Random& random, const Setting& setting) {
   }
 }
 
+/* What does not fit beside a release in use is told apart from what fits nowhere, and is loaded when that use ends. */
+void checkBusyMemory(Random& random, const Setting& setting) {
+  const auto one = makeStore(random, 32, 600, 250), other = makeStore(random, 32, 600, 250);
+  const auto giant = makeStore(random, 32, 2'400, 250);
+  const size_t work = size_t{1} << 20;
+  fakeMachine().gpus = {{9, work + packedBytes(*one) * 3 / 2}};
+  Fleet fleet(setting.driver, setting.image, {work, false});
+  const std::atomic<bool> cancelled{false};
+  const auto isBusyFor = [&](const std::shared_ptr<const Store>& store) {
+    try {
+      fleet.hold(store, cancelled);
+      require(false, "two releases share room for one");
+    } catch (const DeviceBusyError&) {
+      return true;
+    } catch (const DeviceMemoryError&) {
+    }
+    return false;
+  };
+  auto held = fleet.hold(one, cancelled);
+  require(isBusyFor(other), "memory in use is told as missing");
+  require(!isBusyFor(giant), "missing memory is told as in use");
+  require(fleet.hold(one, cancelled) == held, "a release in use gave way");
+  held.reset();
+  require(fleet.hold(other, cancelled) != nullptr, "memory stays in use");
+}
+
 /* A kernel's fault fails its search, and the next one finds a GPU again. */
 void checkFault(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{}, FakeGpu{8}};
@@ -106,6 +132,7 @@ void checkMachines(Pool& pool, Random& random, const Setting& setting) {
   checkUnusedGpus(pool, random, setting);
   checkCancellationBetweenLaunches(pool, random, setting);
   checkUnequalGpus(pool, random, setting);
+  checkBusyMemory(random, setting);
   checkFault(pool, random, setting);
 }
 

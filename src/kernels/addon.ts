@@ -214,14 +214,24 @@ export async function run<Result>(
 function explain(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   assert(error.code !== 'KERNEL_SHAPE', error.message);
-  const failed = error.code === DEVICE_CODE ? 'CUDA' : 'native';
+  const failed = DEVICE_CODES.has(error.code) ? 'CUDA' : 'native';
   return new Fault(`The ${failed} kernels failed: ${error.message}.`, { cause: error });
 }
 
-const DEVICE_CODE = 'KERNEL_DEVICE';
+const BUSY_CODE = 'KERNEL_BUSY';
+const DEVICE_CODES = new Set<unknown>(['KERNEL_DEVICE', BUSY_CODE]);
 
 /** Whether a GPU failed, and not the file, the memory or the caller. */
 export function isDeviceFault(error: unknown): error is Fault {
+  return DEVICE_CODES.has(codeOf(error));
+}
+
+/** Whether other searches use what this one needs of the GPUs; it may succeed when they have ended. */
+export function isDeviceBusy(error: unknown): boolean {
+  return codeOf(error) === BUSY_CODE;
+}
+
+function codeOf(error: unknown): unknown {
   const cause = error instanceof Fault ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && cause.code === DEVICE_CODE;
+  return cause instanceof Error && 'code' in cause ? cause.code : undefined;
 }

@@ -1,6 +1,7 @@
 import { Fault } from '../errors.js';
 import {
   handleOf,
+  isDeviceBusy,
   isDeviceFault,
   loadAddon,
   openStore,
@@ -10,6 +11,7 @@ import {
   type GpuReport,
 } from './addon.js';
 import type { KernelBackend, KernelOptions, KernelRetry, MaxSimSums, NearestSums } from './kernels.js';
+import { createTurns } from './turns.js';
 
 /**
  * Whether kernels-cuda-equality has passed on a real GPU. Until then nothing takes the GPU by itself: its numbers are
@@ -47,7 +49,8 @@ export function isCudaBackend(backend: KernelBackend): backend is CudaBackend {
 
 /**
  * MaxSim on the GPUs of this machine, whose memory holds whole releases; affine operations stay on the CPU.
- * A release that has given way to another comes back with its next search.
+ * A release that has given way to another comes back with its next search. One that finds no room beside those in use
+ * waits until their searches have ended, and those that come later wait for it.
  * Errors  Fault where no GPU can serve; open rejects with one that says how much memory is missing
  */
 export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): CudaBackend {
@@ -56,15 +59,16 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
   if (report.obstacle !== undefined) throw new Fault(`No GPU can serve: ${report.obstacle}.`);
   const calls = storeCalls(addon);
   const retries = retryLog(affine);
+  const turns = createTurns(isDeviceBusy);
 
   /** What the GPU gives or, where the configuration allows it and the GPU fails, what the CPU gives. */
   const serve = async <Result>(
-    onGpu: Promise<Result>,
+    onGpu: () => Promise<Result>,
     onCpu: () => Promise<Result>,
-    { onRetry }: KernelOptions = {},
+    { onRetry, signal }: KernelOptions = {},
   ): Promise<Result> => {
     try {
-      return await onGpu;
+      return await turns.take(onGpu, signal);
     } catch (error) {
       if (!retriesOnCpu || !isDeviceFault(error)) throw error;
       const retry = retries.note(error);
@@ -83,9 +87,8 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
     report: () => addon.gpus(),
     async open(source) {
       const store = openStore(addon, affine.variant, source);
-      const load = run<void>(addon, {}, (_threads, _isBackground, callback) =>
-        addon.load(handleOf(store), callback),
-      );
+      const load = (): Promise<void> =>
+        run(addon, {}, (_threads, _isBackground, callback) => addon.load(handleOf(store), callback));
       try {
         // Where it has no room now, each search tries again to bring it there.
         await serve(load, () => Promise.resolve());
@@ -98,17 +101,19 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
     ...calls,
     maxsim: (store, queries, eligible, callOptions = {}) =>
       serve(
-        run<readonly MaxSimSums[]>(addon, callOptions, (threads, isBackground, callback) =>
-          addon.maxsim(handleOf(store), queries, eligible, true, threads, isBackground, callback),
-        ),
+        () =>
+          run<readonly MaxSimSums[]>(addon, callOptions, (threads, isBackground, callback) =>
+            addon.maxsim(handleOf(store), queries, eligible, true, threads, isBackground, callback),
+          ),
         () => calls.maxsim(store, queries, eligible, callOptions),
         callOptions,
       ),
     nearest: (store, queries, eligible, count, callOptions = {}) =>
       serve(
-        run<readonly NearestSums[]>(addon, callOptions, (_threads, isBackground, callback) =>
-          addon.nearest(handleOf(store), queries, eligible, count, isBackground, callback),
-        ),
+        () =>
+          run<readonly NearestSums[]>(addon, callOptions, (_threads, isBackground, callback) =>
+            addon.nearest(handleOf(store), queries, eligible, count, isBackground, callback),
+          ),
         async () => {
           const targets = eligible ?? Uint32Array.from({ length: store.targetCount }, (_, target) => target);
           const sums = await calls.maxsim(store, queries, eligible, callOptions);

@@ -94,3 +94,17 @@ test('a search that was cancelled, or that our own bug ends, is not done again',
   expect(backend.retryCount()).toBe(0);
   store.close();
 });
+
+test('searches of releases that do not fit together take turns, and nobody is refused', async () => {
+  const addon = emulatedAddon();
+  const backend = cudaBackend(native, { addon });
+  const stores = await Promise.all([backend.open(source), backend.open(source)]);
+  addon.isSmall = true;
+  const asked = Array.from({ length: 12 }, (_, index) =>
+    backend.maxsim(stores[index % 2]!, queries, eligible),
+  );
+  for (const sums of await Promise.all(asked)) expect(sums).toEqual(expected);
+  expect(addon.gpuCalls.length).toBeGreaterThan(2 + asked.length);
+  expect(backend.retryCount()).toBe(0);
+  for (const store of stores) store.close();
+});

@@ -1,9 +1,17 @@
-import { loadAddon, type Addon, type Callback, type SearchHandle } from '#src/kernels/addon.js';
+import {
+  loadAddon,
+  type Addon,
+  type Callback,
+  type SearchHandle,
+  type StoreHandle,
+} from '#src/kernels/addon.js';
 import type { MaxSimSums, NearestSums } from '#src/kernels/kernels.js';
 
 export interface EmulatedAddon extends Addon {
   /** What the GPU says to the next calls; undefined where it is well. */
   failure: string | undefined;
+  /** Whether its memory holds one release at a time. Default false. */
+  isSmall: boolean;
   /** Calls that came to the GPU. */
   readonly gpuCalls: string[];
 }
@@ -15,9 +23,11 @@ export interface EmulatedAddon extends Addon {
 export function emulatedAddon(): EmulatedAddon {
   const addon = loadAddon();
   const shapes = new WeakMap<object, Uint32Array>();
+  const inUse: StoreHandle[] = [];
   const emulated: EmulatedAddon = {
     ...addon,
     failure: undefined,
+    isSmall: false,
     gpuCalls: [],
     gpus: () => ({ gpus: [GPU], unused: [OLD_GPU], driverVersion: 13_000 }),
     open(variant, starts, ...rest) {
@@ -25,36 +35,43 @@ export function emulatedAddon(): EmulatedAddon {
       shapes.set(store, starts);
       return store;
     },
-    load: (_store, callback) => onGpu('load', callback, () => callback(undefined, undefined)),
+    load: (store, callback) =>
+      onGpu('load', store, callback, (done) => void setImmediate(() => done(undefined, undefined))),
     maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback) {
-      const compare = (): SearchHandle =>
-        addon.maxsim(store, queries, eligible, false, threads, isBackground, callback);
-      return isOnGpu ? onGpu('maxsim', callback, compare) : compare();
+      const compare = (done: typeof callback): SearchHandle =>
+        addon.maxsim(store, queries, eligible, false, threads, isBackground, done);
+      return isOnGpu ? onGpu('maxsim', store, callback, compare) : compare(callback);
     },
     nearest(store, queries, eligible, wanted, isBackground, callback) {
       const starts = shapes.get(store)!;
-      const choose = (error: Error | undefined, all: readonly MaxSimSums[]): void => {
-        if (error) return callback(error, []);
-        callback(
-          undefined,
-          all.map((sums, query) => nearestOf(sums, eligible, starts, queries[query]!.length, wanted)),
-        );
-      };
-      return onGpu('nearest', callback, () =>
-        addon.maxsim(store, queries, eligible, false, undefined, isBackground, choose),
+      const choose = (all: readonly MaxSimSums[]): NearestSums[] =>
+        all.map((sums, query) => nearestOf(sums, eligible, starts, queries[query]!.length, wanted));
+      return onGpu('nearest', store, callback, (done) =>
+        addon.maxsim(store, queries, eligible, false, undefined, isBackground, (error, all) =>
+          done(error, error ? [] : choose(all)),
+        ),
       );
     },
     cancel: (search) => (IDLE === search ? undefined : addon.cancel(search)),
   };
   const onGpu = <Result>(
     name: string,
+    store: StoreHandle,
     callback: Callback<Result>,
-    work: () => SearchHandle | void,
+    work: (done: Callback<Result>) => SearchHandle | void,
   ): SearchHandle => {
     emulated.gpuCalls.push(name);
-    const { failure } = emulated;
-    if (failure === undefined) return work() ?? IDLE;
-    const error = Object.assign(new Error(failure), { code: 'KERNEL_DEVICE' });
+    const isBusy = emulated.isSmall && inUse.some((used) => used !== store);
+    const failure = isBusy ? 'other searches use the GPU memory' : emulated.failure;
+    if (failure === undefined) {
+      inUse.push(store);
+      const done: Callback<Result> = (error, result) => {
+        inUse.splice(inUse.indexOf(store), 1);
+        callback(error, result);
+      };
+      return work(done) ?? IDLE;
+    }
+    const error = Object.assign(new Error(failure), { code: isBusy ? 'KERNEL_BUSY' : 'KERNEL_DEVICE' });
     setImmediate(() => callback(error, undefined as Result));
     return IDLE;
   };
