@@ -225,7 +225,7 @@ bool Fleet::load(const Store& store, const Need& need, ReleasePart& part, const 
   uint32_t group = 0, which = 0;
   const auto send = [&] {
     // Only now and then: searches of other releases go on between two pieces.
-    const std::lock_guard<std::mutex> lock(gpu.mutex);
+    const std::lock_guard<FairMutex> lock(gpu.mutex);
     // The other buffer is free once its copy, the one before this, has ended.
     gpu.wait();
     gpu.copyIn(part.tokens, copied, buffers[which].bytes(), filled);
@@ -245,7 +245,7 @@ bool Fleet::load(const Store& store, const Need& need, ReleasePart& part, const 
     group += groupsOf(length);
   }
   send();
-  const std::lock_guard<std::mutex> lock(gpu.mutex);
+  const std::lock_guard<FairMutex> lock(gpu.mutex);
   gpu.copyIn(part.firstGroups, 0, firstGroups.data(), firstGroups.size() * 4);
   gpu.copyIn(part.lengths, 0, lengths.data(), lengths.size() * 4);
   gpu.wait();

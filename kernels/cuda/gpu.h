@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cuda/driver.h"
+#include "cuda/fair_mutex.h"
 #include "cuda/shape.h"
 
 namespace gloaming {
@@ -79,8 +80,8 @@ class Gpu {
   void trim();
   void* stream() const { return stream_; }
 
-  /** Held by who uses the GPU for a search, or to load a piece of a release. */
-  std::mutex mutex;
+  /** Held by who uses the GPU for a round of a search, or to load a piece of a release. */
+  FairMutex mutex;
 
  private:
   friend class GpuMemory;

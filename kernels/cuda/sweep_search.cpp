@@ -49,17 +49,21 @@ std::vector<SweepSearch::Round> SweepSearch::planRounds() const {
   return rounds;
 }
 
-/* Calls  take(round, memory) after each round, while its sums lie in GPU memory */
+/* Calls  take(round, memory) after each round, while its sums lie in GPU memory
+ *
+ * Other searches use the GPU between two rounds: a long one in the background holds nobody up for longer than a round,
+ * and nothing of a round is at work when it lets the GPU go. */
 template <class Take>
 void SweepSearch::runRounds(Take take) {
   if (itemCount() == 0) return;
-  const std::lock_guard<std::mutex> lock(gpu_.mutex);
-  gpu_.enter();
-  if (eligible_) {
-    eligibleOnGpu_ = GpuMemory::scratch(gpu_, size_t{itemCount()} * 4);
-    gpu_.copyIn(eligibleOnGpu_, 0, eligible_->data(), eligible_->size() * 4);
-  }
+  if (eligible_) eligibleOnGpu_ = scratch(size_t{itemCount()} * 4);
+  bool isFirst = true;
   for (const Round& round : planRounds()) {
+    const std::lock_guard<FairMutex> lock(gpu_.mutex);
+    if (isCancelled()) return;
+    gpu_.enter();
+    if (eligible_ && isFirst) gpu_.copyIn(eligibleOnGpu_, 0, eligible_->data(), eligible_->size() * 4);
+    isFirst = false;
     const RoundMemory memory = runRound(round);
     if (isCancelled()) return;
     take(round, memory);

@@ -1,5 +1,8 @@
 #include "test/cuda_machines.h"
 
+#include <chrono>
+#include <thread>
+
 #include "test/fake_driver.h"
 
 namespace gloaming {
@@ -55,6 +58,32 @@ void checkCancellationBetweenLaunches(Pool& pool, Random& random, const Setting&
     fakeMachine().onLaunch = nullptr;
     require(launches == (cancels ? 1 : 2), "a cancelled search goes on, or another one does not");
   }
+}
+
+/* A search of many rounds lets another one in between them. */
+void checkTurnsBetweenRounds(Pool& pool, Random& random, const Setting& setting) {
+  fakeMachine().gpus = {FakeGpu{}};
+  Fleet fleet(setting.driver, setting.image, {1 << 20, false});
+  const auto store = makeStore(random, 32, 30, 40);
+  const auto some = std::vector<uint32_t>{1, 4, 9, 16};
+  const auto many = makeQueries(random, 32, std::vector<uint32_t>(12 * kMaxLaunchQueries, 5));
+  const auto few = makeQueries(random, 32, {7});
+  checkSums(runSearch(pool, fleet, store, few, std::nullopt), *store, few, std::nullopt);
+  std::thread other;
+  // Launches are watched with the GPU in hand, one at a time.
+  std::vector<std::thread::id> launches;
+  fakeMachine().onLaunch = [&](const char*) {
+    launches.push_back(std::this_thread::get_id());
+    if (launches.size() == 1) {
+      other = std::thread([&] { checkSums(runSearch(pool, fleet, store, few, some), *store, few, some); });
+    }
+    // Time for the other search to come as far as it can.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  checkSums(runSearch(pool, fleet, store, many, some), *store, many, some);
+  other.join();
+  fakeMachine().onLaunch = nullptr;
+  require(launches.front() == launches.back(), "a search holds a GPU until its last round");
 }
 
 /* GPUs of different memory get parts as they have room where equal parts do not fit, in any order of
@@ -131,6 +160,7 @@ void checkMachines(Pool& pool, Random& random, const Setting& setting) {
   checkObstacles(setting);
   checkUnusedGpus(pool, random, setting);
   checkCancellationBetweenLaunches(pool, random, setting);
+  checkTurnsBetweenRounds(pool, random, setting);
   checkUnequalGpus(pool, random, setting);
   checkBusyMemory(random, setting);
   checkFault(pool, random, setting);
