@@ -1,5 +1,5 @@
-/* The kernels as a Node-API addon: with addon_values.h all that knows Node. It copies what it is given, hands the work
- * to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
+/* The kernels as a Node-API addon: with addon_arguments.h and addon_values.h all that knows Node. It copies what it is
+ * given, hands the work to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve
@@ -17,6 +17,7 @@
  * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (GPU
  * memory that other searches use), KERNEL_FAILED (memory), KERNEL_CANCELLED.
  */
+#include "addon_arguments.h"
 #include "addon_values.h"
 #include "cuda/image.h"
 #include "moments.h"
@@ -99,41 +100,11 @@ Napi::Value guarded(const Napi::CallbackInfo& info) {
   }
 }
 
-template <class Array>
-Array typedArray(const Napi::Value& value, napi_typedarray_type type, const char* what) {
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != type) {
-    throw ShapeError(std::string(what) + " must be a typed array of the documented kind");
-  }
-  return value.As<Array>();
-}
-
-std::vector<uint32_t> copyIndices(const Napi::Value& value, const char* what) {
-  const auto array = typedArray<Napi::Uint32Array>(value, napi_uint32_array, what);
-  return {array.Data(), array.Data() + array.ElementLength()};
-}
-
-/* Range  a whole number, 0 ≤ value ≤ limit */
-uint64_t wholeNumber(const Napi::Value& value, double limit, const char* what) {
-  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(number >= 0 && number <= limit) || number != static_cast<double>(static_cast<uint64_t>(number))) {
-    throw ShapeError(std::string(what) + " must be a whole number of at most " + std::to_string(uint64_t(limit)));
-  }
-  return static_cast<uint64_t>(number);
-}
-
 OpenStore& openStore(const Napi::Value& value) {
   if (!value.IsExternal()) throw ShapeError("the store is not one that these kernels opened");
   OpenStore& open = *value.As<Napi::External<OpenStore>>().Data();
   if (open.store == nullptr) throw ShapeError("the store is closed");
   return open;
-}
-
-OwnedQuery copyQuery(const Napi::Value& value, uint32_t dimension) {
-  if (!value.IsObject()) throw ShapeError("a query must be an object");
-  const auto query = value.As<Napi::Object>();
-  const auto values = typedArray<Napi::Int8Array>(query.Get("values"), napi_int8_array, "a query's values");
-  const auto length = static_cast<uint32_t>(wholeNumber(query.Get("length"), kMaxLength, "a query's length"));
-  return OwnedQuery(values.Data(), values.ElementLength(), length, dimension);
 }
 
 using ToValue = Napi::Value (*)(Napi::Env, const Search&);
@@ -238,19 +209,6 @@ Napi::Value close(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-std::vector<OwnedQuery> copyQueries(const Napi::Value& value, uint32_t dimension) {
-  if (!value.IsArray()) throw ShapeError("the queries must be an array");
-  const auto list = value.As<Napi::Array>();
-  std::vector<OwnedQuery> queries;
-  for (uint32_t q = 0; q < list.Length(); ++q) queries.push_back(copyQuery(list.Get(q), dimension));
-  return queries;
-}
-
-std::optional<std::vector<uint32_t>> copyEligible(const Napi::Value& value) {
-  if (value.IsUndefined()) return std::nullopt;
-  return copyIndices(value, "the eligible list");
-}
-
 Napi::Value maxsim(const Napi::CallbackInfo& info) {
   const OpenStore& open = openStore(info[0]);
   std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
@@ -323,35 +281,6 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
     result["obstacle"] = Napi::String::New(env, error.what());
   }
   return result;
-}
-
-AffineParameters copyParameters(const Napi::Value& value) {
-  if (!value.IsObject()) throw ShapeError("the affine parameters must be an object");
-  const auto object = value.As<Napi::Object>();
-  const auto member = [&object](const char* name) {
-    const Napi::Value number = object.Get(name);
-    const double wanted = number.IsNumber() ? number.As<Napi::Number>().DoubleValue() : 0.5;
-    if (!(wanted >= -65'536 && wanted <= 65'536) || wanted != static_cast<int32_t>(wanted)) {
-      throw ShapeError(std::string(name) + " must be a small whole number");
-    }
-    return static_cast<int32_t>(wanted);
-  };
-  return {member("multiplier"), member("offset"), member("gapOpen"), member("gapExtend")};
-}
-
-template <class Array, class Value>
-std::vector<Value> copyIn(const Napi::Object& object, const char* name, napi_typedarray_type type) {
-  const auto array = typedArray<Array>(object.Get(name), type, name);
-  return {array.Data(), array.Data() + array.ElementLength()};
-}
-
-OwnedLetters copyLetters(const Napi::Value& value) {
-  if (value.IsUndefined()) return {};
-  if (!value.IsObject()) throw ShapeError("the letters must be an object");
-  const auto object = value.As<Napi::Object>();
-  return {copyIn<Napi::Int8Array, int8_t>(object, "scores", napi_int8_array),
-          copyIn<Napi::Uint8Array, uint8_t>(object, "query", napi_uint8_array),
-          copyIn<Napi::Uint8Array, uint8_t>(object, "targets", napi_uint8_array)};
 }
 
 Napi::Value affine(const Napi::CallbackInfo& info) {

@@ -10,7 +10,7 @@
  *
  * Layers, top to bottom:
  *
- *     addon.cpp                    the only file that knows Node
+ *     addon.cpp                    with its two headers all that knows Node
  *     search.h maxsim_search.cpp affine_search.cpp      many targets, work split by residues, results in list order
  *     pool.h store.h workspace.h   threads; mapped or copied tokens; memory of one thread
  *     moments.h                    second moments of a protein's tokens, for significance
