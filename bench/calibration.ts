@@ -11,6 +11,7 @@ import type { TargetSpace } from '../src/release/release.js';
 import { searchMany } from '../src/search/search.js';
 import type { Candidate, SearchEngine } from '../src/search/search-types.js';
 import { openCalibrated } from './calibration-database.js';
+import { candidateScores, logExpectedOf } from './candidate-scores.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from './calibration-labels.js';
 import { isInstalled, PEERS } from './calibration-peers.js';
 import { createRanking, createTally, THRESHOLDS, type Ranking, type Tally } from './calibration-tally.js';
@@ -64,13 +65,8 @@ export const run: Bench = async ([queryCount = '300', kept]) => {
   }
 };
 
-/** What a pair can be ranked by; higher is better. */
-const RANKINGS: Readonly<Record<string, (candidate: Candidate) => number>> = {
-  evalue: (candidate) => -(logExpectedOf(candidate) ?? Infinity),
-  affine: ({ affine }) => affine.rawScore,
-  normalized: ({ affine }) => affine.normalizedScore,
-  maxsim: ({ maxsim }) => -maxsim.bidirectional,
-};
+/** In the order of the report. */
+const RANKED_BY = ['evalue', 'affine', 'normalized', 'maxsim'] as const;
 
 interface Found {
   readonly rankings: Readonly<Record<string, Ranking>>;
@@ -91,9 +87,7 @@ async function tallyWhole(
   const targetLengths = ascending(Array.from({ length: targets.count }, (_, index) => targets.length(index)));
   const entropies = ascending(queries.map(({ sequence }) => windowEntropy(sequence)));
   const lowest = entropies[Math.floor(entropies.length / 10)];
-  const rankings = Object.fromEntries(
-    Object.keys(RANKINGS).map((name) => [name, createRanking(queries.length)]),
-  );
+  const rankings = Object.fromEntries(RANKED_BY.map((name) => [name, createRanking(queries.length)]));
   let [trueCount, trueAtHundredth, judged, returned] = [0, 0, 0, 0];
   await eachResult(queries, unfilteredSpace(engine.release), engine, (query, candidates) => {
     const label = labels.get(query.id)!;
@@ -117,7 +111,8 @@ async function tallyWhole(
       if (isTrue) trueCount += 1;
       if (isTrue && log !== undefined && log <= Math.log(0.01)) trueAtHundredth += 1;
       if (!isTrue && !isFalse) continue;
-      for (const [name, scoreOf] of Object.entries(RANKINGS)) rankings[name].add(scoreOf(candidate), isTrue);
+      // A pair without an E-value stands behind all others.
+      for (const name of RANKED_BY) rankings[name].add(candidateScores[name](candidate) ?? -Infinity, isTrue);
       if (!isFalse || log === undefined) continue;
       for (const stratum of strata) tally.observe(stratum, log);
       const quartile = quartileOf(targets.length(candidate.targetIndex), targetLengths) + 1;
@@ -272,10 +267,6 @@ async function timeJudge(queries: readonly BenchProtein[], engine: SearchEngine)
     differences.push((await time('if_available')) - (await time('not_requested')));
   }
   return 1000 * median(differences);
-}
-
-function logExpectedOf({ significance }: Candidate): number | undefined {
-  return significance.measurements.log_expected_false_hits as number | undefined;
 }
 
 function report(tally: Tally, found: Found, targetCount: number): Readonly<Record<string, unknown>> {

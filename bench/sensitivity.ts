@@ -11,6 +11,7 @@ import { buildWithEncoder } from './batch-database.js';
 import { openCalibrated } from './calibration-database.js';
 import { readLabels, type DomainLabel } from './calibration-labels.js';
 import { isInstalled, MMSEQS, PEERS } from './calibration-peers.js';
+import { candidateScores } from './candidate-scores.js';
 import type { Bench } from './main.js';
 import { readProteins, type BenchProtein } from './search-proteins.js';
 import { measureSensitivity, type Hit, type Sensitivity } from './sensitivity-metrics.js';
@@ -32,15 +33,11 @@ const YARDSTICK = 'baseline-1';
 /** The published baselines on these files were made with these bounds. */
 const LARGEST_E: Readonly<Record<string, number>> = { blastp: 100, phmmer: 100, mmseqs: 10_000 };
 
-/** What the candidates of one search can be ranked by; higher is better, absent where it was not measured. */
 const RANKINGS: Readonly<Record<string, (candidate: Candidate) => number | undefined>> = {
-  MaxSim: ({ maxsim }) => -maxsim.bidirectional,
-  affine: ({ affine }) => affine.rawScore,
-  'affine, normalised': ({ affine }) => affine.normalizedScore,
-  'E-value': ({ significance }) => {
-    const log = significance.measurements.log_expected_false_hits as number | undefined;
-    return log === undefined ? undefined : -log;
-  },
+  MaxSim: candidateScores.maxsim,
+  affine: candidateScores.affine,
+  'affine, normalised': candidateScores.normalized,
+  'E-value': candidateScores.evalue,
 };
 
 interface Session {

@@ -9,8 +9,7 @@
  *   load(store, callback)                              brings a store into GPU memory: a search
  *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
- *   affine(store, query, targets, parameters, letters | undefined, aligns, threads, isBackground, callback)
- *                                                      a search; letters are { scores, query, targets }
+ *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
  *   cancel(search)
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
  *
@@ -288,13 +287,13 @@ Napi::Value affine(const Napi::CallbackInfo& info) {
   OwnedQuery query = copyQuery(info[1], open.store->dimension());
   std::vector<uint32_t> targets = copyIndices(info[2], "the targets");
   const AffineParameters parameters = copyParameters(info[3]);
-  OwnedLetters letters = copyLetters(info[4]);
-  const bool aligns = info[5].ToBoolean();
-  const uint32_t threads = threadCount(info[6]);
-  auto done = callOnLoop(info.Env(), info[8], aligns ? alignmentsToValue : scoresToValue);
+  OwnedLetters letters = copyLetters(info[3]);
+  const bool aligns = info[4].ToBoolean();
+  const uint32_t threads = threadCount(info[5]);
+  auto done = callOnLoop(info.Env(), info[7], aligns ? alignmentsToValue : scoresToValue);
   auto search = std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query), std::move(targets),
                                                parameters, std::move(letters), aligns, std::move(done));
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[7]));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
 }
 
 Napi::Value cancel(const Napi::CallbackInfo& info) {

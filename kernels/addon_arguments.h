@@ -19,9 +19,14 @@ Array typedArray(const Napi::Value& value, napi_typedarray_type type, const char
   return value.As<Array>();
 }
 
-inline std::vector<uint32_t> copyIndices(const Napi::Value& value, const char* what) {
-  const auto array = typedArray<Napi::Uint32Array>(value, napi_uint32_array, what);
+template <class Array, class Value>
+std::vector<Value> copyArray(const Napi::Value& value, napi_typedarray_type type, const char* what) {
+  const auto array = typedArray<Array>(value, type, what);
   return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+inline std::vector<uint32_t> copyIndices(const Napi::Value& value, const char* what) {
+  return copyArray<Napi::Uint32Array, uint32_t>(value, napi_uint32_array, what);
 }
 
 /* Range  a whole number, 0 ≤ value ≤ limit */
@@ -68,19 +73,15 @@ inline AffineParameters copyParameters(const Napi::Value& value) {
   return {member("multiplier"), member("offset"), member("gapOpen"), member("gapExtend")};
 }
 
-template <class Array, class Value>
-std::vector<Value> copyIn(const Napi::Object& object, const char* name, napi_typedarray_type type) {
-  const auto array = typedArray<Array>(object.Get(name), type, name);
-  return {array.Data(), array.Data() + array.ElementLength()};
-}
-
-inline OwnedLetters copyLetters(const Napi::Value& value) {
+/* The letters of affine parameters; empty where these have none. */
+inline OwnedLetters copyLetters(const Napi::Value& parameters) {
+  const Napi::Value value = parameters.As<Napi::Object>().Get("letters");
   if (value.IsUndefined()) return {};
   if (!value.IsObject()) throw ShapeError("the letters must be an object");
-  const auto object = value.As<Napi::Object>();
-  return {copyIn<Napi::Int8Array, int8_t>(object, "scores", napi_int8_array),
-          copyIn<Napi::Uint8Array, uint8_t>(object, "query", napi_uint8_array),
-          copyIn<Napi::Uint8Array, uint8_t>(object, "targets", napi_uint8_array)};
+  const auto letters = value.As<Napi::Object>();
+  return {copyArray<Napi::Int8Array, int8_t>(letters.Get("scores"), napi_int8_array, "the scores of letters"),
+          copyArray<Napi::Uint8Array, uint8_t>(letters.Get("query"), napi_uint8_array, "the query's letters"),
+          copyArray<Napi::Uint8Array, uint8_t>(letters.Get("targets"), napi_uint8_array, "the targets' letters")};
 }
 
 }  // namespace gloaming

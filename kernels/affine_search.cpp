@@ -72,10 +72,10 @@ void AffineSearch::placeLetters() {
 const uint8_t* AffineSearch::lettersOf(uint32_t item, Workspace& workspace) const {
   const uint32_t length = store_->length(targets_[item]);
   auto* letters = static_cast<uint8_t*>(workspace.reserve(Workspace::kLetters, length + kLetterPadding));
-  std::memset(letters, 0, length + kLetterPadding);
-  if (!hasLetters()) return letters;
-  const uint8_t* text = letters_.targets.data() + letterStarts_[item];
-  for (uint32_t j = 0; j < length; ++j) letters[j] = text[j] % kLetterCount;
+  const uint32_t known = hasLetters() ? length : 0;
+  const uint8_t* text = letters_.targets.data() + (hasLetters() ? letterStarts_[item] : 0);
+  for (uint32_t j = 0; j < known; ++j) letters[j] = text[j] % kLetterCount;
+  std::memset(letters + known, 0, length - known + kLetterPadding);
   return letters;
 }
 

@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 import { Fault, assert } from '../errors.js';
 import type {
   AffineAlignment,
-  AffineLetters,
   AffineParameters,
   KernelBackend,
   KernelOptions,
@@ -55,7 +54,6 @@ export interface Addon {
     query: QueryTokens,
     targets: Uint32Array,
     parameters: AffineParameters,
-    letters: AffineLetters | undefined,
     aligns: boolean,
     threads: number | undefined,
     isBackground: boolean,
@@ -121,31 +119,11 @@ export function storeCalls(addon: Addon): Pick<KernelBackend, 'maxsim' | 'affine
       ),
     affineScores: (store, query, targets, parameters, options = {}) =>
       run<Int32Array>(addon, options, (threads, isBackground, callback) =>
-        addon.affine(
-          handleOf(store),
-          query,
-          targets,
-          parameters,
-          parameters.letters,
-          false,
-          threads,
-          isBackground,
-          callback,
-        ),
+        addon.affine(handleOf(store), query, targets, parameters, false, threads, isBackground, callback),
       ),
     affineAlign: (store, query, targets, parameters, options = {}) =>
       run<readonly AffineAlignment[]>(addon, options, (threads, isBackground, callback) =>
-        addon.affine(
-          handleOf(store),
-          query,
-          targets,
-          parameters,
-          parameters.letters,
-          true,
-          threads,
-          isBackground,
-          callback,
-        ),
+        addon.affine(handleOf(store), query, targets, parameters, true, threads, isBackground, callback),
       ),
   };
 }

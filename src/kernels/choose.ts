@@ -28,9 +28,9 @@ export interface BackendWish {
  */
 export async function chooseBackend({ device, variant, retriesOnCpu }: BackendWish): Promise<KernelBackend> {
   const native = nativeBackend(variant ?? process.env.GLOAMING_KERNELS);
-  // Known without a look at the GPUs, which opens them all and takes memory of each.
-  if (device === 'cpu' || (device === 'auto' && !CUDA_IS_VERIFIED)) return native;
-  if (device === 'auto' && whyNoGpu(device) !== undefined) return native;
+  // That CUDA is not verified is known without a look at the GPUs, which opens them all and takes memory of each.
+  const isAutoCpu = device === 'auto' && (!CUDA_IS_VERIFIED || whyNoGpu(device) !== undefined);
+  if (device === 'cpu' || isAutoCpu) return native;
   const obstacle = gpuObstacle(device);
   if (obstacle !== undefined) throw new Fault(`The device is ${device}, but ${obstacle}.`);
   return device === 'tensorflow' ? openTensorflowGpu(native) : cudaBackend(native, { retriesOnCpu });
