@@ -1,30 +1,29 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execFileSync } from 'node:child_process';
 
 /*
  * npm run bench -- <question> [options] [--json]
  *
- * Each question is one file of this folder that exports `run`. It checks the answer before it times it, prints its
- * tables as it goes, and returns its figures; with --json they are the last line, as one JSON object.
+ * Each question is a folder here, whose file of the same name exports `run`; tools/ is what several share. It checks
+ * the answer before it times it, prints its tables as it goes, and returns its figures; with --json they are the last
+ * line, as one JSON object.
  */
 
 /** Options are what stands behind the question on the command line, without --json. */
 export type Bench = (options: readonly string[]) => Promise<Readonly<Record<string, unknown>>>;
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const questions = readdirSync(folder)
-  .filter((file) => file.endsWith('.js') && file !== 'main.js' && !file.includes('-'))
-  .map((file) => file.slice(0, -'.js'.length));
+const questions = readdirSync(folder).filter((name) => existsSync(join(folder, name, `${name}.js`)));
 
 const [question, ...rest] = process.argv.slice(2);
 if (question === undefined || !questions.includes(question)) {
   process.stderr.write(`Usage: npm run bench -- <question> [--json]\nQuestions: ${questions.join(', ')}\n`);
   process.exitCode = 2;
 } else {
-  const { run } = (await import(`./${question}.js`)) as { run: Bench };
+  const { run } = (await import(`./${question}/${question}.js`)) as { run: Bench };
   process.stdout.write(
     `${question} on ${cpus()[0].model}, ${cpus().length} cores, Node ${process.version}, ${commit()}\n`,
   );

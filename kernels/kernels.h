@@ -10,10 +10,10 @@
  *
  * Layers, top to bottom:
  *
- *     addon.cpp                    with its two headers all that knows Node
- *     search.h maxsim_search.cpp affine_search.cpp      many targets, work split by residues, results in list order
- *     pool.h store.h workspace.h   threads; mapped or copied tokens; memory of one thread
- *     moments.h                    second moments of a protein's tokens, for significance
+ *     node/                        with its two headers all that knows Node
+ *     engine/                      many targets, work split by residues, results in list order (search.h); threads,
+ *                                  mapped or copied tokens, memory of one thread (pool.h, store.h, workspace.h);
+ *                                  second moments of a protein's tokens, for significance (moments.h)
  *     dispatch.cpp                 picks one table of kernels (struct Kernels below) at run time
  *     reference/ avx2/ avx512/ neon/    one table each, the same file names in each
  *     cuda/                        maxsim on GPUs: layout.h says how tokens lie there, sweep.h the rest

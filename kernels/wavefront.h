@@ -24,7 +24,7 @@
 
 #include "kernels.h"
 #include "skew.h"
-#include "workspace.h"
+#include "engine/workspace.h"
 
 namespace gloaming {
 namespace {

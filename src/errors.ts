@@ -1,6 +1,6 @@
 /**
  * The caller asked for something that cannot be done and can act on it.
- * The code is part of the contract (contract/refusals.ts gives its status and type); the message says what was
+ * The code is part of the contract (contract/grammar/refusals.ts gives its status and type); the message says what was
  * expected, what came and what to do.
  */
 export class Refusal extends Error {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "reference/reference.h"
-#include "workspace.h"
+#include "engine/workspace.h"
 
 namespace gloaming {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "reference/reference.h"
-#include "search.h"
+#include "engine/search.h"
 #include "test/clock.h"
 #include "test/peak.h"
 #include "test/random_tokens.h"

@@ -13,7 +13,7 @@
 
 #include "reference/reference.h"
 #include "test/random_tokens.h"
-#include "workspace.h"
+#include "engine/workspace.h"
 
 namespace gloaming {
 

@@ -5,7 +5,7 @@
 
 #include <dlfcn.h>
 
-#include "cuda/gpu.h"
+#include "cuda/host/gpu.h"
 #include "test/clock.h"
 
 namespace gloaming {

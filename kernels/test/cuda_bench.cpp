@@ -10,8 +10,8 @@
 #include <cstring>
 #include <thread>
 
-#include "cuda/image.h"
-#include "cuda/sweep_search.h"
+#include "cuda/host/image.h"
+#include "cuda/host/sweep_search.h"
 #include "test/cublaslt.h"
 #include "test/cuda_rates.h"
 #include "test/fake_driver.h"

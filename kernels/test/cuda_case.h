@@ -4,7 +4,7 @@
 
 #include <condition_variable>
 
-#include "cuda/fleet_search.h"
+#include "cuda/host/fleet_search.h"
 #include "test/case.h"
 #include "test/oracle.h"
 

@@ -6,7 +6,7 @@
  */
 #include <chrono>
 
-#include "cuda/image.h"
+#include "cuda/host/image.h"
 #include "test/cuda_case.h"
 #include "test/cuda_machines.h"
 #include "test/fake_driver.h"

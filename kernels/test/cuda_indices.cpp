@@ -8,7 +8,7 @@
 #include <numeric>
 #include <set>
 
-#include "cuda/plan.h"
+#include "cuda/host/plan.h"
 #include "cuda/select.h"
 #include "test/case.h"
 #include "test/emulated_team.h"

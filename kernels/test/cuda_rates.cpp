@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "cuda/embed.h"
-#include "cuda/gpu.h"
+#include "cuda/host/gpu.h"
 #include "test/clock.h"
 
 GLOAMING_EMBED(gloaming_rates_image, GLOAMING_RATES_IMAGE);

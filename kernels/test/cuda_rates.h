@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cuda/driver.h"
+#include "cuda/host/driver.h"
 
 namespace gloaming {
 namespace cuda {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "cuda/driver.h"
+#include "cuda/host/driver.h"
 
 namespace gloaming {
 namespace cuda {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reference/reference.h"
-#include "store.h"
+#include "engine/store.h"
 
 namespace gloaming {
 

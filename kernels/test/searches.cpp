@@ -6,7 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 
-#include "search.h"
+#include "engine/search.h"
 #include "test/case.h"
 #include "test/clock.h"
 

@@ -2,18 +2,18 @@
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { Refusal } from '../errors.js';
-import type { CommandContext, RegisterCommand } from './command.js';
-import { register as registerBackup } from './backup.js';
-import { register as registerCalibration } from './calibration.js';
-import { register as registerDoctor } from './doctor.js';
-import { register as registerEncoder } from './encoder.js';
-import { register as registerFsck } from './fsck.js';
-import { register as registerIndex } from './index.js';
-import { register as registerKeys } from './keys.js';
-import { register as registerRuns } from './runs.js';
-import { register as registerSearch } from './search.js';
-import { register as registerStart } from './start.js';
-import { register as registerVerify } from './verify.js';
+import type { CommandContext, RegisterCommand } from './terminal/command.js';
+import { register as registerBackup } from './admin/backup.js';
+import { register as registerCalibration } from './index/calibration.js';
+import { register as registerDoctor } from './admin/doctor.js';
+import { register as registerEncoder } from './admin/encoder.js';
+import { register as registerFsck } from './admin/fsck.js';
+import { register as registerIndex } from './index/index.js';
+import { register as registerKeys } from './admin/keys.js';
+import { register as registerRuns } from './runs/runs.js';
+import { register as registerSearch } from './search/search.js';
+import { register as registerStart } from './serve/start.js';
+import { register as registerVerify } from './search/verify.js';
 
 const COMMANDS: readonly RegisterCommand[] = [
   registerStart,

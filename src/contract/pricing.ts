@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox';
-import { SCHEMA_URL } from './envelope.js';
-import { defineRoute } from './route.js';
-import { closed, enumeration, named, quantity, text } from './schema.js';
+import { SCHEMA_URL } from './grammar/envelope.js';
+import { defineRoute } from './grammar/route.js';
+import { closed, enumeration, named, quantity, text } from './grammar/schema.js';
 
 /** Calls or units of one endpoint, bounded so that products stay exact decimals of a sensible length. */
 const QUANTITY = { minimum: 0, maximum: 1_000_000_000_000 } as const;

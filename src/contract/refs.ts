@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox';
-import { envelopeOf } from './envelope.js';
-import { defineRoute } from './route.js';
-import { closed, constant, defaulted, enumeration, named, ratio, text } from './schema.js';
+import { envelopeOf } from './grammar/envelope.js';
+import { defineRoute } from './grammar/route.js';
+import { closed, constant, defaulted, enumeration, named, ratio, text } from './grammar/schema.js';
 
 export const RefsRequest = named(
   'RefsRequest',

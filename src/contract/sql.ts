@@ -6,9 +6,9 @@ import {
   SQL_STATEMENT_MAX_CHARACTERS,
   SQL_TIMEOUT_MAX_SECONDS,
 } from '../limits.js';
-import { envelopeOf, listOf } from './envelope.js';
-import { defineRoute } from './route.js';
-import { closed, constant, count, defaulted, flag, moment, named, text } from './schema.js';
+import { envelopeOf, listOf } from './grammar/envelope.js';
+import { defineRoute } from './grammar/route.js';
+import { closed, constant, count, defaulted, flag, moment, named, text } from './grammar/schema.js';
 
 /** Media type of a result as an Arrow IPC stream. */
 export const ARROW_STREAM_TYPE = 'application/vnd.apache.arrow.stream';

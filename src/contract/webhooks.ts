@@ -1,8 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { WEBHOOK_ENDPOINTS_MAX_COUNT, WEBHOOK_URL_MAX_CHARACTERS } from '../limits.js';
-import { envelopeOf, listOf } from './envelope.js';
-import { defineRoute } from './route.js';
-import { closed, constant, count, enumeration, moment, named, text } from './schema.js';
+import { envelopeOf, listOf } from './grammar/envelope.js';
+import { defineRoute } from './grammar/route.js';
+import { closed, constant, count, enumeration, moment, named, text } from './grammar/schema.js';
 
 /** Events that are delivered to webhooks; others are seen by who asks. */
 export const WEBHOOK_EVENTS = {

@@ -1,15 +1,15 @@
 import Koa from 'koa';
-import { logRequest } from './access-log.js';
-import { admit, shed } from './admit.js';
-import { authenticate } from './authenticate.js';
-import { boundTime } from './deadline.js';
-import { catchFailures } from './failure.js';
-import { handle } from './handle.js';
-import { identify } from './identify.js';
-import { replay } from './replay.js';
-import { matchRoute } from './routing.js';
+import { logRequest } from './steps/access-log.js';
+import { admit, shed } from './steps/admit.js';
+import { authenticate } from './steps/authenticate.js';
+import { boundTime } from './steps/deadline.js';
+import { catchFailures } from './steps/failure.js';
+import { handle } from './steps/handle.js';
+import { identify } from './steps/identify.js';
+import { replay } from './steps/replay.js';
+import { matchRoute } from './steps/routing.js';
 import type { Shell, ShellState } from './shell.js';
-import { validate } from './validate.js';
+import { validate } from './steps/validate.js';
 
 /** The way of every request, in order; each step is the file of its name. */
 export function createApp(shell: Shell): Koa<ShellState> {

@@ -3,9 +3,9 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Refusal } from '../errors.js';
 import { newId } from '../ids.js';
-import { failureOf, renderFailure } from './failure.js';
-import { commonHeaders } from './identify.js';
-import { createRouteTable, methodRefusal, pathRefusal, type RouteTable } from './routing.js';
+import { failureOf, renderFailure } from './steps/failure.js';
+import { commonHeaders } from './steps/identify.js';
+import { createRouteTable, methodRefusal, pathRefusal, type RouteTable } from './steps/routing.js';
 import type { Shell } from './shell.js';
 import { readTarget } from './target.js';
 

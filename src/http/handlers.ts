@@ -1,5 +1,5 @@
-import type { RouteInput, RouteOutput } from '../contract/route.js';
-import type { OperationId, ROUTES } from '../contract/routes.js';
+import type { RouteInput, RouteOutput } from '../contract/grammar/route.js';
+import type { OperationId, ROUTES } from '../contract/document/routes.js';
 import type { RequestContext } from '../services/context.js';
 import type { Reply } from '../services/reply.js';
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { publicRoutes } from '../contract/manifest.js';
-import { contractDigest, openApiDocument } from '../contract/openapi.js';
-import { createValidators } from '../contract/validation.js';
+import { publicRoutes } from '../contract/document/manifest.js';
+import { contractDigest, openApiDocument } from '../contract/document/openapi.js';
+import { createValidators } from '../contract/document/validation.js';
 import { Refusal } from '../errors.js';
-import { createAdmission } from './admission.js';
+import { createAdmission } from './admission/admission.js';
 import { createApp } from './app.js';
 import { answerBrokenRequests } from './broken-requests.js';
 import { createListener, TIMEOUTS } from './listener.js';

@@ -1,14 +1,14 @@
 import type Koa from 'koa';
 import type { Logger } from 'pino';
-import type { PublicRouteManifest } from '../contract/manifest.js';
-import type { JsonSchema } from '../contract/references.js';
-import type { Route } from '../contract/route.js';
-import type { RouteValidator } from '../contract/validation.js';
-import type { IdempotencyTable } from '../store/idempotency.js';
-import type { Admission, AdmissionLimits } from './admission.js';
+import type { PublicRouteManifest } from '../contract/document/manifest.js';
+import type { JsonSchema } from '../contract/document/references.js';
+import type { Route } from '../contract/grammar/route.js';
+import type { RouteValidator } from '../contract/document/validation.js';
+import type { IdempotencyTable } from '../store/tables/idempotency.js';
+import type { Admission, AdmissionLimits } from './admission/admission.js';
 import type { Handlers } from './handlers.js';
 import type { Timeouts, TlsFiles } from './listener.js';
-import type { Metrics } from './metrics.js';
+import type { Metrics } from './pages/metrics.js';
 
 /** Who a request speaks for. */
 export interface Principal {

@@ -12,13 +12,13 @@ import type {
   TokenStore,
 } from './kernels.js';
 
-/** Handles of kernels/addon.cpp; nothing but the addon can look inside. */
+/** Handles of kernels/node/addon.cpp; nothing but the addon can look inside. */
 declare const handle: unique symbol;
 export type StoreHandle = { readonly [handle]: 'store' };
 export type SearchHandle = { readonly [handle]: 'search' };
 export type Callback<Result> = (error: Error | undefined, result: Result) => void;
 
-/** What kernels.node exports; documented in kernels/addon.cpp. */
+/** What kernels.node exports; documented in kernels/node/addon.cpp. */
 export interface Addon {
   variants(): readonly NativeVariant[];
   choose(variant: string | undefined): string;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { POSTGRES_LOGIN_MAX_MS } from '../limits.js';
-import type { SqlCredentials, SqlLogin } from '../services/sql-credentials.js';
-import type { Sql } from '../services/sql.js';
+import type { SqlCredentials, SqlLogin } from '../services/sql/credentials.js';
+import type { Sql } from '../services/sql/sql.js';
 import {
   askForPassword,
   authenticationOk,
@@ -11,14 +11,14 @@ import {
   errorResponse,
   parameterStatus,
   readyForQuery,
-} from './answers.js';
-import { readFrames, type Frames } from './frames.js';
+} from './wire/answers.js';
+import { readFrames, type Frames } from './wire/frames.js';
 import { reportedParameters, serverParameters, versionText } from './parameters.js';
-import { ProtocolFault } from './protocol-fault.js';
+import { ProtocolFault } from './wire/protocol-fault.js';
 import { createSession, faultOf } from './session.js';
 import type { Write } from './session-state.js';
 import type { SessionTable } from './sessions.js';
-import { readFirstMessage, readPassword } from './startup.js';
+import { readFirstMessage, readPassword } from './wire/startup.js';
 
 export interface ConnectionParts {
   readonly sql: Pick<Sql, 'execute' | 'describe'>;

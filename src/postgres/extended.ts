@@ -1,6 +1,6 @@
 import { POSTGRES_PORTALS_MAX_COUNT, POSTGRES_STATEMENTS_MAX_COUNT } from '../limits.js';
-import type { SqlCursor } from '../sql/engine.js';
-import type { SqlParameter, StatementShape } from '../sql/engine-messages.js';
+import type { SqlCursor } from '../sql/engine/engine.js';
+import type { SqlParameter, StatementShape } from '../sql/engine/messages.js';
 import {
   BIND_COMPLETE,
   CLOSE_COMPLETE,
@@ -13,13 +13,13 @@ import {
   PORTAL_SUSPENDED,
   readyForQuery,
   rowDescription,
-} from './answers.js';
+} from './wire/answers.js';
 import { shownColumn, type CommandAnswer } from './commands.js';
-import type { Frame } from './frames.js';
-import { readMessage, type MessageReader } from './message-reader.js';
-import { readParameters } from './parameter-values.js';
+import type { Frame } from './wire/frames.js';
+import { readMessage, type MessageReader } from './wire/message-reader.js';
+import { readParameters } from './wire/parameter-values.js';
 import { POSTGRES_TYPE_TEXT } from './parameters.js';
-import { ProtocolFault } from './protocol-fault.js';
+import { ProtocolFault } from './wire/protocol-fault.js';
 import { sendRows } from './send-rows.js';
 import type { SessionState, Write } from './session-state.js';
 import { splitStatements } from './split-statements.js';

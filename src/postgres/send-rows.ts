@@ -1,6 +1,6 @@
 import { SQL_BATCH_MAX_ROWS } from '../limits.js';
-import type { SqlCursor } from '../sql/engine.js';
-import { commandComplete, dataRow, rowDescription } from './answers.js';
+import type { SqlCursor } from '../sql/engine/engine.js';
+import { commandComplete, dataRow, rowDescription } from './wire/answers.js';
 import { shownColumn, type CommandAnswer } from './commands.js';
 import type { Write } from './session-state.js';
 

@@ -1,6 +1,6 @@
-import type { SqlCursor } from '../sql/engine.js';
-import type { SqlParameter } from '../sql/engine-messages.js';
-import type { TransactionStatus } from './answers.js';
+import type { SqlCursor } from '../sql/engine/engine.js';
+import type { SqlParameter } from '../sql/engine/messages.js';
+import type { TransactionStatus } from './wire/answers.js';
 import type { CommandAnswer } from './commands.js';
 
 /** Sends bytes to the client; waits until it takes more. */

@@ -1,7 +1,7 @@
 import { Refusal } from '../errors.js';
 import { POSTGRES_MESSAGE_MAX_BYTES } from '../limits.js';
-import type { SqlLogin } from '../services/sql-credentials.js';
-import type { Sql } from '../services/sql.js';
+import type { SqlLogin } from '../services/sql/credentials.js';
+import type { Sql } from '../services/sql/sql.js';
 import {
   commandComplete,
   EMPTY_QUERY,
@@ -9,14 +9,14 @@ import {
   readyForQuery,
   rowDescription,
   type TransactionStatus,
-} from './answers.js';
+} from './wire/answers.js';
 import { readableCatalogQuery } from './catalog-queries.js';
 import { answerCommand } from './commands.js';
 import { createExtendedProtocol } from './extended.js';
-import type { Frame, Frames } from './frames.js';
-import { readMessage } from './message-reader.js';
+import type { Frame, Frames } from './wire/frames.js';
+import { readMessage } from './wire/message-reader.js';
 import type { ServerParameters } from './parameters.js';
-import { ProtocolFault } from './protocol-fault.js';
+import { ProtocolFault } from './wire/protocol-fault.js';
 import { commandMessages, sendRows } from './send-rows.js';
 import type { SessionState, Write } from './session-state.js';
 import { splitStatements } from './split-statements.js';

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { POSTGRES_SESSIONS_MAX_COUNT, POSTGRES_SESSIONS_PER_ORGANIZATION_MAX_COUNT } from '../limits.js';
-import { ProtocolFault } from './protocol-fault.js';
+import { ProtocolFault } from './wire/protocol-fault.js';
 
 /** Sessions that are logged in, and the keys by which other connections may cancel their statements. */
 export interface SessionTable {

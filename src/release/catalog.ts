@@ -59,7 +59,7 @@ export function releaseDirectory(indexesFolder: string, slug: string, id: string
 
 /**
  * Every release below the indexes folder, by slug and id. The folders are the truth: a lost catalog is
- * filled again by publishing what this lists (cli/index-catalog.ts); only which of its releases was a
+ * filled again by publishing what this lists (cli/index/catalog.ts); only which of its releases was a
  * database's default, and with whom it was shared, is known nowhere else.
  * Errors  those of the file system, but a missing indexes folder is empty
  */

@@ -1,7 +1,7 @@
 import type { Calibration } from '../calibration/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { KernelBackend, KernelRetry, TokenStore } from '../kernels/kernels.js';
-import type { Encoder } from './encoder.js';
+import type { Encoder } from '../encoder/encoder.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
 export type EvidenceRequest = 'candidate_measurement' | 'pairwise_sequence_alignment';

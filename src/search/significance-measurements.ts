@@ -8,7 +8,7 @@ import { familyWiseProbability } from '../calibration/false-discovery.js';
 import type { TargetSpace } from '../release/release.js';
 import type { CandidateSignificance } from './search-types.js';
 
-/* A judgement in the fields of the contract (contract/significance.ts), under their names there. */
+/* A judgement in the fields of the contract (contract/search/significance.ts), under their names there. */
 
 /** The tail of one candidate, in the bin that judged it. */
 export interface BinnedTail extends TailJudgement {

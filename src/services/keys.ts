@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { assert, Refusal } from '../errors.js';
 import { newId } from '../ids.js';
-import type { ApiKeyRow, ApiKeyTable } from '../store/api-keys.js';
+import type { ApiKeyRow, ApiKeyTable } from '../store/tables/api-keys.js';
 
 /** Who a request speaks for. */
 export interface Principal {

@@ -1,4 +1,4 @@
-import type { Provenance, Warning } from '../contract/envelope.js';
+import type { Provenance, Warning } from '../contract/grammar/envelope.js';
 
 /**
  * What an operation answers with. The shell makes the response of it: on envelope routes `value` becomes `data`, and

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { familyWiseProbability, qValues } from '#src/calibration/false-discovery.js';
 import { kolmogorovDistance, kolmogorovProbability } from '#src/calibration/kolmogorov.js';
-import { sampleDistinct, seededRandom } from '#src/calibration/random.js';
+import { sampleDistinct, seededRandom } from '#src/random.js';
 
 describe('q-values', () => {
   it('are the expected false hits over the hits down to each entry', () => {

@@ -6,7 +6,7 @@ import {
   secondMomentSize,
   tokenMoments,
 } from '#src/calibration/moments.js';
-import { seededRandom } from '#src/calibration/random.js';
+import { seededRandom } from '#src/random.js';
 
 const DIMENSION = 6;
 const STEP = 173;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '#src/calibration/random.js';
+import { seededRandom } from '#src/random.js';
 import {
   fitTail,
   holdoutDistance,

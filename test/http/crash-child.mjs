@@ -1,4 +1,4 @@
-import { createIdempotencyTable } from '#src/store/idempotency.js';
+import { createIdempotencyTable } from '#src/store/tables/idempotency.js';
 import { openStore } from '#src/store/lmdb.js';
 
 /* Executes one keyed request and dies without a word: before the response is kept, or between that and the reply. */

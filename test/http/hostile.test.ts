@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RefusalCode } from '#src/contract/refusals.js';
-import { ROUTES } from '#src/contract/routes.js';
-import { expectFailure, expectSuccess, locationsOf, seen } from './expectations.js';
-import { DIGEST_64, get, KEY, post, searchBody, sendRaw, serve, type Served } from './serve.js';
+import type { RefusalCode } from '#src/contract/grammar/refusals.js';
+import { ROUTES } from '#src/contract/document/routes.js';
+import { expectFailure, expectSuccess, locationsOf, seen } from '../tools/expectations.js';
+import { DIGEST_64, get, KEY, post, searchBody, sendRaw, serve, type Served } from '../tools/serve.js';
 
 const SEARCH = ROUTES['homology.search'];
 const COMPILE = ROUTES['homology.target_space_compilations.create'];

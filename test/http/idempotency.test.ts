@@ -3,13 +3,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ROUTES } from '#src/contract/routes.js';
+import { ROUTES } from '#src/contract/document/routes.js';
 import { Refusal } from '#src/errors.js';
 import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
-import { createIdempotencyTable } from '#src/store/idempotency.js';
+import { createIdempotencyTable } from '#src/store/tables/idempotency.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
-import { expectFailure, expectSuccess, seen, type Seen, SOON } from './expectations.js';
-import { candidateSet, fakeHandlers, OTHER_KEY, post, searchBody, serve, type Served } from './serve.js';
+import { expectFailure, expectSuccess, seen, type Seen, SOON } from '../tools/expectations.js';
+import {
+  candidateSet,
+  fakeHandlers,
+  OTHER_KEY,
+  post,
+  searchBody,
+  serve,
+  type Served,
+} from '../tools/serve.js';
 
 const SEARCH = ROUTES['homology.search'];
 const KEYED = { 'idempotency-key': 'first' };

@@ -1,8 +1,17 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ROUTES } from '#src/contract/routes.js';
-import { expectFailure, expectSuccess, seen, SOON } from './expectations.js';
-import { candidateSet, fakeHandlers, get, KEY, post, searchBody, serve, type Served } from './serve.js';
+import { ROUTES } from '#src/contract/document/routes.js';
+import { expectFailure, expectSuccess, seen, SOON } from '../tools/expectations.js';
+import {
+  candidateSet,
+  fakeHandlers,
+  get,
+  KEY,
+  post,
+  searchBody,
+  serve,
+  type Served,
+} from '../tools/serve.js';
 
 const SEARCH = ROUTES['homology.search'];
 

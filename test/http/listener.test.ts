@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { expectFailure, SOON } from './expectations.js';
-import { KEY, sendRaw, serve, type Served } from './serve.js';
+import { expectFailure, SOON } from '../tools/expectations.js';
+import { KEY, sendRaw, serve, type Served } from '../tools/serve.js';
 
 const QUICK = { headersMs: 200, requestMs: 400, keepAliveMs: 300, checkMs: 40 };
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;

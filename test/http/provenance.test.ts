@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalSha256 } from '#src/canonical.js';
-import { expectSuccess, seen } from './expectations.js';
-import { ROUTES } from '#src/contract/routes.js';
-import { DIGEST_64, fakeHandlers, KEY, post, serve, type Served } from './serve.js';
+import { expectSuccess, seen } from '../tools/expectations.js';
+import { ROUTES } from '#src/contract/document/routes.js';
+import { DIGEST_64, fakeHandlers, KEY, post, serve, type Served } from '../tools/serve.js';
 
 const PATH = '/v1/homology/target-space-compilations';
 const COMPILE = ROUTES['homology.target_space_compilations.create'];

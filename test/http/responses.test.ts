@@ -1,10 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { REFUSALS } from '#src/contract/refusals.js';
-import { ROUTES } from '#src/contract/routes.js';
-import { expectCommonHeaders, expectFailure, expectSuccess, seen } from './expectations.js';
-import { DIGEST_64, get, KEY, OTHER_KEY, post, searchBody, sendRaw, serve, type Served } from './serve.js';
+import { REFUSALS } from '#src/contract/grammar/refusals.js';
+import { ROUTES } from '#src/contract/document/routes.js';
+import { expectCommonHeaders, expectFailure, expectSuccess, seen } from '../tools/expectations.js';
+import {
+  DIGEST_64,
+  get,
+  KEY,
+  OTHER_KEY,
+  post,
+  searchBody,
+  sendRaw,
+  serve,
+  type Served,
+} from '../tools/serve.js';
 
 const RECEIPT = `/v1/receipts/rcpt_${DIGEST_64}`;
 

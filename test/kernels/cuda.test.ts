@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { logGpus } from '#src/cli/serve.js';
+import { logGpus } from '#src/cli/serve/serve.js';
 import { Fault } from '#src/errors.js';
 import { describeGpus, servedOperations } from '#src/kernels/choose.js';
 import { cudaBackend } from '#src/kernels/cuda.js';

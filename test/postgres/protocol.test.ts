@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SOON } from '../http/expectations.js';
+import { SOON } from '../tools/expectations.js';
 import {
   bind,
   describePortal,

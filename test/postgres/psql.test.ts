@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SOON } from '../http/expectations.js';
+import { SOON } from '../tools/expectations.js';
 import { createCredential, type TestCredential } from '../tools/sql-client.js';
 import { HIDDEN_WORD, startSqlScene, type SqlScene } from '../tools/sql-scene.js';
 

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -17,13 +16,12 @@ import {
 } from '#src/sequence/fasta.js';
 import { parseFastaHeader } from '#src/sequence/fasta-header.js';
 import { normaliseProtein } from '#src/sequence/protein.js';
+import { SHARED } from '../tools/paths.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-fasta-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const shared =
-  process.env.GLOAMING_SHARED ?? join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', 'shared');
-const SAMPLE_FILE = join(shared, 'data', 'uniprot-sample.fasta.gz');
+const SAMPLE_FILE = join(SHARED, 'data', 'uniprot-sample.fasta.gz');
 if (!existsSync(SAMPLE_FILE)) console.log(`skipped: ${SAMPLE_FILE} is not there`);
 
 /** The bytes cut into pieces of this size, so that every boundary falls everywhere. */

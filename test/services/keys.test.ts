@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKeys, type Keys } from '#src/services/keys.js';
-import { apiKeyTable } from '#src/store/api-keys.js';
+import { apiKeyTable } from '#src/store/tables/api-keys.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
 
 let folder: string;

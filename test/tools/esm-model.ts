@@ -5,8 +5,8 @@ import {
   type OnnxGraph,
   type OnnxNode,
   type OnnxTensor,
-} from '#src/build/onnx-model.js';
-import { seededRandom } from '#src/build/random-orthogonal.js';
+} from '#bench/tools/onnx-model.js';
+import { seededRandom } from '#src/encoder/rotation.js';
 
 /** Sizes of an ESM-2-shaped model; ESM-2 itself is 6 layers × 320 with 20 heads in its smallest form. */
 export interface EsmShape {

@@ -1,4 +1,4 @@
-import { seededRandom } from '#src/build/random-orthogonal.js';
+import { seededRandom } from '#src/encoder/rotation.js';
 
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWY';
 

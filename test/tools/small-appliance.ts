@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino, type Logger } from 'pino';
 import { openAppliance, type Appliance } from '#src/appliance.js';
-import { buildDemo, DEMO_SLUG } from '#src/build/demo.js';
-import { simulateProteins } from '#src/build/simulate.js';
-import { serve } from '#src/cli/serve.js';
+import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { serve } from '#src/cli/serve/serve.js';
 import { loadConfig } from '#src/config.js';
 
 /** Everything real, around a simulated database of 60 proteins, on a free loopback port. */

@@ -1,0 +1,303 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openAppliance, type Appliance } from '../../src/appliance.js';
+import { seededRandom, sampleDistinct } from '../../src/random.js';
+import { loadConfig } from '../../src/config.js';
+import { assert } from '../../src/errors.js';
+import { compileFilter } from '../../src/release/filter/filter.js';
+import { compileTargetSpace, unfilteredSpace } from '../../src/release/filter/target-space.js';
+import type { TargetSpace } from '../../src/release/release.js';
+import { searchMany } from '../../src/search/search.js';
+import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
+import { openCalibrated } from '../tools/calibrated-database.js';
+import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
+import { quartileOf, readLabels, windowEntropy, type DomainLabel } from '../tools/labels.js';
+import { isInstalled, PEERS } from '../tools/homology-peers.js';
+import { createRanking, createTally, THRESHOLDS, type Ranking, type Tally } from './tally.js';
+import type { Bench } from '../main.js';
+import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { median } from '../tools/statistics.js';
+
+/*
+ * Do E-values tell the truth about real proteins? Domains of folds that the encoder has not seen against all domains;
+ * a pair is false when the fold groups differ. The calibration sees no labels.
+ *
+ *   npm run bench -- calibration [queries] [folder to keep databases in]
+ */
+
+const CHUNK = 10;
+const DECOY_QUERIES = 200;
+const TIMED_QUERIES = 20;
+const FRACTIONS: readonly number[] = [4, 16, 64];
+const FILTER = { op: 'lte', field: 'length', value: '150' };
+
+interface Session {
+  readonly labels: ReadonlyMap<string, DomainLabel>;
+  readonly tally: Tally;
+}
+
+export const run: Bench = async ([queryCount = '300', kept]) => {
+  const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
+  const labels = readLabels(join(shared, 'data', 'scope40', 'labels.tsv'));
+  const { list } = await readProteins(join(shared, 'data', 'scope40', 'domains.fasta'));
+  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-calibration-')));
+  await mkdir(folder, { recursive: true });
+  const appliance = await openAppliance(
+    loadConfig({ ...process.env, GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') }),
+  );
+  const session = { labels, tally: createTally() };
+  try {
+    const dev = list.filter(({ id }) => labels.get(id)?.isDev);
+    const chosen = sampleDistinct(dev.length, Number(queryCount), seededRandom(1));
+    const queries = Array.from(chosen, (index) => dev[index]);
+    const engine = await openCalibrated(appliance, list, 'all', folder);
+    const found = await tallyWhole(queries, engine, session);
+    report(session.tally, found, list.length);
+    const decoys = decoysOf(queries.slice(0, DECOY_QUERIES));
+    await tallyDecoys(decoys, engine, session);
+    await tallyVariants(queries, list, engine, appliance, folder, session);
+    await tallyPeers({ queries, decoys, list, folder, trueCount: found.trueCount }, session);
+    return report(session.tally, found, list.length);
+  } finally {
+    await appliance.close();
+    if (kept === undefined) await rm(folder, { recursive: true });
+  }
+};
+
+/** In the order of the report. */
+const RANKED_BY = ['evalue', 'affine', 'normalized', 'maxsim'] as const;
+
+interface Found {
+  readonly rankings: Readonly<Record<string, Ranking>>;
+  readonly trueCount: number;
+  readonly trueAtHundredth: number;
+  readonly coverage: number;
+  readonly judgeUs: number;
+}
+
+/** All targets are returned, so that every false hit is seen. */
+async function tallyWhole(
+  queries: readonly BenchProtein[],
+  engine: SearchEngine,
+  { labels, tally }: Session,
+): Promise<Found> {
+  const { targets } = engine.release;
+  const queryLengths = ascending(queries.map(({ sequence }) => sequence.length));
+  const targetLengths = ascending(Array.from({ length: targets.count }, (_, index) => targets.length(index)));
+  const entropies = ascending(queries.map(({ sequence }) => windowEntropy(sequence)));
+  const lowest = entropies[Math.floor(entropies.length / 10)];
+  const rankings = Object.fromEntries(RANKED_BY.map((name) => [name, createRanking(queries.length)]));
+  let [trueCount, trueAtHundredth, judged, returned] = [0, 0, 0, 0];
+  await eachResult(queries, unfilteredSpace(engine.release), engine, (query, candidates) => {
+    const label = labels.get(query.id)!;
+    const strata = [
+      'all',
+      `query class ${label.structuralClass}`,
+      `query length quartile ${quartileOf(query.sequence.length, queryLengths) + 1}`,
+      ...(windowEntropy(query.sequence) <= lowest ? ['low-complexity query'] : []),
+    ];
+    for (const stratum of strata) tally.expect(stratum);
+    for (const quartile of [1, 2, 3, 4]) tally.expect(`target length quartile ${quartile}`, 0.25);
+    for (const candidate of candidates) {
+      const id = targets.id(candidate.targetIndex);
+      if (id === query.id) continue;
+      const log = logExpectedOf(candidate);
+      returned += 1;
+      if (log !== undefined) judged += 1;
+      const target = labels.get(id)!;
+      const isTrue = target.superfamily === label.superfamily;
+      const isFalse = target.foldGroup !== label.foldGroup;
+      if (isTrue) trueCount += 1;
+      if (isTrue && log !== undefined && log <= Math.log(0.01)) trueAtHundredth += 1;
+      if (!isTrue && !isFalse) continue;
+      // A pair without an E-value stands behind all others.
+      for (const name of RANKED_BY) rankings[name].add(candidateScores[name](candidate) ?? -Infinity, isTrue);
+      if (!isFalse || log === undefined) continue;
+      for (const stratum of strata) tally.observe(stratum, log);
+      const quartile = quartileOf(targets.length(candidate.targetIndex), targetLengths) + 1;
+      tally.observe(`target length quartile ${quartile}`, log);
+    }
+  });
+  const judgeUs = await timeJudge(queries, engine);
+  return { rankings, trueCount, trueAtHundredth, coverage: judged / returned, judgeUs };
+}
+
+/** Reversed and shuffled sequences have no relatives: every hit is false. */
+type Decoys = Readonly<Record<string, readonly BenchProtein[]>>;
+
+function decoysOf(queries: readonly BenchProtein[]): Decoys {
+  const random = seededRandom(2);
+  const shuffle = (sequence: string): string => {
+    const order = Array.from(sequence, (letter) => ({ letter, key: random.next() }));
+    return order
+      .sort((a, b) => a.key - b.key)
+      .map(({ letter }) => letter)
+      .join('');
+  };
+  const changed = (change: (sequence: string) => string): readonly BenchProtein[] =>
+    queries.map(({ id, sequence }) => ({ id, sequence: change(sequence) }));
+  return {
+    'reversed queries': changed((sequence) => [...sequence].reverse().join('')),
+    'shuffled queries': changed(shuffle),
+  };
+}
+
+async function tallyDecoys(decoys: Decoys, engine: SearchEngine, { tally }: Session): Promise<void> {
+  for (const [stratum, queries] of Object.entries(decoys)) {
+    await eachResult(queries, unfilteredSpace(engine.release), engine, (_, candidates) => {
+      tally.expect(stratum);
+      for (const candidate of candidates) tally.observe(stratum, logExpectedOf(candidate) ?? Infinity);
+    });
+  }
+}
+
+/** Databases of other sizes, each with its own calibration, and the whole one under a filter. */
+async function tallyVariants(
+  queries: readonly BenchProtein[],
+  list: readonly BenchProtein[],
+  engine: SearchEngine,
+  appliance: Appliance,
+  folder: string,
+  session: Session,
+): Promise<void> {
+  const { release } = engine;
+  const filter = compileFilter(FILTER, release.fields, { location: 'filter' });
+  await tallyFalse('filter length <= 150', queries, compileTargetSpace(release, filter), engine, session);
+  for (const fraction of FRACTIONS) {
+    const part = list.filter((_, index) => index % fraction === 0);
+    const small = await openCalibrated(appliance, part, `part-${fraction}`, folder);
+    await tallyFalse(`database 1/${fraction}`, queries, unfilteredSpace(small.release), small, session);
+  }
+}
+
+async function tallyFalse(
+  stratum: string,
+  queries: readonly BenchProtein[],
+  space: TargetSpace,
+  engine: SearchEngine,
+  { labels, tally }: Session,
+): Promise<void> {
+  await eachResult(queries, space, engine, (query, candidates) => {
+    tally.expect(stratum);
+    for (const candidate of candidates) {
+      const target = labels.get(engine.release.targets.id(candidate.targetIndex))!;
+      if (target.foldGroup === labels.get(query.id)!.foldGroup) continue;
+      tally.observe(stratum, logExpectedOf(candidate) ?? Infinity);
+    }
+  });
+}
+
+interface PeerSearches {
+  readonly queries: readonly BenchProtein[];
+  readonly decoys: Decoys;
+  readonly list: readonly BenchProtein[];
+  readonly folder: string;
+  readonly trueCount: number;
+}
+
+/** The same queries and decoys against the same domains, by the E-values of others. */
+async function tallyPeers(
+  { queries, decoys, list, folder, trueCount }: PeerSearches,
+  { labels, tally }: Session,
+): Promise<void> {
+  for (const peer of PEERS) {
+    if (!(await isInstalled(peer))) {
+      console.log(`${peer.name} is not installed here and was left out.`);
+      continue;
+    }
+    for (let query = 0; query < queries.length; query += 1) tally.expect(peer.name);
+    const ranking = createRanking(queries.length);
+    for (const { queryId, targetId, expected } of await peer.search(queries, list, folder, THRESHOLDS[0])) {
+      if (queryId === targetId) continue;
+      const [query, target] = [labels.get(queryId)!, labels.get(targetId)!];
+      const isTrue = query.superfamily === target.superfamily;
+      if (!isTrue && query.foldGroup === target.foldGroup) continue;
+      ranking.add(-expected, isTrue);
+      if (!isTrue) tally.observe(peer.name, Math.log(expected));
+    }
+    const found = ranking.sensitivity(trueCount);
+    console.log(`${peer.name}: SEPQ1 by its E-value ${found.toFixed(4)}`);
+    for (const [kind, changed] of Object.entries(decoys)) {
+      const stratum = `${peer.name}, ${kind}`;
+      for (let query = 0; query < changed.length; query += 1) tally.expect(stratum);
+      const hits = await peer.search(changed, list, folder, THRESHOLDS[0]);
+      for (const { expected } of hits) tally.observe(stratum, Math.log(expected));
+    }
+  }
+}
+
+async function eachResult(
+  queries: readonly BenchProtein[],
+  targetSpace: TargetSpace,
+  engine: SearchEngine,
+  take: (query: BenchProtein, candidates: readonly Candidate[]) => void,
+): Promise<void> {
+  const settings = {
+    targetSpace,
+    limit: Math.max(1, targetSpace.searchedTargetCount),
+    evidence: 'candidate_measurement',
+    guarantee: 'exhaustive',
+    significance: 'if_available',
+  } as const;
+  for (let start = 0; start < queries.length; start += CHUNK) {
+    const chunk = queries.slice(start, start + CHUNK);
+    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'gloaming-protein/1' }));
+    const results = await searchMany(asked, settings, engine);
+    results.forEach(({ candidates }, index) => take(chunk[index], candidates));
+  }
+}
+
+/** What judging a thousand candidates adds to a search: median difference with and without, in microseconds. */
+async function timeJudge(queries: readonly BenchProtein[], engine: SearchEngine): Promise<number> {
+  const settings = {
+    targetSpace: unfilteredSpace(engine.release),
+    limit: 1_000,
+    evidence: 'candidate_measurement',
+    guarantee: 'exhaustive',
+  } as const;
+  const differences: number[] = [];
+  for (const { sequence } of queries.slice(0, TIMED_QUERIES)) {
+    const asked = [{ sequence, normalizationId: 'gloaming-protein/1' }];
+    const time = async (significance: 'if_available' | 'not_requested'): Promise<number> => {
+      const startedMs = performance.now();
+      await searchMany(asked, { ...settings, significance }, engine);
+      return performance.now() - startedMs;
+    };
+    differences.push((await time('if_available')) - (await time('not_requested')));
+  }
+  return 1000 * median(differences);
+}
+
+function report(tally: Tally, found: Found, targetCount: number): Readonly<Record<string, unknown>> {
+  console.log(`\nFalse hits found ÷ claimed (claimed), by E; ! breaks a bar:`);
+  console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
+  for (const line of tally.lines(targetCount)) console.log(line);
+  const sensitivity = Object.fromEntries(
+    Object.entries(found.rankings).map(([name, ranking]) => [name, ranking.sensitivity(found.trueCount)]),
+  );
+  const trueShare = found.trueAtHundredth / found.trueCount;
+  console.log(
+    `\nSEPQ1 by ${Object.entries(sensitivity)
+      .map(([name, value]) => `${name} ${value.toFixed(4)}`)
+      .join(', ')}`,
+  );
+  console.log(
+    `Coverage ${(100 * found.coverage).toFixed(2)} %; true pairs at E <= 0.01: ${(100 * trueShare).toFixed(2)} %`,
+  );
+  console.log(`Judging 1,000 candidates: ${found.judgeUs.toFixed(0)} us of a search (median difference)`);
+  const { all, ...strata } = tally.ratios();
+  assert(all !== undefined, 'the whole database was searched');
+  return {
+    ratio: all,
+    strata,
+    coverage: found.coverage,
+    true_at_hundredth: trueShare,
+    sepq1: sensitivity,
+    judge_us_1000: found.judgeUs,
+  };
+}
+
+function ascending(values: readonly number[]): readonly number[] {
+  return [...values].sort((a, b) => a - b);
+}

@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { openAppliance } from '../../src/appliance.js';
+import { loadConfig } from '../../src/config.js';
+import { describeAlignment } from '../../src/search/align.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import { affineParameters } from '../../src/search/affine.js';
+import { buildBenchDatabase } from '../tools/database.js';
+import {
+  cigarColumns,
+  readReferencePairs,
+  recovery,
+  type Columns,
+  type ReferencePair,
+} from './references.js';
+import type { Bench } from '../main.js';
+
+/*
+ * Are alignments right? The appliance's affine alignments against BAliBASE's, and parasail's with BLOSUM62 and gaps
+ * 11/1 on the same pairs: share of the reference's aligned residue pairs that are found, mean over pairs of proteins.
+ */
+
+const execute = promisify(execFile);
+const SETS = ['RV11', 'RV12'];
+const BANDS = [
+  { name: 'under 20 % identity', from: 0, to: 0.2 },
+  { name: '20-30 %', from: 0.2, to: 0.3 },
+  { name: 'under 30 %', from: 0, to: 0.3 },
+  { name: '30 % and more', from: 0.3, to: Infinity },
+];
+const PARASAIL_MISSING = 'apt-get install g++ libparasail-dev';
+
+interface Aligner {
+  readonly name: string;
+  readonly found: readonly Columns[];
+}
+
+export const run: Bench = async () => {
+  const { packageFolder } = loadConfig(process.env);
+  const shared = process.env.GLOAMING_SHARED ?? join(packageFolder, '..', 'shared');
+  const alignments = join(shared, 'data', 'alignments');
+  if (!existsSync(alignments)) {
+    console.log(`Skipped: no reference alignments at ${alignments}.`);
+    return { skipped: 'no reference alignments' };
+  }
+  const pairs = (await Promise.all(SETS.map((set) => readReferencePairs(alignments, set)))).flat();
+  const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-columns-'));
+  const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
+  const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
+  try {
+    const proteins = new Map(
+      pairs.flatMap(({ first, second }) => [first, second].map((one) => [one.id, one])),
+    );
+    const engine = await buildBenchDatabase(appliance, [...proteins.values()], 'references', folder);
+    const ours = { name: appliance.config.encoder, found: await alignAll(pairs, engine) };
+    const theirs = await alignWithParasail(
+      pairs,
+      join(packageFolder, 'bench', 'columns', 'parasail.cpp'),
+      folder,
+    );
+    const aligners = theirs === undefined ? [ours] : [ours, { name: 'parasail', found: theirs }];
+    if (theirs === undefined) console.log(`parasail skipped: ${PARASAIL_MISSING}`);
+    return report(pairs, aligners);
+  } finally {
+    await appliance.close();
+    await rm(folder, { recursive: true });
+  }
+};
+
+/** Alignments as a search shows them, with each first protein as the query. */
+async function alignAll(
+  pairs: readonly ReferencePair[],
+  { release, encoder, backend, store, threads }: SearchEngine,
+): Promise<readonly Columns[]> {
+  const indexOf = new Map(
+    Array.from({ length: release.targets.count }, (_, at) => [release.targets.id(at), at]),
+  );
+  const found: Columns[] = [];
+  for (let start = 0; start < pairs.length;) {
+    const query = pairs[start].first;
+    let end = start;
+    while (end < pairs.length && pairs[end].first === query) end += 1;
+    const part = pairs.slice(start, end);
+    const [tokens] = await encoder.encode([query.sequence]);
+    const targets = Uint32Array.from(part, ({ second }) => indexOf.get(second.id)!);
+    const parameters = affineParameters(release, query.sequence, targets);
+    const aligned = await backend.affineAlign(store, tokens, targets, parameters, { threads });
+    for (const [at, { second }] of part.entries()) {
+      const { queryStart, targetStart, cigar } = describeAlignment(
+        aligned[at],
+        query.sequence,
+        second.sequence,
+      );
+      found.push(cigarColumns(queryStart, targetStart, cigar));
+    }
+    start = end;
+  }
+  return found;
+}
+
+/** Nothing where parasail or a compiler is missing. */
+async function alignWithParasail(
+  pairs: readonly ReferencePair[],
+  source: string,
+  folder: string,
+): Promise<readonly Columns[] | undefined> {
+  const program = join(folder, 'parasail');
+  const isBuilt = await execute('g++', ['-O2', '-std=c++17', '-o', program, source, '-lparasail']).then(
+    () => true,
+    () => false,
+  );
+  if (!isBuilt) return undefined;
+  const running = execute(program, { maxBuffer: 1 << 28 });
+  running.child.stdin!.end(
+    pairs.map(({ first, second }) => `${first.sequence}\t${second.sequence}\n`).join(''),
+  );
+  const { stdout } = await running;
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const [first, second, cigar] = line.split('\t');
+      return cigarColumns(Number(first), Number(second), cigar);
+    });
+}
+
+function report(
+  pairs: readonly ReferencePair[],
+  aligners: readonly Aligner[],
+): Readonly<Record<string, unknown>> {
+  const figures: Record<string, Record<string, number>> = {};
+  console.log(
+    `${''.padEnd(28)}${'pairs'.padStart(7)}${aligners.map(({ name }) => name.padStart(12)).join('')}`,
+  );
+  for (const set of [...SETS, 'both']) {
+    for (const { name, from, to } of BANDS) {
+      const chosen = pairs.flatMap(({ identity, ...pair }, at) =>
+        identity >= from && identity < to && (set === 'both' || set === pair.set) ? [at] : [],
+      );
+      if (chosen.length === 0) continue;
+      const means = aligners.map(({ found }) =>
+        chosen.reduce((sum, at) => sum + recovery(found[at], pairs[at].columns) / chosen.length, 0),
+      );
+      const key = `${set}, ${name}`;
+      figures[key] = { pairs: chosen.length };
+      aligners.forEach((aligner, at) => (figures[key][aligner.name] = means[at]));
+      const cells = means.map((value) => value.toFixed(4).padStart(12)).join('');
+      console.log(`${key.padEnd(28)}${String(chosen.length).padStart(7)}${cells}`);
+    }
+  }
+  return { figures };
+}

@@ -1,0 +1,65 @@
+import { availableParallelism } from 'node:os';
+import { measureKernels } from '../../src/kernels/measure.js';
+import type { Bench } from '../main.js';
+import { timeRuntimes } from './runtimes.js';
+import { runNativePeers } from './peers.js';
+
+/*
+ * How near are the kernels to the machine's limit, and how far from what others would do?
+ * Shares, cells per second and ratios are of processor time of one core; scaling and milliseconds are by the clock.
+ *
+ *   npm run bench -- kernels [folder where LanceDB is installed]
+ */
+
+export const run: Bench = async ([lancedbFolder]) => {
+  const ours = await measureKernels();
+  const { maxsim, affine } = ours;
+  console.log(`MaxSim, 300 × 350 residues, ${ours.kernels}`);
+  for (const [name, figures] of [['64', maxsim.d64] as const, ['128', maxsim.d128] as const]) {
+    const share = (100 * figures.peak_share).toFixed(1);
+    console.log(`  dimension ${name.padEnd(4)} ${figures.gops} GOPS a core, ${share} % of its measured peak`);
+    if (figures.peak_share > 1.02) console.log('  A share above 102 % is a fault of the probe.');
+  }
+  const [byClock, byWork] = [
+    maxsim.two_core_scaling.toFixed(2),
+    maxsim.two_core_scaling_processor.toFixed(2),
+  ];
+  const cores = availableParallelism();
+  console.log(`  two threads, ${cores} cores: ${byClock} × one by the clock, ${byWork} by processor time`);
+  console.log('Affine alignment, dimension 64, dot products included');
+  console.log(`  scores ${affine.gcups_core}, with paths ${affine.align_gcups_core} GCUPS a core`);
+  console.log(`  1,000 × 350 residues for a query of 300, two threads: ${affine.ms_1000x350} ms`);
+
+  const native = await runNativePeers();
+  const runtimes = await timeRuntimes(lancedbFolder);
+  const peers = { ...runtimes, ...native.maxsim?.peers };
+  console.log('Peers on one core, the same tokens, both directions: their time ÷ ours');
+  for (const [name, { ratio, skipped, note = '' }] of Object.entries<PeerFigures>(peers)) {
+    const figure = ratio === undefined ? `skipped: ${skipped}` : `${ratio.toFixed(1)} ${note}`;
+    console.log(`  ${name.padEnd(18)} ${figure}`);
+  }
+  if (native.affine === undefined) {
+    console.log(`  parasail and the oracles are skipped: ${native.skipped}`);
+  } else {
+    const { parasail, parasail_gcups: theirs, blosum_gcups: blosum, parasail_ratio: ratio } = native.affine;
+    console.log(`  BLOSUM62 scores are equal: ${JSON.stringify(native.oracles)}`);
+    console.log(`  parasail's ${parasail}: ${theirs} GCUPS, ours ${blosum}, ${ratio} × its speed`);
+  }
+  return {
+    ...ours,
+    maxsim: { ...maxsim, peers },
+    affine: { ...affine, ...native.affine },
+    oracles: native.oracles ?? { skipped: native.skipped },
+  };
+};
+
+export interface PeerFigures {
+  /** Their seconds ÷ ours; above 1 where ours is faster. */
+  readonly ratio?: number;
+  /** Where `ratio` is of their one direction ÷ our two: of two directions ÷ two. */
+  readonly both_ways_ratio?: number;
+  readonly skipped?: string;
+  readonly note?: string;
+  /** Kernels that OpenBLAS chose for this processor. */
+  readonly core?: string;
+}

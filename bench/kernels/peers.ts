@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createGunzip } from 'node:zlib';
+import type { PeerFigures } from './kernels.js';
+
+const execute = promisify(execFile);
+const PAIRS = 2_000;
+const PROTEINS = 3_000;
+
+/** What kernels/test/oracles.cpp and peers.cpp print; nothing but `skipped` where they cannot run. */
+export interface NativePeers {
+  readonly skipped?: string;
+  readonly oracles?: Oracles;
+  readonly affine?: {
+    readonly blosum_gcups: number;
+    /** Its fastest variant. */
+    readonly parasail: string;
+    readonly parasail_gcups: number;
+    /** Our cells a second ÷ parasail's. */
+    readonly parasail_ratio: number;
+  };
+  readonly maxsim?: { readonly peers: Readonly<Record<string, PeerFigures>> };
+}
+
+/** Pairs whose affine scores are equal to each program's. */
+interface Oracles {
+  readonly parasail_pairs: number;
+  readonly ssw_pairs: number;
+  /** 0 where EMBOSS is not installed. */
+  readonly water_pairs: number;
+  /** Of one pair, by parasail: more than 16 bits hold. */
+  readonly giant_score: number;
+}
+
+/** Builds and runs the comparisons with parasail, SSW, water and OpenBLAS, where Debian's packages are installed. */
+export async function runNativePeers(): Promise<NativePeers> {
+  const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+  const shared = process.env.GLOAMING_SHARED ?? join(root, '..', 'shared');
+  const proteins = join(shared, 'data', 'uniprot-sample.fasta.gz');
+  if (!existsSync(proteins)) return { skipped: `no real proteins at ${proteins}` };
+  const build = join(root, 'build', 'kernels-peers');
+  const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-kernels-'));
+  try {
+    await execute('cmake', ['-S', join(root, 'kernels'), '-B', build, '-DGLOAMING_PEERS=ON']);
+    await execute('cmake', ['--build', build, '--target', 'kernels-oracles', 'kernels-peers']);
+    const fasta = join(folder, 'proteins.fasta');
+    await writeFile(fasta, await readRecords(proteins, PROTEINS));
+    const seed = String(Date.now());
+    const oracles = await execute(join(build, 'kernels-oracles'), [String(PAIRS), seed, fasta]);
+    const peers = await execute(join(build, 'kernels-peers'), [fasta]);
+    return { ...(JSON.parse(peers.stdout) as NativePeers), oracles: JSON.parse(oracles.stdout) as Oracles };
+  } catch (error) {
+    const { stderr } = error as { stderr?: string };
+    const isMissing =
+      /parasail|ssw|openblas|cblas/.test(stderr ?? '') && /No such file|cannot find/.test(stderr ?? '');
+    if (!isMissing) throw error;
+    return { skipped: 'libparasail-dev, libssw-dev and libopenblas-dev are not all installed' };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function readRecords(path: string, count: number): Promise<string> {
+  const lines: string[] = [];
+  let seen = 0;
+  for await (const line of createInterface({ input: createReadStream(path).pipe(createGunzip()) })) {
+    if (line.startsWith('>')) seen++;
+    if (seen > count) break;
+    lines.push(line);
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,29 @@
+import type { Appliance } from '../../src/appliance.js';
+import { calibrateRelease } from '../../src/calibrate/calibrate.js';
+import { openCalibration } from '../../src/calibration/sidecar.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import { buildBenchDatabase } from './database.js';
+import type { BenchProtein } from './proteins.js';
+
+/** A database of these proteins with a calibration of its own. */
+export async function openCalibrated(
+  appliance: Appliance,
+  targets: readonly BenchProtein[],
+  slug: string,
+  folder: string,
+): Promise<SearchEngine> {
+  const plain = await buildBenchDatabase(appliance, targets, slug, folder);
+  const { release, backend, store, encoder } = plain;
+  const known = { id: release.id, targetCount: release.targets.count };
+  const ready = await openCalibration(release.directory, known);
+  if (ready !== undefined) return { ...plain, calibration: ready };
+  const startedMs = performance.now();
+  const { threads } = appliance.config;
+  const { bins } = await calibrateRelease({ release, backend, store, encoder, threads });
+  const qualified = bins.filter(({ status }) => status === 'qualified').length;
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
+  console.log(
+    `${slug}: ${targets.length} domains calibrated in ${seconds} s, ${qualified} of ${bins.length} bins qualified`,
+  );
+  return { ...plain, calibration: await openCalibration(release.directory, known) };
+}

@@ -1,0 +1,54 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Appliance } from '../../src/appliance.js';
+import { fastaInput } from '../../src/indexing/sources/fasta-source.js';
+import { buildRelease } from '../../src/indexing/release.js';
+import type { FoundRelease } from '../../src/release/catalog.js';
+import { openRelease } from '../../src/release/open.js';
+import type { Encoder } from '../../src/encoder/encoder.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import type { BenchProtein } from './proteins.js';
+
+/** Builds and publishes a release of these proteins below the folder, with the appliance's encoder, and opens it. */
+export async function buildBenchDatabase(
+  appliance: Appliance,
+  targets: readonly BenchProtein[],
+  slug: string,
+  folder: string,
+): Promise<SearchEngine> {
+  const encoder = await appliance.loadEncoder(appliance.config.encoder);
+  const release = await build(appliance, targets, slug, folder, encoder);
+  await encoder.close();
+  const { id, manifest } = release;
+  await appliance.releases.publish({ id, slug, publishedAt: new Date().toISOString(), manifest });
+  return appliance.engines.open(id);
+}
+
+/** The same with an encoder that the appliance need not know; its release stays out of the catalog. */
+export async function buildWithEncoder(
+  appliance: Appliance,
+  targets: readonly BenchProtein[],
+  slug: string,
+  folder: string,
+  encoder: Encoder,
+): Promise<SearchEngine> {
+  const { directory } = await build(appliance, targets, slug, folder, encoder);
+  const release = await openRelease(directory);
+  const { backend, config } = appliance;
+  const store = await backend.open(release.tokens);
+  return { release, encoder, backend, store, threads: config.threads };
+}
+
+async function build(
+  { config }: Appliance,
+  targets: readonly BenchProtein[],
+  slug: string,
+  folder: string,
+  encoder: Encoder,
+): Promise<FoundRelease> {
+  const fasta = join(folder, `${slug}.fasta`);
+  await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+  const input = await fastaInput({ fasta: [fasta] });
+  const { release } = await buildRelease({ indexesFolder: config.indexesFolder, slug, input, encoder });
+  return release;
+}

@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { BenchProtein } from './proteins.js';
+
+const run = promisify(execFile);
+const MAX_OUTPUT_BYTES = 1 << 30;
+
+export interface PeerHit {
+  readonly queryId: string;
+  readonly targetId: string;
+  readonly expected: number;
+}
+
+export interface Peer {
+  readonly name: string;
+  /** Debian's package of it. */
+  readonly package: string;
+  /** Hits above the largest E are not asked for. */
+  search(
+    queries: readonly BenchProtein[],
+    targets: readonly BenchProtein[],
+    folder: string,
+    largestE: number,
+  ): Promise<PeerHit[]>;
+}
+
+/** Established tools with E-values of their own, where they are installed. */
+export const PEERS: readonly Peer[] = [
+  {
+    name: 'blastp',
+    package: 'ncbi-blast+',
+    async search(queries, targets, folder, largestE) {
+      const { query, database } = await writeBoth(queries, targets, folder);
+      await run('makeblastdb', ['-in', database, '-dbtype', 'prot', '-out', join(folder, 'blast')]);
+      const columns = [
+        '-outfmt',
+        '6 qseqid sseqid evalue',
+        '-max_target_seqs',
+        '5000',
+        '-evalue',
+        `${largestE}`,
+      ];
+      const options = { maxBuffer: MAX_OUTPUT_BYTES };
+      const { stdout } = await run(
+        'blastp',
+        ['-query', query, '-db', join(folder, 'blast'), ...columns],
+        options,
+      );
+      return bestOfEachPair(
+        rowsOf(stdout).map(([queryId, targetId, e]) => ({ queryId, targetId, expected: +e })),
+      );
+    },
+  },
+  {
+    name: 'phmmer',
+    package: 'hmmer',
+    async search(queries, targets, folder, largestE) {
+      const { query, database } = await writeBoth(queries, targets, folder);
+      const options = { maxBuffer: MAX_OUTPUT_BYTES };
+      const table = join(folder, 'phmmer.tbl');
+      const flags = ['--tblout', table, '-o', '/dev/null', '--noali', '-E', `${largestE}`];
+      await run('phmmer', [...flags, query, database], options);
+      return rowsOf(await readFile(table, 'utf8')).map((cells) => ({
+        targetId: cells[0],
+        queryId: cells[2],
+        expected: +cells[4],
+      }));
+    },
+  },
+];
+
+/** MMseqs2 at its most sensitive setting but profiles. */
+export const MMSEQS: Peer = {
+  name: 'mmseqs',
+  package: 'mmseqs2',
+  async search(queries, targets, folder, largestE) {
+    const { query, database } = await writeBoth(queries, targets, folder);
+    const table = join(folder, 'mmseqs.m8');
+    const flags = ['-s', '7.5', '-e', `${largestE}`, '--max-seqs', '2000', '-v', '0'];
+    const columns = ['--format-output', 'query,target,evalue'];
+    await run('mmseqs', [
+      'easy-search',
+      query,
+      database,
+      table,
+      join(folder, 'mmseqs-tmp'),
+      ...flags,
+      ...columns,
+    ]);
+    const rows = rowsOf(await readFile(table, 'utf8'));
+    return bestOfEachPair(rows.map(([queryId, targetId, e]) => ({ queryId, targetId, expected: +e })));
+  },
+};
+
+/** True where the tool answers. */
+export async function isInstalled({ name }: Peer): Promise<boolean> {
+  return run(name, ['-h']).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function writeBoth(
+  queries: readonly BenchProtein[],
+  targets: readonly BenchProtein[],
+  folder: string,
+): Promise<{ query: string; database: string }> {
+  const fasta = (list: readonly BenchProtein[]): string =>
+    list.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('');
+  const [query, database] = [join(folder, 'peer-queries.fasta'), join(folder, 'peer-targets.fasta')];
+  await writeFile(query, fasta(queries));
+  await writeFile(database, fasta(targets));
+  return { query, database };
+}
+
+function rowsOf(text: string): readonly (readonly string[])[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.trim().split(/\s+/));
+}
+
+/** BLASTP gives a line for each alignment of a pair. */
+function bestOfEachPair(hits: readonly PeerHit[]): PeerHit[] {
+  const best = new Map<string, PeerHit>();
+  for (const hit of hits) {
+    const key = `${hit.queryId} ${hit.targetId}`;
+    const known = best.get(key);
+    if (known === undefined || hit.expected < known.expected) best.set(key, hit);
+  }
+  return [...best.values()];
+}

@@ -1,0 +1,76 @@
+/* MaxSim of some queries with the listed targets of one GPU: batches, slices, launches, and what comes back. */
+#ifndef GLOAMING_CUDA_SWEEP_SEARCH_H
+#define GLOAMING_CUDA_SWEEP_SEARCH_H
+
+#include <atomic>
+#include <optional>
+
+#include "cuda/best.h"
+#include "cuda/host/fleet.h"
+#include "cuda/host/plan.h"
+
+namespace gloaming {
+namespace cuda {
+
+class SweepSearch {
+ public:
+  /* Shape  eligible: ascending target indices of the part, none for all */
+  SweepSearch(const ReleasePart& part, const Store& store, std::vector<Tokens> queries,
+              std::optional<std::vector<uint32_t>> eligible, const std::atomic<bool>& cancelled);
+
+  uint32_t itemCount() const { return static_cast<uint32_t>(lengths_.size()); }
+
+  /* All sums: of query q from queryToTarget[q] and targetToQuery[q] on, in list order. Looks at the flag between
+   * launches and returns early; the result is void then.
+   * Errors  CudaError */
+  void sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery);
+  /* The best `wanted` of each query; only they leave the GPU.
+   * Errors  CudaError */
+  std::vector<Best> best(uint32_t wanted);
+  /** Time that the launches of the matrix kernels took so far, for the bench. */
+  double sweepSeconds() const { return sweepSeconds_; }
+
+ private:
+  /** Consecutive batches that need each other: one, or the panels of a query. */
+  struct Round {
+    std::vector<Batch> batches;
+    const std::vector<uint32_t>& queries() const { return batches.front().queries; }
+  };
+  /** Sums of a round's queries. */
+  struct RoundMemory {
+    GpuMemory queryToTarget, targetToQuery;
+  };
+  struct LaunchMemory {
+    const GpuMemory &query, &chunks, &taken, &rowMaxima;
+  };
+  template <class Take>
+  void runRounds(Take take);
+  std::vector<Round> planRounds() const;
+  RoundMemory runRound(const Round& round);
+  void launch(const Batch& batch, const Slice& slice, const LaunchMemory& own, const RoundMemory& memory);
+  Best bestOf(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted);
+  Best bestOnHost(uint32_t query, uint64_t queryToTarget, uint64_t targetToQuery, uint32_t wanted);
+  GpuMemory scratch(size_t bytes) const { return GpuMemory::scratch(gpu_, bytes); }
+  auto lengthOf() const {
+    return [this](uint32_t item) { return lengths_[item]; };
+  }
+  bool isCancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+  const ReleasePart& part_;
+  Gpu& gpu_;
+  const Variant variant_;
+  const uint32_t dimension_;
+  const std::vector<Tokens> queries_;
+  const std::optional<std::vector<uint32_t>> eligible_;
+  const std::atomic<bool>& cancelled_;
+  /** Rows of each listed target. */
+  std::vector<uint32_t> lengths_;
+  uint32_t longest_ = 1;
+  GpuMemory eligibleOnGpu_;
+  double sweepSeconds_ = 0;
+};
+
+}  // namespace cuda
+}  // namespace gloaming
+
+#endif

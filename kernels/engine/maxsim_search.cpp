@@ -1,0 +1,128 @@
+#include <algorithm>
+
+#include "engine/search.h"
+
+namespace gloaming {
+namespace {
+
+/** Multiply-adds of one chunk, some 50 µs on a fast core: at the end threads wait for each other that long at most. */
+constexpr uint64_t kChunkProducts = 25'000'000;
+/** Multiply-adds of one piece of a long target. Pieces are larger, because what they find has to be joined. */
+constexpr uint64_t kPieceProducts = 100'000'000;
+/** Rows of one piece at least: many queries at once would cut every target, and be read anew for each few rows. */
+constexpr uint32_t kPieceMinRows = 512;
+/** Multiply-adds between two looks at the cancel flag, for one query. */
+constexpr uint64_t kCallProducts = 20'000'000;
+
+}  // namespace
+
+MaxSimSearch::MaxSimSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
+                           std::optional<std::vector<uint32_t>> eligible, Done done)
+    : SumsSearch(kernels, std::move(store), std::move(done)), queries_(std::move(queries)),
+      eligible_(std::move(eligible)) {}
+
+uint32_t MaxSimSearch::itemCount() const {
+  return eligible_ ? static_cast<uint32_t>(eligible_->size()) : store_->targetCount();
+}
+
+/* Cuts the list into chunks of about equal numbers of residues; only a target of more than two pieces is cut inside. */
+uint64_t MaxSimSearch::prepare() {
+  store_->checkFile();
+  if (eligible_) checkTargets(*eligible_, true);
+  uint64_t tokenCount = 0, longest = 1;
+  for (OwnedQuery& query : queries_) {
+    query.pack(kernels_.maxsimPackedBytes, kernels_.maxsimPack);
+    tokenCount += query.length();
+    longest = std::max<uint64_t>(longest, query.length());
+    closestCount_ += roundUp(query.length(), kTokenRound);
+  }
+  sums.assign(queries_.size(), {std::vector<int32_t>(itemCount()), std::vector<int32_t>(itemCount())});
+  if (queries_.empty() || itemCount() == 0) return 0;
+
+  const uint64_t rowProducts = longest * store_->dimension();
+  rowsPerCall_ = static_cast<uint32_t>(std::clamp<uint64_t>(kCallProducts / rowProducts / 8 * 8, 8, kMaxRows));
+  const auto rowsOf = [tokenProducts = tokenCount * store_->dimension()](uint64_t products, uint32_t least) {
+    const uint64_t rows = std::clamp<uint64_t>(products / tokenProducts, least, 1 << 20);
+    return static_cast<uint32_t>(rows / kMaxRows * kMaxRows);
+  };
+  const uint32_t chunkRows = rowsOf(kChunkProducts, kMaxRows), pieceRows = rowsOf(kPieceProducts, kPieceMinRows);
+  uint64_t rows = 0;
+  cuts_.push_back({0, 0});
+  for (uint32_t item = 0; item < itemCount(); ++item) {
+    if (rows >= chunkRows) {
+      cuts_.push_back({item, 0});
+      rows = 0;
+    }
+    uint32_t left = store_->length(targetOf(item)), row = 0;
+    if (left > 2 * pieceRows) {
+      for (; left > pieceRows; left -= pieceRows) {
+        row += pieceRows;
+        cuts_.push_back({item, row});
+      }
+      rows = 0;
+    }
+    rows += left;
+  }
+  cuts_.push_back({itemCount(), 0});
+  return cuts_.size() - 1;
+}
+
+void MaxSimSearch::run(uint64_t chunk, Workspace& workspace) {
+  const Cut from = cuts_[chunk], to = cuts_[chunk + 1];
+  auto* closest = static_cast<int32_t*>(
+      workspace.reserve(Workspace::kClosest, (closestCount_ + queries_.size()) * sizeof(int32_t)));
+  int32_t* rowSums = closest + closestCount_;
+  for (uint32_t item = from.item; item < to.item || (item == to.item && to.row > 0); ++item) {
+    const uint32_t length = store_->length(targetOf(item));
+    const uint32_t firstRow = item == from.item ? from.row : 0, endRow = item == to.item ? to.row : length;
+    std::fill_n(closest, closestCount_, INT32_MIN);
+    std::fill_n(rowSums, queries_.size(), 0);
+    runPiece(item, firstRow, endRow, closest, rowSums);
+    if (isCancelled()) return;
+    if (endRow - firstRow == length) settle(item, closest, rowSums);
+    else share(item, endRow - firstRow, closest, rowSums);
+  }
+}
+
+/* Query by query, each over all rows: a target is shorter than a pack of queries, so it is what stays in the cache. */
+void MaxSimSearch::runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums) {
+  const int8_t* rows = store_->rows(targetOf(item));
+  for (size_t q = 0; q < queries_.size(); ++q) {
+    const PackedQuery query = queries_[q].view();
+    for (uint32_t row = firstRow; row < endRow; row += rowsPerCall_) {
+      if (isCancelled()) return;
+      const uint32_t count = std::min(rowsPerCall_, endRow - row);
+      rowSums[q] += kernels_.maxsimRows(query, rows + size_t{row} * store_->dimension(), count, closest);
+    }
+    closest += roundUp(query.tokens.length, kTokenRound);
+  }
+}
+
+/* Adds a chunk's part of a target; whoever brings the last row settles the target. */
+void MaxSimSearch::share(uint32_t item, uint32_t rowCount, const int32_t* closest, const int32_t* rowSums) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Shared& shared = shared_[item];
+  if (shared.closest.empty()) {
+    shared.closest.assign(closest, closest + closestCount_);
+    shared.sums.assign(rowSums, rowSums + queries_.size());
+  } else {
+    for (size_t k = 0; k < closestCount_; ++k) shared.closest[k] = std::max(shared.closest[k], closest[k]);
+    for (size_t q = 0; q < queries_.size(); ++q) shared.sums[q] += rowSums[q];
+  }
+  shared.rowsDone += rowCount;
+  if (shared.rowsDone < store_->length(targetOf(item))) return;
+  settle(item, shared.closest.data(), shared.sums.data());
+  shared_.erase(item);
+}
+
+void MaxSimSearch::settle(uint32_t item, const int32_t* closest, const int32_t* rowSums) {
+  for (size_t q = 0; q < queries_.size(); ++q) {
+    int32_t sum = 0;
+    for (uint32_t i = 0; i < queries_[q].length(); ++i) sum += closest[i];
+    sums[q].queryToTarget[item] = sum;
+    sums[q].targetToQuery[item] = rowSums[q];
+    closest += roundUp(queries_[q].length(), kTokenRound);
+  }
+}
+
+}  // namespace gloaming

@@ -1,0 +1,50 @@
+#include "engine/search.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace gloaming {
+
+OwnedQuery::OwnedQuery(const int8_t* values, size_t count, uint32_t length, uint32_t dimension)
+    : length_(length), dimension_(dimension) {
+  if (length == 0 || length > kMaxLength) {
+    throw ShapeError("a query must have 1 to 65,535 rows, this one has " + std::to_string(length));
+  }
+  if (count != size_t{length} * dimension) {
+    throw ShapeError("the query has " + std::to_string(count) + " values, " + std::to_string(length) + " rows of " +
+                     std::to_string(dimension) + " need " + std::to_string(size_t{length} * dimension));
+  }
+  values_.assign(values, values + count);
+  for (uint32_t i = 0; i < length; ++i) {
+    int32_t norm = 0;
+    for (uint32_t k = 0; k < dimension; ++k) {
+      const int32_t value = values_[size_t{i} * dimension + k];
+      norm += value * value;
+    }
+    if (norm > INT16_MAX) {
+      throw ShapeError("query row " + std::to_string(i) + " has squared norm " + std::to_string(norm) +
+                       ", above 32,767");
+    }
+  }
+}
+
+void OwnedQuery::allocate(size_t bytes) {
+  packed_.reset(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+  if (packed_ == nullptr) throw std::bad_alloc();
+}
+
+void OwnedQuery::Free::operator()(void* memory) const { std::free(memory); }
+
+void Search::checkTargets(const std::vector<uint32_t>& targets, bool ascending) const {
+  for (size_t item = 0; item < targets.size(); ++item) {
+    if (targets[item] >= store_->targetCount()) {
+      throw ShapeError("item " + std::to_string(item) + " of the list is target " + std::to_string(targets[item]) +
+                       " of " + std::to_string(store_->targetCount()));
+    }
+    if (ascending && item > 0 && targets[item] <= targets[item - 1]) {
+      throw ShapeError("the eligible list must ascend, item " + std::to_string(item) + " does not");
+    }
+  }
+}
+
+}  // namespace gloaming

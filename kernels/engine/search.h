@@ -1,0 +1,159 @@
+/* Searches over many targets: pool jobs that call one table of kernels. Results are written where the list says, so
+ * they come in list order however threads interleave. */
+#ifndef GLOAMING_SEARCH_H
+#define GLOAMING_SEARCH_H
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels.h"
+#include "engine/pool.h"
+#include "engine/store.h"
+
+namespace gloaming {
+
+/** A query's tokens with the packing of one table; owns both. */
+class OwnedQuery {
+ public:
+  using PackedBytes = size_t (*)(uint32_t, uint32_t);
+
+  /* Errors  ShapeError if the length is not 1..65,535, the count is not length × dimension, or a row is too long */
+  OwnedQuery(const int8_t* values, size_t count, uint32_t length, uint32_t dimension);
+  /* Keeps what pack(tokens, memory) writes. */
+  template <class Pack>
+  void pack(PackedBytes packedBytes, const Pack& pack) {
+    allocate(packedBytes(length_, dimension_));
+    pack(tokens(), packed_.get());
+  }
+  PackedQuery view() const { return {tokens(), packed_.get()}; }
+  uint32_t length() const { return length_; }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const;
+  };
+  Tokens tokens() const { return {values_.data(), length_, dimension_}; }
+  void allocate(size_t bytes);
+
+  std::vector<int8_t> values_;
+  uint32_t length_, dimension_;
+  std::unique_ptr<void, Free> packed_;
+};
+
+/** Calls done once, on a pool thread, when the job has ended; failure is null after success or cancellation. */
+class Search : public Job, public std::enable_shared_from_this<Search> {
+ public:
+  using Done = std::function<void(std::shared_ptr<Search> search, std::exception_ptr failure)>;
+
+  Search(const Kernels& kernels, std::shared_ptr<const Store> store, Done done)
+      : kernels_(kernels), store_(std::move(store)), done_(std::move(done)) {}
+
+ protected:
+  void finish(std::exception_ptr failure) override { done_(shared_from_this(), failure); }
+  /* Errors  ShapeError naming the first index that is no target */
+  void checkTargets(const std::vector<uint32_t>& targets, bool ascending) const;
+
+  const Kernels& kernels_;
+  const std::shared_ptr<const Store> store_;
+
+ private:
+  const Done done_;
+};
+
+/* A search for the sums of MaxSim, on whatever makes them. */
+class SumsSearch : public Search {
+ public:
+  struct Sums {
+    std::vector<int32_t> queryToTarget, targetToQuery;
+  };
+  using Search::Search;
+  /** One per query, each in list order; complete when done was called without failure. */
+  std::vector<Sums> sums;
+};
+
+/* MaxSim of some queries with each listed target, in one pass over the targets. */
+class MaxSimSearch : public SumsSearch {
+ public:
+  /* Shape  eligible: ascending target indices, none for all */
+  MaxSimSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
+               std::optional<std::vector<uint32_t>> eligible, Done done);
+
+ protected:
+  uint64_t prepare() override;
+  void run(uint64_t chunk, Workspace& workspace) override;
+
+ private:
+  /** Where a chunk starts: a place in the list and a row of that target. */
+  struct Cut {
+    uint32_t item, row;
+  };
+  /** A target that several chunks share. */
+  struct Shared {
+    std::vector<int32_t> closest;
+    std::vector<int32_t> sums;
+    uint32_t rowsDone = 0;
+  };
+
+  uint32_t itemCount() const;
+  uint32_t targetOf(uint32_t item) const { return eligible_ ? (*eligible_)[item] : item; }
+  void runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums);
+  void share(uint32_t item, uint32_t rowCount, const int32_t* closest, const int32_t* rowSums);
+  void settle(uint32_t item, const int32_t* closest, const int32_t* rowSums);
+
+  std::vector<OwnedQuery> queries_;
+  const std::optional<std::vector<uint32_t>> eligible_;
+  std::vector<Cut> cuts_;
+  size_t closestCount_ = 0;
+  uint32_t rowsPerCall_ = kMaxRows;
+  std::mutex mutex_;
+  std::unordered_map<uint32_t, Shared> shared_;
+};
+
+/** What letters score in an affine search; empty where they score nothing. */
+struct OwnedLetters {
+  /** [kLetterCount × kLetterCount], each −127..127. */
+  std::vector<int8_t> scores;
+  /** Text: the low five bits of a character are its letter. The targets' follow each other in list order. */
+  std::vector<uint8_t> query, targets;
+};
+
+/* Affine scores, or alignments, of one query with each listed target. */
+class AffineSearch : public Search {
+ public:
+  struct Alignment {
+    AffineAlignment fixed;  // its runs pointer is void; they are below
+    std::vector<uint32_t> runs;
+  };
+
+  AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
+               std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters, bool aligns,
+               Done done);
+  std::vector<int32_t> scores;
+  std::vector<Alignment> alignments;
+
+ protected:
+  uint64_t prepare() override;
+  void run(uint64_t chunk, Workspace& workspace) override;
+
+ private:
+  bool hasLetters() const { return !letters_.scores.empty(); }
+  void placeLetters();
+  const uint8_t* lettersOf(uint32_t item, Workspace& workspace) const;
+
+  OwnedQuery query_;
+  const std::vector<uint32_t> targets_;
+  AffineParameters parameters_;
+  OwnedLetters letters_;
+  /** Where each item's letters begin, and where the last ones end. */
+  std::vector<size_t> letterStarts_;
+  const bool aligns_;
+  std::vector<uint32_t> order_;
+};
+
+}  // namespace gloaming
+
+#endif

@@ -1,0 +1,332 @@
+/* The kernels as a Node-API addon: with addon_arguments.h and addon_values.h all that knows Node. It copies what it is
+ * given, hands the work to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
+ *
+ *   variants()                                         [{ name, isRunnable }], fastest first
+ *   choose(name | undefined)                           the name of the kernels that serve
+ *   open(variant, starts, dimension, tokens, offset)   a store; tokens are an Int8Array or the path of a file
+ *   close(store)
+ *   gpus()                                             what GPUs there are, or { obstacle }
+ *   load(store, callback)                              brings a store into GPU memory: a search
+ *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
+ *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
+ *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
+ *   cancel(search)
+ *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
+ *
+ * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (GPU
+ * memory that other searches use), KERNEL_FAILED (memory), KERNEL_CANCELLED.
+ */
+#include "node/addon_arguments.h"
+#include "node/addon_values.h"
+#include "cuda/host/image.h"
+#include "engine/moments.h"
+
+namespace gloaming {
+namespace {
+
+struct OpenStore {
+  std::shared_ptr<const Store> store;
+  const Kernels* kernels;
+};
+
+/* One pool for the process, shared by all its environments. It is never destroyed: threads may outlive main. */
+Pool& pool() {
+  static Pool* const shared = new Pool;
+  return *shared;
+}
+
+/* All GPUs, for the process; opened when first wanted, and again if that failed. Never destroyed, as the pool.
+ * Errors  CudaError that says why there is none */
+cuda::Fleet& fleet() {
+  static std::mutex mutex;
+  static cuda::Fleet* shared = nullptr;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (shared == nullptr) {
+    std::string obstacle;
+    const cuda::Driver* driver = cuda::systemDriver(obstacle);
+    if (driver == nullptr) throw cuda::CudaError(obstacle);
+    shared = new cuda::Fleet(*driver, cuda::cudaImage());
+  }
+  return *shared;
+}
+
+/* Brings a release into GPU memory, off the event loop. */
+class LoadJob : public Search {
+ public:
+  using Search::Search;
+
+ protected:
+  uint64_t prepare() override {
+    store_->checkFile();
+    fleet().hold(store_, cancelled_);
+    return 0;
+  }
+  void run(uint64_t, Workspace&) override {}
+};
+
+Napi::Error toError(Napi::Env env, std::exception_ptr failure) {
+  const auto make = [env](const char* code, const std::string& message) {
+    Napi::Error error = Napi::Error::New(env, message);
+    error.Value()["code"] = Napi::String::New(env, code);
+    return error;
+  };
+  try {
+    std::rethrow_exception(failure);
+  } catch (const ShapeError& error) {
+    return make("KERNEL_SHAPE", error.what());
+  } catch (const StoreError& error) {
+    return make("KERNEL_STORE", error.what());
+  } catch (const cuda::DeviceBusyError& error) {
+    return make("KERNEL_BUSY", error.what());
+  } catch (const cuda::CudaError& error) {
+    return make("KERNEL_DEVICE", error.what());
+  } catch (const std::bad_alloc&) {
+    return make("KERNEL_FAILED", "out of memory");
+  } catch (const std::exception& error) {
+    return make("KERNEL_FAILED", error.what());
+  }
+}
+
+/* Runs a function of the addon, turning what it throws into an error with a code. */
+template <Napi::Value (*body)(const Napi::CallbackInfo&)>
+Napi::Value guarded(const Napi::CallbackInfo& info) {
+  try {
+    return body(info);
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (...) {
+    throw toError(info.Env(), std::current_exception());
+  }
+}
+
+OpenStore& openStore(const Napi::Value& value) {
+  if (!value.IsExternal()) throw ShapeError("the store is not one that these kernels opened");
+  OpenStore& open = *value.As<Napi::External<OpenStore>>().Data();
+  if (open.store == nullptr) throw ShapeError("the store is closed");
+  return open;
+}
+
+using ToValue = Napi::Value (*)(Napi::Env, const Search&);
+
+/** Whether an environment still listens: Node deletes its side when the environment ends, whoever may still call. */
+struct Line {
+  std::mutex mutex;
+  bool isOpen = true;
+};
+
+/* Calls callback(error) or callback(undefined, result); on the event loop. */
+void answer(Napi::Env env, Napi::Function callback, const Search& search, std::exception_ptr failure, ToValue toValue) {
+  const Napi::HandleScope scope(env);
+  if (failure != nullptr) {
+    callback.Call({toError(env, failure).Value()});
+  } else if (search.isCancelled()) {
+    Napi::Error error = Napi::Error::New(env, "the search was cancelled");
+    error.Value()["code"] = Napi::String::New(env, "KERNEL_CANCELLED");
+    callback.Call({error.Value()});
+  } else {
+    callback.Call({env.Undefined(), toValue(env, search)});
+  }
+}
+
+/* What the pool calls when a search has ended: goes to the event loop and answers there. */
+Search::Done callOnLoop(Napi::Env env, const Napi::Value& callback, ToValue toValue) {
+  const auto line = std::make_shared<Line>();
+  const auto hangUp = [line](Napi::Env) {
+    const std::lock_guard<std::mutex> lock(line->mutex);
+    line->isOpen = false;
+  };
+  const auto function =
+      Napi::ThreadSafeFunction::New(env, callback.As<Napi::Function>(), "gloaming kernels", 0, 1, hangUp);
+  return [function, line, toValue](std::shared_ptr<Search> search, std::exception_ptr failure) {
+    const std::lock_guard<std::mutex> lock(line->mutex);
+    if (!line->isOpen) return;
+    const auto status = function.NonBlockingCall([search, failure, toValue](Napi::Env env, Napi::Function callback) {
+      answer(env, callback, *search, failure, toValue);
+    });
+    // An environment that is closing has let go of the function already.
+    if (status != napi_closing) function.Release();
+  };
+}
+
+uint32_t threadCount(const Napi::Value& threads) {
+  if (threads.IsUndefined()) return availableProcessors();
+  return static_cast<uint32_t>(wholeNumber(threads, kMaxThreads, "the number of threads"));
+}
+
+Priority priorityOf(const Napi::Value& isBackground) {
+  return isBackground.ToBoolean() ? Priority::kBackground : Priority::kForeground;
+}
+
+Napi::Value submit(Napi::Env env, std::shared_ptr<Search> search, uint32_t threads, Priority priority) {
+  auto* held = new std::weak_ptr<Search>(search);
+  pool().submit(std::move(search), threads, priority);
+  return Napi::External<std::weak_ptr<Search>>::New(env, held, [](Napi::Env, std::weak_ptr<Search>* p) { delete p; });
+}
+
+Napi::Value variants(const Napi::CallbackInfo& info) {
+  size_t count = 0;
+  const Kernels* const* all = compiledKernels(&count);
+  Napi::Array list = Napi::Array::New(info.Env(), count);
+  for (uint32_t k = 0; k < count; ++k) {
+    Napi::Object variant = Napi::Object::New(info.Env());
+    variant["name"] = Napi::String::New(info.Env(), all[k]->name);
+    variant["isRunnable"] = Napi::Boolean::New(info.Env(), canRun(*all[k]));
+    list[k] = variant;
+  }
+  return list;
+}
+
+const Kernels& kernelsNamed(const Napi::Value& name) {
+  const std::string wanted = name.IsString() ? name.As<Napi::String>().Utf8Value() : "";
+  const Kernels* kernels = chooseKernels(wanted.c_str());
+  if (kernels == nullptr) throw ShapeError("the kernels '" + wanted + "' are unknown or cannot run on this machine");
+  return *kernels;
+}
+
+Napi::Value choose(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), kernelsNamed(info[0]).name);
+}
+
+Napi::Value open(const Napi::CallbackInfo& info) {
+  const Kernels& kernels = kernelsNamed(info[0]);
+  std::vector<uint32_t> starts = copyIndices(info[1], "the residue starts");
+  const auto dimension = static_cast<uint32_t>(wholeNumber(info[2], kMaxDimension, "the dimension"));
+  std::shared_ptr<const Store> store;
+  if (info[3].IsString()) {
+    const uint64_t offset = wholeNumber(info[4], 9007199254740991.0, "the byte offset");
+    store = std::make_shared<Store>(std::move(starts), dimension, info[3].As<Napi::String>().Utf8Value(), offset);
+  } else {
+    const auto values = typedArray<Napi::Int8Array>(info[3], napi_int8_array, "the tokens");
+    store = std::make_shared<Store>(std::move(starts), dimension, values.Data(), values.ElementLength());
+  }
+  auto* held = new OpenStore{std::move(store), &kernels};
+  return Napi::External<OpenStore>::New(info.Env(), held, [](Napi::Env, OpenStore* open) { delete open; });
+}
+
+Napi::Value close(const Napi::CallbackInfo& info) {
+  openStore(info[0]).store.reset();
+  return info.Env().Undefined();
+}
+
+Napi::Value maxsim(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
+  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
+  const uint32_t threads = threadCount(info[4]);
+  // Nothing may fail after this: an open callback keeps the event loop alive.
+  cuda::Fleet* gpus = info[3].ToBoolean() ? &fleet() : nullptr;
+  auto done = callOnLoop(info.Env(), info[6], sumsToValue);
+  std::shared_ptr<Search> search;
+  if (gpus != nullptr) {
+    search = std::make_shared<cuda::FleetSearch>(*gpus, *open.kernels, open.store, std::move(queries),
+                                                 std::move(eligible), std::nullopt, std::move(done));
+  } else {
+    search = std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries), std::move(eligible),
+                                            std::move(done));
+  }
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
+}
+
+Napi::Value nearest(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
+  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
+  const auto wanted = static_cast<uint32_t>(wholeNumber(info[3], 1e9, "the number of targets"));
+  if (wanted == 0) throw ShapeError("at least one target must be wanted");
+  cuda::Fleet& gpus = fleet();
+  auto done = callOnLoop(info.Env(), info[5], nearestToValue);
+  auto search = std::make_shared<cuda::FleetSearch>(gpus, *open.kernels, open.store, std::move(queries),
+                                                    std::move(eligible), wanted, std::move(done));
+  // A pool thread for each GPU; how many there are is known when the release lies there.
+  return submit(info.Env(), std::move(search), availableProcessors(), priorityOf(info[4]));
+}
+
+Napi::Value load(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  const auto nothing = [](Napi::Env env, const Search&) -> Napi::Value { return env.Undefined(); };
+  auto done = callOnLoop(info.Env(), info[1], nothing);
+  return submit(info.Env(), std::make_shared<LoadJob>(*open.kernels, open.store, std::move(done)), 1,
+                Priority::kForeground);
+}
+
+Napi::Value gpus(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Object result = Napi::Object::New(env);
+  try {
+    cuda::Fleet& all = fleet();
+    const auto states = all.state();
+    Napi::Array list = Napi::Array::New(env, states.size());
+    for (uint32_t g = 0; g < states.size(); ++g) {
+      const auto& [ordinal, facts, freeBytes, residentCount, residentBytes] = states[g];
+      Napi::Object gpu = Napi::Object::New(env);
+      gpu["ordinal"] = Napi::Number::New(env, ordinal);
+      gpu["name"] = Napi::String::New(env, facts.name);
+      const std::string capability = std::to_string(facts.major) + "." + std::to_string(facts.minor);
+      gpu["computeCapability"] = Napi::String::New(env, capability);
+      gpu["kernels"] = Napi::String::New(env, facts.variant == cuda::Variant::kHopper ? "hopper" : "portable");
+      gpu["totalBytes"] = Napi::Number::New(env, static_cast<double>(facts.totalBytes));
+      gpu["freeBytes"] = Napi::Number::New(env, static_cast<double>(freeBytes));
+      gpu["residentCount"] = Napi::Number::New(env, residentCount);
+      gpu["residentBytes"] = Napi::Number::New(env, static_cast<double>(residentBytes));
+      list[g] = gpu;
+    }
+    result["gpus"] = list;
+    const std::vector<std::string> reasons = all.unusedGpus();
+    Napi::Array unused = Napi::Array::New(env, reasons.size());
+    for (uint32_t r = 0; r < reasons.size(); ++r) unused[r] = Napi::String::New(env, reasons[r]);
+    result["unused"] = unused;
+    result["driverVersion"] = Napi::Number::New(env, all.driverVersion());
+  } catch (const cuda::CudaError& error) {
+    result["obstacle"] = Napi::String::New(env, error.what());
+  }
+  return result;
+}
+
+Napi::Value affine(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  OwnedQuery query = copyQuery(info[1], open.store->dimension());
+  std::vector<uint32_t> targets = copyIndices(info[2], "the targets");
+  const AffineParameters parameters = copyParameters(info[3]);
+  OwnedLetters letters = copyLetters(info[3]);
+  const bool aligns = info[4].ToBoolean();
+  const uint32_t threads = threadCount(info[5]);
+  auto done = callOnLoop(info.Env(), info[7], aligns ? alignmentsToValue : scoresToValue);
+  auto search = std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query), std::move(targets),
+                                               parameters, std::move(letters), aligns, std::move(done));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
+}
+
+Napi::Value cancel(const Napi::CallbackInfo& info) {
+  if (!info[0].IsExternal()) throw ShapeError("the search is not one that these kernels started");
+  if (const auto search = info[0].As<Napi::External<std::weak_ptr<Search>>>().Data()->lock()) search->cancel();
+  return info.Env().Undefined();
+}
+
+Napi::Value moments(const Napi::CallbackInfo& info) {
+  const auto rows = typedArray<Napi::Int8Array>(info[0], napi_int8_array, "the rows");
+  const auto dimension = static_cast<uint32_t>(wholeNumber(info[1], kMaxDimension, "the dimension"));
+  if (dimension == 0 || rows.ElementLength() % dimension != 0) throw ShapeError("the rows must be whole");
+  const size_t count = rows.ElementLength() / dimension;
+  if (count > kMaxLength) throw ShapeError("there are too many rows");
+  return copyOut<Napi::Int32Array>(info.Env(), secondMoments(rows.Data(), static_cast<uint32_t>(count), dimension));
+}
+
+Napi::Object initialize(Napi::Env env, Napi::Object exports) {
+  exports["variants"] = Napi::Function::New(env, guarded<variants>);
+  exports["choose"] = Napi::Function::New(env, guarded<choose>);
+  exports["open"] = Napi::Function::New(env, guarded<open>);
+  exports["close"] = Napi::Function::New(env, guarded<close>);
+  exports["load"] = Napi::Function::New(env, guarded<load>);
+  exports["gpus"] = Napi::Function::New(env, guarded<gpus>);
+  exports["maxsim"] = Napi::Function::New(env, guarded<maxsim>);
+  exports["nearest"] = Napi::Function::New(env, guarded<nearest>);
+  exports["affine"] = Napi::Function::New(env, guarded<affine>);
+  exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
+  exports["secondMoments"] = Napi::Function::New(env, guarded<moments>);
+  return exports;
+}
+
+NODE_API_MODULE(kernels, initialize)
+
+}  // namespace
+}  // namespace gloaming

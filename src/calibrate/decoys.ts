@@ -1,0 +1,66 @@
+import { projectMoments, tokenMoments, type ProjectedMoments } from '../calibration/moments.js';
+import { tailCoordinate, type PairNull } from '../calibration/pair-null.js';
+import { biasContribution } from '../calibration/protein-bias.js';
+import { affineParameters } from '../search/affine.js';
+import { maxsimDistances } from '../search/maxsim.js';
+import type { BiasedSample } from './bias.js';
+import type { CalibrateOptions } from './options.js';
+import { momentsOfPair } from './sample.js';
+
+/** The fitted null, and the sample whose proteins decoys are paired with. */
+export interface DecoyScoring {
+  readonly options: CalibrateOptions;
+  /** Target index of each sampled protein. */
+  readonly targets: Uint32Array;
+  /** Their sequences (`targetTexts`). */
+  readonly texts: Uint8Array;
+  readonly sample: BiasedSample;
+  readonly moments: readonly ProjectedMoments[];
+  readonly basis: { readonly rank: number; readonly basis: Float32Array };
+  readonly pairNull: PairNull;
+}
+
+/** Tail coordinates of one decoy with every protein of the sample, as a search with it would find them. */
+export async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
+  const { options, targets, sample, moments, basis, pairNull } = scoring;
+  const { encoder, backend, store, release, signal, threads } = options;
+  const { dimension, inverse_step: inverseStep } = release.manifest.encoder;
+  const [tokens] = await encoder.encode([sequence], { signal });
+  const parameters = affineParameters(release, sequence, targets, scoring.texts);
+  const affine = await backend.affineScores(store, tokens, targets, parameters, { signal, threads });
+  const [sums] = await backend.maxsim(store, [tokens], targets, { signal, threads });
+  const own = tokenMoments(tokens.values, tokens.length, dimension, inverseStep);
+  const decoy = projectMoments(own, basis.basis, basis.rank);
+  const shapes = moments.map((moment, index) => ({
+    queryLength: tokens.length,
+    targetLength: sample.lengths[index],
+    ...momentsOfPair(decoy, moment),
+  }));
+  const closeness = shapes.map(({ targetLength }, index) => {
+    const found = { queryToTarget: sums.queryToTarget[index], targetToQuery: sums.targetToQuery[index] };
+    return 1 - maxsimDistances(found, tokens.length, targetLength, inverseStep).bidirectional;
+  });
+  const contributions = Array.from(sample.panel, (member) =>
+    biasContribution(sample.bias, pairNull.shape, shapes[member], closeness[member]),
+  );
+  const queryBias = contributions.reduce((sum, value) => sum + value, 0) / contributions.length;
+  return Float64Array.from(shapes, (shape, index) => {
+    const pair = { ...shape, queryBias, targetBias: sample.biases[index] };
+    return tailCoordinate(pairNull, pair, { affineScore: affine[index], closeness: closeness[index] });
+  });
+}
+
+/** For each sampled protein the coordinates of its reversed sequence with the whole sample. */
+export async function reversedCoordinates(scoring: DecoyScoring): Promise<readonly Float64Array[]> {
+  const { options, targets } = scoring;
+  const rows: Float64Array[] = [];
+  for (const target of targets) {
+    rows.push(await decoyCoordinates(reversed(options.release.targets.sequence(target)), scoring));
+    options.onProgress?.({ stage: 'decoys', done: rows.length, total: targets.length });
+  }
+  return rows;
+}
+
+export function reversed(sequence: string): string {
+  return [...sequence].reverse().join('');
+}

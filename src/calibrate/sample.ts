@@ -1,0 +1,118 @@
+import type { PairMoments, ProjectedMoments } from '../calibration/moments.js';
+import { pairEvidence, type PairShape } from '../calibration/pair-null.js';
+import type { Release } from '../release/release.js';
+import { maxsimDistances } from '../search/maxsim.js';
+import { pairStart, type PairScores } from './pairs.js';
+
+/** Which part of the calibration a protein serves; pairs of two parts serve neither. */
+export const ROLE_FIT = 0;
+export const ROLE_HOLDOUT = 1;
+
+/** All unordered pairs of the sampled proteins, with what the null needs of each. */
+export interface NullSample {
+  readonly proteinCount: number;
+  readonly pairCount: number;
+  readonly lengths: Uint32Array;
+  readonly roles: Uint8Array;
+  /** Combined score of each pair (calibration/pair-null.ts). */
+  readonly evidence: Float64Array;
+  readonly scorePerCosine: number;
+  /** Pairs of two fitted proteins. */
+  readonly fitPairs: Uint32Array;
+  /** Pairs of two held-out proteins. */
+  readonly holdoutPairs: Uint32Array;
+  /** The two proteins of a pair, smaller index first. */
+  readonly firsts: Uint16Array;
+  readonly seconds: Uint16Array;
+  /** Mean of both directions' mean closest cosines. */
+  readonly closeness: Float64Array;
+  shapeAt(pair: number): PairShape;
+}
+
+export function createNullSample(
+  release: Release,
+  targets: Uint32Array,
+  roles: Uint8Array,
+  moments: readonly ProjectedMoments[],
+  scores: PairScores,
+): NullSample {
+  const count = targets.length;
+  const pairCount = pairStart(count, count);
+  const lengths = targets.map((target) => release.targets.length(target));
+  const firsts = new Uint16Array(pairCount);
+  const seconds = new Uint16Array(pairCount);
+  const meanCosines = new Float64Array(pairCount);
+  const spreads = new Float64Array(pairCount);
+  for (let first = 0, pair = 0; first < count; first += 1) {
+    for (let second = first + 1; second < count; second += 1, pair += 1) {
+      firsts[pair] = first;
+      seconds[pair] = second;
+      const { meanCosine, cosineSpread } = momentsOfPair(moments[first], moments[second]);
+      meanCosines[pair] = meanCosine;
+      spreads[pair] = cosineSpread;
+    }
+  }
+  const shapeAt = (pair: number): PairShape => ({
+    queryLength: lengths[firsts[pair]],
+    targetLength: lengths[seconds[pair]],
+    meanCosine: meanCosines[pair],
+    cosineSpread: spreads[pair],
+  });
+  const closeness = closenessOf(release, shapeAt, scores);
+  const scorePerCosine = scorePerCosineOf(release);
+  const evidence = closeness.map((close, pair) =>
+    pairEvidence(shapeAt(pair), { affineScore: scores.affine[pair], closeness: close }, scorePerCosine),
+  );
+  const pairsOf = (role: number): Uint32Array => {
+    const isOf = (pair: number): boolean => roles[firsts[pair]] === role && roles[seconds[pair]] === role;
+    return Uint32Array.from({ length: pairCount }, (_, pair) => pair).filter(isOf);
+  };
+  const fitPairs = pairsOf(ROLE_FIT);
+  const holdoutPairs = pairsOf(ROLE_HOLDOUT);
+  return Object.freeze({
+    proteinCount: count,
+    pairCount,
+    lengths,
+    roles,
+    evidence,
+    scorePerCosine,
+    fitPairs,
+    holdoutPairs,
+    firsts,
+    seconds,
+    closeness,
+    shapeAt,
+  });
+}
+
+/** Mean of both directions' mean closest cosines of every pair. */
+function closenessOf(
+  release: Release,
+  shapeAt: (pair: number) => PairShape,
+  { forwardSums, backwardSums }: PairScores,
+): Float64Array {
+  const { inverse_step: inverseStep } = release.manifest.encoder;
+  return Float64Array.from(forwardSums, (queryToTarget, pair) => {
+    const { queryLength, targetLength } = shapeAt(pair);
+    const sums = { queryToTarget, targetToQuery: backwardSums[pair] };
+    return 1 - maxsimDistances(sums, queryLength, targetLength, inverseStep).bidirectional;
+  });
+}
+
+/** The same as calibration/moments.ts finds against a table. */
+export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMoments {
+  const meanCosine = product(a.mean, b.mean);
+  const meanSquare = product(a.sketch, b.sketch);
+  return { meanCosine, cosineSpread: Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine)) };
+}
+
+/** Affine score that one unit of cosine adds to a pair of residues. */
+function scorePerCosineOf({ affine, manifest }: Release): number {
+  return (affine.multiplier * manifest.encoder.inverse_step ** 2) / 65_536;
+}
+
+function product(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at += 1) sum += a[at] * b[at];
+  return sum;
+}

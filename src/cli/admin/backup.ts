@@ -1,0 +1,55 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { loadConfig } from '../../config.js';
+import { backup } from '../../services/backup/backup.js';
+import { restore } from '../../services/backup/restore.js';
+import type { CommandContext } from '../terminal/command.js';
+import { createProgress, formatQuantity } from '../terminal/progress.js';
+
+/** `gloaming backup <folder>` and `gloaming restore <folder>`. */
+export function register(program: Command, context: CommandContext): void {
+  program
+    .command('backup')
+    .description('copy everything that cannot be made again into a folder; a server may be at work')
+    .argument('<folder>', 'where the backup lies; what it has already is not copied again')
+    .option('--verify', 'read what earlier backups copied, too, and copy again what has changed')
+    .action((folder: string, { verify = false }: { verify?: boolean }) => save(folder, verify, context));
+  program
+    .command('restore')
+    .description('put a backup in place, into an empty data folder, after every digest has been verified')
+    .argument('<folder>', 'a folder that "gloaming backup" wrote')
+    .action((folder: string) => bringBack(folder, context));
+}
+
+async function save(folder: string, isVerifying: boolean, context: CommandContext): Promise<void> {
+  const startedMs = performance.now();
+  const report = await backup({
+    folders: loadConfig(context.environment),
+    target: resolve(folder),
+    now: new Date(),
+    isVerifying,
+  });
+  const { fileCount, sizeBytes, copiedCount, copiedBytes, removedCount } = report;
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  context.stdout.write(
+    `Backed up ${fileCount} files (${formatQuantity(sizeBytes, 'B')}) in ${seconds} s; ` +
+      `${copiedCount} of them were new (${formatQuantity(copiedBytes, 'B')})` +
+      `${removedCount === 0 ? '' : `, ${removedCount} of earlier backups were not needed any more`}.\n` +
+      'Settings and TLS files are not in it. It holds what opens the appliance: keep it as safe as that.\n',
+  );
+}
+
+async function bringBack(folder: string, { environment, stdout, stderr }: CommandContext): Promise<void> {
+  const progress = createProgress(stderr);
+  const folders = loadConfig(environment);
+  let done = 0;
+  const onBytes = (bytes: number, total: number): void =>
+    progress.update({ stage: 'restore', done: (done += bytes), total });
+  const report = await restore({ folders, source: resolve(folder), onBytes });
+  progress.end();
+  stdout.write(
+    `Restored ${report.fileCount} files (${formatQuantity(report.sizeBytes, 'B')}) as of ${report.createdAt}; ` +
+      `${report.knownCount} were in place already. Every digest was verified.\n` +
+      'API keys are those of that time; requests that were answered later are not known any more.\n',
+  );
+}

@@ -1,0 +1,111 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import type { Command } from 'commander';
+import { loadConfig } from '../../config.js';
+import {
+  chooseBackend,
+  describeGpus,
+  servedOperations,
+  whyNoGpu,
+  type Device,
+} from '../../kernels/choose.js';
+import { CUDA_IS_VERIFIED, gpuReport } from '../../kernels/cuda.js';
+import { measureKernels } from '../../kernels/measure.js';
+import { nativeVariants } from '../../kernels/native.js';
+import { GIBIBYTE_BYTES } from '../../limits.js';
+import { listEncoders } from '../../encoder/find.js';
+import type { CommandContext } from '../terminal/command.js';
+import { formatTable } from '../terminal/table.js';
+
+/** `gloaming doctor`: what serves here, what does not, and why. */
+export function register(program: Command, context: CommandContext): void {
+  program
+    .command('doctor')
+    .description('which backend serves which operation, which encoders there are, why a GPU is not used')
+    .option('--bench', 'measure the kernels against the limit of this machine, in under 30 seconds')
+    .action(({ bench = false }: { bench?: boolean }) => (bench ? measure(context) : examine(context)));
+}
+
+/** What share of this machine's limit the kernels that serve here reach. */
+async function measure({ stdout }: CommandContext): Promise<void> {
+  const backend = await chooseBackend({ device: 'cpu' });
+  const { kernels, maxsim, affine } = await measureKernels(backend.variant);
+  const share = (value: number): string => (value === 0 ? '' : `${(100 * value).toFixed(1)} %`);
+  const rows = [
+    ['MaxSim, dimension 64, one core', `${maxsim.d64.gops} GOPS`, share(maxsim.d64.peak_share)],
+    ['MaxSim, dimension 128, one core', `${maxsim.d128.gops} GOPS`, share(maxsim.d128.peak_share)],
+    ['MaxSim, two threads', `${maxsim.two_core_scaling.toFixed(2)} × one`, ''],
+    ['affine scores, one core', `${affine.gcups_core} GCUPS`, ''],
+    ['affine alignments, one core', `${affine.align_gcups_core} GCUPS`, ''],
+    ['affine scores, 1,000 × 350 residues', `${affine.ms_1000x350} ms`, ''],
+  ];
+  stdout.write(`Machine    ${cpus()[0].model}, ${cpus().length} cores; kernels ${kernels}\n`);
+  stdout.write(formatTable(['query of 300 residues', 'reached', 'of the measured peak'], rows));
+}
+
+async function examine({ environment, stdout }: CommandContext): Promise<void> {
+  const config = loadConfig(environment);
+  const memory = (totalmem() / GIBIBYTE_BYTES).toFixed(0);
+  stdout.write(
+    `Machine    ${cpus()[0].model}, ${cpus().length} cores, ${memory} GiB, Node ${process.version}\n`,
+  );
+  stdout.write(`Indexes    ${config.indexesFolder}: ${await isWritable(config.indexesFolder)}\n`);
+  stdout.write(`Data       ${config.dataFolder}: ${await isWritable(config.dataFolder)}\n`);
+  // Before the backend is chosen: where the configured device cannot run, nothing comes after these lines.
+  stdout.write(`${gpuLines(config.device).join('\n')}\n\n`);
+
+  const backend = await chooseBackend({
+    device: config.device,
+    retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
+  });
+  const operations = servedOperations(backend).map(({ operation, servedBy, reason }) => [
+    operation,
+    servedBy,
+    reason,
+  ]);
+  stdout.write(formatTable(['operation', 'served by', 'why'], operations));
+  const variants = nativeVariants().map(
+    ({ name, isRunnable }) => `${name}${isRunnable ? '' : ' (not on this processor)'}`,
+  );
+  stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n\n`);
+
+  const encoders = (await listEncoders(config)).map(({ id, isShipped, card, problem }) => [
+    id === config.encoder ? `${id} (default)` : id,
+    isShipped ? 'package' : 'indexes folder',
+    card === undefined ? '' : `${card.dimension}${card.is_baseline ? ', untrained baseline' : ''}`,
+    problem ?? 'good',
+  ]);
+  stdout.write(formatTable(['encoder', 'from', 'dimensions', 'state'], encoders));
+}
+
+/** What GPUs there are, and why they serve or do not. */
+export function gpuLines(device: Device, report = gpuReport()): readonly string[] {
+  const gpus = describeGpus(report).map((line) =>
+    line.replace(/^(GPU \d+): /, (_, gpu: string) => label(gpu)),
+  );
+  const lines = [...gpus, label('GPU') + (whyNoGpu(device, report) ?? `The device setting is ${device}.`)];
+  if (gpus.length > 0) {
+    lines.push(
+      `${label('GPU')}What lies in its memory, the server's /metrics tell (gloaming_gpu_resident_…).`,
+    );
+  }
+  if (!CUDA_IS_VERIFIED) {
+    const state = 'This backend has not been verified on a GPU yet; the device setting auto is the CPU.';
+    lines.push(label('CUDA') + state);
+  }
+  return lines;
+}
+
+function label(name: string): string {
+  return name.padEnd(11);
+}
+
+async function isWritable(folder: string): Promise<string> {
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+    return 'writable';
+  } catch (error) {
+    return `not writable (${(error as NodeJS.ErrnoException).code ?? String(error)})`;
+  }
+}

@@ -1,0 +1,183 @@
+import type { Command } from 'commander';
+import type { BuildReport } from '../../indexing/build-options.js';
+import { fastaInput, inputBytes, type FastaFiles } from '../../indexing/sources/fasta-source.js';
+import { buildRelease } from '../../indexing/release.js';
+import { calibrationId } from '../../calibration/card.js';
+import { readCalibrationCard } from '../../calibration/sidecar.js';
+import { Refusal } from '../../errors.js';
+import { checkSlug } from '../../release/catalog.js';
+import type { Release } from '../../release/release.js';
+import { findEncoder } from '../../encoder/find.js';
+import { keepEncoder } from '../../encoder/keep.js';
+import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
+import type { CommandContext } from '../terminal/command.js';
+import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
+import { withCatalog, type IndexCatalog } from './catalog.js';
+import { createProgress, formatDuration, formatQuantity } from '../terminal/progress.js';
+
+interface Options {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly metadata?: string;
+  readonly taxonomy?: string;
+  readonly encoder?: string;
+  /** False with --no-calibration. */
+  readonly calibration: boolean;
+}
+
+export function addBuildCommand(index: Command, context: CommandContext): void {
+  index
+    .command('build')
+    .description('build a database from FASTA files; the same command resumes an interrupted build')
+    .argument('<fasta...>', 'FASTA files, plain or gzip')
+    .requiredOption('--name <slug>', 'name of the database, as in --database <slug>')
+    .option('--title <text>', 'title for people (default: the name)')
+    .option('--description <text>', 'what it holds and where it comes from')
+    .option(
+      '--metadata <table.tsv>',
+      'more attributes by protein id: a tab-separated table with a header row',
+    )
+    .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps, plain or gzip: adds lineages by taxid')
+    .option('--encoder <id>', 'encoder of the new release (default: the configured one)')
+    .option('--no-calibration', 'do not measure how surprising scores are: answers have no E-values')
+    .addHelpText('after', HELP)
+    .action((fasta: string[], options: Options) =>
+      withCatalog(context, (catalog) => build(catalog, fasta, options, context)),
+    );
+}
+
+const HELP = `
+UniProt headers give the attributes name, entry_name, organism (OS=), taxid (OX=), gene (GN=) and
+reviewed (sp|, tr|); of other headers the first word is the id and the rest the description. Every
+protein gets its length.
+
+The metadata table's first column holds the ids. Other columns are attributes, named in the header row
+as "name:type" with type string, integer, number, boolean or string_list (items separated by ";");
+without a type the narrowest one that fits is taken. An empty cell is a missing value.
+
+Letters: U becomes C, O becomes K; B, Z, J and inner "*" become X; the report counts them. Anything else
+is refused with file, line and record, before encoding begins.`;
+
+async function build(
+  { config, table }: IndexCatalog,
+  fasta: readonly string[],
+  options: Options,
+  context: CommandContext,
+): Promise<void> {
+  const slug = checkSlug(options.name);
+  if (fasta.includes('-')) {
+    throw new Refusal(
+      'invalid_option',
+      'A build needs files, not standard input: it digests them before it reads them.',
+    );
+  }
+  const files: FastaFiles = { fasta, metadata: options.metadata, ...readTaxonomyOption(options.taxonomy) };
+  const total = await inputBytes(files);
+  const directory = await findEncoder(options.encoder ?? config.encoder, config);
+  const encoder = await loadEncoder(directory, encoderOptionsOf(config));
+  const progress = createProgress(context.stderr);
+  const interrupt = onInterrupt();
+  try {
+    let done = 0;
+    progress.update({ stage: 'digest', done, total });
+    const onBytes = (bytes: number): void =>
+      progress.update({ stage: 'digest', done: (done += bytes), total });
+    const report = await buildRelease({
+      indexesFolder: config.indexesFolder,
+      slug,
+      title: options.title,
+      description: options.description,
+      input: await fastaInput(files, onBytes),
+      encoder,
+      signal: interrupt.signal,
+      onProgress: progress.update,
+    });
+    progress.end();
+    const { id, manifest } = report.release;
+    await keepEncoder(directory, config);
+    await table.publish({ id, slug, manifest, publishedAt: new Date().toISOString() });
+    const isServerDefault = table.defaultDatabase()?.slug === slug;
+    context.stdout.write(describeBuild(report, isServerDefault));
+    if (!options.calibration) return;
+    const settings = { config, encoder, progress, signal: interrupt.signal };
+    context.stdout.write(await calibrateBuilt(table, report.release, slug, settings));
+  } finally {
+    progress.end();
+    interrupt.stop();
+    await encoder.close();
+  }
+}
+
+/** A release that cannot be calibrated can be searched all the same, and says so. */
+async function calibrateBuilt(
+  table: IndexCatalog['table'],
+  { id, directory }: Pick<Release, 'id' | 'directory'>,
+  slug: string,
+  settings: CalibrateSettings,
+): Promise<string> {
+  if ((await readCalibrationCard(directory)) !== undefined) return '';
+  try {
+    const { card, report } = await calibrateFolder(directory, settings);
+    await table.nameCalibration(id, slug, calibrationId(card));
+    return `\nCalibrated it.\n${report}`;
+  } catch (cause) {
+    if (!(cause instanceof Refusal) || cause.code !== 'calibration_impossible') throw cause;
+    return `\n${cause.message}\n`;
+  }
+}
+
+function readTaxonomyOption(text: string | undefined): Pick<FastaFiles, 'taxonomy'> {
+  if (text === undefined) return {};
+  const [nodes, names, ...rest] = text.split(',');
+  if (!nodes || !names || rest.length > 0) {
+    throw new Refusal(
+      'invalid_option',
+      `--taxonomy expects two files, "nodes.dmp,names.dmp"; it is ${text}.`,
+    );
+  }
+  return { taxonomy: { nodes, names } };
+}
+
+/**
+ * Ends the build between two steps instead of in the middle of one; a second interrupt ends the process at
+ * once.
+ */
+function onInterrupt(): { signal: AbortSignal; stop: () => void } {
+  const controller = new AbortController();
+  const interrupt = (): void =>
+    controller.abort(new Refusal('interrupted', 'Interrupted. The same command goes on from here.'));
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  return {
+    signal: controller.signal,
+    stop: () => void process.off('SIGINT', interrupt).off('SIGTERM', interrupt),
+  };
+}
+
+function describeBuild(report: BuildReport, isServerDefault: boolean): string {
+  const { release, replaced, notes } = report;
+  const { slug, id, manifest, directory } = release;
+  const { counts, encoder } = manifest;
+  const letters = Object.entries(replaced)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([letter, count]) => `${count.toLocaleString('en')} ${letter}`);
+  const rate = (report.encodedResidues * 1000) / Math.max(1, report.encodeMs);
+  const facts: readonly (readonly [string, string])[] = [
+    ['release', id],
+    ['proteins', counts.targets.toLocaleString('en')],
+    ['residues', counts.residues.toLocaleString('en')],
+    ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
+    ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
+    ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
+    ...(report.encodedResidues === 0
+      ? []
+      : [
+          ['encoded', `${formatQuantity(rate, 'residues')}/s in ${formatDuration(report.encodeMs)}`] as const,
+        ]),
+    ...notes.map((note) => ['note', note] as const),
+  ];
+  const head = report.isKnown ? `${slug} is this release already; nothing was built.` : `Built ${slug}.`;
+  const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
+  const option = isServerDefault ? '' : ` --database ${slug}`;
+  return `${head}\n${lines.join('\n')}\n\nSearch it:  npx gloaming search query.fasta${option}\n`;
+}

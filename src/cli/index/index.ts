@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { addBuildCommand } from './build.js';
+import { addCalibrateCommand } from './calibrate.js';
+import { addDefaultCommand } from './default.js';
+import { addGrantCommand } from './grant.js';
+import { addListCommand } from './list.js';
+import { addRemoveCommand } from './remove.js';
+import { addVerifyCommand } from './verify.js';
+import type { CommandContext } from '../terminal/command.js';
+
+/** `gloaming index build|calibrate|list|verify|default|grant|remove`. */
+export function register(program: Command, context: CommandContext): void {
+  const index = program
+    .command('index')
+    .description('databases: built from FASTA, listed, verified, removed');
+  addBuildCommand(index, context);
+  addCalibrateCommand(index, context);
+  addListCommand(index, context);
+  addVerifyCommand(index, context);
+  addDefaultCommand(index, context);
+  addGrantCommand(index, context);
+  addRemoveCommand(index, context);
+}

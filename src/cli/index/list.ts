@@ -1,0 +1,97 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { releaseDirectory } from '../../release/catalog.js';
+import { MANIFEST_FILE } from '../../release/format.js';
+import { listedFiles } from '../../release/manifest.js';
+import type { ReleaseManifest } from '../../release/release.js';
+import type { ReleaseRow } from '../../store/tables/releases.js';
+import type { CommandContext } from '../terminal/command.js';
+import { shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { formatCount, formatQuantity } from '../terminal/progress.js';
+import { formatTable } from '../terminal/table.js';
+
+export function addListCommand(index: Command, context: CommandContext): void {
+  index
+    .command('list')
+    .description('databases and their releases')
+    .option('--json', 'everything that is known, as JSON')
+    .action((options: { json?: boolean }) =>
+      withCatalog(context, async (catalog) => {
+        context.stdout.write(options.json === true ? listJson(catalog) : await listText(catalog));
+      }),
+    );
+}
+
+async function listText(catalog: IndexCatalog): Promise<string> {
+  const { table, scanned } = catalog;
+  const databases = table.databases();
+  const rows: string[][] = [];
+  for (const { slug, defaultReleaseId } of databases) {
+    for (const row of table.releases(slug)) {
+      const remarks = [
+        ...(row.id === defaultReleaseId ? ['default release'] : []),
+        ...((await isThere(catalog, row)) ? [] : ['files missing']),
+      ];
+      rows.push(describeRow(row, remarks.join(', ')));
+    }
+  }
+  if (rows.length === 0 && scanned.damaged.length === 0 && scanned.unfinished.length === 0) {
+    return 'No database is built yet. Build one:  npx gloaming index build proteins.fasta --name <name>\n';
+  }
+  const header = ['database', 'release', 'proteins', 'residues', 'size', 'encoder', 'published (UTC)', ''];
+  const serverDefault = table.defaultDatabase()?.slug;
+  return [
+    rows.length === 0 ? '' : formatTable(header, rows, new Set([2, 3, 4])),
+    serverDefault === undefined ? '' : `\nSearched where a request names no database: ${serverDefault}\n`,
+    ...scanned.damaged.map(({ slug, id, problem }) => `\nDamaged: ${slug} ${shortId(id)}: ${problem}\n`),
+    ...scanned.unfinished.map(
+      ({ slug, directory }) =>
+        `\nUnfinished: ${slug}, in ${directory}\n` +
+        `  The same build command resumes it; "gloaming index remove ${slug} --unfinished" drops it.\n`,
+    ),
+  ].join('');
+}
+
+function listJson({ table, scanned }: IndexCatalog): string {
+  const value = {
+    default_database: table.defaultDatabase()?.slug ?? null,
+    databases: table.databases().map(({ slug, id, defaultReleaseId }) => ({
+      slug,
+      id,
+      default_release_id: defaultReleaseId,
+      releases: table.releases(slug).map((row) => ({
+        id: row.id,
+        published_at: row.publishedAt,
+        manifest: row.manifest,
+      })),
+    })),
+    damaged: scanned.damaged,
+    unfinished: scanned.unfinished,
+  };
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
+function describeRow(
+  { slug, id, manifest, publishedAt }: ReleaseRow<ReleaseManifest>,
+  remarks: string,
+): string[] {
+  const sizeBytes = listedFiles(manifest).reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+  return [
+    slug,
+    shortId(id),
+    manifest.counts.targets.toLocaleString('en'),
+    formatCount(manifest.counts.residues),
+    formatQuantity(sizeBytes, 'B'),
+    manifest.encoder.id,
+    publishedAt.slice(0, 16).replace('T', ' '),
+    remarks,
+  ];
+}
+
+async function isThere({ config }: IndexCatalog, { slug, id }: ReleaseRow): Promise<boolean> {
+  return stat(join(releaseDirectory(config.indexesFolder, slug, id), MANIFEST_FILE)).then(
+    () => true,
+    () => false,
+  );
+}

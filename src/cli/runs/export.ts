@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { EXPORT_FORMATS, type ExportRunSummary } from '../../contract/runs/run-files.js';
+import { Fault } from '../../errors.js';
+import type { CommandContext } from '../terminal/command.js';
+import { createProgress, formatQuantity } from '../terminal/progress.js';
+import { createRun, runsClient, type RunsClient } from './client.js';
+import { watchRun } from './watch.js';
+import { writeOutput } from '../search/output.js';
+
+interface ExportFlags {
+  readonly format: string;
+  readonly queryIndex?: number;
+  readonly path?: string;
+  readonly output?: string;
+  readonly remote?: boolean;
+}
+
+/** `gloaming runs export`: a file in the storage of the server, and then here. */
+export function addExport(runs: Command, context: CommandContext): void {
+  runs
+    .command('export')
+    .description('write the candidates of a completed run to a file')
+    .argument('<run>', 'run id')
+    .addOption(
+      new Option('-f, --format <format>', 'what to write')
+        .choices(Object.keys(EXPORT_FORMATS))
+        .makeOptionMandatory(),
+    )
+    .option('-q, --query-index <index>', 'only this query of a batch, the first is 0', indexOf)
+    .option('-o, --output <file>', 'where to write it, or - for standard output; default: its name, here')
+    .option('--path <path>', 'where it stands in storage; default: exports/<run>.<format>')
+    .option('--remote', 'leave it in storage and print its URL')
+    .action((id: string, flags: ExportFlags) => exportRun(id, flags, context));
+}
+
+async function exportRun(id: string, flags: ExportFlags, context: CommandContext): Promise<void> {
+  const { format, queryIndex, path, output, remote } = flags;
+  const client = runsClient(context);
+  const run = await createRun(client, {
+    endpoint: 'homology.export',
+    input: {
+      run_id: id,
+      format,
+      ...(queryIndex !== undefined && { query_index: queryIndex }),
+      ...(path !== undefined && { path }),
+    },
+  });
+  const { result } = await watchRun(run.id, client, context);
+  const { file, record_count: records } = result?.summary as ExportRunSummary;
+  const name = output ?? file.path.slice(file.path.lastIndexOf('/') + 1);
+  if (remote !== true) {
+    await writeOutput(download(file, client, context), name === '-' ? undefined : name, context.stdout);
+  } else context.stdout.write(`${file.url}\n`);
+  const place = remote === true ? `${file.path} in storage` : name === '-' ? 'standard output' : name;
+  context.stderr.write(`${records} records, ${formatQuantity(file.size_bytes, 'B')} in ${place}.\n`);
+}
+
+/** Errors  Fault where other bytes came than the server has: then nothing is left under the file's name */
+async function* download(
+  { url, size_bytes: total, checksum }: ExportRunSummary['file'],
+  client: RunsClient,
+  { stderr }: CommandContext,
+): AsyncGenerator<Uint8Array> {
+  const progress = createProgress(stderr);
+  const hash = createHash('sha256');
+  let done = 0;
+  try {
+    // The server may know itself by another address than the one by which this command reaches it.
+    for await (const chunk of client.bytes(new URL(url, 'http://server').pathname)) {
+      hash.update(chunk);
+      done += chunk.length;
+      progress.update({ stage: 'download', done, total });
+      yield chunk;
+    }
+    if (hash.digest('hex') !== checksum)
+      throw new Fault(`${done} of ${total} bytes came, and they are not those of the file. Try again.`);
+  } finally {
+    progress.end();
+  }
+}
+
+function indexOf(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new InvalidArgumentError('a whole number from 0 is expected.');
+}

@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { RunEndpointKey } from '../../contract/runs/run-kinds.js';
+import type { Run, RunEvent } from '../../contract/runs/runs.js';
+import { isFinal } from '../../contract/runs/run-states.js';
+import { Fault, Refusal } from '../../errors.js';
+import type { CommandContext } from '../terminal/command.js';
+import { createProgress, type ProgressStage } from '../terminal/progress.js';
+import type { RunsClient } from './client.js';
+
+/** What the units of work of each endpoint are called. */
+export const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
+  'homology.search': 'search',
+  'homology.batch_search': 'search',
+  'homology.export': 'export',
+  'sequences.msa.build': 'align',
+  'structure.predict': 'predict',
+};
+
+const RECONNECT_MS = 1_000;
+/** A server that is restarted is back within this. */
+const RECONNECT_MAX_TRIES = 120;
+
+/**
+ * Shows a run's progress until it ends, over restarts of the server.
+ * Errors  Refusal where the run failed or was cancelled; Fault where the server stays away
+ */
+export async function watchRun(
+  runId: string,
+  client: RunsClient,
+  { stderr }: Pick<CommandContext, 'stderr'>,
+): Promise<Run> {
+  const progress = createProgress(stderr);
+  let lastEventId: string | undefined;
+  let tries = 0;
+  try {
+    for (;;) {
+      try {
+        for await (const { id, data } of client.events(`/v1/runs/${runId}/events`, lastEventId)) {
+          lastEventId = id ?? lastEventId;
+          tries = 0;
+          const { endpoint, progress: come } = (data as RunEvent).data;
+          if (come === undefined) continue;
+          const { done_count: done, total_count: total } = come;
+          progress.update({ stage: STAGES_OF_RUNS[endpoint], done, total });
+        }
+        const { data: run } = (await client.call('GET', `/v1/runs/${runId}`)) as { data: Run };
+        if (isFinal(run.status)) return requireCompleted(run);
+      } catch (error) {
+        // A stream that broke off is a TypeError of fetch; a server that is gone, a Fault of the client.
+        if (!(error instanceof Fault || error instanceof TypeError) || tries === RECONNECT_MAX_TRIES)
+          throw error;
+      }
+      tries += 1;
+      await pause(RECONNECT_MS);
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+function requireCompleted(run: Run): Run {
+  if (run.status === 'completed') return run;
+  const why = run.error === undefined ? '' : `: ${run.error.message}`;
+  throw new Refusal(run.error?.code ?? `run_${run.status}`, `${run.id} ${VERBS[run.status]}${why}`);
+}
+
+const VERBS: Readonly<Record<string, string>> = { failed: 'failed', cancelled: 'was cancelled' };

@@ -1,0 +1,110 @@
+import { AMINO_ACIDS, BLOSUM62 } from '../../sequence/substitution.js';
+import type { Candidate, PairwiseAlignment } from '../../search/search-types.js';
+import { cigarRuns } from '../../sequence/a3m.js';
+import {
+  alignmentOf,
+  attributeText,
+  expectedFalseHits,
+  type Layout,
+  type SearchReport,
+  targetId,
+} from './report.js';
+import { formatDistance, formatEValue, formatPercent } from './numbers.js';
+
+/** The three lines of a drawn alignment, equally long. */
+export interface AlignmentLines {
+  readonly query: string;
+  /** The residue where both are the same, `+` where they often replace each other, else a space. */
+  readonly middle: string;
+  readonly target: string;
+}
+
+const COLUMNS_MIN = 20;
+
+/** Draws the alignment of one candidate in blocks that fit the layout, under a headline and its measurements. */
+export function drawAlignment(report: SearchReport, candidate: Candidate, layout: Layout): string {
+  const headline = [
+    layout.style.bold(`${candidate.rank}. ${targetId(report, candidate)}`),
+    attributeText(report, candidate, 'name'),
+    attributeText(report, candidate, 'organism'),
+  ].filter((part) => part !== '');
+  const alignment = alignmentOf(candidate);
+  if (alignment === undefined) {
+    return `${headline.join('  ')}\n   no pair of residues scores above zero: nothing to align\n`;
+  }
+  const lines = alignmentLines(
+    report.query.sequence,
+    report.release.targets.sequence(candidate.targetIndex),
+    alignment,
+  );
+  const facts = measurementsOf(candidate, alignment, lines).map((fact) => `   ${fact}\n`);
+  return `${headline.join('  ')}\n${facts.join('')}\n${drawBlocks(lines, alignment, layout)}`;
+}
+
+/** Residues over residues, gaps as `-`. */
+export function alignmentLines(query: string, target: string, alignment: PairwiseAlignment): AlignmentLines {
+  const lines = { query: '', middle: '', target: '' };
+  let queryAt = alignment.queryStart;
+  let targetAt = alignment.targetStart;
+  for (const { operation, length } of cigarRuns(alignment.cigar)) {
+    const gap = '-'.repeat(length);
+    const above = operation === 'D' ? gap : query.slice(queryAt, (queryAt += length));
+    const below = operation === 'I' ? gap : target.slice(targetAt, (targetAt += length));
+    lines.query += above;
+    lines.target += below;
+    for (let column = 0; column < length; column += 1) lines.middle += likeness(above[column], below[column]);
+  }
+  return lines;
+}
+
+function likeness(above: string, below: string): string {
+  if (above === below && above !== 'X') return above;
+  const score = BLOSUM62[AMINO_ACIDS.indexOf(above)]?.[AMINO_ACIDS.indexOf(below)] ?? 0;
+  return score > 0 ? '+' : ' ';
+}
+
+function measurementsOf(
+  candidate: Candidate,
+  alignment: PairwiseAlignment,
+  { middle }: AlignmentLines,
+): string[] {
+  const eValue = expectedFalseHits(candidate);
+  const identical = alignment.identicalResidueCount;
+  const positive = [...middle].filter((mark) => mark !== ' ').length;
+  const share = (count: number): string =>
+    `${count}/${middle.length} (${formatPercent(count / middle.length)})`;
+  const gaps = alignment.gapResidueCount === 0 ? '0' : share(alignment.gapResidueCount);
+  return [
+    [
+      `distance ${formatDistance(candidate.maxsim.bidirectional)}`,
+      `score ${candidate.affine.rawScore} (${candidate.affine.normalizedScore.toFixed(3)} of a self match)`,
+      ...(eValue === undefined ? [] : [`E-value ${formatEValue(eValue)}`]),
+    ].join(', '),
+    `identical ${share(identical)}, similar ${share(positive)}, gaps ${gaps}`,
+  ];
+}
+
+/** Blocks with one-based residue numbers at both ends. */
+function drawBlocks(lines: AlignmentLines, alignment: PairwiseAlignment, { columns }: Layout): string {
+  const digits = String(Math.max(alignment.queryEnd, alignment.targetEnd)).length;
+  const margin = '   query  '.length;
+  const width = Math.max(COLUMNS_MIN, Math.floor((columns - margin - 2 * digits - 4) / 10) * 10);
+  const blocks: string[] = [];
+  let queryAt = alignment.queryStart;
+  let targetAt = alignment.targetStart;
+  for (let start = 0; start < lines.middle.length; start += width) {
+    const row = (label: string, text: string, at: number): [string, number] => {
+      const end = at + text.replaceAll('-', '').length;
+      // A row of gaps only stands at the residue before it.
+      const first = end > at ? at + 1 : at;
+      return [`   ${label.padEnd(6)} ${String(first).padStart(digits)}  ${text}  ${end}\n`, end];
+    };
+    const [queryRow, queryEnd] = row('query', lines.query.slice(start, start + width), queryAt);
+    const [targetRow, targetEnd] = row('target', lines.target.slice(start, start + width), targetAt);
+    const middle = `${' '.repeat(margin + digits + 2)}${lines.middle.slice(start, start + width)}`.trimEnd();
+    blocks.push(`${queryRow}${middle}\n${targetRow}`);
+    queryAt = queryEnd;
+    targetAt = targetEnd;
+  }
+  return blocks.join('\n');
+}

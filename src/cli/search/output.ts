@@ -1,0 +1,52 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { CommandContext } from '../terminal/command.js';
+import { ANSI_STYLE, PLAIN_STYLE, type Layout, type SearchOutput } from './report.js';
+
+/** Width where nobody looks at it on a terminal. */
+const FILE_COLUMNS = 120;
+const COLUMNS_MIN = 60;
+
+/** Lines as wide as the terminal; colours on a terminal only, and never against NO_COLOR. */
+export function layoutFor(context: CommandContext, hasAlignments: boolean, path: string | undefined): Layout {
+  const { stdout, environment } = context;
+  const isTerminal = path === undefined && stdout.isTTY === true;
+  const wantsColour = (environment.NO_COLOR ?? '') === '' && environment.TERM !== 'dumb';
+  return {
+    columns: isTerminal ? Math.max(COLUMNS_MIN, stdout.columns ?? FILE_COLUMNS) : FILE_COLUMNS,
+    hasAlignments,
+    style: isTerminal && wantsColour ? ANSI_STYLE : PLAIN_STYLE,
+  };
+}
+
+/**
+ * Writes the answer as it comes. A file appears under its name when it is complete, so that a half-written one is
+ * never taken for an answer; a reader that has seen enough of standard output (`head`) ends the search quietly.
+ */
+export async function writeOutput(
+  output: SearchOutput,
+  path: string | undefined,
+  stdout: CommandContext['stdout'],
+): Promise<void> {
+  const pieces = Readable.from(output);
+  if (path === undefined) {
+    await pipeline(pieces, stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+    return;
+  }
+  const isSpecial = await stat(path).then(
+    (status) => !status.isFile(),
+    () => false,
+  );
+  const partial = isSpecial ? path : `${path}.part`;
+  try {
+    await pipeline(pieces, createWriteStream(partial));
+    if (!isSpecial) await rename(partial, path);
+  } catch (error) {
+    if (!isSpecial) await rm(partial, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+import type { Command } from 'commander';
+import { openAppliance } from '../../appliance.js';
+import { loadConfig } from '../../config.js';
+import { Refusal } from '../../errors.js';
+import { compileFilter } from '../../release/filter/filter.js';
+import type { Release, ReleaseManifest, TargetSpace } from '../../release/release.js';
+import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
+import type { FastaInput } from '../../sequence/fasta.js';
+import { fastaFile } from '../../sequence/fasta.js';
+import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
+import type { CommandContext } from '../terminal/command.js';
+import { formatArrow } from './arrow.js';
+import { readFilterExpressions } from './filter.js';
+import { formatJson } from './json.js';
+import { addSearchOptions, evidenceOf, limitOf, type FormatName, type SearchFlags } from './options.js';
+import { layoutFor, writeOutput } from './output.js';
+import { onlyQuery, readQueries, searchAll } from './queries.js';
+import { alignmentOf, type SearchFormat, type SearchedDatabase, type SearchReport } from './report.js';
+import { formatA3m, formatFasta } from './sequences.js';
+import { formatTables } from './table.js';
+import { formatTsv } from './tsv.js';
+
+const FORMATTERS: Readonly<Record<FormatName, SearchFormat>> = {
+  table: formatTables,
+  json: formatJson,
+  tsv: formatTsv,
+  fasta: formatFasta,
+  a3m: formatA3m,
+  arrow: formatArrow,
+};
+
+const EXAMPLES = `
+Examples:
+  gloaming search query.fasta --database demo
+  gloaming search query.fasta -d swissprot --filter 'organism~coli' --filter 'length<=400' --alignments
+  gloaming search many.fasta.gz -d swissprot --format tsv --limit 1000 --output found.tsv
+  cat query.fasta | gloaming search - --format a3m > query.a3m
+`;
+
+/** `gloaming search <fasta|->`: searches without a server. */
+export function register(program: Command, context: CommandContext): void {
+  const command = program
+    .command('search')
+    .description('search a database with the proteins of a FASTA file; no server is needed')
+    .argument('<fasta>', 'one or many proteins, plain or gzip; - reads standard input');
+  addSearchOptions(command)
+    .addHelpText('after', EXAMPLES)
+    .action((fasta: string, flags: SearchFlags) => runSearch(fasta, flags, context));
+}
+
+async function runSearch(fasta: string, flags: SearchFlags, context: CommandContext): Promise<void> {
+  const evidence = evidenceOf(flags);
+  const filter = readFilterExpressions(flags.filter);
+  refuseBinaryOnTerminal(flags, context);
+  const config = loadConfig(context.environment);
+  const appliance = await openAppliance({ ...config, threads: flags.threads ?? config.threads });
+  try {
+    const { releases, engines, serverVersion } = appliance;
+    const database = selectRelease(releases, flags.database);
+    const engine = await engines.open(database.releaseId);
+    const settings = {
+      targetSpace: spaceOf(engine.release, filter),
+      limit: limitOf(flags),
+      evidence,
+      guarantee: flags.guarantee,
+      significance: flags.significance,
+    };
+    const queries = readQueries(inputOf(fasta, context));
+    const asked = flags.format === 'a3m' ? onlyQuery(queries) : queries;
+    const stopping = new AbortController();
+    const reports = searchAll(asked, settings, { engine, database, serverVersion }, stopping.signal);
+    const answers = flags.format === 'a3m' ? warnOfLoneQuery(reports, context) : reports;
+    const layout = layoutFor(context, flags.alignments === true, flags.output);
+    try {
+      await writeOutput(FORMATTERS[flags.format](answers, layout), flags.output, context.stdout);
+    } finally {
+      // Where nobody takes the answer any more, the search at work ends before its engine is closed.
+      stopping.abort();
+      await reports.return(undefined);
+    }
+  } finally {
+    await appliance.close();
+  }
+}
+
+function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {
+  if (fasta !== '-') return fastaFile(fasta);
+  return { file: 'standard input', bytes: stdin as AsyncIterable<Uint8Array> };
+}
+
+function spaceOf(release: Release, filter: unknown): TargetSpace {
+  if (filter === undefined) return unfilteredSpace(release);
+  return compileTargetSpace(release, compileFilter(filter, release.fields, { location: 'filter' }));
+}
+
+/**
+ * The release that a slug, a database id or a release id names; without any, that of the default database. Whoever
+ * runs commands owns the appliance, so that databases private to an organization are found too.
+ */
+function selectRelease(table: ReleaseTable<ReleaseManifest>, name: string | undefined): SearchedDatabase {
+  const [holder]: readonly ReleaseRow<ReleaseManifest>[] = name?.startsWith('dbr_')
+    ? table.holders(name)
+    : [];
+  const database = name === undefined ? table.defaultDatabase() : table.database(holder?.slug ?? name);
+  if (database !== undefined) {
+    const releaseId = holder?.id ?? database.defaultReleaseId;
+    return { releaseId, databaseId: database.id, slug: database.slug };
+  }
+  const slugs = table.databases().map(({ slug }) => slug);
+  const known =
+    slugs.length === 0
+      ? 'There is none yet: build one with "gloaming index build".'
+      : `There are: ${slugs.join(', ')}.`;
+  throw name === undefined
+    ? new Refusal('default_database_not_set', `Name a database with --database. ${known}`)
+    : new Refusal('database_not_found', `No database or release is called "${name}". ${known}`);
+}
+
+/** An alignment of the query with nothing is never a silent success. */
+async function* warnOfLoneQuery(
+  reports: AsyncIterable<SearchReport>,
+  { stderr }: CommandContext,
+): AsyncGenerator<SearchReport> {
+  for await (const report of reports) {
+    if (!report.result.candidates.some(alignmentOf)) {
+      stderr.write(`gloaming: warning: msa_query_only: nothing aligns with ${report.query.id}.\n`);
+    }
+    yield report;
+  }
+}
+
+function refuseBinaryOnTerminal({ format, output }: SearchFlags, { stdout }: CommandContext): void {
+  if (format !== 'arrow' || output !== undefined || stdout.isTTY !== true) return;
+  throw new Refusal('invalid_option', 'Arrow is binary and unreadable on a terminal: add --output <file>.');
+}

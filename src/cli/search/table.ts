@@ -1,0 +1,192 @@
+import type { Candidate } from '../../search/search-types.js';
+import { drawAlignment } from './alignment.js';
+import { formatCount, formatDistance, formatEValue, formatPercent } from './numbers.js';
+import {
+  alignmentOf,
+  attributeText,
+  expectedFalseHits,
+  type Layout,
+  type SearchOutput,
+  type SearchReport,
+  targetId,
+} from './report.js';
+import { formatTable } from '../terminal/table.js';
+
+/** A column of the table; text columns that may be cut give way to a narrow line, in this order. */
+interface TableColumn {
+  readonly name: string;
+  readonly isNumber: boolean;
+  /** Narrowest width that the column may be cut to; absent = never cut. */
+  readonly least?: number;
+  cell(candidate: Candidate): string;
+}
+
+const GAP = 2;
+/** Where the values of the head start. */
+const HEAD_MARGIN = 10;
+/** Below this a name says nothing, and the column goes. */
+const TEXT_MIN = 16;
+const TEXT_MAX = 48;
+
+/** A table for people: for each query what was searched, its candidates, and what is to be known of them. */
+export async function* formatTables(reports: AsyncIterable<SearchReport>, layout: Layout): SearchOutput {
+  let isFirst = true;
+  for await (const report of reports) {
+    if (!isFirst) yield '\n';
+    isFirst = false;
+    yield `${headOf(report, layout)}\n`;
+    const { candidates } = report.result;
+    if (candidates.length > 0) yield `${drawTable(report, layout)}\n`;
+    yield layout.style.dim(footOf(report));
+    if (!layout.hasAlignments) continue;
+    for (const candidate of candidates) yield `\n${drawAlignment(report, candidate, layout)}`;
+  }
+}
+
+function headOf({ query, release, database, targetSpace }: SearchReport, layout: Layout): string {
+  const { title, counts, is_simulated: isSimulated } = release.manifest;
+  const searched = formatCount(targetSpace.searchedTargetCount);
+  const population =
+    targetSpace.eligible === undefined
+      ? `${searched} proteins, all of them compared`
+      : `${searched} of ${formatCount(counts.targets)} proteins pass the filter, all of them compared`;
+  const about = `${formatCount(query.sequence.length)} residues  ${query.description ?? ''}`.trimEnd();
+  const named = title === database.slug ? '' : `  ${title}`;
+  const left = layout.columns - HEAD_MARGIN - query.id.length - GAP;
+  return [
+    `Query     ${layout.style.bold(query.id)}  ${cut(about, Math.max(TEXT_MIN, left))}\n`,
+    `Database  ${database.slug}${named}${isSimulated ? ' (simulated, not real)' : ''}\n`,
+    `          ${population}\n`,
+  ].join('');
+}
+
+function drawTable(report: SearchReport, layout: Layout): string {
+  const { candidates } = report.result;
+  const columns = fitting(columnsOf(report), candidates, layout.columns);
+  const rows = candidates.map((candidate) => columns.map((column) => column.cell(candidate)));
+  const numbers = new Set(columns.flatMap((column, index) => (column.isNumber ? [index] : [])));
+  const table = formatTable(
+    columns.map(({ name }) => name),
+    rows,
+    numbers,
+  );
+  const end = table.indexOf('\n');
+  return `${layout.style.bold(table.slice(0, end))}${table.slice(end)}`;
+}
+
+function columnsOf(report: SearchReport): TableColumn[] {
+  const { candidates } = report.result;
+  const number = (name: string, cell: TableColumn['cell']): TableColumn => ({ name, isNumber: true, cell });
+  const text = (name: string, field: string): TableColumn => ({
+    name,
+    isNumber: false,
+    least: TEXT_MIN,
+    cell: (candidate) => attributeText(report, candidate, field),
+  });
+  const aligned = (
+    value: (alignment: NonNullable<Candidate['alignment']>) => number,
+  ): TableColumn['cell'] => {
+    return (candidate) => {
+      const alignment = alignmentOf(candidate);
+      return alignment === undefined ? '–' : formatPercent(value(alignment));
+    };
+  };
+  const columns: TableColumn[] = [
+    number('rank', ({ rank }) => String(rank)),
+    { name: 'target', isNumber: false, cell: (candidate) => targetId(report, candidate) },
+    text('organism', 'organism'),
+    text('name', 'name'),
+    number('distance', ({ maxsim }) => formatDistance(maxsim.bidirectional)),
+    number('score', ({ affine }) => String(affine.rawScore)),
+  ];
+  if (candidates.some((candidate) => expectedFalseHits(candidate) !== undefined)) {
+    columns.push(
+      number('E-value', (candidate) => {
+        const value = expectedFalseHits(candidate);
+        return value === undefined ? '–' : formatEValue(value);
+      }),
+    );
+  }
+  if (candidates.some(({ alignment }) => alignment !== undefined)) {
+    columns.push(
+      number(
+        'coverage',
+        aligned((alignment) => alignment.queryCoverageRatio),
+      ),
+    );
+    columns.push(
+      number(
+        'identity',
+        aligned((alignment) => alignment.sequenceIdentityRatio),
+      ),
+    );
+  }
+  return columns.filter(
+    ({ least, cell }) => least === undefined || candidates.some((each) => cell(each) !== ''),
+  );
+}
+
+/** The columns with their texts cut to what the line leaves; the last of them goes where too little is left. */
+function fitting(
+  columns: readonly TableColumn[],
+  candidates: readonly Candidate[],
+  width: number,
+): TableColumn[] {
+  const widthOf = ({ name, cell }: TableColumn): number =>
+    Math.max(name.length, ...candidates.map((candidate) => cell(candidate).length));
+  const texts = columns.filter(({ least }) => least !== undefined);
+  const fixed = columns.filter(({ least }) => least === undefined);
+  const taken = fixed.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP);
+  const left = width - taken - GAP * texts.length;
+  if (texts.length > 0 && left < TEXT_MIN * texts.length) {
+    const [dropped] = texts.slice(-1);
+    return fitting(
+      columns.filter((column) => column !== dropped),
+      candidates,
+      width,
+    );
+  }
+  const widths = shareOut(
+    texts.map((column) => Math.min(TEXT_MAX, widthOf(column))),
+    left,
+  );
+  return columns.map((column) => {
+    const index = texts.indexOf(column);
+    return index < 0
+      ? column
+      : { ...column, cell: (candidate) => cut(column.cell(candidate), widths[index]) };
+  });
+}
+
+/** Gives each its wish where all fit; else those that wish for little get it, and the others share the rest evenly. */
+function shareOut(wishes: readonly number[], total: number): number[] {
+  const widths = wishes.map(() => 0);
+  let rest = total;
+  const order = wishes.map((_, index) => index).sort((left, right) => wishes[left] - wishes[right]);
+  for (const [done, index] of order.entries()) {
+    widths[index] = Math.min(wishes[index], Math.floor(rest / (order.length - done)));
+    rest -= widths[index];
+  }
+  return widths;
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1).trimEnd()}…`;
+}
+
+function footOf({ result, request, targetSpace }: SearchReport): string {
+  const { candidates, isResultLimitReached } = result;
+  if (candidates.length === 0) return 'No protein passes the filter, so nothing was compared.\n';
+  const shown = formatCount(candidates.length);
+  const lines = [
+    isResultLimitReached
+      ? `The nearest ${shown} of ${formatCount(targetSpace.searchedTargetCount)}; --limit shows more.`
+      : `All ${shown} are shown.`,
+    'Ranked by distance; 0 is the same protein. Near does not mean homologous.',
+  ];
+  const hasEValues = candidates.some((candidate) => expectedFalseHits(candidate) !== undefined);
+  if (request.significance !== 'not_requested' && !hasEValues) {
+    lines.push('No E-values: this release has no qualified calibration.');
+  }
+  return lines.map((line) => `${line}\n`).join('');
+}

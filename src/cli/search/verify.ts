@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { openAppliance, type Appliance } from '../../appliance.js';
+import { canonicalJson, sha256Hex } from '../../canonical.js';
+import { loadConfig } from '../../config.js';
+import { Refusal } from '../../errors.js';
+import { search } from '../../search/search.js';
+import type { SearchEngine, SearchRequest } from '../../search/search-types.js';
+import { receiptTable } from '../../store/tables/receipts.js';
+import type { CommandContext } from '../terminal/command.js';
+
+/** The members of a receipt that are needed to compute it again; services/search/receipts.ts writes them. */
+interface ReceiptContent {
+  readonly format: string;
+  readonly release_id: string;
+  readonly result_sha256: string;
+  readonly query: {
+    readonly sequence: string;
+    readonly normalization_id: string;
+    readonly tokens_sha256: string;
+  };
+  readonly parameters: Pick<SearchRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>;
+  readonly target_space: { readonly id: string; readonly canonical_filter: unknown } | null;
+}
+
+/** `gloaming verify <receipt>`: computes a result again and compares. */
+export function register(program: Command, context: CommandContext): void {
+  program
+    .command('verify')
+    .description('compute the result of a receipt again and compare')
+    .argument('<receipt>', 'receipt id (rcpt_…) of this appliance, or a JSON file with its content')
+    .action((receipt: string) => verify(receipt, context));
+}
+
+async function verify(named: string, context: CommandContext): Promise<void> {
+  const appliance = await openAppliance(loadConfig(context.environment));
+  try {
+    const content = await readReceipt(named, appliance);
+    const engine = await appliance.engines.open(releaseOf(content, appliance));
+    const result = await search(requestOf(content, engine, appliance), engine);
+    const isTokensEqual = result.queryTokensSha256 === content.query.tokens_sha256;
+    if (result.resultSha256 === content.result_sha256) {
+      context.stdout.write(`Verified: ${content.result_sha256} was found again, bit for bit.\n`);
+      return;
+    }
+    throw new Refusal(
+      'receipt_differs',
+      `The result differs: the receipt has ${content.result_sha256}, now it is ${result.resultSha256}. ` +
+        (isTokensEqual
+          ? 'The query was encoded to the same tokens, so release, kernels or receipt were changed.'
+          : 'The query was encoded to other tokens: the encoder runs on another processor or runtime here.'),
+    );
+  } finally {
+    await appliance.close();
+  }
+}
+
+async function readReceipt(named: string, { store }: Appliance): Promise<ReceiptContent> {
+  const content = named.startsWith('rcpt_') ? receiptTable(store).get(named)?.content : await readJson(named);
+  if (content === undefined) {
+    throw new Refusal('receipt_not_found', `This appliance has no receipt ${named}.`);
+  }
+  if (named.startsWith('rcpt_') && `rcpt_${sha256Hex(canonicalJson(content))}` !== named) {
+    throw new Refusal('receipt_differs', `The stored content of ${named} does not hash to its name.`);
+  }
+  if ((content as { format?: unknown }).format !== 'gloaming-receipt/1') {
+    throw new Refusal('invalid_receipt', `${named} does not hold a receipt of format gloaming-receipt/1.`);
+  }
+  return content as unknown as ReceiptContent;
+}
+
+/** A file holds the receipt's content, or what GET /v1/receipts/{id} answered. */
+async function readJson(path: string): Promise<Record<string, unknown>> {
+  const text = await readFile(path, 'utf8').catch((cause: Error) => {
+    throw new Refusal('file_not_found', `${path} cannot be read: ${cause.message}`);
+  });
+  try {
+    const value = JSON.parse(text) as { data?: { content?: Record<string, unknown> } } & Record<
+      string,
+      unknown
+    >;
+    return value.data?.content ?? value;
+  } catch {
+    throw new Refusal('invalid_receipt', `${path} is not JSON.`);
+  }
+}
+
+function releaseOf({ release_id: releaseId }: ReceiptContent, { releases }: Appliance): string {
+  if (releases.holders(releaseId).length > 0) return releaseId;
+  throw new Refusal('release_not_found', `The receipt's release ${releaseId} is not on this appliance.`);
+}
+
+function requestOf(
+  { query, parameters, target_space: space, release_id: databaseReleaseId }: ReceiptContent,
+  { release }: SearchEngine,
+  { targetSpaces }: Appliance,
+): SearchRequest {
+  const { id: filterSchemaId } = release.manifest.filter_schema;
+  return {
+    ...parameters,
+    query: { sequence: query.sequence, normalizationId: query.normalization_id },
+    targetSpace:
+      space === null
+        ? targetSpaces.unfiltered(release)
+        : targetSpaces.reopen(release, {
+            id: space.id,
+            databaseReleaseId,
+            canonicalFilter: space.canonical_filter,
+            filterSchemaId,
+          }),
+  };
+}

@@ -1,0 +1,30 @@
+import { Fault, Refusal } from '../../errors.js';
+
+export type PortSetting = 'GLOAMING_PORT' | 'GLOAMING_POSTGRES_PORT';
+
+/**
+ * Why a server does not listen, in words that help whoever started it.
+ * @param setting what moves the port
+ */
+export function listenError(cause: unknown, host: string, port: number, setting: PortSetting): Error {
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  const place = `${host}:${port} cannot be listened on`;
+  const help = helpFor(code, setting);
+  return help === undefined
+    ? new Fault(`${place}: ${message}`, { cause })
+    : new Refusal('address_unavailable', `${place}: ${help}.`);
+}
+
+function helpFor(code: string, setting: PortSetting): string | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `another program does so, perhaps another gloaming. Stop it, or set ${setting} to a free port`;
+    case 'EACCES':
+      return `the system does not allow this port. Set ${setting} to one above 1023`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return 'this machine has no such address. Set GLOAMING_HOST to one that it has';
+    default:
+      return undefined;
+  }
+}

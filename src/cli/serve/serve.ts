@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo, Server } from 'node:net';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { handlersOf, type Appliance } from '../../appliance.js';
+import type { ApplianceConfig } from '../../config.js';
+import type { PublicRouteManifest } from '../../contract/document/manifest.js';
+import type { AdmissionLimits } from '../../http/admission/admission.js';
+import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
+import { createServer } from '../../http/server.js';
+import { servePostgres, type PostgresServer } from '../../postgres/server.js';
+import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
+import { createIdempotencyTable } from '../../store/tables/idempotency.js';
+import { listenError } from './address.js';
+import { watchAppliance } from './metrics.js';
+import { sqlListeners } from './sql.js';
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly url: string;
+  /** Port of the PostgreSQL protocol, where it is served. */
+  readonly postgresPort?: number;
+  /** Finishes what is at work within the grace, then closes. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface ServeOptions {
+  /** Holds every answer against its schema before it is sent; a breach is an internal error. For tests. */
+  readonly isResponseChecked?: boolean;
+}
+
+/**
+ * Serves an appliance over HTTP on the configured address.
+ * Errors  Refusal `address_unavailable`; an assertion where a public route has no handler
+ */
+export async function serve(
+  appliance: Appliance,
+  log: Logger,
+  { isResponseChecked = false }: ServeOptions = {},
+): Promise<RunningServer> {
+  const { config, keys, store } = appliance;
+  const manifestPath = join(config.packageFolder, 'config', 'public-routes.json');
+  let url = '';
+  const metrics = watchAppliance(createMetrics(), appliance);
+  const { backend } = appliance;
+  if (isCudaBackend(backend)) logGpus(backend, log);
+  const { server, stop } = createServer({
+    handlers: handlersOf(appliance),
+    manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
+    authenticate: (apiKey) => keys.authenticate(apiKey),
+    authenticateUrl: (request) => appliance.storage.authenticateUrl(request),
+    async authenticateSql(username, password) {
+      const { credentialId, organizationId } = await appliance.sqlCredentials.logIn(username, password);
+      return { keyId: credentialId, organizationId };
+    },
+    readiness: () => {
+      const missing = appliance.releases.databases().length === 0 ? ['no database has been built'] : [];
+      return { isReady: missing.length === 0, missing };
+    },
+    idempotency: createIdempotencyTable(store),
+    limits: limitsOf(config),
+    clock: { nowMs: () => performance.now(), now: () => new Date() },
+    log,
+    metrics,
+    serverVersion: appliance.serverVersion,
+    workerId: appliance.servedFrom,
+    baseUrl: () => config.publicUrl ?? url,
+    tls: config.tls,
+    isResponseChecked,
+  });
+  url = await listen(server, config);
+  await appliance.storage.start((error) =>
+    log.error({ err: error }, 'Stored files could not be cleaned up.'),
+  );
+  await appliance.runs.start((error, runId) =>
+    log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+  );
+  await appliance.sql.start(sqlListeners(log, metrics));
+  appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
+  const stopAll = async (graceMs: number): Promise<void> => {
+    // First, so that nobody who waits for a run holds the server up.
+    await appliance.runs.stop();
+    await appliance.webhooks.stop();
+    await stop(graceMs);
+    await appliance.storage.stop();
+  };
+  const postgres = await startPostgres(appliance, log, metrics).catch(async (error: unknown) => {
+    await stopAll(0);
+    throw error;
+  });
+  return {
+    url,
+    ...(postgres !== undefined && { postgresPort: postgres.port }),
+    async stop(graceMs) {
+      await postgres?.stop();
+      await stopAll(graceMs);
+    },
+  };
+}
+
+/** GPUs that do not serve from the start, and failures of those that do. */
+export function logGpus(backend: CudaBackend, log: Pick<Logger, 'warn' | 'error'>): void {
+  const report = backend.report();
+  for (const reason of report.obstacle === undefined ? report.unused : []) {
+    log.warn({ reason }, 'A GPU of this machine is not used.');
+  }
+  backend.watchRetries(({ servedBy, cause }) =>
+    log.error({ err: cause, served_by: servedBy }, 'A GPU failed, and the CPU does its work.'),
+  );
+}
+
+function limitsOf(config: ApplianceConfig): AdmissionLimits {
+  return {
+    requestQuota: config.requestsPerMinute,
+    requestWindowSeconds: 60,
+    concurrentExecutions: config.concurrentSearches,
+    queuedExecutions: config.queuedSearches,
+    executionsPerKey: config.searchesPerKey,
+  };
+}
+
+/** @returns the address at which it is reached */
+async function listen(server: Server, { host, port: wanted, tls }: ApplianceConfig): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(listenError(cause, host, wanted, 'GLOAMING_PORT')));
+    server.listen(wanted, host, resolve);
+  });
+  const { address, family, port } = server.address() as AddressInfo;
+  const name = family === 'IPv6' ? `[${address}]` : address;
+  return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
+}
+
+async function startPostgres(
+  { config, sql, sqlCredentials: credentials, serverVersion }: Appliance,
+  log: Logger,
+  metrics: Metrics,
+): Promise<PostgresServer | undefined> {
+  const { host, postgresPort: port, tls } = config;
+  if (port === undefined) return undefined;
+  const onFault = (error: unknown): void =>
+    log.error({ err: error }, 'A PostgreSQL session failed by our fault.');
+  const options = { host, port, sql, credentials, serverVersion, onFault, ...(tls && { tls }) };
+  const server = await servePostgres(options).catch((cause: unknown) => {
+    throw listenError(cause, host, port, 'GLOAMING_POSTGRES_PORT');
+  });
+  metrics.watch('gloaming_postgres_sessions', 'Sessions of the PostgreSQL protocol.', [], () => [
+    { value: server.sessionCount() },
+  ]);
+  log.info({ port: server.port, is_tls: tls !== undefined }, 'SQL is served by the PostgreSQL protocol.');
+  return server;
+}

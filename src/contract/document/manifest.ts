@@ -1,0 +1,24 @@
+import { assert } from '../../errors.js';
+import type { Route } from '../grammar/route.js';
+import { ROUTES, type OperationId } from './routes.js';
+
+/** `config/public-routes.json`: ids of the operations that are public. */
+export interface PublicRouteManifest {
+  readonly routes: readonly string[];
+}
+
+/**
+ * The public routes, in the order of the contract.
+ * Errors  an assertion for an id that the contract lacks or that is listed twice, or without a handler
+ */
+export function publicRoutes(manifest: PublicRouteManifest, handled: readonly string[]): readonly Route[] {
+  for (const id of manifest.routes) {
+    assert(Object.hasOwn(ROUTES, id), `the public route "${id}" must be declared in src/contract`);
+    assert(handled.includes(id), `the public route "${id}" must have a handler`);
+  }
+  const listed = new Set(manifest.routes);
+  assert(listed.size === manifest.routes.length, 'each public route is listed once');
+  return Object.entries(ROUTES)
+    .filter(([id]) => listed.has(id as OperationId))
+    .map(([, route]) => route);
+}

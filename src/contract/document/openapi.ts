@@ -1,0 +1,235 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { canonicalSha256 } from '../../canonical.js';
+import { FailureEnvelope } from '../grammar/envelope.js';
+import { HomologyFailure, Problem } from '../grammar/failures.js';
+import {
+  COMMON_RESPONSE_HEADERS,
+  CONTRACT_VERSION,
+  FAILURE_RESPONSE_HEADERS,
+  STATUS_RESPONSE_HEADERS,
+  SUCCESS_RESPONSE_HEADERS,
+} from '../grammar/headers.js';
+import { namedSchemas, withReferences, type JsonSchema } from './references.js';
+import { REFUSALS, type RefusalCode } from '../grammar/refusals.js';
+import { TAGS, type Route } from '../grammar/route.js';
+import { headerSchemas, refusalsOf } from './routes.js';
+
+const COMPONENT = (name: string): string => `#/components/schemas/${name}`;
+
+/** The OpenAPI 3.1 document of these routes, as it is served below this address. */
+export function openApiDocument(routes: readonly Route[], serverUrl: string): JsonSchema {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) };
+  }
+  const used = new Set<string>(routes.map(({ tag }) => tag));
+  const tags = Object.entries(TAGS).filter(([name]) => used.has(name));
+  const document = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gloaming',
+      version: CONTRACT_VERSION,
+      description:
+        'Finds distant relatives of a protein: exact late-interaction search with calibrated significance. ' +
+        'Members marked `x-chosen` settle what the interface document leaves open.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl }],
+    security: [{ apiKey: [] }],
+    tags: tags.map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key, `glm_…`: `gloaming keys create <name>` makes one.',
+        },
+        signedUrl: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'signature',
+          description: 'A URL that the server signed: it carries its own permission.',
+        },
+        sqlCredential: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'User name and password of a SQL credential.',
+        },
+      },
+      headers: Object.fromEntries(
+        Object.entries(ALL_HEADERS).map(([name, schema]) => [name, headerObject(name, schema)]),
+      ),
+      schemas: componentSchemas(routes),
+    },
+  };
+  return asPublished(document) as JsonSchema;
+}
+
+/** A schema in the keywords that others know: OpenAPI's own, and those that begin with `x-`. */
+export function asPublished(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(asPublished);
+  if (typeof node !== 'object' || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => {
+      if (key === 'chosen' && value === true) return ['x-chosen', true];
+      return [key === 'publishedPattern' ? 'pattern' : key, asPublished(value)];
+    }),
+  );
+}
+
+const ALL_HEADERS: Readonly<Record<string, TSchema>> = Object.assign(
+  {},
+  COMMON_RESPONSE_HEADERS,
+  SUCCESS_RESPONSE_HEADERS,
+  FAILURE_RESPONSE_HEADERS,
+  ...Object.values(STATUS_RESPONSE_HEADERS),
+);
+
+/** `Service-Contract-Digest`: what the document says, wherever it is served. Source  RFC 8785 */
+export function contractDigest(document: JsonSchema): string {
+  const { servers: _servers, ...contract } = document;
+  return `sha256:${canonicalSha256(contract)}`;
+}
+
+function componentSchemas(routes: readonly Route[]): JsonSchema {
+  const roots = routes.flatMap((route) => [route.success.schema, ...(route.body ? [route.body] : [])]);
+  const schemas = namedSchemas([...roots, FailureEnvelope, HomologyFailure, Problem], COMPONENT);
+  return Object.fromEntries([...schemas].map(([name, schema]) => [name, withMapping(schema)]));
+}
+
+/** OpenAPI's discriminator needs to be told which component each value names. */
+function withMapping(schema: JsonSchema): JsonSchema {
+  if (schema.discriminator === undefined) return schema;
+  const references = (schema.oneOf as readonly { readonly $ref: string }[]).map(({ $ref }) => $ref);
+  const mapping = Object.fromEntries(references.map(($ref) => [$ref.slice($ref.indexOf('.') + 1), $ref]));
+  return { ...schema, discriminator: { ...(schema.discriminator as JsonSchema), mapping } };
+}
+
+function operation(route: Route): JsonSchema {
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: route.description,
+    parameters: [
+      ...objectParameters('path', route.params),
+      ...objectParameters('query', route.query),
+      // What is said of `Accept` stands in the descriptions: OpenAPI has its readers ignore such a parameter.
+      ...Object.entries(headerSchemas(route))
+        .filter(([name]) => name !== 'Accept')
+        .map(([name, schema]) => parameter('header', name, schema, false)),
+    ],
+    ...(route.access === undefined ? {} : { security: SECURITY[route.access] }),
+    ...requestBody(route),
+    responses: { ...successResponses(route), ...failureResponses(route) },
+  };
+}
+
+const SECURITY: Readonly<Record<NonNullable<Route['access']>, readonly JsonSchema[]>> = {
+  key: [{ apiKey: [] }],
+  signature: [{ signedUrl: [] }],
+  key_or_signature: [{ apiKey: [] }, { signedUrl: [] }],
+  sql_credential: [{ sqlCredential: [] }],
+};
+
+function requestBody({ body, isBodyOptional = false, rawBody }: Route): JsonSchema {
+  if (body !== undefined) {
+    const content = { 'application/json': { schema: refTo(body) } };
+    return { requestBody: { required: !isBodyOptional, content } };
+  }
+  if (rawBody === undefined) return {};
+  const { description } = rawBody;
+  return { requestBody: { required: true, description, content: { 'application/octet-stream': {} } } };
+}
+
+function objectParameters(place: 'path' | 'query', schema: TObject | undefined): readonly JsonSchema[] {
+  return Object.entries(schema?.properties ?? {}).map(([name, inner]) => {
+    const isRequired = (schema?.required ?? []).includes(name) && inner.default === undefined;
+    return parameter(place, name, inner, isRequired);
+  });
+}
+
+function parameter(place: string, name: string, schema: TSchema, required: boolean): JsonSchema {
+  const { description, ...rest } = refTo(schema);
+  return { name, in: place, required, ...(description ? { description } : {}), schema: rest };
+}
+
+function successResponses({ success, otherSuccesses }: Route): JsonSchema {
+  const { status, schema, description, mediaType = 'application/json', otherMediaType } = success;
+  const descriptions = Object.entries({ [status]: description, ...otherSuccesses });
+  const headers = headerReferences({ ...COMMON_RESPONSE_HEADERS, ...SUCCESS_RESPONSE_HEADERS });
+  const content = {
+    [mediaType]: { schema: refTo(schema) },
+    ...(otherMediaType === undefined ? {} : { [otherMediaType]: {} }),
+  };
+  return Object.fromEntries(
+    descriptions.map(([code, text]) => [
+      code,
+      { description: text, headers, ...(code === '304' ? {} : { content }) },
+    ]),
+  );
+}
+
+function failureResponses(route: Route): JsonSchema {
+  const byStatus = new Map<number, RefusalCode[]>();
+  for (const code of refusalsOf(route)) {
+    const { status } = REFUSALS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const statuses = [...byStatus].sort(([left], [right]) => left - right);
+  return Object.fromEntries(
+    statuses.map(([status, codes]) => [status, failureResponse(route, status, codes)]),
+  );
+}
+
+function failureResponse(route: Route, status: number, codes: readonly RefusalCode[]): JsonSchema {
+  const content: Record<string, JsonSchema> = {};
+  for (const code of codes) {
+    const { mediaType, schema } = failureShape(route, code);
+    content[mediaType] = { schema: refTo(schema) };
+  }
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${REFUSALS[code].meaning}`).join('\n'),
+    headers: headerReferences({
+      ...COMMON_RESPONSE_HEADERS,
+      ...FAILURE_RESPONSE_HEADERS,
+      ...STATUS_RESPONSE_HEADERS[status],
+    }),
+    content,
+  };
+}
+
+/** Body in which this route reports this code; without a route, every failure is a problem. */
+export function failureShape(
+  route: Pick<Route, 'errorStyle'> | undefined,
+  code: RefusalCode,
+): { readonly mediaType: string; readonly schema: TSchema } {
+  const { stage } = REFUSALS[code];
+  if (
+    route === undefined ||
+    stage === 'unrouted' ||
+    route.errorStyle === 'problem' ||
+    (stage === 'transport' && route.errorStyle === 'envelope')
+  ) {
+    return { mediaType: 'application/problem+json', schema: Problem };
+  }
+  if (route.errorStyle === 'homology') return { mediaType: 'application/json', schema: HomologyFailure };
+  return { mediaType: 'application/json', schema: FailureEnvelope };
+}
+
+function headerObject(name: string, schema: TSchema): JsonSchema {
+  const { description, ...rest } = refTo(schema);
+  const required = Object.hasOwn({ ...COMMON_RESPONSE_HEADERS, ...FAILURE_RESPONSE_HEADERS }, name);
+  return { ...(description ? { description } : {}), required, schema: rest };
+}
+
+function headerReferences(headers: Readonly<Record<string, TSchema>>): JsonSchema {
+  return Object.fromEntries(
+    Object.keys(headers).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+function refTo(schema: TSchema): JsonSchema {
+  return typeof schema.$id === 'string' ? { $ref: COMPONENT(schema.$id) } : withReferences(schema, COMPONENT);
+}

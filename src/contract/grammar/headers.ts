@@ -1,0 +1,113 @@
+import { Type, type TSchema } from '@sinclair/typebox';
+import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../limits.js';
+
+/** The contract that this server speaks; `Service-Version` of every response. */
+export const CONTRACT_VERSION = '0.1.0';
+/** The only value of `Service-Contract-Pin` that is served. */
+export const CONTRACT_PIN = '2026-08-08';
+
+export const IDEMPOTENCY_HEADER = {
+  'Idempotency-Key': Type.String({
+    minLength: 1,
+    maxLength: IDEMPOTENCY_KEY_MAX_CHARACTERS,
+    description:
+      'Retry identity, kept for 24 hours. The same key with the same request returns the first response again, byte ' +
+      'for byte, with `Idempotent-Replayed: true`; with another request it is refused.',
+  }),
+};
+
+export const CONTRACT_PIN_HEADER = {
+  'Service-Contract-Pin': Type.String({
+    enum: [CONTRACT_PIN],
+    description: `Contract that the caller relies on: ${CONTRACT_PIN}. Any other value: 400 api_version_unsupported.`,
+    chosen: true,
+  }),
+};
+
+export const START_DEADLINE_HEADER = {
+  'Service-Request-Timeout': Type.String({
+    pattern: '^([1-9][0-9]{0,8}(\\.[0-9]{1,9})?|0\\.([2-9][0-9]{0,8}|1[0-9]{0,7}[1-9][0-9]{0,7}))$',
+    examples: ['2.5'],
+    description: 'Seconds, over 0.1, that the request may wait until work starts; then 504.',
+    chosen: true,
+  }),
+};
+
+export const RUNNER_HINT_HEADER = {
+  'X-Service-Runner-Hint': Type.String({
+    maxLength: 256,
+    description: 'Value of an earlier `X-Service-Runner-Hints`; best effort.',
+    chosen: true,
+  }),
+};
+
+const BOOLEAN_TEXT = { type: 'string', enum: ['true', 'false'] };
+
+/** Headers of every response. */
+export const COMMON_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
+  'X-Request-ID': Type.String({
+    pattern: '^req_[0-9a-f]{24}$',
+    description: 'For support and log correlation.',
+  }),
+  'Service-Version': Type.String({ description: 'API contract version used for the response.' }),
+  'Service-Contract-Digest': Type.String({
+    pattern: '^sha256:[0-9a-f]{64}$',
+    description: 'Digest of the full API contract; a change means that the surface moved.',
+  }),
+  'X-Service-Served-From': Type.String({ description: 'Execution worker that handled the latest attempt.' }),
+  'X-Service-Runner-Hints': Type.String({ description: 'Affinity hint for a later related request.' }),
+};
+
+/** Headers of successes besides those. */
+export const SUCCESS_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
+  'X-Service-Billable-Units': Type.String({
+    pattern: '^[0-9]+$',
+    description: 'Units billed when execution produced a chargeable terminal result.',
+  }),
+  'Idempotent-Replayed': Type.String({
+    enum: ['true'],
+    description: 'The response was stored by an earlier request.',
+  }),
+};
+
+/** Headers of failures besides those. */
+export const FAILURE_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
+  'Service-Error-Type': Type.String({
+    description: 'Stable machine-readable code; identical to error.code.',
+  }),
+  'Service-Retryable': Type.Unsafe<'true' | 'false'>({
+    ...BOOLEAN_TEXT,
+    description: 'Whether retrying the identical pinned request may succeed.',
+  }),
+};
+
+/** Further headers that come with certain statuses. */
+export const STATUS_RESPONSE_HEADERS: Readonly<Record<number, Readonly<Record<string, TSchema>>>> = {
+  401: {
+    'WWW-Authenticate': Type.String({
+      description: 'Challenge: `Bearer`, or `Basic` where a SQL credential is asked for.',
+    }),
+  },
+  405: { Allow: Type.String({ description: 'Methods that the path has.' }) },
+  409: {
+    'Retry-After': Type.String({
+      pattern: '^[0-9]+$',
+      description: 'Whole seconds to wait, where transient.',
+    }),
+  },
+  416: { 'Content-Range': Type.String({ description: 'How long the file is: `bytes */<size>`.' }) },
+  429: {
+    'Retry-After': Type.String({ pattern: '^[0-9]+$', description: 'Whole seconds to wait.' }),
+    RateLimit: Type.String({ description: 'Structured remaining capacity and reset time.' }),
+    'RateLimit-Policy': Type.String({
+      description: 'Structured effective policy: request, queue or execution.',
+    }),
+  },
+  503: { 'Retry-After': Type.String({ pattern: '^[0-9]+$', description: 'Whole seconds to wait.' }) },
+  504: {
+    'Service-Request-Timeout-Type': Type.String({
+      enum: ['user'],
+      description: 'The start deadline caused it.',
+    }),
+  },
+};

@@ -1,0 +1,81 @@
+import { Type, type Static } from '@sinclair/typebox';
+import { RUN_OUTPUT_PATH_MAX_CHARACTERS } from '../../limits.js';
+import { closed, constant, count, enumeration, named, sha256, text } from '../grammar/schema.js';
+
+/* Runs that write files into storage. */
+
+export const RunId = text('Run id.', { pattern: '^run_[0-9a-f]{24}$' });
+
+/** A file that a run has written; from then on it is a file like any other. */
+export const RunFile = named(
+  'RunFile',
+  closed(
+    {
+      file_id: text('File id.', { pattern: '^fil_[0-9a-f]{24}$' }),
+      path: text('Where it stands in the storage of the organization.'),
+      url: text('Its ordinary URL; `POST /v1/storage/file-signed-urls` makes one without credentials of it.'),
+      content_type: text('Media type.'),
+      size_bytes: count('Its length.'),
+      checksum: sha256('SHA-256 of its bytes: equal content is stored once.'),
+      checksum_algorithm: constant('sha256'),
+      storage_version: text('Version of the file.'),
+    },
+    { chosen: true },
+  ),
+);
+
+export const EXPORT_FORMATS = {
+  fasta: 'each target once, in the order in which it was first found',
+  tsv:
+    'one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions from 1, `nan` where no ' +
+    'calibration supports a number',
+  a3m: 'the alignment of one query: the query first, then its aligned candidates by rank',
+  parquet: 'one row for each candidate, with all of its measurements',
+  arrow: 'the columns of `parquet` as an Arrow IPC file',
+} as const;
+
+export type ExportFormatName = keyof typeof EXPORT_FORMATS;
+
+const Format = enumeration(EXPORT_FORMATS, { chosen: true });
+
+export const ExportRunInput = named(
+  'ExportRunInput',
+  closed(
+    {
+      run_id: text('A completed run of `homology.search` or `homology.batch_search`.', {
+        pattern: RunId.pattern,
+      }),
+      format: Format,
+      query_index: Type.Optional(
+        count('Only the candidates of this query of a batch, the first is 0; `a3m` of a batch needs it.'),
+      ),
+      path: Type.Optional(
+        text('Where the file is written; a file that stands there is replaced. Default: below `exports/`.', {
+          minLength: 1,
+          maxLength: RUN_OUTPUT_PATH_MAX_CHARACTERS,
+        }),
+      ),
+    },
+    { description: 'The rows of a run as one file in storage.', chosen: true },
+  ),
+);
+
+export const ExportRunSummary = named(
+  'ExportRunSummary',
+  closed(
+    {
+      object: constant('homology_export_summary'),
+      run_id: RunId,
+      format: Format,
+      query_index: Type.Optional(count('The query whose candidates they are.')),
+      record_count: count('Records of the file: lines, rows or sequences, without the query of an A3M.'),
+      omitted_count: count('Candidates that are no record: not aligned, or a target that is one already.'),
+      file: RunFile,
+    },
+    { chosen: true },
+  ),
+);
+
+export type RunFile = Static<typeof RunFile>;
+export type ExportRunInput = Static<typeof ExportRunInput>;
+export type ExportRunSummary = Static<typeof ExportRunSummary>;

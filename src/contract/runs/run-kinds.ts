@@ -1,0 +1,202 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox';
+import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import { fileUrl } from '../storage/files.js';
+import { HomologyCandidate, HomologyCandidateSet } from '../search/candidate-set.js';
+import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from '../search/homology.js';
+import { ExportRunInput, ExportRunSummary } from './run-files.js';
+import { StructureRunInput, StructureRunSummary } from './run-structures.js';
+import { Msa, MsaRequest } from '../msa.js';
+import {
+  closed,
+  constant,
+  count,
+  defaulted,
+  mutuallyExclusive,
+  named,
+  sha256,
+  text,
+} from '../grammar/schema.js';
+
+/*
+ * What a run can execute. A new endpoint is one entry of RUN_ENDPOINTS here and one RunEndpoint of the services, which
+ * appliance.ts lists.
+ */
+
+const LIMIT = defaulted(
+  100,
+  Type.Integer({
+    minimum: 1,
+    maximum: RETAINED_MAX_CANDIDATES,
+    description: 'Candidates kept at most, for each query.',
+  }),
+);
+
+export const SearchRunInput = named(
+  'SearchRunInput',
+  closed(
+    { query: ProteinQuery, ...SEARCH_SETTINGS, limit: LIMIT },
+    { description: 'One protein against one release, as `POST /v1/homology` takes it.', ...ONE_SELECTOR },
+  ),
+);
+
+const ONE_SOURCE = [
+  ['queries', 'fasta'],
+  ['queries', 'fasta_url'],
+  ['fasta', 'fasta_url'],
+] as const;
+
+const BatchQuery = closed({
+  id: Type.Optional(text('Your name of the query.', { minLength: 1, maxLength: 256 })),
+  sequence: ProteinQuery.properties.sequence,
+});
+
+export const BatchSearchRunInput = named(
+  'BatchSearchRunInput',
+  closed(
+    {
+      queries: Type.Optional(
+        Type.Array(BatchQuery, { minItems: 1, maxItems: BATCH_MAX_QUERIES, description: 'The queries.' }),
+      ),
+      fasta: Type.Optional(
+        text('The queries as FASTA; the first word of a header is the id.', {
+          minLength: 1,
+          maxLength: BATCH_FASTA_MAX_CHARACTERS,
+        }),
+      ),
+      fasta_url: Type.Optional(
+        fileUrl('The URL of an uploaded FASTA file, plain or gzip, as its completion gave it.'),
+      ),
+      ...SEARCH_SETTINGS,
+      limit: LIMIT,
+    },
+    {
+      description:
+        'Up to 100,000 proteins against one release: `queries`, `fasta` or `fasta_url`, one of them. A file is read ' +
+        'when the run is created; what becomes of it later changes nothing.',
+      allOf: [...ONE_SELECTOR.allOf, ...mutuallyExclusive(...ONE_SOURCE).allOf],
+      anyOf: [{ required: ['queries'] }, { required: ['fasta'] }, { required: ['fasta_url'] }],
+      chosen: true,
+    },
+  ),
+);
+
+const found = HomologyCandidateSet.properties;
+
+/** What a retained search found besides its candidates, which are its rows. */
+export const SearchRunSummary = named(
+  'SearchRunSummary',
+  closed(
+    {
+      object: constant('homology_search_summary'),
+      database: found.database,
+      evidence_summary: found.evidence_summary,
+      execution: found.execution,
+      is_result_limit_reached: found.is_result_limit_reached,
+      query: found.query,
+      ranking: found.ranking,
+      receipt: found.receipt,
+      result_sha256: found.result_sha256,
+      warnings: found.warnings,
+    },
+    { chosen: true },
+  ),
+);
+
+export const BatchSearchRunSummary = named(
+  'BatchSearchRunSummary',
+  closed(
+    {
+      object: constant('homology_batch_search_summary'),
+      database: found.database,
+      execution: found.execution,
+      query_count: count('Queries; each is one row of the results.'),
+      candidate_count: count('Candidates of all queries.'),
+      result_sha256: sha256('Chained over the `result_sha256` of the queries in order.'),
+      warnings: found.warnings,
+    },
+    { chosen: true },
+  ),
+);
+
+/** What a run has built: `GET /v1/sequences/msa/a3m/{id}` downloads it. */
+export const MsaRunSummary = named(
+  'MsaRunSummary',
+  closed({ object: constant('msa_build_summary'), msa: Msa, warnings: found.warnings }, { chosen: true }),
+);
+
+/** One row of a batch: what the direct route would have answered for this query. */
+export const HomologyQueryResult = named(
+  'HomologyQueryResult',
+  closed(
+    {
+      object: constant('homology_query_result'),
+      query_index: count('Position of the query in the input; the first is 0.'),
+      query_id: text('Your name of the query; its position where it had none.'),
+      query: found.query,
+      candidates: found.candidates,
+      evidence_summary: found.evidence_summary,
+      is_result_limit_reached: found.is_result_limit_reached,
+      receipt: found.receipt,
+      result_sha256: found.result_sha256,
+    },
+    { chosen: true },
+  ),
+);
+
+/** Priorities within one organization; between organizations runs take turns whatever theirs are. */
+export type RunPriority = 'high' | 'normal' | 'low';
+
+export interface EndpointContract {
+  readonly meaning: string;
+  readonly input: TSchema;
+  /** What `result.summary` holds. */
+  readonly summary: TSchema;
+  /** One row of the results; absent where the result is no list. */
+  readonly row?: TSchema;
+  readonly defaultPriority: RunPriority;
+}
+
+export const RUN_ENDPOINTS = {
+  'homology.search': {
+    meaning: 'one protein against one release, with up to 10,000 retained candidates',
+    input: SearchRunInput,
+    summary: SearchRunSummary,
+    row: HomologyCandidate,
+    defaultPriority: 'normal',
+  },
+  'homology.batch_search': {
+    meaning: 'up to 100,000 proteins against one release',
+    input: BatchSearchRunInput,
+    summary: BatchSearchRunSummary,
+    row: HomologyQueryResult,
+    // A proteome that takes hours lets single searches of its own organization pass.
+    defaultPriority: 'low',
+  },
+  'homology.export': {
+    meaning: 'the rows of a run as a file: FASTA, TSV, A3M, Parquet or Arrow',
+    input: ExportRunInput,
+    summary: ExportRunSummary,
+    defaultPriority: 'normal',
+  },
+  'sequences.msa.build': {
+    meaning: 'a multiple sequence alignment of the candidates of a receipt',
+    input: MsaRequest,
+    summary: MsaRunSummary,
+    defaultPriority: 'normal',
+  },
+  'structure.predict': {
+    meaning: "a structure from an alignment, by the operator's own predictor; refused where there is none",
+    input: StructureRunInput,
+    summary: StructureRunSummary,
+    defaultPriority: 'normal',
+  },
+} as const satisfies Readonly<Record<string, EndpointContract>>;
+
+export type RunEndpointKey = keyof typeof RUN_ENDPOINTS;
+export type RunInput<Key extends RunEndpointKey> = Static<(typeof RUN_ENDPOINTS)[Key]['input']>;
+export type SearchRunInput = Static<typeof SearchRunInput>;
+export type BatchSearchRunInput = Static<typeof BatchSearchRunInput>;
+export type SearchRunSummary = Static<typeof SearchRunSummary>;
+export type BatchSearchRunSummary = Static<typeof BatchSearchRunSummary>;
+export type MsaRunSummary = Static<typeof MsaRunSummary>;
+export type HomologyQueryResult = Static<typeof HomologyQueryResult>;

@@ -1,0 +1,147 @@
+import { Type, type Static } from '@sinclair/typebox';
+import {
+  DATABASE_SELECTOR_MAX_CHARACTERS,
+  INLINE_MAX_CANDIDATES,
+  PROTEIN_MAX_RESIDUES,
+} from '../../limits.js';
+import { HomologyCandidateSet } from './candidate-set.js';
+import { HomologyFilter } from './filter.js';
+import { CONTRACT_PIN_HEADER } from '../grammar/headers.js';
+import { defineRoute } from '../grammar/route.js';
+import {
+  closed,
+  constant,
+  defaulted,
+  enumeration,
+  mutuallyExclusive,
+  named,
+  text,
+} from '../grammar/schema.js';
+
+export const ProteinQuery = closed({
+  kind: constant('protein_sequence'),
+  sequence: Type.String({
+    minLength: 1,
+    maxLength: PROTEIN_MAX_RESIDUES,
+    // Refused as invalid_sequence or sequence_empty, which name the letter.
+    publishedPattern: '^[* \\t\\r\\n\\v\\f]*[A-Za-z][A-Za-z* \\t\\r\\n\\v\\f]*$',
+    description:
+      'One-letter amino acid codes. How other letters are read is what `query.normalization_id` names.',
+  }),
+});
+
+export const ReleaseId = text('Exact immutable release.', { pattern: '^dbr_[0-9a-f]{64}$' });
+export const TargetSpaceId = text('A reusable target space.', { pattern: '^htsp_[0-9a-f]{64}$' });
+
+/** What every search says besides its queries and its limit; a run takes the same. */
+export const SEARCH_SETTINGS = {
+  database: Type.Optional(
+    text('Database id or slug from the catalog; its default release is searched.', {
+      minLength: 1,
+      maxLength: DATABASE_SELECTOR_MAX_CHARACTERS,
+    }),
+  ),
+  database_release_id: Type.Optional(ReleaseId),
+  filter: Type.Optional(HomologyFilter),
+  target_space_id: Type.Optional(TargetSpaceId),
+  evidence: defaulted(
+    'candidate_measurement',
+    enumeration(
+      {
+        candidate_measurement: 'the measurements of each candidate',
+        pairwise_sequence_alignment: 'also the best local alignment of query and candidate',
+      },
+      { chosen: true },
+    ),
+  ),
+  guarantee: defaulted(
+    'approximate',
+    enumeration(
+      {
+        approximate: 'the qualified policy that the release selects, or a stronger exhaustive fallback',
+        exhaustive: 'the reference policy: every eligible target is compared',
+      },
+      { chosen: true },
+    ),
+  ),
+  significance: defaulted(
+    'if_available',
+    enumeration(
+      {
+        not_requested: 'no judgement',
+        if_available: 'judged where the calibration supports it',
+        required: 'refused before any work where no calibration supports it',
+      },
+      { chosen: true },
+    ),
+  ),
+};
+
+/** Database, release and target space are three ways to say what is searched. */
+export const ONE_SELECTOR = mutuallyExclusive(
+  ['database', 'database_release_id'],
+  ['target_space_id', 'database'],
+  ['target_space_id', 'database_release_id'],
+  ['target_space_id', 'filter'],
+);
+
+export const HomologyRequest = named(
+  'HomologyRequest',
+  closed(
+    {
+      query: ProteinQuery,
+      ...SEARCH_SETTINGS,
+      limit: defaulted(
+        100,
+        Type.Integer({
+          minimum: 1,
+          maximum: INLINE_MAX_CANDIDATES,
+          description: 'Rows returned at most; the answer is also bounded by 16 MiB.',
+        }),
+      ),
+    },
+    {
+      description:
+        'One protein against one immutable release. Without any selector, the default database and its default ' +
+        'release are searched.',
+      ...ONE_SELECTOR,
+    },
+  ),
+);
+
+/** The request after validation: selectors that the caller left out have their defaults. */
+export type HomologyRequest = Static<typeof HomologyRequest>;
+
+export const searchHomology = defineRoute({
+  operationId: 'homology.search',
+  method: 'POST',
+  path: '/v1/homology',
+  tag: 'homology',
+  summary: 'Search one protein against one release',
+  description:
+    'Runs one typed protein query against one resolved immutable release and returns completed ranked candidates ' +
+    'and the requested evidence. Synchronous and stateless. Candidates are retrieval measurements, not asserted ' +
+    'homologs.',
+  headers: CONTRACT_PIN_HEADER,
+  body: HomologyRequest,
+  success: { status: 200, schema: HomologyCandidateSet, description: 'Ranked candidates.' },
+  successStyle: 'bare',
+  errorStyle: 'homology',
+  work: 'execution',
+  refusals: [
+    'api_version_unsupported',
+    'budget_exhausted',
+    'permission_denied',
+    'database_not_found',
+    'default_database_not_set',
+    'release_not_found',
+    'target_space_not_found',
+    'invalid_sequence',
+    'sequence_empty',
+    'sequence_is_nucleotide',
+    'sequence_too_long',
+    'invalid_filter',
+    'significance_unavailable',
+    'response_too_large',
+  ],
+});

@@ -1,0 +1,98 @@
+import { canonicalSha256 } from '../canonical.js';
+import type { AttributeValue } from '../release/release.js';
+import { lineageOf, type Taxonomy } from '../release/taxonomy.js';
+import type { Encoder } from '../encoder/encoder.js';
+import type { BuildProgress, BuildReport } from '../indexing/build-options.js';
+import type {
+  ProteinInput,
+  ProteinSource,
+  SourceField,
+  SourceProtein,
+} from '../indexing/sources/protein-source.js';
+import { buildRelease } from '../indexing/release.js';
+import {
+  SIMULATED_DESCRIPTION,
+  SIMULATED_TITLE,
+  simulateProteins,
+  type SimulatedDatabase,
+  type SimulatedProtein,
+} from './simulate.js';
+import { ROOT_TAXID } from './taxonomy.js';
+
+export const DEMO_SLUG = 'demo';
+const DEMO_SEED = 20_260_808;
+const DEMO_PROTEINS = 2_000;
+
+const FIELDS: readonly SourceField[] = [
+  { name: 'name', type: 'string' },
+  { name: 'organism', type: 'string' },
+  { name: 'taxid', type: 'integer', isTaxonomy: true },
+  { name: 'lineage', type: 'string_list' },
+  { name: 'ec_class', type: 'string' },
+  { name: 'length', type: 'integer' },
+  { name: 'reviewed', type: 'boolean' },
+];
+
+/** The simulated proteins of the demo database: the same everywhere. */
+export function demoProteins(): SimulatedDatabase {
+  return simulateProteins(DEMO_SEED, DEMO_PROTEINS);
+}
+
+/** Builds the demo release by the same way as every other one. */
+export function buildDemo(
+  database: SimulatedDatabase,
+  encoder: Encoder,
+  indexesFolder: string,
+  onProgress?: (progress: BuildProgress) => void,
+): Promise<BuildReport> {
+  return buildRelease({
+    indexesFolder,
+    slug: DEMO_SLUG,
+    title: SIMULATED_TITLE,
+    description: SIMULATED_DESCRIPTION,
+    isSimulated: true,
+    input: simulatedInput(database),
+    encoder,
+    onProgress,
+  });
+}
+
+function simulatedInput(database: SimulatedDatabase): ProteinInput {
+  return {
+    digest: canonicalSha256({ seed: database.seed, proteins: database.proteins }),
+    open: async () => simulatedSource(database),
+  };
+}
+
+function simulatedSource({ proteins, taxonomy: tree }: SimulatedDatabase): ProteinSource {
+  const taxonomy: Taxonomy = new Map(tree.nodes.map((node) => [node.taxid, node]));
+  const attributesOf = (protein: SimulatedProtein): Record<string, AttributeValue> => ({
+    name: protein.name,
+    organism: protein.organism,
+    taxid: protein.taxid,
+    lineage: lineageOf(taxonomy, protein.taxid)
+      .filter(({ taxid }) => taxid !== ROOT_TAXID)
+      .map(({ name }) => name)
+      .reverse(),
+    ...(protein.ecClass === undefined ? {} : { ec_class: protein.ecClass }),
+    length: protein.sequence.length,
+    reviewed: protein.reviewed,
+  });
+  return {
+    fields: FIELDS,
+    taxonomy,
+    totalBytes: proteins.reduce((sum, { sequence }) => sum + sequence.length, 0),
+    async *proteins(onBytes): AsyncGenerator<SourceProtein> {
+      let bytes = 0;
+      for (const protein of proteins) {
+        bytes += protein.sequence.length;
+        onBytes?.(bytes);
+        yield { id: protein.id, text: protein.sequence, attributes: attributesOf(protein) };
+      }
+    },
+    notes: () => [],
+    close() {
+      // Nothing is open: the proteins are in memory.
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Refusal } from '../errors.js';
+import { CARD_FILE, readEncoderCard } from './card.js';
+import { ENCODER_ID_PATTERN } from './card-schema.js';
+import type { EncoderCard } from './encoder.js';
+
+/** Where encoders are looked up: the user's folder first, then the package's own. */
+export interface EncoderFolders {
+  readonly indexesFolder: string;
+  readonly packageFolder: string;
+}
+
+export interface ListedEncoder {
+  readonly id: string;
+  readonly directory: string;
+  /** True where it ships with the package. */
+  readonly isShipped: boolean;
+  /** Absent where the card is not valid; `problem` says why. */
+  readonly card?: EncoderCard;
+  readonly problem?: string;
+}
+
+/**
+ * Folder of the encoder with this id.
+ * Errors  Refusal `unknown_encoder` listing those there are
+ */
+export async function findEncoder(id: string, folders: EncoderFolders): Promise<string> {
+  for (const directory of listEncoderFolders(id, folders)) {
+    if (await isFile(join(directory, CARD_FILE))) return directory;
+  }
+  const known = (await listEncoders(folders)).map((encoder) => encoder.id);
+  const list = known.length === 0 ? 'none is installed' : `installed: ${known.join(', ')}`;
+  throw new Refusal('unknown_encoder', `There is no encoder ${JSON.stringify(id)}; ${list}.`, { known });
+}
+
+/** Folders in which an encoder of this id may lie, in the order in which they are looked through. */
+export function listEncoderFolders(id: string, folders: EncoderFolders): readonly string[] {
+  return isEncoderId(id) ? searchPath(folders).map(({ folder }) => join(folder, id)) : [];
+}
+
+/** Every encoder that findEncoder would find, by id; one of the user's hides a shipped one of the same id. */
+export async function listEncoders(folders: EncoderFolders): Promise<readonly ListedEncoder[]> {
+  const found = new Map<string, ListedEncoder>();
+  for (const { folder, isShipped } of searchPath(folders)) {
+    for (const id of await readdir(folder).catch(() => [])) {
+      const directory = join(folder, id);
+      const isEncoder = isEncoderId(id) && (await isFile(join(directory, CARD_FILE)));
+      if (!isEncoder || found.has(id)) continue;
+      found.set(id, { id, directory, isShipped, ...(await describe(id, directory)) });
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function searchPath({
+  indexesFolder,
+  packageFolder,
+}: EncoderFolders): { folder: string; isShipped: boolean }[] {
+  const own = encodersFolder(indexesFolder);
+  const shipped = encodersFolder(join(packageFolder, 'indexes'));
+  return [
+    ...(own === shipped ? [] : [{ folder: own, isShipped: false }]),
+    { folder: shipped, isShipped: true },
+  ];
+}
+
+/** Where the encoders of an indexes folder lie, each in a folder named by its id. */
+export function encodersFolder(indexesFolder: string): string {
+  return join(indexesFolder, 'encoders');
+}
+
+async function describe(id: string, directory: string): Promise<{ card: EncoderCard } | { problem: string }> {
+  try {
+    const card = await readEncoderCard(directory);
+    return card.id === id ? { card } : { problem: `The card of ${directory} is that of ${card.id}.` };
+  } catch (error) {
+    if (error instanceof Refusal) return { problem: error.message };
+    throw error;
+  }
+}
+
+function isEncoderId(name: string): boolean {
+  return new RegExp(ENCODER_ID_PATTERN).test(name);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (status) => status.isFile(),
+    () => false,
+  );
+}

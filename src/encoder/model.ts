@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { env, InferenceSession, Tensor } from 'onnxruntime-node';
+import { Fault } from '../errors.js';
+import { unitVectors } from './vectors.js';
+import type { EncoderCard } from './encoder.js';
+
+// Whatever fails is thrown as well; ONNX Runtime shall not write to the terminal beside it.
+env.logLevel = 'fatal';
+
+export type EncoderDevice = 'cpu' | 'cuda';
+
+/** One ONNX session. Its runs block their thread: the server holds models in workers only. */
+export interface EncoderModel {
+  /**
+   * Unit vectors of the residues of one stretch, special tokens cut off, float32 [length × card.dimension].
+   * Errors  Fault where the model fails or its output has another shape than the card says
+   */
+  vectors(residues: string): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+/**
+ * Loads the model of a checked card.
+ *
+ * One thread a session and one stretch a run, by measurement (gloaming-1, Zen 5): two threads inside a
+ * session changed the last bits at 4 of 16 lengths and did not halve the time; batches, even of equal
+ * lengths, changed them too (by 1.5e-7) and were 18 % faster. So a protein's vectors depend on nothing but
+ * the protein and the model, and all parallelism is between sessions. Patterns of memory are not kept,
+ * because each length would add one; the arena keeps the room of the longest stretch (without it a
+ * transformer spends 70 % of its time at 1,022 residues on getting memory anew).
+ * Errors  Fault where the model or the device cannot be used; there is no fall-back to another device
+ */
+export async function openEncoderModel(
+  directory: string,
+  card: EncoderCard,
+  device: EncoderDevice,
+): Promise<EncoderModel> {
+  const session = await createSession(join(directory, card.model.file), device);
+  const matrix =
+    card.projection === null ? undefined : await readMatrix(join(directory, card.projection.file));
+  try {
+    checkNames(session, card);
+  } catch (error) {
+    await session.release();
+    throw error;
+  }
+  return {
+    vectors: (residues) => residueVectors(session, card, matrix, residues),
+    close: () => session.release(),
+  };
+}
+
+async function createSession(path: string, device: EncoderDevice): Promise<InferenceSession> {
+  try {
+    return await InferenceSession.create(path, {
+      executionProviders: [device],
+      intraOpNumThreads: 1,
+      interOpNumThreads: 1,
+      executionMode: 'sequential',
+      graphOptimizationLevel: 'all',
+      enableMemPattern: false,
+      logSeverityLevel: 4,
+    });
+  } catch (cause) {
+    const hint = device === 'cuda' ? '; is the CUDA provider of onnxruntime-node installed?' : '';
+    throw new Fault(`ONNX Runtime cannot load ${path} on ${device}: ${messageOf(cause)}${hint}`, { cause });
+  }
+}
+
+function checkNames(session: InferenceSession, { inputs, output }: ModelInterface): void {
+  const wanted = [inputs.ids, ...(inputs.mask === null ? [] : [inputs.mask])];
+  const isSame =
+    wanted.length === session.inputNames.length && wanted.every((n) => session.inputNames.includes(n));
+  if (!isSame) {
+    throw new Fault(
+      `The card names the inputs ${wanted.join(', ')}, the model has ${session.inputNames.join(', ')}.`,
+    );
+  }
+  if (!session.outputNames.includes(output)) {
+    throw new Fault(`The card names the output ${output}, the model has ${session.outputNames.join(', ')}.`);
+  }
+}
+
+/** Float32 little-endian, copied into an aligned buffer. */
+async function readMatrix(path: string): Promise<Float32Array> {
+  const bytes = await readFile(path);
+  return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
+}
+
+async function residueVectors(
+  session: InferenceSession,
+  card: EncoderCard,
+  matrix: Float32Array | undefined,
+  residues: string,
+): Promise<Float32Array> {
+  const { rows, featureCount } = await residueFeatures(session, card, residues);
+  const expected = card.projection?.input_dimension ?? card.dimension;
+  if (featureCount !== expected) {
+    throw new Fault(`The model gives ${featureCount} features where the card expects ${expected}.`);
+  }
+  return unitVectors(rows, featureCount, card.dimension, matrix);
+}
+
+/** How a model is fed and read; the part of a card that is needed before its features are known. */
+export type ModelInterface = Pick<EncoderCard, 'inputs' | 'output' | 'tokenizer'>;
+
+/**
+ * Features per residue of a model whose card is not complete yet.
+ * Errors  Fault where the model cannot be loaded or run
+ */
+export async function countFeatures(path: string, model: ModelInterface, residues: string): Promise<number> {
+  const session = await createSession(path, 'cpu');
+  try {
+    checkNames(session, model);
+    return (await residueFeatures(session, model, residues)).featureCount;
+  } finally {
+    await session.release();
+  }
+}
+
+/** Runs the model on one stretch: its features [length × featureCount], special tokens cut off. */
+async function residueFeatures(
+  session: InferenceSession,
+  { inputs, output: outputName, tokenizer }: ModelInterface,
+  residues: string,
+): Promise<{ readonly rows: Float32Array; readonly featureCount: number }> {
+  const ids = tokenise(residues, tokenizer);
+  const dims = [1, ids.length];
+  const feeds: Record<string, Tensor> = { [inputs.ids]: new Tensor('int64', ids, dims) };
+  if (inputs.mask !== null)
+    feeds[inputs.mask] = new Tensor('int64', new BigInt64Array(ids.length).fill(1n), dims);
+  const { [outputName]: output } = await session.run(feeds, [outputName]);
+  const [batch, length, featureCount] = output.dims;
+  if (output.type !== 'float32' || output.dims.length !== 3 || batch !== 1 || length !== ids.length) {
+    const found = `${output.type} [${output.dims.join(', ')}]`;
+    throw new Fault(`The model gave ${found} where float32 [1, ${ids.length}, features] was expected.`);
+  }
+  const first = tokenizer.prefix.length * featureCount;
+  const rows = (output.data as Float32Array).subarray(first, first + residues.length * featureCount);
+  return { rows, featureCount };
+}
+
+/** Token ids of a stretch with the model's special tokens around it. */
+export function tokenise(residues: string, tokenizer: EncoderCard['tokenizer']): BigInt64Array {
+  const { vocabulary, unknown, prefix, suffix } = tokenizer;
+  const letters = Array.from(residues, (letter) => vocabulary[letter] ?? unknown);
+  return BigInt64Array.from([...prefix, ...letters, ...suffix], BigInt);
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

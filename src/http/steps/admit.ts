@@ -1,0 +1,24 @@
+import type { Middleware, Principal, Shell } from '../shell.js';
+
+/** Refuses what the server has no room for, before anything is looked up or read. */
+export function shed(shell: Shell): Middleware {
+  return async ({ state }, next) => {
+    const leave = shell.admission.enter();
+    try {
+      if (state.route?.work === 'execution') shell.admission.executions.requireSpace();
+      await next();
+    } finally {
+      leave();
+    }
+  };
+}
+
+/** Refuses a key that asks too often, and work that could not wait in the queue, before the body is read. */
+export function admit(shell: Shell): Middleware {
+  return async ({ state }, next) => {
+    const { keyId } = state.principal as Principal;
+    shell.admission.takeRequest(keyId);
+    if (state.route?.work === 'execution') shell.admission.executions.requireRoom(keyId);
+    await next();
+  };
+}

@@ -1,0 +1,62 @@
+import type { Route } from '../../contract/grammar/route.js';
+import { Refusal } from '../../errors.js';
+import type { Middleware, Shell, ShellContext } from '../shell.js';
+
+/**
+ * Errors  Refusal `missing_api_key`, `invalid_api_key`; on routes of signed URLs, those of shell.authenticateUrl; on
+ *         routes of SQL credentials `missing_sql_credential` and those of shell.authenticateSql
+ */
+export function authenticate(shell: Shell): Middleware {
+  return async (context, next) => {
+    if (context.state.route?.access === 'sql_credential') {
+      const { username, password } = basicCredentials(context.get('Authorization'));
+      context.state.principal = await shell.authenticateSql(username, password);
+      return next();
+    }
+    if (isSigned(context)) {
+      const { query, params, route } = context.state;
+      context.state.principal = shell.authenticateUrl({
+        method: context.method,
+        path: pathOf(route as Route, params),
+        params,
+        query,
+      });
+      return next();
+    }
+    const authorization = context.get('Authorization');
+    if (authorization === '') {
+      throw new Refusal('missing_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
+    }
+    const key = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
+    if (key === undefined) {
+      throw new Refusal('invalid_api_key', 'The Authorization header must read "Bearer <API_KEY>".');
+    }
+    context.state.principal = shell.authenticate(key);
+    await next();
+  };
+}
+
+/** Source  RFC 7617 */
+function basicCredentials(authorization: string): { readonly username: string; readonly password: string } {
+  const encoded = /^Basic +([A-Za-z0-9+/=]{1,1024})$/i.exec(authorization)?.[1];
+  const text = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon > 0) return { username: text.slice(0, colon), password: text.slice(colon + 1) };
+  throw new Refusal(
+    'missing_sql_credential',
+    'Send user name and password of a SQL credential by HTTP basic authentication.',
+  );
+}
+
+/** A signature that is there decides: no key is looked at beside it. Errors  Refusal `signature_missing` */
+function isSigned({ state }: ShellContext): boolean {
+  const { access = 'key' } = state.route as Route;
+  const hasSignature = state.query.signature !== undefined;
+  if (access !== 'signature' || hasSignature) return access !== 'key' && hasSignature;
+  throw new Refusal('signature_missing', 'Ask for a signed URL and use it as it is.');
+}
+
+/** As it was signed, however the client wrote its percent-escapes. */
+function pathOf({ path }: Route, params: ShellContext['state']['params']): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
+}

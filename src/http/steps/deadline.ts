@@ -1,0 +1,36 @@
+import { setMaxListeners } from 'node:events';
+import type { Middleware, Shell } from '../shell.js';
+
+const SHORTEST_SECONDS = 0.1;
+
+/** Why work ended that nobody waits for any more. */
+export class ClientClosed extends Error {
+  override readonly name = 'ClientClosed';
+}
+
+/** Reads the start deadline, and makes the signal that ends work when the client has gone or the server stops. */
+export function boundTime(shell: Shell): Middleware {
+  // One listener for each request at work. AbortSignal.any would be shorter, and some Node versions never free it.
+  setMaxListeners(0, shell.stopping);
+  return async (context, next) => {
+    const { state, res } = context;
+    const ending = new AbortController();
+    const onStop = (): void => ending.abort(shell.stopping.reason);
+    shell.stopping.addEventListener('abort', onStop, { once: true });
+    // Also for an answer that streams: it closes when its last byte is out, or when the client has gone.
+    res.once('close', () => {
+      shell.stopping.removeEventListener('abort', onStop);
+      if (!res.writableFinished) ending.abort(new ClientClosed('The client closed the connection.'));
+    });
+    if (shell.stopping.aborted) onStop();
+    state.signal = ending.signal;
+    state.startDeadlineMs = readDeadline(context.get('Service-Request-Timeout'), state.receivedAtMs);
+    await next();
+  };
+}
+
+/** What is no deadline by its schema, validation refuses later. */
+function readDeadline(text: string, receivedAtMs: number): number | undefined {
+  const isDecimal = /^\d{1,9}(\.\d{1,16})?$/.test(text);
+  return isDecimal && Number(text) > SHORTEST_SECONDS ? receivedAtMs + Number(text) * 1000 : undefined;
+}

@@ -1,0 +1,226 @@
+import { STATUS_CODES } from 'node:http';
+import { FailureEnvelope } from '../../contract/grammar/envelope.js';
+import { HomologyFailure, Problem } from '../../contract/grammar/failures.js';
+import { failureShape } from '../../contract/document/openapi.js';
+import { isRefusalCode, REFUSALS, type RefusalCode } from '../../contract/grammar/refusals.js';
+import { Refusal, type RefusalDetails } from '../../errors.js';
+import { REFUSAL_MAX_LOCATIONS } from '../../limits.js';
+import { discardBody } from '../body/body.js';
+import { ClientClosed } from './deadline.js';
+import { evidence, provenance, schemaUrl } from '../body/respond.js';
+import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';
+
+/** A failure in the words of the contract, before it takes the shape of its route. */
+export interface Failure {
+  readonly code: RefusalCode;
+  readonly message: string;
+  readonly details: RefusalDetails;
+}
+
+/** The one place where an error becomes a response. */
+export function catchFailures(shell: Shell): Middleware {
+  return async (context, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const failure = failureOf(error);
+      context.state.errorCode = failure.code;
+      if (failure.code === 'internal_error' || failure.code === 'storage_unavailable') {
+        shell.log.error(
+          { err: error, request_id: context.state.requestId },
+          'A request failed by our fault.',
+        );
+      }
+      await discardBody(context.req, context.res).catch(() => undefined);
+      const { status, headers, body } = renderFailure(shell, context.state, failure);
+      removeAnswer(context);
+      context.status = status;
+      context.set(headers);
+      context.body = body;
+    }
+  };
+}
+
+const BASIC_CHALLENGE = 'Basic realm="gloaming", charset="UTF-8"';
+const FULL_DISK = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'MDB_MAP_FULL']);
+
+/** What an error is to the client; the details of our own faults stay in the log. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Refusal && isRefusalCode(error.code)) {
+    return { code: error.code, message: error.message, details: error.details };
+  }
+  if (error instanceof ClientClosed || (error as NodeJS.ErrnoException | undefined)?.code === 'ECONNRESET') {
+    return { code: 'client_closed_request', message: 'The client closed the connection.', details: {} };
+  }
+  for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth += 1) {
+    if (
+      FULL_DISK.has(String((link as NodeJS.ErrnoException).code)) ||
+      link.message.includes('MDB_MAP_FULL')
+    ) {
+      return {
+        code: 'storage_unavailable',
+        message: 'The disk refuses writes; nothing was kept.',
+        details: {},
+      };
+    }
+  }
+  return {
+    code: 'internal_error',
+    message: 'The server failed. Its log has the cause under this request id.',
+    details: {},
+  };
+}
+
+export interface RenderedFailure {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Status, headers and body of a failure, in the shape that its route promises. */
+export function renderFailure(shell: Shell, state: ShellState, failure: Failure): RenderedFailure {
+  const rule = REFUSALS[failure.code];
+  const { mediaType, schema } = failureShape(state.route, failure.code);
+  const shapes = new Map<unknown, () => unknown>([
+    [Problem, () => problem(shell, state, failure)],
+    [HomologyFailure, () => homologyFailure(shell, state, failure)],
+    [FailureEnvelope, () => failureEnvelope(shell, state, failure)],
+  ]);
+  return {
+    status: rule.status,
+    headers: {
+      'Content-Type': mediaType,
+      'Service-Error-Type': failure.code,
+      'Service-Retryable': String(rule.isRetryable),
+      Link: `<${schemaUrl(shell, schema.$id as string)}>; rel="describedBy"`,
+      ...headersOf(failure),
+    },
+    body: JSON.stringify(shapes.get(schema)?.()),
+  };
+}
+
+function headersOf({ code, details }: Failure): Record<string, string> {
+  const { status, isRetryable } = REFUSALS[code];
+  const headers: Record<string, string> = {};
+  // Where a request ended cannot be told for sure: what follows on the connection is not read.
+  if (code === 'malformed_request') headers.Connection = 'close';
+  if (status === 401)
+    headers['WWW-Authenticate'] = code.endsWith('sql_credential') ? BASIC_CHALLENGE : 'Bearer';
+  if (Array.isArray(details.allowed_methods)) headers.Allow = details.allowed_methods.join(', ');
+  if (status === 416) headers['Content-Range'] = `bytes */${String(details.size_bytes)}`;
+  if (code === 'start_deadline_exceeded') headers['Service-Request-Timeout-Type'] = 'user';
+  if (isRetryable && (status === 409 || status === 429 || status === 503)) {
+    headers['Retry-After'] = String(details.retryAfterSeconds ?? 1);
+  }
+  if (status === 429) Object.assign(headers, rateLimitHeaders(details));
+  return headers;
+}
+
+/** Source  draft-ietf-httpapi-ratelimit-headers-11 */
+function rateLimitHeaders(details: RefusalDetails): Record<string, string> {
+  const policy = details.policy as {
+    name: string;
+    quota: number;
+    quota_unit?: string;
+    window_seconds?: number;
+  };
+  const unit = policy.quota_unit === undefined ? '' : `;qu="${policy.quota_unit}"`;
+  const window = policy.window_seconds === undefined ? '' : `;w=${policy.window_seconds}`;
+  return {
+    RateLimit: `"${policy.name}";r=0;t=${String(details.retryAfterSeconds ?? 1)}`,
+    'RateLimit-Policy': `"${policy.name}";q=${policy.quota}${unit}${window}`,
+  };
+}
+
+/** Facts for machines, without the members that have a place of their own. */
+function factsOf({ details }: Failure): Record<string, unknown> {
+  const { param, errors, retryAfterSeconds, ...facts } = details;
+  return retryAfterSeconds === undefined ? facts : { ...facts, retry_after_seconds: retryAfterSeconds };
+}
+
+function locationsOf({ details }: Failure) {
+  return (details.errors ?? []).slice(0, REFUSAL_MAX_LOCATIONS).map(({ location, message, value }) => ({
+    location,
+    message,
+    value: value ?? null,
+  }));
+}
+
+/** The member at fault: named by the refusal, or the first place that is wrong in the body or the parameters. */
+function paramOf({ details }: Failure): string | undefined {
+  return details.param ?? details.errors?.[0]?.location.replace(/^(body|query|path|header)\./, '');
+}
+
+function docUrl(shell: Shell, code: RefusalCode): string {
+  return `${shell.baseUrl()}/docs/errors#${code}`;
+}
+
+function problem(shell: Shell, state: ShellState, failure: Failure): Problem {
+  const { status } = REFUSALS[failure.code];
+  return {
+    $schema: schemaUrl(shell, 'Problem'),
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Client Closed Request',
+    status,
+    detail: failure.message,
+    instance: `urn:gloaming:request:${state.requestId}`,
+    errors: locationsOf(failure),
+  };
+}
+
+function homologyFailure(shell: Shell, state: ShellState, failure: Failure): HomologyFailure {
+  const locations = locationsOf(failure);
+  return {
+    error: {
+      code: failure.code,
+      doc_url: docUrl(shell, failure.code),
+      message: failure.message,
+      request_id: state.requestId,
+      type: REFUSALS[failure.code].type,
+      details: { ...factsOf(failure), ...(locations.length > 0 ? { errors: locations } : {}) },
+      param: paramOf(failure) ?? '',
+    },
+  };
+}
+
+function failureEnvelope(shell: Shell, state: ShellState, failure: Failure): FailureEnvelope {
+  const { type, isRetryable } = REFUSALS[failure.code];
+  const url = docUrl(shell, failure.code);
+  const param = paramOf(failure);
+  const locations = locationsOf(failure);
+  return {
+    ok: false,
+    provenance: provenance(shell, state),
+    warnings: [],
+    $schema: schemaUrl(shell, 'FailureEnvelope'),
+    error: {
+      code: failure.code,
+      message: failure.message,
+      doc_url: url,
+      type,
+      is_retryable: isRetryable,
+      details: factsOf(failure),
+      ...(param === undefined ? {} : { param }),
+      request_id: state.requestId,
+      ...(locations.length === 0
+        ? {}
+        : {
+            errors: locations.map(({ location, message, value }) => ({
+              loc: location.replaceAll(/\[(\d+)\]/g, '.$1').split('.'),
+              msg: message,
+              type: failure.code,
+              url,
+              ctx: {},
+              input: value,
+            })),
+          }),
+    },
+    evidence: evidence(shell, state, undefined, 0),
+  };
+}
+
+/** An answer that was begun before the failure leaves no header behind. */
+function removeAnswer(context: ShellContext): void {
+  for (const name of ['Content-Type', 'Content-Length', 'Location', 'X-Service-Billable-Units'])
+    context.remove(name);
+}

@@ -1,0 +1,57 @@
+import { canonicalSha256 } from '../../canonical.js';
+import type { Route } from '../../contract/grammar/route.js';
+import type { StoredResponse } from '../../store/tables/idempotency.js';
+import type { Middleware, Principal, Shell, ShellContext, ShellState } from '../shell.js';
+
+/** Headers that belong to the connection and the moment, not to the stored response. */
+const NOT_STORED = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);
+
+/**
+ * Keeps the promise of `Idempotency-Key`: one execution, and its response again for the same request.
+ * A response is durable before it is sent; only successes are kept, because a refusal has done nothing.
+ * Errors  Refusal `idempotency_key_reused`, `idempotency_key_in_use`, `idempotency_storage_full`
+ */
+export function replay(shell: Shell): Middleware {
+  return async (context, next) => {
+    const { state } = context;
+    const key = state.headers['Idempotency-Key'];
+    if (key === undefined) return next();
+    const { organizationId } = state.principal as Principal;
+    const scope = canonicalSha256([organizationId, (state.route as Route).operationId, key]);
+    const claim = await shell.idempotency.claim(scope, fingerprint(state), shell.clock.now());
+    if (claim.stored !== undefined) return sendStored(context, claim.stored);
+    try {
+      await next();
+      // Bytes that are made while they are read are gone when they have been read; only reads are answered so.
+      if (typeof context.body === 'string') await claim.keep(responseOf(context), shell.clock.now());
+    } finally {
+      claim.release();
+    }
+  };
+}
+
+/** What makes two requests the same: path, query, body as sent and the contract that was relied on. */
+function fingerprint(state: ShellState): string {
+  return canonicalSha256({
+    path: state.params,
+    query: state.query,
+    body_sha256: state.inputHash,
+    pin: state.headers['Service-Contract-Pin'] ?? null,
+  });
+}
+
+function responseOf(context: ShellContext): StoredResponse {
+  const headers = Object.entries(context.response.headers)
+    .filter(([name, value]) => !NOT_STORED.has(name) && typeof value === 'string')
+    .map(([name, value]) => [name, String(value)] as const);
+  return { status: context.status, headers: Object.fromEntries(headers), body: String(context.body) };
+}
+
+/** The first response, byte for byte, with its own X-Request-ID. */
+function sendStored(context: ShellContext, stored: StoredResponse): void {
+  context.status = stored.status;
+  context.set(stored.headers);
+  context.set('Idempotent-Replayed', 'true');
+  context.body = stored.body;
+  context.state.replayOf = stored.headers['x-request-id'];
+}

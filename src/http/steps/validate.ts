@@ -1,0 +1,130 @@
+import { canonicalSha256, canonicalSha256InTurns } from '../../canonical.js';
+import { CONTRACT_PIN } from '../../contract/grammar/headers.js';
+import { ANY_TYPE, type Route } from '../../contract/grammar/route.js';
+import { headerSchemas } from '../../contract/document/routes.js';
+import type { RouteValidator } from '../../contract/document/validation.js';
+import { Refusal, type RefusalLocation } from '../../errors.js';
+import { BODY_IN_TURNS_BYTES, BODY_MAX_BYTES } from '../../limits.js';
+import { hasBody, readBody, requireJson } from '../body/body.js';
+import { parseStrictJson, parseStrictJsonInTurns } from '../body/json.js';
+import { TIMEOUTS } from '../listener.js';
+import type { Middleware, Shell, ShellContext } from '../shell.js';
+
+/** Reads the request against its schemas and refuses it with every place that is wrong. */
+export function validate(shell: Shell): Middleware {
+  return async (context, next) => {
+    const { state } = context;
+    const route = state.route as Route;
+    state.mediaType = acceptedType(context, route);
+    state.headers = declaredHeaders(context, route);
+    requirePin(state.headers['Service-Contract-Pin']);
+    const { body, isLarge } = await readJson(shell, context, route);
+    const hash = isLarge ? canonicalSha256InTurns : canonicalSha256;
+    state.inputHash = await hash(body ?? null);
+    const input = { params: { ...state.params }, query: { ...state.query }, body };
+    refuseFaults([
+      ...state.repeated.map(repeatedFault),
+      ...faultsOf(shell.validators.get(route) as RouteValidator, state.headers, input),
+    ]);
+    state.input = input;
+    if (isLarge) {
+      const { params: path, query } = input;
+      state.parametersHash = await hash({ path, query, body });
+    }
+    await next();
+  };
+}
+
+/** Errors  Refusal `not_acceptable` */
+function acceptedType(context: ShellContext, { success }: Route): string {
+  const { mediaType = 'application/json', otherMediaType } = success;
+  if (mediaType === ANY_TYPE) return mediaType;
+  const types = otherMediaType === undefined ? [mediaType] : [mediaType, otherMediaType];
+  const accepted = context.accepts(types);
+  if (typeof accepted === 'string') return accepted;
+  throw new Refusal(
+    'not_acceptable',
+    `This route answers with ${types.join(' or ')}, which Accept excludes.`,
+  );
+}
+
+function faultsOf(
+  validator: RouteValidator,
+  headers: ShellContext['state']['headers'],
+  input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
+): readonly RefusalLocation[] {
+  return [
+    ...validator.check('path', input.params),
+    ...validator.check('query', input.query),
+    ...validator.check('header', headers),
+    ...validator.check('body', input.body),
+  ];
+}
+
+function repeatedFault(name: string): RefusalLocation {
+  return { location: `query.${name.slice(0, 64)}`, message: 'must not stand more than once', value: null };
+}
+
+interface ReadBody {
+  readonly body: unknown;
+  /** Whatever is done with all of it is done in turns with other requests. */
+  readonly isLarge: boolean;
+}
+
+async function readJson(shell: Shell, context: ShellContext, route: Route): Promise<ReadBody> {
+  if (route.body === undefined) return { body: undefined, isLarge: false };
+  if (!hasBody(context.req)) {
+    if (route.isBodyOptional) return { body: {}, isLarge: false };
+    throw new Refusal('validation_failed', 'The request has no body; this route needs a JSON object.', {
+      errors: [{ location: 'body', message: 'is required', value: null }],
+    });
+  }
+  requireJson(context.req);
+  const { requestMs } = shell.timeouts ?? TIMEOUTS;
+  const maxBytes = route.bodyMaxBytes ?? BODY_MAX_BYTES;
+  const bytes = await readBody(context.req, context.res, maxBytes, requestMs);
+  const isLarge = bytes.length > BODY_IN_TURNS_BYTES;
+  const parse = isLarge ? parseStrictJsonInTurns : parseStrictJson;
+  return { body: await parse(bytes, route.bodyMaxValues), isLarge };
+}
+
+function declaredHeaders(context: ShellContext, route: Route): Record<string, string | undefined> {
+  const headers: Record<string, string | undefined> = {};
+  for (const name of Object.keys(headerSchemas(route))) {
+    const value = context.req.headers[name.toLowerCase()];
+    if (typeof value === 'string') headers[name] = name === 'Idempotency-Key' ? readKey(value) : value;
+  }
+  return headers;
+}
+
+/** An idempotency key may be written raw or as a structured-field string. Source  RFC 9651, section 3.3.3 */
+function readKey(value: string): string {
+  const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/.exec(value)?.[1];
+  return quoted === undefined ? value : quoted.replace(/\\(["\\])/g, '$1');
+}
+
+function requirePin(pin: string | undefined): void {
+  if (pin === undefined || pin === CONTRACT_PIN) return;
+  const came = JSON.stringify(pin.slice(0, 64));
+  throw new Refusal(
+    'api_version_unsupported',
+    `This server speaks the contract of ${CONTRACT_PIN}, not ${came}.`,
+    {
+      param: 'Service-Contract-Pin',
+      supported: [CONTRACT_PIN],
+    },
+  );
+}
+
+const NAMED_IN_MESSAGE_MAX_COUNT = 5;
+
+function refuseFaults(faults: readonly RefusalLocation[]): void {
+  if (faults.length === 0) return;
+  const named = faults
+    .slice(0, NAMED_IN_MESSAGE_MAX_COUNT)
+    .map(({ location, message }) => `${location} ${message}`);
+  const more = faults.length > named.length ? `; and ${faults.length - named.length} more` : '';
+  throw new Refusal('validation_failed', `The request is not valid: ${named.join('; ')}${more}.`, {
+    errors: faults,
+  });
+}

@@ -1,0 +1,182 @@
+import { constants, existsSync } from 'node:fs';
+import { copyFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Refusal } from '../../errors.js';
+import { fileSha256, parseEncoderCard, readCardFile } from '../../encoder/card.js';
+import { countFeatures } from '../../encoder/model.js';
+import type { EncoderCard } from '../../encoder/encoder.js';
+import { backgroundProteins } from './background-proteins.js';
+import { randomOrthogonal } from '../../encoder/rotation.js';
+
+export interface AddEncoderRequest {
+  readonly modelPath: string;
+  /**
+   * A card that may leave out what is found here: digests, dimension, step, projection, affine parameters.
+   */
+  readonly cardPath: string;
+  readonly indexesFolder: string;
+  /** Makes a random orthogonal projection to so many components. */
+  readonly projectionDimension?: number;
+}
+
+export interface StagedCard {
+  readonly card: EncoderCard;
+  /** False where the card left the affine parameters open; the staged ones are then a stand-in. */
+  readonly isAffineGiven: boolean;
+}
+
+const PROJECTION_FILE = 'projection.bin';
+const PROJECTION_SEED = 1;
+/** Long enough that no length of a special token's vectors can be mistaken for it. */
+const FEATURE_PROBE_RESIDUES = 20;
+
+/** What a card may leave out. */
+const DEFAULTS = {
+  is_baseline: false,
+  window: null,
+  dimension: 64,
+  inverse_step: 173,
+  affine: { multiplier: 176, offset: 28, gap_open: 40, gap_extend: 4 },
+};
+
+type Json = Readonly<Record<string, unknown>>;
+type Projection = NonNullable<EncoderCard['projection']>;
+
+/**
+ * Copies a model and its projection into a folder and completes the card by what the files say.
+ * Errors  Refusal `invalid_encoder_card`; Fault where the model cannot be run
+ */
+export async function stageEncoder(request: AddEncoderRequest, staging: string): Promise<StagedCard> {
+  const { modelPath, cardPath } = request;
+  const given = await readCardFile(cardPath);
+  if (!isObject(given)) throw invalid(cardPath, 'card', 'must be an object');
+  const model = await stageModel(modelPath, staging);
+  refuseOtherDigest(given.model, model.sha256, cardPath, 'card.model.sha256');
+  const trained = await stageTrainedProjection(request, given.projection, staging);
+  // Checked before the model runs, so that whatever the card says wrongly is named, not met as a failing
+  // model.
+  const draft = parseEncoderCard({ ...DEFAULTS, ...given, model, projection: null }, cardPath);
+  const features = await countFeatures(
+    join(staging, model.file),
+    draft,
+    backgroundProteins(1, FEATURE_PROBE_RESIDUES, 1)[0],
+  );
+  const projection = trained ?? (await stageRandomProjection(request, features, staging));
+  const dimension = projection?.output_dimension ?? features;
+  if (given.dimension !== undefined && given.dimension !== dimension) {
+    const source = projection === null ? 'the model' : 'the projection';
+    throw invalid(
+      cardPath,
+      'card.dimension',
+      `is ${draft.dimension}, but ${source} gives ${dimension}; ${HINT}`,
+    );
+  }
+  const card = parseCompleted({ ...draft, dimension, projection }, cardPath);
+  return { card, isAffineGiven: given.affine !== undefined };
+}
+
+const HINT = 'use --projection-dimension to project the features of a model';
+
+function parseCompleted(card: EncoderCard, cardPath: string): EncoderCard {
+  try {
+    return parseEncoderCard(card, cardPath);
+  } catch (error) {
+    // All the user wrote has been checked: what is left is a number of features that kernels do not take.
+    if (error instanceof Refusal && card.projection === null) {
+      throw new Refusal(error.code, `${error.message} Otherwise ${HINT}.`, error.details);
+    }
+    throw error;
+  }
+}
+
+/**
+ * The model keeps its name, because it may name the file beside it that holds its weights; that file is the
+ * model's name with `.data` after it, as PyTorch and the onnx package write it.
+ */
+async function stageModel(modelPath: string, staging: string): Promise<EncoderCard['model']> {
+  const file = basename(modelPath);
+  const sha256 = await stageFile(modelPath, staging, file);
+  const dataPath = `${modelPath}.data`;
+  if (!existsSync(dataPath)) return { file, sha256 };
+  return {
+    file,
+    sha256,
+    data: { file: `${file}.data`, sha256: await stageFile(dataPath, staging, `${file}.data`) },
+  };
+}
+
+/** A projection that the card names lies beside the card. */
+async function stageTrainedProjection(
+  { cardPath, projectionDimension }: AddEncoderRequest,
+  given: unknown,
+  staging: string,
+): Promise<Projection | null> {
+  if (given === undefined || given === null) return null;
+  if (projectionDimension !== undefined) {
+    throw invalid(cardPath, 'card.projection', 'must be left out where a random projection is asked for');
+  }
+  if (!isObject(given) || typeof given.file !== 'string' || basename(given.file) !== given.file) {
+    throw invalid(cardPath, 'card.projection.file', 'must name a file beside the card');
+  }
+  const sha256 = await stageFile(join(dirname(cardPath), given.file), staging, PROJECTION_FILE);
+  refuseOtherDigest(given, sha256, cardPath, 'card.projection.sha256');
+  const { input_dimension, output_dimension } = given as {
+    input_dimension: number;
+    output_dimension: number;
+  };
+  return { file: PROJECTION_FILE, sha256, input_dimension, output_dimension };
+}
+
+async function stageRandomProjection(
+  { cardPath, projectionDimension }: AddEncoderRequest,
+  features: number,
+  staging: string,
+): Promise<Projection | null> {
+  if (projectionDimension === undefined) return null;
+  if (projectionDimension > features) {
+    const message = `cannot be ${projectionDimension}: the model has only ${features} features`;
+    throw invalid(cardPath, 'projection-dimension', message);
+  }
+  const matrix = randomOrthogonal(features, projectionDimension, PROJECTION_SEED);
+  const bytes = Buffer.alloc(matrix.length * 4);
+  matrix.forEach((value, i) => bytes.writeFloatLE(value, i * 4));
+  await writeFile(join(staging, PROJECTION_FILE), bytes);
+  const sha256 = await fileSha256(join(staging, PROJECTION_FILE));
+  return { file: PROJECTION_FILE, sha256, input_dimension: features, output_dimension: projectionDimension };
+}
+
+/** Copies a file, where the file system can without a second copy of its blocks; returns its digest. */
+async function stageFile(path: string, staging: string, name: string): Promise<string> {
+  const target = join(staging, name);
+  try {
+    await copyFile(path, target, constants.COPYFILE_FICLONE);
+  } catch (cause) {
+    throw new Refusal('unusable_encoder', `${path} cannot be read: ${String(cause)}`);
+  }
+  return fileSha256(target);
+}
+
+/** A card may already state a digest; then it speaks of that file and no other. */
+function refuseOtherDigest(given: unknown, sha256: string, cardPath: string, place: string): void {
+  const stated = isObject(given) ? given.sha256 : undefined;
+  if (stated === undefined || stated === sha256) return;
+  throw invalid(
+    cardPath,
+    place,
+    `is ${String(stated)}, but the file has ${sha256}; leave it out or correct it`,
+  );
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(path: string, location: string, message: string): Refusal {
+  return new Refusal(
+    'invalid_encoder_card',
+    `The encoder card ${path} is not valid: ${location} ${message}.`,
+    {
+      errors: [{ location, message }],
+    },
+  );
+}

@@ -1,0 +1,167 @@
+import { Refusal } from '../errors.js';
+import {
+  ATTRIBUTE_MAX_CHARACTERS,
+  ATTRIBUTES_MAX_CHARACTERS,
+  FASTA_ID_MAX_CHARACTERS,
+  RELEASE_MAX_RESIDUES,
+  RELEASE_MAX_TARGETS,
+} from '../limits.js';
+import type { FilterField } from '../release/release.js';
+import { describePlace, refuseRecord } from '../sequence/fasta.js';
+import { normaliseProtein, type NormalisedProtein } from '../sequence/protein.js';
+import { createIdTable } from './sources/id-table.js';
+import { createProteinSpool, type SpooledProtein } from './protein-spool.js';
+import type { ProteinSource, SourceProtein } from './sources/protein-source.js';
+
+/** What is known of a build's input once all of it has been read and checked. */
+export interface Corpus {
+  readonly targets: number;
+  readonly residues: number;
+  readonly spoolBytes: number;
+  readonly corpusSnapshotId: string;
+  readonly fields: readonly FilterField[];
+  /** Replaced letters by the letter that was written. */
+  readonly replaced: Readonly<Record<string, number>>;
+  /** Taxids of the proteins, ascending, without repeats. */
+  readonly taxids: readonly number[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * Reads the whole input once, normalises and checks every protein and spools it, so that anything wrong is
+ * said before hours of encoding, and encoding knows how much there is.
+ * Errors  Refusal with file, line and record: whatever normaliseProtein refuses, `duplicate_id`,
+ *         `invalid_id`, `attribute_too_long`, `release_too_large`
+ */
+export async function readProteins(
+  source: ProteinSource,
+  spoolPath: string,
+  onBytes: (bytes: number) => void,
+  signal?: AbortSignal,
+): Promise<Corpus> {
+  const spool = await createProteinSpool(spoolPath);
+  try {
+    const tally = createTally(source);
+    const ids = createIdTable();
+    let ordinal = 0;
+    for await (const given of source.proteins(onBytes)) {
+      signal?.throwIfAborted();
+      checkId(given);
+      if (ids.get(given.id) === undefined) ids.set(given.id, ordinal);
+      else await refuseDuplicate(source, ordinal, given);
+      ordinal += 1;
+      const normalised = normalise(given);
+      const attributes = { ...given.attributes, length: normalised.sequence.length };
+      const protein = { id: given.id, sequence: normalised.sequence, attributes };
+      checkAttributes(given, protein);
+      tally.add(protein, normalised);
+      await spool.append(protein);
+    }
+    const { size_bytes: spoolBytes, sha256 } = await spool.finish();
+    return { ...tally.total(), spoolBytes, corpusSnapshotId: `corpus_${sha256}`, notes: source.notes() };
+  } catch (cause) {
+    await spool.abandon();
+    throw cause;
+  }
+}
+
+type Tally = Pick<Corpus, 'targets' | 'residues' | 'fields' | 'replaced' | 'taxids'>;
+
+function createTally(source: ProteinSource) {
+  let [targets, residues] = [0, 0];
+  const replaced: Record<string, number> = {};
+  const seenFields = new Set<string>();
+  const taxids = new Set<number>();
+  const taxonomyField = source.fields.find(({ isTaxonomy }) => isTaxonomy)?.name;
+  return {
+    add({ sequence, attributes }: SpooledProtein, normalised: NormalisedProtein): void {
+      targets += 1;
+      residues += sequence.length;
+      if (targets > RELEASE_MAX_TARGETS || residues > RELEASE_MAX_RESIDUES) throw refuseSize();
+      for (const [letter, count] of Object.entries(normalised.replaced)) {
+        replaced[letter] = (replaced[letter] ?? 0) + count;
+      }
+      for (const name of Object.keys(attributes)) seenFields.add(name);
+      if (taxonomyField !== undefined && typeof attributes[taxonomyField] === 'number') {
+        taxids.add(attributes[taxonomyField]);
+      }
+    },
+    total(): Tally {
+      const fields = source.fields
+        .filter(({ name, isOptional }) => isOptional !== true || seenFields.has(name))
+        .map(({ name, type, isTaxonomy }) =>
+          isTaxonomy === true ? { name, type, isTaxonomy } : { name, type },
+        );
+      return { targets, residues, replaced, fields, taxids: [...taxids].sort((a, b) => a - b) };
+    },
+  };
+}
+
+function normalise({ id, text, record }: SourceProtein): NormalisedProtein {
+  try {
+    return normaliseProtein(text);
+  } catch (cause) {
+    if (cause instanceof Refusal && record !== undefined) throw refuseRecord(cause, record, id);
+    throw cause;
+  }
+}
+
+function checkId(given: SourceProtein): void {
+  const { id } = given;
+  if (id !== '' && id.length <= FASTA_ID_MAX_CHARACTERS && !/\p{Cc}/u.test(id)) return;
+  const fault =
+    id === '' ? 'the record has no id' : `the id ${JSON.stringify(id.slice(0, 40))}… is not usable`;
+  throw new Refusal(
+    'invalid_id',
+    `${placeOf(given)}: ${fault}; 1 to ${FASTA_ID_MAX_CHARACTERS} characters are expected, none of control.`,
+    { ...given.record?.place },
+  );
+}
+
+function checkAttributes(given: SourceProtein, { attributes }: SpooledProtein): void {
+  let characters = 0;
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'number' || typeof value === 'boolean') continue;
+    const length =
+      typeof value === 'string' ? value.length : value.reduce((sum, item) => sum + item.length, 0);
+    characters += length;
+    if (length > ATTRIBUTE_MAX_CHARACTERS || characters > ATTRIBUTES_MAX_CHARACTERS) {
+      throw new Refusal(
+        'attribute_too_long',
+        `${placeOf(given)}: the attribute ${name} has ${length} characters; at most ` +
+          `${ATTRIBUTE_MAX_CHARACTERS} each and ${ATTRIBUTES_MAX_CHARACTERS} in all of a protein are supported.`,
+        { ...given.record?.place, attribute: name },
+      );
+    }
+  }
+}
+
+/**
+ * Reads the input again: to say where the id was first, and to know that it is the id and not just its
+ * hash.
+ */
+async function refuseDuplicate(source: ProteinSource, end: number, given: SourceProtein): Promise<void> {
+  let ordinal = 0;
+  for await (const earlier of source.proteins()) {
+    if (ordinal === end) return;
+    ordinal += 1;
+    if (earlier.id !== given.id) continue;
+    throw new Refusal(
+      'duplicate_id',
+      `${placeOf(given)}: the id ${given.id} was given before, in ${placeOf(earlier)}. Ids must be unique.`,
+      { ...given.record?.place, id: given.id },
+    );
+  }
+}
+
+function placeOf({ id, record }: SourceProtein): string {
+  return record === undefined ? `protein ${id}` : describePlace(record.place);
+}
+
+function refuseSize(): Refusal {
+  return new Refusal(
+    'release_too_large',
+    `A release holds at most ${RELEASE_MAX_TARGETS} proteins and ${RELEASE_MAX_RESIDUES} residues. ` +
+      'Split the input into several databases.',
+  );
+}

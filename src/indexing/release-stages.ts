@@ -1,0 +1,130 @@
+import { canonicalJson } from '../canonical.js';
+import { Refusal } from '../errors.js';
+import { scanReleases, type FoundRelease } from '../release/catalog.js';
+import { RELEASE_FORMAT } from '../release/format.js';
+import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
+import type { FileEntry, ReleaseManifest } from '../release/release.js';
+import { createNamesWriter } from '../release/names/writer.js';
+import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
+import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';
+import { NORMALIZATION_ID } from '../sequence/protein.js';
+import { dropBuildFolder, readState, writeState, type BuildFolder } from './build-folder.js';
+import type { BuildOptions, BuildProgress } from './build-options.js';
+import { readSelfScores } from './encode-proteins.js';
+import { readProteinSpool } from './protein-spool.js';
+import { readProteins, type Corpus } from './read-proteins.js';
+
+type Report = (stage: BuildProgress['stage'], done: number, total: number) => void;
+
+/** What reading leaves for the other stages. */
+export interface ReadResult {
+  readonly corpus: Corpus;
+  readonly taxonomy?: FileEntry;
+}
+
+/** Reads, checks and spools the input, or finds that an interrupted build had done so. */
+export async function readStage(
+  options: BuildOptions,
+  folder: BuildFolder,
+  report: Report,
+): Promise<ReadResult> {
+  const done = await readState<ReadResult>(folder.read);
+  if (done !== undefined) return done;
+  try {
+    const result = await readInput(options, folder, report);
+    await writeState(folder.read, result);
+    return result;
+  } catch (cause) {
+    // What is wrong with the input stays wrong, so there is nothing to go on from.
+    if (cause instanceof Refusal) await dropBuildFolder(folder);
+    throw cause;
+  }
+}
+
+async function readInput(options: BuildOptions, folder: BuildFolder, report: Report): Promise<ReadResult> {
+  const source = await options.input.open(folder.scratch);
+  try {
+    let bytes = 0;
+    report('read', 0, source.totalBytes);
+    const onBytes = (count: number): void => report('read', (bytes += count), source.totalBytes);
+    const corpus = await readProteins(source, folder.spool, onBytes, options.signal);
+    const { taxonomy } = source;
+    if (taxonomy === undefined) return { corpus };
+    return { corpus, taxonomy: await writeTaxonomy(folder.release, taxaAbove(taxonomy, corpus.taxids)) };
+  } finally {
+    source.close();
+  }
+}
+
+/** Writes both tables and the names from the spool and the self scores. */
+export async function writeStage(
+  corpus: Corpus,
+  folder: BuildFolder,
+  report: Report,
+  signal: AbortSignal | undefined,
+): Promise<TargetFiles & { readonly names: FileEntry }> {
+  const selfScores = await readSelfScores(folder);
+  const names = await createNamesWriter(folder.release, folder.scratch);
+  report('write', 0, corpus.targets);
+  const rows = (async function* (): AsyncGenerator<TargetRow> {
+    let row = 0;
+    for await (const { protein } of readProteinSpool(folder.spool)) {
+      signal?.throwIfAborted();
+      await names.add(protein.id, protein.attributes);
+      yield { ...protein, selfScore: selfScores[row] };
+      row += 1;
+      report('write', row, corpus.targets);
+    }
+  })();
+  try {
+    const tables = await writeTargetTables(folder.release, corpus.fields, rows);
+    return { ...tables, names: await names.finish() };
+  } catch (cause) {
+    await names.abandon();
+    throw cause;
+  }
+}
+
+/** The manifest but for its files. */
+export function describeRelease(options: BuildOptions, corpus: Corpus): Omit<ReleaseManifest, 'files'> {
+  const { card, digest } = options.encoder;
+  return {
+    format: RELEASE_FORMAT,
+    title: options.title ?? options.slug,
+    description: options.description ?? '',
+    is_simulated: options.isSimulated === true,
+    corpus_snapshot_id: corpus.corpusSnapshotId,
+    normalization_id: NORMALIZATION_ID,
+    encoder: { id: card.id, sha256: digest, dimension: card.dimension, inverse_step: card.inverse_step },
+    affine: card.affine,
+    counts: { targets: corpus.targets, residues: corpus.residues },
+    filter_schema: filterSchema(corpus.fields),
+    policies: [EXHAUSTIVE_POLICY],
+  };
+}
+
+/**
+ * The release of this description, if it is there: the rest of it follows from what the description names.
+ */
+export async function findBuilt(
+  indexesFolder: string,
+  slug: string,
+  description: Omit<ReleaseManifest, 'files'>,
+  taxonomy: FileEntry | undefined,
+): Promise<FoundRelease | undefined> {
+  const wanted = canonicalJson(description);
+  const { releases } = await scanReleases(indexesFolder);
+  return releases.find((release) => {
+    const { files, ...rest } = release.manifest;
+    return (
+      release.slug === slug && canonicalJson(rest) === wanted && files.taxonomy?.sha256 === taxonomy?.sha256
+    );
+  });
+}
+
+/** Every taxon on a lineage of these, once. */
+function taxaAbove(taxonomy: Taxonomy, taxids: readonly number[]): Iterable<Taxon> {
+  const taxa = new Map<number, Taxon>();
+  for (const taxid of taxids) for (const taxon of lineageOf(taxonomy, taxid)) taxa.set(taxon.taxid, taxon);
+  return taxa.values();
+}

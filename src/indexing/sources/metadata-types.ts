@@ -1,0 +1,75 @@
+import type { AttributeType, AttributeValue } from '../../release/release.js';
+
+export interface MetadataColumn {
+  readonly name: string;
+  /** Absent where the header does not say it: then the guess decides. */
+  readonly type?: AttributeType;
+  readonly guess: TypeGuess;
+}
+
+/** The narrowest type that fits all cells seen. */
+export interface TypeGuess {
+  see(cell: string): void;
+  type(): AttributeType;
+}
+
+const TYPES: ReadonlySet<string> = new Set<AttributeType>([
+  'string',
+  'integer',
+  'number',
+  'boolean',
+  'string_list',
+]);
+const INTEGER = /^[+-]?\d+$/;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const LIST_SEPARATOR = ';';
+
+/** `name:type`; what follows the last colon is part of the name where it is no type. */
+export function parseColumn(cell: string): Pick<MetadataColumn, 'name' | 'type'> {
+  const colon = cell.lastIndexOf(':');
+  const type = cell.slice(colon + 1).trim();
+  return colon > 0 && TYPES.has(type)
+    ? { name: cell.slice(0, colon).trim(), type: type as AttributeType }
+    : { name: cell };
+}
+
+/** The cell's value; undefined where it is empty or not of the type. Integers must be exact as doubles. */
+export function parseCell(type: AttributeType, cell: string): AttributeValue | undefined {
+  if (cell === '') return undefined;
+  switch (type) {
+    case 'string':
+      return cell;
+    case 'integer':
+      return INTEGER.test(cell) && Number.isSafeInteger(Number(cell)) ? Number(cell) : undefined;
+    case 'number':
+      return NUMBER.test(cell) && Number.isFinite(Number(cell)) ? Number(cell) : undefined;
+    case 'boolean': {
+      const word = cell.toLowerCase();
+      return word === 'true' ? true : word === 'false' ? false : undefined;
+    }
+    case 'string_list':
+      return cell
+        .split(LIST_SEPARATOR)
+        .map((item) => item.trim())
+        .filter((item) => item !== '');
+  }
+}
+
+/** A leading zero or plus marks a code, not a number: such a column stays text. A list is never guessed. */
+export function createTypeGuess(): TypeGuess {
+  const fits = { boolean: true, integer: true, number: true };
+  let isSeen = false;
+  return {
+    see(cell) {
+      isSeen = true;
+      const isCode = /^[+-]?0\d|^\+/.test(cell);
+      fits.boolean &&= parseCell('boolean', cell) !== undefined;
+      fits.integer &&= !isCode && parseCell('integer', cell) !== undefined;
+      fits.number &&= !isCode && parseCell('number', cell) !== undefined;
+    },
+    type() {
+      if (!isSeen) return 'string';
+      return fits.boolean ? 'boolean' : fits.integer ? 'integer' : fits.number ? 'number' : 'string';
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { basename } from 'node:path';
+import { Refusal } from '../../errors.js';
+import type { Taxon, Taxonomy } from '../../release/taxonomy.js';
+import { decompress, readInputFile, readLines } from '../../sequence/input-file.js';
+
+/** NCBI's ids are below four million; the bound keeps a damaged file from claiming gigabytes. */
+const TAXID_MAX = 200_000_000;
+const SEPARATOR = '\t|\t';
+
+/**
+ * Reads NCBI's nodes.dmp and names.dmp (plain or gzip); of the names, the scientific ones.
+ * Cost    9 bytes for each taxid up to the highest, and the names: about 110 MB for all of NCBI's taxonomy
+ * Errors  Refusal `invalid_taxonomy` with file and line
+ * Source  https://ftp.ncbi.nlm.nih.gov/pub/taxonomy/taxdump_readme.txt
+ */
+export async function readTaxonomyDump(nodesPath: string, namesPath: string): Promise<Taxonomy> {
+  const ranks: string[] = [];
+  const rankIds = new Map<string, number>();
+  let parents = new Int32Array(1 << 20);
+  let rankOf = new Uint8Array(1 << 20);
+  await forEachRow(nodesPath, 3, (taxid, [, parent, rank], refuse) => {
+    while (taxid >= parents.length) {
+      parents = grown(parents, new Int32Array(2 * parents.length));
+      rankOf = grown(rankOf, new Uint8Array(2 * rankOf.length));
+    }
+    parents[taxid] = readTaxid(parent, refuse);
+    let rankId = rankIds.get(rank);
+    if (rankId === undefined) {
+      rankId = ranks.push(rank) - 1;
+      if (rankId > 255) throw refuse('there are more than 256 ranks.');
+      rankIds.set(rank, rankId);
+    }
+    rankOf[taxid] = rankId;
+  });
+  const nameOf = await readNames(namesPath, parents.length);
+  return {
+    get(taxid): Taxon | undefined {
+      const parentTaxid = parents[taxid];
+      // Ids start at 1, so that 0 marks a gap; undefined lies beyond the highest.
+      if (!parentTaxid) return undefined;
+      return { taxid, parentTaxid, rank: ranks[rankOf[taxid]], name: nameOf(taxid) };
+    },
+  };
+}
+
+/** Scientific names by taxid, in one buffer; a taxon without one is called by its id. */
+async function readNames(path: string, taxidEnd: number): Promise<(taxid: number) => string> {
+  const starts = new Uint32Array(taxidEnd);
+  let text = Buffer.alloc(1 << 20);
+  // The first byte is never a name's, so that a start of 0 means none.
+  let used = 1;
+  await forEachRow(path, 4, (taxid, [, name, , kind], refuse) => {
+    if (kind !== 'scientific name' || taxid >= taxidEnd) return;
+    const bytes = Buffer.byteLength(name);
+    if (bytes > 0xffff) throw refuse('the name is longer than 65,535 bytes.');
+    while (used + bytes + 2 > text.length) text = grown(text, Buffer.alloc(2 * text.length));
+    starts[taxid] = used;
+    text.writeUInt16LE(bytes, used);
+    text.write(name, used + 2);
+    used += bytes + 2;
+  });
+  return (taxid) => {
+    const start = starts[taxid];
+    if (start === 0) return `taxid ${taxid}`;
+    return text.toString('utf8', start + 2, start + 2 + text.readUInt16LE(start));
+  };
+}
+
+type Refuse = (problem: string) => Refusal;
+
+async function forEachRow(
+  path: string,
+  leastCells: number,
+  visit: (taxid: number, cells: readonly string[], refuse: Refuse) => void,
+): Promise<void> {
+  let line = 0;
+  const refuse: Refuse = (problem) =>
+    new Refusal('invalid_taxonomy', `${basename(path)}, line ${line}: ${problem}`, { file: path, line });
+  for await (const block of readLines(
+    decompress(readInputFile(path), () => `${path}, line ${line}`),
+    path,
+  )) {
+    for (const text of block) {
+      line += 1;
+      if (text === '') continue;
+      const cells = text.replace(/\t\|$/, '').split(SEPARATOR);
+      if (cells.length < leastCells)
+        throw refuse('columns separated by "<tab>|<tab>" are expected, as in NCBI dumps.');
+      visit(readTaxid(cells[0], refuse), cells, refuse);
+    }
+  }
+}
+
+function readTaxid(cell: string, refuse: Refuse): number {
+  const taxid = Number(cell);
+  if (/^\d+$/.test(cell) && taxid >= 1 && taxid <= TAXID_MAX) return taxid;
+  throw refuse(`${JSON.stringify(cell.slice(0, 20))} is no taxid.`);
+}
+
+function grown<Bytes extends Int32Array | Uint8Array>(old: Bytes, larger: Bytes): Bytes {
+  larger.set(old);
+  return larger;
+}

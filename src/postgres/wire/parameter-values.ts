@@ -1,0 +1,57 @@
+import type { SqlParameter } from '../../sql/engine/messages.js';
+import type { MessageReader } from './message-reader.js';
+import { ProtocolFault } from './protocol-fault.js';
+
+const TYPES = { bool: 16, int8: 20, int2: 21, int4: 23, text: 25, float4: 700, float8: 701, varchar: 1043 };
+const INTEGERS = new Set([TYPES.int2, TYPES.int4, TYPES.int8]);
+const FLOATS = new Set([TYPES.float4, TYPES.float8]);
+const TEXTS = new Set([0, TYPES.text, TYPES.varchar]);
+
+/**
+ * The values of a Bind message, after its formats.
+ * Errors  ProtocolFault for a binary value of a type that is not read here
+ */
+export function readParameters(
+  reader: MessageReader,
+  formats: readonly number[],
+  typeIds: readonly number[],
+): readonly SqlParameter[] {
+  const count = reader.int16();
+  return Array.from({ length: Math.max(0, count) }, (_, index) => {
+    const length = reader.int32();
+    if (length === -1) return null;
+    const bytes = reader.bytes(length);
+    const format = (formats.length > 1 ? formats[index] : formats[0]) ?? 0;
+    const typeId = typeIds[index] ?? 0;
+    return format === 1 ? binaryValue(bytes, typeId) : textValue(bytes.toString('utf8'), typeId);
+  });
+}
+
+/** Where the type is not told the engine reads the text as it needs it. */
+function textValue(text: string, typeId: number): SqlParameter {
+  if (typeId === TYPES.bool) return /^(t|true|on|yes|1)$/i.test(text.trim());
+  const isNumber =
+    (INTEGERS.has(typeId) && Number.isSafeInteger(Number(text))) ||
+    (FLOATS.has(typeId) && Number.isFinite(Number(text)));
+  return isNumber && text.trim() !== '' ? Number(text) : text;
+}
+
+/** Source  the `recv` functions of PostgreSQL's types */
+function binaryValue(bytes: Buffer, typeId: number): SqlParameter {
+  const sized = (size: number): Buffer => {
+    if (bytes.length === size) return bytes;
+    throw new ProtocolFault('22P03', `A parameter has ${bytes.length} bytes; its type has ${size}.`);
+  };
+  if (typeId === TYPES.bool) return sized(1)[0] !== 0;
+  if (typeId === TYPES.int2) return sized(2).readInt16BE(0);
+  if (typeId === TYPES.int4) return sized(4).readInt32BE(0);
+  if (typeId === TYPES.int8) {
+    const value = sized(8).readBigInt64BE(0);
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  if (typeId === TYPES.float4) return sized(4).readFloatBE(0);
+  if (typeId === TYPES.float8) return sized(8).readDoubleBE(0);
+  if (TEXTS.has(typeId)) return bytes.toString('utf8');
+  throw new ProtocolFault('0A000', `Parameters of the type ${typeId} are read as text only.`);
+}

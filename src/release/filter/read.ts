@@ -1,0 +1,262 @@
+import type { RefusalLocation } from '../../errors.js';
+import { type Clause, clauseOf, join, negate } from './clause.js';
+import type { FilterKey, FilterOperator, OperatorShape } from './operators.js';
+import { compareValues, nearestName, readValue, valueOf } from './values.js';
+import type { FilterField } from '../release.js';
+
+/** A longer value is not repeated in the fault that it causes. */
+const FAULT_VALUE_MAX_CHARACTERS = 128;
+
+/** Bounds of one filter as it is sent; a canonical filter read back has none. */
+export interface FilterBounds {
+  readonly depth: number;
+  readonly clauses: number;
+  /** Entries of all `values` together. */
+  readonly values: number;
+  /** Of them, those that are searched for inside of texts. */
+  readonly substrings: number;
+  readonly valueCharacters: number;
+  readonly faults: number;
+}
+
+export interface ReadingRules {
+  readonly fields: readonly FilterField[];
+  readonly operators: readonly OperatorShape[];
+  readonly bounds: FilterBounds;
+}
+
+export interface Reading {
+  /** Absent where there is any fault. */
+  readonly clause?: Clause;
+  /** Every place that is wrong, in the order of the text, up to the bound. */
+  readonly faults: readonly RefusalLocation[];
+}
+
+interface Reader extends ReadingRules {
+  readonly fieldOf: ReadonlyMap<string, FilterField>;
+  readonly shapeOf: ReadonlyMap<string, OperatorShape>;
+  readonly faults: RefusalLocation[];
+  clauseCount: number;
+  valueCount: number;
+  substringCount: number;
+}
+
+/** A member of a predicate, with the place where it stands. */
+interface Member {
+  readonly value: unknown;
+  readonly location: string;
+}
+
+type MemberOf = (key: FilterKey | 'op') => Member;
+
+/** Reads a predicate from JSON that nobody has checked; goes on after a fault, so that all are found at once. */
+export function readPredicate(predicate: unknown, location: string, rules: ReadingRules): Reading {
+  const reader: Reader = {
+    ...rules,
+    fieldOf: new Map(rules.fields.map((field) => [field.name, field])),
+    shapeOf: new Map(rules.operators.map((shape) => [shape.op, shape])),
+    faults: [],
+    clauseCount: 0,
+    valueCount: 0,
+    substringCount: 0,
+  };
+  const clause = readClause(reader, { value: predicate, location }, 1);
+  return reader.faults.length > 0 || clause === undefined
+    ? { faults: reader.faults }
+    : { clause, faults: [] };
+}
+
+function readClause(reader: Reader, { value, location }: Member, depth: number): Clause | undefined {
+  const { bounds } = reader;
+  reader.clauseCount += 1;
+  if (reader.clauseCount > bounds.clauses) {
+    // One fault says it: the clauses after the first one too many would all say the same.
+    if (reader.clauseCount > bounds.clauses + 1) return undefined;
+    return refuse(reader, location, `A filter has at most ${bounds.clauses} clauses.`);
+  }
+  if (depth > bounds.depth)
+    return refuse(reader, location, `A filter is at most ${bounds.depth} clauses deep.`);
+  if (!isObject(value)) return refuse(reader, location, 'Expected an object with the member "op".', value);
+  const shape = readShape(reader, value, location);
+  if (shape === undefined) return undefined;
+  const memberOf: MemberOf = (key) => ({
+    value: Object.hasOwn(value, key) ? value[key] : undefined,
+    location: `${location}.${key}`,
+  });
+  switch (shape.op) {
+    case 'and':
+    case 'or':
+      return readJunction(reader, shape.op, memberOf('filters'), depth);
+    case 'not': {
+      const filter = memberOf('filter');
+      const clause = filter.value === undefined ? undefined : readClause(reader, filter, depth + 1);
+      return clause && negate(clause);
+    }
+    default:
+      return readTest(reader, shape, memberOf);
+  }
+}
+
+/** The shape of this object's operator; faults for an unknown operator and for members too many or too few. */
+function readShape(
+  reader: Reader,
+  predicate: Record<string, unknown>,
+  location: string,
+): OperatorShape | undefined {
+  const { op } = predicate;
+  const shape = typeof op === 'string' ? reader.shapeOf.get(op) : undefined;
+  if (shape === undefined) {
+    const names = [...reader.shapeOf.keys()];
+    const nearest = typeof op === 'string' ? nearestName(op, names) : undefined;
+    const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+    return refuse(reader, `${location}.op`, `Expected one of ${names.join(', ')}.${hint}`, op);
+  }
+  const members = `"op"${shape.keys.map((key) => `, "${key}"`).join('')}`;
+  for (const key of Object.keys(predicate)) {
+    if (key === 'op' || (shape.keys as readonly string[]).includes(key)) continue;
+    refuse(reader, `${location}.${key}`, `"${shape.op}" takes exactly the members ${members}.`);
+  }
+  for (const key of shape.keys) {
+    if (Object.hasOwn(predicate, key)) continue;
+    refuse(
+      reader,
+      `${location}.${key}`,
+      `"${shape.op}" takes exactly the members ${members}; this one is missing.`,
+    );
+  }
+  return shape;
+}
+
+function readJunction(reader: Reader, op: 'and' | 'or', filters: Member, depth: number): Clause | undefined {
+  if (filters.value === undefined) return undefined;
+  if (!Array.isArray(filters.value) || filters.value.length === 0) {
+    return refuse(reader, filters.location, 'Expected an array of at least one predicate.');
+  }
+  const clauses: Clause[] = [];
+  for (const [index, value] of filters.value.entries()) {
+    if (reader.clauseCount > reader.bounds.clauses) break;
+    const clause = readClause(reader, { value, location: `${filters.location}[${index}]` }, depth + 1);
+    if (clause !== undefined) clauses.push(clause);
+  }
+  // A clause with a fault left its mark in `faults`; what the others join to is then never used.
+  return clauses.length === 0 ? undefined : join(op, clauses);
+}
+
+function readTest(reader: Reader, shape: OperatorShape, memberOf: MemberOf): Clause | undefined {
+  const field = readField(reader, shape, memberOf);
+  const values = readMembers(reader, shape, memberOf);
+  const texts = values.map((value) => readText(reader, value, field)).filter((text) => text !== undefined);
+  if (field === undefined || texts.length < values.length) return undefined;
+  if (shape.valueCount === 2 && texts.length === 2 && isReversed(field, texts[0], texts[1])) {
+    return refuse(reader, memberOf('values').location, 'Expected [low, high] with low at most high.');
+  }
+  if (shape.op.startsWith('contains_') && field.type === 'string') {
+    reader.substringCount += texts.length;
+    const { substrings } = reader.bounds;
+    if (reader.substringCount > substrings) {
+      const message = `A filter looks for at most ${substrings} values of "contains_any" and "contains_all" in texts.`;
+      return refuse(reader, memberOf('values').location, message);
+    }
+  }
+  return clauseOf(shape.op as FilterOperator, field, texts);
+}
+
+function readField(reader: Reader, shape: OperatorShape, memberOf: MemberOf): FilterField | undefined {
+  const { value, location } = memberOf('field');
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') return refuse(reader, location, 'Expected the name of a field.', value);
+  const field = reader.fieldOf.get(value);
+  if (field === undefined) {
+    const nearest = nearestName(value, reader.fieldOf.keys());
+    const hint = nearest === undefined ? knownFields(reader) : ` Did you mean "${nearest}"?`;
+    return refuse(reader, location, `This release has no field of that name.${hint}`, value);
+  }
+  if (!shape.fieldTypes.includes(field.type)) {
+    const message =
+      `"${shape.op}" takes fields of type ${shape.fieldTypes.join(', ')}; ` +
+      `"${field.name}" is of type ${field.type}.`;
+    return refuse(reader, memberOf('op').location, message, shape.op);
+  }
+  if (shape.needsTaxonomy === true && field.isTaxonomy !== true) {
+    return refuse(
+      reader,
+      location,
+      `"${shape.op}" takes the taxid field of a release with a taxonomy.`,
+      value,
+    );
+  }
+  return field;
+}
+
+function knownFields({ fieldOf }: Reader): string {
+  if (fieldOf.size === 0) return ' It has none at all.';
+  const names = [...fieldOf.keys()];
+  const more = names.length > 20 ? ` and ${names.length - 20} more` : '';
+  return ` It has ${names.slice(0, 20).join(', ')}${more}.`;
+}
+
+/** The members that hold this test's values; none where the shape has none or they are not as it wants them. */
+function readMembers(reader: Reader, shape: OperatorShape, memberOf: MemberOf): readonly Member[] {
+  if (shape.keys.includes('value')) return [memberOf('value')].filter(({ value }) => value !== undefined);
+  const { value: list, location } = memberOf('values');
+  if (!shape.keys.includes('values') || list === undefined) return [];
+  const expected = shape.valueCount === undefined ? 'at least one value' : `${shape.valueCount} values`;
+  const isRight = Array.isArray(list) && list.length > 0 && list.length === (shape.valueCount ?? list.length);
+  if (!isRight) {
+    refuse(reader, location, `Expected an array of ${expected}.`, list);
+    return [];
+  }
+  reader.valueCount += list.length;
+  if (reader.valueCount > reader.bounds.values) {
+    refuse(reader, location, `The lists of a filter have at most ${reader.bounds.values} values together.`);
+    return [];
+  }
+  return list.map((value: unknown, index) => ({ value, location: `${location}[${index}]` }));
+}
+
+/** Canonical text of one value; where the field is not known, only its kind and length are checked. */
+function readText(
+  reader: Reader,
+  { value, location }: Member,
+  field: FilterField | undefined,
+): string | undefined {
+  if (typeof value !== 'string')
+    return refuse(reader, location, 'Expected the value as text, in quotes.', value);
+  const { valueCharacters } = reader.bounds;
+  if (value.length > valueCharacters) {
+    return refuse(
+      reader,
+      location,
+      `A value has at most ${valueCharacters} characters; this one ${value.length}.`,
+    );
+  }
+  if (field === undefined) return value;
+  const read = readValue(value, field.type);
+  if ('text' in read) return read.text;
+  return refuse(
+    reader,
+    location,
+    `Expected ${read.expected}: "${field.name}" is of type ${field.type}.`,
+    value,
+  );
+}
+
+function isReversed(field: FilterField, low: string, high: string): boolean {
+  return compareValues(valueOf(low, field.type), valueOf(high, field.type)) > 0;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Notes a fault; the value is shown only where it is short. */
+function refuse(reader: Reader, location: string, message: string, value?: unknown): undefined {
+  if (reader.faults.length >= reader.bounds.faults) return undefined;
+  const isShown =
+    typeof value === 'number' ||
+    typeof value === 'boolean' ||
+    value === null ||
+    (typeof value === 'string' && value.length <= FAULT_VALUE_MAX_CHARACTERS);
+  reader.faults.push({ location, message, ...(isShown ? { value } : {}) });
+  return undefined;
+}

@@ -1,0 +1,140 @@
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { lockBuild } from '../../indexing/build-lock.js';
+import { Refusal } from '../../errors.js';
+import { hashFile } from '../../release/hashed-file.js';
+import { checkedRows } from '../../store/check/rows.js';
+import { CONTROL_FOLDER } from '../../store/lmdb.js';
+import { OBJECTS_FOLDER } from '../../store/objects/objects.js';
+import { openSnapshot, type Snapshot } from '../../store/snapshot.js';
+import { backupBytes, INCOMING_FOLDER, type BackupBytes } from './bytes.js';
+import { listIndexFiles, type SourceFile } from './indexes.js';
+import { writeManifest, type BackupFile } from './manifest.js';
+
+export interface BackupReport {
+  readonly fileCount: number;
+  readonly sizeBytes: number;
+  readonly copiedCount: number;
+  readonly copiedBytes: number;
+  /** Files of earlier backups that this one does not need. */
+  readonly removedCount: number;
+}
+
+export interface BackupOptions {
+  readonly folders: { readonly dataFolder: string; readonly indexesFolder: string };
+  readonly target: string;
+  readonly now: Date;
+  /** Reads what earlier backups copied, too. */
+  readonly isVerifying?: boolean;
+  readonly onBytes?: (bytes: number) => void;
+}
+
+/** How often bytes may vanish between the copy of the control state and their own. */
+const ATTEMPTS = 8;
+const DATABASE_FILE = 'data.mdb';
+
+/**
+ * Copies everything that an appliance cannot make again: control state, stored bytes, releases, calibrations, encoders.
+ * A server may be at work: the control state is copied as it is at one moment, and then every byte that it refers to;
+ * where something was deleted meanwhile, the control state is copied again. What the target has already is not copied;
+ * an interrupted backup goes on; the one before stays good until the last rename.
+ * Errors  Refusal `data_folder_empty`; `backup_source_damaged` naming what cannot be backed up, then the earlier backup
+ *         stays; `build_running` where another backup writes into the target
+ */
+export async function backup(options: BackupOptions): Promise<BackupReport> {
+  const { folders, target, now, isVerifying = false } = options;
+  const snapshot = await openSnapshot(folders.dataFolder);
+  try {
+    await mkdir(join(target, INCOMING_FOLDER), { recursive: true, mode: 0o700 });
+    const unlock = await lockBuild(target);
+    try {
+      const bytes = backupBytes(target, isVerifying);
+      const copy = copier(bytes, options.onBytes);
+      // First most of the bytes, so that little can vanish after the moment that is kept.
+      for (const file of objectsOf(snapshot, folders.dataFolder)) await copy.take(file);
+      const files = await copyMoment(snapshot, copy, options);
+      await bytes.sync();
+      await writeManifest(target, { created_at: now.toISOString(), files });
+      const removedCount = await bytes.keepOnly(new Set(files.map(({ sha256 }) => sha256)));
+      const sizeBytes = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+      return { fileCount: files.length, sizeBytes, ...copy.total(), removedCount };
+    } finally {
+      await unlock();
+    }
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** The control state of one moment with all that it refers to. */
+async function copyMoment(
+  live: Snapshot,
+  copy: Copier,
+  { folders, target }: BackupOptions,
+): Promise<readonly BackupFile[]> {
+  let missing: readonly string[] = [];
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const moment = join(target, INCOMING_FOLDER, 'moment');
+    const control = join(moment, CONTROL_FOLDER);
+    await rm(moment, { recursive: true, force: true });
+    await live.copyTo(control);
+    const snapshot = await openSnapshot(moment);
+    try {
+      const sources = [
+        ...objectsOf(snapshot, folders.dataFolder),
+        ...(await listIndexFiles(folders.indexesFolder)),
+      ];
+      const taken: (BackupFile | undefined)[] = [];
+      for (const source of sources) taken.push(await copy.take(source));
+      missing = sources.filter((_, index) => taken[index] === undefined).map(({ path }) => path);
+      if (missing.length > 0) continue;
+      const path = `data/${CONTROL_FOLDER}/${DATABASE_FILE}`;
+      const state = await copy.take({ path, source: join(control, DATABASE_FILE) });
+      return [...taken, state].map((file) => file as BackupFile);
+    } finally {
+      await snapshot.close();
+    }
+  }
+  throw new Refusal(
+    'backup_source_damaged',
+    `${missing.length} files are missing or changed, so that no complete backup can be made: ` +
+      `${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ' …' : ''}. "gloaming fsck" says what repairs them.`,
+  );
+}
+
+function objectsOf(snapshot: Snapshot, dataFolder: string): readonly SourceFile[] {
+  const rows = checkedRows(snapshot).of<{ sizeBytes: number }>('objects');
+  return [...rows].map(([sha256, { sizeBytes }]) => {
+    const place = join(OBJECTS_FOLDER, sha256.slice(0, 2), sha256);
+    return { path: `data/${place}`, source: join(dataFolder, place), bytes: { sha256, sizeBytes } };
+  });
+}
+
+interface Copier {
+  /** undefined where the source is missing or is not the bytes that it should be. */
+  take(file: SourceFile): Promise<BackupFile | undefined>;
+  total(): Pick<BackupReport, 'copiedCount' | 'copiedBytes'>;
+}
+
+function copier(bytes: BackupBytes, onBytes: (bytes: number) => void = () => undefined): Copier {
+  let [copiedCount, copiedBytes] = [0, 0];
+  return {
+    async take({ path, source, bytes: known }) {
+      const named = known ?? (await nameOf(source));
+      if (named === undefined) return undefined;
+      const outcome = await bytes.put(source, named, onBytes);
+      if (outcome === 'missing' || outcome === 'changed') return undefined;
+      if (outcome === 'copied') {
+        copiedCount += 1;
+        copiedBytes += named.sizeBytes;
+      }
+      return { path, size_bytes: named.sizeBytes, sha256: named.sha256 };
+    },
+    total: () => ({ copiedCount, copiedBytes }),
+  };
+}
+
+async function nameOf(source: string): Promise<SourceFile['bytes']> {
+  if ((await stat(source).catch(() => undefined)) === undefined) return undefined;
+  return hashFile(source);
+}

@@ -1,0 +1,114 @@
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { hashFile, openHashedFile, syncFolder } from '../../release/hashed-file.js';
+
+/*
+ * <backup>/
+ *   backup.json          what the backup holds (backup-manifest.ts); written last, replaced by one rename
+ *   bytes/ab/<sha256>    every file, under the digest of its bytes; `ab` are its first two digits
+ *   incoming/            files on their way; an interrupted backup goes on from them
+ */
+export const BYTES_FOLDER = 'bytes';
+export const INCOMING_FOLDER = 'incoming';
+
+export interface NamedBytes {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/** The bytes that went from one place to another were not those that were asked for. */
+export type Copied = 'copied' | 'known' | 'missing' | 'changed';
+
+/** Files of a backup by their digest: what is there is not copied again. */
+export interface BackupBytes {
+  /** @param onBytes told of what is copied */
+  put(source: string, bytes: NamedBytes, onBytes: (bytes: number) => void): Promise<Copied>;
+  /** Makes names durable, and removes everything else. To be called in this order around the manifest. */
+  sync(): Promise<void>;
+  keepOnly(names: ReadonlySet<string>): Promise<number>;
+}
+
+/** @param isVerifying reads what is there already, and copies what has changed again */
+export function backupBytes(folder: string, isVerifying: boolean): BackupBytes {
+  const shelves = new Set<string>();
+  const verified = new Set<string>();
+  const isThere = async (path: string, { sha256, sizeBytes }: NamedBytes): Promise<boolean> => {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.size !== sizeBytes) return false;
+    if (!isVerifying || verified.has(sha256)) return true;
+    verified.add(sha256);
+    return (await hashFile(path)).sha256 === sha256;
+  };
+  return {
+    async put(source, bytes, onBytes) {
+      const path = pathIn(folder, bytes.sha256);
+      if (await isThere(path, bytes)) return 'known';
+      const incoming = join(folder, INCOMING_FOLDER, bytes.sha256);
+      await mkdir(dirname(incoming), { recursive: true, mode: 0o700 });
+      const outcome = await copyFile(source, incoming, bytes, onBytes);
+      if (outcome !== 'copied') return outcome;
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await rename(incoming, path);
+      shelves.add(dirname(path));
+      return 'copied';
+    },
+    async sync() {
+      for (const shelf of shelves) await syncFolder(shelf);
+      await mkdir(join(folder, BYTES_FOLDER), { recursive: true, mode: 0o700 });
+      await syncFolder(join(folder, BYTES_FOLDER));
+      await syncFolder(folder);
+    },
+    async keepOnly(names) {
+      let removedCount = 0;
+      for (const shelf of await readdir(join(folder, BYTES_FOLDER))) {
+        for (const name of await readdir(join(folder, BYTES_FOLDER, shelf))) {
+          if (names.has(name)) continue;
+          await rm(join(folder, BYTES_FOLDER, shelf, name));
+          removedCount += 1;
+        }
+      }
+      await rm(join(folder, INCOMING_FOLDER), { recursive: true, force: true });
+      return removedCount;
+    },
+  };
+}
+
+export function pathIn(folder: string, sha256: string): string {
+  return join(folder, BYTES_FOLDER, sha256.slice(0, 2), sha256);
+}
+
+/**
+ * Copies a file whose digest is known, durably; an interrupted copy goes on where it was. What is not those bytes does
+ * not stay.
+ * Errors  those of the file system
+ */
+export async function copyFile(
+  source: string,
+  target: string,
+  { sha256, sizeBytes }: NamedBytes,
+  onBytes: (bytes: number) => void,
+): Promise<Exclude<Copied, 'known'>> {
+  if ((await stat(source).catch(() => undefined)) === undefined) return 'missing';
+  const begun = (await stat(target).catch(() => undefined))?.size ?? 0;
+  // A begun copy of something else, or one that a power cut spoiled, is found by its digest and made anew.
+  for (const keepBytes of begun === 0 ? [0] : [Math.min(begun, sizeBytes), 0]) {
+    const copy = await openHashedFile(target, keepBytes);
+    try {
+      for await (const chunk of createReadStream(source, { start: keepBytes, highWaterMark: COPY_BYTES })) {
+        await copy.write(chunk as Buffer);
+        onBytes((chunk as Buffer).length);
+      }
+    } catch (cause) {
+      await copy.abandon();
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return 'missing';
+      throw cause;
+    }
+    const written = await copy.finish();
+    if (written.sha256 === sha256 && written.size_bytes === sizeBytes) return 'copied';
+  }
+  await rm(target, { force: true });
+  return 'changed';
+}
+
+const COPY_BYTES = 1 << 20;

@@ -1,0 +1,123 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readCalibrationCard, verifyCalibration } from '../../calibration/sidecar.js';
+import { releaseDirectory, scanReleases, type ScannedReleases } from '../../release/catalog.js';
+import type { ReleaseManifest } from '../../release/release.js';
+import { verifyRelease } from '../../release/verify.js';
+import { readEncoderCard, verifyEncoderFiles } from '../../encoder/card.js';
+import { encodersFolder, type EncoderFolders } from '../../encoder/find.js';
+import { findEncoderVersion } from '../../encoder/keep.js';
+import type { Report } from '../../store/check/findings.js';
+import { checkedRows } from '../../store/check/rows.js';
+import type { Snapshot } from '../../store/snapshot.js';
+import { RESTORING_FOLDER } from './restore.js';
+
+export interface IndexesVerdict {
+  readonly releaseCount: number;
+  readonly releaseBytes: number;
+}
+
+/**
+ * Recomputes the digests of all releases, calibrations and the encoders that they need, and holds the catalog against
+ * the folders.
+ * Cost    one read of all of them
+ */
+export async function checkIndexes(
+  folders: EncoderFolders,
+  snapshot: Snapshot | undefined,
+  report: Report,
+  onBytes: (bytes: number, totalBytes: number) => void,
+): Promise<IndexesVerdict> {
+  const scanned = await scanReleases(folders.indexesFolder);
+  let releaseBytes = 0;
+  for (const { slug, id, directory } of [...scanned.releases, ...scanned.damaged]) {
+    const verdict = await verifyRelease(directory, onBytes);
+    releaseBytes += verdict.sizeBytes;
+    for (const { path, isIntact, problem } of verdict.files) {
+      if (!isIntact) report('release_damaged', `${slug}/${id}/${path}`, `It ${problem}.`);
+    }
+    await checkCalibration(`${slug}/${id}`, id, directory, report);
+  }
+  await checkEncoders(scanned, folders, report);
+  for (const { directory } of scanned.unfinished) {
+    report('build_unfinished', directory, 'A build was interrupted or is at work.');
+  }
+  for (const directory of scanned.removed)
+    report('removal_unfinished', directory, 'A removal was interrupted.');
+  await checkHalfFolders(folders.indexesFolder, scanned, report);
+  if (snapshot !== undefined) checkCatalogFolders(scanned, folders.indexesFolder, snapshot, report);
+  return { releaseCount: scanned.releases.length + scanned.damaged.length, releaseBytes };
+}
+
+async function checkCalibration(name: string, id: string, directory: string, report: Report): Promise<void> {
+  for (const problem of await verifyCalibration(directory)) {
+    report('calibration_damaged', `${name}.calibration`, `${problem}.`.replace(/\.\.$/, '.'));
+  }
+  const card = await readCalibrationCard(directory).catch(() => undefined);
+  if (card === undefined || card.release_id === id) return;
+  report('calibration_damaged', `${name}.calibration`, `It belongs to release ${card.release_id}.`);
+}
+
+async function checkEncoders(
+  { releases }: ScannedReleases,
+  folders: EncoderFolders,
+  report: Report,
+): Promise<void> {
+  const needed = new Map<string, ReleaseManifest['encoder']>();
+  for (const { manifest } of releases) needed.set(manifest.encoder.sha256, manifest.encoder);
+  for (const { id, sha256 } of needed.values()) {
+    try {
+      const directory = await findEncoderVersion(id, sha256, folders);
+      await verifyEncoderFiles(directory, await readEncoderCard(directory));
+    } catch (cause) {
+      report('encoder_missing', `${id} ${sha256}`, (cause as Error).message);
+    }
+  }
+}
+
+/** Folders that were to be renamed when they were complete. */
+async function checkHalfFolders(
+  indexesFolder: string,
+  scanned: ScannedReleases,
+  report: Report,
+): Promise<void> {
+  const found = [...scanned.releases, ...scanned.damaged];
+  const known = new Set(found.map(({ directory }) => `${directory}.calibration`));
+  for (const slug of new Set(found.map((release) => release.slug))) {
+    for (const name of await list(join(indexesFolder, slug))) {
+      const path = join(indexesFolder, slug, name);
+      if (name.endsWith('.calibration.new'))
+        report('folder_half', path, 'A calibration was not written to its end.');
+      if (!name.endsWith('.calibration') || known.has(path)) continue;
+      report('folder_half', path, 'The release of this calibration is not there.');
+    }
+  }
+  if ((await list(indexesFolder)).includes(RESTORING_FOLDER)) {
+    report('folder_half', join(indexesFolder, RESTORING_FOLDER), 'A restore was interrupted.');
+  }
+  const encoders = encodersFolder(indexesFolder);
+  for (const folder of [encoders, join(encoders, '.kept')]) {
+    for (const name of await list(folder)) {
+      if (!/^\.(adding|copy)-/.test(name)) continue;
+      report('folder_half', join(folder, name), 'An encoder was not copied to its end.');
+    }
+  }
+}
+
+function checkCatalogFolders(
+  { releases, damaged }: ScannedReleases,
+  indexesFolder: string,
+  snapshot: Snapshot,
+  report: Report,
+): void {
+  const there = new Set([...releases, ...damaged].map(({ directory }) => directory));
+  for (const [key, { id, slug }] of checkedRows(snapshot).of<{ id: string; slug: string }>('releases')) {
+    const directory = releaseDirectory(indexesFolder, slug, id);
+    if (there.has(directory) || !snapshot.isThereNow('releases', key)) continue;
+    report('release_missing', `${slug}/${id}`, `${directory} is not there.`);
+  }
+}
+
+async function list(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder).catch(() => [])).sort();
+}

@@ -1,0 +1,50 @@
+import { Refusal } from '../../errors.js';
+import type { EncoderFolders } from '../../encoder/find.js';
+import { checkStore, type StoreVerdict } from '../../store/check/check.js';
+import type { Finding } from '../../store/check/findings.js';
+import { openSnapshot, type Snapshot } from '../../store/snapshot.js';
+import { checkIndexes, type IndexesVerdict } from './fsck-indexes.js';
+
+export type FsckVerdict = StoreVerdict & IndexesVerdict;
+
+export interface FsckOptions {
+  readonly folders: EncoderFolders & { readonly dataFolder: string };
+  readonly now: Date;
+  readonly onBytes?: (bytes: number, totalBytes: number) => void;
+}
+
+/**
+ * Looks for every kind of damage in the data and indexes folders; check-findings.ts lists them. Writes nothing, and may
+ * run beside a server at work: what changes meanwhile is looked at again before it is told.
+ * Errors  none for damage, which is the verdict, unless the control state itself cannot be opened
+ * Cost    one read of all stored bytes
+ */
+export async function fsck({ folders, now, onBytes = () => undefined }: FsckOptions): Promise<FsckVerdict> {
+  const findings: Finding[] = [];
+  const snapshot = await openIfThere(folders.dataFolder);
+  try {
+    const store =
+      snapshot === undefined ? NOTHING : await checkStore(snapshot, folders.dataFolder, now, onBytes);
+    const indexes = await checkIndexes(
+      folders,
+      snapshot,
+      (kind, subject, message) => void findings.push({ kind, subject, message }),
+      onBytes,
+    );
+    return { ...store, ...indexes, findings: [...store.findings, ...findings] };
+  } finally {
+    await snapshot?.close();
+  }
+}
+
+const NOTHING: StoreVerdict = { findings: [], rowCount: 0, objectCount: 0, objectBytes: 0 };
+
+/** A new appliance has no control state, and that is no damage. */
+async function openIfThere(dataFolder: string): Promise<Snapshot | undefined> {
+  try {
+    return await openSnapshot(dataFolder);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'data_folder_empty') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { calibrationDirectory } from '../../calibration/card.js';
+import { Refusal } from '../../errors.js';
+import { scanReleases } from '../../release/catalog.js';
+import { MANIFEST_FILE } from '../../release/format.js';
+import { listedFiles } from '../../release/manifest.js';
+import { encodersFolder } from '../../encoder/find.js';
+import type { NamedBytes } from './bytes.js';
+
+/** A file to be backed up; the digest is there where something names it already. */
+export interface SourceFile {
+  /** In the backup. */
+  readonly path: string;
+  readonly source: string;
+  readonly bytes?: NamedBytes;
+}
+
+/**
+ * Releases with their calibrations, and the encoders of the indexes folder; no unfinished builds.
+ * Errors  Refusal `backup_source_damaged` for a release that cannot be read
+ */
+export async function listIndexFiles(indexesFolder: string): Promise<readonly SourceFile[]> {
+  const { releases, damaged } = await scanReleases(indexesFolder);
+  if (damaged.length > 0) {
+    const [{ directory, problem }] = damaged;
+    throw new Refusal('backup_source_damaged', `The release ${directory} cannot be backed up: ${problem}`);
+  }
+  const files: SourceFile[] = [];
+  const add = (folder: string, name: string, bytes?: NamedBytes): void => {
+    const source = join(folder, name);
+    const path = `indexes${source.slice(indexesFolder.length)}`;
+    files.push({ path, source, ...(bytes && { bytes }) });
+  };
+  for (const { directory, manifest } of releases) {
+    add(directory, MANIFEST_FILE);
+    for (const { path, sha256, size_bytes: sizeBytes } of listedFiles(manifest)) {
+      add(directory, path, { sha256, sizeBytes });
+    }
+    const calibration = calibrationDirectory(directory);
+    for (const name of await filesBelow(calibration)) add(calibration, name);
+  }
+  const encoders = encodersFolder(indexesFolder);
+  for (const name of await filesBelow(encoders)) add(encoders, name);
+  return files;
+}
+
+/** Relative paths of plain files; folders of commands at work are left out. */
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .filter((path) => !/(^|\/)\.(adding|copy)-/.test(path))
+    .sort();
+}

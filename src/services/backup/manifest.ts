@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalSha256 } from '../../canonical.js';
+import { Refusal } from '../../errors.js';
+import { replaceFile } from '../../release/hashed-file.js';
+
+export const BACKUP_FILE = 'backup.json';
+const FORMAT = 'gloaming-backup/1';
+
+export interface BackupFile {
+  /** `data/…` or `indexes/…`; plain names between slashes. */
+  readonly path: string;
+  readonly size_bytes: number;
+  readonly sha256: string;
+}
+
+/** What a backup holds; wire names as on disk. */
+export interface BackupManifest {
+  readonly format: typeof FORMAT;
+  readonly created_at: string;
+  readonly files: readonly BackupFile[];
+}
+
+export async function writeManifest(
+  folder: string,
+  content: Pick<BackupManifest, 'created_at' | 'files'>,
+): Promise<void> {
+  const manifest: BackupManifest = { format: FORMAT, ...content };
+  const text = JSON.stringify({ ...manifest, sha256: canonicalSha256(manifest) }, undefined, 1);
+  await replaceFile(join(folder, BACKUP_FILE), `${text}\n`);
+}
+
+/**
+ * The manifest of a finished backup.
+ * Errors  Refusal `backup_not_found`; `backup_damaged` where it was changed or leads out of the folders
+ */
+export async function readManifest(folder: string): Promise<BackupManifest> {
+  const path = join(folder, BACKUP_FILE);
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new Refusal('backup_not_found', `${folder} holds no finished backup (${String(cause.code)}).`);
+  });
+  try {
+    const { sha256, ...manifest } = JSON.parse(text) as BackupManifest & { sha256: string };
+    const isWhole = canonicalSha256(manifest) === sha256 && manifest.format === FORMAT;
+    if (isWhole && manifest.files.every(({ path }) => PATH.test(path) && !hasDots(path))) return manifest;
+  } catch {
+    // Told below, like every other change.
+  }
+  throw new Refusal('backup_damaged', `${path} was changed or is of another version.`);
+}
+
+const PATH = /^(data|indexes)(\/[^/\0]+)+$/;
+
+function hasDots(path: string): boolean {
+  return path.split('/').some((part) => part === '.' || part === '..');
+}

@@ -1,0 +1,120 @@
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Refusal } from '../../errors.js';
+import { hashFile, syncFolder } from '../../release/hashed-file.js';
+import { CONTROL_FOLDER } from '../../store/lmdb.js';
+import { copyFile, pathIn } from './bytes.js';
+import { readManifest, type BackupFile } from './manifest.js';
+
+export interface RestoreOptions {
+  readonly folders: { readonly dataFolder: string; readonly indexesFolder: string };
+  readonly source: string;
+  readonly onBytes?: (bytes: number, totalBytes: number) => void;
+}
+
+export interface RestoreReport {
+  /** When the backup was made. */
+  readonly createdAt: string;
+  readonly fileCount: number;
+  readonly sizeBytes: number;
+  /** Files of the indexes folder that were there already, the same to the byte. */
+  readonly knownCount: number;
+}
+
+/** What is restored stands here, below each folder, until all of it is whole. */
+export const RESTORING_FOLDER = '.restoring';
+
+/**
+ * Puts a backup in the place of an appliance that is not there any more. Every byte is copied and held against its
+ * digest before anything takes its place; the control state comes last, and makes the rest count. An interrupted
+ * restore goes on with the same call.
+ * Errors  Refusal `backup_not_found`, `backup_damaged`; `data_folder_not_empty`; `restore_conflict` where the indexes
+ *         folder holds other bytes under a name that the backup has; then nothing has changed
+ */
+export async function restore({
+  folders,
+  source,
+  onBytes = () => undefined,
+}: RestoreOptions): Promise<RestoreReport> {
+  const manifest = await readManifest(source);
+  await requireEmpty(folders.dataFolder);
+  const places = { data: folders.dataFolder, indexes: folders.indexesFolder };
+  const missing: BackupFile[] = [];
+  for (const file of manifest.files) if (!(await isInPlace(file, folders.indexesFolder))) missing.push(file);
+  const totalBytes = missing.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+  for (const file of missing) await stage(source, file, places, (bytes) => onBytes(bytes, totalBytes));
+  await switchFolder(folders.indexesFolder);
+  await switchFolder(folders.dataFolder);
+  const sizeBytes = manifest.files.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+  const fileCount = manifest.files.length;
+  return { createdAt: manifest.created_at, fileCount, sizeBytes, knownCount: fileCount - missing.length };
+}
+
+async function requireEmpty(dataFolder: string): Promise<void> {
+  const entries = await readdir(dataFolder).catch((): string[] => []);
+  const isBegun = entries.includes(RESTORING_FOLDER);
+  // The control state comes last: what an interrupted restore had put in its place is not used by anyone.
+  const others = entries.filter((name) => name !== RESTORING_FOLDER && !(isBegun && name !== CONTROL_FOLDER));
+  if (others.length === 0) return;
+  throw new Refusal(
+    'data_folder_not_empty',
+    `${dataFolder} is not empty (${others.slice(0, 3).join(', ')}). Move it away, or name another by GLOAMING_DATA.`,
+  );
+}
+
+/** Whether the indexes folder has the file already. Errors  Refusal `restore_conflict` */
+async function isInPlace(
+  { path, size_bytes: sizeBytes, sha256 }: BackupFile,
+  indexesFolder: string,
+): Promise<boolean> {
+  if (!path.startsWith('indexes/')) return false;
+  const place = join(indexesFolder, path.slice('indexes/'.length));
+  const found = await stat(place).catch(() => undefined);
+  if (found === undefined) return false;
+  if (found.size === sizeBytes && (await hashFile(place)).sha256 === sha256) return true;
+  throw new Refusal(
+    'restore_conflict',
+    `${place} has other bytes than in the backup. Move it away, or name another folder by GLOAMING_INDEXES.`,
+  );
+}
+
+async function stage(
+  source: string,
+  { path, size_bytes: sizeBytes, sha256 }: BackupFile,
+  places: Readonly<Record<'data' | 'indexes', string>>,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const [kind, ...rest] = path.split('/');
+  const folder = places[kind as 'data' | 'indexes'];
+  const target = join(folder, RESTORING_FOLDER, ...rest);
+  await mkdir(dirname(target), { recursive: true, ...(kind === 'data' && { mode: 0o700 }) });
+  const outcome = await copyFile(pathIn(source, sha256), target, { sha256, sizeBytes }, onBytes);
+  if (outcome === 'copied') return;
+  throw new Refusal(
+    'backup_damaged',
+    `The backup is damaged: the bytes of ${path} (${sha256}) are ${outcome}. Nothing was put in place.`,
+  );
+}
+
+/** Moves what is staged to its place, the control state last: from then on the rest counts. */
+async function switchFolder(folder: string): Promise<void> {
+  const staged = join(folder, RESTORING_FOLDER);
+  const names = await readdir(staged).catch(() => []);
+  const inOrder = [
+    ...names.filter((name) => name !== CONTROL_FOLDER),
+    ...names.filter((name) => name === CONTROL_FOLDER),
+  ];
+  for (const name of inOrder) {
+    await moveInto(join(staged, name), join(folder, name));
+    await syncFolder(folder);
+  }
+  await rm(staged, { recursive: true, force: true });
+}
+
+/** A folder that is not there yet appears whole, by one rename; one that is there takes what it lacks. */
+async function moveInto(staged: string, place: string): Promise<void> {
+  const present = await stat(place).catch(() => undefined);
+  if (!present?.isDirectory()) return rename(staged, place);
+  for (const name of await readdir(staged)) await moveInto(join(staged, name), join(place, name));
+  await syncFolder(place);
+}

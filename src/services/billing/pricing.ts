@@ -1,0 +1,71 @@
+import Big from 'big.js';
+import type { Prices } from '../../config.js';
+import type { PricingEstimate, PricingEstimateRequest } from '../../contract/pricing.js';
+import { Refusal, type RefusalLocation } from '../../errors.js';
+import type { UsageTable } from '../../store/tables/usage.js';
+import type { RequestContext } from '../context.js';
+import type { Reply } from '../reply.js';
+
+/** The estimate without `$schema`, which the shell adds: it knows the address. */
+export type Estimate = Omit<PricingEstimate, '$schema'>;
+
+export interface Pricing {
+  /** Errors  Refusal `pricing_endpoint_unknown`, `pricing_quantity_missing`, `pricing_history_missing` */
+  estimate(request: PricingEstimateRequest, context: RequestContext): Reply<Estimate>;
+}
+
+export function createPricing(prices: Prices, usage: Pick<UsageTable, 'totals'>): Pricing {
+  return {
+    estimate({ endpoints, estimate_type: type }, { organizationId }) {
+      requireKnown(Object.keys(endpoints), prices);
+      requireQuantities(endpoints, type);
+      const costs = Object.entries(endpoints).map(([endpoint, quantity]) => {
+        const units =
+          type === 'unit_price'
+            ? new Big(quantity.unit_quantity ?? 0)
+            : unitsPerCall(endpoint, organizationId, usage).times(quantity.call_quantity ?? 0);
+        return units.times(prices.unit_prices[endpoint]);
+      });
+      const total = costs.reduce((sum, cost) => sum.plus(cost), new Big(0));
+      return { value: { currency: prices.currency, estimate_type: type, total_cost: total.toNumber() } };
+    },
+  };
+}
+
+function requireKnown(named: readonly string[], { unit_prices: known }: Prices): void {
+  const errors = named
+    .filter((endpoint) => !Object.hasOwn(known, endpoint))
+    .map((endpoint): RefusalLocation => ({
+      location: `body.endpoints.${endpoint}`,
+      message: `is no priced endpoint; there are ${Object.keys(known).join(', ')}`,
+    }));
+  if (errors.length === 0) return;
+  throw new Refusal('pricing_endpoint_unknown', 'Some endpoints have no price.', { errors });
+}
+
+function requireQuantities(
+  endpoints: PricingEstimateRequest['endpoints'],
+  type: PricingEstimateRequest['estimate_type'],
+): void {
+  const member = type === 'unit_price' ? 'unit_quantity' : 'call_quantity';
+  const errors = Object.entries(endpoints)
+    .filter(([, quantity]) => quantity[member] === undefined)
+    .map(([endpoint]): RefusalLocation => ({
+      location: `body.endpoints.${endpoint}.${member}`,
+      message: `is required for the estimate type ${type}`,
+    }));
+  if (errors.length === 0) return;
+  throw new Refusal('pricing_quantity_missing', `The estimate type ${type} needs ${member}.`, { errors });
+}
+
+/** Mean units of one successful call of this organization. */
+function unitsPerCall(endpoint: string, organizationId: string, usage: Pick<UsageTable, 'totals'>): Big {
+  const { calls, units } = usage.totals(organizationId, endpoint);
+  if (calls > 0) return new Big(units).div(calls);
+  throw new Refusal(
+    'pricing_history_missing',
+    `The organization has no successful call of ${endpoint} yet, so there is no history to estimate from. ` +
+      'Ask with estimate_type "unit_price".',
+    { param: `endpoints.${endpoint}` },
+  );
+}

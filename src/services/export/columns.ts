@@ -1,0 +1,84 @@
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { ExportRow } from './rows.js';
+
+/** A column of Parquet and Arrow files; undefined is null. */
+export interface ExportColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number';
+  value(row: ExportRow): string | number | undefined;
+}
+
+type Read = (candidate: HomologyCandidate) => string | number | undefined;
+
+function column(name: string, type: ExportColumn['type'], read: Read): ExportColumn {
+  return { name, type, value: ({ candidate }) => read(candidate) };
+}
+
+/** Names and order are a promise to those who read the files. Coordinates are zero-based and half-open. */
+export const EXPORT_COLUMNS: readonly ExportColumn[] = [
+  { name: 'query_index', type: 'integer', value: ({ queryIndex }) => queryIndex },
+  { name: 'query_id', type: 'string', value: ({ queryId }) => queryId },
+  column('rank', 'integer', ({ rank }) => rank),
+  column('target_id', 'string', ({ target }) => target.id),
+  column('target_sequence', 'string', ({ target }) => target.sequence),
+  column('target_attributes', 'string', ({ target }) => JSON.stringify(target.attributes)),
+  column('maxsim_bidirectional', 'number', ({ measurements: { maxsim } }) => maxsim.bidirectional),
+  column('maxsim_query_to_target', 'number', ({ measurements: { maxsim } }) => maxsim.query_to_target),
+  column('maxsim_target_to_query', 'number', ({ measurements: { maxsim } }) => maxsim.target_to_query),
+  column('affine_raw_score', 'integer', ({ measurements: { affine } }) => affine.raw_score),
+  column('affine_normalized_score', 'number', ({ measurements: { affine } }) => affine.normalized_score),
+  column('query_start', 'integer', ({ alignment }) => alignment?.query_start),
+  column('query_end', 'integer', ({ alignment }) => alignment?.query_end),
+  column('query_length', 'integer', ({ alignment }) => alignment?.query_length),
+  column('target_start', 'integer', ({ alignment }) => alignment?.target_start),
+  column('target_end', 'integer', ({ alignment }) => alignment?.target_end),
+  column('target_length', 'integer', ({ target }) => target.sequence.length),
+  column('aligned_residue_count', 'integer', ({ alignment }) => alignment?.aligned_residue_count),
+  column('identical_residue_count', 'integer', ({ alignment }) => alignment?.identical_residue_count),
+  column('gap_opening_count', 'integer', ({ alignment }) => alignment?.gap_opening_count),
+  column('gap_residue_count', 'integer', ({ alignment }) => alignment?.gap_residue_count),
+  column('sequence_identity_ratio', 'number', ({ alignment }) => alignment?.sequence_identity_ratio),
+  column('query_coverage_ratio', 'number', ({ alignment }) => alignment?.query_coverage_ratio),
+  column('target_coverage_ratio', 'number', ({ alignment }) => alignment?.target_coverage_ratio),
+  column('cigar', 'string', ({ alignment }) => alignment?.cigar),
+  column('significance_status', 'string', ({ significance }) => significance.status),
+  column('significance_reason', 'string', ({ significance }) => significance.reason),
+  column(
+    'expected_false_hits',
+    'number',
+    ({ significance: { measurements } }) => measurements.expected_false_hits,
+  ),
+  column('bit_score', 'number', ({ significance: { measurements } }) => measurements.bit_score),
+  column('q_value', 'number', ({ significance: { measurements } }) => measurements.q_value),
+];
+
+/** Candidates that wait for enough others to make a group of columns. */
+export interface ColumnGroups {
+  /** Groups that are full now; a group has EXPORT_GROUP_MAX_ROWS rows, or fewer where their text is long. */
+  add(rows: readonly ExportRow[]): readonly (readonly ExportRow[])[];
+  /** What is left. */
+  end(): readonly ExportRow[];
+}
+
+export function columnGroups(maxRows: number, maxBytes: number): ColumnGroups {
+  let waiting: ExportRow[] = [];
+  let bytes = 0;
+  const take = (): readonly ExportRow[] => {
+    const group = waiting;
+    waiting = [];
+    bytes = 0;
+    return group;
+  };
+  return {
+    add(rows) {
+      const full: (readonly ExportRow[])[] = [];
+      for (const row of rows) {
+        waiting.push(row);
+        bytes += row.candidate.target.sequence.length;
+        if (waiting.length >= maxRows || bytes >= maxBytes) full.push(take());
+      }
+      return full;
+    },
+    end: take,
+  };
+}

@@ -1,0 +1,208 @@
+import type { BatchSearchRunSummary, HomologyQueryResult } from '../../contract/runs/run-kinds.js';
+import { sha256Hex } from '../../canonical.js';
+import {
+  BATCH_PACK_MAX_CANDIDATES,
+  BATCH_PACK_MAX_PAIRS,
+  BATCH_PACK_MAX_QUERIES,
+  BATCH_PACK_MAX_RESIDUES,
+} from '../../limits.js';
+import { resolvePolicy } from '../../search/policy.js';
+import { searchMany } from '../../search/search.js';
+import type { ProteinQuery, SearchResult } from '../../search/search-types.js';
+import { NORMALIZATION_ID } from '../../sequence/protein.js';
+import type { RequestContext } from '../context.js';
+import type { Files } from '../storage/files.js';
+import { summariseEvidence } from '../search/present-candidates.js';
+import {
+  presentCandidates,
+  presentDatabase,
+  presentExecution,
+  presentQuery,
+  searchWarnings,
+} from '../search/present-search.js';
+import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
+import { defineRunEndpoint, type AnyRunEndpoint, type RunStep } from '../runs/run-kind.js';
+import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
+import { packedLength, packQueries, readPackedQuery, readQueries, unpackQueries } from './queries.js';
+import type { SearchRunParts } from './search.js';
+
+export interface BatchSearchRunParts extends SearchRunParts {
+  readonly files: Pick<Files, 'openManagedFile'>;
+}
+
+interface Plan extends SearchPlan {
+  readonly normalizationId: string;
+  /** As packQueries writes them. */
+  readonly queries: string;
+}
+
+interface Checkpoint {
+  readonly doneCount: number;
+  readonly candidateCount: number;
+  /** Chain of result digests over the queries that are done. */
+  readonly resultSha256: string;
+  /** What served queries in the place of a device that failed; absent where none did. */
+  readonly retriedOn?: string;
+}
+
+/** A pack of queries that kernels compare with each target together. */
+interface Pack {
+  readonly start: number;
+  readonly queries: readonly (ProteinQuery & { readonly id: string })[];
+  readonly results: readonly SearchResult[];
+  readonly durationMs: number;
+}
+
+const FRESH: Checkpoint = { doneCount: 0, candidateCount: 0, resultSha256: sha256Hex('') };
+const FIRST_PACK_QUERIES = 16;
+/** A pack takes about this long: what a crash takes back, and how often progress shows. */
+const PACK_MS = 4_000;
+
+/** `homology.batch_search`: many queries in packs; each gets what the direct route would have answered. */
+export function batchSearchRuns(parts: BatchSearchRunParts): AnyRunEndpoint {
+  return defineRunEndpoint<'homology.batch_search', Plan>({
+    key: 'homology.batch_search',
+    async prepare(input, context) {
+      const queries = await readQueries(input, (url) => parts.files.openManagedFile(url, context));
+      const resolved = await resolveSearch(input, context, parts);
+      const packed = { normalizationId: NORMALIZATION_ID, queries: packQueries(queries) };
+      const lengths = queries.map(({ sequence }) => sequence.length);
+      return { plan: { ...planSearch(resolved, lengths), ...packed }, totalCount: queries.length };
+    },
+    async *execute(plan, { context, checkpoint }) {
+      const resolved = await reopenSearch(plan, context, parts);
+      const lines = unpackQueries(plan.queries);
+      const most = largestPack(resolved);
+      const packOf = (start: number, size: number): Promise<Pack> =>
+        searchPack(
+          takePack(lines, start, Math.min(size, most)),
+          start,
+          plan.normalizationId,
+          resolved,
+          context,
+        );
+      let done = (checkpoint as Checkpoint | undefined) ?? FRESH;
+      let ahead = packOf(done.doneCount, FIRST_PACK_QUERIES);
+      while (done.doneCount < lines.length) {
+        const pack = await ahead;
+        const end = pack.start + pack.queries.length;
+        // The next pack is compared while this one is written.
+        ahead = packOf(end, nextSize(pack));
+        const rows = await presentPack(pack, resolved, context, parts);
+        done = advance(done, pack);
+        yield stepOf(rows, done);
+      }
+      const policy = resolvePolicy(resolved.engine.release.manifest, plan.guarantee);
+      const { engine, settings } = resolved;
+      // Other queries of the run may have been served by the device: the execution names that, the warning this.
+      const execution = presentExecution(engine, { policy }, parts.now().toISOString(), parts.serverVersion);
+      const summary: BatchSearchRunSummary = {
+        object: 'homology_batch_search_summary',
+        database: presentDatabase(resolved.release, engine, settings.targetSpace),
+        execution,
+        query_count: lines.length,
+        candidate_count: done.candidateCount,
+        result_sha256: done.resultSha256,
+        warnings: searchWarnings(engine, settings.targetSpace, done.retriedOn),
+      };
+      return {
+        rows: [],
+        doneCount: done.doneCount,
+        summarise: () => summary,
+        billableUnits: lines.length,
+      };
+    },
+  });
+}
+
+/** Searches the next queries together; past the end there is nothing to do. */
+function searchPack(
+  lines: readonly string[],
+  start: number,
+  normalizationId: string,
+  { engine, settings }: ResolvedSearch,
+  { signal }: RequestContext,
+): Promise<Pack> {
+  const queries = lines.map((line) => ({ ...readPackedQuery(line), normalizationId }));
+  const search = async (): Promise<Pack> => {
+    const startedAt = performance.now();
+    const results = queries.length === 0 ? [] : await searchMany(queries, settings, engine, signal);
+    return { start, queries, results, durationMs: performance.now() - startedAt };
+  };
+  const pack = search();
+  // Where the run ends before it is asked for, nobody hears of its failure; whoever awaits it does.
+  pack.catch(() => undefined);
+  return pack;
+}
+
+/** Queries whose sums and candidates may be in memory together; one at least. */
+function largestPack({ settings: { limit, targetSpace } }: ResolvedSearch): number {
+  const byPairs = Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, targetSpace.searchedTargetCount));
+  const byCandidates = Math.floor(BATCH_PACK_MAX_CANDIDATES / limit);
+  return Math.max(1, Math.min(BATCH_PACK_MAX_QUERIES, byPairs, byCandidates));
+}
+
+function takePack(all: readonly string[], start: number, size: number): readonly string[] {
+  let end = start;
+  let residues = 0;
+  while (end < all.length && end - start < size) {
+    residues += packedLength(all[end]);
+    if (end > start && residues > BATCH_PACK_MAX_RESIDUES) break;
+    end += 1;
+  }
+  return all.slice(start, end);
+}
+
+/** As many queries as should take PACK_MS, by what the last pack took; at most doubled at a time. */
+function nextSize({ queries, durationMs }: Pack): number {
+  const fitting = Math.round((queries.length * PACK_MS) / Math.max(1, durationMs));
+  return Math.max(1, Math.min(fitting, 2 * queries.length));
+}
+
+function advance(done: Checkpoint, { results }: Pack): Checkpoint {
+  const retry = results.find(({ kernelRetry }) => kernelRetry !== undefined)?.kernelRetry;
+  return {
+    ...done,
+    ...(retry && { retriedOn: retry.servedBy }),
+    doneCount: done.doneCount + results.length,
+    candidateCount: results.reduce((sum, { candidates }) => sum + candidates.length, done.candidateCount),
+    resultSha256: results.reduce(
+      (chain, { resultSha256 }) => sha256Hex(chain + resultSha256),
+      done.resultSha256,
+    ),
+  };
+}
+
+function stepOf(rows: Iterable<unknown>, done: Checkpoint): RunStep {
+  return { rows, stage: 'searching', doneCount: done.doneCount, checkpoint: done };
+}
+
+/** One row for each query; its candidates become text only when the row is written. */
+async function presentPack(
+  { start, queries, results }: Pack,
+  { engine, settings }: ResolvedSearch,
+  context: RequestContext,
+  parts: SearchRunParts,
+): Promise<Iterable<HomologyQueryResult>> {
+  const createdAt = parts.now().toISOString();
+  const issued = await Promise.all(
+    queries.map((query, index) =>
+      parts.receipts.issue(engine, { ...settings, query }, { result: results[index], createdAt }, context),
+    ),
+  );
+  return (function* () {
+    for (const [index, result] of results.entries()) {
+      yield {
+        object: 'homology_query_result',
+        query_index: start + index,
+        query_id: queries[index].id,
+        query: presentQuery(queries[index]),
+        candidates: presentCandidates(result, engine.release),
+        evidence_summary: summariseEvidence(settings, result),
+        is_result_limit_reached: result.isResultLimitReached,
+        receipt: issued[index],
+        result_sha256: result.resultSha256,
+      } as const;
+    }
+  })();
+}

@@ -1,0 +1,150 @@
+import type { HomologyQueryResult, SearchRunSummary } from '../../contract/runs/run-kinds.js';
+import type { ExportRunInput, ExportRunSummary } from '../../contract/runs/run-files.js';
+import { Refusal } from '../../errors.js';
+import type { FileRow } from '../../store/storage/files.js';
+import type { RunRow, RunTable } from '../../store/tables/runs.js';
+import type { RequestContext } from '../context.js';
+import { FORMATS, type ExportFormat } from '../export/formats.js';
+import { exportSlices, isBatch } from '../export/rows.js';
+import type { FileWriter, WrittenFile } from '../storage/file-writer.js';
+import type { Receipts } from '../search/receipts.js';
+import { defineRunEndpoint, type AnyRunEndpoint } from '../runs/run-kind.js';
+import { presentRunFile, releaseAfter } from './files.js';
+
+export interface ExportRunParts {
+  readonly table: Pick<RunTable, 'get' | 'rows'>;
+  readonly receipts: Receipts;
+  readonly writer: FileWriter;
+}
+
+interface Plan extends Pick<ExportRunInput, 'run_id' | 'format' | 'query_index'> {
+  /** As it will stand. */
+  readonly path: string;
+  /** Where clients reach the server; empty where it does not know. */
+  readonly baseUrl: string;
+}
+
+/** An export takes turns with other runs about so often. */
+const PIECE_MS = 1_000;
+
+/** `homology.export`: the rows of a completed run as one file in storage, which commits with the end of the export. */
+export function exportRuns(parts: ExportRunParts): AnyRunEndpoint {
+  const { table, writer } = parts;
+  return defineRunEndpoint<'homology.export', Plan>({
+    key: 'homology.export',
+    async prepare({ path, ...input }, context) {
+      const run = exportableRun(input.run_id, context, table);
+      const format = FORMATS[input.format];
+      const found = await describe(run, input.query_index, table);
+      requireFormat(run, found, format, input.query_index);
+      if (format.needsQuery) sequenceOf(found, context, parts);
+      const place = writer.placeOf(path ?? defaultPath(input, format), context);
+      const plan = { ...input, path: place, baseUrl: context.baseUrl ?? '' };
+      return { plan, totalCount: input.query_index === undefined || !isBatch(run) ? run.rowCount : 1 };
+    },
+    async *execute({ path, baseUrl, ...asked }, { context }) {
+      const { format: formatName, query_index: queryIndex } = asked;
+      const format = FORMATS[formatName];
+      const run = exportableRun(asked.run_id, context, table);
+      const found = await describe(run, queryIndex, table);
+      const encoder = format.encoder(format.needsQuery ? sequenceOf(found, context, parts) : '');
+      const file = writer.open(context);
+      try {
+        let doneCount = 0;
+        let candidateCount = 0;
+        let yieldedAt = performance.now();
+        for await (const slice of exportSlices(run, queryIndex, table, context.signal)) {
+          const bytes = encoder.add(slice.rows);
+          if (bytes.length > 0) await file.write(bytes);
+          candidateCount += slice.rows.length;
+          doneCount = slice.doneCount;
+          if (performance.now() - yieldedAt < PIECE_MS) continue;
+          yield { rows: [], stage: 'exporting', doneCount, checkpoint: undefined };
+          yieldedAt = performance.now();
+        }
+        await file.write(encoder.end());
+        const written = await file.end();
+        releaseAfter(context.signal, written.release);
+        const { recordCount: record_count } = encoder;
+        const put = (whole: WrittenFile, at: Date): FileRow =>
+          writer.put([{ written: whole, path, contentType: format.contentType }], context, at)[0];
+        const summarise = (at: Date): ExportRunSummary => ({
+          object: 'homology_export_summary',
+          ...asked,
+          record_count,
+          omitted_count: candidateCount - record_count,
+          file: presentRunFile(put(written, at), baseUrl),
+        });
+        return { rows: [], doneCount, summarise, billableUnits: 0 };
+      } finally {
+        await file.discard();
+      }
+    },
+  });
+}
+
+/** Errors  the refusals of runs.create about runs and exports */
+function exportableRun(
+  runId: string,
+  { organizationId }: RequestContext,
+  table: Pick<RunTable, 'get'>,
+): RunRow {
+  const run = table.get(runId);
+  if (run === undefined) throw new Refusal('run_not_found', `No run has the id ${runId}.`);
+  if (run.organizationId !== organizationId)
+    throw new Refusal('permission_denied', 'The run belongs to another organization.');
+  if (run.endpoint !== 'homology.search' && !isBatch(run))
+    throw notPossible(`A run of ${run.endpoint} has no candidates; runs of homology searches have.`);
+  if (run.status !== 'completed') {
+    throw new Refusal('run_not_completed', `The run is ${run.status}; export it when it has completed.`, {
+      status: run.status,
+    });
+  }
+  if (run.areResultsGone)
+    throw new Refusal('result_expired', `The results of ${run.id} were kept until ${run.expiresAt}.`);
+  return run;
+}
+
+/** What is told of a query beside its candidates; of a batch all queries were asked alike. */
+type Described = Pick<SearchRunSummary, 'evidence_summary' | 'receipt'>;
+
+/** Errors  Refusal `export_not_possible` where there is no such query, `result_expired` */
+async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'rows'>): Promise<Described> {
+  const queryCount = isBatch(run) ? run.rowCount : 1;
+  if (queryIndex >= queryCount)
+    throw notPossible(`The run has ${queryCount} queries; the last has the index ${queryCount - 1}.`);
+  if (!isBatch(run)) return run.summary as SearchRunSummary;
+  const block = await rows.blockAt(run.id, queryIndex);
+  if (block === undefined)
+    throw new Refusal('result_expired', `The results of ${run.id} have gone meanwhile.`);
+  return block.rows[queryIndex - block.firstRow] as HomologyQueryResult;
+}
+
+function requireFormat(
+  run: RunRow,
+  { evidence_summary: evidence }: Described,
+  format: ExportFormat,
+  queryIndex: number | undefined,
+): void {
+  if (format.needsAlignments && evidence.requested !== 'pairwise_sequence_alignment') {
+    throw notPossible(
+      'The format holds alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
+    );
+  }
+  if (format.needsQuery && isBatch(run) && queryIndex === undefined)
+    throw notPossible('A3M holds the alignment of one query: name one of the batch with query_index.');
+}
+
+/** The query itself, which only the receipt of its search holds. */
+function sequenceOf({ receipt }: Described, context: RequestContext, { receipts }: ExportRunParts): string {
+  const { query } = receipts.get(receipt.id, context).value.content;
+  return (query as { readonly sequence: string }).sequence;
+}
+
+function defaultPath({ run_id: id, query_index: index }: Omit<ExportRunInput, 'path'>, format: ExportFormat) {
+  return `exports/${id}${index === undefined ? '' : `.query-${index}`}.${format.extension}`;
+}
+
+function notPossible(message: string): Refusal {
+  return new Refusal('export_not_possible', message, { param: 'input' });
+}

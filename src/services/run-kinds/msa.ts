@@ -1,0 +1,21 @@
+import type { MsaRunSummary } from '../../contract/runs/run-kinds.js';
+import type { MsaRequest } from '../../contract/msa.js';
+import type { Msas } from '../msa/msas.js';
+import { defineRunEndpoint, type AnyRunEndpoint } from '../runs/run-kind.js';
+
+/** `sequences.msa.build`: what `POST /v1/sequences/msa/a3m` does, with the run's life. */
+export function msaRuns(msas: Pick<Msas, 'check' | 'build'>): AnyRunEndpoint {
+  return defineRunEndpoint<'sequences.msa.build', MsaRequest>({
+    key: 'sequences.msa.build',
+    async prepare(input, context) {
+      msas.check(input, context);
+      return { plan: input, totalCount: 1 };
+    },
+    // The alignment is named by its content: where a crash comes before the end of the run, it is made once more.
+    async *execute(plan, { context }) {
+      const { value: msa, warnings = [] } = await msas.build(plan, context);
+      const summary: MsaRunSummary = { object: 'msa_build_summary', msa, warnings: [...warnings] };
+      return { rows: [], doneCount: 1, summarise: () => summary, billableUnits: 0 };
+    },
+  });
+}

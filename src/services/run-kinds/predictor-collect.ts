@@ -1,0 +1,137 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StructurePredictor } from '../../config.js';
+import type { StructureRunSummary } from '../../contract/runs/run-structures.js';
+import { Refusal } from '../../errors.js';
+import type { RequestContext } from '../context.js';
+import type { FileWriter, PlacedFile, WrittenFile } from '../storage/file-writer.js';
+import { BadOutput, readOutput } from './predictor-output.js';
+import { LOG_FILE, OUTPUT_FOLDER, type PredictorEnd } from './predictor-process.js';
+import type { RunFailureOutcome, RunOutcome } from '../runs/run-kind.js';
+import { presentRunFile, releaseAfter } from './files.js';
+
+/** Where the files of a prediction go, and what they are told with. */
+export interface PredictionTarget {
+  readonly folder: string;
+  readonly a3mSha256: string;
+  /** Where the client that created the run reached the server. */
+  readonly baseUrl: string;
+}
+
+/**
+ * Reads what the predictor wrote into storage; what came to nothing leaves its log there.
+ * Errors  the refusals of storage; those of the file system
+ */
+export async function collectPrediction(
+  end: PredictorEnd,
+  { output }: StructurePredictor,
+  place: string,
+  { folder, baseUrl, a3mSha256 }: PredictionTarget,
+  context: RequestContext,
+  writer: FileWriter,
+): Promise<RunOutcome | RunFailureOutcome> {
+  const store = async (from: string, path: string): Promise<PlacedFile> => {
+    const written = await copyIn(from, writer, context);
+    releaseAfter(context.signal, written.release);
+    return { written, path, contentType: contentTypeOf(path) };
+  };
+  const log = await store(join(place, LOG_FILE), `${folder}/${LOG_FILE}`);
+  const present = (files: readonly PlacedFile[], at: Date) =>
+    writer.put(files, context, at).map((file) => presentRunFile(file, baseUrl));
+  const outputFolder = join(place, OUTPUT_FOLDER);
+  try {
+    refuseFailure(end);
+    const files: PlacedFile[] = [];
+    for (const { path } of await readOutput(outputFolder, output)) {
+      const placed = placeOf(`${folder}/${path}`, writer, context);
+      if (placed === log.path || files.some((file) => file.path === placed))
+        throw new BadOutput('output_invalid', `The predictor wrote a file twice, or the log's: ${path}.`);
+      files.push(await store(join(outputFolder, path), placed));
+    }
+    const summarise = (at: Date): StructureRunSummary => {
+      const [stored, ...rest] = present([log, ...files], at);
+      return {
+        object: 'structure_prediction_summary',
+        a3m_sha256: a3mSha256,
+        files: rest,
+        log: stored,
+        predictor_seconds: end.tookMs / 1000,
+      };
+    };
+    return { rows: [], doneCount: 1, summarise, billableUnits: 1 };
+  } catch (error) {
+    if (!(error instanceof BadOutput) && !(error instanceof PredictorFailure)) throw error;
+    const { reason, message } = error;
+    const fail = (at: Date): Refusal => {
+      const [stored] = present([log], at);
+      const facts = { reason, exit_code: end.code, signal: end.signal, log: stored };
+      return new Refusal('prediction_failed', `${message} Its log is ${stored.path}.`, facts);
+    };
+    return { rows: [], doneCount: 0, fail };
+  }
+}
+
+class PredictorFailure extends Error {
+  override readonly name = 'PredictorFailure';
+
+  constructor(
+    readonly reason: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+function refuseFailure({ reason, message, code, signal, error }: PredictorEnd): void {
+  if (reason !== undefined) throw new PredictorFailure(reason, message ?? 'The predictor was stopped.');
+  if (error !== undefined)
+    throw new PredictorFailure(
+      'not_started',
+      'The predictor could not be started; the operator must see to it.',
+    );
+  if (signal !== null) throw new PredictorFailure('signal', `The predictor was ended by ${signal}.`);
+  if (code !== 0) throw new PredictorFailure('exit', `The predictor ended with status ${code}.`);
+}
+
+/** Errors  BadOutput for a name that storage does not take */
+function placeOf(path: string, writer: FileWriter, context: RequestContext): string {
+  try {
+    return writer.placeOf(path, context);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'invalid_path')
+      throw new BadOutput(
+        'output_invalid',
+        `Storage does not take a file of the predictor. ${error.message}`,
+      );
+    throw error;
+  }
+}
+
+/** Follows no link, whatever has been put at the path since it was looked at. */
+async function copyIn(path: string, writer: FileWriter, context: RequestContext): Promise<WrittenFile> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const file = writer.open(context);
+  try {
+    for await (const chunk of handle.createReadStream({ autoClose: false }))
+      await file.write(chunk as Buffer);
+    return await file.end();
+  } finally {
+    await file.discard();
+    await handle.close();
+  }
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  pdb: 'chemical/x-pdb',
+  cif: 'chemical/x-mmcif',
+  json: 'application/json',
+  png: 'image/png',
+  log: 'text/plain; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
+  a3m: 'text/plain; charset=utf-8',
+};
+
+function contentTypeOf(path: string): string {
+  return CONTENT_TYPES[path.slice(path.lastIndexOf('.') + 1).toLowerCase()] ?? 'application/octet-stream';
+}

@@ -1,0 +1,62 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PREDICTOR_OUTPUT_MAX_DEPTH } from '../../limits.js';
+
+export interface OutputBounds {
+  readonly maxBytes: number;
+  readonly maxFiles: number;
+}
+
+export interface OutputFile {
+  /** Below the folder, with `/` between folders. */
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
+/** Why what was written is not taken. */
+export class BadOutput extends Error {
+  override readonly name = 'BadOutput';
+
+  constructor(
+    readonly reason: 'output_too_large' | 'output_invalid',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Plain files below a folder, by path. Nothing is followed: a link could lead anywhere.
+ * Errors  BadOutput for more than the bounds, and for what is neither file nor folder
+ */
+export async function readOutput(folder: string, bounds: OutputBounds): Promise<readonly OutputFile[]> {
+  const files: OutputFile[] = [];
+  let bytes = 0;
+  const visit = async (below: string, depth: number): Promise<void> => {
+    if (depth > PREDICTOR_OUTPUT_MAX_DEPTH)
+      throw new BadOutput('output_invalid', `${below} is more than ${depth - 1} folders down.`);
+    for (const name of (await readdir(join(folder, below))).sort()) {
+      const path = below === '' ? name : `${below}/${name}`;
+      const status = await lstat(join(folder, path)).catch(goneMeanwhile);
+      if (status === undefined) continue;
+      if (status.isDirectory()) await visit(path, depth + 1);
+      else if (!status.isFile())
+        throw new BadOutput('output_invalid', `${path} is neither a plain file nor a folder.`);
+      else {
+        files.push({ path, sizeBytes: status.size });
+        bytes += status.size;
+      }
+      if (bytes > bounds.maxBytes || files.length > bounds.maxFiles) {
+        const most = `${bounds.maxFiles} files and ${bounds.maxBytes} bytes`;
+        throw new BadOutput('output_too_large', `The predictor wrote more than ${most}.`);
+      }
+    }
+  };
+  await visit('', 1);
+  return files;
+}
+
+/** A predictor that is at work removes files, too. */
+function goneMeanwhile(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

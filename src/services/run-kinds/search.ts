@@ -1,0 +1,61 @@
+import type { SearchRunSummary } from '../../contract/runs/run-kinds.js';
+import { search } from '../../search/search.js';
+import type { ProteinQuery } from '../../search/search-types.js';
+import { readProteinQuery } from '../search/protein-query.js';
+import { summariseEvidence } from '../search/present-candidates.js';
+import {
+  presentCandidates,
+  presentDatabase,
+  presentExecution,
+  presentQuery,
+  RANKING,
+  searchWarnings,
+} from '../search/present-search.js';
+import type { Receipts } from '../search/receipts.js';
+import { resolveSearch, type ResolveParts } from '../search/resolve-search.js';
+import { defineRunEndpoint, type AnyRunEndpoint } from '../runs/run-kind.js';
+import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
+
+export interface SearchRunParts extends ResolveParts {
+  readonly receipts: Receipts;
+  readonly serverVersion: string;
+  readonly now: () => Date;
+}
+
+interface Plan extends SearchPlan {
+  readonly query: ProteinQuery;
+}
+
+/** `homology.search`: what the direct route does, with up to 10,000 candidates that are kept. */
+export function searchRuns(parts: SearchRunParts): AnyRunEndpoint {
+  return defineRunEndpoint<'homology.search', Plan>({
+    key: 'homology.search',
+    async prepare(input, context) {
+      const query = readProteinQuery(input.query.sequence);
+      const resolved = await resolveSearch(input, context, parts);
+      return { plan: { ...planSearch(resolved, [query.sequence.length]), query }, totalCount: 1 };
+    },
+    // One query is one piece of work: there is nothing to yield before its end.
+    async *execute({ query, ...plan }, { context }) {
+      const { release, engine, settings } = await reopenSearch(plan, context, parts);
+      const request = { ...settings, query };
+      const result = await search(request, engine, context.signal);
+      const createdAt = parts.now().toISOString();
+      const receipt = await parts.receipts.issue(engine, request, { result, createdAt }, context);
+      const summary: SearchRunSummary = {
+        object: 'homology_search_summary',
+        database: presentDatabase(release, engine, settings.targetSpace),
+        evidence_summary: summariseEvidence(request, result),
+        execution: presentExecution(engine, result, createdAt, parts.serverVersion),
+        is_result_limit_reached: result.isResultLimitReached,
+        query: presentQuery(query),
+        ranking: RANKING,
+        receipt,
+        result_sha256: result.resultSha256,
+        warnings: searchWarnings(engine, settings.targetSpace, result.kernelRetry?.servedBy),
+      };
+      const rows = presentCandidates(result, engine.release);
+      return { rows, doneCount: 1, summarise: () => summary, billableUnits: 1 };
+    },
+  });
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StructurePredictor } from '../../config.js';
+import type { StructureRunInput } from '../../contract/runs/run-structures.js';
+import { Refusal } from '../../errors.js';
+import { MSA_MAX_BYTES } from '../../limits.js';
+import type { OpenContent } from '../../store/objects/contents.js';
+import type { RequestContext } from '../context.js';
+import type { FileWriter } from '../storage/file-writer.js';
+import type { Files } from '../storage/files.js';
+import type { Msas } from '../msa/msas.js';
+import { collectPrediction } from './predictor-collect.js';
+import { INPUT_FILE, LOG_FILE, startPredictor, type PredictorEnd } from './predictor-process.js';
+import { createPredictorSlots } from './predictor-slots.js';
+import { defineRunEndpoint, type AnyRunEndpoint } from '../runs/run-kind.js';
+
+export interface StructureRunParts {
+  /** Absent where the operator has configured none. */
+  readonly predictor: StructurePredictor | undefined;
+  readonly msas: Pick<Msas, 'read'>;
+  readonly files: Pick<Files, 'openManagedFile' | 'relativeUrl'>;
+  readonly writer: FileWriter;
+  /** Where predictions are at work, a folder for each. */
+  readonly folder: string;
+}
+
+interface Plan {
+  readonly source: { readonly msaId: string } | { readonly url: string; readonly storageVersion: string };
+  /** As it will stand; absent = one of the run's own. */
+  readonly folder?: string;
+  readonly baseUrl: string;
+}
+
+/** `structure.predict`: the operator's own command on an alignment, in a folder and a process group of its own. */
+export function structureRuns(parts: StructureRunParts): AnyRunEndpoint {
+  const slots = createPredictorSlots(parts.predictor?.concurrency ?? 1);
+  return defineRunEndpoint<'structure.predict', Plan>({
+    key: 'structure.predict',
+    async prepare(input, context) {
+      requirePredictor(parts);
+      const source = sourceOf(input, context, parts);
+      openSource(source, context, parts).close();
+      const folder = input.folder?.replace(/\/$/, '');
+      if (folder !== undefined) parts.writer.placeOf(`${folder}/${LOG_FILE}`, context);
+      const plan = { source, ...(folder !== undefined && { folder }), baseUrl: context.baseUrl ?? '' };
+      return { plan, totalCount: 1 };
+    },
+    async *execute({ source, folder, baseUrl }, { runId, context }) {
+      const predictor = requirePredictor(parts);
+      const place = join(parts.folder, runId);
+      const slot = slots.take();
+      const waiting = { rows: [], doneCount: 0, checkpoint: undefined } as const;
+      let stop = (): void => undefined;
+      let ended: Promise<PredictorEnd> | undefined;
+      try {
+        yield { ...waiting, stage: 'waiting for the predictor', resumeAfter: slot.ready };
+        // What a server that was killed left of the same run.
+        await rm(place, { recursive: true, force: true });
+        await mkdir(place, { recursive: true, mode: 0o700 });
+        const a3mSha256 = await writeInput(openSource(source, context, parts), join(place, INPUT_FILE));
+        const process = await startPredictor(predictor, place);
+        ({ stop, ended } = process);
+        context.signal.addEventListener('abort', stop, { once: true });
+        if (context.signal.aborted) stop();
+        yield { ...waiting, stage: 'predicting', resumeAfter: ended };
+        const end = await ended;
+        context.signal.throwIfAborted();
+        const target = { folder: folder ?? `structures/${runId}`, baseUrl, a3mSha256 };
+        return await collectPrediction(end, predictor, place, target, context, parts.writer);
+      } finally {
+        stop();
+        await ended;
+        slot.release();
+        await rm(place, { recursive: true, force: true });
+      }
+    },
+  });
+}
+
+function requirePredictor({ predictor }: StructureRunParts): StructurePredictor {
+  if (predictor !== undefined) return predictor;
+  throw new Refusal(
+    'endpoint_not_configured',
+    'This server has no structure predictor: its operator names one in config/appliance.json, "structure_predictor".',
+  );
+}
+
+function sourceOf(
+  input: StructureRunInput,
+  context: RequestContext,
+  { files }: StructureRunParts,
+): Plan['source'] {
+  if (input.a3m_object_id !== undefined) return { msaId: input.a3m_object_id };
+  const file = files.openManagedFile(input.a3m_url as string, context);
+  file.close();
+  return { url: files.relativeUrl(file), storageVersion: file.storageVersion };
+}
+
+/** Errors  the refusals of alignments and files; `msa_too_large` */
+function openSource(
+  source: Plan['source'],
+  context: RequestContext,
+  { msas, files }: StructureRunParts,
+): OpenContent {
+  if ('msaId' in source) {
+    const { bytes } = msas.read(source.msaId, {}, context);
+    if (bytes !== undefined) return bytes.open() as OpenContent;
+    throw new Refusal('msa_not_found', `No alignment has the id ${source.msaId}.`);
+  }
+  const file = files.openManagedFile(source.url, context);
+  if (file.storageVersion !== source.storageVersion) {
+    file.close();
+    throw new Refusal('file_not_found', `${file.path} has been replaced since the run was created.`);
+  }
+  if (file.sizeBytes <= MSA_MAX_BYTES) return file;
+  file.close();
+  throw new Refusal('msa_too_large', `The alignment has more than ${MSA_MAX_BYTES} bytes.`);
+}
+
+/** SHA-256 of what was written. */
+async function writeInput({ bytes, close }: OpenContent, path: string): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    await writeFile(
+      path,
+      (async function* () {
+        for await (const chunk of bytes) {
+          hash.update(chunk);
+          yield chunk;
+        }
+      })(),
+      { mode: 0o600 },
+    );
+    return hash.digest('hex');
+  } finally {
+    close();
+  }
+}

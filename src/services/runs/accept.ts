@@ -1,0 +1,61 @@
+import { canonicalSha256InTurns } from '../../canonical.js';
+import type { RunRequest } from '../../contract/runs/runs.js';
+import { Refusal } from '../../errors.js';
+import { newId } from '../../ids.js';
+import { packBytes } from '../../store/tables/run-rows.js';
+import type { CreatedRun, RunRow, RunTable } from '../../store/tables/runs.js';
+import type { RequestContext } from '../context.js';
+import type { AnyRunEndpoint, RunEndpoint } from './run-kind.js';
+
+export interface AcceptParts {
+  readonly table: RunTable;
+  readonly now: () => Date;
+  /** Errors  Refusal where the endpoint cannot be told of a run's end */
+  readonly requireWebhookEndpoint: (id: string, context: RequestContext) => void;
+}
+
+/**
+ * Prepares and stores a run.
+ * Errors  the refusals of the endpoint, those of the webhook endpoint, `queue_full`, `run_storage_full`
+ */
+export async function acceptRun(
+  request: RunRequest,
+  idempotencyKey: string | undefined,
+  context: RequestContext,
+  endpoints: ReadonlyMap<string, AnyRunEndpoint>,
+  { table, now, requireWebhookEndpoint }: AcceptParts,
+): Promise<Extract<CreatedRun, { readonly run: RunRow }>> {
+  const endpoint = endpoints.get(request.endpoint) as unknown as RunEndpoint;
+  const { webhook_endpoint_id: webhookEndpointId } = request;
+  if (webhookEndpointId !== undefined) requireWebhookEndpoint(webhookEndpointId, context);
+  const { plan, totalCount } = await endpoint.prepare(request.input, context);
+  const created = await table.create(
+    {
+      id: newId('run'),
+      organizationId: context.organizationId,
+      keyId: context.keyId,
+      requestId: context.requestId,
+      endpoint: request.endpoint,
+      ...(request.label !== undefined && { label: request.label }),
+      priority: request.priority,
+      isBackground: request.background,
+      ...(webhookEndpointId !== undefined && { webhookEndpointId }),
+      inputSha256: await canonicalSha256InTurns(request.input),
+      createdAt: now().toISOString(),
+      totalCount,
+    },
+    await packBytes(Buffer.from(JSON.stringify(plan))),
+    idempotencyKey,
+  );
+  if ('run' in created) return created;
+  if (created.status === 'storage_full') {
+    throw new Refusal('run_storage_full', 'No further run can be kept until older ones expire.', {
+      retryAfterSeconds: 3600,
+    });
+  }
+  const whose = created.status === 'organization_full' ? 'of the organization ' : '';
+  throw new Refusal('queue_full', `Too many runs ${whose}are queued or at work; wait for some to end.`, {
+    retryAfterSeconds: 30,
+    policy: { name: 'queue', quota: created.quota, quota_unit: 'concurrent-requests' },
+  });
+}

@@ -1,0 +1,89 @@
+import type { RunEvent } from '../../contract/runs/runs.js';
+import { isFinal } from '../../contract/runs/run-states.js';
+import { Refusal } from '../../errors.js';
+import { RUN_STREAMS_MAX_COUNT } from '../../limits.js';
+import type { EventRow } from '../../store/tables/events.js';
+import type { RunRow, RunTable } from '../../store/tables/runs.js';
+import { presentProgress } from './present.js';
+import type { RunWatch } from './watch.js';
+
+/** Proxies close connections that are silent for long. */
+const HEARTBEAT_MS = 15_000;
+
+/**
+ * The events of a run as a stream of server-sent events: changes of state after the given one, then new ones and
+ * progress as they come. Ends with the run, its reader or the server.
+ * Errors  Refusal `queue_full` where too many streams are open
+ * Source  HTML Living Standard, section 9.2
+ */
+export function streamEvents(
+  run: RunRow,
+  lastEventId: string | undefined,
+  { table, watch }: { readonly table: RunTable; readonly watch: RunWatch },
+  signal: AbortSignal,
+): AsyncIterable<string> {
+  if (watch.openCount >= RUN_STREAMS_MAX_COUNT) {
+    throw new Refusal('queue_full', `No more than ${RUN_STREAMS_MAX_COUNT} streams of events may be open.`, {
+      retryAfterSeconds: 5,
+      policy: { name: 'streams', quota: RUN_STREAMS_MAX_COUNT, quota_unit: 'concurrent-requests' },
+    });
+  }
+  // What is no id of ours is no event that was seen.
+  const seen = /^\d{1,9}$/.test(lastEventId ?? '') ? Number(lastEventId) : 0;
+  return follow(run.id, seen, table, watch, signal);
+}
+
+async function* follow(
+  runId: string,
+  seen: number,
+  table: RunTable,
+  watch: RunWatch,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const changes = watch.open(runId);
+  let lastSequence = seen;
+  let lastProgress = '';
+  try {
+    while (!signal.aborted) {
+      // The state is read before the events: where it is final, its event is among them.
+      const run = table.get(runId);
+      for (const event of table.events.after(runId, lastSequence)) {
+        lastSequence = event.sequence;
+        yield stateMessage(event);
+      }
+      if (run === undefined || isFinal(run.status)) return;
+      const progress = progressMessage(run);
+      if (run.status === 'running' && progress.key !== lastProgress) yield progress.text;
+      lastProgress = progress.key;
+      const isChanged = await changes.next(HEARTBEAT_MS, signal);
+      if (watch.isEnded) return;
+      if (!isChanged) yield ': still there\n\n';
+    }
+  } finally {
+    changes.close();
+  }
+}
+
+function stateMessage({ sequence, type, timestamp, data }: EventRow): string {
+  const event = { type, timestamp, data };
+  return `id: ${sequence}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** Without an id, so that a reader that comes back asks for the changes of state that it has missed. */
+function progressMessage(run: RunRow): { readonly key: string; readonly text: string } {
+  const progress = presentProgress(run);
+  const event: RunEvent = {
+    type: 'run.progress',
+    timestamp: new Date().toISOString(),
+    data: {
+      run_id: run.id,
+      endpoint: run.endpoint as RunEvent['data']['endpoint'],
+      status: run.status,
+      progress,
+    },
+  };
+  return {
+    key: JSON.stringify(progress),
+    text: `event: run.progress\ndata: ${JSON.stringify(event)}\n\n`,
+  };
+}

@@ -1,0 +1,144 @@
+import type { HomologyDatabase, HomologyRelease } from '../../contract/search/databases.js';
+import type { Provenance } from '../../contract/grammar/envelope.js';
+import { assert, Refusal } from '../../errors.js';
+import type { ReleaseManifest } from '../../release/release.js';
+import type { DatabaseRow, ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
+
+/** A release that an organization may search, with the database that it belongs to. */
+export interface CatalogRelease {
+  readonly releaseId: string;
+  readonly databaseId: string;
+  readonly slug: string;
+  readonly manifest: ReleaseManifest;
+}
+
+/** Databases and releases as one organization sees them. */
+export interface Catalog {
+  /**
+   * Default release of a database by id or slug, or of the server's default database.
+   * Errors  Refusal `database_not_found`, `default_database_not_set`, `permission_denied`
+   */
+  defaultRelease(database: string | undefined, organizationId: string): CatalogRelease;
+  /** Errors  Refusal `release_not_found`, `permission_denied` */
+  release(releaseId: string, organizationId: string): CatalogRelease;
+  /** By slug. */
+  databases(organizationId: string): readonly HomologyDatabase[];
+  /** Newest first. Errors  Refusal `database_not_found`, `permission_denied` */
+  releases(database: string, organizationId: string): readonly HomologyRelease[];
+}
+
+export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
+  const visible = (row: DatabaseRow, organizationId: string): DatabaseRow => {
+    if (isVisible(row, organizationId)) return row;
+    throw new Refusal('permission_denied', 'The database is private to other organizations.');
+  };
+  const databaseNamed = (idOrSlug: string, organizationId: string): DatabaseRow => {
+    const row = table.database(idOrSlug);
+    if (row !== undefined) return visible(row, organizationId);
+    throw new Refusal(
+      'database_not_found',
+      `No database has the id or slug "${idOrSlug}". GET /v1/homology/databases lists those there are.`,
+      { param: 'database' },
+    );
+  };
+  return {
+    defaultRelease(selector, organizationId) {
+      const row = selector === undefined ? table.defaultDatabase() : databaseNamed(selector, organizationId);
+      if (row === undefined) {
+        throw new Refusal(
+          'default_database_not_set',
+          'The request names no database and the server has no default one. Name a database, or set a default ' +
+            'with "gloaming index default <slug>".',
+          { param: 'database' },
+        );
+      }
+      return entryOf(visible(row, organizationId), defaultOf(row, table));
+    },
+    release(releaseId, organizationId) {
+      const holders = table.holders(releaseId).map((row) => ({ row, database: table.database(row.slug) }));
+      if (holders.length === 0) {
+        throw new Refusal('release_not_found', `No release has the id ${releaseId}.`, {
+          param: 'database_release_id',
+        });
+      }
+      for (const { row, database } of holders) {
+        if (database !== undefined && isVisible(database, organizationId)) return entryOf(database, row);
+      }
+      throw new Refusal('permission_denied', 'The release is private to other organizations.');
+    },
+    databases: (organizationId) =>
+      table
+        .databases()
+        .filter((row) => isVisible(row, organizationId))
+        .map((row) => presentDatabase(row, table)),
+    releases(selector, organizationId) {
+      const database = databaseNamed(selector, organizationId);
+      return table.releases(database.slug).map((row) => presentRelease(row, database));
+    },
+  };
+}
+
+/** A release as provenance names it. */
+export function releaseSnapshot(entry: CatalogRelease): Provenance['database_snapshots'][number] {
+  return {
+    name: entry.slug,
+    version: entry.releaseId,
+    digest: `sha256:${entry.releaseId.slice('dbr_'.length)}`,
+    kind: 'homology_release',
+  };
+}
+
+function isVisible(row: DatabaseRow, organizationId: string): boolean {
+  return row.organizationIds === undefined || row.organizationIds.includes(organizationId);
+}
+
+function defaultOf(row: DatabaseRow, table: ReleaseTable<ReleaseManifest>): ReleaseRow<ReleaseManifest> {
+  const release = table.release(row.defaultReleaseId, row.slug);
+  assert(release !== undefined, 'a database and its default release are written in one transaction');
+  return release;
+}
+
+function entryOf(database: DatabaseRow, release: ReleaseRow<ReleaseManifest>): CatalogRelease {
+  return { releaseId: release.id, databaseId: database.id, slug: database.slug, manifest: release.manifest };
+}
+
+function presentDatabase(row: DatabaseRow, table: ReleaseTable<ReleaseManifest>): HomologyDatabase {
+  const { manifest } = defaultOf(row, table);
+  return {
+    object: 'homology_database',
+    id: row.id,
+    slug: row.slug,
+    title: manifest.title,
+    description: manifest.description,
+    is_default: table.defaultDatabase()?.slug === row.slug,
+    is_simulated: manifest.is_simulated,
+    default_release_id: row.defaultReleaseId,
+    release_count: table.releases(row.slug).length,
+  };
+}
+
+function presentRelease(
+  { id, publishedAt, manifest }: ReleaseRow<ReleaseManifest>,
+  row: DatabaseRow,
+): HomologyRelease {
+  return {
+    object: 'homology_database_release',
+    id,
+    database_id: row.id,
+    database_slug: row.slug,
+    is_default: row.defaultReleaseId === id,
+    published_at: publishedAt,
+    title: manifest.title,
+    description: manifest.description,
+    is_simulated: manifest.is_simulated,
+    corpus_snapshot_id: manifest.corpus_snapshot_id,
+    normalization_id: manifest.normalization_id,
+    encoder_id: manifest.encoder.id,
+    encoder_sha256: manifest.encoder.sha256,
+    dimension: manifest.encoder.dimension,
+    target_count: manifest.counts.targets,
+    residue_count: manifest.counts.residues,
+    filter_schema_id: manifest.filter_schema.id,
+    filter_fields: manifest.filter_schema.fields.map((field) => ({ ...field })),
+  };
+}

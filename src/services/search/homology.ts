@@ -1,0 +1,186 @@
+import { LRUCache } from 'lru-cache';
+import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
+import type { HomologyRequest } from '../../contract/search/homology.js';
+import { canonicalSha256 } from '../../canonical.js';
+import { Refusal } from '../../errors.js';
+import { INLINE_RESPONSE_MAX_BYTES, SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
+import { search } from '../../search/search.js';
+import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
+import type { CatalogRelease } from './catalog.js';
+import type { RequestContext } from '../context.js';
+import { DIRECT_FORMULA_ID, DIRECT_UNITS } from '../billing/metering.js';
+import { summariseEvidence } from './present-candidates.js';
+import {
+  presentCandidates,
+  presentDatabase,
+  presentExecution,
+  presentQuery,
+  RANKING,
+  searchWarnings,
+} from './present-search.js';
+import { readProteinQuery } from './protein-query.js';
+import type { Receipts } from './receipts.js';
+import type { Reply } from '../reply.js';
+import { resolveSearch, type ResolveParts } from './resolve-search.js';
+
+/** A finished execution, as an equal later request may reuse it. */
+export interface Execution {
+  readonly result: SearchResult;
+  readonly createdAt: string;
+}
+
+export interface Homology {
+  /**
+   * One query against one release, resolved, searched and presented in the words of the contract.
+   * Errors  every refusal of the route homology.search; Faults of files, encoder and kernels
+   */
+  search(request: HomologyRequest, context: RequestContext): Promise<Reply<HomologyCandidateSet>>;
+}
+
+export interface HomologyParts extends ResolveParts {
+  readonly receipts: Receipts;
+  readonly serverVersion: string;
+  /** Id of this worker where other kernels than the configured ones served: `native:avx2`. */
+  readonly workerOn: (kernels: string) => string;
+  readonly now: () => Date;
+}
+
+/** What one request was resolved to, before any work. */
+interface Resolved {
+  readonly release: CatalogRelease;
+  readonly engine: SearchEngine;
+  readonly request: SearchRequest;
+}
+
+export function createHomology(parts: HomologyParts): Homology {
+  const cache = new LRUCache<string, Execution>({
+    maxSize: SEARCH_CACHE_MAX_CANDIDATES,
+    // An answer without candidates still takes room.
+    sizeCalculation: ({ result }) => result.candidates.length + 1,
+  });
+  return {
+    async search(wire, context) {
+      const resolved = await resolve(wire, context, parts);
+      const key = cacheKey(resolved);
+      const startedAt = performance.now();
+      const known = cache.get(key);
+      const execution = known ?? (await execute(resolved, context, parts));
+      cache.set(key, execution);
+      const receipt = await parts.receipts.issue(resolved.engine, resolved.request, execution, context);
+      const searchMs = known === undefined ? performance.now() - startedAt : 0;
+      const answer = present(resolved, execution, receipt, context, parts.serverVersion);
+      const finished = {
+        ...answer,
+        performance: {
+          is_cache_hit: known !== undefined,
+          queue_wait_ms: wholeMs(context.queueWaitMs ?? 0),
+          search_execution_ms: wholeMs(searchMs),
+          server_total_ms: wholeMs(performance.now() - context.receivedAtMs),
+        },
+      };
+      const json = JSON.stringify(finished);
+      refuseOversized(finished, Buffer.byteLength(json));
+      const retry = execution.result.kernelRetry;
+      return {
+        value: finished,
+        json,
+        isCacheHit: known !== undefined,
+        rowCount: finished.candidates.length,
+        ...(retry && { headers: { 'X-Service-Served-From': parts.workerOn(retry.servedBy) } }),
+      };
+    },
+  };
+}
+
+/** Database, release, target space and query of a request; everything that can be refused before work is. */
+async function resolve(
+  wire: HomologyRequest,
+  context: RequestContext,
+  parts: HomologyParts,
+): Promise<Resolved> {
+  const query = readProteinQuery(wire.query.sequence);
+  const { release, engine, settings } = await resolveSearch(wire, context, parts);
+  return { release, engine, request: { ...settings, query } };
+}
+
+/** Equal keys are equal executions: everything that the result depends on, and nothing else. */
+function cacheKey({ release, engine, request }: Resolved): string {
+  return canonicalSha256({
+    calibration_id: engine.calibration?.id ?? null,
+    evidence: request.evidence,
+    guarantee: request.guarantee,
+    limit: request.limit,
+    query: request.query.sequence,
+    release_id: release.releaseId,
+    significance: request.significance,
+    target_space_id: request.targetSpace.id ?? null,
+  });
+}
+
+async function execute(
+  { engine, request }: Resolved,
+  context: RequestContext,
+  { now }: HomologyParts,
+): Promise<Execution> {
+  const result = await search(request, engine, context.signal);
+  return Object.freeze({ result, createdAt: now().toISOString() });
+}
+
+type Answer = Omit<HomologyCandidateSet, 'performance'>;
+
+function present(
+  { release, engine, request }: Resolved,
+  { result, createdAt }: Execution,
+  receipt: HomologyCandidateSet['receipt'],
+  context: RequestContext,
+  serverVersion: string,
+): Answer {
+  const { targetSpace } = request;
+  const candidates = presentCandidates(result, engine.release);
+  return {
+    object: 'homology_candidate_set',
+    candidates,
+    database: presentDatabase(release, engine, targetSpace),
+    evidence_summary: summariseEvidence(request, result),
+    execution: presentExecution(engine, result, createdAt, serverVersion),
+    is_result_limit_reached: result.isResultLimitReached,
+    query: presentQuery(request.query),
+    ranking: RANKING,
+    receipt,
+    request_id: context.requestId,
+    result_sha256: result.resultSha256,
+    usage: {
+      billable_formula_id: DIRECT_FORMULA_ID,
+      billable_units: DIRECT_UNITS,
+      logical_bytes_returned: returnedBytes(candidates),
+      logical_bytes_read: targetSpace.searchedResidueCount * engine.release.manifest.encoder.dimension,
+    },
+    warnings: searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy),
+  };
+}
+
+function returnedBytes(candidates: HomologyCandidateSet['candidates']): number {
+  return candidates.reduce((sum, { target }) => sum + Buffer.byteLength(JSON.stringify(target)), 0);
+}
+
+/** An answer over the ceiling is refused whole, never cut. */
+function refuseOversized(answer: HomologyCandidateSet, total: number): void {
+  if (total <= INLINE_RESPONSE_MAX_BYTES) return;
+  let bytes = Buffer.byteLength(JSON.stringify({ ...answer, candidates: [] }));
+  let fitting = 0;
+  for (const candidate of answer.candidates) {
+    bytes += Buffer.byteLength(JSON.stringify(candidate)) + 1;
+    if (bytes > INLINE_RESPONSE_MAX_BYTES) break;
+    fitting += 1;
+  }
+  throw new Refusal(
+    'response_too_large',
+    `The answer has ${total} bytes, over the inline ceiling of ${INLINE_RESPONSE_MAX_BYTES}. ` +
+      `The first ${fitting} rows fit: ask with "limit": ${fitting}, or retain all rows with POST /v1/runs.`,
+    { param: 'limit', fitting_row_count: fitting, response_bytes: total },
+  );
+}
+
+function wholeMs(milliseconds: number): number {
+  return Math.max(0, Math.round(milliseconds));
+}

@@ -1,0 +1,17 @@
+import { Refusal } from '../../errors.js';
+import type { ProteinQuery } from '../../search/search-types.js';
+import { normaliseProtein } from '../../sequence/protein.js';
+
+/**
+ * The query of a request, normalised.
+ * Errors  the refusals of normaliseProtein, naming `query.sequence` as the member at fault
+ */
+export function readProteinQuery(text: string): ProteinQuery {
+  try {
+    const { sequence, normalizationId } = normaliseProtein(text);
+    return { sequence, normalizationId };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(error.code, error.message, { ...error.details, param: 'query.sequence' });
+  }
+}

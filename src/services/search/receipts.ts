@@ -1,0 +1,110 @@
+import { canonicalJson, sha256Hex } from '../../canonical.js';
+import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
+import type { Receipt } from '../../contract/search/receipts.js';
+import { Refusal } from '../../errors.js';
+import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
+import type { ReceiptTable } from '../../store/tables/receipts.js';
+import type { RequestContext } from '../context.js';
+import type { Reply } from '../reply.js';
+
+/** Hash-named records of what was computed from what. */
+export interface Receipts {
+  /** The receipt of an execution, kept; one execution answers requests with equal parameters only. */
+  issue(
+    engine: SearchEngine,
+    request: SearchRequest,
+    execution: { readonly result: SearchResult; readonly createdAt: string },
+    context: RequestContext,
+  ): Promise<HomologyCandidateSet['receipt']>;
+  /** Errors  Refusal `receipt_not_found`; `permission_denied` where only other organizations made it */
+  get(id: string, context: RequestContext): Reply<Receipt>;
+}
+
+export function createReceipts(table: ReceiptTable): Receipts {
+  // An execution that is reused has the receipt that it had.
+  const issued = new WeakMap<object, HomologyCandidateSet['receipt']>();
+  return {
+    async issue(engine, request, execution, { organizationId }) {
+      const known = issued.get(execution);
+      if (known !== undefined && table.isKeptLately(known.id, organizationId)) return known;
+      const { result, createdAt } = execution;
+      const content = receiptContent(engine, request, result);
+      const text = canonicalJson(content);
+      const sha256 = sha256Hex(text);
+      const id = `rcpt_${sha256}`;
+      const bytes = Buffer.byteLength(text);
+      await table.keep({ id, createdAt, content, bytes }, organizationId);
+      const receipt = Object.freeze({ bytes, id, sha256 });
+      issued.set(execution, receipt);
+      return receipt;
+    },
+    get(id, { organizationId }) {
+      const row = table.get(id);
+      if (row === undefined) throw new Refusal('receipt_not_found', `No receipt has the id ${id}.`);
+      if (!row.organizationIds.includes(organizationId)) {
+        throw new Refusal('permission_denied', 'The receipt belongs to another organization.');
+      }
+      return {
+        value: {
+          object: 'receipt',
+          id,
+          sha256: id.slice('rcpt_'.length),
+          bytes: row.bytes,
+          created_at: row.createdAt,
+          content: row.content,
+        },
+        inputRefs: [id],
+        objectRefs: [id],
+      };
+    },
+  };
+}
+
+/**
+ * All that pins a result and lets it be computed again: no time, no request id, no float.
+ * The kernels stand by version only, because every backend of one version gives the same bits.
+ */
+function receiptContent(
+  engine: SearchEngine,
+  request: SearchRequest,
+  result: SearchResult,
+): Record<string, unknown> {
+  const { manifest, id, targets } = engine.release;
+  return {
+    format: 'gloaming-receipt/1',
+    candidates: result.candidates.map((candidate) => ({
+      affine_score: candidate.affine.rawScore,
+      id: targets.id(candidate.targetIndex),
+      query_to_target_sum: candidate.queryToTargetSum,
+      target_to_query_sum: candidate.targetToQuerySum,
+      ...(candidate.alignment && {
+        cigar: candidate.alignment.cigar,
+        query_end: candidate.alignment.queryEnd,
+        query_start: candidate.alignment.queryStart,
+        target_end: candidate.alignment.targetEnd,
+        target_start: candidate.alignment.targetStart,
+      }),
+    })),
+    encoder: { id: manifest.encoder.id, sha256: manifest.encoder.sha256 },
+    kernels_version: engine.backend.version,
+    parameters: {
+      evidence: request.evidence,
+      guarantee: request.guarantee,
+      limit: request.limit,
+      significance: request.significance,
+    },
+    policy_id: result.policy.id,
+    query: {
+      normalization_id: request.query.normalizationId,
+      sequence: request.query.sequence,
+      tokens_sha256: result.queryTokensSha256,
+    },
+    release_id: id,
+    result_sha256: result.resultSha256,
+    target_space: request.targetSpace.id === undefined ? null : targetSpaceContent(request),
+  };
+}
+
+function targetSpaceContent({ targetSpace }: SearchRequest): Record<string, unknown> {
+  return { canonical_filter: targetSpace.canonicalFilter, id: targetSpace.id };
+}

@@ -1,0 +1,64 @@
+import type { HomologyRequest } from '../../contract/search/homology.js';
+import type { TargetSpace } from '../../release/release.js';
+import type { SearchSettings } from '../../search/search.js';
+import type { SearchEngine } from '../../search/search-types.js';
+import type { Catalog, CatalogRelease } from './catalog.js';
+import type { RequestContext } from '../context.js';
+import type { Engines } from './engines.js';
+import type { TargetSpaces } from './target-spaces.js';
+
+/** What a request says besides its queries; direct searches and runs say the same. */
+export type SearchWire = Omit<HomologyRequest, 'query'>;
+
+export interface ResolveParts {
+  readonly catalog: Catalog;
+  readonly engines: Engines;
+  readonly targetSpaces: TargetSpaces;
+}
+
+/** What is searched and how, before any work. */
+export interface ResolvedSearch {
+  readonly release: CatalogRelease;
+  readonly engine: SearchEngine;
+  readonly settings: SearchSettings;
+}
+
+/**
+ * Database, release and target space of a request.
+ * Errors  the refusals of catalog, target spaces and filters; Faults of files and encoder
+ */
+export async function resolveSearch(
+  wire: SearchWire,
+  context: RequestContext,
+  parts: ResolveParts,
+): Promise<ResolvedSearch> {
+  const { release, targetSpaceOf } = selectRelease(wire, context, parts);
+  const engine = await parts.engines.open(release.releaseId);
+  const targetSpace = await targetSpaceOf(engine);
+  const { limit, evidence, guarantee, significance } = wire;
+  return { release, engine, settings: { targetSpace, limit, evidence, guarantee, significance } };
+}
+
+interface Selection {
+  readonly release: CatalogRelease;
+  readonly targetSpaceOf: (engine: SearchEngine) => Promise<TargetSpace>;
+}
+
+function selectRelease(wire: SearchWire, context: RequestContext, parts: ResolveParts): Selection {
+  const { catalog, targetSpaces } = parts;
+  const { organizationId } = context;
+  if (wire.target_space_id !== undefined) {
+    const stored = targetSpaces.find(wire.target_space_id, organizationId);
+    const release = catalog.release(stored.databaseReleaseId, organizationId);
+    return { release, targetSpaceOf: async (engine) => targetSpaces.reopen(engine.release, stored) };
+  }
+  const release =
+    wire.database_release_id === undefined
+      ? catalog.defaultRelease(wire.database, organizationId)
+      : catalog.release(wire.database_release_id, organizationId);
+  const targetSpaceOf = async ({ release: opened }: SearchEngine): Promise<TargetSpace> =>
+    wire.filter === undefined
+      ? targetSpaces.unfiltered(opened)
+      : targetSpaces.ofFilter(opened, wire.filter, context);
+  return { release, targetSpaceOf };
+}

@@ -1,0 +1,21 @@
+import { valueId } from '../../ids.js';
+import type { ReleaseManifest } from '../../release/release.js';
+
+/** An open release has one manifest, and every answer of a search names its profile. */
+const known = new WeakMap<ReleaseManifest, string>();
+
+/** Names all that gives the numbers of a search their meaning: letters, encoder, quantisation, scores. */
+export function semanticProfileId(manifest: ReleaseManifest): string {
+  const id = known.get(manifest) ?? profileId(manifest);
+  known.set(manifest, id);
+  return id;
+}
+
+function profileId(manifest: ReleaseManifest): string {
+  return valueId('prof', {
+    affine: manifest.affine,
+    encoder: manifest.encoder,
+    measurement: 'maxsim.bidirectional/1',
+    normalization_id: manifest.normalization_id,
+  });
+}

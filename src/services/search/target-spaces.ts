@@ -1,0 +1,118 @@
+import { LRUCache } from 'lru-cache';
+import { canonicalSha256 } from '../../canonical.js';
+import type {
+  TargetSpaceCompilation,
+  TargetSpaceCompilationRequest,
+} from '../../contract/search/target-spaces.js';
+import { Refusal } from '../../errors.js';
+import { TARGET_SPACE_CACHE_MAX_TARGETS } from '../../limits.js';
+import { compileFilter, type CanonicalFilter } from '../../release/filter/filter.js';
+import { COMPILATION_OPERATORS, type Predicate } from '../../release/filter/operators.js';
+import type { Release, TargetSpace } from '../../release/release.js';
+import { compileTargetSpace, targetSpaceId, unfilteredSpace } from '../../release/filter/target-space.js';
+import type { TargetSpaceRow, TargetSpaces as TargetSpaceTable } from '../../store/tables/target-spaces.js';
+import type { RequestContext } from '../context.js';
+import type { Engines } from './engines.js';
+import { releaseSnapshot, type Catalog } from './catalog.js';
+import type { Reply } from '../reply.js';
+import { semanticProfileId } from './semantic-profile.js';
+
+/** Eligible targets under filters: compiled, remembered, found again by id. */
+export interface TargetSpaces {
+  unfiltered(release: Release): TargetSpace;
+  /**
+   * The space of a homology request's filter; stored, so that its id works later and after a restart.
+   * Errors  Refusal `invalid_filter` with every place that is wrong
+   */
+  ofFilter(release: Release, filter: unknown, context: RequestContext): Promise<TargetSpace>;
+  /** Errors  Refusal `target_space_not_found`; `permission_denied` where only other organizations made it */
+  find(id: string, organizationId: string): TargetSpaceRow;
+  reopen(release: Release, row: TargetSpaceRow): TargetSpace;
+  /** The compilation route. Errors  the refusals of the route */
+  compile(
+    request: TargetSpaceCompilationRequest,
+    context: RequestContext,
+  ): Promise<Reply<TargetSpaceCompilation>>;
+}
+
+export interface TargetSpaceParts {
+  readonly table: TargetSpaceTable;
+  readonly catalog: Catalog;
+  readonly engines: Engines;
+}
+
+export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts): TargetSpaces {
+  const cache = new LRUCache<string, TargetSpace>({
+    maxSize: TARGET_SPACE_CACHE_MAX_TARGETS,
+    sizeCalculation: ({ eligible }) => (eligible?.length ?? 0) + 1,
+  });
+  const evaluate = (release: Release, filter: CanonicalFilter): TargetSpace => {
+    const id = targetSpaceId(release, filter);
+    const known = cache.get(id);
+    if (known !== undefined) return known;
+    const space = compileTargetSpace(release, filter);
+    cache.set(id, space);
+    return space;
+  };
+  const remember = (
+    release: Release,
+    filter: CanonicalFilter,
+    { organizationId }: RequestContext,
+  ): Promise<void> =>
+    table.put(
+      {
+        id: targetSpaceId(release, filter),
+        databaseReleaseId: release.id,
+        canonicalFilter: filter.predicate,
+        filterSchemaId: release.manifest.filter_schema.id,
+      },
+      organizationId,
+    );
+  return {
+    unfiltered: unfilteredSpace,
+    async ofFilter(release, filter, context) {
+      const canonical = compileFilter(filter, release.fields, { location: 'body.filter' });
+      await remember(release, canonical, context);
+      return evaluate(release, canonical);
+    },
+    find(id, organizationId) {
+      const found = table.find(id, organizationId);
+      if (found.status === 'found') return found.space;
+      if (found.status === 'forbidden') {
+        throw new Refusal('permission_denied', 'The target space belongs to another organization.');
+      }
+      throw new Refusal('target_space_not_found', `No target space has the id ${id}.`, {
+        param: 'target_space_id',
+      });
+    },
+    reopen: (release, row) =>
+      evaluate(release, {
+        predicate: row.canonicalFilter as Predicate,
+        sha256: canonicalSha256(row.canonicalFilter),
+      }),
+    async compile(request, context) {
+      const entry = catalog.release(request.DatabaseReleaseID, context.organizationId);
+      const { release } = await engines.open(entry.releaseId);
+      const options = { location: 'body.Filter', operators: COMPILATION_OPERATORS };
+      const canonical = compileFilter(request.Filter, release.fields, options);
+      await remember(release, canonical, context);
+      const id = targetSpaceId(release, canonical);
+      return {
+        value: {
+          object: 'homology_target_space_compilation',
+          id,
+          target_space_id: id,
+          database_release_id: release.id,
+          canonical_filter_sha256: canonical.sha256,
+          filter_schema_id: release.manifest.filter_schema.id,
+          semantic_profile_id: semanticProfileId(release.manifest),
+        },
+        databaseSnapshots: [releaseSnapshot(entry)],
+        generatedObjectIds: [id],
+        inputRefs: [release.id],
+        objectRefs: [release.id, release.manifest.filter_schema.id],
+        outputRefs: [id],
+      };
+    },
+  };
+}

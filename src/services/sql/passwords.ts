@@ -1,0 +1,75 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { Refusal } from '../../errors.js';
+import {
+  SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT,
+  SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT,
+} from '../../limits.js';
+
+const derive = promisify<string, Buffer, number, { N: number; r: number; p: number }, Buffer>(scrypt);
+
+const PREFIX = 'gls_';
+const SECRET_BYTES = 24;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** 16 MiB and some 50 ms of one core. The password has 192 random bits; the cost is for whoever steals the hash. */
+const COST = { N: 16_384, r: 8, p: 1 };
+const FORM = /^gls_[A-Za-z0-9_-]{32}$/;
+
+/** Checked where there is no such user, so that time does not tell users from others. */
+const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(24)}$${'A'.repeat(44)}`;
+
+export function newSqlPassword(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+/** `scrypt$N$r$p$salt$hash`, salt and hash in base64. */
+export async function hashSqlPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(password, salt, HASH_BYTES, COST);
+  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
+}
+
+/**
+ * Checks passwords, few at once and a bounded number in line: whoever guesses fast takes no more than that.
+ * Errors  the returned function throws Refusal `sql_busy` where too many wait
+ */
+export function createPasswordCheck(): (password: string, hash: string | undefined) => Promise<boolean> {
+  const line: (() => void)[] = [];
+  let checking = 0;
+  const enter = async (): Promise<void> => {
+    if (checking < SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT) checking += 1;
+    else if (line.length >= SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT) throw busy();
+    else await new Promise<void>((resolve) => line.push(resolve));
+  };
+  const leave = (): void => {
+    const next = line.shift();
+    if (next === undefined) checking -= 1;
+    else next();
+  };
+  return async (password, known) => {
+    // What this server did not make is no password, whoever's it is.
+    if (!FORM.test(password)) return false;
+    const [, N, r, p, salt, hash] = (known ?? NOBODY).split('$');
+    await enter();
+    try {
+      const cost = { N: Number(N), r: Number(r), p: Number(p) };
+      const derived = await derive(password, Buffer.from(salt, 'base64'), HASH_BYTES, cost);
+      const expected = Buffer.from(hash, 'base64').subarray(0, HASH_BYTES);
+      return timingSafeEqual(derived, expected) && known !== undefined;
+    } finally {
+      leave();
+    }
+  };
+}
+
+function busy(): Refusal {
+  return new Refusal('sql_busy', 'Too many passwords wait to be checked.', {
+    retryAfterSeconds: 1,
+    policy: {
+      name: 'queue',
+      quota: SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT,
+      quota_unit: 'concurrent-requests',
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import type { BlobAcl } from '../../contract/storage/files.js';
+import { Refusal } from '../../errors.js';
+import type { AclDecision, FileAcl, FileRow } from '../../store/storage/files.js';
+import type { RequestContext } from '../context.js';
+
+type Asker = Pick<RequestContext, 'organizationId' | 'keyId'>;
+
+/** The policy of a new file: its organization reads it, others are told that it is not theirs. */
+export function privateAcl(organizationId: string): FileAcl {
+  return { default: 'forbid', rules: [{ principal: organizationId, decision: 'allow' }] };
+}
+
+/** Errors  Refusal `permission_denied`, or `file_not_found` where the policy hides it */
+export function requireReadable(file: FileRow, asker: Asker): void {
+  const decision =
+    ruleFor(file.acl, asker.keyId) ?? ruleFor(file.acl, asker.organizationId) ?? file.acl.default;
+  refuse(decision, file);
+}
+
+/**
+ * Changing, signing and deleting are for keys of the file's own organization, unless a rule names the very key.
+ * Errors  as requireReadable
+ */
+export function requireOwned(file: FileRow, asker: Asker): void {
+  if (file.organizationId === asker.organizationId)
+    return refuse(ruleFor(file.acl, asker.keyId) ?? 'allow', file);
+  requireReadable(file, asker);
+  refuse('forbid', file);
+}
+
+export function notFound(what: string): Refusal {
+  return new Refusal('file_not_found', `No file is at ${what}.`);
+}
+
+export function presentAcl({ acl }: FileRow): BlobAcl {
+  return {
+    default: acl.default,
+    rules: acl.rules.map(({ decision, principal }) => ({ decision, principal })),
+  };
+}
+
+function ruleFor({ rules }: FileAcl, principal: string): AclDecision | undefined {
+  return rules.find((rule) => rule.principal === principal)?.decision;
+}
+
+function refuse(decision: AclDecision, file: FileRow): void {
+  if (decision === 'allow') return;
+  if (decision === 'hide') throw notFound(`/v1/storage/files/${file.id}`);
+  throw new Refusal('permission_denied', 'The access policy of the file forbids this to the key.');
+}

@@ -1,0 +1,105 @@
+import { Refusal } from '../../errors.js';
+import type { FileTable } from '../../store/storage/files.js';
+import type { JoinedHashes } from '../../store/objects/joined-hash.js';
+import type { Objects } from '../../store/objects/objects.js';
+import type { PartBytes, UploadPart } from '../../store/storage/upload-parts.js';
+import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
+import type { RequestContext } from '../context.js';
+import { privateAcl } from './file-access.js';
+import { notOpen } from './uploads-present.js';
+import { requirePlace } from './upload-place.js';
+
+export interface CompletionParts {
+  readonly table: UploadTable;
+  readonly files: FileTable;
+  readonly objects: Objects;
+  readonly hashes: JoinedHashes;
+  readonly now: () => Date;
+  /** Called when a file is there. */
+  readonly onChange: () => void;
+}
+
+/** Completes uploads, each once, however many ask for it. */
+export interface Completions {
+  /** Errors  the refusals of storage.uploads.complete */
+  complete(uploadId: string, context: RequestContext): Promise<UploadRow>;
+}
+
+type Asker = Pick<RequestContext, 'organizationId' | 'keyId'>;
+
+export function createCompletions(parts: CompletionParts): Completions {
+  const running = new Map<string, Promise<UploadRow>>();
+  return {
+    async complete(uploadId, { organizationId, keyId }) {
+      const known = running.get(uploadId);
+      if (known !== undefined) return known;
+      // Not tied to the request: a client that goes away finds it done when it asks again.
+      const completing = completeUpload(uploadId, { organizationId, keyId }, parts);
+      running.set(uploadId, completing);
+      try {
+        return await completing;
+      } finally {
+        running.delete(uploadId);
+      }
+    },
+  };
+}
+
+async function completeUpload(uploadId: string, asker: Asker, parts: CompletionParts): Promise<UploadRow> {
+  const { table, files, objects, hashes, now, onChange } = parts;
+  const begun = await table.beginCompletion(uploadId, now());
+  if (begun.upload.status === 'completed') return begun.upload;
+  if (begun.result === undefined) throw notOpen(begun.upload);
+  if (begun.upload.status !== 'completing') throw missingParts(begun.upload, begun.result);
+  const found = begun.result.map(({ acknowledged }) => acknowledged as PartBytes);
+  const segments = found.map(({ sha256 }) => sha256);
+  const release = objects.pin(segments);
+  try {
+    // Where there is only one part, its digest is that of the whole.
+    const sha256 = found.length === 1 ? segments[0] : await hashes.finish(uploadId, found);
+    requireAnnounced(begun.upload, sha256);
+    const { upload, result } = await table.complete({
+      upload: begun.upload,
+      sha256,
+      segments,
+      at: now(),
+      acl: privateAcl(asker.organizationId),
+      check: () => requirePlace(files, begun.upload.path, asker),
+    });
+    if (result === undefined && upload.status !== 'completed') throw notOpen(upload);
+    onChange();
+    return upload;
+  } catch (error) {
+    await table.reopen(uploadId);
+    throw error;
+  } finally {
+    release();
+    await objects.collect();
+  }
+}
+
+function requireAnnounced({ announcedSha256 }: UploadRow, sha256: string): void {
+  if (announcedSha256 === undefined || announcedSha256 === sha256) return;
+  throw new Refusal(
+    'checksum_mismatch',
+    `The whole has the SHA-256 ${sha256}, not ${announcedSha256}. Send the parts that differ again.`,
+    { checksum: sha256 },
+  );
+}
+
+/** Part numbers that a refusal lists. */
+const LISTED_MAX_COUNT = 100;
+
+function missingParts({ partCount }: UploadRow, found: readonly UploadPart[]): Refusal {
+  const there = new Set(found.filter(({ acknowledged }) => acknowledged).map(({ number }) => number));
+  const missing = Array.from({ length: partCount }, (_, index) => index + 1).filter(
+    (part) => !there.has(part),
+  );
+  const listed = missing.slice(0, LISTED_MAX_COUNT);
+  return new Refusal(
+    'parts_missing',
+    `${missing.length} of ${partCount} parts are not acknowledged: ${listed.join(', ')}` +
+      `${missing.length > listed.length ? ' …' : '.'}`,
+    { missing_count: missing.length, missing_parts: listed },
+  );
+}

@@ -1,0 +1,65 @@
+import { isUploadOpen } from '../../contract/storage/upload-states.js';
+import type { FileUpload, FileUploadPart } from '../../contract/storage/uploads.js';
+import { Refusal } from '../../errors.js';
+import type { PartBytes } from '../../store/storage/upload-parts.js';
+import type { UploadRow } from '../../store/storage/uploads.js';
+import type { RequestContext } from '../context.js';
+import { absoluteUrl, fileNameOf, filePath } from './file-urls.js';
+
+/** An upload whose time is over is expired, whether the sweep has come by or not. */
+export function presentUpload(
+  upload: UploadRow,
+  acknowledgedParts: number[],
+  context: Pick<RequestContext, 'baseUrl'>,
+  now: Date,
+): FileUpload {
+  const { completed, path } = upload;
+  const isDue = isUploadOpen(upload.status) && Date.parse(upload.expiresAt) <= now.getTime();
+  return {
+    object: 'file_upload',
+    id: upload.id,
+    path,
+    file_name: fileNameOf(path),
+    content_type: upload.contentType,
+    size_bytes: upload.sizeBytes,
+    part_count: upload.partCount,
+    part_size_bytes: upload.partSizeBytes,
+    part_checksum_algorithm: 'sha256',
+    status: isDue ? 'expired' : upload.status,
+    uploaded_parts: acknowledgedParts,
+    created_at: upload.createdAt,
+    expires_at: upload.expiresAt,
+    ...(completed && {
+      completed_at: completed.at,
+      checksum: completed.sha256,
+      checksum_algorithm: 'sha256' as const,
+      storage_version: completed.version,
+      url: absoluteUrl(filePath({ id: completed.fileId, path }), context),
+    }),
+  };
+}
+
+export function presentPart(
+  uploadId: string,
+  partNumber: number,
+  { sha256, sizeBytes }: PartBytes,
+  isAcknowledged: boolean,
+): FileUploadPart {
+  return {
+    object: 'file_upload_part',
+    upload_id: uploadId,
+    part_number: partNumber,
+    size_bytes: sizeBytes,
+    checksum: sha256,
+    checksum_algorithm: 'sha256',
+    is_acknowledged: isAcknowledged,
+  };
+}
+
+/** Why the upload's state forbids what was asked. */
+export function notOpen({ status, expiresAt }: UploadRow): Refusal {
+  if (status === 'expired') {
+    return new Refusal('upload_expired', `The upload was open until ${expiresAt}. Initiate another one.`);
+  }
+  return new Refusal('upload_not_open', `The upload is ${status}: its state forbids this.`, { status });
+}

@@ -1,0 +1,65 @@
+import { request as requestHttp, type IncomingMessage } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { WEBHOOK_ANSWER_MAX_BYTES } from '../../limits.js';
+import type { PinnedAddress } from './address.js';
+
+export interface WebhookMessage {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * Posts one message to the pinned address and gives the status of the answer. Redirects are answers like any other.
+ * Errors  those of the connection; the signal's reason
+ */
+export function sendWebhook(
+  message: WebhookMessage,
+  to: PinnedAddress,
+  signal: AbortSignal,
+): Promise<number> {
+  const { url, headers, body } = message;
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise<number>((resolve, reject) => {
+    const posting = request(url, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'Content-Type': 'application/json',
+        'Content-Length': String(Buffer.byteLength(body)),
+        'User-Agent': 'gloaming-webhooks',
+      },
+      signal,
+      // A connection of its own: one that was made before is not one to the address that was checked.
+      agent: false,
+      // The name was resolved once, and what it stands for was checked: it is not resolved again.
+      lookup: (_hostname, options, callback) => {
+        const { address, family } = to;
+        if (options.all === true) callback(null, [{ address, family }]);
+        else callback(null, address, family);
+      },
+    });
+    posting.on('response', (answer) => readStatus(answer, resolve, reject));
+    posting.on('error', reject);
+    posting.end(body);
+  });
+}
+
+/** The answer counts once it is whole, or longer than anybody needs. */
+function readStatus(
+  answer: IncomingMessage,
+  resolve: (status: number) => void,
+  reject: (error: Error) => void,
+): void {
+  let bytes = 0;
+  const end = (): void => {
+    answer.destroy();
+    resolve(answer.statusCode ?? 0);
+  };
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > WEBHOOK_ANSWER_MAX_BYTES) end();
+  });
+  answer.on('end', end);
+  answer.on('error', reject);
+}

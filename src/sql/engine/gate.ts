@@ -1,0 +1,97 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { StatementFailure } from './failure.js';
+
+/*
+ * Which statements an engine executes: one that reads, parsed by the engine itself. The engine's own locks keep files,
+ * settings and extensions out of reach; this keeps statements from what is not locked: other databases in memory,
+ * logging and profiling, functions that read raw memory, and views of the engine's own settings.
+ */
+
+/** Functions that make tables out of their arguments. Others read files, memory, settings or statements as text. */
+const TABLE_FUNCTIONS = new Set([
+  'generate_series',
+  'generate_subscripts',
+  'json_each',
+  'json_tree',
+  'pg_timezone_names',
+  'range',
+  'repeat',
+  'repeat_row',
+  'unnest',
+]);
+const REFUSED_FUNCTIONS: readonly RegExp[] = [
+  /^(current_setting|set_config|getenv|getvariable|pg_reload_conf|.*secret.*)$/,
+  /^(write_log|parse_duckdb_log_message|sleep.*)$/,
+  /^(query|query_table|json_execute_serialized_sql)$/,
+  /^(read_.*|.*_scan(_.*)?)$/,
+];
+const REFUSED_TABLE = /^(duckdb_.*|pragma_.*|sqlite_.*|pg_settings|pg_prepared_statements)$/;
+/** A name of a file would be read as one. */
+const FILE_LIKE = /[/\\.*?:]/;
+const QUERY_NODES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
+const EXPLAIN = /^\s*explain\s+(analyze\s+)?(?=\S)/i;
+
+interface Serialized {
+  readonly error: boolean;
+  readonly error_type?: string;
+  readonly error_message?: string;
+  readonly statements?: readonly unknown[];
+}
+
+/**
+ * Lets one reading statement through; false for a text without any.
+ * Errors  StatementFailure `invalid` where it is no SQL, `refused` where it does something else than read its world
+ */
+export async function requireReading(sql: string, gate: DuckDBConnection): Promise<boolean> {
+  const { statements = [] } = await parse(sql.replace(EXPLAIN, ''), gate);
+  if (statements.length > 1) {
+    throw new StatementFailure('refused', `One statement is executed at a time; ${statements.length} came.`);
+  }
+  for (const statement of statements) refuseStrangers(statement);
+  return statements.length === 1;
+}
+
+async function parse(sql: string, gate: DuckDBConnection): Promise<Serialized> {
+  const reader = await gate.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
+  const parsed = JSON.parse(String(reader.value(0, 0))) as Serialized;
+  if (!parsed.error) return parsed;
+  if (parsed.error_type === 'not implemented') {
+    throw new StatementFailure('refused', 'Only statements that read are executed: SELECT and its kin.');
+  }
+  throw new StatementFailure('invalid', parsed.error_message ?? 'The statement cannot be parsed.');
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** Looks at every node of the tree; no recursion, however deep a statement nests. */
+function refuseStrangers(statement: unknown): void {
+  const waiting: unknown[] = [statement];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    if (!Array.isArray(next)) refuseStranger(next as Node);
+    for (const value of Object.values(next)) waiting.push(value);
+  }
+}
+
+function refuseStranger(node: Node): void {
+  const { type } = node;
+  const name = (member: string): string => String(node[member] ?? '').toLowerCase();
+  if (typeof type === 'string' && type.endsWith('_NODE') && !QUERY_NODES.has(type)) {
+    throw new StatementFailure('refused', 'Only statements that read are executed: SELECT and its kin.');
+  }
+  if (type === 'TABLE_FUNCTION') {
+    const table = String((node.function as Node | undefined)?.function_name ?? '').toLowerCase();
+    if (!TABLE_FUNCTIONS.has(table)) {
+      throw new StatementFailure('refused', `The table function "${table}" is not for statements.`);
+    }
+  }
+  const called = name('function_name');
+  if (REFUSED_FUNCTIONS.some((refused) => refused.test(called))) {
+    throw new StatementFailure('refused', `The function "${called}" is not for statements.`);
+  }
+  const table = name('table_name');
+  if (type === 'BASE_TABLE' && (REFUSED_TABLE.test(table) || FILE_LIKE.test(table))) {
+    throw new StatementFailure('refused', `The table "${table}" is not for statements.`);
+  }
+}

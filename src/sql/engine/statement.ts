@@ -1,0 +1,202 @@
+import {
+  DuckDBTypeId,
+  StatementType,
+  type DuckDBConnection,
+  type DuckDBPreparedStatement,
+  type DuckDBResult,
+  type DuckDBType,
+  type DuckDBValue,
+} from '@duckdb/node-api';
+import { SQL_BATCH_MAX_BYTES } from '../../limits.js';
+import { createArrowEncoder } from './arrow.js';
+import { StatementFailure } from './failure.js';
+import { requireReading } from './gate.js';
+import type { SqlBatch, SqlColumn, SqlEncoding, SqlParameter, StatementShape } from './messages.js';
+import { encodeDataRows } from './postgres.js';
+import { jsonOf, postgresTypeOf } from './values.js';
+import type { OpenWorld } from './world.js';
+
+/** A statement at work. */
+export interface RunningStatement {
+  readonly shape: StatementShape;
+  fetch(maxRows: number): Promise<SqlBatch>;
+}
+
+const NOTHING: RunningStatement = {
+  shape: { parameterTypeIds: [] },
+  fetch: () => Promise.resolve({ rowCount: 0, isDone: true }),
+};
+
+/** What a statement takes and gives, without executing it. Errors  StatementFailure, and those of the engine */
+export async function describeStatement(
+  sql: string,
+  connection: DuckDBConnection,
+  { gate }: OpenWorld,
+): Promise<StatementShape> {
+  if (!(await requireReading(sql, gate))) return NOTHING.shape;
+  return shapeOf(await prepare(sql, connection));
+}
+
+/** Executes a statement; rows are made as they are fetched. Errors  StatementFailure, and those of the engine */
+export async function startStatement(
+  sql: string,
+  parameters: readonly SqlParameter[],
+  encoding: SqlEncoding,
+  connection: DuckDBConnection,
+  { gate }: OpenWorld,
+): Promise<RunningStatement> {
+  if (!(await requireReading(sql, gate))) return NOTHING;
+  await connection.run('BEGIN TRANSACTION READ ONLY');
+  const prepared = await prepare(sql, connection);
+  bind(prepared, parameters);
+  const result = await prepared.stream();
+  const types = result.columnTypes();
+  const names = result.columnNames();
+  const columns = columnsOf(names, types);
+  const encode = createEncoder(encoding, names, types);
+  const waiting: DuckDBValue[][] = [];
+  let isExhausted = false;
+  return {
+    shape: { columns, parameterTypeIds: [] },
+    async fetch(maxRows) {
+      let bytes = 0;
+      while (!isExhausted && waiting.length <= maxRows && bytes < SQL_BATCH_MAX_BYTES) {
+        const more = await nextRows(result);
+        isExhausted = more.length === 0;
+        if (isExhausted) await requireWhole(connection);
+        bytes += sizeOf(more);
+        for (const row of more) waiting.push(row);
+      }
+      const rows = waiting.splice(0, maxRows);
+      return encode(rows, isExhausted && waiting.length === 0);
+    },
+  };
+}
+
+/** The second look: what was parsed as reading is prepared as reading. */
+async function prepare(sql: string, connection: DuckDBConnection): Promise<DuckDBPreparedStatement> {
+  const prepared = await connection.prepare(sql);
+  const { statementType } = prepared;
+  if (statementType === StatementType.SELECT || statementType === StatementType.EXPLAIN) return prepared;
+  throw new StatementFailure('refused', 'Only statements that read are executed: SELECT and its kin.');
+}
+
+function shapeOf(prepared: DuckDBPreparedStatement): StatementShape {
+  const indices = Array.from({ length: prepared.columnCount }, (_, index) => index);
+  const columns = columnsOf(
+    indices.map((index) => prepared.columnName(index)),
+    indices.map((index) => prepared.columnType(index)),
+  );
+  const parameterTypeIds = Array.from({ length: prepared.parameterCount }, (_, index) =>
+    isKnown(prepared.parameterTypeId(index + 1)) ? postgresTypeOf(prepared.parameterType(index + 1)) : 0,
+  );
+  return { columns, parameterTypeIds };
+}
+
+function columnsOf(names: readonly string[], types: readonly DuckDBType[]): SqlColumn[] {
+  return types.map((type, index) => ({
+    name: names[index],
+    type: String(type),
+    postgresTypeId: postgresTypeOf(type),
+  }));
+}
+
+function isKnown(typeId: DuckDBTypeId): boolean {
+  return typeId !== DuckDBTypeId.INVALID && typeId !== DuckDBTypeId.ANY && typeId !== DuckDBTypeId.SQLNULL;
+}
+
+/** Text is read as the type that the statement expects there, where the engine can tell it. */
+function bind(prepared: DuckDBPreparedStatement, parameters: readonly SqlParameter[]): void {
+  if (prepared.parameterCount !== parameters.length) {
+    throw new StatementFailure(
+      'invalid',
+      `The statement takes ${prepared.parameterCount} parameters; ${parameters.length} came.`,
+    );
+  }
+  for (const [index, value] of parameters.entries()) {
+    const place = index + 1;
+    const number = typeof value === 'string' ? numberIn(value, prepared.parameterTypeId(place)) : undefined;
+    if (value === null) prepared.bindNull(place);
+    else if (typeof value === 'boolean') prepared.bindBoolean(place, value);
+    else if (typeof number === 'bigint') prepared.bindBigInt(place, number);
+    else if (typeof number === 'number') prepared.bindDouble(place, number);
+    else if (typeof value === 'string') prepared.bindVarchar(place, value);
+    else if (Number.isSafeInteger(value)) prepared.bindBigInt(place, BigInt(value));
+    else prepared.bindDouble(place, value);
+  }
+}
+
+const INTEGERS = new Set([
+  DuckDBTypeId.TINYINT,
+  DuckDBTypeId.SMALLINT,
+  DuckDBTypeId.INTEGER,
+  DuckDBTypeId.BIGINT,
+]);
+
+function numberIn(text: string, typeId: DuckDBTypeId): bigint | number | undefined {
+  if (INTEGERS.has(typeId) && /^[+-]?\d{1,18}$/.test(text)) return BigInt(text);
+  const isNumber = typeId === DuckDBTypeId.DOUBLE || typeId === DuckDBTypeId.FLOAT;
+  return isNumber && text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
+}
+
+/**
+ * A stream that fails ends as one that is exhausted does; but a failure ends the transaction, and a transaction that
+ * goes on had none.
+ */
+async function requireWhole(connection: DuckDBConnection): Promise<void> {
+  try {
+    await connection.run('SELECT 1');
+  } catch {
+    throw new StatementFailure(
+      'invalid',
+      'The statement failed while its rows were made: a value cannot be computed or converted, or memory ran out.',
+    );
+  }
+}
+
+async function nextRows(result: DuckDBResult): Promise<DuckDBValue[][]> {
+  const chunk = await result.fetchChunk();
+  return chunk === null || chunk.rowCount === 0 ? [] : chunk.getRows();
+}
+
+/** Text is what can be large. */
+function sizeOf(rows: readonly (readonly DuckDBValue[])[]): number {
+  let bytes = 0;
+  for (const row of rows) for (const value of row) bytes += typeof value === 'string' ? value.length : 8;
+  return bytes;
+}
+
+type Encode = (rows: readonly DuckDBValue[][], isDone: boolean) => SqlBatch;
+
+function createEncoder(
+  encoding: SqlEncoding,
+  names: readonly string[],
+  types: readonly DuckDBType[],
+): Encode {
+  if (encoding.kind === 'json') {
+    return (rows, isDone) => ({
+      rowCount: rows.length,
+      isDone,
+      rows: rows.map((row) => row.map((value) => jsonOf(value))),
+    });
+  }
+  if (encoding.kind === 'postgres') {
+    const typeIds = types.map(postgresTypeOf);
+    return (rows, isDone) => ({
+      rowCount: rows.length,
+      isDone,
+      bytes: encodeDataRows(rows, typeIds, encoding.formats),
+    });
+  }
+  const arrow = createArrowEncoder(names, types);
+  let isStarted = false;
+  return (rows, isDone) => {
+    const pieces = [
+      ...(isStarted ? [] : [arrow.start]),
+      ...(rows.length === 0 ? [] : [arrow.batch(rows)]),
+      ...(isDone ? [arrow.end] : []),
+    ];
+    isStarted = true;
+    return { rowCount: rows.length, isDone, bytes: Buffer.concat(pieces) };
+  };
+}

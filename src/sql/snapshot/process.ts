@@ -1,0 +1,22 @@
+import { snapshotRecords, type RecordsJob } from './records.js';
+import { snapshotRelease, type ReleaseJob } from './release.js';
+import type { SqlRecords } from '../world.js';
+
+/* The process that writes Parquet files: one job, one answer, and it ends. It keeps the server's event loop free. */
+
+export type SnapshotJob = ReleaseJob | RecordsJob;
+export type SnapshotAnswer = { readonly records?: SqlRecords } | { readonly failure: string };
+
+process.once('message', (job: SnapshotJob) => {
+  void answer(job).then((result) => process.send?.(result, () => process.disconnect()));
+});
+
+async function answer(job: SnapshotJob): Promise<SnapshotAnswer> {
+  try {
+    if (job.kind === 'records') return { records: await snapshotRecords(job) };
+    await snapshotRelease(job);
+    return {};
+  } catch (error) {
+    return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}

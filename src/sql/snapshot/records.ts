@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import { isFinal } from '../../contract/runs/run-states.js';
+import { RUN_LIST_MAX_SCANNED, SQL_TIMEOUT_MAX_SECONDS, SQL_USAGE_SEGMENT_ROWS } from '../../limits.js';
+import { openStore, type Store } from '../../store/lmdb.js';
+import { runTable, type RunRow, type RunTable } from '../../store/tables/runs.js';
+import { usageTable, type UsageTable } from '../../store/tables/usage.js';
+import { writeParquet } from './parquet.js';
+import {
+  CANDIDATE_COLUMNS,
+  RUN_COLUMNS,
+  USAGE_COLUMNS,
+  type CandidateRow,
+  type RunSummary,
+} from './record-columns.js';
+import type { SqlRecords } from '../world.js';
+
+/** What has to be written of an organization. */
+export interface RecordsJob {
+  readonly kind: 'records';
+  readonly dataFolder: string;
+  readonly organizationId: string;
+  /** Where Parquet files lie; those of the organization below `records/<organization>`. */
+  readonly folder: string;
+}
+
+/**
+ * Brings the Parquet files of an organization up to date, and says which they are. A file never changes under its name:
+ * candidates of a finished run are written once, entries of usage in segments, runs anew under the digest of what they
+ * are. What no statement can be reading any more is removed.
+ * Cost    reads all runs and the last segment of usage; for a run that has finished since, its rows
+ */
+export async function snapshotRecords(job: RecordsJob): Promise<SqlRecords> {
+  const store = openStore(job.dataFolder);
+  try {
+    return await writeRecords(job, store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function writeRecords({ organizationId, folder }: RecordsJob, store: Store): Promise<SqlRecords> {
+  const below = join('records', organizationId);
+  const table = runTable(store);
+  const runs = runsOf(organizationId, table);
+  const files: SqlRecords = {
+    runs: [await writeRuns(folder, below, runs)],
+    candidates: await writeCandidates(folder, below, runs, table),
+    usage: await writeUsage(folder, below, organizationId, usageTable(store)),
+  };
+  removeOld(folder, below, new Set(Object.values(files).flat()));
+  return files;
+}
+
+function runsOf(organizationId: string, table: RunTable): RunRow[] {
+  const runs: RunRow[] = [];
+  let position: string | undefined;
+  do {
+    const page = table.list(organizationId, {}, RUN_LIST_MAX_SCANNED, position);
+    runs.push(...page.runs);
+    position = page.position;
+  } while (position !== undefined);
+  return runs;
+}
+
+async function writeRuns(folder: string, below: string, runs: readonly RunRow[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const run of runs) hash.update(JSON.stringify(RUN_COLUMNS.map(({ read }) => read(run) ?? null)));
+  const file = join(below, `runs-${hash.digest('hex').slice(0, 32)}.parquet`);
+  if (!existsSync(join(folder, file))) await writeParquet(join(folder, file), RUN_COLUMNS, runs);
+  return file;
+}
+
+/** Runs whose rows are candidates, or queries with candidates. */
+const RANKING_ENDPOINTS = new Set(['homology.search', 'homology.batch_search']);
+
+/** The folder of a run names it, so that a question about one run opens its file alone. */
+async function writeCandidates(
+  folder: string,
+  below: string,
+  runs: readonly RunRow[],
+  table: RunTable,
+): Promise<string[]> {
+  const fileOf = (name: string): string => join(below, 'candidates', `run_id=${name}`, 'rows.parquet');
+  const files = [fileOf('none')];
+  for (const run of runs) {
+    if (!RANKING_ENDPOINTS.has(run.endpoint)) continue;
+    if (!isFinal(run.status) || run.rowCount === 0 || run.areResultsGone) continue;
+    const file = fileOf(run.id);
+    files.push(file);
+    if (existsSync(join(folder, file))) continue;
+    await writeParquet(join(folder, file), CANDIDATE_COLUMNS, candidatesOf(run, table));
+  }
+  if (!existsSync(join(folder, files[0]))) {
+    await writeParquet(join(folder, files[0]), CANDIDATE_COLUMNS, []);
+  }
+  return files;
+}
+
+interface QueryRow {
+  readonly query_index: number;
+  readonly query_id: string;
+  readonly candidates: readonly HomologyCandidate[];
+}
+
+/** A row of a run is a candidate, or a query with its candidates. */
+async function* candidatesOf(run: RunRow, table: RunTable): AsyncGenerator<CandidateRow> {
+  const releaseId = (run.summary as RunSummary | undefined)?.database?.release_id;
+  for (let next = 0; next < run.rowCount;) {
+    const block = await table.rows.blockAt(run.id, next);
+    if (block === undefined) return;
+    for (const row of block.rows as readonly (QueryRow | HomologyCandidate)[]) {
+      if (!('candidates' in row)) {
+        yield { queryIndex: 0, releaseId, candidate: row };
+        continue;
+      }
+      const { query_index: queryIndex, query_id: queryId } = row;
+      for (const candidate of row.candidates) yield { queryIndex, queryId, releaseId, candidate };
+    }
+    next = block.firstRow + block.rows.length;
+  }
+}
+
+async function writeUsage(
+  folder: string,
+  below: string,
+  organizationId: string,
+  usage: UsageTable,
+): Promise<string[]> {
+  const count = usage.count(organizationId);
+  const files: string[] = [];
+  for (let first = 0; first === 0 || first < count; first += SQL_USAGE_SEGMENT_ROWS) {
+    const rows = Math.min(SQL_USAGE_SEGMENT_ROWS, count - first);
+    const file = join(below, `usage-${first}-${rows}.parquet`);
+    files.push(file);
+    if (existsSync(join(folder, file))) continue;
+    await writeParquet(join(folder, file), USAGE_COLUMNS, usage.list(organizationId, first, rows));
+  }
+  return files;
+}
+
+/** Whatever read a file when it was dropped has ended when this time is over. */
+const REMOVAL_AGE_MS = 2 * SQL_TIMEOUT_MAX_SECONDS * 1000;
+
+function removeOld(folder: string, below: string, kept: ReadonlySet<string>): void {
+  const before = Date.now() - REMOVAL_AGE_MS;
+  const entries = readdirSync(join(folder, below), { recursive: true, withFileTypes: true });
+  for (const entry of entries.filter((each) => each.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    const file = path.slice(folder.length + 1);
+    if (!kept.has(file) && statSync(path).mtimeMs < before) rmSync(path, { force: true });
+  }
+}

@@ -1,0 +1,173 @@
+import { canonicalJson, sha256Hex } from '../../canonical.js';
+import { valueId } from '../../ids.js';
+import { WEBHOOK_DELIVERY_RETENTION_MS } from '../../limits.js';
+import { checkIndex, type Check } from './rows.js';
+import type { EventRow } from '../tables/events.js';
+import type { ReceiptRow } from '../tables/receipts.js';
+import type { DatabaseRow } from '../tables/releases.js';
+import type { TargetSpaceRow } from '../tables/target-spaces.js';
+import type { UsageEntry, UsageTotals } from '../tables/usage.js';
+import type { WebhookDeliveryRow } from '../tables/webhooks.js';
+
+/* What is named by its content has that content, totals are sums, and places lead somewhere. */
+
+interface Aged {
+  readonly id: string;
+  readonly createdAt: string;
+}
+
+export function checkNamedValues(check: Check): void {
+  const { rows, report } = check;
+  const ageOf = ({ createdAt, id }: Aged): string => `${createdAt} ${id}`;
+  for (const [id, { content }] of rows.of<ReceiptRow>('receipts')) {
+    const sha256 = sha256Hex(canonicalJson(content));
+    if (id !== `rcpt_${sha256}`)
+      report('value_changed', `receipts ${id}`, `Its content has the SHA-256 ${sha256}.`);
+  }
+  for (const [id, row] of rows.of<TargetSpaceRow>('target-spaces')) {
+    const named = valueId('htsp', {
+      database_release_id: row.databaseReleaseId,
+      canonical_filter: row.canonicalFilter,
+      filter_schema_id: row.filterSchemaId,
+    });
+    if (id !== named) report('value_changed', `target-spaces ${id}`, `Its content has the id ${named}.`);
+  }
+  checkIndex<Aged>(check, 'receipts-by-age', 'receipts', ageOf);
+  checkIndex<Aged>(check, 'msas-by-age', 'msas', ageOf, true);
+  checkIndex<Aged>(check, 'msa-components-by-age', 'msa-components', ageOf, true);
+}
+
+/** Databases, credentials and what they are found by. */
+export function checkCatalog(check: Check): void {
+  const { rows, report } = check;
+  for (const [slug, { defaultReleaseId }] of rows.of<DatabaseRow>('databases')) {
+    if (rows.has('releases', `${defaultReleaseId} ${slug}`)) continue;
+    report(
+      'reference_dangling',
+      `databases ${slug}`,
+      `Its default release ${defaultReleaseId} is not there.`,
+    );
+  }
+  for (const [key, { slug }] of rows.of<{ slug: string }>('releases')) {
+    if (rows.has('databases', slug)) continue;
+    report('reference_dangling', `releases ${key}`, `Its database ${slug} is not there.`);
+  }
+  const standing = rows.get<string>('settings', 'default-database');
+  if (standing !== undefined && !rows.has('databases', standing)) {
+    report('reference_dangling', 'settings default-database', `The database ${standing} is not there.`);
+  }
+  type Login = { readonly id: string; readonly username: string };
+  checkIndex<Login>(check, 'sql-credentials-by-username', 'sql-credentials', ({ username }) => username);
+  for (const [short, row] of rows.of<{ id: string; short: string }>('api-keys')) {
+    if (row.short !== short) report('index_dangling', `api-keys ${short}`, `It holds the key ${row.id}.`);
+  }
+}
+
+export function checkTotals({ rows, report }: Check): void {
+  const sums = new Map<string, UsageTotals>();
+  for (const [, { organizationId, endpoint, units }] of rows.of<UsageEntry>('usage')) {
+    const key = `${organizationId} ${endpoint}`;
+    const sum = sums.get(key) ?? { calls: 0, units: 0 };
+    sums.set(key, { calls: sum.calls + 1, units: sum.units + units });
+  }
+  const kept = new Map(rows.of<UsageTotals>('usage-totals'));
+  for (const key of new Set([...sums.keys(), ...kept.keys()])) {
+    const [sum, total] = [sums.get(key), kept.get(key)];
+    if (sum?.calls === total?.calls && sum?.units === total?.units) continue;
+    const told = `${total?.calls ?? 0} calls of ${total?.units ?? 0} units`;
+    const found = `${sum?.calls ?? 0} of ${sum?.units ?? 0}`;
+    report('total_wrong', `usage-totals ${key}`, `It says ${told}; the ledger has ${found}.`);
+  }
+  checkUsageOrder({ rows, report });
+  checkIdempotency({ rows, report });
+}
+
+/** Each entry of the ledger has one place among those of its organization, and places have no gap. */
+function checkUsageOrder({ rows, report }: Check): void {
+  const placed = new Set<string>();
+  const counts = new Map<string, number>();
+  for (const [key, entryId] of rows.of<string>('usage-order')) {
+    const [organizationId, place] = key.split(' ');
+    const id = `${organizationId} ${entryId}`;
+    const count = counts.get(organizationId) ?? 0;
+    if (!rows.has('usage', id) || placed.has(id) || Number(place) !== count) {
+      report(
+        'index_dangling',
+        `usage-order ${key}`,
+        `It should be place ${count}, of an entry that has no other.`,
+      );
+    }
+    placed.add(id);
+    counts.set(organizationId, Number(place) + 1);
+  }
+  for (const [id] of rows.of<UsageEntry>('usage')) {
+    if (!placed.has(id)) report('index_missing', `usage ${id}`, 'It does not stand in usage-order.');
+  }
+}
+
+interface KeptResponse {
+  readonly expiresAtMs: number;
+  readonly bytes: number;
+}
+
+function checkIdempotency({ rows, report }: Check): void {
+  let [responses, bytes] = [0, 0];
+  for (const [scope, row] of rows.of<KeptResponse>('idempotency')) {
+    responses += 1;
+    bytes += row.bytes;
+    const place = `${String(row.expiresAtMs).padStart(15, '0')}:${scope}`;
+    if (!rows.has('idempotency-expiries', place)) {
+      report('index_missing', `idempotency ${scope}`, 'It does not stand in idempotency-expiries.');
+    }
+  }
+  for (const [key, scope] of rows.of<string>('idempotency-expiries')) {
+    if (rows.has('idempotency', scope)) continue;
+    report('index_dangling', `idempotency-expiries ${key}`, 'There is no such response.');
+  }
+  const total = rows.get<{ responses: number; bytes: number }>('idempotency-usage', 'usage');
+  if ((total?.responses ?? 0) === responses && (total?.bytes ?? 0) === bytes) return;
+  const kept = `${total?.responses ?? 0} responses of ${total?.bytes ?? 0} bytes`;
+  report('total_wrong', 'idempotency-usage', `It says ${kept}; there are ${responses} of ${bytes}.`);
+}
+
+/** A delivery is forgotten before its event; about the last hour of both nothing is said. */
+const EVENT_MARGIN_MS = 60 * 60 * 1000;
+
+export function checkDeliveries(check: Check, now: Date): void {
+  const { rows, report } = check;
+  const oldest = new Date(now.getTime() - WEBHOOK_DELIVERY_RETENTION_MS + EVENT_MARGIN_MS).toISOString();
+  const expected = new Map<string, string[]>();
+  for (const [id, { eventId, body, createdAt, status, nextAttemptAt }] of rows.of<WebhookDeliveryRow>(
+    'webhook-deliveries',
+  )) {
+    // The events of a release go with it, at once.
+    const mayOutlive = body.startsWith('{"type":"release.');
+    if (createdAt >= oldest && !mayOutlive) expected.set(eventId, [...(expected.get(eventId) ?? []), id]);
+    if ((status === 'pending') === (nextAttemptAt !== undefined)) continue;
+    report(
+      'index_missing',
+      `webhook-deliveries ${id}`,
+      `It is ${status}, and its next attempt is ${nextAttemptAt}.`,
+    );
+  }
+  for (const [, { id }] of rows.of<EventRow>('events')) expected.delete(id);
+  for (const [eventId, ids] of expected) {
+    for (const id of ids) {
+      report('delivery_without_event', `webhook-deliveries ${id}`, `Its event ${eventId} is not there.`);
+    }
+  }
+  const table = 'webhook-deliveries';
+  checkIndex<WebhookDeliveryRow>(
+    check,
+    `${table}-by-organization`,
+    table,
+    (row) => `${row.organizationId} ${row.createdAt} ${row.id}`,
+  );
+  checkIndex<WebhookDeliveryRow>(check, `${table}-by-age`, table, (row) => `${row.createdAt} ${row.id}`);
+  checkIndex<WebhookDeliveryRow>(
+    check,
+    `${table}-due`,
+    table,
+    ({ nextAttemptAt, id }) => nextAttemptAt && `${nextAttemptAt} ${id}`,
+  );
+}

@@ -1,0 +1,68 @@
+/* Entry point of the thread that hashes stored bytes: does what it is asked in order, with one buffer for all. */
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
+import { assert } from '../../errors.js';
+import { MEBIBYTE_BYTES } from '../../limits.js';
+
+/** Each is about the one hash with this id. */
+export type HashRequest =
+  | AddRequest
+  /** The hash is answered and forgotten. */
+  | { readonly kind: 'end'; readonly id: number }
+  | { readonly kind: 'drop'; readonly id: number };
+
+/** Bytes [start, end) of a file go into the hash. */
+export interface AddRequest {
+  readonly kind: 'add';
+  readonly id: number;
+  /** Begins the hash: a thread that was started meanwhile must not go on with one that it does not have. */
+  readonly isFirst: boolean;
+  readonly path: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** To each request, in order. */
+export type HashAnswer = { readonly sha256?: string } | { readonly failure: string };
+
+assert(parentPort !== null, 'this file is run as a worker only');
+const port = parentPort;
+const hashes = new Map<number, Hash>();
+const buffer = Buffer.allocUnsafeSlow(MEBIBYTE_BYTES);
+
+port.on('message', (request: HashRequest) => port.postMessage(answer(request)));
+
+function answer(request: HashRequest): HashAnswer {
+  try {
+    if (request.kind === 'add') return addBytes(request);
+    const answered = request.kind === 'end' ? { sha256: begun(request.id).digest('hex') } : {};
+    hashes.delete(request.id);
+    return answered;
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function begun(id: number): Hash {
+  const hash = hashes.get(id);
+  assert(hash !== undefined, 'a hash goes on that this thread has begun');
+  return hash;
+}
+
+function addBytes({ id, isFirst, path, start, end }: AddRequest): HashAnswer {
+  if (isFirst) hashes.set(id, createHash('sha256'));
+  const hash = begun(id);
+  const file = openSync(path, 'r');
+  try {
+    for (let at = start; at < end;) {
+      const bytesRead = readSync(file, buffer, 0, Math.min(buffer.length, end - at), at);
+      if (bytesRead === 0) throw new Error(`An object ends at byte ${at}, before its size.`);
+      hash.update(buffer.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return {};
+}

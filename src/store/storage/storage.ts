@@ -1,0 +1,25 @@
+import { contentTable, type ContentTable } from '../objects/contents.js';
+import type { EventTable } from '../tables/events.js';
+import { fileTable, type FileTable } from './files.js';
+import type { Store } from '../lmdb.js';
+import { openObjects, type Objects } from '../objects/objects.js';
+import { storageUsageTable, type StorageUsageTable } from './storage-usage.js';
+import { uploadTable, type UploadTable } from './uploads.js';
+
+/** Stored bytes with everything that refers to them. */
+export interface StorageTables {
+  readonly objects: Objects;
+  readonly contents: ContentTable;
+  readonly files: FileTable;
+  readonly uploads: UploadTable;
+  readonly usage: Pick<StorageUsageTable, 'get'>;
+}
+
+/** @param events takes the events of files, in the transaction of the change that they tell of */
+export function openStorageTables(store: Store, dataFolder: string, events: EventTable): StorageTables {
+  const objects = openObjects(store, dataFolder);
+  const contents = contentTable(store, objects);
+  const usage = storageUsageTable(store);
+  const files = fileTable(store, { contents, usage, events });
+  return { objects, contents, files, uploads: uploadTable(store, { objects, files, usage }), usage };
+}

@@ -1,0 +1,28 @@
+import { eventTable } from './events.js';
+import type { Store } from '../lmdb.js';
+import type { ReleaseObservers } from './releases.js';
+import { webhookTable } from './webhooks.js';
+
+/**
+ * Tells of new releases: each organization that listens for them and may see the database is told within the
+ * transaction of the publication, whichever process publishes. A release has no owner, so nobody else is told.
+ */
+export function releaseEvents(store: Store, now: () => Date = () => new Date()): ReleaseObservers {
+  const webhooks = webhookTable(store);
+  const events = eventTable(store, webhooks.enqueue);
+  return {
+    onPublished({ id, slug }, { id: databaseId, organizationIds }) {
+      const data = { release_id: id, database_id: databaseId, database_slug: slug };
+      const timestamp = now().toISOString();
+      const listening = webhooks
+        .listeners(TYPE)
+        .filter((organizationId) => organizationIds?.includes(organizationId) ?? true);
+      for (const organizationId of listening) {
+        events.append({ type: TYPE, organizationId, subjectId: `${id} ${slug}`, timestamp, data });
+      }
+    },
+    onRemoved: (id, slug) => events.drop(`${id} ${slug}`),
+  };
+}
+
+const TYPE = 'release.published';

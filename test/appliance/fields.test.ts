@@ -1,0 +1,156 @@
+import { mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { createClient, type Client } from '#src/contract/document/client.js';
+import type { HomologyRequest } from '#src/contract/search/homology.js';
+import { ROUTES } from '#src/contract/document/routes.js';
+import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
+import { unchangingFields } from '../tools/unchanging-fields.js';
+
+/*
+ * No field of an answer is a decoration: each changes between two scenarios, or stands here with the reason why it
+ * cannot. A field that begins to change must leave the list.
+ */
+
+const ONE_BUILD = 'one build, one kernel backend, one encoder in this test';
+const CONSTANT = 'a constant of the contract';
+const SEARCH: Readonly<Record<string, string>> = {
+  '.object': CONSTANT,
+  '.query.kind': CONSTANT,
+  '.query.normalization_id': ONE_BUILD,
+  '.ranking.comparability': CONSTANT,
+  '.ranking.order': CONSTANT,
+  '.ranking.primary_measurement': CONSTANT,
+  '.ranking.scope': CONSTANT,
+  '.ranking.tie_breakers.[].field': 'one tie breaker is needed: ids are unique',
+  '.ranking.tie_breakers.[].order': 'one tie breaker is needed: ids are unique',
+  '.execution.engine': ONE_BUILD,
+  '.execution.engine_release': ONE_BUILD,
+  '.execution.semantic_profile_id': ONE_BUILD,
+  '.execution.server_version': ONE_BUILD,
+  '.execution.policy.is_deterministic': 'integer arithmetic: every policy is',
+  '.execution.policy.is_exhaustive': 'no approximate policy exists yet',
+  '.execution.policy.outcome': 'no approximate policy exists yet',
+  '.execution.policy.resolved_guarantee': 'no approximate policy exists yet',
+  '.usage.billable_formula_id': 'one formula for direct searches',
+  '.usage.billable_units': 'each direct search is one unit',
+};
+/** Absent until a release has a calibration; test/calibration shows them change. */
+const UNCALIBRATED = '.candidates.[].significance.measurements.';
+
+let small: SmallAppliance;
+let client: Client;
+
+beforeAll(async () => {
+  small = await startSmallAppliance();
+  client = createClient({ baseUrl: small.url, apiKey: await small.keyOf('lab') });
+  const { config, releases, loadEncoder } = small.appliance;
+  const encoder = await loadEncoder('baseline-1');
+  const { release } = await buildDemo(simulateProteins(12, 40), encoder, config.indexesFolder);
+  await encoder.close();
+  mkdirSync(join(config.indexesFolder, 'other'));
+  renameSync(
+    join(config.indexesFolder, DEMO_SLUG, release.id),
+    join(config.indexesFolder, 'other', release.id),
+  );
+  const manifest = { ...release.manifest, title: 'Another', description: 'Another one.' };
+  await releases.publish({ id: release.id, slug: 'other', publishedAt: new Date().toISOString(), manifest });
+});
+afterAll(() => small.close());
+
+const exists = (field: string) => ({ op: 'exists', field }) as const;
+
+async function search(more: Partial<HomologyRequest>) {
+  const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;
+  return (await client.call('homology.search', { body: { query, ...more } })).body;
+}
+
+describe('every field of an answer changes with what it tells of:', () => {
+  it('homology.search', async () => {
+    const bodies = [
+      await search({ database: DEMO_SLUG }),
+      await search({ database: DEMO_SLUG }),
+      await search({ database: 'other', significance: 'not_requested', guarantee: 'exhaustive' }),
+      await search({ database: DEMO_SLUG, evidence: 'pairwise_sequence_alignment', limit: 3 }),
+      await search({
+        database: DEMO_SLUG,
+        evidence: 'pairwise_sequence_alignment',
+        filter: exists('organism'),
+      }),
+      await search({ database: DEMO_SLUG, filter: { op: 'eq', field: 'organism', value: 'Nobody' } }),
+      await search({
+        query: { kind: 'protein_sequence', sequence: 'WWWWWWWW' },
+        evidence: 'pairwise_sequence_alignment',
+      }),
+      // A queue wait and an execution of a length that a clock of milliseconds sees.
+      ...(await Promise.all(
+        Array.from({ length: 12 }, (_, at) => search({ limit: at + 10, query: longQuery(at) })),
+      )),
+    ];
+    const still = unchangingFields(ROUTES['homology.search'].success.schema, bodies);
+    expect(still.filter((path) => !path.startsWith(UNCALIBRATED)).sort()).toEqual(Object.keys(SEARCH).sort());
+  });
+
+  it('homology.target_space_compilations.create', async () => {
+    const { body: releases } = await client.call('homology.databases.list', {});
+    const compile = async (at: number, field: string) =>
+      (
+        await client.call('homology.target_space_compilations.create', {
+          body: { DatabaseReleaseID: releases.data[at]?.default_release_id as string, Filter: exists(field) },
+        })
+      ).body.data;
+    const schema = ROUTES['homology.target_space_compilations.create'].success.schema.properties.data;
+    expect(unchangingFields(schema, [await compile(0, 'organism'), await compile(1, 'reviewed')])).toEqual([
+      '.object', // a constant of the contract
+      '.filter_schema_id', // both databases have the same fields, so the same schema
+      '.semantic_profile_id', // one encoder in this test
+    ]);
+  });
+
+  it('receipts.get', async () => {
+    const get = async (more: Partial<HomologyRequest>) => {
+      const { receipt } = await search(more);
+      return (await client.call('receipts.get', { params: { receipt_id: receipt.id } })).body.data;
+    };
+    const bodies = [await get({ limit: 1 }), await get({ limit: 20, filter: exists('organism') })];
+    expect(unchangingFields(ROUTES['receipts.get'].success.schema.properties.data, bodies)).toEqual([
+      '.object',
+    ]);
+  });
+
+  it('homology.databases.list and homology.databases.releases.list', async () => {
+    const { body: databases } = await client.call('homology.databases.list', { query: { limit: 1 } });
+    const { body: rest } = await client.call('homology.databases.list', {
+      query: { cursor: databases.next_cursor as string },
+    });
+    expect(unchangingFields(ROUTES['homology.databases.list'].success.schema, [databases, rest])).toEqual([
+      '.object',
+      '.data.[].object',
+      '.data.[].is_simulated', // both are
+      '.data.[].release_count', // one each
+    ]);
+    const releases = await Promise.all(
+      [DEMO_SLUG, 'other'].map(async (database) => {
+        const { body } = await client.call('homology.databases.releases.list', { params: { database } });
+        return body;
+      }),
+    );
+    const still = unchangingFields(ROUTES['homology.databases.releases.list'].success.schema, releases);
+    expect(still.filter((path) => !/filter_fields|encoder|dimension|normalization/.test(path))).toEqual([
+      '.object',
+      '.data.[].object',
+      '.data.[].is_default', // the only release is the default one
+      '.data.[].is_simulated',
+      '.data.[].filter_schema_id', // both databases have the same fields
+      '.has_more', // one release each
+      '.next_cursor',
+    ]);
+  });
+});
+
+/** A query that keeps the kernels busy for some milliseconds. */
+function longQuery(at: number) {
+  return { kind: 'protein_sequence', sequence: small.sequences.slice(at, at + 20).join('') } as const;
+}

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DEMO_SLUG } from '#src/demo/demo.js';
+import { createClient } from '#src/contract/document/client.js';
+import { fuzzContract } from '../tools/contract-fuzzer.js';
+import { createCredential } from '../tools/sql-client.js';
+import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
+
+/* The contract fuzzer against everything that is real: services, kernels, encoder, control state. */
+
+const CASES = Number(process.env['GLOAMING_FUZZ_CASES'] ?? 600);
+const SEED = Number(process.env['GLOAMING_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
+
+let small: SmallAppliance;
+beforeAll(async () => {
+  small = await startSmallAppliance();
+});
+afterAll(() => small.close());
+
+it(`twice ${CASES} random requests get what the OpenAPI document declares (seed ${SEED})`, async () => {
+  const key = await small.keyOf('lab');
+  const sequences = small.sequences.slice(0, 3);
+  const client = createClient({ baseUrl: small.url, apiKey: key });
+  const { body: found } = await client.call('homology.search', {
+    body: {
+      query: { kind: 'protein_sequence', sequence: sequences[0] as string },
+      filter: { op: 'exists', field: 'organism' },
+    },
+  });
+  const credential = await createCredential(small, key);
+  const options = {
+    origin: small.url,
+    key,
+    sqlCredential: `${credential.user}:${credential.password}`,
+    seed: SEED,
+    cases: CASES,
+    known: {
+      sequence: sequences,
+      database: [DEMO_SLUG, found.database.id],
+      database_release_id: [found.database.release_id],
+      DatabaseReleaseID: [found.database.release_id],
+      target_space_id: [found.database.target_space_id],
+      receipt_id: [found.receipt.id],
+      sql: ['FROM databases', 'SELECT $1', 'SELECT 1; SELECT 2', 'SELEC'],
+      field: ['organism', 'reviewed'],
+      value: ['true'],
+      filter: [{ op: 'exists', field: 'organism' }],
+      Filter: [{ op: 'eq', field: 'reviewed', value: 'true' }],
+    },
+  };
+  await fuzzContract(options);
+  const operations = ['homology.search', 'homology.target_space_compilations.create', 'receipts.get'];
+  const counts = await fuzzContract({ ...options, operations });
+  const succeeded = new Set(
+    [...counts.keys()].filter((name) => / valid 20\d$/.test(name)).map((name) => name.split(' ')[0]),
+  );
+  expect([...succeeded].sort()).toEqual(operations);
+}, 300_000);

@@ -1,0 +1,308 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HomologyCandidateSet } from '#src/contract/search/candidate-set.js';
+import { createClient, type Client } from '#src/contract/document/client.js';
+import type { MsaRequest } from '#src/contract/msa.js';
+import { a3mRow } from '#src/sequence/a3m.js';
+import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
+
+const REFORMAT = '/usr/share/hhsuite/scripts/reformat.pl';
+const hasHhsuite = existsSync('/usr/bin/hhfilter') && existsSync(REFORMAT);
+if (!hasHhsuite) console.log('Skipped: hhsuite (hhfilter, hhmake, reformat.pl) is not installed here.');
+
+let small: SmallAppliance;
+let key: string;
+let client: Client;
+let stranger: Client;
+let query: string;
+let found: HomologyCandidateSet;
+
+beforeAll(async () => {
+  small = await startSmallAppliance();
+  key = await small.keyOf('lab');
+  client = createClient({ baseUrl: small.url, apiKey: key });
+  stranger = createClient({ baseUrl: small.url, apiKey: await small.keyOf('strangers') });
+  query = small.sequences[0] as string;
+  found = await search(client);
+});
+afterAll(() => small.close());
+
+async function search(who: Client, more: object = {}): Promise<HomologyCandidateSet> {
+  const { body } = await who.call('homology.search', {
+    body: {
+      query: { kind: 'protein_sequence', sequence: query },
+      evidence: 'pairwise_sequence_alignment',
+      limit: 60,
+      ...more,
+    },
+  });
+  return body;
+}
+
+async function build(more: Partial<MsaRequest> = {}, who = client) {
+  const body = { receipt_id: found.receipt.id, ...more };
+  return (await who.call('sequences.msa.a3m.create', { body })).body;
+}
+
+function download(id: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
+  const url = `${small.url}/v1/sequences/msa/a3m/${id}`;
+  return fetch(url, { method, headers: { Authorization: `Bearer ${key}`, ...headers } });
+}
+
+interface Entry {
+  readonly header: string;
+  readonly row: string;
+}
+
+async function entriesOf(id: string): Promise<Entry[]> {
+  const lines = (await (await download(id)).text()).split('\n').slice(0, -1);
+  return lines.flatMap((line, at) =>
+    at % 2 === 0 ? [{ header: line.slice(1), row: lines[at + 1] as string }] : [],
+  );
+}
+
+describe('a multiple sequence alignment', () => {
+  it('has the query first, then every aligned candidate by rank, as its CIGAR says', async () => {
+    const { data, warnings } = await build();
+    expect(warnings).toEqual([]);
+    const [first, ...rest] = await entriesOf(data.id);
+    expect(first).toEqual({ header: 'query', row: query });
+    const expected = found.candidates.flatMap(({ target, alignment }) =>
+      alignment === undefined || alignment.cigar === ''
+        ? []
+        : [
+            {
+              id: target.id,
+              row: a3mRow({
+                cigar: alignment.cigar,
+                queryStart: alignment.query_start,
+                targetStart: alignment.target_start,
+                queryLength: query.length,
+                target: target.sequence,
+              }),
+            },
+          ],
+    );
+    const seen = new Set([query]);
+    const distinct = expected.filter(({ row }) => !seen.has(row) && seen.add(row));
+    expect(rest.map(({ header, row }) => ({ id: header.split('\t')[0], row }))).toEqual(distinct);
+    expect(data).toMatchObject({
+      candidate_count: 60,
+      duplicate_count: expected.length - distinct.length,
+      row_count: distinct.length + 1,
+    });
+    // The query is in the database, and its row would be the query again.
+    expect(data.duplicate_count).toBeGreaterThan(0);
+  });
+
+  it('has headers of ten columns, in the order of ColabFold', async () => {
+    const { data } = await build();
+    const [, entry] = await entriesOf(data.id);
+    const columns = (entry as Entry).header.split('\t');
+    const candidate = found.candidates.find(({ target }) => target.id === columns[0]);
+    const alignment = candidate?.alignment;
+    expect(columns.slice(1)).toEqual([
+      String(candidate?.measurements.affine.raw_score),
+      alignment?.sequence_identity_ratio.toFixed(3),
+      'nan',
+      String(alignment?.query_start),
+      String((alignment?.query_end as number) - 1),
+      String(query.length),
+      String(alignment?.target_start),
+      String((alignment?.target_end as number) - 1),
+      String(candidate?.target.sequence.length),
+    ]);
+  });
+
+  it('has one id for the same inputs, whoever asks, and another for others', async () => {
+    const { data } = await build();
+    const foreign = await search(stranger);
+    expect(foreign.receipt.id).toBe(found.receipt.id);
+    const again = await build({}, stranger);
+    expect(again.data).toEqual(data);
+    const other = await build({ maximum_depth: 5 });
+    expect(other.data.id).not.toBe(data.id);
+  });
+
+  it('is text with a strong tag that never changes, and a JSON string where JSON is preferred', async () => {
+    const { data } = await build();
+    const text = await download(data.id);
+    const body = await text.text();
+    expect(text.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(createHash('sha256').update(body).digest('hex')).toBe(data.a3m_sha256);
+    expect(text.headers.get('etag')).toBe(`"${data.a3m_sha256}"`);
+    expect(text.headers.get('cache-control')).toContain('immutable');
+    const json = await download(data.id, { Accept: 'application/json' });
+    expect(json.headers.get('content-type')).toBe('application/json');
+    expect(json.headers.get('etag')).not.toBe(text.headers.get('etag'));
+    expect(await json.json()).toBe(body);
+    const known = await download(data.id, { 'If-None-Match': `"x", ${text.headers.get('etag')}` });
+    expect([known.status, await known.text()]).toEqual([304, '']);
+    const head = await download(data.id, {}, 'HEAD');
+    expect(head.headers.get('content-length')).toBe(String(data.a3m_bytes));
+  });
+
+  it('keeps to coverage, identity and depth, and says how many each left out', async () => {
+    const { data } = await build({ minimum_query_coverage_ratio: 0.5, maximum_sequence_identity_ratio: 0.9 });
+    const rows = (await entriesOf(data.id)).slice(1);
+    const columns = rows.map(({ header }) => header.split('\t').map(Number));
+    expect(columns.length).toBeGreaterThan(0);
+    for (const [, , identity, , start, end, length] of columns as number[][]) {
+      expect(identity).toBeLessThanOrEqual(0.9);
+      expect(((end as number) - (start as number) + 1) / (length as number)).toBeGreaterThanOrEqual(0.5);
+    }
+    expect(data.filtered_count).toBeGreaterThan(0);
+    const shallow = await build({ maximum_depth: 3, selection: 'rank' });
+    const whole = await build();
+    expect(await entriesOf(shallow.data.id)).toEqual((await entriesOf(whole.data.id)).slice(0, 3));
+    expect(shallow.data.beyond_depth_count).toBe(whole.data.row_count - 3);
+  });
+
+  it('of nothing but the query says so in a warning', async () => {
+    const { data, warnings } = await build({ maximum_depth: 1 });
+    expect(warnings).toMatchObject([{ code: 'msa_query_only' }]);
+    expect(await entriesOf(data.id)).toEqual([{ header: 'query', row: query }]);
+  });
+
+  it('is built of components in their order', async () => {
+    const targets = found.candidates.slice(1, 4).map(({ target }) => target.id);
+    const ids: string[] = [];
+    for (const target_id of targets.reverse()) {
+      const body = { receipt_id: found.receipt.id, target_id };
+      const { body: made } = await client.call('sequences.msa.components.create', { body });
+      const { body: again } = await client.call('sequences.msa.components.create', { body });
+      expect(again.data).toEqual(made.data);
+      ids.push(made.data.id);
+    }
+    const { data } = await build({ component_ids: ids });
+    const names = (await entriesOf(data.id)).map(({ header }) => header.split('\t')[0]);
+    expect(names).toEqual(['query', ...targets]);
+    const foreign = build({ component_ids: ids }, stranger);
+    await expect(foreign).rejects.toMatchObject({ status: 403, code: 'permission_denied' });
+  });
+});
+
+describe('what cannot be aligned', () => {
+  it('is a receipt without alignments', async () => {
+    const measured = await search(client, { evidence: 'candidate_measurement' });
+    await expect(build({ receipt_id: measured.receipt.id })).rejects.toMatchObject({
+      status: 422,
+      code: 'msa_alignments_missing',
+    });
+  });
+
+  it('is a target that the receipt does not name, and a component of another query', async () => {
+    const body = { receipt_id: found.receipt.id, target_id: 'nobody' };
+    await expect(client.call('sequences.msa.components.create', { body })).rejects.toMatchObject({
+      code: 'msa_target_not_in_receipt',
+    });
+    const { body: other } = await client.call('homology.search', {
+      body: {
+        query: { kind: 'protein_sequence', sequence: small.sequences[1] as string },
+        evidence: 'pairwise_sequence_alignment',
+        limit: 3,
+      },
+    });
+    const target_id = other.candidates[0]?.target.id as string;
+    const { body: made } = await client.call('sequences.msa.components.create', {
+      body: { receipt_id: other.receipt.id, target_id },
+    });
+    await expect(build({ component_ids: [made.data.id] })).rejects.toMatchObject({
+      code: 'msa_components_mismatch',
+    });
+  });
+
+  it('is a bound on E-values where no calibration gives any', async () => {
+    await expect(build({ maximum_expected_false_hits: 1 })).rejects.toMatchObject({
+      code: 'significance_unavailable',
+    });
+  });
+
+  it('is an alignment that another organization made, or that is not there, told as a problem', async () => {
+    const { data } = await build({ maximum_depth: 7 });
+    await expect(
+      stranger.call('sequences.msa.a3m.get', { params: { a3m_object_id: data.id } }),
+    ).rejects.toMatchObject({ status: 403, code: 'permission_denied' });
+    const absent = await download(`msa_${'0'.repeat(64)}`);
+    expect(absent.status).toBe(404);
+    expect(absent.headers.get('content-type')).toBe('application/problem+json');
+    expect(await absent.json()).toMatchObject({ type: 'about:blank', status: 404 });
+  });
+});
+
+describe('an alignment that a run builds', () => {
+  const create = (input: object, who = client) =>
+    who.call('runs.create', {
+      headers: { Prefer: 'wait=60' },
+      body: { endpoint: 'sequences.msa.build', input } as never,
+    });
+
+  it('is the one that the route builds, with its warnings', async () => {
+    const { data } = await build({ maximum_depth: 9 });
+    const { body } = await create({ receipt_id: found.receipt.id, maximum_depth: 9 });
+    expect(body.data).toMatchObject({ status: 'completed', usage: { billable_units: 0 } });
+    expect(body.data.result?.summary).toEqual({ object: 'msa_build_summary', msa: data, warnings: [] });
+    const { body: lonely } = await create({ receipt_id: found.receipt.id, maximum_depth: 1 });
+    const { warnings } = lonely.data.result?.summary as { warnings: { code: string }[] };
+    expect(warnings.map(({ code }) => code)).toEqual(['msa_query_only']);
+  });
+
+  it('is refused before it is accepted where its receipt or a component cannot be used', async () => {
+    const code = (input: object, who = client) =>
+      create(input, who).then(
+        () => 'accepted',
+        (failure: { code: string }) => failure.code,
+      );
+    const receipt_id = found.receipt.id;
+    expect(await code({ receipt_id: `rcpt_${'0'.repeat(64)}` })).toBe('receipt_not_found');
+    const visitor = createClient({ baseUrl: small.url, apiKey: await small.keyOf('visitors') });
+    expect(await code({ receipt_id }, visitor)).toBe('permission_denied');
+    expect(await code({ receipt_id, component_ids: [`msac_${'0'.repeat(64)}`] })).toBe(
+      'msa_component_not_found',
+    );
+    const measured = await search(client, { evidence: 'candidate_measurement' });
+    expect(await code({ receipt_id: measured.receipt.id })).toBe('msa_alignments_missing');
+  });
+});
+
+describe.skipIf(!hasHhsuite)('the tools of the HH-suite', () => {
+  it('read it: reformat.pl gives rows as long as the query, hhfilter and hhmake take it', async () => {
+    const { data } = await build();
+    const folder = mkdtempSync(join(tmpdir(), 'gloaming-hhsuite-'));
+    try {
+      const path = join(folder, 'query.a3m');
+      writeFileSync(path, await (await download(data.id)).text());
+      const run = (program: string, ...options: string[]): string =>
+        execFileSync(program, options, { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+      run('perl', REFORMAT, 'a3m', 'fas', path, join(folder, 'query.fas'), '-r', '-M', 'first');
+      const fasta = readFileSync(join(folder, 'query.fas'), 'utf8').split('>').slice(1);
+      const rows = fasta.map((entry) => entry.slice(entry.indexOf('\n')).replaceAll('\n', ''));
+      expect(rows).toEqual((await entriesOf(data.id)).map(({ row }) => row.replace(/[a-z]/g, '')));
+      run(
+        'hhfilter',
+        '-i',
+        path,
+        '-o',
+        join(folder, 'filtered.a3m'),
+        '-id',
+        '100',
+        '-diff',
+        '0',
+        '-qid',
+        '0',
+      );
+      const filtered = readFileSync(join(folder, 'filtered.a3m'), 'utf8').match(/^>/gm);
+      expect(filtered?.length).toBeGreaterThan(1);
+      expect(filtered?.length).toBeLessThanOrEqual(data.row_count);
+      run('hhmake', '-i', path, '-o', join(folder, 'query.hhm'), '-M', 'a2m');
+      const model = readFileSync(join(folder, 'query.hhm'), 'utf8');
+      expect(model).toMatch(new RegExp(`^LENG +${query.length} match states`, 'm'));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

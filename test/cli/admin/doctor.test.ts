@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { Command } from 'commander';
+import { afterAll, expect, test } from 'vitest';
+import { gpuLines, register } from '#src/cli/admin/doctor.js';
+import { CUDA_IS_VERIFIED, gpuReport } from '#src/kernels/cuda.js';
+import { emulatedAddon } from '../../kernels/emulated-addon.js';
+
+/* What `gloaming doctor` says of GPUs, where there is none. */
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-doctor-'));
+const hasGpu = gpuReport().obstacle === undefined;
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function doctor(device: string): Promise<{ said: string; failure: unknown }> {
+  const stdout = new PassThrough();
+  const environment = {
+    GLOAMING_DATA: join(folder, 'data'),
+    GLOAMING_INDEXES: join(folder, 'indexes'),
+    GLOAMING_DEVICE: device,
+  };
+  const program = new Command();
+  register(program, { environment, stdin: process.stdin, stdout, stderr: process.stderr });
+  const failure: unknown = await program
+    .parseAsync(['doctor'], { from: 'user' })
+    .then(() => undefined)
+    .catch((error: unknown) => error);
+  stdout.end();
+  return { said: await text(stdout), failure };
+}
+
+test.skipIf(hasGpu)('doctor says why the CPU serves and no GPU does', async () => {
+  const { said, failure } = await doctor('auto');
+  expect(failure).toBeUndefined();
+  expect(said).toMatch(/^GPU {8}No GPU is used: .+\.$/m);
+  if (!CUDA_IS_VERIFIED) expect(said).toMatch(/^CUDA {7}This backend has not been verified on a GPU yet/m);
+  expect(said).toMatch(/^maxsim +native /m);
+});
+
+test.skipIf(hasGpu)('where the configured device cannot run, doctor says why before it fails', async () => {
+  const { said, failure } = await doctor('cuda');
+  expect(said).toMatch(/^GPU {8}No GPU is used: .+\.$/m);
+  expect(failure).toMatchObject({
+    message: expect.stringMatching(/^The device is cuda, but .+\.$/) as string,
+  });
+});
+
+test('doctor names each GPU, what is in the way of others, and who knows what lies there', () => {
+  expect(gpuLines('cuda', emulatedAddon().gpus()).slice(0, 4)).toEqual([
+    'GPU 0      Emulated (9.0), 64.0 GiB, 32.0 free, driver for CUDA 13.0, hopper kernels',
+    'GPU 1      Old has compute capability 7.0, 8.0 is needed; it is not used',
+    'GPU        The device setting is cuda.',
+    "GPU        What lies in its memory, the server's /metrics tell (gloaming_gpu_resident_…).",
+  ]);
+});

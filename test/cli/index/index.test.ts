@@ -1,0 +1,117 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { Command } from 'commander';
+import { afterAll, describe, expect, it } from 'vitest';
+import { register } from '#src/cli/index/index.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-index-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const indexes = join(folder, 'indexes');
+const environment = { GLOAMING_INDEXES: indexes, GLOAMING_DATA: join(folder, 'data'), GLOAMING_THREADS: '1' };
+
+/** Runs one index command in this process and gives what it printed. */
+async function index(...args: string[]): Promise<string> {
+  const stdout = new PassThrough();
+  const program = new Command('gloaming').exitOverride();
+  register(program, { environment, stdin: new PassThrough(), stdout, stderr: new PassThrough().resume() });
+  await program.parseAsync(['node', 'gloaming', 'index', ...args]);
+  return String(stdout.read() ?? '');
+}
+
+function fasta(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const ALPHA = fasta('alpha.fasta', '>a one\nMKVLAWYDE\n>b two\nMUVLA\n');
+const BETA = fasta('beta.fasta', '>c three\nACDEFGHIKL\n');
+const build = (file: string, name: string, ...rest: string[]) =>
+  index('build', file, '--name', name, '--encoder', 'baseline-1', ...rest);
+
+describe('gloaming index', () => {
+  it('starts empty and says how to begin', async () => {
+    expect(await index('list')).toContain('gloaming index build');
+    await expect(index('verify')).rejects.toThrow('No database is built yet');
+  });
+
+  it('builds a database, reports it and makes the first one the default', async () => {
+    const report = await build(ALPHA, 'alpha');
+    expect(report).toMatch(
+      /^Built alpha\.\n {2}release +dbr_[0-9a-f]{64}\n {2}proteins +2\n {2}residues +14\n/,
+    );
+    expect(report).toContain('replaced letters  1 U');
+    expect(report).toContain('Search it:  npx gloaming search query.fasta\n');
+    expect(await build(BETA, 'beta')).toContain('--database beta');
+    expect(await index('default')).toBe('alpha\n');
+    expect(await index('default', 'beta')).toBe('Requests that name no database now search beta.\n');
+    expect(await index('default')).toBe('beta\n');
+    expect(await build(ALPHA, 'alpha')).toContain('alpha is this release already');
+  });
+
+  it('keeps old releases when a database is built anew, and lets one of them be the default again', async () => {
+    const before = readdirSync(join(indexes, 'alpha'))[0];
+    await build(ALPHA, 'alpha', '--title', 'Second');
+    const list = await index('list');
+    expect(list.match(/^alpha /gm)).toHaveLength(2);
+    expect(list).not.toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));
+    await index('default', 'alpha', '--release', before.slice(0, 20));
+    expect(await index('list')).toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));
+  });
+
+  it('finds its releases again when the catalog is lost', async () => {
+    rmSync(join(folder, 'data'), { recursive: true });
+    const list = await index('list');
+    expect(list.match(/^alpha /gm)).toHaveLength(2);
+    expect(list.match(/^beta /gm)).toHaveLength(1);
+  });
+
+  it('verifies, and names the file whose byte was flipped', async () => {
+    expect(await index('verify')).toMatch(/^(\w+ dbr_\w{12}: intact \(5 files, [^)]*\)\n){3}$/);
+    const [release] = readdirSync(join(indexes, 'beta'));
+    const path = join(indexes, 'beta', release, 'tokens.arrow');
+    const intact = readFileSync(path);
+    const bytes = Buffer.from(intact);
+    bytes[500] ^= 4;
+    writeFileSync(path, bytes);
+    await expect(index('verify', 'beta')).rejects.toThrow('Damaged: 1 of 1');
+    writeFileSync(path, intact);
+    expect(await index('verify', release.slice(0, 12))).toContain('intact');
+  });
+
+  it('lists a damaged manifest and can remove that release', async () => {
+    const [release] = readdirSync(join(indexes, 'beta'));
+    writeFileSync(join(indexes, 'beta', release, 'manifest.json'), '{}');
+    expect(await index('list')).toContain(`Damaged: beta ${release.slice(0, 16)}`);
+    await expect(index('remove', 'beta')).rejects.toThrow('Say so with --yes');
+    expect(await index('remove', 'beta', '--yes')).toBe(`Deleted beta ${release.slice(0, 16)}.\n`);
+    expect(await index('list')).not.toContain('beta');
+  });
+
+  it('shows unfinished builds and drops them', async () => {
+    mkdirSync(join(indexes, 'alpha', '.building-0123456789abcdef', 'release'), { recursive: true });
+    expect(await index('list')).toContain('Unfinished: alpha');
+    expect(await index('remove', 'alpha', '--unfinished')).toBe('Dropped 1 unfinished build of alpha.\n');
+    expect(await index('list')).not.toContain('Unfinished');
+  });
+
+  it('removes a database with all its releases and what was measured of them', async () => {
+    const [release] = readdirSync(join(indexes, 'alpha'));
+    mkdirSync(join(indexes, 'alpha', `${release}.calibration`));
+    await index('remove', 'alpha', '--yes');
+    expect(await index('list')).toContain('No database is built yet');
+    expect(readdirSync(join(indexes, 'alpha'))).toEqual([]);
+  });
+
+  it('leaves nothing in the catalog when a build is refused', async () => {
+    await expect(build(fasta('bad.fasta', '>x\nMKV\n>x\nMKV\n'), 'bad')).rejects.toThrow(
+      'Ids must be unique',
+    );
+    expect(await index('list')).not.toMatch(/^bad /m);
+    await expect(index('build', ALPHA, '--name', 'UPPER')).rejects.toThrow('cannot name a database');
+    await expect(build(ALPHA, 'x', '--taxonomy', 'only-nodes')).rejects.toThrow('nodes.dmp,names.dmp');
+    await expect(index('default', 'nowhere')).rejects.toThrow('no database or release "nowhere"');
+  });
+});

@@ -1,0 +1,148 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { register } from '#src/cli/runs/runs.js';
+import { buildBench, type Bench, type Serving } from '../../services/runs/runs-served.js';
+
+/* `gloaming runs` as it is typed, against a server on a free port. */
+
+let bench: Bench;
+let serving: Serving;
+
+beforeAll(async () => {
+  bench = await buildBench();
+  serving = await bench.start();
+});
+afterAll(async () => {
+  await serving.stop();
+  bench.remove();
+});
+
+interface Printed {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(words: readonly string[], { stdin = '', environment = {} } = {}): Promise<Printed> {
+  const printed = { stdout: '', stderr: '' };
+  const sink = (name: keyof Printed): Writable =>
+    new Writable({
+      write(chunk: Buffer, _, done) {
+        printed[name] += chunk.toString();
+        done();
+      },
+    });
+  const program = new Command('gloaming').exitOverride();
+  register(program, {
+    environment: { GLOAMING_URL: serving.server.url, GLOAMING_API_KEY: bench.keys.lab, ...environment },
+    stdin: Readable.from([stdin]),
+    stdout: sink('stdout') as never,
+    stderr: sink('stderr') as never,
+  });
+  await program.parseAsync(['node', 'gloaming', 'runs', ...words]);
+  return printed;
+}
+
+const fasta = (count: number): string =>
+  bench.sequences
+    .slice(0, count)
+    .map((sequence, index) => `>q${index}\n${sequence}\n`)
+    .join('');
+
+describe('gloaming runs', () => {
+  it('submits a FASTA file, watches it to its end and writes the rows in columns', async () => {
+    const file = join(bench.folder, 'queries.fasta.gz');
+    writeFileSync(file, gzipSync(fasta(30)));
+    const submitted = await run(['submit', file, '--limit', '2', '--watch']);
+    const id = submitted.stdout.trim();
+    expect(id).toMatch(/^run_[0-9a-f]{24}$/);
+    expect(submitted.stderr).toContain(`${id} completed: 30 queries, 30 rows, `);
+    const { stdout } = await run(['results', id, '--format', 'tsv']);
+    const lines = stdout
+      .slice(0, -1)
+      .split('\n')
+      .map((line) => line.split('\t'));
+    expect(lines[0].slice(0, 3)).toEqual(['query', 'rank', 'target']);
+    expect(lines).toHaveLength(1 + 30 * 2);
+    expect(lines[1].slice(0, 2)).toEqual(['q0', '1']);
+    expect(lines.every((cells) => cells.length === lines[0].length)).toBe(true);
+  });
+
+  it('takes standard input, and writes results of a run that is still at work to their end', async () => {
+    const { stdout: id } = await run(['submit', '-', '--limit', '1', '--label', 'piped'], {
+      stdin: fasta(25),
+    });
+    const { stdout } = await run(['results', id.trim()]);
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows.map(({ query_id }) => query_id)).toEqual(
+      Array.from({ length: 25 }, (_, index) => `q${index}`),
+    );
+  });
+
+  it('submits a whole request of any endpoint', async () => {
+    const file = join(bench.folder, 'request.json');
+    const query = { kind: 'protein_sequence', sequence: bench.sequences[0] };
+    writeFileSync(
+      file,
+      JSON.stringify({ endpoint: 'homology.search', input: { query, limit: 3 }, label: 'whole' }),
+    );
+    const { stdout: id } = await run(['submit', file, '--request', '--watch']);
+    const { stdout } = await run(['results', id.trim()]);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).rank),
+    ).toEqual([1, 2, 3]);
+    const { stdout: table } = await run(['list', '--status', 'completed']);
+    expect(table).toContain('whole');
+    expect(table.split('\n')[0]).toMatch(/^run +endpoint +status +done +created +label$/);
+  });
+
+  it('exports a run to a file, with its progress, to standard output, or leaves it in storage', async () => {
+    const { stdout } = await run(['submit', '-', '--limit', '3', '--watch'], { stdin: fasta(4) });
+    const id = stdout.trim();
+    const file = join(bench.folder, 'exported.fasta');
+    const { stderr } = await run(['export', id, '--format', 'fasta', '--output', file]);
+    expect(stderr).toMatch(/Downloading: \d.*B in .*\n\d+ records, .* in .*exported\.fasta\.\n$/);
+    expect(existsSync(`${file}.part`)).toBe(false);
+    const piped = await run(['export', id, '-f', 'fasta', '-q', '1', '-o', '-', '--path', 'one.fasta']);
+    expect(piped.stdout.match(/^>/gm)).toHaveLength(3);
+    for (const [record] of piped.stdout.matchAll(/^>[^>]+/gm)) {
+      const [header, ...lines] = record.split('\n');
+      expect(readFileSync(file, 'utf8')).toContain(`${header.split(' ')[0]} `);
+      expect(readFileSync(file, 'utf8')).toContain(lines.join('\n'));
+    }
+    const kept = await run(['export', id, '--format', 'arrow', '--remote']);
+    expect(kept.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
+    await expect(run(['export', id, '--format', 'tsv'])).rejects.toMatchObject({
+      code: 'export_not_possible',
+    });
+  });
+
+  it('cancels, and says so once more when asked again', async () => {
+    const { stdout } = await run(['submit', '-', '--label', 'never'], { stdin: fasta(300) });
+    const id = stdout.trim();
+    expect((await run(['cancel', id])).stdout).toBe(`${id} is cancelled.\n`);
+    expect((await run(['cancel', id])).stdout).toBe(`${id} is cancelled.\n`);
+    await expect(run(['watch', id])).rejects.toThrow(`${id} was cancelled`);
+  });
+
+  it('passes on what the server refuses, and tells of a missing key or server', async () => {
+    await expect(run(['submit', '-'], { stdin: '>a\nMK1\n' })).rejects.toThrow(
+      /1 of 1 queries cannot be searched/,
+    );
+    await expect(run(['watch', `run_${'0'.repeat(24)}`])).rejects.toMatchObject({ code: 'run_not_found' });
+    await expect(run(['list'], { environment: { GLOAMING_API_KEY: '' } })).rejects.toThrow(
+      /GLOAMING_API_KEY/,
+    );
+    const nowhere = { GLOAMING_URL: 'http://127.0.0.1:1' };
+    await expect(run(['list'], { environment: nowhere })).rejects.toThrow(/cannot be reached/);
+  });
+});

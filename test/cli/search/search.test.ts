@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAppliance } from '#src/appliance.js';
+import { buildDemo } from '#src/demo/demo.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { trueRelatives } from '#src/demo/check.js';
+import { register } from '#src/cli/search/search.js';
+import { loadConfig } from '#src/config.js';
+import { searchHomology } from '#src/contract/search/homology.js';
+import { createValidators } from '#src/contract/document/validation.js';
+import { PROGRAM } from '../../tools/paths.js';
+
+/* `gloaming search` as it is typed, on a small simulated database. */
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-search-'));
+const environment = {
+  GLOAMING_INDEXES: join(folder, 'indexes'),
+  GLOAMING_DATA: join(folder, 'data'),
+  GLOAMING_ENCODER: 'baseline-1',
+};
+const demo = simulateProteins(11, 120);
+const query = demo.proteins.find(({ id }) => trueRelatives(demo, id).length > 4)!;
+const fastaOf = (proteins: readonly { id: string; sequence: string }[]): string =>
+  proteins.map(({ id, sequence }) => `>${id} a query\n${sequence}\n`).join('');
+const one = join(folder, 'one.fasta');
+const many = join(folder, 'many.fasta');
+let releaseId: string;
+
+beforeAll(async () => {
+  writeFileSync(one, fastaOf([query]));
+  writeFileSync(many, fastaOf(demo.proteins.slice(0, 40)));
+  const appliance = await openAppliance(loadConfig(environment));
+  const encoder = await appliance.loadEncoder('baseline-1');
+  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
+  await encoder.close();
+  releaseId = release.id;
+  const publishedAt = new Date().toISOString();
+  await appliance.releases.publish({ id: releaseId, slug: 'demo', publishedAt, manifest: release.manifest });
+  await appliance.close();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Printed {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(words: readonly string[], stdin = '', terminal = {}): Promise<Printed> {
+  const printed = { stdout: '', stderr: '' };
+  const sink = (name: keyof Printed): Writable =>
+    new Writable({
+      write(chunk: Buffer, _, done) {
+        printed[name] += chunk.toString();
+        done();
+      },
+    });
+  const program = new Command('gloaming').exitOverride();
+  register(program, {
+    environment,
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout: Object.assign(sink('stdout'), terminal),
+    stderr: sink('stderr'),
+  });
+  await program.parseAsync(['search', ...words], { from: 'user' });
+  return printed;
+}
+
+const rowsOf = ({ stdout }: Printed): string[][] =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('\t'));
+
+describe('gloaming search', () => {
+  it('finds the query itself first, and relatives after it', async () => {
+    const { stdout } = await run([one, '--limit', '6']);
+    expect(stdout).toContain('120 proteins, all of them compared');
+    const ids = [...stdout.matchAll(/^ +\d+ {2}(SIM\d+)/gm)].map(([, id]) => id);
+    expect(ids).toHaveLength(6);
+    expect(ids[0]).toBe(query.id);
+    expect(trueRelatives(demo, query.id)).toContain(ids[1]);
+  });
+
+  it('answers many queries in one call as it answers them one by one', async () => {
+    const together = rowsOf(await run([many, '--format', 'tsv', '--limit', '3', '--alignments']));
+    expect(together).toHaveLength(120);
+    const last = demo.proteins[39];
+    const alone = rowsOf(
+      await run(['-', '--format', 'tsv', '--limit', '3', '--alignments'], fastaOf([last])),
+    );
+    expect(together.slice(-3)).toEqual(alone);
+  });
+
+  it('finds a database by slug, by release id and as the default', async () => {
+    const answers: Printed[] = [];
+    for (const words of [[], ['--database', 'demo'], ['--database', releaseId]]) {
+      answers.push(await run([one, '-f', 'json', ...words]));
+    }
+    expect(new Set(answers.map(({ stdout }) => stdout)).size).toBe(1);
+    expect(JSON.parse(answers[0].stdout)).toMatchObject({
+      database: { slug: 'demo', release_id: releaseId },
+    });
+  });
+
+  it('searches only what passes the filter', async () => {
+    const words = [one, '-f', 'json', '--filter', 'length>200', '--filter', 'reviewed=true'];
+    const { database, candidates } = JSON.parse((await run(words)).stdout) as {
+      database: { searched_target_count: number; target_space_id: string };
+      candidates: { target: { attributes: { length: number; reviewed: boolean } } }[];
+    };
+    const expected = demo.proteins.filter(
+      ({ sequence, reviewed }) => sequence.length > 200 && reviewed,
+    ).length;
+    expect(database).toMatchObject({ searched_target_count: expected });
+    expect(database.target_space_id).toMatch(/^htsp_/);
+    expect(candidates).toHaveLength(expected);
+    for (const { target } of candidates) expect(target.attributes.length).toBeGreaterThan(200);
+  });
+
+  it('answers in the words of the contract, less what belongs to a request over HTTP', async () => {
+    const { stdout } = await run([one, '-f', 'json', '--alignments']);
+    const {
+      query: asked,
+      execution,
+      ...answer
+    } = JSON.parse(stdout) as Record<string, Record<string, unknown>>;
+    const { id, ...rest } = asked;
+    expect(id).toBe(query.id);
+    const whole = {
+      ...answer,
+      query: rest,
+      execution: { ...execution, created_at: '2026-08-08T00:00:00Z' },
+      receipt: { id: `rcpt_${'0'.repeat(64)}`, sha256: '0'.repeat(64), bytes: 1 },
+      request_id: `req_${'0'.repeat(24)}`,
+      performance: { is_cache_hit: false, queue_wait_ms: 0, search_execution_ms: 1, server_total_ms: 1 },
+      usage: { logical_bytes_returned: 1 },
+    };
+    const validator = createValidators([searchHomology]).get(searchHomology)!;
+    expect(validator.checkSuccess(whole)).toEqual([]);
+    expect(validator.checkSuccess({ ...whole, ranking: undefined })).not.toEqual([]);
+  });
+
+  it('says so where no protein passes the filter', async () => {
+    expect((await run([one, '--filter', 'length>100000'])).stdout).toContain('so nothing was compared');
+  });
+
+  it('writes a file whole or not at all', async () => {
+    const path = join(folder, 'found.arrow');
+    await run([one, '-f', 'arrow', '--output', path]);
+    expect(readFileSync(path).subarray(0, 6).toString()).toBe('ARROW1');
+    const broken = join(folder, 'broken.fasta');
+    writeFileSync(broken, `${fastaOf(demo.proteins.slice(0, 33))}>bad\nMKT1A\n`);
+    await expect(run([broken, '-f', 'tsv', '-o', join(folder, 'none.tsv')])).rejects.toThrow(
+      /broken\.fasta, line \d+, record 34 \(bad\)/,
+    );
+    expect(readdirSync(folder).filter((name) => name.startsWith('none'))).toEqual([]);
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('ends when its disk is full, and leaves nothing running', async () => {
+    const main = PROGRAM;
+    const words = [main, 'search', many, '-f', 'tsv', '-o', '/dev/full'];
+    const ended = promisify(execFile)(process.execPath, words, {
+      env: { ...process.env, ...environment },
+      timeout: 30_000,
+    });
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      killed: false,
+      stderr: expect.stringContaining('ENOSPC'),
+    });
+  });
+
+  it('warns where an alignment holds nothing but its query', async () => {
+    const { stdout, stderr } = await run([one, '-f', 'a3m', '--filter', 'length>100000']);
+    expect(stdout).toBe(`>${query.id}\n${query.sequence}\n`);
+    expect(stderr).toContain('msa_query_only');
+  });
+
+  it.each([
+    ['a database that is not there', [one, '-d', 'nope'], /There are: demo/],
+    ['two queries for one alignment', [many, '-f', 'a3m'], /alignment of one query/],
+    ['significance that nobody measured', [one, '--significance', 'required'], /no qualified calibration/],
+    ['a field that is not there', [one, '--filter', 'organsim=x'], /Did you mean "organism"/],
+    ['a file that is not there', [join(folder, 'absent.fasta')], /does not exist/],
+  ])('refuses %s', async (_, words, message) => {
+    await expect(run(words)).rejects.toMatchObject({
+      name: 'Refusal',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('refuses to print binary on a terminal', async () => {
+    await expect(run([one, '-f', 'arrow'], '', { isTTY: true })).rejects.toThrow('--output');
+  });
+});

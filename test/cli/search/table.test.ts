@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { formatEValue, formatPercent } from '#src/cli/search/numbers.js';
+import { layoutFor } from '#src/cli/search/output.js';
+import { ANSI_STYLE, PLAIN_STYLE, type Layout, type SearchReport } from '#src/cli/search/report.js';
+import { formatTables } from '#src/cli/search/table.js';
+import type { CommandContext } from '#src/cli/terminal/command.js';
+import { each, layout, reportOf, textOf } from './reports.js';
+
+const draw = (report: SearchReport, changes: Partial<Layout> = {}): Promise<string> =>
+  textOf(formatTables(each(report), { ...layout, ...changes }));
+
+describe('the table of a search', () => {
+  it('says what was searched, what was found and what it means', async () => {
+    expect(await draw(reportOf({ eValues: [1e-9, 0.0123, 130] }))).toBe(`\
+Query     Q1  22 residues
+Database  tiny  Tiny database
+          1,234 proteins, all of them compared
+
+rank  target  organism              distance  score  E-value  coverage  identity
+   1  P00001  Escherichia coli (s…    0.0000    110   1.0e-9     100 %     100 %
+   2  P00002                          0.2500     61    0.012      77 %      74 %
+   3  P00003  Saccharomyces cerev…    0.7500      0      130         –         –
+
+The nearest 3 of 1,234; --limit shows more.
+Ranked by distance; 0 is the same protein. Near does not mean homologous.
+`);
+  });
+
+  it('uses the width there is: names appear on a wide terminal, and give way on a narrow one', async () => {
+    expect(await draw(reportOf(), { columns: 120 })).toContain('  Uncharacterized protein with a name t…  ');
+    expect(await draw(reportOf(), { columns: 60 })).not.toContain('organism');
+  });
+
+  it.each([80, 100, 120, 200])('has no line longer than %i columns', async (columns) => {
+    const text = await draw(reportOf({ eValues: [1e-9, 0.5, 3] }), { columns, hasAlignments: true });
+    for (const line of text.split('\n')) expect([...line].length).toBeLessThanOrEqual(columns);
+  });
+
+  it('leaves out the columns that nobody computed, and says why there are no E-values', async () => {
+    const text = await draw(reportOf({ alignments: false }));
+    expect(text).not.toMatch(/E-value  |coverage|identity/);
+    expect(text).toContain('No E-values: this release has no qualified calibration.');
+  });
+
+  it('counts the proteins that pass a filter, and says so where none does', async () => {
+    const report = reportOf();
+    const targetSpace = { ...report.targetSpace, eligible: new Uint32Array(0), searchedTargetCount: 0 };
+    const result = { ...report.result, candidates: [], isResultLimitReached: false };
+    const text = await draw({ ...report, targetSpace, result });
+    expect(text).toContain('0 of 1,234 proteins pass the filter');
+    expect(text).toContain('No protein passes the filter, so nothing was compared.');
+  });
+
+  it('says that simulated proteins are simulated', async () => {
+    const report = reportOf();
+    const release = { ...report.release, manifest: { ...report.release.manifest, is_simulated: true } };
+    expect(await draw({ ...report, release })).toContain('(simulated, not real)');
+  });
+
+  it('draws alignments in blocks with residue numbers, identities and likeness', async () => {
+    expect(await draw(reportOf(), { hasAlignments: true })).toContain(`
+2. P00002  Uncharacterized protein with a name that goes on and on
+   distance 0.2500, score 61 (0.555 of a self match)
+   identical 14/19 (74 %), similar 17/19 (89 %), gaps 2/19 (11 %)
+
+   query   1  MKTAYIAKQR--QISFVKS  17
+              M+TAY+AKQR  QISF+KS
+   target  3  MRTAYLAKQRAAQISFIKS  21
+
+3. P00003  Saccharomyces cerevisiae
+   no pair of residues scores above zero: nothing to align
+`);
+  });
+
+  it('breaks a long alignment into blocks that count on', async () => {
+    const text = await draw(reportOf(), { hasAlignments: true, columns: 40 });
+    expect(text).toContain('query   1  MKTAYIAKQRQISFVKSHFS  20');
+    expect(text).toContain('query  21  RQ  22');
+  });
+});
+
+describe('the layout of a search', () => {
+  const contextOf = (terminal: object, environment = {}): CommandContext =>
+    ({ environment, stdout: terminal }) as unknown as CommandContext;
+
+  it('has colours on a terminal only, and never against NO_COLOR', () => {
+    const terminal = { isTTY: true, columns: 80 };
+    expect(layoutFor(contextOf(terminal), false, undefined)).toMatchObject({
+      columns: 80,
+      style: ANSI_STYLE,
+    });
+    expect(layoutFor(contextOf(terminal, { NO_COLOR: '1' }), false, undefined).style).toBe(PLAIN_STYLE);
+    expect(layoutFor(contextOf(terminal, { TERM: 'dumb' }), false, undefined).style).toBe(PLAIN_STYLE);
+    expect(layoutFor(contextOf(terminal), false, 'found.txt').style).toBe(PLAIN_STYLE);
+    expect(layoutFor(contextOf({}), false, undefined).style).toBe(PLAIN_STYLE);
+  });
+
+  it('keeps the table aligned when the header is coloured', async () => {
+    const colour = await draw(reportOf(), { style: ANSI_STYLE });
+    // eslint-disable-next-line no-control-regex -- these are the colours
+    expect(colour.replace(/\u001b\[\d+m/g, '')).toBe(await draw(reportOf()));
+    expect(colour).not.toBe(await draw(reportOf()));
+  });
+});
+
+describe('numbers for people', () => {
+  it.each([
+    [0, '<1e-300'],
+    [1.234e-20, '1.2e-20'],
+    [0.00123, '0.0012'],
+    [0.05, '0.05'],
+    [4.21, '4.2'],
+    [1234.5, '1235'],
+    [2.5e7, '2.5e7'],
+  ])('write the E-value %d as %s', (value, text) => {
+    expect(formatEValue(value)).toBe(text);
+  });
+
+  it('never round a part up to the whole', () => {
+    expect(formatPercent(0.999)).toBe('99 %');
+    expect(formatPercent(1)).toBe('100 %');
+    expect(formatPercent(0)).toBe('0 %');
+  });
+});

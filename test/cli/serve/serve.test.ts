@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { buildDemo } from '#src/demo/demo.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { openAppliance } from '#src/appliance.js';
+import { loadConfig } from '#src/config.js';
+import { PROGRAM } from '../../tools/paths.js';
+
+/* `gloaming start` as it is typed, where it cannot listen. */
+
+const MAIN = PROGRAM;
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-serve-'));
+const environment = {
+  GLOAMING_DATA: join(folder, 'data'),
+  GLOAMING_INDEXES: join(folder, 'indexes'),
+  GLOAMING_ENCODER: 'baseline-1',
+};
+let squatter: Server;
+let taken = 0;
+
+beforeAll(async () => {
+  const appliance = await openAppliance(loadConfig(environment));
+  const encoder = await appliance.loadEncoder('baseline-1');
+  await buildDemo(simulateProteins(11, 20), encoder, appliance.config.indexesFolder);
+  await encoder.close();
+  await appliance.close();
+  squatter = createServer();
+  await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
+  taken = (squatter.address() as AddressInfo).port;
+});
+afterAll(() => {
+  squatter.close();
+  rmSync(folder, { recursive: true });
+});
+
+it.each([
+  ['HTTP', () => ({ GLOAMING_PORT: `${taken}` }), 'GLOAMING_PORT'],
+  [
+    'the PostgreSQL protocol',
+    () => ({ GLOAMING_PORT: '0', GLOAMING_POSTGRES_PORT: `${taken}` }),
+    'GLOAMING_POSTGRES_PORT',
+  ],
+])(
+  'a start whose port of %s is taken says so in one line, and ends',
+  async (_name, ports, setting) => {
+    const child = spawn(process.execPath, [MAIN, 'start'], {
+      env: { ...process.env, ...environment, ...ports() },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    const said = await text(child.stderr);
+    expect(await ended).toBe(2);
+    expect(said).toBe(
+      `gloaming: 127.0.0.1:${taken} cannot be listened on: another program does so, perhaps another gloaming. ` +
+        `Stop it, or set ${setting} to a free port.\n`,
+    );
+  },
+  60_000,
+);

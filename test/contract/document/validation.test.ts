@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { HomologyFilter } from '#src/contract/search/filter.js';
+import { ROUTES } from '#src/contract/document/routes.js';
+import { createValidators, type RouteValidator } from '#src/contract/document/validation.js';
+
+const validators = createValidators(Object.values(ROUTES));
+const search = validators.get(ROUTES['homology.search']) as RouteValidator;
+const compile = validators.get(ROUTES['homology.target_space_compilations.create']) as RouteValidator;
+const SEED = Date.now() % 2 ** 31;
+const RELEASE = `dbr_${'0'.repeat(64)}`;
+
+const VALUE_OPS = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'prefix', 'suffix', 'contains', 'descends_from'];
+const VALUES_OPS = ['in', 'not_in', 'contains_any', 'contains_all'];
+
+function request(overrides: object): Record<string, unknown> {
+  return { query: { kind: 'protein_sequence', sequence: 'MKV' }, ...overrides };
+}
+
+/** Any filter of the 21 shapes. */
+const filters = fc.letrec<{ filter: HomologyFilter }>((tie) => {
+  const field = fc.string({ minLength: 1, maxLength: 20 });
+  const value = fc.string({ maxLength: 20 });
+  return {
+    filter: fc.oneof(
+      { maxDepth: 5, withCrossShrink: true },
+      fc.record({ op: fc.constantFrom(...VALUE_OPS), field, value }),
+      fc.record({
+        op: fc.constantFrom(...VALUES_OPS),
+        field,
+        values: fc.array(value, { minLength: 1, maxLength: 3 }),
+      }),
+      fc.record({ op: fc.constantFrom('between', 'not_between'), field, values: fc.tuple(value, value) }),
+      fc.record({ op: fc.constantFrom('exists', 'missing'), field }),
+      fc.record({ op: fc.constant('not'), filter: tie('filter') }),
+      fc.record({
+        op: fc.constantFrom('and', 'or'),
+        filters: fc.array(tie('filter'), { minLength: 1, maxLength: 3 }),
+      }),
+    ) as fc.Arbitrary<HomologyFilter>,
+  };
+}).filter;
+
+describe(`the schemas of the homology request (seed ${SEED})`, () => {
+  it('take every filter of the 21 shapes', () => {
+    fc.assert(
+      fc.property(filters, (filter) => {
+        expect(search.check('body', request({ filter }))).toEqual([]);
+      }),
+      { seed: SEED, numRuns: 300 },
+    );
+  });
+
+  it('refuse a filter with any further member, and name the member', () => {
+    fc.assert(
+      fc.property(filters, (filter) => {
+        const faults = search.check('body', request({ filter: { ...filter, surplus: '1' } }));
+        expect(faults.map(({ location }) => location)).toEqual(['body.filter.surplus']);
+      }),
+      { seed: SEED, numRuns: 100 },
+    );
+  });
+
+  it('refuse a filter that lacks any member', () => {
+    fc.assert(
+      fc.property(filters, fc.nat(), (filter, at) => {
+        const names = Object.keys(filter).filter((name) => name !== 'op');
+        const lost = names[at % names.length] as string;
+        const { [lost as 'op']: _lost, ...rest } = filter;
+        const faults = search.check('body', request({ filter: rest }));
+        expect(faults).toEqual([{ location: `body.filter.${lost}`, message: 'is required', value: null }]);
+      }),
+      { seed: SEED, numRuns: 100 },
+    );
+  });
+
+  it('take 13 of the 21 on the compilation route', () => {
+    const shapes = [
+      ...VALUE_OPS.map((op) => ({ op, field: 'f', value: '1' })),
+      ...VALUES_OPS.map((op) => ({ op, field: 'f', values: ['1'] })),
+      ...['between', 'not_between'].map((op) => ({ op, field: 'f', values: ['1', '2'] })),
+      ...['exists', 'missing'].map((op) => ({ op, field: 'f' })),
+      ...['and', 'or'].map((op) => ({ op, filters: [{ op: 'exists', field: 'f' }] })),
+      { op: 'not', filter: { op: 'exists', field: 'f' } },
+    ];
+    expect(shapes.length).toBe(21);
+    const taken = shapes.filter(
+      (Filter) => compile.check('body', { DatabaseReleaseID: RELEASE, Filter }).length === 0,
+    );
+    expect(taken.map(({ op }) => op).sort()).toEqual([
+      'and',
+      'eq',
+      'exists',
+      'gt',
+      'gte',
+      'in',
+      'lt',
+      'lte',
+      'missing',
+      'ne',
+      'not',
+      'not_in',
+      'or',
+    ]);
+  });
+
+  it('fill in what the caller leaves out', () => {
+    const body = request({});
+    expect(search.check('body', body)).toEqual([]);
+    expect(body).toMatchObject({
+      limit: 100,
+      evidence: 'candidate_measurement',
+      guarantee: 'approximate',
+      significance: 'if_available',
+    });
+  });
+
+  it('quote a long value only in part', () => {
+    const [fault] = search.check('body', request({ evidence: 'x'.repeat(100_000) }));
+    expect(String(fault?.value).length).toBeLessThan(200);
+  });
+});
+
+describe('parameters', () => {
+  const list = validators.get(ROUTES['homology.databases.list']) as RouteValidator;
+
+  it('are read as plain decimal integers and nothing else', () => {
+    const query = { limit: '7' };
+    expect(list.check('query', query)).toEqual([]);
+    expect(query).toEqual({ limit: 7 });
+    for (const limit of ['7.0', '0x7', '1e1', ' 7', '', '+7', '٧']) {
+      expect(list.check('query', { limit }).length, limit).toBeGreaterThan(0);
+    }
+  });
+
+  it('may bound the start by more than 0.1 s only', () => {
+    const taken = ['0.11', '0.2', '1', '2.5', '0.110', '600'];
+    const refused = ['0.1', '0.10', '0', '-1', '1.', '.5', '1e3', '', '0.05', '00.5'];
+    const check = (value: string) =>
+      search.check('header', { 'Service-Request-Timeout': value }).length === 0;
+    expect(taken.filter(check)).toEqual(taken);
+    expect(refused.filter(check)).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { REFUSALS } from '#src/contract/grammar/refusals.js';
+import { refusalsOf, ROUTES } from '#src/contract/document/routes.js';
+import { ROOT } from '../../tools/paths.js';
+
+const SOURCES = join(ROOT, 'src');
+/** Layers that answer requests; what is not here speaks to the command line only. */
+const SERVING = [
+  'contract',
+  'sequence',
+  'release',
+  'encoder',
+  'search',
+  'store',
+  'sql',
+  'services',
+  'http',
+  'postgres',
+];
+/** What only the command line tells; a route that meets a broken encoder has a fault, not a refusal. */
+const COMMAND_LINE_ONLY = new Set([
+  'invalid_organization',
+  'api_key_not_found',
+  'invalid_encoder_card',
+  'unknown_encoder',
+  'data_folder_empty',
+  'data_folder_not_empty',
+  'backup_not_found',
+  'backup_damaged',
+  'backup_source_damaged',
+  'restore_conflict',
+  'invalid_slug',
+  // Runs that read FASTA files refuse them as `invalid_queries`.
+  'invalid_fasta',
+  'line_too_long',
+]);
+
+/** Codes of failures that a body tells of (a failed run), never a status. */
+const TOLD_IN_BODIES: ReadonlySet<string> = new Set(['run_interrupted', 'prediction_failed']);
+
+function thrownBy(folder: string): readonly (readonly [string, string])[] {
+  return readdirSync(join(SOURCES, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => {
+      const text = readFileSync(join(SOURCES, folder, name), 'utf8');
+      return [...text.matchAll(/new Refusal\(\s*'([a-z_]+)'/g)].map(
+        ([, code]) => [`${folder}/${name}`, code as string] as const,
+      );
+    });
+}
+
+describe('every refusal', () => {
+  const thrown = SERVING.flatMap(thrownBy);
+
+  it('that a serving layer throws is in the contract', () => {
+    const unknown = thrown.filter(
+      ([, code]) => !Object.hasOwn(REFUSALS, code) && !COMMAND_LINE_ONLY.has(code),
+    );
+    expect(unknown).toEqual([]);
+    expect(thrown.length).toBeGreaterThan(20);
+  });
+
+  it('says in a sentence what it means', () => {
+    for (const { meaning } of Object.values(REFUSALS)) expect(meaning).toMatch(/^[A-Z`].*\.$/);
+  });
+
+  it('has a status of the contract, and is retryable where the status speaks of the moment', () => {
+    for (const [code, { status, isRetryable }] of Object.entries(REFUSALS)) {
+      if (TOLD_IN_BODIES.has(code)) continue;
+      expect(status).toBeGreaterThanOrEqual(400);
+      if ([408, 429, 500, 503, 504].includes(status))
+        expect({ code, isRetryable }).toEqual({ code, isRetryable: true });
+      if ([400, 401, 403, 404, 405, 413, 415, 422].includes(status))
+        expect({ code, isRetryable }).toEqual({ code, isRetryable: false });
+    }
+  });
+
+  it('is documented by the routes that can answer with it', () => {
+    const documented = new Set(Object.values(ROUTES).flatMap((route) => refusalsOf(route)));
+    // What only the log tells, and what later routes will answer with.
+    const notYet = new Set(['client_closed_request', 'result_expired', ...TOLD_IN_BODIES]);
+    expect(
+      Object.keys(REFUSALS).filter((code) => !documented.has(code as never) && !notYet.has(code)),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,231 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ROUTES } from '#src/contract/document/routes.js';
+import type { AdmissionLimits } from '#src/http/admission/admission.js';
+import { createExecutionQueue } from '#src/http/admission/execution-queue.js';
+import { createRequestRate } from '#src/http/admission/request-rate.js';
+import { expectFailure, seen, SOON } from '../../tools/expectations.js';
+import {
+  candidateSet,
+  fakeHandlers,
+  get,
+  OTHER_KEY,
+  post,
+  searchBody,
+  serve,
+  type Served,
+} from '../../tools/serve.js';
+
+const SEARCH = ROUTES['homology.search'];
+const LIMITS: AdmissionLimits = {
+  requestQuota: 100,
+  requestWindowSeconds: 1,
+  concurrentExecutions: 1,
+  queuedExecutions: 1,
+  executionsPerKey: 10,
+};
+
+let served: Served | undefined;
+afterEach(async () => {
+  await served?.close();
+  served = undefined;
+});
+
+/** A server whose searches wait until they are let go. */
+async function gated(limits: Partial<AdmissionLimits>) {
+  const going: (() => void)[] = [];
+  const handlers = fakeHandlers({
+    'homology.search': async ({ body }, context) => {
+      await new Promise<void>((resolve) => going.push(resolve));
+      return candidateSet(context.requestId, body.query.sequence);
+    },
+  });
+  const started = await serve({ handlers, limits: { ...LIMITS, ...limits } });
+  served = started;
+  const search = async (headers = {}) => seen(await post(started, '/v1/homology', searchBody(), headers));
+  return { going, search, started };
+}
+
+/** Time is simulated: 2 at work for 20 ms each make 100 a second; one arrives every so many milliseconds, for 6 s. */
+async function simulateFlood(arrivalMs: number) {
+  let nowMs = 0;
+  const limits = { concurrentExecutions: 2, queuedExecutions: 64, executionsPerKey: 1_000 };
+  const queue = createExecutionQueue(limits, () => nowMs);
+  const ends = new Map<() => void, number>();
+  const waits: { readonly arrivedMs: number; readonly waitedMs: number }[] = [];
+  let refused = 0;
+  const arrive = (): void => {
+    const place = queue.takePlace('key');
+    const arrivedMs = nowMs;
+    void place.start(new AbortController().signal, undefined).then(() => {
+      waits.push({ arrivedMs, waitedMs: nowMs - arrivedMs });
+      ends.set(place.leave, nowMs + 20);
+    });
+  };
+  for (; nowMs < 6_000; nowMs += 1) {
+    for (const [leave, endMs] of ends) {
+      if (endMs > nowMs) continue;
+      ends.delete(leave);
+      leave();
+    }
+    try {
+      if (nowMs % arrivalMs === 0) arrive();
+    } catch {
+      refused += 1;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { waits, refused };
+}
+
+describe('the request policy', () => {
+  it('refuses a key that has spent its quota, and only that key', async () => {
+    served = await serve({ limits: { ...LIMITS, requestQuota: 2, requestWindowSeconds: 60 } });
+    const path = '/v1/homology/databases';
+    expect((await get(served, path)).status).toBe(200);
+    expect((await get(served, path)).status).toBe(200);
+    const refused = await seen(await get(served, path));
+    expectFailure(refused, 'rate_limit_exceeded', ROUTES['homology.databases.list']);
+    expect(refused.headers['ratelimit-policy']).toBe('"request";q=2;w=60');
+    expect(refused.headers['retry-after']).toBe('30');
+    expect(refused.headers['ratelimit']).toBe('"request";r=0;t=30');
+    expect((await get(served, path, { authorization: `Bearer ${OTHER_KEY}` })).status).toBe(200);
+    expect((await get(served, '/healthz')).status).toBe(200);
+  });
+
+  it('refills evenly: after the time that Retry-After names, the same request succeeds', () => {
+    let nowMs = 0;
+    const takeRequest = createRequestRate({ requestQuota: 10, requestWindowSeconds: 10 }, () => nowMs);
+    for (let taken = 0; taken < 10; taken += 1) takeRequest('key');
+    expect(() => takeRequest('key')).toThrow(/more than 10 requests/);
+    nowMs += 999;
+    expect(() => takeRequest('key')).toThrow();
+    nowMs += 1;
+    takeRequest('key');
+    expect(() => takeRequest('key')).toThrow();
+    nowMs += 3_600_000;
+    for (let taken = 0; taken < 10; taken += 1) takeRequest('key');
+    expect(() => takeRequest('key')).toThrow();
+  });
+});
+
+describe('the queue', () => {
+  it('answers 429 at once when it is full, and serves what it has let in', async () => {
+    const { going, search } = await gated({});
+    const [first, second] = [search(), search()];
+    await expect
+      .poll(() => served?.http.shell.admission.executions.counts(), SOON)
+      .toEqual({ running: 1, waiting: 1 });
+    const refused = await search();
+    expectFailure(refused, 'queue_full', SEARCH);
+    expect(refused.headers['ratelimit-policy']).toBe('"queue";q=2;qu="concurrent-requests"');
+    going.shift()?.();
+    expect((await first).status).toBe(200);
+    await expect.poll(() => going.length, SOON).toBe(1);
+    going.shift()?.();
+    expect((await second).status).toBe(200);
+    expect(served?.http.shell.admission.executions.counts()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  it('keeps one key from taking every place', async () => {
+    const { going, search } = await gated({ executionsPerKey: 1, queuedExecutions: 10 });
+    const first = search();
+    await expect.poll(() => going.length, SOON).toBe(1);
+    const refused = await search();
+    expectFailure(refused, 'execution_limit_exceeded', SEARCH);
+    expect(refused.headers['ratelimit-policy']).toBe('"execution";q=1;qu="concurrent-requests"');
+    const other = search({ authorization: `Bearer ${OTHER_KEY}` });
+    going.shift()?.();
+    await first;
+    await expect.poll(() => going.length, SOON).toBe(1);
+    going.shift()?.();
+    expect((await other).status).toBe(200);
+  });
+
+  it('gives up waiting at the start deadline, says so, and loses no turn on it', async () => {
+    const { going, search } = await gated({ queuedExecutions: 5 });
+    const first = search();
+    await expect.poll(() => going.length, SOON).toBe(1);
+    const late = await search({ 'service-request-timeout': '0.15' });
+    expectFailure(late, 'start_deadline_exceeded', SEARCH);
+    expect(late.status).toBe(504);
+    expect(late.headers['service-request-timeout-type']).toBe('user');
+    const patient = search({ 'service-request-timeout': '30' });
+    going.shift()?.();
+    expect((await first).status).toBe(200);
+    await expect.poll(() => going.length, SOON).toBe(1);
+    going.shift()?.();
+    expect((await patient).status).toBe(200);
+  });
+
+  it('never runs more than its bound, whoever comes, leaves or gives up', async () => {
+    const limits = { ...LIMITS, concurrentExecutions: 3, queuedExecutions: 1_000, executionsPerKey: 1_000 };
+    const queue = createExecutionQueue(limits, () => performance.now());
+    let running = 0;
+    let most = 0;
+    const work = async (index: number): Promise<void> => {
+      const place = queue.takePlace('key');
+      const signal = index % 7 === 0 ? AbortSignal.timeout(1) : new AbortController().signal;
+      try {
+        await place.start(signal, undefined);
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, index % 3));
+        running -= 1;
+      } catch {
+        // Gave up waiting.
+      } finally {
+        place.leave();
+        place.leave();
+      }
+    };
+    await Promise.all(Array.from({ length: 200 }, (_, index) => work(index)));
+    expect(most).toBe(3);
+    expect(queue.counts()).toEqual({ running: 0, waiting: 0 });
+  });
+
+  it('lets nothing wait that it takes, once a heavy overload lasts', async () => {
+    const { waits, refused } = await simulateFlood(1);
+    const settled = waits.filter(({ arrivedMs }) => arrivedMs > 2_000).map(({ waitedMs }) => waitedMs);
+    expect(Math.max(...settled)).toBeLessThanOrEqual(2);
+    // The machine is kept busy all the same, and the burst before the overload was taken whole.
+    expect(settled.length).toBeGreaterThan(350);
+    expect(waits.filter(({ waitedMs }) => waitedMs > 200).length).toBeGreaterThan(10);
+    expect(refused).toBeGreaterThan(5_000);
+  });
+
+  it('lets some wait for one execution under a light overload, so that no turn is lost', async () => {
+    const { waits } = await simulateFlood(8);
+    const settled = waits.filter(({ arrivedMs }) => arrivedMs > 3_500).map(({ waitedMs }) => waitedMs);
+    expect(Math.max(...settled)).toBeLessThanOrEqual(25);
+    expect(settled.length).toBeGreaterThan(240);
+  });
+
+  it('bounds a key that floods it, and leaves the others their room', () => {
+    let nowMs = 0;
+    const limits = { concurrentExecutions: 2, queuedExecutions: 60, executionsPerKey: 10 };
+    const queue = createExecutionQueue(limits, () => nowMs);
+    const taken = Array.from({ length: 10 }, () => queue.takePlace('flood'));
+    expect(() => queue.takePlace('flood')).toThrow(/No more than 10 executions .* for one key/);
+    for (const place of taken.splice(0, 6)) place.leave();
+    nowMs += 900;
+    expect(() => queue.takePlace('flood')).toThrow(/No more than 4 executions .* for one key/);
+    const others = Array.from({ length: 10 }, () => queue.takePlace('calm'));
+    expect(others.length).toBe(10);
+    // A second without a refusal ends it.
+    nowMs += 1_001;
+    for (let more = 0; more < 6; more += 1) queue.takePlace('flood');
+    expect(() => queue.takePlace('flood')).toThrow(/No more than 10/);
+  });
+});
+
+describe('the bound of requests at work', () => {
+  it('refuses at once and without looking at the key', async () => {
+    const { going, search } = await gated({ requestsAtWork: 1 });
+    const first = search();
+    await expect.poll(() => going.length, SOON).toBe(1);
+    expectFailure(await search({ authorization: 'Bearer nobody' }), 'queue_full', SEARCH);
+    expect((await get(served as Served, '/healthz')).status).toBe(200);
+    going.shift()?.();
+    expect((await first).status).toBe(200);
+  });
+});

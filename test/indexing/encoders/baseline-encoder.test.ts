@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeBaselineEncoder } from '#src/indexing/encoders/baseline-encoder.js';
+import { BACKGROUND, SCALES } from '#src/sequence/residue-scales.js';
+import { BLOSUM62 } from '#src/sequence/substitution.js';
+import { loadEncoder } from '#src/encoder/load.js';
+import type { Encoder } from '#src/encoder/encoder.js';
+import { randomProteins } from '../../tools/random-proteins.js';
+import { ROOT } from '../../tools/paths.js';
+
+const committed = join(ROOT, 'indexes/encoders/baseline-1');
+
+describe('the baseline encoder', () => {
+  let encoder: Encoder;
+
+  beforeAll(async () => {
+    encoder = await loadEncoder(committed, { threads: 1 });
+  });
+  afterAll(() => encoder.close());
+
+  it('is what its generator writes, byte for byte', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gloaming-baseline-'));
+    await writeBaselineEncoder(folder);
+    for (const file of ['model.onnx', 'card.json']) {
+      expect(readFileSync(join(folder, file)).equals(readFileSync(join(committed, file))), file).toBe(true);
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  it('says that it is a baseline', () => {
+    expect(encoder.card.is_baseline).toBe(true);
+    expect(encoder.card.description).toMatch(/untrained placeholder/);
+  });
+
+  it('clips no component of random proteins', async () => {
+    const tokens = await encoder.encode(randomProteins(100, { seed: 1, minResidues: 50, maxResidues: 300 }));
+    expect(tokens.some(({ values }) => values.some((value) => Math.abs(value) === 127))).toBe(false);
+  });
+
+  it('sees a conservative exchange as closer than a radical one', async () => {
+    const around = (residue: string) => `MKTAYIAKQR${residue}ISFVKSHFSR`;
+    const [leucine, isoleucine, aspartate] = await encoder.encode(['L', 'I', 'D'].map(around));
+    expect(dotAt(leucine.values, isoleucine.values, 10)).toBeGreaterThan(
+      dotAt(leucine.values, aspartate.values, 10),
+    );
+  });
+
+  it('scores unrelated residues below zero on average', async () => {
+    const [a, b] = await encoder.encode(randomProteins(2, { seed: 2, minResidues: 300, maxResidues: 300 }));
+    const { multiplier, offset } = encoder.card.affine;
+    let sum = 0;
+    for (let i = 0; i < 300; i++) sum += ((dotAt(a.values, b.values, i) * multiplier) >> 16) - offset;
+    expect(sum / 300).toBeLessThan(-offset / 2);
+  });
+});
+
+describe('the tables behind it', () => {
+  it('hold a symmetric BLOSUM62 whose expected score is negative', () => {
+    let expected = 0;
+    BLOSUM62.forEach((row, i) =>
+      row.forEach((score, j) => {
+        expect(score).toBe(BLOSUM62[j][i]);
+        expected += score * BACKGROUND[i] * BACKGROUND[j];
+      }),
+    );
+    // −0.52 half bits is the published expectation of BLOSUM62 (Henikoff & Henikoff 1992) with its own
+    // background.
+    expect(expected).toBeGreaterThan(-1.1);
+    expect(expected).toBeLessThan(-0.5);
+  });
+
+  it('hold one value per amino acid', () => {
+    for (const scale of [BACKGROUND, ...Object.values(SCALES)]) expect(scale).toHaveLength(20);
+    expect(BACKGROUND.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 4);
+  });
+});
+
+function dotAt(a: Int8Array, b: Int8Array, residue: number): number {
+  let sum = 0;
+  for (let d = residue * 64; d < residue * 64 + 64; d++) sum += a[d] * b[d];
+  return sum;
+}

@@ -1,0 +1,162 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { openAppliance } from '#src/appliance.js';
+import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
+import { writeCalibration, type CardContent } from '#src/calibrate/write.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { CARD_FORMAT } from '#src/calibration/card.js';
+import { serve } from '#src/cli/serve/serve.js';
+import { loadConfig } from '#src/config.js';
+import { openStore, type Store } from '#src/store/lmdb.js';
+import { ask, bytesOf, putPart, type Json } from '../storage/storage-served.js';
+
+/* An appliance that has seen a bit of everything, stopped, and copies of it to damage. */
+
+export interface UsedAppliance {
+  readonly folder: string;
+  readonly folders: Folders;
+  readonly key: string;
+  readonly ids: Readonly<Record<'run' | 'receipt' | 'msa' | 'file' | 'upload', string>>;
+  readonly fileBytes: Buffer;
+  /** A copy in a folder of its own. */
+  copy(): Folders;
+  end(): void;
+}
+
+export interface Folders {
+  readonly dataFolder: string;
+  readonly indexesFolder: string;
+  readonly packageFolder: string;
+}
+
+export const PART = 5 * 1024 * 1024;
+
+export function environmentOf({ dataFolder, indexesFolder }: Omit<Folders, 'packageFolder'>) {
+  return {
+    GLOAMING_DATA: dataFolder,
+    GLOAMING_INDEXES: indexesFolder,
+    GLOAMING_PORT: '0',
+    GLOAMING_ENCODER: 'baseline-1',
+    GLOAMING_LOG_LEVEL: 'error',
+    GLOAMING_WEBHOOK_NETWORKS: '127.0.0.0/8',
+  };
+}
+
+export async function useAppliance(): Promise<UsedAppliance> {
+  const folder = mkdtempSync(join(tmpdir(), 'gloaming-used-'));
+  const dataFolder = join(folder, 'data');
+  const indexesFolder = join(folder, 'indexes');
+  const config = loadConfig(environmentOf({ dataFolder, indexesFolder }));
+  const appliance = await openAppliance(config);
+  const demo = simulateProteins(7, 40);
+  const encoder = await appliance.loadEncoder('baseline-1');
+  const { release } = await buildDemo(demo, encoder, indexesFolder);
+  await encoder.close();
+  await appliance.keepEncoder('baseline-1');
+  const publishedAt = new Date().toISOString();
+  await appliance.releases.publish({
+    id: release.id,
+    slug: DEMO_SLUG,
+    publishedAt,
+    manifest: release.manifest,
+  });
+  const { key } = await appliance.keys.create('test', 'lab');
+  const server = await serve(appliance, pino({ level: 'error' }), { isResponseChecked: true });
+  const call = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
+    const answer = await ask(server.url + path, method, key, body, headers);
+    if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const fileBytes = bytesOf(3, PART + 1_000);
+  const ids = await useAll(call, demo.proteins[0]!.sequence, fileBytes);
+  await server.stop(2_000);
+  await appliance.close();
+  await calibrate(release.directory, release.id);
+  let copies = 0;
+  return {
+    folder,
+    folders: { dataFolder, indexesFolder, packageFolder: config.packageFolder },
+    key,
+    ids,
+    fileBytes,
+    copy() {
+      const place = join(folder, `copy-${(copies += 1)}`);
+      mkdirSync(place);
+      for (const name of ['data', 'indexes'])
+        cpSync(join(folder, name), join(place, name), { recursive: true });
+      const { packageFolder } = config;
+      return { dataFolder: join(place, 'data'), indexesFolder: join(place, 'indexes'), packageFolder };
+    },
+    end: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+type Call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Json>;
+
+async function useAll(call: Call, sequence: string, fileBytes: Buffer): Promise<UsedAppliance['ids']> {
+  // Nobody listens there: deliveries stay pending.
+  const endpoint = { url: 'http://127.0.0.1:9/hook', event_types: ['run.completed', 'file.completed'] };
+  await call('POST', '/v1/webhooks/endpoints', endpoint, { 'Idempotency-Key': 'endpoint' });
+  const query = { kind: 'protein_sequence', sequence };
+  const filter = { op: 'gte', field: 'length', value: '1' };
+  const evidence = 'pairwise_sequence_alignment';
+  const found = await call('POST', '/v1/homology', { query, evidence, filter, limit: 10 });
+  const msa = await call('POST', '/v1/sequences/msa/a3m', { receipt_id: found.receipt.id });
+  await call('POST', '/v1/sequences/msa/components', { receipt_id: found.receipt.id }).catch(() => undefined);
+  const input = { query, limit: 20 };
+  const prefer = { Prefer: 'wait=30', 'Idempotency-Key': 'run' };
+  const run = await call('POST', '/v1/runs', { endpoint: 'homology.search', input }, prefer);
+  const file = await upload(call, 'folder/kept.bin', fileBytes);
+  await upload(call, 'folder/gone.bin', bytesOf(5, 2_000));
+  await call('DELETE', '/v1/storage/files?path=folder/gone.bin');
+  const open = await begin(call, 'open.bin', bytesOf(4, PART + 10), [1]);
+  return {
+    run: run.data?.id ?? run.id,
+    receipt: found.receipt.id,
+    msa: msa.data.id,
+    file: new URL(file.url).pathname,
+    upload: open.id,
+  };
+}
+
+async function upload(call: Call, name: string, bytes: Buffer): Promise<Json> {
+  const { id } = await begin(call, name, bytes);
+  return (await call('POST', `/v1/storage/uploads/${id}/complete`)).data;
+}
+
+async function begin(call: Call, name: string, bytes: Buffer, parts?: readonly number[]): Promise<Json> {
+  const wanted = { file_name: name, size_bytes: bytes.length, part_size_bytes: PART };
+  const { data } = await call('POST', '/v1/storage/uploads', wanted);
+  for (const part of parts ?? Array.from({ length: data.part_count }, (_, index) => index + 1)) {
+    const urls = await call('POST', `/v1/storage/uploads/${data.id}/part-urls`, { part_numbers: [part] });
+    await putPart(urls.data.urls[0].url, bytes.subarray((part - 1) * PART, part * PART));
+    await call('POST', `/v1/storage/uploads/${data.id}/parts/${part}/acknowledge`, {});
+  }
+  return data;
+}
+
+/** Of a handful of proteins no calibration can be measured; to be copied and checked, its files are enough. */
+async function calibrate(releaseDirectory: string, releaseId: string): Promise<void> {
+  const content = {
+    format: CARD_FORMAT,
+    release_id: releaseId,
+    bins: [] as unknown,
+  } as unknown as CardContent;
+  const values = Float32Array.of(1, 2);
+  const moments = { dimension: 1, rank: 1, means: values, sketches: values, basis: values.subarray(1) };
+  await writeCalibration(releaseDirectory, content, moments, values);
+}
+
+/** Changes the control state behind the appliance's back. */
+export async function tamper(dataFolder: string, work: (store: Store) => void): Promise<void> {
+  const store = openStore(dataFolder);
+  await store.transaction(() => work(store));
+  await store.close();
+}
+
+export function writeJunk(path: string): void {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, 'junk');
+}

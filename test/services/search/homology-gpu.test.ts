@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openAppliance, type Appliance } from '#src/appliance.js';
+import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { serve, type RunningServer } from '#src/cli/serve/serve.js';
+import { loadConfig } from '#src/config.js';
+import { cudaBackend } from '#src/kernels/cuda.js';
+import { createHomology } from '#src/services/search/homology.js';
+import { emulatedAddon } from '../../kernels/emulated-addon.js';
+import { ask, type Answer } from '../storage/storage-served.js';
+
+/* A server whose searches run on a GPU that is not there. */
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-gpu-'));
+const addon = emulatedAddon();
+const demo = simulateProteins(13, 20);
+let appliance: Appliance;
+let server: RunningServer;
+let key: string;
+
+beforeAll(async () => {
+  const environment = {
+    GLOAMING_DATA: join(folder, 'data'),
+    GLOAMING_INDEXES: join(folder, 'indexes'),
+    GLOAMING_PORT: '0',
+    GLOAMING_ENCODER: 'baseline-1',
+  };
+  appliance = await openAppliance(loadConfig(environment));
+  const encoder = await appliance.loadEncoder('baseline-1');
+  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
+  await encoder.close();
+  await appliance.keepEncoder('baseline-1');
+  const publishedAt = new Date().toISOString();
+  const { id, manifest } = release;
+  await appliance.releases.publish({ id, slug: DEMO_SLUG, publishedAt, manifest });
+  key = (await appliance.keys.create('test', 'lab')).key;
+
+  const backend = cudaBackend(appliance.backend, { addon, retriesOnCpu: true });
+  const { engines } = appliance;
+  const store = await backend.open((await engines.open(id)).release.tokens);
+  const onGpu = {
+    ...engines,
+    open: async (name: string) => ({ ...(await engines.open(name)), backend, store }),
+  };
+  const workerOn = (kernels: string): string => `here:${kernels}`;
+  const homology = createHomology({ ...appliance, engines: onGpu, workerOn, now: () => new Date() });
+  server = await serve({ ...appliance, backend, homology }, pino({ level: 'silent' }), {
+    isResponseChecked: true,
+  });
+});
+afterAll(async () => {
+  await server.stop(1_000);
+  await appliance.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** A query for each call: an equal one would be answered from the cache. */
+function search(index: number): Promise<Answer> {
+  const query = { kind: 'protein_sequence', sequence: demo.proteins[index]!.sequence };
+  return ask(`${server.url}/v1/homology`, 'POST', key, { query, limit: 3 });
+}
+
+test('X-Service-Served-From names what served: the worker, or the CPU that did the work of its GPU', async () => {
+  addon.failure = undefined;
+  const served = await search(0);
+  expect(served.body.execution.engine).toBe('cuda:hopper');
+  expect(served.headers.get('X-Service-Served-From')).toBe(appliance.servedFrom);
+  addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
+  const cpu = `native:${appliance.backend.variant}`;
+  for (const isCacheHit of [false, true]) {
+    const retried = await search(1);
+    expect(retried.status).toBe(200);
+    expect(retried.body.performance.is_cache_hit).toBe(isCacheHit);
+    expect(retried.body.execution.engine).toBe(cpu);
+    expect(retried.headers.get('X-Service-Served-From')).toBe(`here:${cpu}`);
+  }
+});

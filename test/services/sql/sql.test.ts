@@ -1,0 +1,357 @@
+import { tableFromIPC } from 'apache-arrow';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient, type Client } from '#src/contract/document/client.js';
+import { ARROW_STREAM_TYPE } from '#src/contract/sql.js';
+import { SOON } from '../../tools/expectations.js';
+import {
+  askSql,
+  createCredential,
+  postSql,
+  type SqlAnswer,
+  type TestCredential,
+} from '../../tools/sql-client.js';
+import { HIDDEN_WORD, startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
+
+/* The HTTP door of SQL, as curl sees it, with two organizations. */
+
+let scene: SqlScene;
+
+beforeAll(async () => {
+  scene = await startSqlScene({ sql_timeout_seconds: 5, sql_memory_mib: 256 });
+});
+afterAll(() => scene.close());
+
+const ask = (credential: TestCredential, sql: string, more?: object): Promise<SqlAnswer> =>
+  askSql(scene, credential, sql, more);
+const clientOf = ({ apiKey }: TestCredential): Client => createClient({ baseUrl: scene.url, apiKey });
+/** Runs long wherever it is interrupted, and takes no memory. */
+const ENDLESS = 'SELECT count(*) FROM range(100000000000)';
+
+describe('a world', () => {
+  it('has the databases, releases, targets and attributes that the organization may see', async () => {
+    const { rows: shared } = await ask(scene.one, 'SELECT slug FROM databases ORDER BY slug');
+    expect(shared).toEqual([['demo']]);
+    const { rows: both } = await ask(scene.two, 'SELECT slug FROM databases ORDER BY slug');
+    expect(both).toEqual([['demo'], ['hidden']]);
+    const { rows } = await ask(
+      scene.two,
+      'SELECT r."database", r.target_count, count(*), sum(t.length) = max(r.residue_count) ' +
+        'FROM releases r JOIN targets t USING (release_id) GROUP BY ALL ORDER BY ALL',
+    );
+    expect(rows).toEqual([
+      ['demo', 60, 60, true],
+      ['hidden', 2, 2, true],
+    ]);
+    const { rows: sequences } = await ask(scene.one, 'SELECT sequence FROM targets ORDER BY target_index');
+    expect(sequences.flat()).toEqual(scene.small.sequences);
+  });
+
+  it('shows attributes of every type as columns, under whatever name, and as rows', async () => {
+    const { columns, rows } = await ask(scene.two, 'SELECT * EXCLUDE (sequence) FROM hidden.targets');
+    expect(columns).toEqual([
+      { name: 'target_index', type: 'INTEGER' },
+      { name: 'target_id', type: 'VARCHAR' },
+      { name: 'length', type: 'INTEGER' },
+      { name: 'Gene', type: 'VARCHAR' },
+      { name: 'gene_2', type: 'VARCHAR' },
+      { name: `it's "odd"; --`, type: 'VARCHAR' },
+      { name: 'mass', type: 'DOUBLE' },
+      { name: 'tags', type: 'VARCHAR[]' },
+      { name: 'known', type: 'BOOLEAN' },
+      { name: 'taxid', type: 'BIGINT' },
+    ]);
+    expect(rows).toEqual([
+      [0, `${HIDDEN_WORD}_1`, 10, 'abcA', 'abcB', null, 1.5, ['x', 'y"z'], true, 562],
+      [1, `${HIDDEN_WORD}_2`, 3, null, null, "o'dd", null, [], null, null],
+    ]);
+    const { rows: long } = await ask(
+      scene.two,
+      `SELECT field, value FROM attributes WHERE target_id = $1 ORDER BY field`,
+      { parameters: [`${HIDDEN_WORD}_2`] },
+    );
+    expect(long).toEqual([
+      [`it's "odd"; --`, "o'dd"],
+      ['tags', '[]'],
+    ]);
+  });
+
+  it('has runs, their candidates and usage of the organization, and of no other', async () => {
+    const query = { kind: 'protein_sequence', sequence: scene.small.sequences[0] as string } as const;
+    const owner = clientOf(scene.one);
+    const { body: run } = await owner.call('runs.create', {
+      headers: { Prefer: 'wait=60' },
+      body: {
+        endpoint: 'homology.search',
+        input: { query, limit: 7, evidence: 'pairwise_sequence_alignment' },
+      } as never,
+    });
+    const { body: batch } = await owner.call('runs.create', {
+      headers: { Prefer: 'wait=60' },
+      body: {
+        endpoint: 'homology.batch_search',
+        input: { queries: [{ id: 'a', sequence: query.sequence }, { sequence: query.sequence }], limit: 3 },
+      } as never,
+    });
+    const { body: page } = await owner.call('runs.results.list', { params: { run_id: run.data.id } });
+    const sql =
+      'SELECT run_id, endpoint, status, row_count, candidate_count, billable_units FROM runs ORDER BY created_at';
+    await expect
+      .poll(async () => (await ask(scene.one, sql)).rows, SOON)
+      .toEqual([
+        [run.data.id, 'homology.search', 'completed', 7, 7, 1],
+        [batch.data.id, 'homology.batch_search', 'completed', 2, 6, 2],
+      ]);
+    const { rows } = await ask(
+      scene.one,
+      'SELECT rank, target_id, maxsim_bidirectional, affine_raw_score, cigar, alignment_query_end ' +
+        'FROM candidates WHERE run_id = $1 ORDER BY rank',
+      { parameters: [run.data.id] },
+    );
+    interface Found {
+      readonly rank: number;
+      readonly target: { readonly id: string };
+      readonly measurements: {
+        readonly maxsim: { readonly bidirectional: number };
+        readonly affine: { readonly raw_score: number };
+      };
+      readonly alignment: { readonly cigar: string; readonly query_end: number };
+    }
+    const found = (page.data as readonly Found[]).map(({ rank, target, measurements, alignment }) => [
+      rank,
+      target.id,
+      measurements.maxsim.bidirectional,
+      measurements.affine.raw_score,
+      alignment.cigar,
+      alignment.query_end,
+    ]);
+    expect(rows).toEqual(found);
+    const { rows: queries } = await ask(
+      scene.one,
+      'SELECT query_index, query_id, count(*) FROM candidates WHERE run_id = $1 GROUP BY ALL ORDER BY ALL',
+      { parameters: [batch.data.id] },
+    );
+    expect(queries).toEqual([
+      [0, 'a', 3],
+      [1, '1', 3],
+    ]);
+    const { rows: usage } = await ask(
+      scene.one,
+      'SELECT endpoint, sum(units) FROM usage GROUP BY ALL ORDER BY ALL',
+    );
+    expect(usage).toEqual([
+      ['homology.batch_search', 2],
+      ['homology.search', 1],
+    ]);
+    const { rows: others } = await ask(
+      scene.two,
+      'SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM candidates), (SELECT count(*) FROM usage)',
+    );
+    expect(others).toEqual([[0, 0, 0]]);
+  });
+
+  it('follows what the organization may see', async () => {
+    const { releases } = scene.small.appliance;
+    const sql = `SELECT count(*) FROM targets WHERE target_id LIKE '${HIDDEN_WORD}%'`;
+    expect((await ask(scene.one, sql)).rows).toEqual([[0]]);
+    await releases.share('hidden', ['one', 'two']);
+    expect((await ask(scene.one, sql)).rows).toEqual([[2]]);
+    await releases.share('hidden', ['two']);
+    expect((await ask(scene.one, sql)).rows).toEqual([[0]]);
+    expect((await ask(scene.one, 'SELECT * FROM hidden.targets')).code).toBe('sql_statement_invalid');
+  });
+});
+
+describe('POST /v1/sql/query', () => {
+  it('gives values that JSON has no number for as text', async () => {
+    const { rows, columns } = await ask(
+      scene.one,
+      "SELECT 9007199254740991, 9007199254740993, 'NaN'::DOUBLE, 1.50::DECIMAL(5,2), NULL, true, " +
+        "TIMESTAMPTZ '2026-01-02 03:04:05+00', {a: 1, b: [2]}, DATE '2026-01-02', 1.5::DOUBLE",
+    );
+    expect(rows).toEqual([
+      [
+        9007199254740991,
+        '9007199254740993',
+        'NaN',
+        '1.50',
+        null,
+        true,
+        '2026-01-02 03:04:05+00',
+        { a: 1, b: [2] },
+        '2026-01-02',
+        1.5,
+      ],
+    ]);
+    expect(columns[3]?.type).toBe('DECIMAL(5,2)');
+  });
+
+  it('stops at the limit and says so', async () => {
+    const some = await ask(scene.one, 'SELECT * FROM range(5000)', { limit: 4500 });
+    expect([some.rows.length, some.isLimited, some.rows.at(-1)]).toEqual([4500, true, [4499]]);
+    const all = await ask(scene.one, 'SELECT * FROM range(5000)', { limit: 5000 });
+    expect([all.rows.length, all.isLimited]).toEqual([5000, false]);
+    const none = await ask(scene.one, 'SELECT 1 WHERE false');
+    expect([none.status, none.rows, none.columns.length]).toEqual([200, [], 1]);
+  });
+
+  it('refuses an answer over 16 MiB and tells how many rows would fit', async () => {
+    const { code, message } = await ask(scene.one, "SELECT repeat('x', 100000) FROM range(400)");
+    expect([code, message]).toEqual(['response_too_large', expect.stringMatching(/; 16[67] rows would fit/)]);
+  });
+
+  it('streams Arrow to those who ask for it', async () => {
+    const response = await postSql(
+      scene,
+      scene.two,
+      { sql: 'SELECT i, i / 2 AS half, i::VARCHAR AS text, [i::VARCHAR] AS list FROM range(20000) AS r(i)' },
+      { Accept: ARROW_STREAM_TYPE },
+    );
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, ARROW_STREAM_TYPE]);
+    const table = tableFromIPC(await response.arrayBuffer());
+    expect(table.numRows).toBe(20_000);
+    const last = { ...table.get(19_999)?.toJSON() };
+    expect({ ...last, list: [...(last['list'] as Iterable<string>)] }).toEqual({
+      i: 19_999n,
+      half: 9999.5,
+      text: '19999',
+      list: ['19999'],
+    });
+    const typed = tableFromIPC(
+      await (
+        await postSql(
+          scene,
+          scene.two,
+          { sql: 'SELECT * FROM hidden.targets' },
+          { Accept: ARROW_STREAM_TYPE },
+        )
+      ).arrayBuffer(),
+    );
+    expect(typed.toArray().map((row) => row.known)).toEqual([true, null]);
+  });
+
+  it('never passes off the rows before a failure as all there are', async () => {
+    const failingAt = (row: number): string =>
+      `SELECT CASE WHEN i = ${row} THEN error('late')::BIGINT ELSE i END FROM range(2000000) AS r(i)`;
+    const whole = await ask(scene.one, failingAt(60_000), { limit: 100_000 });
+    expect([whole.status, whole.code, whole.rows]).toEqual([422, 'sql_statement_invalid', []]);
+    const sql = failingAt(1_500_000);
+    const response = await postSql(scene, scene.one, { sql }, { Accept: ARROW_STREAM_TYPE });
+    expect(response.status).toBe(200);
+    await expect(response.arrayBuffer()).rejects.toThrow('terminated');
+    const { rows } = await ask(scene.one, sql, { limit: 10 });
+    expect(rows.length).toBe(10);
+  });
+
+  it('refuses a key where a SQL credential belongs, and the other way round', async () => {
+    const bearer = await fetch(`${scene.url}/v1/sql/query`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${scene.one.apiKey}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ sql: 'SELECT 1' }),
+    });
+    expect([bearer.status, bearer.headers.get('service-error-type')]).toEqual([
+      401,
+      'missing_sql_credential',
+    ]);
+    expect(bearer.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
+    const wrong = await ask({ ...scene.one, password: scene.two.password }, 'SELECT 1');
+    expect([wrong.status, wrong.code]).toEqual([401, 'invalid_sql_credential']);
+    const basic = Buffer.from(`${scene.one.user}:${scene.one.password}`).toString('base64');
+    const runs = await fetch(`${scene.url}/v1/runs`, { headers: { Authorization: `Basic ${basic}` } });
+    expect([runs.status, runs.headers.get('service-error-type')]).toEqual([401, 'invalid_api_key']);
+  });
+
+  it('says what is wrong with a statement', async () => {
+    const cases: readonly (readonly [string, string, RegExp])[] = [
+      ['SELEC 1', 'sql_statement_invalid', /syntax error at or near "SELEC"/],
+      ['SELECT nothing FROM targets', 'sql_statement_invalid', /"nothing" not found/],
+      ['SELECT * FROM target', 'sql_statement_invalid', /Did you mean "targets/],
+      ['SELECT $1', 'sql_statement_invalid', /takes 1 parameters; 0 came/],
+      ['SELECT 1; SELECT 2', 'sql_statement_refused', /One statement/],
+    ];
+    for (const [sql, code, message] of cases) {
+      const answer = await ask(scene.one, sql);
+      expect([answer.status, answer.code, answer.message]).toEqual([
+        422,
+        code,
+        expect.stringMatching(message),
+      ]);
+    }
+    expect((await ask(scene.one, ' -- nothing')).rows).toEqual([]);
+  });
+
+  it('keeps a line of each statement for the audit, without passwords', async () => {
+    await ask(scene.two, "SELECT 'audited' AS word");
+    const line = scene.logged.find(({ sql }) => sql === "SELECT 'audited' AS word");
+    expect(line).toMatchObject({
+      msg: 'sql statement',
+      door: 'http',
+      organization_id: 'two',
+      credential_id: scene.two.id,
+      outcome: 'completed',
+      row_count: 1,
+    });
+    expect(JSON.stringify(scene.logged)).not.toContain(scene.two.password);
+    const metrics = await (await fetch(`${scene.url}/metrics`)).text();
+    expect(metrics).toMatch(/gloaming_sql_statements_total\{door="http",outcome="completed"\} \d+/);
+  });
+});
+
+describe('what runs too long or takes too much', () => {
+  it('ends at its timeout', async () => {
+    const startedAt = performance.now();
+    const answer = await ask(scene.one, ENDLESS, { timeout_seconds: 1 });
+    expect([answer.status, answer.code]).toEqual([422, 'sql_statement_timeout']);
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+  });
+
+  it('goes with its process where it does not heed the interrupt; the next statement finds a new one', async () => {
+    // One call of a function cannot be interrupted, and this one takes half a minute.
+    const deaf = "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))";
+    const startedAt = performance.now();
+    const answer = await ask(scene.one, deaf, { timeout_seconds: 1 });
+    expect(answer.code).toBe('sql_statement_timeout');
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect((await ask(scene.one, 'SELECT 1')).rows).toEqual([[1]]);
+    expect((await ask(scene.two, 'SELECT 1')).rows).toEqual([[1]]);
+  });
+
+  it('is refused where memory would run out, and the server does not notice', async () => {
+    const bombs = [
+      "SELECT length(string_agg(repeat('x', 1000000), '')) FROM range(100000)",
+      'SELECT list(i) FROM range(1000000000) AS r(i)',
+      'WITH RECURSIVE bomb AS (SELECT 1 AS a UNION ALL SELECT a FROM bomb, range(100)) SELECT count(*) FROM bomb',
+      'SELECT count(*) FROM (SELECT DISTINCT a.i, b.i, c.i FROM range(100000) a(i), range(100000) b(i), range(9) c(i))',
+      "SELECT repeat('x', 2000000000)",
+    ];
+    const server = process.memoryUsage().rss;
+    for (const sql of bombs) {
+      const { code } = await ask(scene.one, sql, { timeout_seconds: 2 });
+      expect([sql, code]).toEqual([
+        sql,
+        expect.stringMatching(/^(sql_resources_exceeded|sql_statement_timeout|sql_statement_invalid)$/),
+      ]);
+      expect((await ask(scene.two, 'SELECT 1')).rows).toEqual([[1]]);
+    }
+    expect(process.memoryUsage().rss - server).toBeLessThan(200 * 1024 * 1024);
+  }, 60_000);
+});
+
+describe('DELETE /v1/sql-credentials/{credential_id}', () => {
+  it('ends running statements within a second, and those of no other credential', async () => {
+    const doomed = await createCredential(scene, scene.one.apiKey);
+    const running = ask(doomed, ENDLESS);
+    const other = ask(scene.one, 'SELECT count(*) FROM range(300000000)');
+    await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBeGreaterThan(1);
+    const { body } = await clientOf(scene.one).call('sql_credentials.revoke', {
+      params: { credential_id: doomed.id },
+    });
+    const revokedAt = performance.now();
+    expect(Object.keys(body.data).sort()).toEqual(['revoked', 'sql_credential', 'sql_engine_user']);
+    expect(body.data).toMatchObject({ sql_engine_user: doomed.user, revoked: true });
+    const answer = await running;
+    expect(performance.now() - revokedAt).toBeLessThan(1_000);
+    expect([answer.status, answer.code]).toEqual([401, 'invalid_sql_credential']);
+    expect((await ask(doomed, 'SELECT 1')).code).toBe('invalid_sql_credential');
+    expect((await other).rows).toEqual([[300000000]]);
+  });
+});

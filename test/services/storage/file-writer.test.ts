@@ -1,0 +1,132 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFileWriter, type FileWriter, type WrittenFile } from '#src/services/storage/file-writer.js';
+import { createStorageRoom } from '#src/services/storage/storage-room.js';
+import { eventTable } from '#src/store/tables/events.js';
+import { openStore, type Store } from '#src/store/lmdb.js';
+import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';
+
+/* Files that runs write, on a real store. */
+
+const QUOTA_BYTES = 1_000;
+const lab = { organizationId: 'lab', keyId: 'key_1' };
+let folder: string;
+let store: Store;
+let tables: StorageTables;
+let writer: FileWriter;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gloaming-file-writer-'));
+  store = openStore(folder);
+  tables = openStorageTables(store, folder, eventTable(store));
+  const room = createStorageRoom(tables.objects, { quotaBytes: QUOTA_BYTES, reserveBytes: 0 });
+  writer = createFileWriter({ ...tables, room });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function written(text: string) {
+  const file = writer.open(lab);
+  for (const piece of text.match(/.{1,7}/gs) ?? []) await file.write(Buffer.from(piece));
+  return file.end();
+}
+
+const putAll = (files: readonly (readonly [string, WrittenFile])[]) =>
+  writer.put(
+    files.map(([path, file]) => ({ written: file, path, contentType: 'text/plain' })),
+    lab,
+    new Date(),
+  );
+
+async function put(path: string, text: string) {
+  const file = await written(text);
+  const [row] = await store.transaction(() => putAll([[path, file]]));
+  file.release();
+  return row;
+}
+
+async function textOf(path: string): Promise<string> {
+  const { sha256, sizeBytes } = tables.files.at('lab', path)!;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of tables.contents.open(sha256, 0, sizeBytes)!.bytes) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const filesOnDisk = (): string[] =>
+  readdirSync(join(folder, 'objects'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
+
+describe('a file that the appliance writes', () => {
+  it('is there when its transaction commits, under its digest', async () => {
+    const row = await put('a/b.txt', 'twilight zone');
+    expect(row).toMatchObject({ path: 'a/b.txt', sizeBytes: 13, organizationId: 'lab' });
+    expect(await textOf('a/b.txt')).toBe('twilight zone');
+    expect(filesOnDisk()).toEqual([row.sha256]);
+    expect(tables.usage.get('lab')).toMatchObject({ fileBytes: 13, fileCount: 1 });
+  });
+
+  it('may be empty', async () => {
+    await put('empty', '');
+    expect(await textOf('empty')).toBe('');
+    await tables.objects.collect();
+    expect(filesOnDisk()).toEqual([]);
+  });
+
+  it('stays the same version when it is written again with the same bytes', async () => {
+    const first = await put('same', 'bytes');
+    expect(await put('same', 'bytes')).toEqual(first);
+    expect((await put('same', 'other')).version).not.toBe(first.version);
+  });
+
+  it('leaves nothing on disk where it was discarded, or written and never put', async () => {
+    const file = writer.open(lab);
+    await file.write(Buffer.from('half'));
+    await file.discard();
+    await file.discard();
+    expect(filesOnDisk()).toEqual([]);
+    const unused = await written('whole');
+    await tables.objects.collect();
+    expect(filesOnDisk()).toHaveLength(1);
+    unused.release();
+    await tables.objects.collect();
+    expect(filesOnDisk()).toEqual([]);
+  });
+
+  it('is refused, while it is written, where the organization has no room for it', async () => {
+    await put('first', 'x'.repeat(900));
+    const file = writer.open(lab);
+    await file.write(Buffer.alloc(100));
+    await expect(file.write(Buffer.alloc(1))).rejects.toMatchObject({ code: 'storage_quota_exceeded' });
+    await file.discard();
+  });
+
+  it('is refused in its transaction, which changes nothing, where the place was taken meanwhile', async () => {
+    expect(writer.placeOf('place', lab)).toBe('place');
+    const late = [
+      ['other', await written('late')],
+      ['place', await written('too late')],
+    ] as const;
+    await put('place/inside', 'early');
+    await expect(store.transaction(() => putAll(late))).rejects.toMatchObject({ code: 'path_conflict' });
+    expect([tables.files.at('lab', 'place'), tables.files.at('lab', 'other')]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(() => writer.placeOf('place', lab)).toThrow(/a file or a folder/);
+  });
+
+  it('tells the failure of the disk, not that of the pipe before it', async () => {
+    rmSync(join(folder, 'objects', 'incoming'), { recursive: true });
+    const file = writer.open(lab);
+    const write = async (): Promise<void> => {
+      for (let at = 0; at < 10; at += 1) await file.write(Buffer.from('x'));
+    };
+    await expect(write()).rejects.toMatchObject({ code: 'ENOENT' });
+    await file.discard();
+  });
+});

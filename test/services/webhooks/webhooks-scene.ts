@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import type { WebhookDelivery, WebhookEndpointSecret } from '#src/contract/webhooks.js';
+import { newId } from '#src/ids.js';
+import type { RequestContext } from '#src/services/context.js';
+import { createPages } from '#src/services/pages.js';
+import { createAddressRules, type Lookup } from '#src/services/webhooks/address.js';
+import { createWebhooks, type Webhooks } from '#src/services/webhooks/webhooks.js';
+import { openStore } from '#src/store/lmdb.js';
+import { runTable, type RunTable } from '#src/store/tables/runs.js';
+import { webhookTable } from '#src/store/tables/webhooks.js';
+
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Webhooks on a real LMDB and a receiver on this machine; clock, chance and names are in the test's hands. */
+export interface Scene {
+  readonly runs: RunTable;
+  readonly origin: string;
+  readonly received: Received[];
+  readonly faults: unknown[];
+  webhooks: Webhooks;
+  answer: (response: ServerResponse, request: Received) => void;
+  clock: number;
+  random: number;
+  lookup: Lookup;
+  /** The service of a server that is started next. */
+  openWebhooks(): Webhooks;
+  endpoint(request?: object, organizationId?: string): Promise<WebhookEndpointSecret>;
+  /** Ends a run, which makes an event, which makes deliveries; its id. */
+  endRun(to?: 'completed' | 'failed' | 'cancelled', organizationId?: string): Promise<string>;
+  deliveries(organizationId?: string, filter?: object): readonly WebhookDelivery[];
+  close(): Promise<void>;
+}
+
+export const ATTEMPT_TIMEOUT_MS = 300;
+
+export const context = (organizationId = 'lab'): RequestContext => ({
+  requestId: 'req_1',
+  organizationId,
+  keyId: 'key_1',
+  signal: new AbortController().signal,
+  receivedAtMs: 0,
+});
+
+export async function openScene(): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'gloaming-webhooks-'));
+  const store = openStore(folder);
+  const received: Received[] = [];
+  const receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      const one = { path: request.url ?? '', headers: request.headers, body };
+      received.push(one);
+      scene.answer(response, one);
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const openWebhooks = (): Webhooks =>
+    createWebhooks({
+      table: webhookTable(store),
+      pages: createPages(Buffer.alloc(32, 1)),
+      addresses: createAddressRules(['127.0.0.0/8'], (hostname) => scene.lookup(hostname)),
+      now: () => new Date(scene.clock),
+      random: () => scene.random,
+      attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+    });
+  const scene: Scene = {
+    runs: runTable(store, { onEvent: webhookTable(store).enqueue }),
+    origin: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
+    received,
+    faults: [],
+    webhooks: openWebhooks(),
+    answer: (response) => response.writeHead(204).end(),
+    clock: Date.now(),
+    random: 0.5,
+    lookup: async () => [{ address: '127.0.0.1', family: 4 }],
+    openWebhooks,
+    async endpoint(request = {}, organizationId = 'lab') {
+      const whole = { url: `${scene.origin}/hook`, ...request };
+      return (await scene.webhooks.createEndpoint(whole, context(organizationId))).value;
+    },
+    async endRun(to = 'completed', organizationId = 'lab') {
+      const id = newId('run');
+      const at = new Date(scene.clock);
+      const run = { ...RUN, id, organizationId, createdAt: at.toISOString() };
+      await scene.runs.create(run, Buffer.from('plan'), undefined);
+      await scene.runs.claim(id, 'claim', at);
+      await scene.runs.end(id, { to, at, claim: 'claim' });
+      return id;
+    },
+    deliveries: (organizationId = 'lab', filter = {}) =>
+      scene.webhooks.listDeliveries({ limit: 100, ...filter }, context(organizationId)).value.data,
+    async close() {
+      await scene.webhooks.stop();
+      receiver.closeAllConnections();
+      await new Promise((resolve) => receiver.close(resolve));
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+  return scene;
+}
+
+const RUN = {
+  keyId: 'key_1',
+  requestId: 'req_1',
+  endpoint: 'homology.search',
+  priority: 'normal',
+  isBackground: true,
+  inputSha256: 'a',
+  totalCount: 1,
+} as const;
+
+/** What a receiver does with a message, by an implementation that nobody here wrote. */
+export function verify(secret: string, { headers, body }: Received): unknown {
+  return new Webhook(secret).verify(body, headers as Record<string, string>);
+}

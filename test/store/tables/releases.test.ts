@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore, type Store } from '#src/store/lmdb.js';
+import { releaseTable, type ReleaseTable } from '#src/store/tables/releases.js';
+
+const A = `dbr_${'a'.repeat(64)}`;
+const B = `dbr_${'b'.repeat(64)}`;
+let folder: string;
+let store: Store;
+let table: ReleaseTable<{ title: string }>;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gloaming-releases-'));
+  store = openStore(folder);
+  table = releaseTable(store);
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+const row = (id: string, slug: string, day: number) => ({
+  id,
+  slug,
+  publishedAt: `2026-01-0${day}T00:00:00.000Z`,
+  manifest: { title: `${slug} of day ${day}` },
+});
+
+describe('the holders of a release', () => {
+  const holders = () => table.holders(A).map(({ slug, calibrationId }) => [slug, calibrationId]);
+
+  it('are asked for between two commits, and seen as they are', async () => {
+    expect(holders()).toEqual([]);
+    await table.publish(row(A, 'yeast', 1));
+    expect(holders()).toEqual([['yeast', undefined]]);
+    await table.nameCalibration(A, 'yeast', 'calib_1');
+    expect(holders()).toEqual([['yeast', 'calib_1']]);
+    await table.publish(row(A, 'coli', 2));
+    expect(holders()).toHaveLength(2);
+    await table.remove(A, 'yeast');
+    expect(holders()).toEqual([['coli', undefined]]);
+  });
+
+  it('are seen as another process has left them, also where this one has read in the same turn', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    table.holders(A);
+    expect(table.database('yeast')).toBeDefined();
+    const url = (name: string): string => new URL(`../../../dist/src/${name}.js`, import.meta.url).href;
+    const script =
+      `import { openStore } from '${url('store/lmdb')}';` +
+      `import { releaseTable } from '${url('store/tables/releases')}';` +
+      `const store = openStore(process.argv[1]); const table = releaseTable(store);` +
+      `await table.nameCalibration('${A}', 'yeast', 'calib_2'); await store.close();`;
+    const run = spawnSync(process.execPath, ['--input-type=module', '-e', script, folder]);
+    expect(run.status, String(run.stderr)).toBe(0);
+    expect(holders()).toEqual([['yeast', 'calib_2']]);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(holders()).toEqual([['yeast', 'calib_2']]);
+  });
+});
+
+describe('a calibration', () => {
+  it('is named by the release of one database, and stays named when that is published again', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(A, 'coli', 2));
+    expect(await table.nameCalibration(A, 'yeast', 'calib_1')).toBe(true);
+    await table.publish(row(A, 'yeast', 3));
+    expect(table.release(A, 'yeast')).toEqual({ ...row(A, 'yeast', 1), calibrationId: 'calib_1' });
+    expect(table.release(A, 'coli')).toEqual(row(A, 'coli', 2));
+    expect(await table.nameCalibration(B, 'yeast', 'calib_1')).toBe(false);
+  });
+});
+
+describe('what takes part in the transactions of releases', () => {
+  it('hears of a publication once, and of a removal', async () => {
+    const heard: string[] = [];
+    const observed = releaseTable(store, {
+      onPublished: ({ id, slug }, { defaultReleaseId }) =>
+        void heard.push(`${slug} has ${id === A ? 'A' : 'B'}, default ${defaultReleaseId === A ? 'A' : 'B'}`),
+      onRemoved: (id, slug) => void heard.push(`${slug} lost ${id === A ? 'A' : 'B'}`),
+    });
+    await observed.publish(row(A, 'yeast', 1));
+    await observed.publish(row(B, 'yeast', 2));
+    await observed.publish(row(A, 'yeast', 3));
+    await observed.publish(row(A, 'coli', 3));
+    await observed.remove(A, 'yeast');
+    await observed.remove(A, 'yeast');
+    expect(heard).toEqual([
+      'yeast has A, default A',
+      'yeast has B, default B',
+      'coli has A, default A',
+      'yeast lost A',
+    ]);
+  });
+});
+
+describe('the release table', () => {
+  it("makes the newest publication its database's default and the first database the server's", async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(B, 'yeast', 2));
+    await table.publish(row(B, 'coli', 3));
+    expect(table.database('yeast')?.defaultReleaseId).toBe(B);
+    expect(table.releases('yeast').map(({ id }) => id)).toEqual([B, A]);
+    expect(table.defaultDatabase()?.slug).toBe('yeast');
+    expect(table.database(table.database('coli')!.id)?.slug).toBe('coli');
+  });
+
+  it('keeps the first time of publication of a release that is published again', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(A, 'yeast', 5));
+    expect(table.release(A, 'yeast')?.publishedAt).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it('holds equal content under several names and removes one of them only', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(A, 'backup', 2));
+    expect(table.holders(A).map(({ slug }) => slug)).toEqual(['backup', 'yeast']);
+    expect(await table.remove(A, 'yeast')).toBe(true);
+    expect(table.holders(A).map(({ slug }) => slug)).toEqual(['backup']);
+    expect(table.database('yeast')).toBeUndefined();
+    expect(await table.remove(A, 'yeast')).toBe(false);
+  });
+
+  it('falls back to the newest release left, and forgets a default database that is gone', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.publish(row(B, 'yeast', 2));
+    await table.remove(B, 'yeast');
+    expect(table.database('yeast')?.defaultReleaseId).toBe(A);
+    await table.remove(A, 'yeast');
+    expect(table.defaultDatabase()).toBeUndefined();
+    expect(table.databases()).toEqual([]);
+  });
+
+  it('survives being closed and opened again', async () => {
+    await table.publish(row(A, 'yeast', 1));
+    await table.share('yeast', ['lab']);
+    await store.close();
+    store = openStore(folder);
+    const again = releaseTable<{ title: string }>(store);
+    expect(again.database('yeast')).toMatchObject({
+      slug: 'yeast',
+      defaultReleaseId: A,
+      organizationIds: ['lab'],
+    });
+    expect(await again.share('none', undefined)).toBe(false);
+  });
+});

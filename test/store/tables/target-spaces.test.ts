@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore, type Store } from '#src/store/lmdb.js';
+import { openTargetSpaces } from '#src/store/tables/target-spaces.js';
+
+const space = {
+  id: `htsp_${'0'.repeat(64)}`,
+  databaseReleaseId: `dbr_${'1'.repeat(64)}`,
+  canonicalFilter: { op: 'eq', field: 'organism', value: 'Escherichia coli' },
+  filterSchemaId: `fsch_${'2'.repeat(64)}`,
+};
+
+describe('stored target spaces', () => {
+  let folder: string;
+  let store: Store;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gloaming-target-spaces-'));
+    store = openStore(folder);
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('gives a space back to the organization that made it, also after a restart', async () => {
+    await openTargetSpaces(store).put(space, 'org_a');
+    await store.close();
+    store = openStore(folder);
+    expect(openTargetSpaces(store).find(space.id, 'org_a')).toEqual({ status: 'found', space });
+  });
+
+  it('tells a space that others made from one that never was', async () => {
+    const spaces = openTargetSpaces(store);
+    await spaces.put(space, 'org_a');
+    expect(spaces.find(space.id, 'org_b')).toEqual({ status: 'forbidden' });
+    expect(spaces.find(`htsp_${'9'.repeat(64)}`, 'org_b')).toEqual({ status: 'unknown' });
+  });
+
+  it('is seen by every organization that made it, under one id', async () => {
+    const spaces = openTargetSpaces(store);
+    await Promise.all(['org_b', 'org_a', 'org_b'].map((organization) => spaces.put(space, organization)));
+    expect(spaces.find(space.id, 'org_a').status).toBe('found');
+    expect(spaces.find(space.id, 'org_b').status).toBe('found');
+  });
+
+  it('writes nothing when the same space is put again', async () => {
+    const spaces = openTargetSpaces(store);
+    await spaces.put(space, 'org_a');
+    const transactions: unknown[] = [];
+    const counting: Store = {
+      ...store,
+      transaction: (work) => (transactions.push(work), store.transaction(work)),
+    };
+    await openTargetSpaces(counting).put(space, 'org_a');
+    expect(transactions).toHaveLength(0);
+    await openTargetSpaces(counting).put(space, 'org_b');
+    expect(transactions).toHaveLength(1);
+  });
+});
