@@ -34,6 +34,8 @@ export const FILTER_DICTIONARY_MAX_VALUES = 262_144;
 
 export const FASTA_ID_MAX_CHARACTERS = 256;
 export const FASTA_LINE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+/** What follows a header, white space included: 65,535 residues on lines of one letter with CRLF, and much to spare. */
+export const FASTA_SEQUENCE_MAX_BYTES = MEBIBYTE_BYTES;
 export const ATTRIBUTE_MAX_FIELDS = 256;
 export const ATTRIBUTE_MAX_CHARACTERS = 32_768;
 /** All attributes of one target together: bounds what a writer holds of a batch of targets. */

@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../errors.js';
-import { FASTA_ID_MAX_CHARACTERS, FASTA_LINE_MAX_BYTES } from '../limits.js';
+import { FASTA_ID_MAX_CHARACTERS, FASTA_LINE_MAX_BYTES, FASTA_SEQUENCE_MAX_BYTES } from '../limits.js';
 import { decompress, readInputFile } from './input-file.js';
 import { normaliseProtein } from './protein.js';
 
@@ -90,20 +91,31 @@ export function refuseRecord(cause: Refusal, record: FastaRecord, id: string): R
 async function* splitRecords(chunks: AsyncIterable<Buffer>, place: FastaPlace): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let heldBytes = 0;
+  /** Bytes up to the end of the header's line; undefined while that has not come. */
+  let headerBytes: number | undefined;
   let endsLine = true;
+  // What is beyond a bound is refused before it fills memory: a gzip of kilobytes may hold gigabytes.
+  const hold = (piece: Buffer): void => {
+    const lineEnd = headerBytes === undefined ? piece.indexOf(LINE_FEED) : -1;
+    if (lineEnd >= 0) headerBytes = heldBytes + lineEnd + 1;
+    parts.push(piece);
+    heldBytes += piece.length;
+    const sequenceBytes = heldBytes - (headerBytes ?? heldBytes);
+    if (sequenceBytes > FASTA_SEQUENCE_MAX_BYTES || heldBytes > FASTA_LINE_MAX_BYTES)
+      throw refuseEndless(Buffer.concat(parts), place);
+  };
   for await (const chunk of chunks) {
     let start = 0;
     for (let at = findStart(chunk, 0, endsLine); at >= 0; at = findStart(chunk, at + 1, false)) {
-      if (at > start) parts.push(chunk.subarray(start, at));
+      if (at > start) hold(chunk.subarray(start, at));
       if (parts.length > 0) yield parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
       parts = [];
       heldBytes = 0;
+      headerBytes = undefined;
       start = at;
     }
-    parts.push(chunk.subarray(start));
-    heldBytes += chunk.length - start;
+    if (start < chunk.length) hold(chunk.subarray(start));
     endsLine = chunk.length === 0 ? endsLine : chunk[chunk.length - 1] === LINE_FEED;
-    if (heldBytes > FASTA_LINE_MAX_BYTES) throw refuseEndless(Buffer.concat(parts), place);
   }
   if (heldBytes > 0) yield Buffer.concat(parts);
 }
@@ -116,10 +128,15 @@ function findStart(chunk: Buffer, from: number, isLineStart: boolean): number {
 
 function splitHeader(bytes: Buffer, place: FastaPlace): { header: string; text: string } {
   const end = bytes.indexOf(LINE_FEED);
-  const header = bytes
-    .toString('utf8', 1, end < 0 ? bytes.length : end)
-    .replace(/\r$/, '')
-    .trim();
+  const line = bytes.subarray(1, end < 0 ? bytes.length : end);
+  if (!isUtf8(line)) {
+    throw new Refusal(
+      'invalid_fasta',
+      `${describePlace(place)}: the header is not UTF-8. Convert it, for example by iconv -f latin1 -t utf-8.`,
+      { ...place },
+    );
+  }
+  const header = line.toString('utf8').replace(/\r$/, '').trim();
   if (header.includes('\r')) {
     throw new Refusal(
       'invalid_fasta',
@@ -142,16 +159,22 @@ function refuseStart(text: string, place: FastaPlace): Refusal {
   );
 }
 
-/** A record of 64 MiB: its sequence says best what is wrong with it (a chromosome, most likely). */
+/** A record beyond all bounds: what came of its sequence says best what is wrong (a chromosome, most likely). */
 function refuseEndless(bytes: Buffer, before: FastaPlace): Refusal {
   const place = { ...before, record: before.record + 1 };
+  if (bytes[0] !== GREATER_THAN && bytes.indexOf(LINE_FEED) >= 0) {
+    const text = bytes.toString('latin1');
+    if (/\S/.test(text)) return refuseStart(text, before);
+    return new Refusal('invalid_fasta', `${describePlace(before)}: megabytes of white space.`, { ...before });
+  }
   if (bytes[0] !== GREATER_THAN || bytes.indexOf(LINE_FEED) < 0) {
     const limit = FASTA_LINE_MAX_BYTES >> 20;
     return new Refusal('invalid_fasta', `${describePlace(place)}: a line is longer than ${limit} MiB.`, {
       ...place,
     });
   }
-  const record = { ...splitHeader(bytes, place), place };
+  const { header, text } = splitHeader(bytes, place);
+  const record = { header, text: text.slice(0, FASTA_SEQUENCE_MAX_BYTES), place };
   try {
     normaliseProtein(record.text);
   } catch (cause) {

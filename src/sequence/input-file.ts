@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { Fault, Refusal } from '../errors.js';
@@ -84,21 +85,25 @@ async function* skipByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator
 
 /**
  * Lines of text (UTF-8, without their ends, which may be CRLF), in blocks.
- * Errors  Refusal `line_too_long`
+ * Errors  Refusal `line_too_long`; `invalid_text` with the line where the bytes are not UTF-8
  */
 export async function* readLines(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<string[]> {
   let rest: Buffer[] = [];
   let restBytes = 0;
+  let lineCount = 0;
+  const linesOf = (bytes: Buffer): string[] => {
+    if (!isUtf8(bytes)) throw refuseText(bytes, file, lineCount);
+    const lines = bytes.toString('utf8').split('\n');
+    lineCount += lines.length;
+    return lines.map((line) => line.replace(/\r$/, ''));
+  };
   for await (const chunk of chunks) {
     const end = chunk.lastIndexOf(LINE_FEED);
     if (end < 0) {
       rest.push(chunk);
       restBytes += chunk.length;
     } else {
-      const lines = Buffer.concat([...rest, chunk.subarray(0, end)])
-        .toString('utf8')
-        .split('\n');
-      yield lines.map((line) => line.replace(/\r$/, ''));
+      yield linesOf(Buffer.concat([...rest, chunk.subarray(0, end)]));
       rest = [chunk.subarray(end + 1)];
       restBytes = chunk.length - end - 1;
     }
@@ -107,7 +112,22 @@ export async function* readLines(chunks: AsyncIterable<Buffer>, file: string): A
       throw new Refusal('line_too_long', `${file} has a line of more than ${limit} MiB.`, { file });
     }
   }
-  if (restBytes > 0) yield [Buffer.concat(rest).toString('utf8').replace(/\r$/, '')];
+  if (restBytes > 0) yield linesOf(Buffer.concat(rest));
+}
+
+/** A replaced character would name another protein, or none: nothing is read from text that cannot be understood. */
+function refuseText(bytes: Buffer, file: string, linesBefore: number): Refusal {
+  let line = linesBefore + 1;
+  for (let start = 0; start < bytes.length; line += 1) {
+    const end = bytes.indexOf(LINE_FEED, start);
+    if (!isUtf8(bytes.subarray(start, end < 0 ? bytes.length : end))) break;
+    start = end < 0 ? bytes.length : end + 1;
+  }
+  return new Refusal(
+    'invalid_text',
+    `${file}, line ${line}: the text is not UTF-8. Convert the file, for example by iconv -f latin1 -t utf-8.`,
+    { file, line },
+  );
 }
 
 async function* inflate(compressed: AsyncIterable<Buffer>, describe: () => string): AsyncGenerator<Buffer> {

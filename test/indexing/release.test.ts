@@ -214,6 +214,7 @@ describe('a build refuses, with file, line and record,', () => {
     ['too many cells', 'id\tx\nplain\t1\t2\n', /line 2: the row has 3 cells/],
     ['a computed name', 'id\tlength\nplain\t1\n', /length is computed/],
     ['a name that none can have', 'id\t__proto__\nplain\t1\n', /"__proto__" cannot name an attribute/],
+    ['a NUL', 'id\tx\nplain\ta\0b\n', /line 2: a cell holds the character U\+0000/],
     ['no table at all', '', /empty/],
   ])('metadata with %s', async (_name, table, message) => {
     const error = await refusal({ fasta: [file(PLAIN)], metadata: file(table) });

@@ -107,6 +107,12 @@ describe('reading FASTA', () => {
     expect((await refusal(input(''))).message).toContain('holds no FASTA record');
     expect((await refusal(input('\n\n'))).code).toBe('invalid_fasta');
     expect((await refusal(input('>a\rMKV\r>b\rMKV\n'))).message).toContain('bare carriage return');
+    expect((await refusal(input(Buffer.from('>a\nMKV\n>caf\xe9 x\nMKV\n', 'latin1')))).message).toContain(
+      'given.fasta, line 3, record 2: the header is not UTF-8',
+    );
+    expect((await refusal(input(`MKV\n${'MKV\n'.repeat(400_000)}`))).message).toContain(
+      'given.fasta, line 1: a',
+    );
     expect((await refusal(fastaFile(join(folder, 'none.fasta')))).code).toBe('file_not_found');
     expect((await refusal(fastaFile(folder))).message).toContain('is a folder');
   });
@@ -121,6 +127,26 @@ describe('reading FASTA', () => {
     const error = await refusal({ file: 'genome.fa', bytes: Readable.from(endless) });
     expect(error.code).toBe('sequence_is_nucleotide');
     expect(error.message).toContain('genome.fa, line 1, record 1 (chr1)');
+  });
+
+  it('refuses lines of one letter without end, at a megabyte of them', async () => {
+    const chunk = Buffer.from('M\nK\n'.repeat(65_536));
+    let chunks = 0;
+    const endless = (function* () {
+      yield Buffer.from('>titin of titins\n');
+      for (; ; chunks += 1) yield chunk;
+    })();
+    const error = await refusal({ file: 'bomb.fa', bytes: Readable.from(endless) });
+    expect(error.code).toBe('sequence_too_long');
+    expect(error.message).toContain('bomb.fa, line 1, record 1 (titin of titins)');
+    expect(chunks * chunk.length).toBeLessThan(4 * 1024 * 1024);
+  });
+
+  it('takes a header of many megabytes, and the longest protein on lines of one letter', async () => {
+    const header = `${'x'.repeat(9 * 1024 * 1024)}`;
+    const [record] = await records(input(`>${header}\n${'M\r\n'.repeat(65_535)}`));
+    expect(record?.header.length).toBe(header.length);
+    expect(normaliseProtein(record?.text ?? '').sequence.length).toBe(65_535);
   });
 
   it('follows a position in a sequence to its own line', async () => {

@@ -45,6 +45,7 @@ export async function readMetadataTable(path: string, scratchPath: string): Prom
     for (const text of block) {
       line += 1;
       if (text.trim() === '') continue;
+      if (text.includes('\0')) throw refuse('a cell holds the character U+0000, which no text has.');
       const cells = text.split('\t').map((cell) => cell.trim());
       if (columns === undefined) {
         columns = readHeader(cells, refuse);

@@ -23,6 +23,7 @@ export async function readTaxonomyDump(nodesPath: string, namesPath: string): Pr
       parents = grown(parents, new Int32Array(2 * parents.length));
       rankOf = grown(rankOf, new Uint8Array(2 * rankOf.length));
     }
+    if (parents[taxid] !== 0) throw refuse(`taxid ${taxid} has a row already.`);
     parents[taxid] = readTaxid(parent, refuse);
     let rankId = rankIds.get(rank);
     if (rankId === undefined) {
@@ -32,6 +33,8 @@ export async function readTaxonomyDump(nodesPath: string, namesPath: string): Pr
     }
     rankOf[taxid] = rankId;
   });
+  const fault = faultIn(parents);
+  if (fault !== undefined) await refuseTaxon(nodesPath, fault);
   const nameOf = await readNames(namesPath, parents.length);
   return {
     get(taxid): Taxon | undefined {
@@ -41,6 +44,36 @@ export async function readTaxonomyDump(nodesPath: string, namesPath: string): Pr
       return { taxid, parentTaxid, rank: ranks[rankOf[taxid]], name: nameOf(taxid) };
     },
   };
+}
+
+interface TaxonomyFault {
+  readonly taxid: number;
+  readonly problem: string;
+}
+
+/**
+ * The first taxon from which no way leads to a root (its own parent): its parent has no row, or it is its own ancestor.
+ * Cost  each taxon is passed twice: those already known to end at a root end a walk
+ */
+function faultIn(parents: Int32Array): TaxonomyFault | undefined {
+  const walkOf = new Int32Array(parents.length);
+  for (let first = 1; first < parents.length; first += 1) {
+    for (let taxid = first; parents[taxid] !== 0 && walkOf[taxid] === 0; taxid = parents[taxid]) {
+      walkOf[taxid] = first;
+      const parent = parents[taxid];
+      if (parent === taxid) break;
+      if (!parents[parent]) return { taxid, problem: `its parent, taxid ${parent}, has no row.` };
+      if (walkOf[parent] === first) return { taxid, problem: 'it is its own ancestor.' };
+    }
+  }
+  return undefined;
+}
+
+/** Errors  the refusal of this taxon, with its line, for which the file is read again */
+async function refuseTaxon(nodesPath: string, { taxid: wanted, problem }: TaxonomyFault): Promise<void> {
+  await forEachRow(nodesPath, 3, (taxid, _cells, refuse) => {
+    if (taxid === wanted) throw refuse(`taxid ${taxid} leads to no root: ${problem}`);
+  });
 }
 
 /** Scientific names by taxid, in one buffer; a taxon without one is called by its id. */

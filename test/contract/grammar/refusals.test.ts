@@ -35,6 +35,7 @@ const COMMAND_LINE_ONLY = new Set([
   // Runs that read FASTA files refuse them as `invalid_queries`.
   'invalid_fasta',
   'line_too_long',
+  'invalid_text',
 ]);
 
 /** Codes of failures that a body tells of (a failed run), never a status. */
