@@ -4,9 +4,12 @@ export interface Random {
   next(): number;
   /** A uniform integer in [0, bound); bound 1..2³². */
   below(bound: number): number;
+  /** A uniform number in [0, 1), a multiple of 2⁻³². */
+  share(): number;
 }
 
 /**
+ * The generator to use.
  * Source  xoshiro128** (Blackman & Vigna 2018), its state filled by splitmix32 from the seed
  */
 export function seededRandom(seed: number): Random {
@@ -20,7 +23,7 @@ export function seededRandom(seed: number): Random {
   };
   const state = Uint32Array.of(fill(), fill(), fill(), fill());
   const rotate = (word: number, by: number): number => ((word << by) | (word >>> (32 - by))) >>> 0;
-  const next = (): number => {
+  return randomOf(() => {
     const result = Math.imul(rotate(Math.imul(state[1], 5) >>> 0, 7), 9) >>> 0;
     const shifted = state[1] << 9;
     state[2] ^= state[0];
@@ -30,7 +33,25 @@ export function seededRandom(seed: number): Random {
     state[2] ^= shifted;
     state[3] = rotate(state[3], 11);
     return result;
-  };
+  });
+}
+
+/**
+ * The generator that is frozen in data: registered encoders' rotations and affine parameters, and the demo database
+ * with the digests of its answers, are what this stream made of their seeds. Nothing new should draw from it.
+ * Source  mulberry32 (T. Ettinger 2017)
+ */
+export function frozenRandom(seed: number): Random {
+  let state = seed | 0;
+  return randomOf(() => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return (mixed ^ (mixed >>> 14)) >>> 0;
+  });
+}
+
+function randomOf(next: () => number): Random {
   const below = (bound: number): number => {
     // Values past the last whole multiple of the bound would favour small results.
     const end = 2 ** 32 - (2 ** 32 % bound);
@@ -39,7 +60,7 @@ export function seededRandom(seed: number): Random {
       if (word < end) return word % bound;
     }
   };
-  return { next, below };
+  return { next, below, share: () => next() / 2 ** 32 };
 }
 
 /**

@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { measureKernels } from '../../src/kernels/measure.js';
 import type { Bench } from '../main.js';
-import { timeRuntimes } from './runtimes.js';
+import type { PeerFigures } from './peer.js';
 import { runNativePeers } from './peers.js';
+import { timeRuntimes } from './runtimes.js';
 
 /*
  * How near are the kernels to the machine's limit, and how far from what others would do?
@@ -52,14 +53,3 @@ export const run: Bench = async ([lancedbFolder]) => {
     oracles: native.oracles ?? { skipped: native.skipped },
   };
 };
-
-export interface PeerFigures {
-  /** Their seconds ÷ ours; above 1 where ours is faster. */
-  readonly ratio?: number;
-  /** Where `ratio` is of their one direction ÷ our two: of two directions ÷ two. */
-  readonly both_ways_ratio?: number;
-  readonly skipped?: string;
-  readonly note?: string;
-  /** Kernels that OpenBLAS chose for this processor. */
-  readonly core?: string;
-}

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Field, FixedSizeList, Float32, Int32, List, Schema } from 'apache-arrow';
 import { Fault } from '../../src/errors.js';
 import type { QueryTokens, TokenSource } from '../../src/kernels/kernels.js';
-import type { RuntimeSearch } from './runtimes.js';
+import type { RuntimeSearch } from './peer.js';
 
 /*
  * LanceDB's exact search over columns of many vectors a row. Its MaxSim goes one way, from the query to the rows, so

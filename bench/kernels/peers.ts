@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import type { PeerFigures } from './kernels.js';
+import type { PeerFigures } from './peer.js';
 
 const execute = promisify(execFile);
 const PAIRS = 2_000;

@@ -3,9 +3,10 @@ import { writeOnnxModel, type OnnxGraph, type OnnxNode } from '../tools/onnx-mod
 import { assert } from '../../src/errors.js';
 import { nativeBackend } from '../../src/kernels/native.js';
 import { tensorflowBackend, type TensorFlow } from '../../src/kernels/tensorflow.js';
-import type { KernelBackend, MaxSimSums, QueryTokens, TokenSource } from '../../src/kernels/kernels.js';
-import type { PeerFigures } from './kernels.js';
+import type { KernelBackend, QueryTokens, TokenSource } from '../../src/kernels/kernels.js';
+import { seededRandom } from '../../src/random.js';
 import { LANCEDB_PACKAGE, openLancedb } from './lancedb.js';
+import type { PeerFigures, RuntimeSearch } from './peer.js';
 import { median } from '../tools/statistics.js';
 
 /* MaxSim by general runtimes: products of the query with all targets, then the maxima of both sides. */
@@ -15,9 +16,6 @@ const QUERY_LENGTH = 300;
 const TARGET_LENGTH = 350;
 const TARGET_COUNT = 64;
 const ROUNDS = 9;
-
-/** Sums of one query with all targets. */
-export type RuntimeSearch = () => Promise<MaxSimSums>;
 
 /**
  * Times each runtime in turn with ours, on one thread; each must first give our integers.
@@ -205,14 +203,10 @@ async function processorSeconds(work: () => Promise<unknown>): Promise<number> {
 
 /** Rows with squared norms just below 32,767. */
 function randomRows(count: number, seed: number): Int8Array {
-  let state = seed;
-  const random = (): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32 - 0.5;
-  };
+  const random = seededRandom(seed);
   const rows = new Int8Array(count * DIMENSION);
   for (let row = 0; row < count; row++) {
-    const direction = Array.from({ length: DIMENSION }, random);
+    const direction = Array.from({ length: DIMENSION }, () => random.share() - 0.5);
     const norm = Math.hypot(...direction);
     rows.set(
       direction.map((x) => Math.trunc((x / norm) * 180)),

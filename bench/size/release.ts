@@ -2,6 +2,7 @@ import { canonicalSha256 } from '../../src/canonical.js';
 import type { ProteinInput, SourceProtein } from '../../src/indexing/sources/protein-source.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import type { QueryTokens } from '../../src/kernels/kernels.js';
+import { seededRandom, type Random } from '../../src/random.js';
 
 /*
  * Random databases of any size, for questions about size: random proteins, and random tokens from an
@@ -35,7 +36,7 @@ export function randomInput(seed: number, residues: number): ProteinInput {
 /** Gives random tokens to every protein but the planted one, in the name of the real encoder. */
 export function randomEncoder(real: Encoder, seed: number): Encoder {
   const { dimension } = real.card;
-  const random = createRandom(seed);
+  const random = seededRandom(seed);
   const next = (length: number): QueryTokens => ({ values: randomTokens(random, length, dimension), length });
   return {
     ...real,
@@ -51,13 +52,13 @@ async function* randomProteins(
   residues: number,
   onBytes?: (bytes: number) => void,
 ): AsyncGenerator<SourceProtein> {
-  const random = createRandom(seed);
+  const random = seededRandom(seed);
   yield { id: 'planted', text: PLANTED, attributes: {} };
   let done = PLANTED.length;
   for (let ordinal = 1; done < residues; ordinal += 1) {
-    const length = LENGTH_MIN + (random() % LENGTH_SPAN);
+    const length = LENGTH_MIN + random.below(LENGTH_SPAN);
     let text = '';
-    for (let at = 0; at < length; at += 1) text += LETTERS[(random() >>> 8) % LETTERS.length];
+    for (let at = 0; at < length; at += 1) text += LETTERS[random.below(LETTERS.length)];
     yield { id: `random-${ordinal}`, text, attributes: {} };
     done += length;
     onBytes?.(length);
@@ -65,27 +66,16 @@ async function* randomProteins(
 }
 
 /** Five bits a component up to dimension 64, four above: squared norms stay ≤ 16,384. */
-function randomTokens(random: () => number, length: number, dimension: number): Int8Array {
+function randomTokens(random: Random, length: number, dimension: number): Int8Array {
   const bits = dimension <= 64 ? 5 : 4;
   const [mask, middle] = [(1 << bits) - 1, 1 << (bits - 1)];
   const values = new Int8Array(length * dimension);
   for (let at = 0; at < values.length; at += 4) {
-    const word = random();
+    const word = random.next();
     values[at] = ((word >>> 1) & mask) - middle;
     values[at + 1] = ((word >>> 8) & mask) - middle;
     values[at + 2] = ((word >>> 16) & mask) - middle;
     values[at + 3] = ((word >>> 24) & mask) - middle;
   }
   return values;
-}
-
-/** Source  xorshift32 (Marsaglia 2003) */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return state >>> 0;
-  };
 }

@@ -1,13 +1,17 @@
-/** Uniform numbers in [0, 1). */
-export type Random = () => number;
+import type { Random } from '../random.js';
+
+/*
+ * What the simulator draws. The demo's proteins are frozen with the stream and with the way each number is made of it,
+ * so `integer` keeps its own arithmetic, whose bias is far below anything that a simulation shows.
+ */
 
 /** Uniform over low … high, both inclusive. */
 export function integer(random: Random, low: number, high: number): number {
-  return low + Math.floor(random() * (high - low + 1));
+  return low + Math.floor(random.share() * (high - low + 1));
 }
 
 export function between(random: Random, low: number, high: number): number {
-  return low + random() * (high - low);
+  return low + random.share() * (high - low);
 }
 
 export function pick<Item>(items: readonly Item[], random: Random): Item {
@@ -23,7 +27,7 @@ export function cumulative(weights: readonly number[]): readonly number[] {
 
 /** An index, each as often as its weight says. */
 export function draw(sums: readonly number[], random: Random): number {
-  const chance = random();
+  const chance = random.share();
   const index = sums.findIndex((sum) => chance < sum);
   return index < 0 ? sums.length - 1 : index;
 }

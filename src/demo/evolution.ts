@@ -1,5 +1,6 @@
 import { AMINO_ACIDS, BLOSUM62 } from '../sequence/substitution.js';
-import { cumulative, draw, type Random } from './draws.js';
+import type { Random } from '../random.js';
+import { cumulative, draw } from './draws.js';
 import { ENVIRONMENT_FREQUENCIES, randomLoop, type SiteTraits } from './structure.js';
 
 /*
@@ -68,7 +69,7 @@ function evolveOneStep(sites: Sites, random: Random): Sites {
   for (let site = 0; site < residues.length; site += 1) {
     const rate = RATES[rateClasses[site]] / STEPS_PER_UNIT;
     const { leaving, targets } = processes[environments[site]];
-    const chance = random();
+    const chance = random.share();
     if (chance < leaving[residues[site]] * rate) {
       residues[site] = draw(targets[residues[site]], random);
     } else if (chance > 1 - INDEL_RATE * rate) {
@@ -76,7 +77,7 @@ function evolveOneStep(sites: Sites, random: Random): Sites {
     }
   }
   if (indel === undefined) return sites;
-  return random() < 0.5 ? insertAt(sites, indel, random) : deleteAt(sites, indel, random);
+  return random.share() < 0.5 ? insertAt(sites, indel, random) : deleteAt(sites, indel, random);
 }
 
 function insertAt(sites: Sites, site: number, random: Random): Sites {
@@ -101,7 +102,7 @@ function slice({ residues, environments, rateClasses }: Sites, start: number, en
 
 function indelLength(random: Random): number {
   let length = 1;
-  while (length < INDEL_MAX_RESIDUES && random() < INDEL_EXTENSION) length += 1;
+  while (length < INDEL_MAX_RESIDUES && random.share() < INDEL_EXTENSION) length += 1;
   return length;
 }
 

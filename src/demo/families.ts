@@ -1,5 +1,6 @@
 import { evolve, joinSites, populate, type Sites } from './evolution.js';
-import { between, integer, pick, type Random } from './draws.js';
+import type { Random } from '../random.js';
+import { between, integer, pick } from './draws.js';
 import { randomLoop, randomStructure } from './structure.js';
 import { ROOT_TAXID, type SimulatedTaxonomy, type TaxonomyNode } from './taxonomy.js';
 
@@ -41,12 +42,13 @@ export function found(index: number, earlier: readonly Founder[], random: Random
   const family = `F${String(index + 1).padStart(3, '0')}`;
   const structure = randomStructure(integer(random, 60, 200), random);
   const ownDomain = { label: `D${family.slice(1)}`, sites: populate(structure, random) };
-  const donor = earlier.length > 0 && random() < SHUFFLED_SHARE ? pick(earlier, random).ownDomain : undefined;
+  const donor =
+    earlier.length > 0 && random.share() < SHUFFLED_SHARE ? pick(earlier, random).ownDomain : undefined;
   // The donor's domain has gone its own way for a while before it is joined to this one.
   const taken = donor && { ...donor, sites: evolve(donor.sites, between(random, 0.3, 0.8), random) };
   const domains: Domain[] = taken === undefined ? [ownDomain] : [ownDomain, taken];
-  if (random() < 0.5) domains.reverse();
-  const isEnzyme = random() < ENZYME_SHARE;
+  if (random.share() < 0.5) domains.reverse();
+  const isEnzyme = random.share() < ENZYME_SHARE;
   const ecClass = [7, 9, 20, 99].map((most) => integer(random, 1, most)).join('.');
   return {
     family,
@@ -90,7 +92,7 @@ export function speciesBelow(taxid: number, taxonomy: SimulatedTaxonomy, random:
 /** Near relatives mostly live in near organisms: a split of the genes is often one of the species too. */
 function narrower(taxid: number, taxonomy: SimulatedTaxonomy, random: Random): number {
   const children = taxonomy.children.get(taxid)!;
-  return children.length > 0 && random() < 0.5 ? pick(children, random).taxid : taxid;
+  return children.length > 0 && random.share() < 0.5 ? pick(children, random).taxid : taxid;
 }
 
 function linker(random: Random): Sites {

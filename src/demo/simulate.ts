@@ -1,7 +1,7 @@
-import { seededRandom } from '../encoder/rotation.js';
 import { populate, sequenceOf, type Sites } from './evolution.js';
 import { diverge, found, type Founder, speciesBelow } from './families.js';
-import { between, integer, type Random } from './draws.js';
+import { frozenRandom, type Random } from '../random.js';
+import { between, integer } from './draws.js';
 import { randomStructure } from './structure.js';
 import { ROOT_TAXID, type SimulatedTaxonomy, simulatedTaxonomy, type TaxonomyNode } from './taxonomy.js';
 
@@ -54,7 +54,7 @@ type Unnamed = Omit<SimulatedProtein, 'id'>;
  * Cost    about a second for 2,000 proteins
  */
 export function simulateProteins(seed: number, count: number): SimulatedDatabase {
-  const random = seededRandom(seed);
+  const random = frozenRandom(seed);
   const taxonomy = simulatedTaxonomy();
   const proteins: Unnamed[] = [];
   const founders: Founder[] = [];
@@ -88,8 +88,8 @@ function describe(
   random: Random,
 ): Unnamed {
   // Annotation is never complete: one enzyme in five has lost its class.
-  const isAnnotated = random() < 0.8;
-  const reviewed = random() < 0.3;
+  const isAnnotated = random.share() < 0.8;
+  const reviewed = random.share() < 0.3;
   const ecClass = isAnnotated ? founder?.ecClass : undefined;
   const kind = ecClass === undefined ? 'protein of unknown function' : ENZYME_CLASSES[Number(ecClass[0]) - 1];
   return {

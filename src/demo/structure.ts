@@ -1,5 +1,6 @@
 import { BACKGROUND, SCALES } from '../sequence/residue-scales.js';
-import { integer, type Random } from './draws.js';
+import type { Random } from '../random.js';
+import { integer } from './draws.js';
 
 /*
  * Where a site stands in the fold decides which amino acids it takes and how freely: without this, simulated
@@ -39,7 +40,7 @@ export function randomStructure(length: number, random: Random): SiteTraits[] {
   const sites: SiteTraits[] = [];
   while (sites.length < length) {
     for (let left = integer(random, 3, 8); left > 0; left -= 1) sites.push(loopSite(random));
-    if (random() < helixShare) {
+    if (random.share() < helixShare) {
       const phase = integer(random, 0, 6);
       for (let left = integer(random, 9, 18); left > 0; left -= 1) {
         // One side of a helix faces the core: two of its turns take seven residues.
@@ -62,7 +63,7 @@ export function randomLoop(length: number): SiteTraits[] {
 }
 
 function loopSite(random: Random): SiteTraits {
-  return random() < 0.2 ? site(LOOP_BURIED, true, random) : site(LOOP_EXPOSED, false, random);
+  return random.share() < 0.2 ? site(LOOP_BURIED, true, random) : site(LOOP_EXPOSED, false, random);
 }
 
 /** The core changes slowly, the surface fast; over both the four classes are about equally frequent. */

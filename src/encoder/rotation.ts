@@ -1,3 +1,5 @@
+import { frozenRandom, type Random } from '../random.js';
+
 /**
  * A random matrix with orthonormal columns, [rows × columns] row-major, the same for the same seed on every
  * machine: only additions, multiplications, divisions and square roots are used, which IEEE 754 fixes to the
@@ -8,7 +10,7 @@
 export function randomOrthogonal(rows: number, columns: number, seed: number): Float32Array {
   if (columns > rows)
     throw new RangeError(`${columns} orthonormal columns do not fit in ${rows} dimensions.`);
-  const random = seededRandom(seed);
+  const random = frozenRandom(seed);
   const basis: Float64Array[] = [];
   while (basis.length < columns) {
     const column = Float64Array.from({ length: rows }, () => normal(random));
@@ -20,21 +22,10 @@ export function randomOrthogonal(rows: number, columns: number, seed: number): F
   return Float32Array.from({ length: rows * columns }, (_, i) => basis[i % columns][Math.floor(i / columns)]);
 }
 
-/** Uniform numbers in [0, 1). Source: mulberry32 (T. Ettinger 2017). */
-export function seededRandom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Nearly normal (a sum of twelve uniform numbers): logarithms and cosines may differ between machines. */
-function normal(random: () => number): number {
+function normal(random: Random): number {
   let sum = -6;
-  for (let i = 0; i < 12; i++) sum += random();
+  for (let i = 0; i < 12; i++) sum += random.share();
   return sum;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
-import { seededRandom } from '#src/encoder/rotation.js';
+import { frozenRandom } from '#src/random.js';
 import { simulateProteins, type SimulatedProtein } from '#src/demo/simulate.js';
 import { foundRelatives, selfCheckOf, trueRelatives } from '#src/demo/check.js';
 import { evolve, populate } from '#src/demo/evolution.js';
@@ -80,7 +80,7 @@ describe('evolution', () => {
   const environments = ENVIRONMENT_FREQUENCIES.map((_, environment) => environment);
 
   it('substitutes once per site and unit of time on average, back and repeated substitutions included', () => {
-    const random = seededRandom(2);
+    const random = frozenRandom(2);
     const time = 2 / 32;
     const traits = Array.from({ length: 102 }, (_, site) => ({ environment: site % 6, rateClass: 2 }));
     let changed = 0;
@@ -99,7 +99,7 @@ describe('evolution', () => {
   });
 
   it.each(environments)('keeps the composition of environment %i, however long it goes on', (environment) => {
-    const random = seededRandom(4 + environment);
+    const random = frozenRandom(4 + environment);
     const traits = Array.from({ length: 5_000 }, () => ({ environment, rateClass: 3 }));
     const now = evolve(populate(traits, random), 1, random);
     const residues = now.residues.filter((_, site) => now.environments[site] === environment);

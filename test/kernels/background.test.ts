@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { nativeBackend } from '#src/kernels/native.js';
-import { generator, randomSource, randomTokens } from './random-tokens.js';
+import { seededRandom } from '#src/random.js';
+import { randomSource, randomTokens } from './random-tokens.js';
 
 /* Calls in the background give way to others, and give the same bits. */
 
 const seed = Number(process.env.GLOAMING_SEED ?? Date.now() % 1_000_000);
 console.log(`background kernels: seed ${seed}`);
 
-const random = generator(seed);
+const random = seededRandom(seed);
 const dimension = 96;
 const backend = nativeBackend();
 const source = randomSource(

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { chooseBackend, describeGpus, servedOperations, whyNoGpu } from '#src/kernels/choose.js';
 import { CUDA_IS_VERIFIED, gpuReport } from '#src/kernels/cuda.js';
 import { nativeVariants } from '#src/kernels/native.js';
-import { generator, randomSource, randomTokens } from './random-tokens.js';
+import { seededRandom } from '#src/random.js';
+import { randomSource, randomTokens } from './random-tokens.js';
 
 const hasGpu = gpuReport().obstacle === undefined;
 const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
@@ -46,7 +47,7 @@ test.skipIf(CUDA_IS_VERIFIED)(
 );
 
 test.runIf(hasGpu)('the GPU gives the bits of the CPU when it is asked for', async () => {
-  const random = generator(7);
+  const random = seededRandom(7);
   const source = randomSource(random, [1, 350, 17, 64, 900], 128);
   const queries = [3, 300].map((length) => randomTokens(random, length, 128));
   const answers = await Promise.all(

@@ -5,13 +5,14 @@ import { describeGpus, servedOperations } from '#src/kernels/choose.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
 import type { KernelRetry } from '#src/kernels/kernels.js';
 import { nativeBackend } from '#src/kernels/native.js';
+import { seededRandom } from '#src/random.js';
 import { emulatedAddon } from './emulated-addon.js';
-import { generator, randomSource, randomTokens } from './random-tokens.js';
+import { randomSource, randomTokens } from './random-tokens.js';
 
 /* What src/kernels/cuda.ts adds to the addon, over a GPU that is not there. */
 
 const native = nativeBackend();
-const random = generator(11);
+const random = seededRandom(11);
 const source = randomSource(random, [5, 90, 33, 64, 7, 200], 64);
 const queries = [3, 70].map((length) => randomTokens(random, length, 64));
 const eligible = Uint32Array.of(1, 2, 5);

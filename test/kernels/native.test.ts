@@ -7,7 +7,8 @@ import { afterAll, expect, test } from 'vitest';
 import { Fault } from '#src/errors.js';
 import type { AffineLetters } from '#src/kernels/kernels.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
-import { generator, randomSource, randomTokens } from './random-tokens.js';
+import { seededRandom, type Random } from '#src/random.js';
+import { randomSource, randomTokens } from './random-tokens.js';
 
 const seed = Date.now() % 1_000_000;
 console.log(`native kernels: seed ${seed}`);
@@ -23,7 +24,7 @@ test.each(runnable)(
   '$name kernels give the bits of the reference, with any number of threads',
   async ({ name }) => {
     for (const dimension of [32, 64, 96, 128, 256]) {
-      const random = generator(seed + dimension);
+      const random = seededRandom(seed + dimension);
       const source = randomSource(random, lengths, dimension);
       const queries = [1, 17, 90].map((length) => randomTokens(random, length, dimension));
       queries.push({ values: source.tokens.values.slice(212 * dimension, 312 * dimension), length: 100 });
@@ -59,10 +60,10 @@ test.each(runnable)(
   },
 );
 
-function randomLetters(random: () => number, queryLength: number, targets: Uint32Array): AffineLetters {
-  const text = (length: number) => Uint8Array.from({ length }, () => 65 + Math.floor(random() * 26));
+function randomLetters(random: Random, queryLength: number, targets: Uint32Array): AffineLetters {
+  const text = (length: number) => Uint8Array.from({ length }, () => 65 + random.below(26));
   return {
-    scores: Int8Array.from({ length: 1_024 }, () => Math.floor(random() * 60) - 30),
+    scores: Int8Array.from({ length: 1_024 }, () => random.below(60) - 30),
     query: text(queryLength),
     targets: text(targets.reduce((sum, target) => sum + lengths[target]!, 0)),
   };
@@ -87,7 +88,7 @@ test('letters score what their table says, lower case too', async () => {
 
 test('letters that do not fit their residues, or scores too large, are refused', async () => {
   const backend = nativeBackend();
-  const random = generator(seed);
+  const random = seededRandom(seed);
   const store = await backend.open(randomSource(random, lengths, 32));
   const query = randomTokens(random, 5, 32);
   const targets = Uint32Array.of(1, 2);
@@ -107,7 +108,7 @@ test('letters that do not fit their residues, or scores too large, are refused',
 });
 
 test('tokens in a file at an odd offset give what the same tokens in memory give', async () => {
-  const random = generator(seed);
+  const random = seededRandom(seed);
   const source = randomSource(random, lengths, 64);
   const path = join(folder, 'tokens');
   writeFileSync(path, Buffer.concat([Buffer.alloc(4_161), new Uint8Array(source.tokens.values.buffer)]));
@@ -121,7 +122,7 @@ test('tokens in a file at an odd offset give what the same tokens in memory give
 });
 
 test('a token file that ends too early is a fault when it is opened and when it is cut later', async () => {
-  const source = randomSource(generator(seed), lengths, 64);
+  const source = randomSource(seededRandom(seed), lengths, 64);
   const path = join(folder, 'short');
   writeFileSync(path, source.tokens.values);
   const backend = nativeBackend();
@@ -131,14 +132,14 @@ test('a token file that ends too early is a fault when it is opened and when it 
   );
   const store = await backend.open({ ...source, tokens: { path, byteOffset: 0 } });
   truncateSync(path, 4_096);
-  await expect(backend.maxsim(store, [randomTokens(generator(1), 5, 64)], undefined)).rejects.toThrow(
+  await expect(backend.maxsim(store, [randomTokens(seededRandom(1), 5, 64)], undefined)).rejects.toThrow(
     /last row/,
   );
 });
 
 test('shapes that cannot be are refused with a reason', async () => {
   const backend = nativeBackend();
-  const source = randomSource(generator(seed), lengths, 64);
+  const source = randomSource(seededRandom(seed), lengths, 64);
   const open = (change: object) => backend.open({ ...source, ...change });
   await expect(open({ dimension: 65 })).rejects.toThrow(/multiple of 32/);
   await expect(open({ dimension: 32 })).rejects.toThrow(/values/);
@@ -146,7 +147,7 @@ test('shapes that cannot be are refused with a reason', async () => {
   await expect(open({ residueStarts: Uint32Array.of(1, 3) })).rejects.toThrow(/begin with 0/);
 
   const store = await open({});
-  const query = randomTokens(generator(seed), 5, 64);
+  const query = randomTokens(seededRandom(seed), 5, 64);
   await expect(backend.maxsim(store, [{ ...query, length: 6 }], undefined)).rejects.toThrow(/values/);
   await expect(backend.maxsim(store, [{ values: new Int8Array(0), length: 0 }], undefined)).rejects.toThrow(
     /rows/,
@@ -163,8 +164,8 @@ test('shapes that cannot be are refused with a reason', async () => {
 
 test('nothing eligible, no query and no target give empty results', async () => {
   const backend = nativeBackend();
-  const store = await backend.open(randomSource(generator(seed), lengths, 32));
-  const query = randomTokens(generator(seed), 5, 32);
+  const store = await backend.open(randomSource(seededRandom(seed), lengths, 32));
+  const query = randomTokens(seededRandom(seed), 5, 32);
   const [none] = await backend.maxsim(store, [query], new Uint32Array(0));
   expect(none!.queryToTarget).toHaveLength(0);
   expect(await backend.maxsim(store, [], undefined)).toEqual([]);
@@ -175,7 +176,7 @@ test('nothing eligible, no query and no target give empty results', async () => 
 });
 
 test('an abort rejects a running search with its reason within 20 ms', async () => {
-  const random = generator(seed);
+  const random = seededRandom(seed);
   const source = randomSource(random, Array(20).fill(9_000), 64);
   const backend = nativeBackend();
   const store = await backend.open(source);
@@ -202,7 +203,7 @@ test('an abort rejects a running search with its reason within 20 ms', async () 
 });
 
 test('an abort rejects a search that still waits for threads', async () => {
-  const random = generator(seed);
+  const random = seededRandom(seed);
   const backend = nativeBackend();
   const source = randomSource(random, Array(20).fill(5_000), 64);
   const store = await backend.open(source);
@@ -221,7 +222,7 @@ test('an abort rejects a search that still waits for threads', async () => {
 });
 
 test('a background search ends with the same bits after the searches that it gave way to', async () => {
-  const random = generator(seed);
+  const random = seededRandom(seed);
   const backend = nativeBackend();
   const store = await backend.open(randomSource(random, Array(40).fill(2_000), 64));
   const query = randomTokens(random, 200, 64);
@@ -232,7 +233,7 @@ test('a background search ends with the same bits after the searches that it gav
 });
 
 test('a store that is closed during a search lets the search end', async () => {
-  const random = generator(seed);
+  const random = seededRandom(seed);
   const backend = nativeBackend();
   const source = randomSource(random, Array(50).fill(2_000), 64);
   const store = await backend.open(source);
@@ -263,8 +264,8 @@ test('a worker that is ended while its searches run does no harm to the process'
   }
   await sleep(100);
   const backend = nativeBackend();
-  const store = await backend.open(randomSource(generator(seed), lengths, 32));
-  expect(await backend.maxsim(store, [randomTokens(generator(seed), 5, 32)], undefined)).toHaveLength(1);
+  const store = await backend.open(randomSource(seededRandom(seed), lengths, 32));
+  expect(await backend.maxsim(store, [randomTokens(seededRandom(seed), 5, 32)], undefined)).toHaveLength(1);
 });
 
 test('kernels that are unknown or cannot run here are a fault that names the ones that can', () => {

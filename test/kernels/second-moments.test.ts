@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { secondMoments } from '#src/kernels/native.js';
-import { generator, randomTokens } from './random-tokens.js';
+import { seededRandom } from '#src/random.js';
+import { randomTokens } from './random-tokens.js';
 
 const seed = Date.now() % 1_000_000;
 console.log(`second moments: seed ${seed}`);
@@ -21,7 +22,7 @@ function byLoops(rows: Int8Array, dimension: number): number[] {
 test.each([1, 6, 32, 33, 64, 128, 256])(
   'second moments of %i components are sums of products',
   (dimension) => {
-    const random = generator(seed + dimension);
+    const random = seededRandom(seed + dimension);
     for (const count of [0, 1, 7, 8, 9, 255, 256]) {
       const { values } = randomTokens(random, count, dimension);
       expect([...secondMoments(values, dimension)], `seed ${seed}, ${count} rows`).toEqual(

@@ -9,7 +9,8 @@ import type { KernelBackend, TokenSource } from '#src/kernels/kernels.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { planBlocks } from '#src/kernels/tensorflow-blocks.js';
 import { openTensorflowGpu, tensorflowBackend, type TensorFlow } from '#src/kernels/tensorflow.js';
-import { generator, randomSource, randomTokens } from './random-tokens.js';
+import { seededRandom } from '#src/random.js';
+import { randomSource, randomTokens } from './random-tokens.js';
 
 const seed = Date.now() % 1_000_000;
 const parameters = { multiplier: 176, offset: 28, gapOpen: 40, gapExtend: 4 };
@@ -41,8 +42,8 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
   it.each([32, 64, 96, 256])(
     'gives the bits of the native kernels on random shapes at dimension %i',
     async (dimension) => {
-      const random = generator(seed + dimension);
-      const lengths = [1, 300, ...Array.from({ length: 40 }, () => 1 + Math.floor(random() * 90))];
+      const random = seededRandom(seed + dimension);
+      const lengths = [1, 300, ...Array.from({ length: 40 }, () => 1 + random.below(90))];
       const source = randomSource(random, lengths, dimension);
       const queries = [1, 31, 32, 33, 100].map((length) => randomTokens(random, length, dimension));
       const eligible = Uint32Array.of(0, 1, 7, 20, 41);
@@ -69,7 +70,7 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
 
   it('reads tokens from a file at an offset, and faults where the file has become too short', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-tensorflow-'));
-    const random = generator(seed);
+    const random = seededRandom(seed);
     const source = randomSource(random, [5, 60, 17], 64);
     const path = join(folder, 'tokens');
     writeFileSync(path, Buffer.concat([Buffer.alloc(321), new Uint8Array(source.tokens.values.buffer)]));
@@ -91,7 +92,7 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
       `affine score: native ${native.variant}`,
       `affine alignment: native ${native.variant}`,
     ]);
-    const random = generator(seed + 1);
+    const random = seededRandom(seed + 1);
     const source = randomSource(random, [50, 60], 64);
     const query = { values: source.tokens.values.slice(0, 40 * 64), length: 40 };
     const targets = Uint32Array.of(1, 0);
@@ -103,8 +104,8 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
   });
 
   it('stops when it is cancelled and leaves no tensor behind', async () => {
-    const source = randomSource(generator(seed + 2), new Array<number>(100).fill(100), 64);
-    const query = randomTokens(generator(seed), 200, 64);
+    const source = randomSource(seededRandom(seed + 2), new Array<number>(100).fill(100), 64);
+    const query = randomTokens(seededRandom(seed), 200, 64);
     const tensorCount = tf.memory().numTensors;
     const store = await backend.open(source);
     const abort = new AbortController();
@@ -116,8 +117,8 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
   });
 
   it('finishes a search whose store was closed meanwhile, and begins no other', async () => {
-    const source = randomSource(generator(seed + 3), [30, 40], 64);
-    const query = randomTokens(generator(seed), 20, 64);
+    const source = randomSource(seededRandom(seed + 3), [30, 40], 64);
+    const query = randomTokens(seededRandom(seed), 20, 64);
     const store = await backend.open(source);
     const outliving = backend.maxsim(store, [query], undefined);
     store.close();
@@ -139,8 +140,8 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
 
 describe('blocks of targets', () => {
   it('hold every target once, in similar lengths, within the bound', () => {
-    const random = generator(seed);
-    const lengths = [500, ...Array.from({ length: 300 }, () => 1 + Math.floor(random() * 120))];
+    const random = seededRandom(seed);
+    const lengths = [500, ...Array.from({ length: 300 }, () => 1 + random.below(120))];
     const starts = Uint32Array.from({ length: 302 }, (_, i) =>
       lengths.slice(0, i).reduce((sum, n) => sum + n, 0),
     );

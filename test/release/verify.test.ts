@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { seededRandom } from '#src/random.js';
 import { verifyRelease } from '#src/release/verify.js';
 import { makeRelease } from './make-release.js';
 
@@ -12,11 +13,7 @@ describe('verifying a release', () => {
   it('finds a flipped bit anywhere and names its file', async () => {
     const seed = Date.now() % 1_000_000;
     console.log(`seed ${seed}`);
-    let state = seed;
-    const random = (below: number) => {
-      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-      return Math.floor((state / 2 ** 32) * below);
-    };
+    const { below } = seededRandom(seed);
     const directory = await makeRelease(folder, {
       fields: [{ name: 'gene', type: 'string' }],
       targets: [{ id: 'a', sequence: 'MKVLA', attributes: { gene: 'nhaA' } }],
@@ -29,7 +26,7 @@ describe('verifying a release', () => {
       const intact = readFileSync(join(directory, file));
       for (let flip = 0; flip < 60; flip += 1) {
         const bytes = Buffer.from(intact);
-        bytes[random(bytes.length)] ^= 1 << random(8);
+        bytes[below(bytes.length)] ^= 1 << below(8);
         writeFileSync(join(directory, file), bytes);
         const verdict = await verifyRelease(directory);
         expect(verdict.isIntact).toBe(false);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { seededRandom } from '#src/random.js';
 import { rank } from '#src/search/rank.js';
 import type { TargetTable } from '#src/release/release.js';
 
@@ -36,12 +37,12 @@ describe('rank', () => {
   });
 
   it('returns the head of a full exact sort for any limit, with many ties', () => {
-    const random = generator(seed);
+    const random = seededRandom(seed);
     const count = 3_000;
-    const lengths = Array.from({ length: count }, () => 1 + Math.floor(random() * 6));
+    const lengths = Array.from({ length: count }, () => 1 + random.below(6));
     const sums = {
-      queryToTarget: Int32Array.from({ length: count }, () => Math.floor(random() * 12)),
-      targetToQuery: Int32Array.from({ length: count }, () => Math.floor(random() * 12)),
+      queryToTarget: Int32Array.from({ length: count }, () => random.below(12)),
+      targetToQuery: Int32Array.from({ length: count }, () => random.below(12)),
     };
     const targets = table(lengths);
     const exact = Array.from({ length: count }, (_, at) => at).sort((a, b) => {
@@ -59,13 +60,4 @@ describe('rank', () => {
 function table(lengths: readonly number[], ids?: readonly string[]): TargetTable {
   const id = (index: number): string => ids?.[index] ?? `t${String(index).padStart(6, '0')}`;
   return { count: lengths.length, id, length: (index: number) => lengths[index] } as unknown as TargetTable;
-}
-
-/** Park and Miller's minimal standard generator: enough for test data, the same everywhere. */
-function generator(start: number): () => number {
-  let state = (start % 2_147_483_646) + 1;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
 }

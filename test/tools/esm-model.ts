@@ -6,7 +6,7 @@ import {
   type OnnxNode,
   type OnnxTensor,
 } from '#bench/tools/onnx-model.js';
-import { seededRandom } from '#src/encoder/rotation.js';
+import { seededRandom, type Random } from '#src/random.js';
 
 /** Sizes of an ESM-2-shaped model; ESM-2 itself is 6 layers × 320 with 20 heads in its smallest form. */
 export interface EsmShape {
@@ -87,7 +87,7 @@ class GraphBuilder {
   readonly nodes: OnnxNode[] = [];
   readonly constants: OnnxTensor[] = [];
 
-  constructor(private readonly random: () => number) {}
+  constructor(private readonly random: Random) {}
 
   /** Adds a node with one output and returns that output's name. */
   node(
@@ -114,7 +114,10 @@ class GraphBuilder {
   weight(name: string, dims: readonly number[]): string {
     const count = dims.reduce((product, dim) => product * dim, 1);
     // Uniform numbers of the same spread as a normal distribution of 0.02.
-    const values = Float32Array.from({ length: count }, () => (this.random() * 2 - 1) * 0.02 * Math.sqrt(3));
+    const values = Float32Array.from(
+      { length: count },
+      () => (this.random.share() * 2 - 1) * 0.02 * Math.sqrt(3),
+    );
     this.constants.push({ name: `${name}_${this.constants.length}`, dims, values });
     return this.constants[this.constants.length - 1].name;
   }

@@ -1,4 +1,4 @@
-import { seededRandom } from '#src/encoder/rotation.js';
+import { seededRandom } from '#src/random.js';
 
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWY';
 
@@ -7,8 +7,7 @@ export function randomProteins(
   count: number,
   { seed, minResidues, maxResidues }: { seed: number; minResidues: number; maxResidues: number },
 ): string[] {
-  const random = seededRandom(seed);
-  const below = (bound: number) => Math.floor(random() * bound);
+  const { below } = seededRandom(seed);
   return Array.from({ length: count }, () => {
     const length = minResidues + below(maxResidues - minResidues + 1);
     return Array.from({ length }, () => LETTERS[below(LETTERS.length)]).join('');

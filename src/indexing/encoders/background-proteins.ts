@@ -1,15 +1,15 @@
 import { AMINO_ACIDS } from '../../sequence/substitution.js';
 import { BACKGROUND } from '../../sequence/residue-scales.js';
-import { seededRandom } from '../../encoder/rotation.js';
+import { frozenRandom } from '../../random.js';
 
 /**
  * Unrelated proteins of one length, drawn residue by residue from the composition of real ones; fixed by the
  * seed.
  */
 export function backgroundProteins(count: number, residues: number, seed: number): readonly string[] {
-  const random = seededRandom(seed);
+  const random = frozenRandom(seed);
   return Array.from({ length: count }, () =>
-    Array.from({ length: residues }, () => drawResidue(random())).join(''),
+    Array.from({ length: residues }, () => drawResidue(random.share())).join(''),
   );
 }
 

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { seededRandom } from '#src/random.js';
 import { ROOT } from '../../tools/paths.js';
 
 const root = ROOT;
@@ -11,16 +12,12 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-kill-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const seed = Date.now() % 1_000_000;
-let state = seed;
-function random(below: number): number {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-  return Math.floor((state / 2 ** 32) * below);
-}
+const { below } = seededRandom(seed);
 
 function randomFasta(proteins: number): string {
   const letters = 'ACDEFGHIKLMNPQRSTVWY';
   return Array.from({ length: proteins }, (_, at) => {
-    const sequence = Array.from({ length: 100 + random(500) }, () => letters[random(20)]).join('');
+    const sequence = Array.from({ length: 100 + below(500) }, () => letters[below(20)]).join('');
     return `>tr|Q${at}|Q${at}_TEST Protein ${at} OS=Test species OX=562 PE=1\n${sequence}\n`;
   }).join('');
 }
@@ -61,7 +58,7 @@ async function buildAndKill(
   const timer = setInterval(() => {
     if (!isTime(databaseFolder)) return;
     clearInterval(timer);
-    setTimeout(() => child.kill('SIGKILL'), random(60));
+    setTimeout(() => child.kill('SIGKILL'), below(60));
   }, 2);
   const isKilled = await ended;
   clearInterval(timer);

@@ -1,20 +1,12 @@
 import { expect, it } from 'vitest';
+import { seededRandom } from '#src/random.js';
 import { createTally } from '#src/release/names/tally.js';
 import { similarity } from '#src/release/names/text.js';
 
 const seed = Math.floor(Math.random() * 2 ** 31);
 
-/** Whole numbers below a bound, the same for one seed. */
-function numbers(from: number): (below: number) => number {
-  let state = from | 1;
-  return (below) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return (state >>> 8) % below;
-  };
-}
-
 it(`a tally gives the places that a sort of all of them would give (seed ${seed})`, () => {
-  const below = numbers(seed);
+  const { below } = seededRandom(seed);
   for (let round = 0; round < 20; round += 1) {
     const tally = createTally();
     const sums = new Map<number, number>();
@@ -45,7 +37,7 @@ it(`a tally gives the places that a sort of all of them would give (seed ${seed}
 });
 
 it(`a similarity with a bound is the one without, or 0 where it would be below the bound (seed ${seed})`, () => {
-  const below = numbers(seed);
+  const { below } = seededRandom(seed);
   const word = (): string =>
     Array.from({ length: below(300) < 3 ? 300 : below(9) }, () => 'abc'.charAt(below(3))).join('');
   for (let turn = 0; turn < 2_000; turn += 1) {

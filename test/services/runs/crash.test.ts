@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seededRandom, type Random } from '#src/random.js';
 import { openStore } from '#src/store/lmdb.js';
 import { usageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type CallOptions, type Json } from './runs-served.js';
@@ -74,17 +75,6 @@ async function killServer(): Promise<void> {
   await once(server, 'exit');
 }
 
-/** Numbers in [0, 1) that one seed repeats. Source  mulberry32 */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Asks until a server answers; undefined once the test is over. */
 async function ask(method: string, path: string, options: CallOptions = {}): Promise<Answer | undefined> {
   while (!isOver) {
@@ -137,9 +127,9 @@ const ENDPOINTS = {
   export: 'homology.export',
 } as const;
 
-function createSearch(label: string, random: () => number): Promise<Acknowledged | undefined> {
-  const kind = random() < 0.5 ? 'batch' : 'search';
-  return create({ label, kind, firstQuery: Math.floor(random() * bench.sequences.length) });
+function createSearch(label: string, random: Random): Promise<Acknowledged | undefined> {
+  const kind = random.share() < 0.5 ? 'batch' : 'search';
+  return create({ label, kind, firstQuery: random.below(bench.sequences.length) });
 }
 
 async function create(wanted: Omit<Acknowledged, 'id'>): Promise<Acknowledged | undefined> {
@@ -158,21 +148,21 @@ async function create(wanted: Omit<Acknowledged, 'id'>): Promise<Acknowledged | 
 }
 
 async function client(number: number): Promise<void> {
-  const random = randomFrom(seed + number);
+  const random = seededRandom(seed + number);
   const own: Acknowledged[] = [];
   while (!isOver) {
-    const choice = random();
+    const choice = random.share();
     const open = own.filter(({ toldFinal }) => toldFinal === undefined);
-    const asked = open.length > 0 && random() < 0.5 ? open : own;
-    const known = asked[Math.floor(random() * asked.length)];
+    const asked = open.length > 0 && random.share() < 0.5 ? open : own;
+    const known = asked[random.below(asked.length)];
     const mayCreate =
       own.length < FIRST_RUNS_OF_ONE_CLIENT + killCount && open.length < OPEN_RUNS_OF_ONE_CLIENT;
     if (known === undefined || (choice < 0.3 && mayCreate)) {
       const label = `client ${number} run ${own.length}`;
-      const format = (['fasta', 'arrow', 'parquet'] as const)[Math.floor(random() * 3)];
+      const format = (['fasta', 'arrow', 'parquet'] as const)[random.below(3)];
       const source = own.findLast(({ kind, toldFinal }) => kind !== 'export' && toldFinal === 'completed');
       const run =
-        source !== undefined && random() < 0.5
+        source !== undefined && random.share() < 0.5
           ? await create({ label, kind: 'export', firstQuery: 0, source, format })
           : await createSearch(label, random);
       if (run !== undefined) own.push(run);
@@ -187,7 +177,7 @@ async function client(number: number): Promise<void> {
       const answer = await ask('GET', `/v1/runs/${known.id}/results?limit=7`);
       if (answer !== undefined) expect(answer.status).toBe(200);
     }
-    await pause(random() * 60);
+    await pause(random.share() * 60);
   }
 }
 
@@ -297,7 +287,7 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
   it(
     'loses no acknowledged run, makes none twice, ends each once and bills what was done',
     async () => {
-      const random = randomFrom(seed);
+      const random = seededRandom(seed);
       await startServer();
       const { port } = receiver.address() as AddressInfo;
       const body = { url: `http://127.0.0.1:${port}/` };
@@ -306,7 +296,7 @@ describe(`a server that is killed ${KILLS} times (seed ${seed})`, () => {
       clients.catch(() => (isOver = true));
       let atWorkCount = 0;
       for (; killCount < KILLS && !isOver; killCount += 1) {
-        await pause(100 + random() * 1_500);
+        await pause(100 + random.share() * 1_500);
         const atWork = await call(`${url}/v1/runs?status=running&limit=1`, 'GET', bench.keys.lab, {});
         atWorkCount += atWork.body.data.length;
         await killServer();

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { openAppliance, type Appliance } from '#src/appliance.js';
 import { serve, type RunningServer } from '#src/cli/serve/serve.js';
 import { loadConfig } from '#src/config.js';
+import { seededRandom } from '#src/random.js';
 
 export type Json = Record<string, any>;
 export type Who = 'lab' | 'colleague' | 'rival';
@@ -176,11 +177,8 @@ export async function putPart(
 /** Bytes that differ from place to place, the same for one seed. */
 export function bytesOf(seed: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
-  let state = seed | 1;
-  for (let at = 0; at < length; at += 1) {
-    state = Math.imul(state, 1103515245) + 12345;
-    bytes[at] = state >>> 16;
-  }
+  const random = seededRandom(seed);
+  for (let at = 0; at < length; at += 1) bytes[at] = random.next();
   return bytes;
 }
 
