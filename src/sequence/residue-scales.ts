@@ -1,4 +1,4 @@
-/* What the baseline encoder knows of amino acids. All tables are in the order of AMINO_ACIDS. */
+/* What is known of amino acids. All tables are in the order of AMINO_ACIDS. */
 
 /** Share of each amino acid in proteins. Source: Robinson & Robinson 1991. */
 export const BACKGROUND: readonly number[] = [
@@ -6,20 +6,13 @@ export const BACKGROUND: readonly number[] = [
   0.02243, 0.03856, 0.05203, 0.0712, 0.05841, 0.0133, 0.03216, 0.06441,
 ];
 
-/** Properties whose average over a stretch hints at its structure. */
+/** Properties that say where in a fold an amino acid likes to stand. */
 export const SCALES: Readonly<Record<string, readonly number[]>> = {
   /** Kyte & Doolittle 1982. */
   hydropathy: [
     1.8, -4.5, -3.5, -3.5, 2.5, -3.5, -3.5, -0.4, -3.2, 4.5, 3.8, -3.9, 1.9, 2.8, -1.6, -0.8, -0.7, -0.9,
     -1.3, 4.2,
   ],
-  /** Cubic ångström; Zamyatnin 1972. */
-  volume: [
-    88.6, 173.4, 114.1, 111.1, 108.5, 143.8, 138.4, 60.1, 153.2, 166.7, 166.7, 168.6, 162.9, 189.9, 112.7,
-    89.0, 116.1, 227.8, 193.6, 140.0,
-  ],
-  /** Elementary charges at pH 7. */
-  charge: [0, 1, 0, -1, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0],
   /** Chou & Fasman 1978, as their strand propensities below. */
   helix: [
     1.42, 0.98, 0.67, 1.01, 0.7, 1.11, 1.51, 0.57, 1.0, 1.08, 1.21, 1.16, 1.45, 1.13, 0.57, 0.77, 0.83, 1.08,

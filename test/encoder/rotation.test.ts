@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sha256Hex } from '#src/canonical.js';
 import { randomOrthogonal } from '#src/encoder/rotation.js';
-import { symmetricEigen } from '#src/indexing/encoders/symmetric-eigen.js';
 
 describe('a random orthogonal matrix', () => {
   it.each([
@@ -28,24 +27,5 @@ describe('a random orthogonal matrix', () => {
 
   it('cannot have more columns than rows', () => {
     expect(() => randomOrthogonal(3, 4, 1)).toThrow(RangeError);
-  });
-});
-
-describe('eigenvectors of a symmetric matrix', () => {
-  it('rebuild it, largest eigenvalue first', () => {
-    const matrix = [
-      [4, 1, -2, 0.5],
-      [1, 3, 0, 1],
-      [-2, 0, -5, 2],
-      [0.5, 1, 2, 1],
-    ];
-    const { values, vectors } = symmetricEigen(matrix);
-    expect([...values].sort((a, b) => b - a)).toEqual(values);
-    matrix.forEach((row, i) =>
-      row.forEach((expected, j) => {
-        const rebuilt = values.reduce((sum, value, k) => sum + value * vectors[k][i] * vectors[k][j], 0);
-        expect(rebuilt).toBeCloseTo(expected, 12);
-      }),
-    );
   });
 });
