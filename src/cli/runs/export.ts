@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { Client } from '../../contract/document/client.js';
 import { EXPORT_FORMATS, type ExportRunSummary } from '../../contract/runs/run-files.js';
 import { Fault } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress, formatQuantity } from '../terminal/progress.js';
-import { createRun, runsClient, type RunsClient } from './client.js';
+import { createRun, runsClient } from './client.js';
 import { watchRun } from './watch.js';
 import { writeOutput } from '../search/output.js';
 
@@ -48,7 +49,7 @@ async function exportRun(id: string, flags: ExportFlags, context: CommandContext
   });
   const { result } = await watchRun(run.id, client, context);
   const { file, record_count: records } = result?.summary as ExportRunSummary;
-  const name = output ?? file.path.slice(file.path.lastIndexOf('/') + 1);
+  const name = output ?? nameOf(file.path);
   if (remote !== true) {
     await writeOutput(download(file, client, context), name === '-' ? undefined : name, context.stdout);
   } else context.stdout.write(`${file.url}\n`);
@@ -58,16 +59,17 @@ async function exportRun(id: string, flags: ExportFlags, context: CommandContext
 
 /** Errors  Fault where other bytes came than the server has: then nothing is left under the file's name */
 async function* download(
-  { url, size_bytes: total, checksum }: ExportRunSummary['file'],
-  client: RunsClient,
+  { file_id, path, size_bytes: total, checksum }: ExportRunSummary['file'],
+  client: Client,
   { stderr }: CommandContext,
 ): AsyncGenerator<Uint8Array> {
+  // Not the file's URL: the server may know itself by another address than this command reaches it by.
+  const params = { file_id, file_name: nameOf(path) };
   const progress = createProgress(stderr);
   const hash = createHash('sha256');
   let done = 0;
   try {
-    // The server may know itself by another address than the one by which this command reaches it.
-    for await (const chunk of client.bytes(new URL(url, 'http://server').pathname)) {
+    for await (const chunk of client.bytes('storage.files.read', { params })) {
       hash.update(chunk);
       done += chunk.length;
       progress.update({ stage: 'download', done, total });
@@ -78,6 +80,10 @@ async function* download(
   } finally {
     progress.end();
   }
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 function indexOf(text: string): number {

@@ -1,27 +1,21 @@
+import type { Client } from '../../contract/document/client.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { HomologyQueryResult } from '../../contract/runs/run-kinds.js';
-import type { RunsClient } from './client.js';
 
 export const RESULT_FORMATS = ['json', 'tsv'] as const;
 export type ResultFormat = (typeof RESULT_FORMATS)[number];
 
-interface ResultPage {
-  readonly data: readonly unknown[];
-  readonly has_more: boolean;
-  readonly next_cursor: string | null;
-}
-
 /** Rows of a run in order, waiting for those that are still to come. */
-export async function* resultRows(runId: string, client: RunsClient): AsyncGenerator<unknown> {
-  for (let cursor = ''; ;) {
-    const page = (await client.call('GET', `/v1/runs/${runId}/results?limit=1000${cursor}`)) as ResultPage;
+export async function* resultRows(runId: string, client: Client): AsyncGenerator<unknown> {
+  const params = { run_id: runId };
+  for (let cursor: string | undefined; ;) {
+    const query = { limit: 1_000, cursor };
+    const { body: page } = await client.call('runs.results.list', { params, query });
     yield* page.data;
     if (!page.has_more) return;
-    cursor = `&cursor=${page.next_cursor}`;
+    cursor = page.next_cursor ?? undefined;
     // Nothing new yet: the end or a while later, whichever comes first.
-    if (page.data.length === 0) {
-      await client.call('GET', `/v1/runs/${runId}`, { headers: { Prefer: 'wait=5' } });
-    }
+    if (page.data.length === 0) await client.call('runs.get', { params, headers: { Prefer: 'wait=5' } });
   }
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { Option, type Command } from 'commander';
+import type { RunStatus } from '../../contract/runs/run-states.js';
 import type { Run } from '../../contract/runs/runs.js';
 import { Refusal } from '../../errors.js';
 import { positiveInteger } from '../terminal/arguments.js';
@@ -34,10 +35,10 @@ export function register(program: Command, context: CommandContext): void {
     .description('runs, newest first')
     .option('--status <status>', 'only those in this state')
     .option('-n, --count <count>', 'how many at most', positiveInteger, 20)
-    .action(async ({ status, count }: { status?: string; count: number }) => {
-      const filter = status === undefined ? '' : `&status=${encodeURIComponent(status)}`;
-      const list = await runsClient(context).call('GET', `/v1/runs?limit=${Math.min(count, 100)}${filter}`);
-      context.stdout.write(tableOf((list as { data: readonly Run[] }).data));
+    .action(async ({ status, count }: { status?: RunStatus; count: number }) => {
+      const query = { limit: Math.min(count, 100), status };
+      const { body: list } = await runsClient(context).call('runs.list', { query });
+      context.stdout.write(tableOf(list.data));
     });
   runs
     .command('watch')
@@ -49,8 +50,8 @@ export function register(program: Command, context: CommandContext): void {
     .description('end a run that is queued or at work')
     .argument('<run>', 'run id')
     .action(async (id: string) => {
-      const { data } = (await runsClient(context).call('POST', `/v1/runs/${id}/cancel`)) as { data: Run };
-      context.stdout.write(`${data.id} is cancelled.\n`);
+      const { body } = await runsClient(context).call('runs.cancel', { params: { run_id: id } });
+      context.stdout.write(`${body.data.id} is cancelled.\n`);
     });
   runs
     .command('results')

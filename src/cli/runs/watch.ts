@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Client } from '../../contract/document/client.js';
 import type { RunEndpointKey } from '../../contract/runs/run-kinds.js';
-import type { Run, RunEvent } from '../../contract/runs/runs.js';
+import type { Run } from '../../contract/runs/runs.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Fault, Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress, type ProgressStage } from '../terminal/progress.js';
-import type { RunsClient } from './client.js';
 
 /** What the units of work of each endpoint are called. */
 export const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
@@ -26,24 +26,26 @@ const RECONNECT_MAX_TRIES = 120;
  */
 export async function watchRun(
   runId: string,
-  client: RunsClient,
+  client: Client,
   { stderr }: Pick<CommandContext, 'stderr'>,
 ): Promise<Run> {
   const progress = createProgress(stderr);
+  const params = { run_id: runId };
   let lastEventId: string | undefined;
   let tries = 0;
   try {
     for (;;) {
       try {
-        for await (const { id, data } of client.events(`/v1/runs/${runId}/events`, lastEventId)) {
+        const headers: Record<string, string> = lastEventId ? { 'Last-Event-ID': lastEventId } : {};
+        for await (const { id, data } of client.events('runs.events.stream', { params, headers })) {
           lastEventId = id ?? lastEventId;
           tries = 0;
-          const { endpoint, progress: come } = (data as RunEvent).data;
+          const { endpoint, progress: come } = data.data;
           if (come === undefined) continue;
           const { done_count: done, total_count: total } = come;
           progress.update({ stage: STAGES_OF_RUNS[endpoint], done, total });
         }
-        const { data: run } = (await client.call('GET', `/v1/runs/${runId}`)) as { data: Run };
+        const { data: run } = (await client.call('runs.get', { params })).body;
         if (isFinal(run.status)) return requireCompleted(run);
       } catch (error) {
         // A stream that broke off is a TypeError of fetch; a server that is gone, a Fault of the client.

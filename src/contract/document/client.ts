@@ -1,8 +1,10 @@
 import type { Static, TObject, TOptional, TProperties, TSchema } from '@sinclair/typebox';
+import { Refusal, type RefusalDetails } from '../../errors.js';
 import { isRefusalCode, type RefusalCode } from '../grammar/refusals.js';
 import type { Route } from '../grammar/route.js';
-import { ROUTES, type OperationId } from './routes.js';
 import type { Defaulted } from '../grammar/schema.js';
+import { readEvents, type ServerEvent } from './event-stream.js';
+import { ROUTES, type OperationId } from './routes.js';
 
 type MayBeLeftOut<Properties extends TProperties> = {
   [Name in keyof Properties]: Properties[Name] extends Defaulted | TOptional<TSchema> ? Name : never;
@@ -30,15 +32,25 @@ export type CallInput<Id extends OperationId> = Part<'params', (typeof ROUTES)[I
     readonly signal?: AbortSignal;
   };
 
+/** The body of a success; of a stream of events, the data of one of them. */
+type SuccessOf<Id extends OperationId> = Static<(typeof ROUTES)[Id]['success']['schema']>;
+
 export interface CallResult<Id extends OperationId> {
   readonly status: number;
   readonly headers: Headers;
-  readonly body: Static<(typeof ROUTES)[Id]['success']['schema']>;
+  readonly body: SuccessOf<Id>;
 }
 
+/** Errors  ServiceFailure for every answer that is no success; those of fetch where there is no answer */
 export interface Client {
-  /** Errors  ServiceFailure for every answer that is no success; those of fetch where there is no answer */
   call<Id extends OperationId>(operationId: Id, input: CallInput<Id>): Promise<CallResult<Id>>;
+  /** Events as they come; ends with the stream. */
+  events<Id extends OperationId>(
+    operationId: Id,
+    input: CallInput<Id>,
+  ): AsyncGenerator<ServerEvent<SuccessOf<Id>>>;
+  /** The bytes of the answer as they come. */
+  bytes<Id extends OperationId>(operationId: Id, input: CallInput<Id>): AsyncGenerator<Uint8Array>;
 }
 
 export interface ClientOptions {
@@ -49,15 +61,14 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-/** An answer that is no success, whatever body it had. */
-export class ServiceFailure extends Error {
-  override readonly name = 'ServiceFailure';
-
+/** An answer that is no success, whatever body it had: the refusal of a server, in its own words. */
+export class ServiceFailure extends Refusal {
   constructor(
-    message: string,
-    readonly status: number,
     /** `internal_error` for an answer that did not come from this service. */
-    readonly code: RefusalCode,
+    override readonly code: RefusalCode,
+    message: string,
+    details: RefusalDetails,
+    readonly status: number,
     /** Whether the identical request may succeed later. */
     readonly isRetryable: boolean,
     /** Seconds to wait before that, where the server says so. */
@@ -65,12 +76,12 @@ export class ServiceFailure extends Error {
     readonly requestId: string | undefined,
     readonly body: string,
   ) {
-    super(message);
+    super(code, message, details);
   }
 }
 
 /**
- * A client whose operations, inputs and answers have the types of the contract. Not for streams of events.
+ * A client whose operations, inputs and answers have the types of the contract.
  *
  * ```ts
  * const client = createClient({ baseUrl: 'http://127.0.0.1:8080', apiKey });
@@ -80,25 +91,35 @@ export class ServiceFailure extends Error {
  * ```
  */
 export function createClient({ baseUrl, apiKey, fetch: send = fetch }: ClientOptions): Client {
+  const ask = async (operationId: OperationId, input: LooseInput): Promise<Response> => {
+    const route: Route = ROUTES[operationId];
+    const { params, query, body, headers, signal } = input;
+    const response = await send(baseUrl + pathOf(route, params, query), {
+      method: route.method,
+      headers: {
+        ...headers,
+        Accept: route.success.mediaType ?? 'application/json',
+        Authorization: `Bearer ${apiKey}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (response.ok) return response;
+    throw failureOf(response, await response.text());
+  };
+  async function* bytes(operationId: OperationId, input: LooseInput): AsyncGenerator<Uint8Array> {
+    const { body } = await ask(operationId, input);
+    if (body !== null) yield* body as AsyncIterable<Uint8Array>;
+  }
   return {
     async call(operationId, input) {
-      const route: Route = ROUTES[operationId];
-      const { params, query, body, headers, signal } = input as LooseInput;
-      const response = await send(baseUrl + pathOf(route, params, query), {
-        method: route.method,
-        headers: {
-          ...headers,
-          Accept: route.success.mediaType ?? 'application/json',
-          Authorization: `Bearer ${apiKey}`,
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
-      });
-      const text = await response.text();
-      if (!response.ok) throw failureOf(response, text);
-      return { status: response.status, headers: response.headers, body: JSON.parse(text) };
+      const response = await ask(operationId, input);
+      const { status, headers } = response;
+      return { status, headers, body: (await response.json()) as never };
     },
+    events: (operationId, input) => readEvents(bytes(operationId, input)),
+    bytes,
   };
 }
 
@@ -122,10 +143,12 @@ function pathOf(route: Route, params: LooseInput['params'] = {}, query: LooseInp
 function failureOf({ status, headers }: Response, text: string): ServiceFailure {
   const code = headers.get('Service-Error-Type') ?? '';
   const retryAfter = headers.get('Retry-After');
+  const { message = `The server answered with status ${status}.`, details } = wordsIn(text);
   return new ServiceFailure(
-    `${status} ${code || 'without a code'}: ${messageIn(text)}`,
-    status,
     isRefusalCode(code) ? code : 'internal_error',
+    message,
+    { ...details, status },
+    status,
     headers.get('Service-Retryable') === 'true',
     retryAfter === null ? undefined : Number(retryAfter),
     headers.get('X-Request-ID') ?? undefined,
@@ -133,15 +156,16 @@ function failureOf({ status, headers }: Response, text: string): ServiceFailure 
   );
 }
 
-/** The sentence for a person, in whichever of the three bodies it stands. */
-function messageIn(text: string): string {
+/** The sentence for a person, and the facts, in whichever of the three bodies they stand. */
+function wordsIn(text: string): { readonly message?: string; readonly details?: RefusalDetails } {
   try {
-    const body = JSON.parse(text) as {
+    const { error, detail } = JSON.parse(text) as {
       readonly detail?: string;
-      readonly error?: { readonly message?: string };
+      readonly error?: { readonly message?: string; readonly details?: RefusalDetails };
     };
-    return body.error?.message ?? body.detail ?? text.slice(0, 200);
+    return { message: error?.message ?? detail, details: error?.details };
   } catch {
-    return text.slice(0, 200);
+    // Something else than a Gloaming server answered; its status is all there is to tell.
+    return {};
   }
 }
