@@ -13,5 +13,5 @@ export const candidateScores = {
 
 /** ln of a candidate's E-value; undefined where it has none. */
 export function logExpectedOf({ significance }: Candidate): number | undefined {
-  return significance.measurements.log_expected_false_hits as number | undefined;
+  return significance.kind === 'supported' ? significance.logExpectedFalseHits : undefined;
 }

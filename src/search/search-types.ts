@@ -2,6 +2,7 @@ import type { Calibration } from '../calibration/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { KernelBackend, KernelRetry, TokenStore } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
+import type { CandidateSignificance } from './candidate-significance.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
 export type EvidenceRequest = 'candidate_measurement' | 'pairwise_sequence_alignment';
@@ -81,13 +82,6 @@ export interface PairwiseAlignment {
   readonly targetStart: number;
   readonly targetEnd: number;
   readonly targetLength: number;
-}
-
-/** Judgement of one candidate; `measurements` holds the fields of the contract that this judgement supports. */
-export interface CandidateSignificance {
-  readonly status: string;
-  readonly reason: string;
-  readonly measurements: Readonly<Record<string, unknown>>;
 }
 
 export interface SearchResult {

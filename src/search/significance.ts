@@ -1,6 +1,13 @@
-import { judgeTail, stratumOf, type Bin, type Calibration } from '../calibration/calibration.js';
+import {
+  judgeTail,
+  logProbabilityFloor,
+  stratumOf,
+  type Bin,
+  type Calibration,
+  type TailJudgement,
+} from '../calibration/calibration.js';
 import type { CalibrationCard } from '../calibration/card.js';
-import { qValues } from '../calibration/false-discovery.js';
+import { familyWiseProbability, qValues } from '../calibration/false-discovery.js';
 import {
   concentration,
   pairMoments,
@@ -13,20 +20,17 @@ import { biasContribution } from '../calibration/protein-bias.js';
 import { assert, Refusal } from '../errors.js';
 import type { MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import { maxsimDistances } from './maxsim.js';
-import {
-  describeTail,
-  describeUnsupported,
-  type BinnedTail,
-  type Population,
-} from './significance-measurements.js';
-import { searchedStrata, type SearchedStrata } from './searched-strata.js';
 import type {
-  Candidate,
+  CalibrationIdentity,
   CandidateSignificance,
-  SearchEngine,
-  SignificanceRequirement,
-} from './search-types.js';
+  SearchedPopulation,
+  SupportedSignificance,
+  UnsupportedReason,
+  UnsupportedSignificance,
+} from './candidate-significance.js';
+import { maxsimDistances } from './maxsim.js';
+import { searchedStrata } from './searched-strata.js';
+import type { Candidate, SearchEngine, SignificanceRequirement } from './search-types.js';
 
 /** A candidate before it is judged. */
 export type Judged = Pick<Candidate, 'targetIndex' | 'affine' | 'maxsim'>;
@@ -69,15 +73,10 @@ export function refuseWithoutSignificance(
   for (const length of queryLengths) refuseUnsupported(length, calibration.card);
 }
 
-const NOT_REQUESTED: CandidateSignificance = Object.freeze({
-  status: 'not_requested',
-  reason: 'not_requested',
-  measurements: {},
-});
+const NOT_REQUESTED: CandidateSignificance = Object.freeze({ kind: 'not_requested' });
 const NOT_CALIBRATED: CandidateSignificance = Object.freeze({
-  status: 'not_available',
+  kind: 'not_available',
   reason: 'no_qualified_calibration',
-  measurements: {},
 });
 const NO_CALIBRATION =
   'Significance is required, but this release has no qualified calibration. ' +
@@ -98,24 +97,53 @@ function judgeQuery(
     (concentration(moments) > calibration.card.supported.maximum_concentration
       ? 'query_composition_not_calibrated'
       : undefined);
-  if (queryReason !== undefined) return candidates.map(() => describeUnsupported(queryReason, calibration));
+  const identity = { id: calibration.id, card: calibration.card };
+  if (queryReason !== undefined) return candidates.map(() => unsupported(queryReason, identity));
   const { basis, rank } = calibration.moments;
   const projected = projectMoments(moments, basis, rank);
   const bias = queryBias(query, projected, panel, engine);
-  const strata = searchedStrata(targetSpace, release, calibration);
   const judged = { query, projected, bias };
   const tails = candidates.map((candidate) => judgeCandidate(judged, candidate, engine));
-  const queryStratum = stratumOf(query.length, calibration.card.stratum_edges);
-  const population = populationOf(strata, calibration.bins[queryStratum]);
-  const supported = tails.filter((tail) => typeof tail !== 'string');
-  const logs = supported.map((tail) => tail.logProbability + population.logCount);
+  const population = populationOf(query, targetSpace, engine);
+  const logs = tails
+    .filter((tail) => typeof tail !== 'string')
+    .map((tail) => tail.logProbability + population.logCount);
   const ratios = qValues(logs);
   let at = -1;
   return tails.map((tail) => {
-    if (typeof tail === 'string') return describeUnsupported(tail, calibration);
+    if (typeof tail === 'string') return unsupported(tail, identity);
     at += 1;
-    return describeTail(tail, logs[at], ratios[at], population, targetSpace, calibration);
+    return supported(tail, { logExpected: logs[at], qValue: ratios[at] }, population, identity);
   });
+}
+
+function unsupported(reason: UnsupportedReason, calibration: CalibrationIdentity): UnsupportedSignificance {
+  return { kind: 'unsupported', reason, calibration };
+}
+
+/** Cost  one object of one shape: spreading parts into it would take longer than the rest of the judgement */
+function supported(
+  { bin, coordinate, logProbability, support, tangent }: BinnedTail,
+  { logExpected, qValue }: { readonly logExpected: number; readonly qValue: number },
+  population: SearchedPopulation,
+  calibration: CalibrationIdentity,
+): SupportedSignificance {
+  const floor = logProbabilityFloor(bin.card, calibration.card.maximum_log_extrapolation_factor);
+  return {
+    kind: 'supported',
+    calibration,
+    population,
+    bin: bin.card,
+    support,
+    logTailProbability: logProbability,
+    expectedFalseHits: Math.exp(logExpected),
+    logExpectedFalseHits: logExpected,
+    logExpectedFalseHitsMinimum: population.logCount + floor,
+    familyWiseProbability: familyWiseProbability(logExpected),
+    qValue,
+    tangent,
+    bitScore: tangent && (tangent.lambda * coordinate - tangent.logK) / Math.LN2,
+  };
 }
 
 interface CalibratedEngine {
@@ -128,6 +156,12 @@ interface JudgedQuery {
   readonly query: QueryTokens;
   readonly projected: ProjectedMoments;
   readonly bias: number;
+}
+
+/** The tail of one candidate, in the bin that judged it. */
+interface BinnedTail extends TailJudgement {
+  readonly bin: Bin;
+  readonly coordinate: number;
 }
 
 /** How much closer the query is to the panel than its length and moments say. */
@@ -158,7 +192,7 @@ function judgeCandidate(
   { query, projected, bias }: JudgedQuery,
   { targetIndex, affine, maxsim }: Judged,
   { release, calibration }: CalibratedEngine,
-): BinnedTail | string {
+): BinnedTail | UnsupportedReason {
   const { card, bins, moments, pairNull, biases } = calibration;
   const targetLength = release.targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
@@ -187,7 +221,13 @@ function judgeCandidate(
   };
 }
 
-function populationOf({ counts, searchedCount }: SearchedStrata, bins: readonly Bin[]): Population {
+function populationOf(
+  query: QueryTokens,
+  targetSpace: TargetSpace,
+  { release, calibration }: CalibratedEngine,
+): SearchedPopulation {
+  const bins = calibration.bins[stratumOf(query.length, calibration.card.stratum_edges)];
+  const { counts, searchedCount } = searchedStrata(targetSpace, release, calibration);
   let judged = 0;
   let strataCount = 0;
   counts.forEach((count, stratum) => {
@@ -195,10 +235,17 @@ function populationOf({ counts, searchedCount }: SearchedStrata, bins: readonly 
     judged += count;
     strataCount += 1;
   });
-  return { logCount: Math.log(judged), strataCount, isComplete: judged === searchedCount };
+  return {
+    id: targetSpace.id ?? targetSpace.releaseId,
+    targetCount: targetSpace.searchedTargetCount,
+    residueCount: targetSpace.searchedResidueCount,
+    logCount: Math.log(judged),
+    strataCount,
+    isComplete: judged === searchedCount,
+  };
 }
 
-function unsupportedQuery(length: number, { supported }: CalibrationCard): string | undefined {
+function unsupportedQuery(length: number, { supported }: CalibrationCard): UnsupportedReason | undefined {
   if (length < supported.query_minimum_residues) return 'query_too_short';
   return length > supported.query_maximum_residues ? 'query_too_long' : undefined;
 }

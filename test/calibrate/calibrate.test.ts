@@ -18,8 +18,9 @@ import type { KernelBackend, TokenStore } from '#src/kernels/kernels.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
+import { expectedFalseHits, type SupportedSignificance } from '#src/search/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
-import type { SearchEngine, SearchResult } from '#src/search/search-types.js';
+import type { Candidate, SearchEngine, SearchResult } from '#src/search/search-types.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
 
@@ -117,8 +118,10 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
     const result = await searchFirst(release, 60);
     const logs = result.flatMap(({ candidates }) =>
       candidates
-        .filter(({ targetIndex, significance }) => targetIndex >= 60 && significance.status !== 'unsupported')
-        .map(({ significance }) => significance.measurements.log_expected_false_hits as number),
+        .filter(({ targetIndex }) => targetIndex >= 60)
+        .flatMap(({ significance }) =>
+          significance.kind === 'supported' ? [significance.logExpectedFalseHits] : [],
+        ),
     );
     expect(logs.length).toBeGreaterThan(60 * 200);
     for (const expected of [10, 1]) {
@@ -131,10 +134,10 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
   it('are named by the calibration that they rest on, and so is the result', async () => {
     const [calibrated] = await searchFirst(release, 1);
     const [plain] = await searchFirst(release, 1, { withCalibration: false });
-    expect(calibrated.candidates[0].significance.measurements.calibration_id).toBe(calibrationId(card));
+    expect(calibrated.candidates[0].significance).toMatchObject({ calibration: { id: calibrationId(card) } });
     expect(calibrated.resultSha256).not.toBe(plain.resultSha256);
-    expect(plain.candidates[0].significance).toMatchObject({
-      status: 'not_available',
+    expect(plain.candidates[0].significance).toEqual({
+      kind: 'not_available',
       reason: 'no_qualified_calibration',
     });
   });
@@ -143,15 +146,11 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
     const eligible = Uint32Array.from({ length: 100 }, (_, index) => index);
     const [all] = await searchFirst(release, 1);
     const [some] = await searchFirst(release, 1, { eligible });
-    const logs = new Map(all.candidates.map((candidate) => [candidate.targetIndex, candidate.significance]));
-    for (const { targetIndex, significance } of some.candidates) {
-      const { measurements } = logs.get(targetIndex)!;
-      expect(significance.measurements.pair_tail_log_probability).toBe(
-        measurements.pair_tail_log_probability,
-      );
-      const difference =
-        (measurements.log_expected_false_hits as number) -
-        (significance.measurements.log_expected_false_hits as number);
+    const known = new Map(all.candidates.map((candidate) => [candidate.targetIndex, supportedOf(candidate)]));
+    for (const candidate of some.candidates) {
+      const [wide, narrow] = [known.get(candidate.targetIndex)!, supportedOf(candidate)];
+      expect(narrow.logTailProbability).toBe(wide.logTailProbability);
+      const difference = wide.logExpectedFalseHits - narrow.logExpectedFalseHits;
       expect(difference).toBeCloseTo(Math.log(3), 9);
     }
   });
@@ -173,21 +172,15 @@ describe('a release or query that no calibration can cover', () => {
 
   it('a query of 5 residues or of one letter never gets a small E-value, but the reason why', async () => {
     const [peptide] = await searchSequences(release, ['MKVLA']);
-    expect(new Set(peptide.candidates.map(({ significance }) => significance.reason))).toEqual(
-      new Set(['query_too_short']),
-    );
+    expect(reasonsOf(peptide)).toEqual(new Set(['query_too_short']));
     const [homopolymer] = await searchSequences(release, ['A'.repeat(120)], () => 11);
-    expect(new Set(homopolymer.candidates.map(({ significance }) => significance.reason))).toEqual(
-      new Set(['query_composition_not_calibrated']),
-    );
+    expect(reasonsOf(homopolymer)).toEqual(new Set(['query_composition_not_calibrated']));
   });
 
   it('a query of 30,000 residues is longer than what was calibrated, and says so', async () => {
     const random = seededRandom(8);
     const [long] = await searchSequences(release, ['A'.repeat(30_000)], () => random.below(79) - 39);
-    expect(new Set(long.candidates.map(({ significance }) => significance.reason))).toEqual(
-      new Set(['query_too_long']),
-    );
+    expect(reasonsOf(long)).toEqual(new Set(['query_too_long']));
   });
 
   it('proteins that are all of low complexity are not surprised by each other', async () => {
@@ -210,8 +203,7 @@ describe('a release or query that no calibration can cover', () => {
       const results = await searchFirst(plain, 40, {}, tokens);
       const surprising = results.flatMap(({ candidates }, query) =>
         candidates.filter(
-          ({ targetIndex, significance }) =>
-            targetIndex !== query && ((significance.measurements.expected_false_hits as number) ?? 1) < 1e-3,
+          (candidate) => candidate.targetIndex !== query && (expectedFalseHits(candidate) ?? 1) < 1e-3,
         ),
       );
       expect(surprising.length).toBeLessThan(5);
@@ -227,6 +219,20 @@ describe('a release or query that no calibration can cover', () => {
     });
   });
 });
+
+function supportedOf({ significance }: Candidate): SupportedSignificance {
+  if (significance.kind !== 'supported') throw new Error(`it is ${significance.kind}`);
+  return significance;
+}
+
+/** Why the candidates have no tail probability; a kind where they have one. */
+function reasonsOf({ candidates }: SearchResult): ReadonlySet<string> {
+  return new Set(
+    candidates.map(({ significance }) =>
+      significance.kind === 'unsupported' ? significance.reason : significance.kind,
+    ),
+  );
+}
 
 function randomProteins(count: number, seed: number, shortest = 60, longest = 160) {
   const random = seededRandom(seed);

@@ -1,14 +1,8 @@
 import { AMINO_ACIDS, BLOSUM62 } from '../../sequence/substitution.js';
+import { expectedFalseHits } from '../../search/candidate-significance.js';
 import type { Candidate, PairwiseAlignment } from '../../search/search-types.js';
 import { cigarRuns } from '../../sequence/a3m.js';
-import {
-  alignmentOf,
-  attributeText,
-  expectedFalseHits,
-  type Layout,
-  type SearchReport,
-  targetId,
-} from './report.js';
+import { alignmentOf, attributeText, type Layout, type SearchReport, targetId } from './report.js';
 import { formatDistance, formatEValue, formatPercent } from './numbers.js';
 
 /** The three lines of a drawn alignment, equally long. */

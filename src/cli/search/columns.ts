@@ -1,5 +1,7 @@
+import { expectedFalseHits } from '../../search/candidate-significance.js';
 import type { Candidate } from '../../search/search-types.js';
-import { alignmentOf, expectedFalseHits, type SearchReport, targetId } from './report.js';
+import { significanceStatus } from '../../services/search/present-significance.js';
+import { alignmentOf, type SearchReport, targetId } from './report.js';
 
 /** A column of the machine-readable tables; undefined is an absent value. */
 export interface SearchColumn {
@@ -18,7 +20,11 @@ const CANDIDATE_COLUMNS: readonly SearchColumn[] = [
   { name: 'maxsim.target_to_query', type: 'number', value: ({ maxsim }) => maxsim.targetToQuery },
   { name: 'affine.raw_score', type: 'integer', value: ({ affine }) => affine.rawScore },
   { name: 'affine.normalized_score', type: 'number', value: ({ affine }) => affine.normalizedScore },
-  { name: 'significance.status', type: 'string', value: ({ significance }) => significance.status },
+  {
+    name: 'significance.status',
+    type: 'string',
+    value: ({ significance }) => significanceStatus(significance),
+  },
   { name: 'significance.expected_false_hits', type: 'number', value: expectedFalseHits },
 ];
 

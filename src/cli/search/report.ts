@@ -65,12 +65,6 @@ export function attributeText({ release }: SearchReport, { targetIndex }: Candid
   return value === undefined ? '' : typeof value === 'object' ? value.join('; ') : String(value);
 }
 
-/** The E-value; undefined where the judgement has none. */
-export function expectedFalseHits({ significance }: Candidate): number | undefined {
-  const value = significance.measurements['expected_false_hits'];
-  return typeof value === 'number' ? value : undefined;
-}
-
 /** The alignment, where there is one: a pair without any positive score has none. */
 export function alignmentOf({ alignment }: Candidate): Candidate['alignment'] {
   return alignment === undefined || alignment.cigar === '' ? undefined : alignment;

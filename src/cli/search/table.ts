@@ -1,10 +1,10 @@
+import { expectedFalseHits } from '../../search/candidate-significance.js';
 import type { Candidate } from '../../search/search-types.js';
 import { drawAlignment } from './alignment.js';
 import { formatCount, formatDistance, formatEValue, formatPercent } from './numbers.js';
 import {
   alignmentOf,
   attributeText,
-  expectedFalseHits,
   type Layout,
   type SearchOutput,
   type SearchReport,

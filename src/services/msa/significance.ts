@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
 import type { TargetSpace } from '../../release/release.js';
+import { expectedFalseHits } from '../../search/candidate-significance.js';
 import { search } from '../../search/search.js';
 import type { SearchEngine } from '../../search/search-types.js';
 import type { AlignedReceipt } from './rows.js';
@@ -39,12 +40,8 @@ export function createRejudge(): Rejudge {
     const request = { ...receipt.parameters, query: { sequence, normalizationId }, targetSpace };
     const { candidates, resultSha256 } = await search(request, engine, signal);
     const isSame = resultSha256 === receipt.result_sha256;
-    const expected = isSame ? candidates.map(({ significance }) => eValueOf(significance.measurements)) : [];
+    const expected = isSame ? candidates.map(expectedFalseHits) : [];
     cache.set(key, expected);
     return expected;
   };
-}
-
-function eValueOf({ expected_false_hits: expected }: Readonly<Record<string, unknown>>): number | undefined {
-  return typeof expected === 'number' ? expected : undefined;
 }

@@ -3,9 +3,9 @@ import type {
   HomologyCandidateSet,
   PairwiseAlignment as AlignmentOnWire,
 } from '../../contract/search/candidate-set.js';
-import type { Significance } from '../../contract/search/significance.js';
 import type { Release } from '../../release/release.js';
 import type { Candidate, PairwiseAlignment, SearchRequest, SearchResult } from '../../search/search-types.js';
+import { presentSignificance } from './present-significance.js';
 
 /** One candidate in the words of the contract. */
 export function presentCandidate(
@@ -37,8 +37,7 @@ export function presentCandidate(
       },
     },
     ...(alignment && { alignment: presentAlignment(alignment) }),
-    // The judgement is made of the contract's own closed enumerations; tests hold every answer against the schema.
-    significance: candidate.significance as Significance,
+    significance: presentSignificance(candidate.significance),
   };
 }
 
@@ -99,8 +98,6 @@ function summariseAlignment(
     : { status: 'partial', ...counts, reason: 'no_positive_local_score' };
 }
 
-const SUPPORTED = new Set(['supported_empirical', 'supported_extrapolated', 'upper_bound']);
-
 function summariseSignificance(
   request: SearchAsked,
   { candidates }: SearchResult,
@@ -110,12 +107,12 @@ function summariseSignificance(
     const counts = { candidate_count: 0, affected_candidate_count: 0 };
     return { requirement, status: 'not_requested', ...counts, reason: 'not_requested' };
   }
-  const affected = candidates.filter(({ significance }) => !SUPPORTED.has(significance.status)).length;
+  const affected = candidates.filter(({ significance }) => significance.kind !== 'supported').length;
   const counts = { candidate_count: candidates.length, affected_candidate_count: affected };
   if (candidates.length === 0) return { requirement, status: 'complete', ...counts, reason: 'no_candidates' };
   if (affected === 0)
     return { requirement, status: 'complete', ...counts, reason: 'all_candidates_supported' };
-  if (candidates.every(({ significance }) => significance.reason === 'no_qualified_calibration')) {
+  if (candidates.every(({ significance }) => significance.kind === 'not_available')) {
     return { requirement, status: 'not_available', ...counts, reason: 'no_qualified_calibration' };
   }
   const status = affected === candidates.length ? 'not_available' : 'partial';

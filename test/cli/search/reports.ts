@@ -1,11 +1,8 @@
+import type { CalibrationCard } from '#src/calibration/card.js';
 import type { ReleaseManifest, Release } from '#src/release/release.js';
+import type { CandidateSignificance } from '#src/search/candidate-significance.js';
 import { PLAIN_STYLE, type Layout, type SearchOutput, type SearchReport } from '#src/cli/search/report.js';
-import type {
-  Candidate,
-  CandidateSignificance,
-  PairwiseAlignment,
-  SearchEngine,
-} from '#src/search/search-types.js';
+import type { Candidate, PairwiseAlignment, SearchEngine } from '#src/search/search-types.js';
 
 /* A made-up search of three targets, of which the last has nothing to align. */
 
@@ -127,6 +124,8 @@ const release = {
   },
 } as unknown as Release;
 
+const CALIBRATION = { bins: [{ name: 'all', pair_count: 1_000, tail: {} }] } as unknown as CalibrationCard;
+
 interface Ends {
   readonly cigar: string;
   readonly queryStart: number;
@@ -154,11 +153,29 @@ function alignmentWith({ identical, gaps, ...ends }: Ends, targetLength: number)
 }
 
 function judgement(eValue: number | undefined): CandidateSignificance {
-  if (eValue === undefined)
-    return { status: 'not_available', reason: 'no_qualified_calibration', measurements: {} };
+  if (eValue === undefined) return { kind: 'not_available', reason: 'no_qualified_calibration' };
+  const [card] = CALIBRATION.bins;
+  const logExpectedFalseHits = Math.log(eValue);
   return {
-    status: 'supported_empirical',
-    reason: 'within_calibration_sample',
-    measurements: { expected_false_hits: eValue },
+    kind: 'supported',
+    calibration: { id: 'calib_1', card: CALIBRATION },
+    population: {
+      id: release.id,
+      targetCount: 3,
+      residueCount: 54,
+      logCount: 0,
+      strataCount: 1,
+      isComplete: true,
+    },
+    bin: card!,
+    support: 'within_calibration_sample',
+    logTailProbability: logExpectedFalseHits,
+    expectedFalseHits: eValue,
+    logExpectedFalseHits,
+    logExpectedFalseHitsMinimum: -50,
+    familyWiseProbability: eValue,
+    qValue: eValue,
+    tangent: { lambda: 1, logK: 0 },
+    bitScore: -logExpectedFalseHits / Math.LN2,
   };
 }

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import type { CalibrationCard } from '#src/calibration/card.js';
+import { SignificanceMeasurements, SignificanceReason } from '#src/contract/search/significance.js';
+import type { CandidateSignificance, SupportedSignificance } from '#src/search/candidate-significance.js';
+import { presentSignificance } from '#src/services/search/present-significance.js';
+
+const bin = {
+  name: 'short × long',
+  pair_count: 1_000,
+  fit_exceedance_count: 90,
+  holdout_exceedance_count: 40,
+  holdout_kolmogorov_smirnov: 0.1,
+  holdout_significance_level: 0.6,
+  tail: { threshold: 2 },
+} as unknown as CalibrationCard['bins'][number];
+const card = {
+  conditioning_context_id: 'conditions',
+  estimand_id: 'estimand',
+  maximum_log_extrapolation_factor: 3,
+  method_id: 'method',
+  null_population_id: 'population',
+  policy_id: 'policy',
+  qualification_id: 'qualification',
+  tail_coordinate_id: 'coordinate',
+} as unknown as CalibrationCard;
+const calibration = { id: 'calib_1', card };
+const supported: SupportedSignificance = {
+  kind: 'supported',
+  calibration,
+  population: {
+    id: 'htsp_1',
+    targetCount: 8,
+    residueCount: 800,
+    logCount: Math.log(7),
+    strataCount: 2,
+    isComplete: false,
+  },
+  bin,
+  support: 'within_extrapolation_limit',
+  logTailProbability: -4 * Math.LN2,
+  expectedFalseHits: 7 / 16,
+  logExpectedFalseHits: Math.log(7 / 16),
+  logExpectedFalseHitsMinimum: -8,
+  familyWiseProbability: 0.35,
+  qValue: 0.5,
+  tangent: { lambda: 0.7, logK: Math.log(5) },
+  bitScore: 12,
+};
+
+describe('a judgement in the words of the contract', () => {
+  it('has every measurement of the contract where the tail model supports them', () => {
+    const { status, reason, measurements } = presentSignificance(supported);
+    expect([status, reason]).toEqual(['supported_extrapolated', 'within_extrapolation_limit']);
+    expect(Object.keys(measurements).sort()).toEqual(Object.keys(SignificanceMeasurements.properties).sort());
+    expect(measurements).toMatchObject({
+      calibration_bin: 'short × long',
+      calibration_id: 'calib_1',
+      e_value_searched_inventory_id: 'htsp_1',
+      expected_false_hits: 7 / 16,
+      is_e_value_upper_bound: false,
+      is_family_wise_lower_bound: true,
+      minimum_resolvable_probability: 0.001,
+      pair_tail_surprisal_bits: 4,
+      support_status: 'supported_extrapolated',
+      tail_model: { lambda: 0.7, threshold_score: 2, holdout_exceedance_count: 40 },
+    });
+    expect(measurements.pair_tail_probability).toBeCloseTo(1 / 16, 15);
+    expect(measurements.tail_model!.k).toBeCloseTo(5, 12);
+  });
+
+  it('lacks the tail model below its threshold, and calls only a bound a bound', () => {
+    const below = {
+      ...supported,
+      support: 'below_tail_threshold',
+      tangent: undefined,
+      bitScore: undefined,
+    } as const;
+    const found = presentSignificance(below);
+    expect(found.status).toBe('supported_empirical');
+    expect(found.measurements).not.toHaveProperty('tail_model');
+    expect(found.measurements).not.toHaveProperty('bit_score');
+    const bound = presentSignificance({ ...supported, support: 'beyond_extrapolation_limit' });
+    expect(bound.status).toBe('upper_bound');
+    expect(bound.measurements.is_e_value_upper_bound).toBe(true);
+  });
+
+  it('without a tail probability names the reason, and numbers only where a calibration was asked', () => {
+    const without: readonly CandidateSignificance[] = [
+      { kind: 'unsupported', reason: 'query_too_long', calibration },
+      { kind: 'not_available', reason: 'no_qualified_calibration' },
+      { kind: 'not_requested' },
+    ];
+    const found = without.map(presentSignificance);
+    expect(found.map(({ status }) => status)).toEqual(without.map(({ kind }) => kind));
+    for (const { reason } of found) expect(SignificanceReason.enum).toContain(reason);
+    expect(found.map(({ measurements }) => measurements.calibration_id)).toEqual([
+      'calib_1',
+      undefined,
+      undefined,
+    ]);
+    for (const { measurements } of found) expect(measurements).not.toHaveProperty('expected_false_hits');
+  });
+});
