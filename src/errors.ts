@@ -1,13 +1,15 @@
+import type { RefusalCode } from './refusal-codes.js';
+
 /**
  * The caller asked for something that cannot be done and can act on it.
- * The code is part of the contract (contract/grammar/refusals.ts gives its status and type); the message says what was
- * expected, what came and what to do.
+ * The message says what was expected, what came and what to do; contract/grammar/refusals.ts gives the status and type
+ * of each code that is told over the network.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
 
   constructor(
-    readonly code: string,
+    readonly code: RefusalCode,
     message: string,
     /** Machine-readable facts about this refusal; `errors` lists every place that is wrong. */
     readonly details: RefusalDetails = {},

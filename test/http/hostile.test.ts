@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RefusalCode } from '#src/contract/grammar/refusals.js';
+import type { ContractRefusalCode } from '#src/refusal-codes.js';
 import { ROUTES } from '#src/contract/document/routes.js';
 import { expectFailure, expectSuccess, locationsOf, seen } from '../tools/expectations.js';
 import { DIGEST_64, get, KEY, post, searchBody, sendRaw, serve, type Served } from '../tools/serve.js';
@@ -21,7 +21,7 @@ function nested(depth: number): string {
 }
 
 /** Bodies of `POST /v1/homology` that are refused, with the places that the refusal names. */
-const BODIES: readonly (readonly [string, string | Buffer, RefusalCode, (readonly string[])?])[] = [
+const BODIES: readonly (readonly [string, string | Buffer, ContractRefusalCode, (readonly string[])?])[] = [
   ['an empty body text', ' ', 'invalid_json'],
   ['half an object', '{"query":', 'invalid_json'],
   ['single quotes', "{'query':{}}", 'invalid_json'],
@@ -185,7 +185,7 @@ describe('the homology route refuses', () => {
 });
 
 const json = { 'content-type': 'application/json' };
-const HEADERS: readonly (readonly [string, Readonly<Record<string, string>>, RefusalCode])[] = [
+const HEADERS: readonly (readonly [string, Readonly<Record<string, string>>, ContractRefusalCode])[] = [
   ['no Content-Type', { 'content-type': '' }, 'unsupported_media_type'],
   ['text/plain', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'unsupported_media_type'],
@@ -214,7 +214,7 @@ describe('headers that are refused:', () => {
 const FIRST = 'POST /v1/homology HTTP/1.1\r\nHost: a\r\n';
 const AUTHORIZED = `${FIRST}Authorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
 /** Bytes on the connection, and the refusal that comes back before the connection is closed or goes on. */
-const RAW: readonly (readonly [string, string | Buffer, RefusalCode])[] = [
+const RAW: readonly (readonly [string, string | Buffer, ContractRefusalCode])[] = [
   ['a word', 'HELLO\r\n\r\n', 'malformed_request'],
   ['binary', Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01]), 'malformed_request'],
   ['HTTP/2 without a handshake', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'malformed_request'],

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { failureShape } from '#src/contract/document/openapi.js';
-import { REFUSALS, type RefusalCode } from '#src/contract/grammar/refusals.js';
+import { REFUSALS } from '#src/contract/grammar/refusals.js';
+import type { ContractRefusalCode } from '#src/refusal-codes.js';
 import type { Route } from '#src/contract/grammar/route.js';
 import { createFailureCheck, createValidators } from '#src/contract/document/validation.js';
 import { ROUTES } from '#src/contract/document/routes.js';
@@ -36,7 +37,7 @@ export function expectCommonHeaders({ headers }: Seen): void {
 }
 
 /** The response is this refusal, in status, headers, media type and body, as the contract says for the route. */
-export function expectFailure(response: Seen, code: RefusalCode, route?: Route): void {
+export function expectFailure(response: Seen, code: ContractRefusalCode, route?: Route): void {
   const { headers } = response;
   const rule = REFUSALS[code];
   const { mediaType, schema } = failureShape(route, code);

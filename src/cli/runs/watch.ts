@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '../../contract/document/client.js';
 import type { RunEndpointKey } from '../../contract/runs/run-kinds.js';
 import type { Run } from '../../contract/runs/runs.js';
+import { isRefusalCode } from '../../contract/grammar/refusals.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Fault, Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -62,8 +63,10 @@ export async function watchRun(
 
 function requireCompleted(run: Run): Run {
   if (run.status === 'completed') return run;
-  const why = run.error === undefined ? '' : `: ${run.error.message}`;
-  throw new Refusal(run.error?.code ?? `run_${run.status}`, `${run.id} ${VERBS[run.status]}${why}`);
+  const { code = '', message } = run.error ?? {};
+  const why = message === undefined ? '' : `: ${message}`;
+  const ended = run.status === 'cancelled' ? 'run_cancelled' : 'run_failed';
+  throw new Refusal(isRefusalCode(code) ? code : ended, `${run.id} ${VERBS[run.status]}${why}`);
 }
 
 const VERBS: Readonly<Record<string, string>> = { failed: 'failed', cancelled: 'was cancelled' };

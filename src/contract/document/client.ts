@@ -1,6 +1,7 @@
 import type { Static, TObject, TOptional, TProperties, TSchema } from '@sinclair/typebox';
 import { Refusal, type RefusalDetails } from '../../errors.js';
-import { isRefusalCode, type RefusalCode } from '../grammar/refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
+import { isRefusalCode } from '../grammar/refusals.js';
 import type { Route } from '../grammar/route.js';
 import type { Defaulted } from '../grammar/schema.js';
 import { readEvents, type ServerEvent } from './event-stream.js';
@@ -65,7 +66,7 @@ export interface ClientOptions {
 export class ServiceFailure extends Refusal {
   constructor(
     /** `internal_error` for an answer that did not come from this service. */
-    override readonly code: RefusalCode,
+    override readonly code: ContractRefusalCode,
     message: string,
     details: RefusalDetails,
     readonly status: number,

@@ -10,7 +10,8 @@ import {
   SUCCESS_RESPONSE_HEADERS,
 } from '../grammar/headers.js';
 import { namedSchemas, withReferences, type JsonSchema } from './references.js';
-import { REFUSALS, type RefusalCode } from '../grammar/refusals.js';
+import { REFUSALS } from '../grammar/refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
 import { TAGS, type Route } from '../grammar/route.js';
 import { headerSchemas, refusalsOf } from './routes.js';
 
@@ -172,7 +173,7 @@ function successResponses({ success, otherSuccesses }: Route): JsonSchema {
 }
 
 function failureResponses(route: Route): JsonSchema {
-  const byStatus = new Map<number, RefusalCode[]>();
+  const byStatus = new Map<number, ContractRefusalCode[]>();
   for (const code of refusalsOf(route)) {
     const { status } = REFUSALS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
@@ -183,7 +184,7 @@ function failureResponses(route: Route): JsonSchema {
   );
 }
 
-function failureResponse(route: Route, status: number, codes: readonly RefusalCode[]): JsonSchema {
+function failureResponse(route: Route, status: number, codes: readonly ContractRefusalCode[]): JsonSchema {
   const content: Record<string, JsonSchema> = {};
   for (const code of codes) {
     const { mediaType, schema } = failureShape(route, code);
@@ -203,7 +204,7 @@ function failureResponse(route: Route, status: number, codes: readonly RefusalCo
 /** Body in which this route reports this code; without a route, every failure is a problem. */
 export function failureShape(
   route: Pick<Route, 'errorStyle'> | undefined,
-  code: RefusalCode,
+  code: ContractRefusalCode,
 ): { readonly mediaType: string; readonly schema: TSchema } {
   const { stage } = REFUSALS[code];
   if (

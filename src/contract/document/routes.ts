@@ -6,7 +6,7 @@ import { searchHomology } from '../search/homology.js';
 import { estimatePricing } from '../pricing.js';
 import { getReceipt } from '../search/receipts.js';
 import { resolveRefs } from '../refs.js';
-import type { RefusalCode } from '../grammar/refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
 import type { Route } from '../grammar/route.js';
 import { cancelRun, createRun, getRun, listRunResults, listRuns, streamRunEvents } from '../runs/runs.js';
 import { createMsa, createMsaComponent, getMsa } from '../msa.js';
@@ -83,7 +83,7 @@ export const ROUTES = {
 
 export type OperationId = keyof typeof ROUTES;
 
-const EVERY_ROUTE: readonly RefusalCode[] = [
+const EVERY_ROUTE: readonly ContractRefusalCode[] = [
   'malformed_request',
   'malformed_path',
   'route_not_found',
@@ -100,19 +100,23 @@ const EVERY_ROUTE: readonly RefusalCode[] = [
   'queue_full',
   'internal_error',
 ];
-const EVERY_KEY: readonly RefusalCode[] = ['missing_api_key', 'invalid_api_key'];
-const EVERY_SQL_CREDENTIAL: readonly RefusalCode[] = [
+const EVERY_KEY: readonly ContractRefusalCode[] = ['missing_api_key', 'invalid_api_key'];
+const EVERY_SQL_CREDENTIAL: readonly ContractRefusalCode[] = [
   'missing_sql_credential',
   'invalid_sql_credential',
   'sql_busy',
 ];
-const EVERY_BODY: readonly RefusalCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type'];
-const EVERY_POST: readonly RefusalCode[] = [
+const EVERY_BODY: readonly ContractRefusalCode[] = [
+  'invalid_json',
+  'body_too_large',
+  'unsupported_media_type',
+];
+const EVERY_POST: readonly ContractRefusalCode[] = [
   'idempotency_key_reused',
   'idempotency_key_in_use',
   'idempotency_storage_full',
 ];
-const EVERY_EXECUTION: readonly RefusalCode[] = ['execution_limit_exceeded'];
+const EVERY_EXECUTION: readonly ContractRefusalCode[] = ['execution_limit_exceeded'];
 
 /** Headers that mean something on this route, by name. */
 export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
@@ -125,9 +129,9 @@ export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
 }
 
 /** Every code with which this route can answer. */
-export function refusalsOf(route: Route): readonly RefusalCode[] {
-  const codes = new Set<RefusalCode>([...EVERY_ROUTE, ...route.refusals]);
-  const add = (more: readonly RefusalCode[]) => more.forEach((code) => codes.add(code));
+export function refusalsOf(route: Route): readonly ContractRefusalCode[] {
+  const codes = new Set<ContractRefusalCode>([...EVERY_ROUTE, ...route.refusals]);
+  const add = (more: readonly ContractRefusalCode[]) => more.forEach((code) => codes.add(code));
   if (route.access === 'sql_credential') add(EVERY_SQL_CREDENTIAL);
   else if (route.access !== 'signature') add(EVERY_KEY);
   if (route.body !== undefined) add(EVERY_BODY);

@@ -1,6 +1,8 @@
+import type { ContractRefusalCode } from '../../refusal-codes.js';
+
 /*
  * Every code with which a request can be refused. The table is the contract: documentation, failure handling and
- * tests read it, and a Refusal with a code that is not here is a bug.
+ * tests read it; a code without an entry, or an entry without a code, does not compile.
  */
 
 export type ErrorType =
@@ -289,10 +291,8 @@ export const REFUSALS = {
   server_stopping: refusal(503, 'capacity_error', 'The server is stopping; ask again in a moment.', true),
   storage_unavailable: refusal(503, 'capacity_error', 'The disk is full or refuses writes.', true),
   internal_error: refusal(500, 'api_error', 'Our fault; the log has the cause under the request id.', true),
-} as const satisfies Readonly<Record<string, RefusalRule>>;
+} as const satisfies Readonly<Record<ContractRefusalCode, RefusalRule>>;
 
-export type RefusalCode = keyof typeof REFUSALS;
-
-export function isRefusalCode(code: string): code is RefusalCode {
+export function isRefusalCode(code: string): code is ContractRefusalCode {
   return Object.hasOwn(REFUSALS, code);
 }

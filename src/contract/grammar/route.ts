@@ -1,5 +1,5 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
-import type { RefusalCode } from './refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -68,7 +68,7 @@ export interface Route {
   /** `execution`: the operation computes, and waits in the bounded queue; `light`: it looks something up. */
   readonly work: 'execution' | 'light';
   /** Refusals of the operation itself; those of the shell are added for every route. */
-  readonly refusals: readonly RefusalCode[];
+  readonly refusals: readonly ContractRefusalCode[];
 }
 
 export function defineRoute<const Definition extends Route>(route: Definition): Definition {

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { RUN_BODY_MAX_BYTES, RUN_BODY_MAX_VALUES } from '../../limits.js';
 import { envelopeOf, listOf } from '../grammar/envelope.js';
-import type { RefusalCode } from '../grammar/refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
 import { defineRoute } from '../grammar/route.js';
 import {
   RUN_ENDPOINTS,
@@ -237,7 +237,7 @@ export const listRuns = defineRoute({
   refusals: ['cursor_invalid'],
 });
 
-const ONE_RUN: readonly RefusalCode[] = ['run_not_found', 'permission_denied'];
+const ONE_RUN: readonly ContractRefusalCode[] = ['run_not_found', 'permission_denied'];
 
 export const getRun = defineRoute({
   operationId: 'runs.get',
@@ -256,7 +256,7 @@ export const getRun = defineRoute({
 });
 
 /** The interface document lists their statuses for a cancellation; what sends no body meets none of them today. */
-const CANCELLATION_LISTED: readonly RefusalCode[] = [
+const CANCELLATION_LISTED: readonly ContractRefusalCode[] = [
   'budget_exhausted',
   'result_expired',
   'body_too_large',

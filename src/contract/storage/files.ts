@@ -7,7 +7,7 @@ import {
 } from '../../limits.js';
 import { FILE_TARGET_PATTERN } from './file-paths.js';
 import { envelopeOf } from '../grammar/envelope.js';
-import type { RefusalCode } from '../grammar/refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
 import { ANY_TYPE, defineRoute } from '../grammar/route.js';
 import { closed, constant, count, defaulted, enumeration, moment, named, text } from '../grammar/schema.js';
 import { SIGNATURE_QUERY } from './uploads.js';
@@ -83,7 +83,7 @@ const ByUrl = Type.Object(
   { additionalProperties: false },
 );
 const shared = { tag: 'storage', successStyle: 'envelope', errorStyle: 'envelope', work: 'light' } as const;
-const ONE_FILE: readonly RefusalCode[] = ['file_not_managed', 'file_not_found', 'permission_denied'];
+const ONE_FILE: readonly ContractRefusalCode[] = ['file_not_managed', 'file_not_found', 'permission_denied'];
 const BlobAclEnvelope = envelopeOf('BlobAclEnvelope', BlobAcl);
 
 export const readFile = defineRoute({

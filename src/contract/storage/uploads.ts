@@ -9,7 +9,7 @@ import {
 } from '../../limits.js';
 import { FILE_PATH_PATTERN } from './file-paths.js';
 import { envelopeOf } from '../grammar/envelope.js';
-import type { RefusalCode } from '../grammar/refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
 import { defineRoute } from '../grammar/route.js';
 import {
   closed,
@@ -130,9 +130,9 @@ const part = Type.Object(
   { additionalProperties: false },
 );
 const shared = { tag: 'storage', successStyle: 'envelope', errorStyle: 'envelope', work: 'light' } as const;
-const ONE_UPLOAD: readonly RefusalCode[] = ['upload_not_found', 'permission_denied'];
-const OPEN_UPLOAD: readonly RefusalCode[] = [...ONE_UPLOAD, 'upload_not_open', 'upload_expired'];
-const ROOM: readonly RefusalCode[] = ['storage_full', 'storage_quota_exceeded'];
+const ONE_UPLOAD: readonly ContractRefusalCode[] = ['upload_not_found', 'permission_denied'];
+const OPEN_UPLOAD: readonly ContractRefusalCode[] = [...ONE_UPLOAD, 'upload_not_open', 'upload_expired'];
+const ROOM: readonly ContractRefusalCode[] = ['storage_full', 'storage_quota_exceeded'];
 const FileUploadEnvelope = envelopeOf('FileUploadEnvelope', FileUpload);
 const FileUploadPartEnvelope = envelopeOf('FileUploadPartEnvelope', FileUploadPart);
 

@@ -132,7 +132,11 @@ function turn(
   });
 }
 
-function capacityRefusal(code: string, name: string, quota: number): Refusal {
+function capacityRefusal(
+  code: 'queue_full' | 'execution_limit_exceeded',
+  name: string,
+  quota: number,
+): Refusal {
   const whose = name === 'execution' ? ' for one key' : '';
   return new Refusal(code, `No more than ${quota} executions may wait or be at work${whose}.`, {
     retryAfterSeconds: 1,

@@ -2,7 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import { FailureEnvelope } from '../../contract/grammar/envelope.js';
 import { HomologyFailure, Problem } from '../../contract/grammar/failures.js';
 import { failureShape } from '../../contract/document/openapi.js';
-import { isRefusalCode, REFUSALS, type RefusalCode } from '../../contract/grammar/refusals.js';
+import { isRefusalCode, REFUSALS } from '../../contract/grammar/refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
 import { Refusal, type RefusalDetails } from '../../errors.js';
 import { REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import { discardBody } from '../body/body.js';
@@ -12,7 +13,7 @@ import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';
 
 /** A failure in the words of the contract, before it takes the shape of its route. */
 export interface Failure {
-  readonly code: RefusalCode;
+  readonly code: ContractRefusalCode;
   readonly message: string;
   readonly details: RefusalDetails;
 }
@@ -151,7 +152,7 @@ function paramOf({ details }: Failure): string | undefined {
   return details.param ?? details.errors?.[0]?.location.replace(/^(body|query|path|header)\./, '');
 }
 
-function docUrl(shell: Shell, code: RefusalCode): string {
+function docUrl(shell: Shell, code: ContractRefusalCode): string {
   return `${shell.baseUrl()}/docs/errors#${code}`;
 }
 
