@@ -4,17 +4,12 @@ import type { PublicRouteManifest } from '../contract/document/manifest.js';
 import type { JsonSchema } from '../contract/document/references.js';
 import type { Route } from '../contract/grammar/route.js';
 import type { RouteValidator } from '../contract/document/validation.js';
+import type { Principal } from '../services/context.js';
 import type { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Admission, AdmissionLimits } from './admission/admission.js';
 import type { Handlers } from './handlers.js';
 import type { Timeouts, TlsFiles } from './listener.js';
 import type { Metrics } from './pages/metrics.js';
-
-/** Who a request speaks for. */
-export interface Principal {
-  readonly keyId: string;
-  readonly organizationId: string;
-}
 
 /** A request that came with a signature. */
 export interface SignedUrlRequest {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { untilAborted } from '../abort.js';
 import { GPU_BUSY_MAX_ATTEMPTS, GPU_BUSY_PAUSE_MS } from '../limits.js';
 
 /** Work that shares the memory of the GPUs, and work that finds room there only when the rest has ended. */
@@ -53,18 +54,5 @@ async function persist<Result>(
       if (!isBusy(error) || attempt === GPU_BUSY_MAX_ATTEMPTS) throw error;
     }
     await pause(GPU_BUSY_PAUSE_MS);
-  }
-}
-
-async function untilAborted<Result>(turn: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal!.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([turn, aborted]);
-  } finally {
-    signal?.removeEventListener('abort', onAbort!);
   }
 }

@@ -1,9 +1,13 @@
-/** Who asks, and what ends the work. Made once per request (or command), passed down to every service call. */
-export interface RequestContext {
-  readonly requestId: string;
+/** Who a request speaks for. */
+export interface Principal {
   readonly organizationId: string;
-  /** The API key that was used; `local` for the command line. */
+  /** The API key or SQL credential that was used; `local` for the command line. */
   readonly keyId: string;
+}
+
+/** Who asks, and what ends the work. Made once per request (or command), passed down to every service call. */
+export interface RequestContext extends Principal {
+  readonly requestId: string;
   /** Where clients reach the server, without a slash at the end; absent on the command line. */
   readonly baseUrl?: string;
   /** Aborts when the client has gone, a deadline has passed or the server is stopping. */

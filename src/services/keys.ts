@@ -3,12 +3,7 @@ import { crc32 } from 'node:zlib';
 import { assert, Refusal } from '../errors.js';
 import { newId } from '../ids.js';
 import type { ApiKeyRow, ApiKeyTable } from '../store/tables/api-keys.js';
-
-/** Who a request speaks for. */
-export interface Principal {
-  readonly keyId: string;
-  readonly organizationId: string;
-}
+import type { Principal } from './context.js';
 
 export interface Keys {
   /**

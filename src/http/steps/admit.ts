@@ -1,4 +1,5 @@
-import type { Middleware, Principal, Shell } from '../shell.js';
+import type { Principal } from '../../services/context.js';
+import type { Middleware, Shell } from '../shell.js';
 
 /** Refuses what the server has no room for, before anything is looked up or read. */
 export function shed(shell: Shell): Middleware {

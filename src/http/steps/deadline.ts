@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { linkAborts } from '../../abort.js';
 import type { Middleware, Shell } from '../shell.js';
 
 const SHORTEST_SECONDS = 0.1;
@@ -10,19 +10,14 @@ export class ClientClosed extends Error {
 
 /** Reads the start deadline, and makes the signal that ends work when the client has gone or the server stops. */
 export function boundTime(shell: Shell): Middleware {
-  // One listener for each request at work. AbortSignal.any would be shorter, and some Node versions never free it.
-  setMaxListeners(0, shell.stopping);
   return async (context, next) => {
     const { state, res } = context;
-    const ending = new AbortController();
-    const onStop = (): void => ending.abort(shell.stopping.reason);
-    shell.stopping.addEventListener('abort', onStop, { once: true });
+    const ending = linkAborts(shell.stopping);
     // Also for an answer that streams: it closes when its last byte is out, or when the client has gone.
     res.once('close', () => {
-      shell.stopping.removeEventListener('abort', onStop);
+      ending.release();
       if (!res.writableFinished) ending.abort(new ClientClosed('The client closed the connection.'));
     });
-    if (shell.stopping.aborted) onStop();
     state.signal = ending.signal;
     state.startDeadlineMs = readDeadline(context.get('Service-Request-Timeout'), state.receivedAtMs);
     await next();

@@ -1,7 +1,8 @@
 import { canonicalSha256 } from '../../canonical.js';
 import type { Route } from '../../contract/grammar/route.js';
 import type { StoredResponse } from '../../store/tables/idempotency.js';
-import type { Middleware, Principal, Shell, ShellContext, ShellState } from '../shell.js';
+import type { Principal } from '../../services/context.js';
+import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';
 
 /** Headers that belong to the connection and the moment, not to the stored response. */
 const NOT_STORED = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);

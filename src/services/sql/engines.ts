@@ -1,3 +1,4 @@
+import { untilAborted } from '../../abort.js';
 import { Refusal } from '../../errors.js';
 import {
   SQL_ENGINE_IDLE_MS,
@@ -97,6 +98,7 @@ export function createSqlEngines(worlds: SqlWorlds, limits: EngineLimits): SqlEn
         isHeld = false;
       };
       try {
+        // The first look at a large release takes its time, and goes on for those who come later.
         const named = await untilAborted(worlds.worldOf(organizationId), signal);
         return { engine: await openWorld(seat, named), leave: leaveOnce };
       } catch (error) {
@@ -137,16 +139,6 @@ function takeTurn(seat: Seat, signal: AbortSignal): Promise<void> {
     };
     signal.addEventListener('abort', onAbort, { once: true });
     seat.line.push(take);
-  });
-}
-
-/** The first look at a large release takes its time, and goes on for those who come later. */
-function untilAborted<Value>(promised: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promised.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }
 

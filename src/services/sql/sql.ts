@@ -1,4 +1,5 @@
 import { ARROW_STREAM_TYPE, type SqlQueryRequest, type SqlResult } from '../../contract/sql.js';
+import { linkAborts } from '../../abort.js';
 import { Refusal } from '../../errors.js';
 import {
   INLINE_RESPONSE_MAX_BYTES,
@@ -142,17 +143,14 @@ export function createSql({ credentials, engines, worlds, timeoutMs: longestMs }
 
 /** A signal that also ends with the login. */
 function endWithLogin(credentials: SqlCredentials, login: SqlLogin, outer: AbortSignal) {
-  const ending = new AbortController();
-  const onOuter = (): void => ending.abort(outer.reason);
-  outer.addEventListener('abort', onOuter, { once: true });
-  if (outer.aborted) onOuter();
+  const ending = linkAborts(outer);
   const unwatch = credentials.watch(login, () =>
     ending.abort(
       new Refusal('invalid_sql_credential', 'The SQL credential was revoked or given a new password.'),
     ),
   );
   const leave = (): void => {
-    outer.removeEventListener('abort', onOuter);
+    ending.release();
     unwatch();
   };
   return { signal: ending.signal, leave };

@@ -4,7 +4,7 @@ import type { StorageTables } from '../../store/storage/storage.js';
 import { notFound } from './file-access.js';
 import { createFileWriter, type FileWriter } from './file-writer.js';
 import { createFiles, type Files } from './files.js';
-import type { Principal } from '../keys.js';
+import type { Principal } from '../context.js';
 import { createSignedUrls, type SignedRequest } from './signed-urls.js';
 import { createStorageRoom, type StorageBounds } from './storage-room.js';
 import { createUploads, type Uploads } from './uploads.js';

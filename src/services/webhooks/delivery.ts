@@ -1,5 +1,6 @@
 import * as fastq from 'fastq';
 import type { queueAsPromised } from 'fastq';
+import { linkAborts, untilAborted } from '../../abort.js';
 import { WEBHOOK_ATTEMPT_TIMEOUT_MS, WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT } from '../../limits.js';
 import type { WebhookDeliveryRow, WebhookEndpointRow, WebhookTable } from '../../store/tables/webhooks.js';
 import { ForbiddenAddress, type AddressRules } from './address.js';
@@ -130,8 +131,9 @@ async function send(
     .filter(({ expiresAt }) => expiresAt === undefined || expiresAt > at.toISOString())
     .map(({ secret }) => secret);
   const headers = signatureHeaders(delivery.eventId, at, delivery.body, secrets);
+  const { signal, release } = linkAborts(timeout, stopping);
   try {
-    const signal = AbortSignal.any([timeout, stopping]);
+    // A resolver cannot be interrupted, only not be waited for.
     const address = await untilAborted(addresses.resolve(url.hostname), signal);
     return { status: await sendWebhook({ url, headers, body: delivery.body }, address, signal) };
   } catch (error) {
@@ -139,15 +141,9 @@ async function send(
     if (error instanceof ForbiddenAddress) return { error: error.message };
     const { code, message } = error as NodeJS.ErrnoException;
     return { error: `The connection failed: ${code ?? message}.` };
+  } finally {
+    release();
   }
-}
-
-/** A resolver cannot be interrupted, only not be waited for. */
-function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    promise.then(resolve, reject);
-  });
 }
 
 async function settle(
