@@ -31,12 +31,12 @@ import { exportRuns } from './services/run-kinds/export.js';
 import { msaRuns } from './services/run-kinds/msa.js';
 import { searchRuns } from './services/run-kinds/search.js';
 import { structureRuns } from './services/run-kinds/structure.js';
-import { createRuns, type Runs } from './services/runs/runs.js';
+import { Runs } from './services/runs/runs.js';
 import { createSqlCredentials, type SqlCredentials } from './services/sql/credentials.js';
 import { createSqlEngines } from './services/sql/engines.js';
 import { createSqlWorlds } from './services/sql/worlds.js';
 import { createSql, type Sql } from './services/sql/sql.js';
-import { createStorage, type Storage } from './services/storage/storage.js';
+import { Storage } from './services/storage/storage.js';
 import { createTargetSpaces, type TargetSpaces } from './services/search/target-spaces.js';
 import { createAddressRules } from './services/webhooks/address.js';
 import { createWebhooks, type Webhooks } from './services/webhooks/webhooks.js';
@@ -157,7 +157,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     targetSpaces,
     now,
   });
-  const storage = createStorage({
+  const storage = new Storage({
     tables: storageTables,
     bounds: { quotaBytes: config.storageQuotaBytes, reserveBytes: config.storageReserveBytes },
     sealingKey: seal,
@@ -184,9 +184,9 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     runs: runRows,
     files: storageTables.files,
   });
-  const runs = createRuns({
+  const runs = new Runs({
     table: runRows,
-    endpoints: [
+    kinds: [
       searchRuns(searchParts),
       batchSearchRuns({ ...searchParts, files: storage.files }),
       exportRuns({ table: runRows, receipts, writer: storage.writer }),

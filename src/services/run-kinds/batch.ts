@@ -21,7 +21,7 @@ import {
   searchWarnings,
 } from '../search/present-search.js';
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
-import { defineRunEndpoint, type AnyRunEndpoint, type RunStep } from '../runs/run-kind.js';
+import { defineRunKind, type RunKind, type RunStep } from '../runs/run-kind.js';
 import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
 import { packedLength, packQueries, readPackedQuery, readQueries, unpackQueries } from './queries.js';
 import type { SearchRunParts } from './search.js';
@@ -59,8 +59,8 @@ const FIRST_PACK_QUERIES = 16;
 const PACK_MS = 4_000;
 
 /** `homology.batch_search`: many queries in packs; each gets what the direct route would have answered. */
-export function batchSearchRuns(parts: BatchSearchRunParts): AnyRunEndpoint {
-  return defineRunEndpoint<'homology.batch_search', Plan>({
+export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
+  return defineRunKind<'homology.batch_search', Plan>({
     key: 'homology.batch_search',
     async prepare(input, context) {
       const queries = await readQueries(input, (url) => parts.files.openManagedFile(url, context));

@@ -6,12 +6,11 @@ import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import type { RequestContext } from '../context.js';
 import { FORMATS, type ExportFormat } from '../export/formats.js';
 import { exportSlices, isBatch } from '../export/rows.js';
-import type { FileWriter, WrittenFile } from '../storage/file-writer.js';
+import { presentRunFile, releaseAfter, type FileWriter } from '../storage/file-writer.js';
 import type { Receipts } from '../search/receipts.js';
-import { defineRunEndpoint, type AnyRunEndpoint } from '../runs/run-kind.js';
-import { presentRunFile, releaseAfter } from './files.js';
+import { defineRunKind, type PreparedRun, type RunKind, type RunSteps } from '../runs/run-kind.js';
 
-export interface ExportRunParts {
+export interface ExportRunDependencies {
   readonly table: Pick<RunTable, 'get' | 'rows'>;
   readonly receipts: Receipts;
   readonly writer: FileWriter;
@@ -28,59 +27,70 @@ interface Plan extends Pick<ExportRunInput, 'run_id' | 'format' | 'query_index'>
 const PIECE_MS = 1_000;
 
 /** `homology.export`: the rows of a completed run as one file in storage, which commits with the end of the export. */
-export function exportRuns(parts: ExportRunParts): AnyRunEndpoint {
-  const { table, writer } = parts;
-  return defineRunEndpoint<'homology.export', Plan>({
+export function exportRuns(dependencies: ExportRunDependencies): RunKind {
+  return defineRunKind<'homology.export', Plan>({
     key: 'homology.export',
-    async prepare({ path, ...input }, context) {
-      const run = exportableRun(input.run_id, context, table);
-      const format = FORMATS[input.format];
-      const found = await describe(run, input.query_index, table);
-      requireFormat(run, found, format, input.query_index);
-      if (format.needsQuery) sequenceOf(found, context, parts);
-      const place = writer.placeOf(path ?? defaultPath(input, format), context);
-      const plan = { ...input, path: place, baseUrl: context.baseUrl ?? '' };
-      return { plan, totalCount: input.query_index === undefined || !isBatch(run) ? run.rowCount : 1 };
-    },
-    async *execute({ path, baseUrl, ...asked }, { context }) {
-      const { format: formatName, query_index: queryIndex } = asked;
-      const format = FORMATS[formatName];
-      const run = exportableRun(asked.run_id, context, table);
-      const found = await describe(run, queryIndex, table);
-      const encoder = format.encoder(format.needsQuery ? sequenceOf(found, context, parts) : '');
-      const file = writer.open(context);
-      try {
-        let doneCount = 0;
-        let candidateCount = 0;
-        let yieldedAt = performance.now();
-        for await (const slice of exportSlices(run, queryIndex, table, context.signal)) {
-          const bytes = encoder.add(slice.rows);
-          if (bytes.length > 0) await file.write(bytes);
-          candidateCount += slice.rows.length;
-          doneCount = slice.doneCount;
-          if (performance.now() - yieldedAt < PIECE_MS) continue;
-          yield { rows: [], stage: 'exporting', doneCount, checkpoint: undefined };
-          yieldedAt = performance.now();
-        }
-        await file.write(encoder.end());
-        const written = await file.end();
-        releaseAfter(context.signal, written.release);
-        const { recordCount: record_count } = encoder;
-        const put = (whole: WrittenFile, at: Date): FileRow =>
-          writer.put([{ written: whole, path, contentType: format.contentType }], context, at)[0];
-        const summarise = (at: Date): ExportRunSummary => ({
-          object: 'homology_export_summary',
-          ...asked,
-          record_count,
-          omitted_count: candidateCount - record_count,
-          file: presentRunFile(put(written, at), baseUrl),
-        });
-        return { rows: [], doneCount, summarise, billableUnits: 0 };
-      } finally {
-        await file.discard();
-      }
-    },
+    prepare: (input, context) => prepareExport(input, context, dependencies),
+    execute: (plan, { context }) => exportRun(plan, context, dependencies),
   });
+}
+
+async function prepareExport(
+  { path, ...input }: ExportRunInput,
+  context: RequestContext,
+  { table, receipts, writer }: ExportRunDependencies,
+): Promise<PreparedRun<Plan>> {
+  const run = exportableRun(input.run_id, context, table);
+  const format = FORMATS[input.format];
+  const found = await describe(run, input.query_index, table);
+  requireFormat(run, found, format, input.query_index);
+  if (format.needsQuery) sequenceOf(found, context, receipts);
+  const place = writer.placeOf(path ?? defaultPath(input, format), context);
+  const plan = { ...input, path: place, baseUrl: context.baseUrl ?? '' };
+  return { plan, totalCount: input.query_index === undefined || !isBatch(run) ? run.rowCount : 1 };
+}
+
+async function* exportRun(
+  { path, baseUrl, ...asked }: Plan,
+  context: RequestContext,
+  { table, receipts, writer }: ExportRunDependencies,
+): RunSteps {
+  const { format: formatName, query_index: queryIndex } = asked;
+  const format = FORMATS[formatName];
+  const run = exportableRun(asked.run_id, context, table);
+  const found = await describe(run, queryIndex, table);
+  const encoder = format.encoder(format.needsQuery ? sequenceOf(found, context, receipts) : '');
+  const file = writer.open(context);
+  try {
+    let doneCount = 0;
+    let candidateCount = 0;
+    let yieldedAt = performance.now();
+    for await (const slice of exportSlices(run, queryIndex, table, context.signal)) {
+      const bytes = encoder.add(slice.rows);
+      if (bytes.length > 0) await file.write(bytes);
+      candidateCount += slice.rows.length;
+      doneCount = slice.doneCount;
+      if (performance.now() - yieldedAt < PIECE_MS) continue;
+      yield { rows: [], stage: 'exporting', doneCount, checkpoint: undefined };
+      yieldedAt = performance.now();
+    }
+    await file.write(encoder.end());
+    const written = await file.end();
+    releaseAfter(context.signal, written.release);
+    const { recordCount: record_count } = encoder;
+    const put = (at: Date): FileRow =>
+      writer.put([{ written, path, contentType: format.contentType }], context, at)[0];
+    const summarise = (at: Date): ExportRunSummary => ({
+      object: 'homology_export_summary',
+      ...asked,
+      record_count,
+      omitted_count: candidateCount - record_count,
+      file: presentRunFile(put(at), baseUrl),
+    });
+    return { rows: [], doneCount, summarise, billableUnits: 0 };
+  } finally {
+    await file.discard();
+  }
 }
 
 /** Errors  the refusals of runs.create about runs and exports */
@@ -136,7 +146,7 @@ function requireFormat(
 }
 
 /** The query itself, which only the receipt of its search holds. */
-function sequenceOf({ receipt }: Described, context: RequestContext, { receipts }: ExportRunParts): string {
+function sequenceOf({ receipt }: Described, context: RequestContext, receipts: Receipts): string {
   const { query } = receipts.get(receipt.id, context).value.content;
   return (query as { readonly sequence: string }).sequence;
 }

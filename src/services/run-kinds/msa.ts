@@ -1,11 +1,11 @@
 import type { MsaRunSummary } from '../../contract/runs/run-kinds.js';
 import type { MsaRequest } from '../../contract/msa.js';
 import type { Msas } from '../msa/msas.js';
-import { defineRunEndpoint, type AnyRunEndpoint } from '../runs/run-kind.js';
+import { defineRunKind, type RunKind } from '../runs/run-kind.js';
 
 /** `sequences.msa.build`: what `POST /v1/sequences/msa/a3m` does, with the run's life. */
-export function msaRuns(msas: Pick<Msas, 'check' | 'build'>): AnyRunEndpoint {
-  return defineRunEndpoint<'sequences.msa.build', MsaRequest>({
+export function msaRuns(msas: Pick<Msas, 'check' | 'build'>): RunKind {
+  return defineRunKind<'sequences.msa.build', MsaRequest>({
     key: 'sequences.msa.build',
     async prepare(input, context) {
       msas.check(input, context);

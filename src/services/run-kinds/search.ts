@@ -13,7 +13,7 @@ import {
 } from '../search/present-search.js';
 import type { Receipts } from '../search/receipts.js';
 import { resolveSearch, type ResolveParts } from '../search/resolve-search.js';
-import { defineRunEndpoint, type AnyRunEndpoint } from '../runs/run-kind.js';
+import { defineRunKind, type RunKind } from '../runs/run-kind.js';
 import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
 
 export interface SearchRunParts extends ResolveParts {
@@ -27,8 +27,8 @@ interface Plan extends SearchPlan {
 }
 
 /** `homology.search`: what the direct route does, with up to 10,000 candidates that are kept. */
-export function searchRuns(parts: SearchRunParts): AnyRunEndpoint {
-  return defineRunEndpoint<'homology.search', Plan>({
+export function searchRuns(parts: SearchRunParts): RunKind {
+  return defineRunKind<'homology.search', Plan>({
     key: 'homology.search',
     async prepare(input, context) {
       const query = readProteinQuery(input.query.sequence);

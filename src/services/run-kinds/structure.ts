@@ -10,12 +10,18 @@ import type { RequestContext } from '../context.js';
 import type { FileWriter } from '../storage/file-writer.js';
 import type { Files } from '../storage/files.js';
 import type { Msas } from '../msa/msas.js';
-import { collectPrediction } from './predictor-collect.js';
-import { INPUT_FILE, LOG_FILE, startPredictor, type PredictorEnd } from './predictor-process.js';
-import { createPredictorSlots } from './predictor-slots.js';
-import { defineRunEndpoint, type AnyRunEndpoint } from '../runs/run-kind.js';
+import { collectPrediction } from '../predictor/collect.js';
+import { INPUT_FILE, LOG_FILE, startPredictor, type PredictorProcess } from '../predictor/process.js';
+import { PredictorSlots } from '../predictor/slots.js';
+import {
+  defineRunKind,
+  type PreparedRun,
+  type RunKind,
+  type RunSteps,
+  type RunWork,
+} from '../runs/run-kind.js';
 
-export interface StructureRunParts {
+export interface StructureRunDependencies {
   /** Absent where the operator has configured none. */
   readonly predictor: StructurePredictor | undefined;
   readonly msas: Pick<Msas, 'read'>;
@@ -33,52 +39,64 @@ interface Plan {
 }
 
 /** `structure.predict`: the operator's own command on an alignment, in a folder and a process group of its own. */
-export function structureRuns(parts: StructureRunParts): AnyRunEndpoint {
-  const slots = createPredictorSlots(parts.predictor?.concurrency ?? 1);
-  return defineRunEndpoint<'structure.predict', Plan>({
+export function structureRuns(dependencies: StructureRunDependencies): RunKind {
+  const slots = new PredictorSlots(dependencies.predictor?.concurrency ?? 1);
+  return defineRunKind<'structure.predict', Plan>({
     key: 'structure.predict',
-    async prepare(input, context) {
-      requirePredictor(parts);
-      const source = sourceOf(input, context, parts);
-      openSource(source, context, parts).close();
-      const folder = input.folder?.replace(/\/$/, '');
-      if (folder !== undefined) parts.writer.placeOf(`${folder}/${LOG_FILE}`, context);
-      const plan = { source, ...(folder !== undefined && { folder }), baseUrl: context.baseUrl ?? '' };
-      return { plan, totalCount: 1 };
-    },
-    async *execute({ source, folder, baseUrl }, { runId, context }) {
-      const predictor = requirePredictor(parts);
-      const place = join(parts.folder, runId);
-      const slot = slots.take();
-      const waiting = { rows: [], doneCount: 0, checkpoint: undefined } as const;
-      let stop = (): void => undefined;
-      let ended: Promise<PredictorEnd> | undefined;
-      try {
-        yield { ...waiting, stage: 'waiting for the predictor', resumeAfter: slot.ready };
-        // What a server that was killed left of the same run.
-        await rm(place, { recursive: true, force: true });
-        await mkdir(place, { recursive: true, mode: 0o700 });
-        const a3mSha256 = await writeInput(openSource(source, context, parts), join(place, INPUT_FILE));
-        const process = await startPredictor(predictor, place);
-        ({ stop, ended } = process);
-        context.signal.addEventListener('abort', stop, { once: true });
-        if (context.signal.aborted) stop();
-        yield { ...waiting, stage: 'predicting', resumeAfter: ended };
-        const end = await ended;
-        context.signal.throwIfAborted();
-        const target = { folder: folder ?? `structures/${runId}`, baseUrl, a3mSha256 };
-        return await collectPrediction(end, predictor, place, target, context, parts.writer);
-      } finally {
-        stop();
-        await ended;
-        slot.release();
-        await rm(place, { recursive: true, force: true });
-      }
-    },
+    prepare: (input, context) => preparePrediction(input, context, dependencies),
+    execute: (plan, work) => predict(plan, work, slots, dependencies),
   });
 }
 
-function requirePredictor({ predictor }: StructureRunParts): StructurePredictor {
+async function preparePrediction(
+  input: StructureRunInput,
+  context: RequestContext,
+  dependencies: StructureRunDependencies,
+): Promise<PreparedRun<Plan>> {
+  requirePredictor(dependencies);
+  const source = sourceOf(input, context, dependencies);
+  openSource(source, context, dependencies).close();
+  const folder = input.folder?.replace(/\/$/, '');
+  if (folder !== undefined) dependencies.writer.placeOf(`${folder}/${LOG_FILE}`, context);
+  const plan = { source, ...(folder !== undefined && { folder }), baseUrl: context.baseUrl ?? '' };
+  return { plan, totalCount: 1 };
+}
+
+async function* predict(
+  { source, folder, baseUrl }: Plan,
+  { runId, context }: RunWork,
+  slots: PredictorSlots,
+  dependencies: StructureRunDependencies,
+): RunSteps {
+  const predictor = requirePredictor(dependencies);
+  const place = join(dependencies.folder, runId);
+  const slot = slots.take();
+  const waiting = { rows: [], doneCount: 0, checkpoint: undefined } as const;
+  let process: PredictorProcess | undefined;
+  const stop = (): void => process?.stop();
+  try {
+    yield { ...waiting, stage: 'waiting for the predictor', resumeAfter: slot.ready };
+    // What a server that was killed left of the same run.
+    await rm(place, { recursive: true, force: true });
+    await mkdir(place, { recursive: true, mode: 0o700 });
+    const a3mSha256 = await writeInput(openSource(source, context, dependencies), join(place, INPUT_FILE));
+    process = await startPredictor(predictor, place);
+    context.signal.addEventListener('abort', stop, { once: true });
+    if (context.signal.aborted) stop();
+    yield { ...waiting, stage: 'predicting', resumeAfter: process.ended };
+    const end = await process.ended;
+    context.signal.throwIfAborted();
+    const target = { folder: folder ?? `structures/${runId}`, baseUrl, a3mSha256 };
+    return await collectPrediction(end, predictor, place, target, context, dependencies.writer);
+  } finally {
+    stop();
+    await process?.ended;
+    slot.release();
+    await rm(place, { recursive: true, force: true });
+  }
+}
+
+function requirePredictor({ predictor }: StructureRunDependencies): StructurePredictor {
   if (predictor !== undefined) return predictor;
   throw new Refusal(
     'endpoint_not_configured',
@@ -89,7 +107,7 @@ function requirePredictor({ predictor }: StructureRunParts): StructurePredictor 
 function sourceOf(
   input: StructureRunInput,
   context: RequestContext,
-  { files }: StructureRunParts,
+  { files }: StructureRunDependencies,
 ): Plan['source'] {
   if (input.a3m_object_id !== undefined) return { msaId: input.a3m_object_id };
   const file = files.openManagedFile(input.a3m_url as string, context);
@@ -101,7 +119,7 @@ function sourceOf(
 function openSource(
   source: Plan['source'],
   context: RequestContext,
-  { msas, files }: StructureRunParts,
+  { msas, files }: StructureRunDependencies,
 ): OpenContent {
   if ('msaId' in source) {
     const { bytes } = msas.read(source.msaId, {}, context);

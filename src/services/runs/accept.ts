@@ -1,34 +1,35 @@
 import { canonicalSha256InTurns } from '../../canonical.js';
 import type { RunRequest } from '../../contract/runs/runs.js';
-import { Refusal } from '../../errors.js';
+import { assert, Refusal } from '../../errors.js';
 import { newId } from '../../ids.js';
 import { packBytes } from '../../store/tables/run-rows.js';
 import type { CreatedRun, RunRow, RunTable } from '../../store/tables/runs.js';
 import type { RequestContext } from '../context.js';
-import type { AnyRunEndpoint, RunEndpoint } from './run-kind.js';
+import type { RunKind } from './run-kind.js';
 
-export interface AcceptParts {
+export interface AcceptDependencies {
   readonly table: RunTable;
   readonly now: () => Date;
-  /** Errors  Refusal where the endpoint cannot be told of a run's end */
+  /** Errors  Refusal where the webhook endpoint cannot be told of a run's end */
   readonly requireWebhookEndpoint: (id: string, context: RequestContext) => void;
 }
 
 /**
  * Prepares and stores a run.
- * Errors  the refusals of the endpoint, those of the webhook endpoint, `queue_full`, `run_storage_full`
+ * Errors  the refusals of the kind, those of the webhook endpoint, `queue_full`, `run_storage_full`
  */
 export async function acceptRun(
   request: RunRequest,
   idempotencyKey: string | undefined,
   context: RequestContext,
-  endpoints: ReadonlyMap<string, AnyRunEndpoint>,
-  { table, now, requireWebhookEndpoint }: AcceptParts,
+  kinds: ReadonlyMap<string, RunKind>,
+  { table, now, requireWebhookEndpoint }: AcceptDependencies,
 ): Promise<Extract<CreatedRun, { readonly run: RunRow }>> {
-  const endpoint = endpoints.get(request.endpoint) as unknown as RunEndpoint;
+  const kind = kinds.get(request.endpoint);
+  assert(kind !== undefined, 'every kind of run in the contract is registered');
   const { webhook_endpoint_id: webhookEndpointId } = request;
   if (webhookEndpointId !== undefined) requireWebhookEndpoint(webhookEndpointId, context);
-  const { plan, totalCount } = await endpoint.prepare(request.input, context);
+  const { plan, totalCount } = await kind.prepare(request.input, context);
   const created = await table.create(
     {
       id: newId('run'),

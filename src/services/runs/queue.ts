@@ -1,6 +1,14 @@
 import * as fastq from 'fastq';
 import type { queueAsPromised } from 'fastq';
-import { createFairLine, type WaitingRun } from './line.js';
+
+/** A run that waits for its next turn. */
+export interface WaitingRun {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly priority: 'high' | 'normal' | 'low';
+  /** Orders runs of one organization and priority: time of acceptance and id. */
+  readonly acceptedAt: string;
+}
 
 /** A run that wants a further turn. */
 export interface RunTurn {
@@ -9,45 +17,97 @@ export interface RunTurn {
 }
 
 /** Gives waiting runs their turns, a bounded number at once. */
-export interface RunQueue {
-  add(run: WaitingRun): void;
+export class RunQueue {
+  readonly #line = new FairLine();
+  readonly #step: (run: WaitingRun) => Promise<RunTurn | undefined>;
+  /** Bounds what runs at once; which run a turn goes to is decided when it comes, not when it is asked for. */
+  readonly #turns: queueAsPromised<void>;
+  #isStopping = false;
+
+  /**
+   * @param step        one piece of the run's work, and whether it wants a further turn. Must not reject
+   * @param concurrency turns at once, 1..
+   */
+  constructor(step: (run: WaitingRun) => Promise<RunTurn | undefined>, concurrency: number) {
+    this.#step = step;
+    this.#turns = fastq.promise(() => this.#serve(), concurrency);
+  }
+
+  add(run: WaitingRun): void {
+    this.#line.add(run);
+    void this.#turns.push();
+  }
+
   /** Takes a run out that waits; one that has its turn is not touched. */
-  remove(id: string): void;
+  remove(id: string): void {
+    this.#line.remove(id);
+  }
+
   /** Gives no further turns and resolves when those that were given have ended. */
-  stop(): Promise<void>;
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#turns.drained();
+  }
+
+  async #serve(): Promise<void> {
+    const run = this.#isStopping ? undefined : this.#line.take();
+    if (run === undefined) return;
+    const turn = await this.#step(run);
+    if (turn === undefined) return;
+    if (turn.after === undefined) return this.add(run);
+    const again = (): void => this.add(run);
+    void turn.after.then(again, again);
+  }
 }
 
+const RANKS = { high: 0, normal: 1, low: 2 } as const;
+
 /**
- * @param step        one piece of the run's work, and whether it wants a further turn. Must not reject
- * @param concurrency turns at once, 1..
+ * Runs in fair order: organizations take turns, whatever they ask for; within one, higher priority goes first, then
+ * the earlier run. A run that comes back for its next piece stands where it stood, its organization behind the others.
  */
-export function createRunQueue(
-  step: (run: WaitingRun) => Promise<RunTurn | undefined>,
-  concurrency: number,
-): RunQueue {
-  const line = createFairLine();
-  let isStopping = false;
-  const serve = async (): Promise<void> => {
-    const run = isStopping ? undefined : line.take();
-    if (run === undefined) return;
-    const turn = await step(run);
-    if (turn === undefined) return;
-    if (turn.after === undefined) return add(run);
-    const again = (): void => add(run);
-    void turn.after.then(again, again);
-  };
-  // fastq bounds what runs at once; which run a turn goes to is decided when it comes, not when it is asked for.
-  const turns: queueAsPromised<void> = fastq.promise(serve, concurrency);
-  const add = (run: WaitingRun): void => {
-    line.add(run);
-    void turns.push();
-  };
-  return {
-    add,
-    remove: (id) => line.remove(id),
-    async stop() {
-      isStopping = true;
-      await turns.drained();
-    },
-  };
+export class FairLine {
+  /** Insertion order is the order of turns. */
+  readonly #organizations = new Map<string, WaitingRun[]>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(run: WaitingRun): void {
+    const line = this.#organizations.get(run.organizationId) ?? [];
+    const at = line.findIndex((other) => goesBefore(run, other));
+    line.splice(at === -1 ? line.length : at, 0, run);
+    this.#organizations.set(run.organizationId, line);
+    this.#size += 1;
+  }
+
+  take(): WaitingRun | undefined {
+    const [first] = this.#organizations;
+    if (first === undefined) return undefined;
+    const [organizationId, line] = first;
+    const run = line.shift();
+    this.#organizations.delete(organizationId);
+    if (line.length > 0) this.#organizations.set(organizationId, line);
+    this.#size -= 1;
+    return run;
+  }
+
+  /** Takes this run out, wherever it stands. */
+  remove(id: string): void {
+    for (const [organizationId, line] of this.#organizations) {
+      const at = line.findIndex((run) => run.id === id);
+      if (at === -1) continue;
+      line.splice(at, 1);
+      this.#size -= 1;
+      if (line.length === 0) this.#organizations.delete(organizationId);
+      return;
+    }
+  }
+}
+
+function goesBefore(run: WaitingRun, other: WaitingRun): boolean {
+  const difference = RANKS[run.priority] - RANKS[other.priority];
+  return difference === 0 ? run.acceptedAt < other.acceptedAt : difference < 0;
 }

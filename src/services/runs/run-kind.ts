@@ -2,7 +2,7 @@ import type { RunEndpointKey, RunInput } from '../../contract/runs/run-kinds.js'
 import type { Refusal } from '../../errors.js';
 import type { RequestContext } from '../context.js';
 
-/** One execution of a run, first or resumed. */
+/** What a run is at work on, at its first attempt or a resumed one. */
 export interface RunWork {
   readonly runId: string;
   /** The organization and key that created the run; the signal ends with the run or the server. */
@@ -18,7 +18,7 @@ export interface RunStep {
   /** What is being done, for people. */
   readonly stage: string;
   readonly doneCount: number;
-  /** JSON with which a resumed execution goes on behind this piece. */
+  /** JSON with which a resumed run goes on behind this piece. */
   readonly checkpoint: unknown;
   /** The next turn comes when this has settled: whoever only waits takes no turn from others. */
   readonly resumeAfter?: Promise<unknown>;
@@ -29,7 +29,7 @@ export interface RunOutcome {
   readonly rows: Iterable<unknown>;
   readonly doneCount: number;
   /**
-   * As the endpoint's `summary` schema says. Called inside the transaction that ends the run, so that what it writes
+   * As the `summary` schema of the kind says. Called inside the transaction that ends the run, so that what it writes
    * commits with the end; a Refusal before anything is written fails the run instead.
    */
   summarise(at: Date): unknown;
@@ -42,18 +42,19 @@ export interface RunFailureOutcome extends Pick<RunOutcome, 'rows' | 'doneCount'
   fail(at: Date): Refusal;
 }
 
-/** What the queue stores between acceptance and execution. */
+/** The work of a run, piece by piece. */
+export type RunSteps = AsyncGenerator<RunStep, RunOutcome | RunFailureOutcome, void>;
+
+/** What the queue stores between acceptance and work. */
 export interface PreparedRun<Plan> {
-  /** JSON; execution depends on nothing else, so that what was accepted is what is done. */
+  /** JSON; the work depends on nothing else, so that what was accepted is what is done. */
   readonly plan: Plan;
   /** Units of work in all. */
   readonly totalCount: number;
 }
 
-/**
- * What a run can execute: one registered value for each entry of RUN_ENDPOINTS, which holds input and result schemas.
- */
-export interface RunEndpoint<Key extends RunEndpointKey = RunEndpointKey, Plan = unknown> {
+/** What one entry of RUN_ENDPOINTS, which holds the schemas of input and result, does: written by its own file. */
+export interface RunKindDefinition<Key extends RunEndpointKey, Plan> {
   readonly key: Key;
   /** Resolves and refuses: what passes here is accepted. Errors  the refusals of runs.create */
   prepare(input: RunInput<Key>, context: RequestContext): Promise<PreparedRun<Plan>>;
@@ -61,17 +62,25 @@ export interface RunEndpoint<Key extends RunEndpointKey = RunEndpointKey, Plan =
    * Does the work piece by piece; between two pieces other runs have their turn.
    * Errors  a Refusal fails the run with its code; anything else fails it as our fault
    */
-  execute(plan: Plan, work: RunWork): RunExecution;
+  execute(plan: Plan, work: RunWork): RunSteps;
 }
 
-export type RunExecution = AsyncGenerator<RunStep, RunOutcome | RunFailureOutcome, void>;
+/** A kind of run as the queue knows it: input and plan are values that the kind alone understands. */
+export interface RunKind {
+  readonly key: RunEndpointKey;
+  /** @param input valid by the schema of this key, as the contract has checked. Errors  the refusals of runs.create */
+  prepare(input: unknown, context: RequestContext): Promise<PreparedRun<unknown>>;
+  /** @param plan what `prepare` of this very kind gave, read back from JSON */
+  execute(plan: unknown, work: RunWork): RunSteps;
+}
 
-/** The form in which endpoints of different inputs and plans stand in one list. */
-export type AnyRunEndpoint = RunEndpoint<never, never> & { readonly key: RunEndpointKey };
-
-/** Gives an endpoint its types and forgets them: the key keeps input, plan and execution together. */
-export function defineRunEndpoint<Key extends RunEndpointKey, Plan>(
-  endpoint: RunEndpoint<Key, Plan>,
-): AnyRunEndpoint {
-  return Object.freeze(endpoint) as unknown as AnyRunEndpoint;
+/** Hides the types of a kind's input and plan: the key keeps input, plan and work together. */
+export function defineRunKind<Key extends RunEndpointKey, Plan>(
+  definition: RunKindDefinition<Key, Plan>,
+): RunKind {
+  return Object.freeze<RunKind>({
+    key: definition.key,
+    prepare: (input, context) => definition.prepare(input as RunInput<Key>, context),
+    execute: (plan, work) => definition.execute(plan as Plan, work),
+  });
 }

@@ -1,83 +1,93 @@
 /** Tells whoever waits in this process that something about a run has changed. */
-export interface RunWatch {
-  notify(runId: string): void;
-  /** Changes from now on; the caller closes it. */
-  open(runId: string): RunChanges;
+export class RunWatch {
+  readonly #watchers = new Map<string, Set<RunChanges>>();
+  readonly #onNotify: () => void;
+  #openCount = 0;
+  #isEnded = false;
+
+  /** @param onNotify told of every change of any run, once it is on disk */
+  constructor(onNotify: () => void = () => undefined) {
+    this.#onNotify = onNotify;
+  }
+
+  get openCount(): number {
+    return this.#openCount;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  notify(runId: string): void {
+    for (const watcher of this.#watchers.get(runId) ?? []) watcher.notify();
+    this.#onNotify();
+  }
+
+  /** Changes from now on; the caller closes them. */
+  open(runId: string): RunChanges {
+    const changes = new RunChanges(this, () => this.#close(runId, changes));
+    const watchers = this.#watchers.get(runId) ?? new Set();
+    this.#watchers.set(runId, watchers.add(changes));
+    this.#openCount += 1;
+    return changes;
+  }
+
   /** Ends every wait: the server stops. */
-  end(): void;
-  readonly openCount: number;
-  readonly isEnded: boolean;
-}
-
-export interface RunChanges {
-  /** Waits for a change since the last call; false where the time passed, the signal aborted or the watch ended. */
-  next(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
-  close(): void;
-}
-
-interface Watcher {
-  hasChanged: boolean;
-  wake?: () => void;
-}
-
-/** @param onNotify told of every change of any run, once it is on disk */
-export function createRunWatch(onNotify: () => void = () => undefined): RunWatch {
-  const watchers = new Map<string, Set<Watcher>>();
-  let openCount = 0;
-  let isEnded = false;
-  const wakeAll = (set: ReadonlySet<Watcher> | undefined): void => {
-    for (const watcher of set ?? []) {
-      watcher.hasChanged = true;
-      watcher.wake?.();
+  end(): void {
+    this.#isEnded = true;
+    for (const watchers of this.#watchers.values()) {
+      for (const watcher of watchers) watcher.notify();
     }
-  };
-  return {
-    notify(runId) {
-      wakeAll(watchers.get(runId));
-      onNotify();
-    },
-    open(runId) {
-      const watcher: Watcher = { hasChanged: false };
-      const set = watchers.get(runId) ?? new Set();
-      watchers.set(runId, set.add(watcher));
-      openCount += 1;
-      return {
-        async next(timeoutMs, signal) {
-          if (!watcher.hasChanged && !signal.aborted && !isEnded) await wait(watcher, timeoutMs, signal);
-          const { hasChanged } = watcher;
-          watcher.hasChanged = false;
-          return hasChanged && !isEnded;
-        },
-        close() {
-          if (!set.delete(watcher)) return;
-          openCount -= 1;
-          if (set.size === 0 && watchers.get(runId) === set) watchers.delete(runId);
-        },
-      };
-    },
-    end() {
-      isEnded = true;
-      for (const set of watchers.values()) wakeAll(set);
-    },
-    get openCount() {
-      return openCount;
-    },
-    get isEnded() {
-      return isEnded;
-    },
-  };
+  }
+
+  #close(runId: string, changes: RunChanges): void {
+    const watchers = this.#watchers.get(runId);
+    if (watchers === undefined || !watchers.delete(changes)) return;
+    this.#openCount -= 1;
+    if (watchers.size === 0) this.#watchers.delete(runId);
+  }
 }
 
-function wait(watcher: Watcher, timeoutMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      watcher.wake = undefined;
-      resolve();
-    };
-    const timer = setTimeout(end, timeoutMs);
-    signal.addEventListener('abort', end, { once: true });
-    watcher.wake = end;
-  });
+/** The changes of one run, for one that waits; RunWatch.open makes it. */
+export class RunChanges {
+  readonly #watch: Pick<RunWatch, 'isEnded'>;
+  readonly #onClose: () => void;
+  #hasChanged = false;
+  #wake: (() => void) | undefined;
+
+  constructor(watch: Pick<RunWatch, 'isEnded'>, onClose: () => void) {
+    this.#watch = watch;
+    this.#onClose = onClose;
+  }
+
+  notify(): void {
+    this.#hasChanged = true;
+    this.#wake?.();
+  }
+
+  /** Waits for a change since the last call; false where the time passed, the signal aborted or the watch ended. */
+  async next(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    if (!this.#hasChanged && !signal.aborted && !this.#watch.isEnded) await this.#wait(timeoutMs, signal);
+    const hasChanged = this.#hasChanged;
+    this.#hasChanged = false;
+    return hasChanged && !this.#watch.isEnded;
+  }
+
+  close(): void {
+    this.#onClose();
+  }
+
+  #wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, timeoutMs);
+      signal.addEventListener('abort', end, { once: true });
+      this.#wake = end;
+    });
+  }
 }

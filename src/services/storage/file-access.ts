@@ -1,9 +1,10 @@
 import type { BlobAcl } from '../../contract/storage/files.js';
 import { Refusal } from '../../errors.js';
-import type { AclDecision, FileAcl, FileRow } from '../../store/storage/files.js';
+import type { AclDecision, FileAcl, FileRow, FileTable } from '../../store/storage/files.js';
 import type { RequestContext } from '../context.js';
 
-type Asker = Pick<RequestContext, 'organizationId' | 'keyId'>;
+/** Whose right is asked after. */
+export type Asker = Pick<RequestContext, 'organizationId' | 'keyId'>;
 
 /** The policy of a new file: its organization reads it, others are told that it is not theirs. */
 export function privateAcl(organizationId: string): FileAcl {
@@ -26,6 +27,26 @@ export function requireOwned(file: FileRow, asker: Asker): void {
     return refuse(ruleFor(file.acl, asker.keyId) ?? 'allow', file);
   requireReadable(file, asker);
   refuse('forbid', file);
+}
+
+/**
+ * The path must be free, or hold a file that the key may replace.
+ * Errors  Refusal `path_conflict`, `permission_denied`
+ */
+export function requirePlace(files: FileTable, path: string, asker: Asker): void {
+  const obstacle = files.obstacle(asker.organizationId, path);
+  if (obstacle !== undefined) {
+    throw new Refusal(
+      'path_conflict',
+      `A path is a file or a folder, not both: ${JSON.stringify(obstacle)} exists.`,
+      {
+        param: 'file_name',
+        path: obstacle,
+      },
+    );
+  }
+  const present = files.at(asker.organizationId, path);
+  if (present !== undefined) requireOwned(present, asker);
 }
 
 export function notFound(what: string): Refusal {

@@ -31,26 +31,6 @@ export interface ManagedFile {
   close(): void;
 }
 
-export interface Files {
-  /** Errors  the refusals of storage.files.read; a signature in the query has been verified before */
-  read(request: FileReadRequest, context: RequestContext): Reply<never>;
-  /** Errors  Refusal `file_not_managed`, `file_not_found`, `permission_denied` */
-  sign(url: string, request: FileSignedUrlRequest, context: RequestContext): Reply<FileSignedUrl>;
-  /** Errors  as sign */
-  acl(url: string, context: RequestContext): Reply<BlobAcl>;
-  /** Errors  as sign */
-  setAcl(url: string, acl: BlobAcl, context: RequestContext): Promise<Reply<BlobAcl>>;
-  /** Errors  Refusal `invalid_path`, `file_not_found`, `permission_denied`: then nothing is deleted */
-  delete(path: string, context: RequestContext): Promise<Reply<StorageFileMutation>>;
-  /**
-   * What a run is given as the URL of its input. No other URL is ever fetched.
-   * Errors  Refusal `file_not_managed`, `file_not_found`, `permission_denied`
-   */
-  openManagedFile(url: string, context: RequestContext): ManagedFile;
-  /** A URL of the file that stays good where the server is reached by another address. */
-  relativeUrl(file: Pick<ManagedFile, 'id' | 'path'>): string;
-}
-
 export interface FileReadRequest {
   readonly fileId: string;
   readonly fileName: string;
@@ -58,7 +38,7 @@ export interface FileReadRequest {
   readonly headers: Headers;
 }
 
-export interface FileParts {
+export interface FilesDependencies {
   readonly table: FileTable;
   readonly contents: ContentTable;
   readonly objects: Objects;
@@ -68,107 +48,130 @@ export interface FileParts {
   readonly onChange: () => void;
 }
 
-export function createFiles({ table, contents, objects, signedUrls, now, onChange }: FileParts): Files {
-  const owned = (url: string, context: RequestContext): FileRow => {
-    const file = findByUrl(url, table, context);
+/** Reads, shares and deletes stored files. */
+export class Files {
+  readonly #dependencies: FilesDependencies;
+  readonly #table: FileTable;
+
+  constructor(dependencies: FilesDependencies) {
+    this.#dependencies = dependencies;
+    this.#table = dependencies.table;
+  }
+
+  /** Errors  the refusals of storage.files.read; a signature in the query has been verified before */
+  read({ fileId, fileName, query, headers }: FileReadRequest, context: RequestContext): Reply<never> {
+    const file = this.#table.get(fileId);
+    if (file === undefined || fileNameOf(file.path) !== fileName) throw notFound('this URL');
+    if (query.signature === undefined) requireReadable(file, context);
+    else if (query.version !== file.version) {
+      throw new Refusal('url_expired', 'The file has been replaced since the URL was signed.');
+    }
+    const wanted = wantedOf(file, headers);
+    const common = { value: undefined as never, status: wanted.status, headers: fileHeaders(file) };
+    if (wanted.status === 304) return common;
+    const { start, end, status } = wanted;
+    const range = { 'Content-Range': `bytes ${start}-${end - 1}/${file.sizeBytes}` };
+    return {
+      ...common,
+      headers: { ...common.headers, ...(status === 206 ? range : {}) },
+      bytes: {
+        contentType: file.contentType,
+        sizeBytes: end - start,
+        open: () => ({ ...this.#openBytes(file, start, end), release: freeBytes }),
+      },
+    };
+  }
+
+  /** Errors  Refusal `file_not_managed`, `file_not_found`, `permission_denied` */
+  sign(url: string, request: FileSignedUrlRequest, context: RequestContext): Reply<FileSignedUrl> {
+    const { signedUrls, now } = this.#dependencies;
+    const file = this.#owned(url, context);
+    requireReadable(file, context);
+    const createdAt = now();
+    const createdAtSeconds = Math.floor(createdAt.getTime() / 1000);
+    const expiresAt = new Date((createdAtSeconds + request.expiration_seconds) * 1000);
+    const { version } = file;
+    const signed = signedUrls.sign({ method: 'GET', path: filePath(file), version, expiresAt });
+    return {
+      value: {
+        object: 'file_signed_url',
+        id: signedUrlId(signed),
+        url: absoluteUrl(signed, context),
+        scope: ['read'],
+        created_at: createdAt.toISOString(),
+        expires_at: expiresAt.toISOString(),
+      },
+      inputRefs: [file.id],
+      objectRefs: [file.id],
+    };
+  }
+
+  /** Errors  as sign */
+  acl(url: string, context: RequestContext): Reply<BlobAcl> {
+    const file = this.#owned(url, context);
+    return { value: presentAcl(file), inputRefs: [file.id], objectRefs: [file.id] };
+  }
+
+  /** Errors  as sign */
+  async setAcl(url: string, acl: BlobAcl, context: RequestContext): Promise<Reply<BlobAcl>> {
+    const { id } = this.#owned(url, context);
+    const file = await this.#table.setAcl(id, acl);
+    if (file === undefined) throw notFound('this URL');
+    return { value: presentAcl(file), inputRefs: [id], outputRefs: [id] };
+  }
+
+  /** Errors  Refusal `invalid_path`, `file_not_found`, `permission_denied`: then nothing is deleted */
+  async delete(text: string, context: RequestContext): Promise<Reply<StorageFileMutation>> {
+    const { objects, now, onChange } = this.#dependencies;
+    const { path, isFolder } = normaliseTarget(text, 'path');
+    const choose = (found: readonly FileRow[]): readonly FileRow[] =>
+      deletable(
+        found.filter((file) => !isFolder || file.path !== path),
+        context,
+      );
+    const deleted = await this.#table.remove(context.organizationId, path, choose, now());
+    if (deleted.length === 0) throw notFound(`the path ${JSON.stringify(text.slice(0, 128))}`);
+    onChange();
+    await objects.collect();
+    return {
+      value: {
+        path,
+        file_count: deleted.length,
+        size_bytes: deleted.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+      },
+      objectRefs: deleted.slice(0, NAMED_MAX_COUNT).map(({ id }) => id),
+    };
+  }
+
+  /**
+   * What a run is given as the URL of its input. No other URL is ever fetched.
+   * Errors  Refusal `file_not_managed`, `file_not_found`, `permission_denied`
+   */
+  openManagedFile(url: string, context: RequestContext): ManagedFile {
+    const file = findByUrl(url, this.#table, context);
+    requireReadable(file, context);
+    const { id, path, contentType, sizeBytes, sha256, version: storageVersion } = file;
+    const { bytes, close } = this.#openBytes(file, 0, sizeBytes);
+    return { id, path, contentType, sizeBytes, sha256, storageVersion, bytes, close };
+  }
+
+  /** A URL of the file that stays good where the server is reached by another address. */
+  relativeUrl(file: Pick<ManagedFile, 'id' | 'path'>): string {
+    return filePath(file);
+  }
+
+  #owned(url: string, context: RequestContext): FileRow {
+    const file = findByUrl(url, this.#table, context);
     requireOwned(file, context);
     return file;
-  };
-  const openBytes = (file: FileRow, start: number, end: number): OpenContent => {
-    const opened = contents.open(file.sha256, start, end);
+  }
+
+  #openBytes({ sha256 }: FileRow, start: number, end: number): OpenContent {
+    const opened = this.#dependencies.contents.open(sha256, start, end);
     // Deleted between two looks: the answer is that of a moment later.
     if (opened === undefined) throw notFound('this URL');
     return opened;
-  };
-
-  return {
-    read({ fileId, fileName, query, headers }, context) {
-      const file = table.get(fileId);
-      if (file === undefined || fileNameOf(file.path) !== fileName) throw notFound('this URL');
-      if (query.signature === undefined) requireReadable(file, context);
-      else if (query.version !== file.version) {
-        throw new Refusal('url_expired', 'The file has been replaced since the URL was signed.');
-      }
-      const wanted = wantedOf(file, headers);
-      const common = { value: undefined as never, status: wanted.status, headers: fileHeaders(file) };
-      if (wanted.status === 304) return common;
-      const { start, end, status } = wanted;
-      const range = { 'Content-Range': `bytes ${start}-${end - 1}/${file.sizeBytes}` };
-      return {
-        ...common,
-        headers: { ...common.headers, ...(status === 206 ? range : {}) },
-        bytes: {
-          contentType: file.contentType,
-          sizeBytes: end - start,
-          open: () => ({ ...openBytes(file, start, end), release: freeBytes }),
-        },
-      };
-    },
-    sign(url, request, context) {
-      const file = owned(url, context);
-      requireReadable(file, context);
-      const createdAt = now();
-      const expiresAt = new Date(
-        (Math.floor(createdAt.getTime() / 1000) + request.expiration_seconds) * 1000,
-      );
-      const { version } = file;
-      const signed = signedUrls.sign({ method: 'GET', path: filePath(file), version, expiresAt });
-      return {
-        value: {
-          object: 'file_signed_url',
-          id: signedUrlId(signed),
-          url: absoluteUrl(signed, context),
-          scope: ['read'],
-          created_at: createdAt.toISOString(),
-          expires_at: expiresAt.toISOString(),
-        },
-        inputRefs: [file.id],
-        objectRefs: [file.id],
-      };
-    },
-    acl(url, context) {
-      const file = owned(url, context);
-      return { value: presentAcl(file), inputRefs: [file.id], objectRefs: [file.id] };
-    },
-    async setAcl(url, acl, context) {
-      const { id } = owned(url, context);
-      const file = await table.setAcl(id, acl);
-      if (file === undefined) throw notFound('this URL');
-      return { value: presentAcl(file), inputRefs: [id], outputRefs: [id] };
-    },
-    async delete(text, context) {
-      const { path, isFolder } = normaliseTarget(text, 'path');
-      const deleted = await table.remove(
-        context.organizationId,
-        path,
-        (found) =>
-          deletable(
-            found.filter((file) => !isFolder || file.path !== path),
-            context,
-          ),
-        now(),
-      );
-      if (deleted.length === 0) throw notFound(`the path ${JSON.stringify(text.slice(0, 128))}`);
-      onChange();
-      await objects.collect();
-      return {
-        value: {
-          path,
-          file_count: deleted.length,
-          size_bytes: deleted.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-        },
-        objectRefs: deleted.slice(0, NAMED_MAX_COUNT).map(({ id }) => id),
-      };
-    },
-    openManagedFile(url, context) {
-      const file = findByUrl(url, table, context);
-      requireReadable(file, context);
-      const { id, path, contentType, sizeBytes, sha256, version: storageVersion } = file;
-      const { bytes, close } = openBytes(file, 0, sizeBytes);
-      return { id, path, contentType, sizeBytes, sha256, storageVersion, bytes, close };
-    },
-    relativeUrl: filePath,
-  };
+  }
 }
 
 /** Deleted files that an answer names; the counts tell of all. */

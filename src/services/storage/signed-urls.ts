@@ -20,40 +20,43 @@ export interface SignedRequest {
 }
 
 /** URLs that carry their own permission: nothing is stored of them. */
-export interface SignedUrls {
-  /** Path and query. */
-  sign(grant: SignedGrant): string;
-  /** The version that the URL was made for. Errors  Refusal `signature_invalid`, `url_expired` */
-  verify(request: SignedRequest): string;
-}
+export class SignedUrls {
+  readonly #sealingKey: Buffer;
+  readonly #now: () => Date;
 
-export function createSignedUrls(sealingKey: Buffer, now: () => Date): SignedUrls {
-  const sealOf = (method: string, path: string, version: string, expires: number): Buffer => {
+  constructor(sealingKey: Buffer, now: () => Date) {
+    this.#sealingKey = sealingKey;
+    this.#now = now;
+  }
+
+  /** Path and query. */
+  sign({ method, path, version, expiresAt }: SignedGrant): string {
+    const expires = Math.floor(expiresAt.getTime() / 1000);
+    const signature = this.#sealOf(method, path, version, expires).toString('base64url');
+    return `${path}?version=${version}&expires=${expires}&signature=${signature}`;
+  }
+
+  /** The version that the URL was made for. Errors  Refusal `signature_invalid`, `url_expired` */
+  verify({ method, path, query }: SignedRequest): string {
+    const { version = '', expires = '', signature = '' } = query;
+    const given = Buffer.from(signature, 'base64url');
+    // HEAD shows no more than GET does.
+    const seal = this.#sealOf(method === 'HEAD' ? 'GET' : method, path, version, Number(expires) || 0);
+    const isWhole = given.toString('base64url') === signature && given.length === seal.length;
+    if (!isWhole || !timingSafeEqual(given, seal)) {
+      throw new Refusal('signature_invalid', 'This server has not signed this URL for this method.');
+    }
+    if (this.#now().getTime() >= Number(expires) * 1000) {
+      const at = new Date(Number(expires) * 1000).toISOString();
+      throw new Refusal('url_expired', `The URL was good until ${at}. Ask for another one.`);
+    }
+    return version;
+  }
+
+  #sealOf(method: string, path: string, version: string, expires: number): Buffer {
     const content = canonicalJson({ expires, method, path, seal: 'signed-url', version });
-    return createHmac('sha256', sealingKey).update(content).digest();
-  };
-  return {
-    sign({ method, path, version, expiresAt }) {
-      const expires = Math.floor(expiresAt.getTime() / 1000);
-      const signature = sealOf(method, path, version, expires).toString('base64url');
-      return `${path}?version=${version}&expires=${expires}&signature=${signature}`;
-    },
-    verify({ method, path, query }) {
-      const { version = '', expires = '', signature = '' } = query;
-      const given = Buffer.from(signature, 'base64url');
-      // HEAD shows no more than GET does.
-      const seal = sealOf(method === 'HEAD' ? 'GET' : method, path, version, Number(expires) || 0);
-      const isWhole = given.toString('base64url') === signature && given.length === seal.length;
-      if (!isWhole || !timingSafeEqual(given, seal)) {
-        throw new Refusal('signature_invalid', 'This server has not signed this URL for this method.');
-      }
-      if (now().getTime() >= Number(expires) * 1000) {
-        const at = new Date(Number(expires) * 1000).toISOString();
-        throw new Refusal('url_expired', `The URL was good until ${at}. Ask for another one.`);
-      }
-      return version;
-    },
-  };
+    return createHmac('sha256', this.#sealingKey).update(content).digest();
+  }
 }
 
 /** Names a signed URL in logs and answers; it does not open anything. */

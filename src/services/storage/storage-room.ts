@@ -11,53 +11,52 @@ export interface StorageBounds {
 }
 
 /** Refuses bytes before the disk is full. */
-export interface StorageRoom {
-  /** Errors  Refusal `storage_quota_exceeded` */
-  requireQuota(usage: StorageUsage, moreBytes: number): void;
-  /** Errors  Refusal `storage_full` where the disk would fall below its reserve */
-  requireDisk(moreBytes: number): Promise<void>;
-  /** The same for bytes that are about to be written; the result says that they are, or never will be. */
-  take(moreBytes: number): Promise<() => void>;
-}
+export class StorageRoom {
+  readonly #objects: Pick<Objects, 'freeBytes'>;
+  readonly #bounds: StorageBounds;
+  #takenBytes = 0;
 
-export function createStorageRoom(
-  objects: Objects,
-  { quotaBytes, reserveBytes }: StorageBounds,
-): StorageRoom {
-  let takenBytes = 0;
-  const requireDisk = async (moreBytes: number): Promise<void> => {
-    const freeBytes = await objects.freeBytes();
-    const neededBytes = moreBytes + takenBytes + reserveBytes;
+  constructor(objects: Pick<Objects, 'freeBytes'>, bounds: StorageBounds) {
+    this.#objects = objects;
+    this.#bounds = bounds;
+  }
+
+  /** Errors  Refusal `storage_quota_exceeded` */
+  requireQuota(usage: StorageUsage, moreBytes: number): void {
+    const { quotaBytes } = this.#bounds;
+    const usedBytes = usage.fileBytes + usage.uploadBytes;
+    const facts = { used_bytes: usedBytes, quota_bytes: quotaBytes, requested_bytes: moreBytes };
+    if (usedBytes + moreBytes > quotaBytes) {
+      const message = `The organization keeps ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`;
+      throw new Refusal('storage_quota_exceeded', message, facts);
+    }
+    const isFull =
+      usage.uploadCount >= OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT ||
+      usage.fileCount + usage.uploadCount >= FILES_PER_ORGANIZATION_MAX_COUNT;
+    if (!isFull) return;
+    throw new Refusal('storage_quota_exceeded', 'The organization has too many files or open uploads.', {
+      ...facts,
+      file_count: usage.fileCount,
+      open_upload_count: usage.uploadCount,
+    });
+  }
+
+  /** Errors  Refusal `storage_full` where the disk would fall below its reserve */
+  async requireDisk(moreBytes: number): Promise<void> {
+    const freeBytes = await this.#objects.freeBytes();
+    const neededBytes = moreBytes + this.#takenBytes + this.#bounds.reserveBytes;
     if (freeBytes >= neededBytes) return;
     throw new Refusal('storage_full', `The disk has no room for ${moreBytes} bytes besides its reserve.`, {
       requested_bytes: moreBytes,
     });
-  };
-  return {
-    requireDisk,
-    requireQuota(usage, moreBytes) {
-      const usedBytes = usage.fileBytes + usage.uploadBytes;
-      const facts = { used_bytes: usedBytes, quota_bytes: quotaBytes, requested_bytes: moreBytes };
-      if (usedBytes + moreBytes > quotaBytes) {
-        const message = `The organization keeps ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`;
-        throw new Refusal('storage_quota_exceeded', message, facts);
-      }
-      const isFull =
-        usage.uploadCount >= OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT ||
-        usage.fileCount + usage.uploadCount >= FILES_PER_ORGANIZATION_MAX_COUNT;
-      if (!isFull) return;
-      throw new Refusal('storage_quota_exceeded', 'The organization has too many files or open uploads.', {
-        ...facts,
-        file_count: usage.fileCount,
-        open_upload_count: usage.uploadCount,
-      });
-    },
-    async take(moreBytes) {
-      await requireDisk(moreBytes);
-      takenBytes += moreBytes;
-      return () => {
-        takenBytes -= moreBytes;
-      };
-    },
-  };
+  }
+
+  /** The same for bytes that are about to be written; the result says that they are, or never will be. */
+  async take(moreBytes: number): Promise<() => void> {
+    await this.requireDisk(moreBytes);
+    this.#takenBytes += moreBytes;
+    return () => {
+      this.#takenBytes -= moreBytes;
+    };
+  }
 }

@@ -1,34 +1,15 @@
 import { Refusal } from '../../errors.js';
-import { createJoinedHashes } from '../../store/objects/joined-hash.js';
+import { createJoinedHashes, type JoinedHashes } from '../../store/objects/joined-hash.js';
 import type { StorageTables } from '../../store/storage/storage.js';
 import { notFound } from './file-access.js';
-import { createFileWriter, type FileWriter } from './file-writer.js';
-import { createFiles, type Files } from './files.js';
+import { FileWriter } from './file-writer.js';
+import { Files } from './files.js';
 import type { Principal } from '../context.js';
-import { createSignedUrls, type SignedRequest } from './signed-urls.js';
-import { createStorageRoom, type StorageBounds } from './storage-room.js';
-import { createUploads, type Uploads } from './uploads.js';
+import { SignedUrls, type SignedRequest } from './signed-urls.js';
+import { StorageRoom, type StorageBounds } from './storage-room.js';
+import { Uploads } from './uploads.js';
 
-/** Stored files: how they come, who reads them, and what goes when. */
-export interface Storage {
-  readonly uploads: Uploads;
-  readonly files: Files;
-  readonly writer: FileWriter;
-  /**
-   * Whom a signed URL speaks for: the organization of what it names.
-   * Errors  Refusal `signature_invalid`, `url_expired`, `file_not_found`, `upload_not_found`
-   */
-  authenticateUrl(request: SignedRequest & { readonly params: Readonly<Record<string, string>> }): Principal;
-  /**
-   * Removes what an earlier server left unfinished, and from now on what has expired.
-   * @param onFault told of failures that are ours
-   */
-  start(onFault: (error: unknown) => void): Promise<void>;
-  /** Ends when no sweep is at work. */
-  stop(): Promise<void>;
-}
-
-export interface StorageParts {
+export interface StorageDependencies {
   readonly tables: StorageTables;
   readonly bounds: StorageBounds;
   readonly sealingKey: Buffer;
@@ -41,51 +22,71 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** Requests by signed URLs have one bucket of the request rate for each organization. */
 const SIGNED_KEY_PREFIX = 'signed-url:';
 
-export function createStorage({
-  tables,
-  bounds,
-  sealingKey,
-  now,
-  onChange = () => undefined,
-}: StorageParts): Storage {
-  const { objects, contents, files, uploads, usage } = tables;
-  const signedUrls = createSignedUrls(sealingKey, now);
-  const room = createStorageRoom(objects, bounds);
-  const hashes = createJoinedHashes(objects.pathOf);
-  let timer: NodeJS.Timeout | undefined;
-  let sweeping: Promise<void> = Promise.resolve();
+/** Stored files: how they come, who reads them, and what goes when. */
+export class Storage {
+  readonly uploads: Uploads;
+  readonly files: Files;
+  readonly writer: FileWriter;
+  readonly #tables: StorageTables;
+  readonly #now: () => Date;
+  readonly #signedUrls: SignedUrls;
+  readonly #hashes: JoinedHashes;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> = Promise.resolve();
 
-  const sweep = async (): Promise<void> => {
-    while (await uploads.sweep(now()));
-    while (await files.sweep(now()));
+  constructor({ tables, bounds, sealingKey, now, onChange = () => undefined }: StorageDependencies) {
+    const { objects, contents, files, uploads, usage } = tables;
+    const signedUrls = new SignedUrls(sealingKey, now);
+    const room = new StorageRoom(objects, bounds);
+    const hashes = createJoinedHashes(objects.pathOf);
+    this.#tables = tables;
+    this.#now = now;
+    this.#signedUrls = signedUrls;
+    this.#hashes = hashes;
+    this.uploads = new Uploads({ table: uploads, files, objects, hashes, room, signedUrls, now, onChange });
+    this.files = new Files({ table: files, contents, objects, signedUrls, now, onChange });
+    this.writer = new FileWriter({ files, objects, usage, room });
+  }
+
+  /**
+   * Whom a signed URL speaks for: the organization of what it names.
+   * Errors  Refusal `signature_invalid`, `url_expired`, `file_not_found`, `upload_not_found`
+   */
+  authenticateUrl(request: SignedRequest & { readonly params: Readonly<Record<string, string>> }): Principal {
+    this.#signedUrls.verify(request);
+    const { files, uploads } = this.#tables;
+    const { upload_id: uploadId, file_id: fileId } = request.params;
+    const owner = fileId === undefined ? uploads.get(uploadId) : files.get(fileId);
+    if (owner !== undefined) {
+      return { keyId: SIGNED_KEY_PREFIX + owner.organizationId, organizationId: owner.organizationId };
+    }
+    if (fileId !== undefined) throw notFound('this URL');
+    throw new Refusal('upload_not_found', `No upload has the id ${uploadId}.`);
+  }
+
+  /**
+   * Removes what an earlier server left unfinished, and from now on what has expired.
+   * @param onFault told of failures that are ours
+   */
+  async start(onFault: (error: unknown) => void): Promise<void> {
+    await this.#tables.objects.recover();
+    await this.#sweep();
+    this.#timer = setInterval(() => {
+      this.#sweeping = this.#sweep().catch(onFault);
+    }, SWEEP_INTERVAL_MS).unref();
+  }
+
+  /** Ends when no sweep is at work. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#sweeping;
+    await this.#hashes.close();
+  }
+
+  async #sweep(): Promise<void> {
+    const { objects, files, uploads } = this.#tables;
+    while (await uploads.sweep(this.#now()));
+    while (await files.sweep(this.#now()));
     await objects.collect();
-  };
-  return {
-    uploads: createUploads({ table: uploads, files, objects, hashes, room, signedUrls, now, onChange }),
-    files: createFiles({ table: files, contents, objects, signedUrls, now, onChange }),
-    writer: createFileWriter({ files, objects, usage, room }),
-    authenticateUrl(request) {
-      signedUrls.verify(request);
-      const { upload_id: uploadId, file_id: fileId } = request.params;
-      const owner = fileId === undefined ? uploads.get(uploadId) : files.get(fileId);
-      if (owner !== undefined) {
-        return { keyId: SIGNED_KEY_PREFIX + owner.organizationId, organizationId: owner.organizationId };
-      }
-      if (fileId !== undefined) throw notFound('this URL');
-      throw new Refusal('upload_not_found', `No upload has the id ${uploadId}.`);
-    },
-    async start(onFault) {
-      await objects.recover();
-      await sweep();
-      timer = setInterval(() => {
-        sweeping = sweep().catch(onFault);
-      }, SWEEP_INTERVAL_MS);
-      timer.unref();
-    },
-    async stop() {
-      clearInterval(timer);
-      await sweeping;
-      await hashes.close();
-    },
-  };
+  }
 }

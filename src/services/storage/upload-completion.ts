@@ -4,12 +4,10 @@ import type { JoinedHashes } from '../../store/objects/joined-hash.js';
 import type { Objects } from '../../store/objects/objects.js';
 import type { PartBytes, UploadPart } from '../../store/storage/upload-parts.js';
 import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
-import type { RequestContext } from '../context.js';
-import { privateAcl } from './file-access.js';
-import { notOpen } from './uploads-present.js';
-import { requirePlace } from './upload-place.js';
+import { privateAcl, requirePlace, type Asker } from './file-access.js';
+import { notOpen } from './upload-states.js';
 
-export interface CompletionParts {
+export interface CompletionDependencies {
   readonly table: UploadTable;
   readonly files: FileTable;
   readonly objects: Objects;
@@ -20,33 +18,34 @@ export interface CompletionParts {
 }
 
 /** Completes uploads, each once, however many ask for it. */
-export interface Completions {
+export class UploadCompletions {
+  readonly #dependencies: CompletionDependencies;
+  readonly #running = new Map<string, Promise<UploadRow>>();
+
+  constructor(dependencies: CompletionDependencies) {
+    this.#dependencies = dependencies;
+  }
+
   /** Errors  the refusals of storage.uploads.complete */
-  complete(uploadId: string, context: RequestContext): Promise<UploadRow>;
+  async complete(uploadId: string, { organizationId, keyId }: Asker): Promise<UploadRow> {
+    const known = this.#running.get(uploadId);
+    if (known !== undefined) return known;
+    // Not tied to the request: a client that goes away finds it done when it asks again.
+    const completing = completeUpload(uploadId, { organizationId, keyId }, this.#dependencies);
+    this.#running.set(uploadId, completing);
+    try {
+      return await completing;
+    } finally {
+      this.#running.delete(uploadId);
+    }
+  }
 }
 
-type Asker = Pick<RequestContext, 'organizationId' | 'keyId'>;
-
-export function createCompletions(parts: CompletionParts): Completions {
-  const running = new Map<string, Promise<UploadRow>>();
-  return {
-    async complete(uploadId, { organizationId, keyId }) {
-      const known = running.get(uploadId);
-      if (known !== undefined) return known;
-      // Not tied to the request: a client that goes away finds it done when it asks again.
-      const completing = completeUpload(uploadId, { organizationId, keyId }, parts);
-      running.set(uploadId, completing);
-      try {
-        return await completing;
-      } finally {
-        running.delete(uploadId);
-      }
-    },
-  };
-}
-
-async function completeUpload(uploadId: string, asker: Asker, parts: CompletionParts): Promise<UploadRow> {
-  const { table, files, objects, hashes, now, onChange } = parts;
+async function completeUpload(
+  uploadId: string,
+  asker: Asker,
+  { table, files, objects, hashes, now, onChange }: CompletionDependencies,
+): Promise<UploadRow> {
   const begun = await table.beginCompletion(uploadId, now());
   if (begun.upload.status === 'completed') return begun.upload;
   if (begun.result === undefined) throw notOpen(begun.upload);

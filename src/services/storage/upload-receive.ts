@@ -5,9 +5,9 @@ import type { PartBytes } from '../../store/storage/upload-parts.js';
 import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
 import type { Headers } from './file-ranges.js';
 import type { StorageRoom } from './storage-room.js';
-import { notOpen } from './uploads-present.js';
+import { notOpen } from './upload-states.js';
 
-export interface ReceiveParts {
+export interface ReceiveDependencies {
   readonly table: UploadTable;
   readonly objects: Objects;
   readonly room: StorageRoom;
@@ -25,7 +25,7 @@ export async function receivePart(
   part: number,
   { announcedBytes, bytes }: ByteBody,
   headers: Headers,
-  { table, objects, room, now }: ReceiveParts,
+  { table, objects, room, now }: ReceiveDependencies,
 ): Promise<PartBytes> {
   const expectedBytes = sizeOfPart(upload, part);
   const promised = promisedDigest(headers);

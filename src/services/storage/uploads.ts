@@ -16,47 +16,21 @@ import {
 import type { FileTable } from '../../store/storage/files.js';
 import type { JoinedHashes } from '../../store/objects/joined-hash.js';
 import type { Objects } from '../../store/objects/objects.js';
+import type { PartBytes, UploadPart } from '../../store/storage/upload-parts.js';
 import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
 import type { RequestContext } from '../context.js';
+import { requirePlace } from './file-access.js';
 import type { Headers } from './file-ranges.js';
 import { absoluteUrl } from './file-urls.js';
 import type { Reply } from '../reply.js';
 import type { SignedUrls } from './signed-urls.js';
 import { normalisePath } from './storage-paths.js';
 import type { StorageRoom } from './storage-room.js';
-import { createCompletions } from './upload-completion.js';
-import { requirePlace } from './upload-place.js';
+import { UploadCompletions } from './upload-completion.js';
 import { receivePart } from './upload-receive.js';
-import { notOpen, presentPart, presentUpload } from './uploads-present.js';
+import { notOpen, presentPart, presentUpload, requireOpen, uploadAbsent } from './upload-states.js';
 
-export interface Uploads {
-  /** Errors  the refusals of storage.uploads.create */
-  create(request: FileUploadRequest, context: RequestContext): Promise<Reply<FileUpload>>;
-  /** Errors  Refusal `upload_not_found`, `permission_denied` */
-  get(uploadId: string, context: RequestContext): Reply<FileUpload>;
-  /** Errors  those of get; Refusal `upload_not_open`, `upload_expired`, `part_number_invalid` */
-  partUrls(uploadId: string, partNumbers: readonly number[], context: RequestContext): Reply<FilePartUrls>;
-  /** A part at its signed URL, which has been verified. Errors  the refusals of storage.uploads.parts.put */
-  putPart(
-    uploadId: string,
-    partNumber: string,
-    body: ByteBody,
-    headers: Headers,
-  ): Promise<Reply<FileUploadPart>>;
-  /** Errors  those of partUrls; Refusal `part_not_uploaded`, `checksum_mismatch` */
-  acknowledge(
-    uploadId: string,
-    partNumber: string,
-    checksum: string | undefined,
-    context: RequestContext,
-  ): Promise<Reply<FileUploadPart>>;
-  /** Errors  the refusals of storage.uploads.complete */
-  complete(uploadId: string, context: RequestContext): Promise<Reply<FileUpload>>;
-  /** Errors  those of get; Refusal `upload_not_open`, `upload_expired` */
-  abort(uploadId: string, context: RequestContext): Promise<Reply<FileUpload>>;
-}
-
-export interface UploadParts {
+export interface UploadsDependencies {
   readonly table: UploadTable;
   readonly files: FileTable;
   readonly objects: Objects;
@@ -68,120 +42,157 @@ export interface UploadParts {
   readonly onChange: () => void;
 }
 
-export function createUploads(parts: UploadParts): Uploads {
-  const { table, files, objects, hashes, room, signedUrls, now } = parts;
-  const completions = createCompletions(parts);
-  const find = (uploadId: string, { organizationId }: RequestContext): UploadRow => {
-    const upload = table.get(uploadId);
-    if (upload === undefined) throw absent(uploadId);
+/** Files on their way: announced, sent in parts, acknowledged, completed. */
+export class Uploads {
+  readonly #dependencies: UploadsDependencies;
+  readonly #table: UploadTable;
+  readonly #completions: UploadCompletions;
+
+  constructor(dependencies: UploadsDependencies) {
+    this.#dependencies = dependencies;
+    this.#table = dependencies.table;
+    this.#completions = new UploadCompletions(dependencies);
+  }
+
+  /** Errors  the refusals of storage.uploads.create */
+  async create(request: FileUploadRequest, context: RequestContext): Promise<Reply<FileUpload>> {
+    const { files, room, now } = this.#dependencies;
+    const { organizationId, keyId } = context;
+    const path = normalisePath(request.file_name, 'file_name');
+    requirePlace(files, path, context);
+    const sizeBytes = request.size_bytes;
+    const partSizeBytes = partSizeOf(request);
+    await room.requireDisk(sizeBytes);
+    const createdAt = now();
+    const upload = await this.#table.create(
+      {
+        id: newId('upl'),
+        organizationId,
+        keyId,
+        path,
+        contentType: request.content_type ?? 'application/octet-stream',
+        sizeBytes,
+        partSizeBytes,
+        partCount: Math.ceil(sizeBytes / partSizeBytes),
+        ...(request.checksum !== undefined && { announcedSha256: request.checksum }),
+        createdAt: createdAt.toISOString(),
+        expiresAt: new Date(createdAt.getTime() + UPLOAD_LIFETIME_MS).toISOString(),
+      },
+      (usage) => room.requireQuota(usage, sizeBytes),
+    );
+    return { ...this.#replyOf(upload, context), generatedObjectIds: [upload.id] };
+  }
+
+  /** Errors  Refusal `upload_not_found`, `permission_denied` */
+  get(uploadId: string, context: RequestContext): Reply<FileUpload> {
+    return { ...this.#replyOf(this.#find(uploadId, context), context), inputRefs: [uploadId] };
+  }
+
+  /** Errors  those of get; Refusal `upload_not_open`, `upload_expired`, `part_number_invalid` */
+  partUrls(uploadId: string, partNumbers: readonly number[], context: RequestContext): Reply<FilePartUrls> {
+    const { signedUrls, now } = this.#dependencies;
+    const upload = this.#find(uploadId, context);
+    requireOpen(upload, now());
+    partNumbers.forEach((part) => requirePart(upload, part));
+    const latest = Math.min(now().getTime() + PART_URL_LIFETIME_MS, Date.parse(upload.expiresAt));
+    const expiresAt = new Date(Math.floor(latest / 1000) * 1000);
+    const urls = partNumbers.map((part) => {
+      const path = `/v1/storage/uploads/${uploadId}/parts/${part}`;
+      const signed = signedUrls.sign({ method: 'PUT', path, version: uploadId, expiresAt });
+      return { part_number: part, url: absoluteUrl(signed, context), expires_at: expiresAt.toISOString() };
+    });
+    return { value: { urls }, inputRefs: [uploadId], rowCount: urls.length };
+  }
+
+  /** A part at its signed URL, which has been verified. Errors  the refusals of storage.uploads.parts.put */
+  async putPart(
+    uploadId: string,
+    partNumber: string,
+    body: ByteBody,
+    headers: Headers,
+  ): Promise<Reply<FileUploadPart>> {
+    const upload = this.#table.get(uploadId);
+    if (upload === undefined || upload.status === 'aborted') throw uploadAbsent(uploadId);
+    requireOpen(upload, this.#dependencies.now());
+    const part = requirePart(upload, Number(partNumber));
+    const kept = await receivePart(upload, part, body, headers, this.#dependencies);
+    const value = presentPart(uploadId, part, kept, false);
+    return { value, headers: { ETag: `"${kept.sha256}"` }, inputRefs: [uploadId] };
+  }
+
+  /** Errors  those of partUrls; Refusal `part_not_uploaded`, `checksum_mismatch` */
+  async acknowledge(
+    uploadId: string,
+    partNumber: string,
+    checksum: string | undefined,
+    context: RequestContext,
+  ): Promise<Reply<FileUploadPart>> {
+    const { objects, hashes, now } = this.#dependencies;
+    const table = this.#table;
+    const part = requirePart(this.#find(uploadId, context), Number(partNumber));
+    const { upload, result } = await table.acknowledge(uploadId, part, checksum, now());
+    if (result === undefined) throw notOpen(upload);
+    const acknowledged = requireAcknowledged(part, checksum, result);
+    if (upload.partCount > 1) {
+      hashes.ahead(uploadId, part - 1, (index) => table.acknowledgedPart(uploadId, index + 1));
+    }
+    await objects.collect();
+    return { value: presentPart(uploadId, part, acknowledged, true), inputRefs: [uploadId] };
+  }
+
+  /** Errors  the refusals of storage.uploads.complete */
+  async complete(uploadId: string, context: RequestContext): Promise<Reply<FileUpload>> {
+    this.#find(uploadId, context);
+    const upload = await this.#completions.complete(uploadId, context);
+    const generatedObjectIds = upload.completed === undefined ? [] : [upload.completed.fileId];
+    return { ...this.#replyOf(upload, context), generatedObjectIds, inputRefs: [uploadId] };
+  }
+
+  /** Errors  those of get; Refusal `upload_not_open`, `upload_expired` */
+  async abort(uploadId: string, context: RequestContext): Promise<Reply<FileUpload>> {
+    const { objects, hashes, now } = this.#dependencies;
+    this.#find(uploadId, context);
+    const { upload, result } = await this.#table.abort(uploadId, now());
+    if (result === undefined) throw notOpen(upload);
+    hashes.forget(uploadId);
+    await objects.collect();
+    return { ...this.#replyOf(upload, context), inputRefs: [uploadId] };
+  }
+
+  #find(uploadId: string, { organizationId }: RequestContext): UploadRow {
+    const upload = this.#table.get(uploadId);
+    if (upload === undefined) throw uploadAbsent(uploadId);
     if (upload.organizationId !== organizationId) {
       throw new Refusal('permission_denied', 'The upload belongs to another organization.');
     }
-    if (upload.status === 'aborted') throw absent(uploadId);
+    if (upload.status === 'aborted') throw uploadAbsent(uploadId);
     return upload;
-  };
-  const replyOf = (upload: UploadRow, context: RequestContext): Reply<FileUpload> => ({
-    value: presentUpload(upload, table.acknowledgedParts(upload), context, now()),
-    outputRefs: [upload.id, ...(upload.completed === undefined ? [] : [upload.completed.fileId])],
-  });
+  }
 
-  return {
-    async create(request, context) {
-      const { organizationId, keyId } = context;
-      const path = normalisePath(request.file_name, 'file_name');
-      requirePlace(files, path, context);
-      const sizeBytes = request.size_bytes;
-      const partSizeBytes = partSizeOf(request);
-      await room.requireDisk(sizeBytes);
-      const createdAt = now();
-      const upload = await table.create(
-        {
-          id: newId('upl'),
-          organizationId,
-          keyId,
-          path,
-          contentType: request.content_type ?? 'application/octet-stream',
-          sizeBytes,
-          partSizeBytes,
-          partCount: Math.ceil(sizeBytes / partSizeBytes),
-          ...(request.checksum !== undefined && { announcedSha256: request.checksum }),
-          createdAt: createdAt.toISOString(),
-          expiresAt: new Date(createdAt.getTime() + UPLOAD_LIFETIME_MS).toISOString(),
-        },
-        (usage) => room.requireQuota(usage, sizeBytes),
-      );
-      return { ...replyOf(upload, context), generatedObjectIds: [upload.id] };
-    },
-    get: (uploadId, context) => ({ ...replyOf(find(uploadId, context), context), inputRefs: [uploadId] }),
-    partUrls(uploadId, partNumbers, context) {
-      const upload = find(uploadId, context);
-      requireOpen(upload, now());
-      partNumbers.forEach((part) => requirePart(upload, part));
-      const latest = Math.min(now().getTime() + PART_URL_LIFETIME_MS, Date.parse(upload.expiresAt));
-      const expiresAt = new Date(Math.floor(latest / 1000) * 1000);
-      const urls = partNumbers.map((part) => {
-        const path = `/v1/storage/uploads/${uploadId}/parts/${part}`;
-        const signed = signedUrls.sign({ method: 'PUT', path, version: uploadId, expiresAt });
-        return { part_number: part, url: absoluteUrl(signed, context), expires_at: expiresAt.toISOString() };
-      });
-      return { value: { urls }, inputRefs: [uploadId], rowCount: urls.length };
-    },
-    async putPart(uploadId, partNumber, body, headers) {
-      const upload = table.get(uploadId);
-      if (upload === undefined || upload.status === 'aborted') throw absent(uploadId);
-      requireOpen(upload, now());
-      const part = requirePart(upload, Number(partNumber));
-      const kept = await receivePart(upload, part, body, headers, parts);
-      const value = presentPart(uploadId, part, kept, false);
-      return { value, headers: { ETag: `"${kept.sha256}"` }, inputRefs: [uploadId] };
-    },
-    async acknowledge(uploadId, partNumber, checksum, context) {
-      const part = requirePart(find(uploadId, context), Number(partNumber));
-      const { upload, result } = await table.acknowledge(uploadId, part, checksum, now());
-      if (result === undefined) throw notOpen(upload);
-      const { acknowledged, received } = result;
-      if (
-        checksum !== undefined &&
-        (acknowledged ?? received) !== undefined &&
-        acknowledged?.sha256 !== checksum
-      ) {
-        throw new Refusal('checksum_mismatch', `Part ${part} has other bytes than those of this checksum.`, {
-          param: 'checksum',
-          checksum: (received ?? acknowledged)?.sha256,
-        });
-      }
-      if (acknowledged === undefined) {
-        throw new Refusal(
-          'part_not_uploaded',
-          `No bytes of part ${part} have come. PUT it at its URL first.`,
-        );
-      }
-      if (upload.partCount > 1) {
-        hashes.ahead(uploadId, part - 1, (index) => table.acknowledgedPart(uploadId, index + 1));
-      }
-      await objects.collect();
-      return { value: presentPart(uploadId, part, acknowledged, true), inputRefs: [uploadId] };
-    },
-    async complete(uploadId, context) {
-      find(uploadId, context);
-      const upload = await completions.complete(uploadId, context);
-      const generatedObjectIds = upload.completed === undefined ? [] : [upload.completed.fileId];
-      return { ...replyOf(upload, context), generatedObjectIds, inputRefs: [uploadId] };
-    },
-    async abort(uploadId, context) {
-      find(uploadId, context);
-      const { upload, result } = await table.abort(uploadId, now());
-      if (result === undefined) throw notOpen(upload);
-      hashes.forget(uploadId);
-      await objects.collect();
-      return { ...replyOf(upload, context), inputRefs: [uploadId] };
-    },
-  };
+  #replyOf(upload: UploadRow, context: RequestContext): Reply<FileUpload> {
+    const acknowledged = this.#table.acknowledgedParts(upload);
+    return {
+      value: presentUpload(upload, acknowledged, context, this.#dependencies.now()),
+      outputRefs: [upload.id, ...(upload.completed === undefined ? [] : [upload.completed.fileId])],
+    };
+  }
 }
 
-/** What was aborted is deleted: nothing can be asked of it any more. */
-function absent(uploadId: string): Refusal {
-  return new Refusal('upload_not_found', `No upload has the id ${uploadId}, or it was aborted.`);
+/** Errors  Refusal `part_not_uploaded`, `checksum_mismatch` */
+function requireAcknowledged(
+  part: number,
+  checksum: string | undefined,
+  { acknowledged, received }: Omit<UploadPart, 'number'>,
+): PartBytes {
+  const known = acknowledged ?? received;
+  if (checksum !== undefined && known !== undefined && acknowledged?.sha256 !== checksum) {
+    throw new Refusal('checksum_mismatch', `Part ${part} has other bytes than those of this checksum.`, {
+      param: 'checksum',
+      checksum: (received ?? acknowledged)?.sha256,
+    });
+  }
+  if (acknowledged !== undefined) return acknowledged;
+  throw new Refusal('part_not_uploaded', `No bytes of part ${part} have come. PUT it at its URL first.`);
 }
 
 function partSizeOf({ size_bytes: sizeBytes, part_size_bytes: asked }: FileUploadRequest): number {
@@ -195,11 +206,6 @@ function partSizeOf({ size_bytes: sizeBytes, part_size_bytes: asked }: FileUploa
       `parts of at least ${fitting} fit.`,
     { param: 'part_size_bytes', fitting_part_size_bytes: fitting },
   );
-}
-
-function requireOpen(upload: UploadRow, now: Date): void {
-  if (upload.status !== 'initiated' && upload.status !== 'uploading') throw notOpen(upload);
-  if (Date.parse(upload.expiresAt) <= now.getTime()) throw notOpen({ ...upload, status: 'expired' });
 }
 
 function requirePart({ partCount }: UploadRow, part: number): number {

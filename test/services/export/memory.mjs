@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFileWriter } from '#src/services/storage/file-writer.js';
+import { FileWriter } from '#src/services/storage/file-writer.js';
 import { exportRuns } from '#src/services/run-kinds/export.js';
-import { createStorageRoom } from '#src/services/storage/storage-room.js';
+import { StorageRoom } from '#src/services/storage/storage-room.js';
 import { eventTable } from '#src/store/tables/events.js';
 import { openStore } from '#src/store/lmdb.js';
 import { openStorageTables } from '#src/store/storage/storage.js';
@@ -75,11 +75,11 @@ const table = {
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-export-memory-'));
 const store = openStore(folder);
 const { objects, files, usage } = openStorageTables(store, folder, eventTable(store));
-const room = createStorageRoom(objects, { quotaBytes: 1e12, reserveBytes: 0 });
+const room = new StorageRoom(objects, { quotaBytes: 1e12, reserveBytes: 0 });
 const endpoint = exportRuns({
   table,
   receipts: undefined,
-  writer: createFileWriter({ objects, files, usage, room }),
+  writer: new FileWriter({ objects, files, usage, room }),
 });
 const context = { organizationId: 'lab', keyId: 'local', signal: new AbortController().signal };
 const idleBytes = memory('VmRSS');

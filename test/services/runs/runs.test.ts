@@ -12,14 +12,14 @@ import {
 } from '#src/limits.js';
 import type { RequestContext } from '#src/services/context.js';
 import { createPages } from '#src/services/pages.js';
-import { defineRunEndpoint, type RunWork } from '#src/services/runs/run-kind.js';
-import { createRuns, type Runs } from '#src/services/runs/runs.js';
+import { defineRunKind, type RunWork } from '#src/services/runs/run-kind.js';
+import { Runs } from '#src/services/runs/runs.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
 import { runTable } from '#src/store/tables/runs.js';
 
-/* Runs on a real LMDB, with an endpoint whose pieces the test holds in its hands. */
+/* Runs on a real LMDB, with a kind of run whose pieces the test holds in its hands. */
 
-/** What the fake endpoint does at each piece; the label of the run chooses. */
+/** What the fake kind does at each piece; the label of the run chooses. */
 interface Plan {
   readonly pieces: number;
   readonly label: string;
@@ -41,7 +41,7 @@ const context = (organizationId = 'lab'): RequestContext => ({
 });
 
 function openRuns(): Runs {
-  const endpoint = defineRunEndpoint<'homology.batch_search', Plan>({
+  const kind = defineRunKind<'homology.batch_search', Plan>({
     key: 'homology.batch_search',
     async prepare({ queries = [] }) {
       if (queries[0].sequence === 'X') throw new Refusal('invalid_sequence', 'Not a protein.');
@@ -62,9 +62,9 @@ function openRuns(): Runs {
       return { rows: ['last'], doneCount: pieces, summarise: () => ({ label }), billableUnits: pieces };
     },
   });
-  return createRuns({
+  return new Runs({
     table: runTable(store),
-    endpoints: [endpoint],
+    kinds: [kind],
     pages: createPages(Buffer.alloc(32, 1)),
     now: () => new Date(),
     concurrency: 1,

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFileWriter, type FileWriter, type WrittenFile } from '#src/services/storage/file-writer.js';
-import { createStorageRoom } from '#src/services/storage/storage-room.js';
+import { FileWriter, type WrittenFile } from '#src/services/storage/file-writer.js';
+import { StorageRoom } from '#src/services/storage/storage-room.js';
 import { eventTable } from '#src/store/tables/events.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
 import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';
@@ -21,8 +21,8 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-file-writer-'));
   store = openStore(folder);
   tables = openStorageTables(store, folder, eventTable(store));
-  const room = createStorageRoom(tables.objects, { quotaBytes: QUOTA_BYTES, reserveBytes: 0 });
-  writer = createFileWriter({ ...tables, room });
+  const room = new StorageRoom(tables.objects, { quotaBytes: QUOTA_BYTES, reserveBytes: 0 });
+  writer = new FileWriter({ ...tables, room });
 });
 afterEach(async () => {
   await store.close();

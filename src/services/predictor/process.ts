@@ -6,16 +6,8 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { StructurePredictor } from '../../config.js';
 import { PREDICTOR_KILL_GRACE_MS, PREDICTOR_LOG_MAX_BYTES } from '../../limits.js';
-import { BadOutput, readOutput } from './predictor-output.js';
-import type { CommandEnd } from './predictor-supervisor.js';
-
-/** A predictor at work in a folder of its own: `input.a3m`, `output/`, `tmp/`, and its log in `predictor.log`. */
-export interface PredictorProcess {
-  /** Resolves when it has ended, whatever the reason, and all that it started with it. Never rejects. */
-  readonly ended: Promise<PredictorEnd>;
-  /** Ends it. Repeating it does nothing. */
-  stop(): void;
-}
+import { BadOutput, readOutput, type OutputBounds } from './output.js';
+import type { CommandEnd } from './supervisor.js';
 
 export interface PredictorEnd extends CommandEnd {
   /** Present where it was made to end. */
@@ -28,7 +20,7 @@ export const INPUT_FILE = 'input.a3m';
 export const OUTPUT_FOLDER = 'output';
 export const LOG_FILE = 'predictor.log';
 
-const SUPERVISOR = fileURLToPath(new URL('predictor-supervisor.js', import.meta.url));
+const SUPERVISOR = fileURLToPath(new URL('supervisor.js', import.meta.url));
 const LOOK_INTERVAL_MS = 500;
 const PIPES_MAX_MS = 1_000;
 const NO_END: CommandEnd = { code: null, signal: null, error: 'Its supervisor was killed.' };
@@ -39,9 +31,10 @@ const NO_END: CommandEnd = { code: null, signal: null, error: 'Its supervisor wa
  * Errors  those of the file system
  */
 export async function startPredictor(
-  { command, args, environment, timeoutMs, output }: StructurePredictor,
+  predictor: StructurePredictor,
   folder: string,
 ): Promise<PredictorProcess> {
+  const { command, args, environment } = predictor;
   const startedAt = performance.now();
   const place = { input: join(folder, INPUT_FILE), output: join(folder, OUTPUT_FOLDER) };
   const temporary = join(folder, 'tmp');
@@ -57,31 +50,57 @@ export async function startPredictor(
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH: process.env.PATH, HOME: folder, TMPDIR: temporary, LANG: 'C.UTF-8', ...environment },
   });
-  let reason: PredictorEnd['reason'];
-  let message: string | undefined;
-  let killing: NodeJS.Timeout | undefined;
-  const end = (why: PredictorEnd['reason'], words?: string): void => {
-    if (reason !== undefined) return;
-    reason = why;
-    message = words;
-    signalGroup(child, 'SIGTERM');
-    killing = setTimeout(() => signalGroup(child, 'SIGKILL'), PREDICTOR_KILL_GRACE_MS);
-  };
-  const timer = setTimeout(
-    () => end('timeout', `The predictor did not end within ${timeoutMs / 1000} s.`),
-    timeoutMs,
-  );
-  const looking = setInterval(() => {
-    readOutput(place.output, output).catch((error: unknown) => {
-      if (error instanceof BadOutput) end(error.reason, error.message);
+  return new PredictorProcess(child, folder, predictor, startedAt);
+}
+
+/** A predictor at work in a folder of its own: `input.a3m`, `output/`, `tmp/`, and its log in `predictor.log`. */
+export class PredictorProcess {
+  /** Resolves when it has ended, whatever the reason, and all that it started with it. Never rejects. */
+  readonly ended: Promise<PredictorEnd>;
+  readonly #child: ChildProcess;
+  readonly #timers: NodeJS.Timeout[];
+  /** Set once it is made to end. */
+  #stopped: Pick<PredictorEnd, 'reason' | 'message'> = {};
+  #hasEnded = false;
+
+  constructor(
+    child: ChildProcess,
+    folder: string,
+    { timeoutMs, output }: StructurePredictor,
+    startedAt: number,
+  ) {
+    this.#child = child;
+    const message = `The predictor did not end within ${timeoutMs / 1000} s.`;
+    this.#timers = [
+      setTimeout(() => this.#end({ reason: 'timeout', message }), timeoutMs),
+      setInterval(() => this.#look(join(folder, OUTPUT_FOLDER), output), LOOK_INTERVAL_MS),
+    ];
+    this.ended = follow(child, folder).then((commandEnd): PredictorEnd => {
+      this.#hasEnded = true;
+      for (const timer of this.#timers) clearTimeout(timer);
+      return { ...commandEnd, ...this.#stopped, tookMs: performance.now() - startedAt };
     });
-  }, LOOK_INTERVAL_MS);
-  const ended = follow(child, folder).then((commandEnd): PredictorEnd => {
-    [timer, looking, killing].forEach(clearTimeout);
-    const why = reason === undefined ? {} : { reason, ...(message !== undefined && { message }) };
-    return { ...commandEnd, ...why, tookMs: performance.now() - startedAt };
-  });
-  return { ended, stop: () => end('stopped') };
+  }
+
+  /** Ends it. Repeating it does nothing. */
+  stop(): void {
+    this.#end({ reason: 'stopped' });
+  }
+
+  /** Asks the group to end, and makes it when it has had its time. */
+  #end(why: Pick<PredictorEnd, 'reason' | 'message'>): void {
+    // A group that has ended may have left its number to another.
+    if (this.#hasEnded || this.#stopped.reason !== undefined) return;
+    this.#stopped = why;
+    signalGroup(this.#child, 'SIGTERM');
+    this.#timers.push(setTimeout(() => signalGroup(this.#child, 'SIGKILL'), PREDICTOR_KILL_GRACE_MS));
+  }
+
+  #look(outputFolder: string, bounds: OutputBounds): void {
+    readOutput(outputFolder, bounds).catch((error: unknown) => {
+      if (error instanceof BadOutput) this.#end({ reason: error.reason, message: error.message });
+    });
+  }
 }
 
 /** Writes the log, and waits until the group is gone and its last words are on disk. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createFairLine, type WaitingRun } from '#src/services/runs/line.js';
-import { createRunQueue } from '#src/services/runs/queue.js';
+import { FairLine, RunQueue, type WaitingRun } from '#src/services/runs/queue.js';
 
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
@@ -16,7 +15,7 @@ function waiting(organizationId: string, priority: WaitingRun['priority'] = 'nor
   };
 }
 
-function drain(line: ReturnType<typeof createFairLine>): WaitingRun[] {
+function drain(line: FairLine): WaitingRun[] {
   const taken: WaitingRun[] = [];
   for (let run = line.take(); run !== undefined; run = line.take()) taken.push(run);
   return taken;
@@ -24,7 +23,7 @@ function drain(line: ReturnType<typeof createFairLine>): WaitingRun[] {
 
 describe(`the fair line (seed ${seed})`, () => {
   it('lets organizations take turns, however many runs each has', () => {
-    const line = createFairLine();
+    const line = new FairLine();
     for (const organization of ['a', 'a', 'a', 'a', 'b', 'c', 'b']) line.add(waiting(organization));
     expect(
       drain(line)
@@ -34,7 +33,7 @@ describe(`the fair line (seed ${seed})`, () => {
   });
 
   it('puts higher priority before lower and earlier before later within one organization', () => {
-    const line = createFairLine();
+    const line = new FairLine();
     const [low, normal, high, second] = (['low', 'normal', 'high', 'high'] as const).map((p) =>
       waiting('a', p),
     );
@@ -43,7 +42,7 @@ describe(`the fair line (seed ${seed})`, () => {
   });
 
   it('gives no organization the turn of another by priority', () => {
-    const line = createFairLine();
+    const line = new FairLine();
     for (const run of [waiting('a', 'low'), waiting('b', 'high'), waiting('b', 'high')]) line.add(run);
     expect(drain(line).map(({ organizationId }) => organizationId)).toEqual(['a', 'b', 'b']);
   });
@@ -53,7 +52,7 @@ describe(`the fair line (seed ${seed})`, () => {
     const priority = fc.constantFrom('high' as const, 'normal' as const, 'low' as const);
     fc.assert(
       fc.property(fc.array(fc.tuple(organization, priority, fc.boolean()), { maxLength: 40 }), (entries) => {
-        const line = createFairLine();
+        const line = new FairLine();
         const runs = entries.map(([name, rank, isRemoved]) => ({ run: waiting(name, rank), isRemoved }));
         for (const { run } of runs) line.add(run);
         for (const { run, isRemoved } of runs) if (isRemoved) line.remove(run.id);
@@ -83,7 +82,7 @@ describe('the queue', () => {
     let most = 0;
     const turns = new Map<string, number>();
     const finished = new Set<string>();
-    const queue = createRunQueue(async ({ id }) => {
+    const queue = new RunQueue(async ({ id }) => {
       atWork += 1;
       most = Math.max(most, atWork);
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -105,7 +104,7 @@ describe('the queue', () => {
     let come = (): void => undefined;
     const after = new Promise<void>((resolve) => (come = resolve));
     const waitingRun = waiting('a');
-    const queue = createRunQueue(async ({ id }) => {
+    const queue = new RunQueue(async ({ id }) => {
       turns.push(id === waitingRun.id ? 'waits' : 'other');
       return id === waitingRun.id && turns.length === 1 ? { after } : undefined;
     }, 1);
@@ -120,7 +119,7 @@ describe('the queue', () => {
 
   it('gives no turn after it was stopped, and waits for those that were given', async () => {
     let ended = 0;
-    const queue = createRunQueue(async () => {
+    const queue = new RunQueue(async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       ended += 1;
       return {};

@@ -63,3 +63,14 @@ export function notOpen({ status, expiresAt }: UploadRow): Refusal {
   }
   return new Refusal('upload_not_open', `The upload is ${status}: its state forbids this.`, { status });
 }
+
+/** What was aborted is deleted: nothing can be asked of it any more. */
+export function uploadAbsent(uploadId: string): Refusal {
+  return new Refusal('upload_not_found', `No upload has the id ${uploadId}, or it was aborted.`);
+}
+
+/** Errors  Refusal `upload_not_open`, `upload_expired` */
+export function requireOpen(upload: UploadRow, now: Date): void {
+  if (upload.status !== 'initiated' && upload.status !== 'uploading') throw notOpen(upload);
+  if (Date.parse(upload.expiresAt) <= now.getTime()) throw notOpen({ ...upload, status: 'expired' });
+}

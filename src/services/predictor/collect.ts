@@ -5,11 +5,16 @@ import type { StructurePredictor } from '../../config.js';
 import type { StructureRunSummary } from '../../contract/runs/run-structures.js';
 import { Refusal } from '../../errors.js';
 import type { RequestContext } from '../context.js';
-import type { FileWriter, PlacedFile, WrittenFile } from '../storage/file-writer.js';
-import { BadOutput, readOutput } from './predictor-output.js';
-import { LOG_FILE, OUTPUT_FOLDER, type PredictorEnd } from './predictor-process.js';
+import {
+  presentRunFile,
+  releaseAfter,
+  type FileWriter,
+  type PlacedFile,
+  type WrittenFile,
+} from '../storage/file-writer.js';
+import { BadOutput, readOutput } from './output.js';
+import { LOG_FILE, OUTPUT_FOLDER, type PredictorEnd } from './process.js';
 import type { RunFailureOutcome, RunOutcome } from '../runs/run-kind.js';
-import { presentRunFile, releaseAfter } from './files.js';
 
 /** Where the files of a prediction go, and what they are told with. */
 export interface PredictionTarget {

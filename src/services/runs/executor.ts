@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { isFinal } from '../../contract/runs/run-states.js';
+import { Refusal } from '../../errors.js';
+import { RUN_MAX_FRUITLESS_ATTEMPTS } from '../../limits.js';
+import { packRows, unpackText, type RowBlock } from '../../store/tables/run-rows.js';
+import type { RunEnd, RunFailure, RunPiece, RunRow, RunTable } from '../../store/tables/runs.js';
+import type { RunTurn } from './queue.js';
+import type { RunFailureOutcome, RunKind, RunOutcome, RunStep, RunSteps } from './run-kind.js';
+import type { RunWatch } from './watch.js';
+
+export interface RunExecutorDependencies {
+  readonly table: RunTable;
+  /** By key. */
+  readonly kinds: ReadonlyMap<string, RunKind>;
+  readonly watch: RunWatch;
+  readonly now: () => Date;
+  /** Told of failures that are ours, with the run that they ended. */
+  readonly onFault: (error: unknown, runId: string) => void;
+}
+
+/** A run at work in this process. */
+interface Attempt {
+  readonly run: RunRow;
+  /** What distinguishes this attempt from one before a crash, or of another process. */
+  readonly claim: string;
+  readonly steps: RunSteps;
+  readonly controller: AbortController;
+  /** Time spent on kept pieces, of this and earlier attempts. */
+  workMs: number;
+}
+
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
+/** Carries runs from start to end, one piece at each call. */
+export class RunExecutor {
+  readonly #table: RunTable;
+  readonly #kinds: ReadonlyMap<string, RunKind>;
+  readonly #watch: RunWatch;
+  readonly #now: () => Date;
+  readonly #onFault: (error: unknown, runId: string) => void;
+  readonly #attempts = new Map<string, Attempt>();
+  #isInterrupted = false;
+
+  constructor({ table, kinds, watch, now, onFault }: RunExecutorDependencies) {
+    this.#table = table;
+    this.#kinds = kinds;
+    this.#watch = watch;
+    this.#now = now;
+    this.#onFault = onFault;
+  }
+
+  /** Does the next piece of a run; undefined at its end. Never rejects. */
+  async step(runId: string): Promise<RunTurn | undefined> {
+    if (this.#isInterrupted) return undefined;
+    let claim: string | undefined;
+    try {
+      const attempt = this.#attempts.get(runId) ?? (await this.#begin(runId));
+      claim = attempt?.claim;
+      return attempt === undefined ? this.#settle(runId) : await this.#advance(attempt);
+    } catch (error) {
+      // The disk may refuse this, too; then the run stays as it is and the next server tries again.
+      return this.#fail(runId, error, claim).catch((cause: unknown) => {
+        this.#onFault(cause, runId);
+        return this.#settle(runId);
+      });
+    }
+  }
+
+  /** Ends the work of a run that has ended otherwise. */
+  abandon(runId: string): void {
+    const attempt = this.#attempts.get(runId);
+    if (attempt === undefined) return;
+    this.#attempts.delete(runId);
+    attempt.controller.abort(new Interrupted());
+    // Between two turns nobody else lets the generator clean up.
+    void cleanUp(attempt).catch(() => undefined);
+  }
+
+  /** Interrupts all work and waits until it is given up; the next server goes on behind what was kept. */
+  async interrupt(): Promise<void> {
+    this.#isInterrupted = true;
+    const interrupted = [...this.#attempts.values()];
+    for (const { controller } of interrupted) controller.abort(new Interrupted());
+    // Those between two turns clean up now; the others when their piece has heard of it.
+    await Promise.allSettled(interrupted.map(cleanUp));
+  }
+
+  async #begin(runId: string): Promise<Attempt | undefined> {
+    const claim = randomUUID();
+    const run = await this.#table.claim(runId, claim, this.#now());
+    if (run === undefined) return undefined;
+    this.#watch.notify(runId);
+    const controller = new AbortController();
+    const steps = await this.#start(run, controller.signal);
+    const attempt = { run, claim, steps, controller, workMs: run.workMs };
+    this.#attempts.set(runId, attempt);
+    if (this.#isInterrupted) controller.abort(new Interrupted());
+    return attempt;
+  }
+
+  /** Errors  Refusal `run_interrupted` for a run that has ended the server too often */
+  async #start(run: RunRow, signal: AbortSignal): Promise<RunSteps> {
+    if (run.fruitlessAttemptCount > RUN_MAX_FRUITLESS_ATTEMPTS) {
+      throw new Refusal(
+        'run_interrupted',
+        `The server ended ${run.attemptCount - 1} times while it worked on this run. Make the input smaller.`,
+      );
+    }
+    const kind = this.#kinds.get(run.endpoint);
+    const packed = this.#table.plan(run.id);
+    // Cancelled since it was claimed: its plan went with it.
+    if (packed === undefined && isFinal((this.#table.get(run.id) ?? run).status)) throw new Interrupted();
+    if (kind === undefined || packed === undefined) {
+      throw new Error(`The run cannot be started: its kind, ${run.endpoint}, or its plan is missing.`);
+    }
+    const plan = JSON.parse(await unpackText(packed)) as unknown;
+    const { requestId, organizationId, keyId } = run;
+    const context = { requestId, organizationId, keyId, signal, receivedAtMs: performance.now() };
+    return kind.execute(plan, { runId: run.id, context, checkpoint: run.checkpoint });
+  }
+
+  async #advance(attempt: Attempt): Promise<RunTurn | undefined> {
+    const { run, claim, steps } = attempt;
+    const startedAt = performance.now();
+    const { done, value } = await steps.next();
+    const blocks = await packRows(value.rows);
+    attempt.workMs += performance.now() - startedAt;
+    const piece = pieceOf(value, blocks, attempt.workMs);
+    if (done === true) return this.#finish(run.id, { ...endOf(value), claim, piece });
+    const kept = await this.#table.keep(run.id, claim, piece);
+    this.#watch.notify(run.id);
+    if (kept !== undefined) return { after: value.resumeAfter };
+    // Cancelled meanwhile, or another process has taken the run over.
+    attempt.controller.abort(new Interrupted());
+    await cleanUp(attempt).catch(() => undefined);
+    return this.#settle(run.id);
+  }
+
+  async #fail(runId: string, error: unknown, claim?: string): Promise<undefined> {
+    if (error instanceof Interrupted) return this.#settle(runId);
+    if (!(error instanceof Refusal)) this.#onFault(error, runId);
+    return this.#finish(runId, { to: 'failed', claim, fail: () => failureOf(error) });
+  }
+
+  async #finish(runId: string, end: Omit<RunEnd, 'at'>): Promise<undefined> {
+    await this.#table.end(runId, { ...end, at: this.#now() });
+    return this.#settle(runId);
+  }
+
+  #settle(runId: string): undefined {
+    this.#attempts.get(runId)?.controller.abort(new Interrupted());
+    this.#attempts.delete(runId);
+    this.#watch.notify(runId);
+  }
+}
+
+/** Lets the generator go through its `finally`. */
+function cleanUp({ steps }: Attempt): Promise<unknown> {
+  return steps.return(undefined as never);
+}
+
+function endOf(outcome: RunOutcome | RunFailureOutcome): Omit<RunEnd, 'at'> {
+  if ('fail' in outcome) return { to: 'failed', fail: (at) => failureOf(outcome.fail(at)) };
+  const { billableUnits } = outcome;
+  return { to: 'completed', summarise: (at) => outcome.summarise(at), billableUnits };
+}
+
+function pieceOf(
+  value: RunStep | RunOutcome | RunFailureOutcome,
+  blocks: readonly RowBlock[],
+  workMs: number,
+): RunPiece {
+  const { doneCount } = value;
+  return 'stage' in value
+    ? { blocks, doneCount, workMs, stage: value.stage, checkpoint: value.checkpoint }
+    : { blocks, doneCount, workMs, stage: 'completed' };
+}
+
+function failureOf(error: unknown): RunFailure {
+  if (error instanceof Refusal) {
+    return { code: error.code, message: error.message, details: { ...error.details } };
+  }
+  return {
+    code: 'internal_error',
+    message: "The server failed. Its log has the cause under the run's id.",
+    details: {},
+  };
+}
