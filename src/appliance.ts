@@ -38,8 +38,8 @@ import { createSqlWorlds } from './services/sql/worlds.js';
 import { createSql, type Sql } from './services/sql/sql.js';
 import { Storage } from './services/storage/storage.js';
 import { createTargetSpaces, type TargetSpaces } from './services/search/target-spaces.js';
-import { createAddressRules } from './services/webhooks/address.js';
-import { createWebhooks, type Webhooks } from './services/webhooks/webhooks.js';
+import { AddressRules } from './services/webhooks/address.js';
+import { Webhooks } from './services/webhooks/webhooks.js';
 import { apiKeyTable } from './store/tables/api-keys.js';
 import { eventTable } from './store/tables/events.js';
 import { openStore, type Store } from './store/lmdb.js';
@@ -139,10 +139,10 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const workerOn = (kernels: string): string => `${hostname()}:${kernels.replace(':', '-')}:${process.pid}`;
   const searchParts = { catalog, engines, targetSpaces, receipts, serverVersion, workerOn, now };
   const webhookRows = webhookTable(store);
-  const webhooks = createWebhooks({
+  const webhooks = new Webhooks({
     table: webhookRows,
     pages,
-    addresses: createAddressRules(config.webhookNetworks),
+    addresses: new AddressRules(config.webhookNetworks),
     now,
     random: Math.random,
   });
@@ -162,7 +162,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     bounds: { quotaBytes: config.storageQuotaBytes, reserveBytes: config.storageReserveBytes },
     sealingKey: seal,
     now,
-    onChange: webhooks.wake,
+    onChange: () => webhooks.wake(),
   });
   const { sql, sqlCredentials } = openSql(config, { store, catalog, releases, pages, now });
   const runRows = runTable(store, {
@@ -202,8 +202,8 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     pages,
     now,
     concurrency: RUNS_AT_WORK_MAX_COUNT,
-    requireWebhookEndpoint: webhooks.requireEndpoint,
-    onChange: webhooks.wake,
+    requireWebhookEndpoint: (id, context) => webhooks.requireEndpoint(id, context),
+    onChange: () => webhooks.wake(),
   });
   return {
     config,

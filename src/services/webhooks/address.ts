@@ -1,18 +1,10 @@
-import { lookup as lookupAll } from 'node:dns/promises';
+import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
 /** One address that a delivery may go to; the connection is made to it and no other. */
 export interface PinnedAddress {
   readonly address: string;
   readonly family: 4 | 6;
-}
-
-export interface AddressRules {
-  /**
-   * The address that this host name stands for now.
-   * Errors  ForbiddenAddress where it stands for any address that deliveries may not go to; those of the resolver
-   */
-  resolve(hostname: string): Promise<PinnedAddress>;
 }
 
 /** The receiver's name leads somewhere that deliveries do not go. */
@@ -67,39 +59,49 @@ const ON_REQUEST = [
   'fc00::/7',
 ] as const;
 
-/**
- * @param allowedNetworks private networks that receivers may be in, as `10.1.0.0/16`
- * @param lookup          every address of a name; asked once for each attempt
- */
-export function createAddressRules(
-  allowedNetworks: readonly string[],
-  lookup: Lookup = (hostname) => lookupAll(hostname, { all: true, verbatim: true }),
-): AddressRules {
-  const never = blockList(NEVER);
-  const onRequest = blockList(ON_REQUEST);
-  const allowed = blockList(allowedNetworks);
-  const isAllowed = (address: string): boolean => {
+/** Where deliveries may go. */
+export class AddressRules {
+  readonly #never = blockList(NEVER);
+  readonly #onRequest = blockList(ON_REQUEST);
+  readonly #allowed: BlockList;
+  readonly #lookup: Lookup;
+
+  /**
+   * @param allowedNetworks private networks that receivers may be in, as `10.1.0.0/16`
+   * @param lookup          every address of a name; asked once for each attempt
+   */
+  constructor(allowedNetworks: readonly string[], lookup: Lookup = everyAddress) {
+    this.#allowed = blockList(allowedNetworks);
+    this.#lookup = lookup;
+  }
+
+  /**
+   * The address that this host name stands for now.
+   * Errors  ForbiddenAddress where it stands for any address that deliveries may not go to; those of the resolver
+   */
+  async resolve(hostname: string): Promise<PinnedAddress> {
+    // URL has brought literals into their one form already; brackets are the URL's, not the address's.
+    const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+    const found =
+      isIP(literal) > 0 ? [{ address: literal, family: isIP(literal) }] : await this.#lookup(hostname);
+    const forbidden = found.find(({ address }) => !this.#isAllowed(address));
+    if (forbidden !== undefined) {
+      throw new ForbiddenAddress(`${hostname} stands for ${forbidden.address}, where deliveries do not go.`);
+    }
+    const [first] = found;
+    if (first === undefined) throw new ForbiddenAddress(`${hostname} stands for no address.`);
+    return { address: first.address, family: first.family === 6 ? 6 : 4 };
+  }
+
+  #isAllowed(address: string): boolean {
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (never.check(address, family)) return false;
-    return !onRequest.check(address, family) || allowed.check(address, family);
-  };
-  return {
-    async resolve(hostname) {
-      // URL has brought literals into their one form already; brackets are the URL's, not the address's.
-      const literal = hostname.replace(/^\[(.*)\]$/, '$1');
-      const found =
-        isIP(literal) > 0 ? [{ address: literal, family: isIP(literal) }] : await lookup(hostname);
-      const forbidden = found.find(({ address }) => !isAllowed(address));
-      if (forbidden !== undefined) {
-        throw new ForbiddenAddress(
-          `${hostname} stands for ${forbidden.address}, where deliveries do not go.`,
-        );
-      }
-      const [first] = found;
-      if (first === undefined) throw new ForbiddenAddress(`${hostname} stands for no address.`);
-      return { address: first.address, family: first.family === 6 ? 6 : 4 };
-    },
-  };
+    if (this.#never.check(address, family)) return false;
+    return !this.#onRequest.check(address, family) || this.#allowed.check(address, family);
+  }
+}
+
+function everyAddress(hostname: string): ReturnType<Lookup> {
+  return lookup(hostname, { all: true, verbatim: true });
 }
 
 function blockList(networks: readonly string[]): BlockList {

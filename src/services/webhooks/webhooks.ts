@@ -14,7 +14,7 @@ import type { RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 import type { Reply } from '../reply.js';
 import { ForbiddenAddress, type AddressRules } from './address.js';
-import { createWebhookDeliveries } from './delivery.js';
+import { WebhookDeliveries } from './deliveries.js';
 import { newWebhookSecret } from './sign.js';
 
 export interface DeliveryListRequest extends PageRequest {
@@ -22,34 +22,7 @@ export interface DeliveryListRequest extends PageRequest {
   readonly status?: WebhookDeliveryRow['status'];
 }
 
-export interface Webhooks {
-  /** Errors  Refusal `webhook_url_refused`, `webhook_endpoints_full` */
-  createEndpoint(
-    request: WebhookEndpointRequest,
-    context: RequestContext,
-  ): Promise<Reply<WebhookEndpointSecret>>;
-  listEndpoints(request: PageRequest, context: RequestContext): Reply<Page<WebhookEndpoint>>;
-  /** Errors  Refusal `webhook_endpoint_not_found`, `permission_denied` */
-  deleteEndpoint(id: string, context: RequestContext): Promise<Reply<WebhookEndpoint>>;
-  /** Errors  those of deleteEndpoint */
-  rotateSecret(id: string, context: RequestContext): Promise<Reply<WebhookEndpointSecret>>;
-  /** Errors  those of deleteEndpoint; Refusal `webhook_endpoint_disabled` */
-  requireEndpoint(id: string, context: RequestContext): void;
-  listDeliveries(request: DeliveryListRequest, context: RequestContext): Reply<Page<WebhookDelivery>>;
-  /** Errors  Refusal `webhook_delivery_not_found`, `permission_denied` */
-  getDelivery(id: string, context: RequestContext): Reply<WebhookDelivery>;
-  /** Errors  those of getDelivery; Refusal `webhook_endpoint_disabled` */
-  redeliver(id: string, context: RequestContext): Promise<Reply<WebhookDelivery>>;
-  /** Attempts everything that is due now. */
-  deliverDue(): Promise<void>;
-  /** Delivers from now on. @param onFault told of failures that are ours */
-  start(onFault: (error: unknown) => void): void;
-  /** Events may have brought deliveries. */
-  wake(): void;
-  stop(): Promise<void>;
-}
-
-export interface WebhookParts {
+export interface WebhooksDependencies {
   readonly table: WebhookTable;
   readonly pages: Pages;
   readonly addresses: AddressRules;
@@ -59,121 +32,166 @@ export interface WebhookParts {
   readonly attemptTimeoutMs?: number;
 }
 
-export function createWebhooks(parts: WebhookParts): Webhooks {
-  const { table, pages, addresses, now } = parts;
-  let report: ((error: unknown) => void) | undefined;
-  const deliveries = createWebhookDeliveries({ ...parts, onFault: (error) => report?.(error) });
+/** Endpoints that are told of events, and the deliveries to them. */
+export class Webhooks {
+  readonly #table: WebhookTable;
+  readonly #pages: Pages;
+  readonly #addresses: AddressRules;
+  readonly #now: () => Date;
+  readonly #deliveries: WebhookDeliveries;
+  #report: ((error: unknown) => void) | undefined;
 
-  const findEndpoint = (id: string, { organizationId }: RequestContext): WebhookEndpointRow => {
-    const row = table.endpoint(id);
+  constructor(dependencies: WebhooksDependencies) {
+    const { table, pages, addresses, now } = dependencies;
+    this.#table = table;
+    this.#pages = pages;
+    this.#addresses = addresses;
+    this.#now = now;
+    const onFault = (error: unknown): void => this.#report?.(error);
+    this.#deliveries = new WebhookDeliveries({ ...dependencies, onFault });
+  }
+
+  /** Errors  Refusal `webhook_url_refused`, `webhook_endpoints_full` */
+  async createEndpoint(
+    { url, event_types: eventTypes, description }: WebhookEndpointRequest,
+    { organizationId }: RequestContext,
+  ): Promise<Reply<WebhookEndpointSecret>> {
+    const secret = newWebhookSecret();
+    const createdAt = this.#now().toISOString();
+    const row: WebhookEndpointRow = {
+      id: newId('whe'),
+      organizationId,
+      url: await acceptUrl(url, this.#addresses),
+      eventTypes: eventTypes ?? Object.keys(WEBHOOK_EVENTS),
+      ...(description !== undefined && { description }),
+      secrets: [{ secret }],
+      createdAt,
+      updatedAt: createdAt,
+    };
+    if (!(await this.#table.addEndpoint(row, WEBHOOK_ENDPOINTS_MAX_COUNT))) {
+      throw new Refusal(
+        'webhook_endpoints_full',
+        `An organization has at most ${WEBHOOK_ENDPOINTS_MAX_COUNT} webhook endpoints; remove one first.`,
+      );
+    }
+    return {
+      value: { ...presentEndpoint(row), secret },
+      generatedObjectIds: [row.id],
+      outputRefs: [row.id],
+    };
+  }
+
+  listEndpoints(request: PageRequest, { organizationId }: RequestContext): Reply<Page<WebhookEndpoint>> {
+    const rows = this.#table.endpoints(organizationId);
+    const list = [organizationId, 'webhook-endpoints'];
+    const page = this.#pages.cut(rows, (row) => `${row.createdAt} ${row.id}`, request, list);
+    return { value: { ...page, data: page.data.map(presentEndpoint) }, rowCount: page.data.length };
+  }
+
+  /** Errors  Refusal `webhook_endpoint_not_found`, `permission_denied` */
+  async deleteEndpoint(id: string, context: RequestContext): Promise<Reply<WebhookEndpoint>> {
+    const row = this.#findEndpoint(id, context);
+    await this.#table.removeEndpoint(id);
+    return { value: presentEndpoint(row), inputRefs: [id] };
+  }
+
+  /** Errors  those of deleteEndpoint */
+  async rotateSecret(id: string, context: RequestContext): Promise<Reply<WebhookEndpointSecret>> {
+    const { secrets } = this.#findEndpoint(id, context);
+    const secret = newWebhookSecret();
+    const at = this.#now();
+    const expiresAt = new Date(at.getTime() + WEBHOOK_SECRET_OVERLAP_MS).toISOString();
+    const changed = await this.#table.changeEndpoint(id, {
+      // Two at most: a second rotation within the overlap ends the first secret at once.
+      secrets: [{ secret }, { secret: secrets[0].secret, expiresAt }],
+      updatedAt: at.toISOString(),
+    });
+    if (changed === undefined) throw endpointAbsent(id);
+    return { value: { ...presentEndpoint(changed), secret }, inputRefs: [id], outputRefs: [id] };
+  }
+
+  /** Errors  those of deleteEndpoint; Refusal `webhook_endpoint_disabled` */
+  requireEndpoint(id: string, context: RequestContext): void {
+    const { disabledReason } = this.#findEndpoint(id, context);
+    if (disabledReason === undefined) return;
+    throw new Refusal('webhook_endpoint_disabled', 'The endpoint is disabled: nothing is sent to it.');
+  }
+
+  listDeliveries(
+    { endpoint_id: endpointId, status, limit, cursor }: DeliveryListRequest,
+    { organizationId }: RequestContext,
+  ): Reply<Page<WebhookDelivery>> {
+    const list = [organizationId, 'webhook-deliveries', endpointId ?? '', status ?? ''];
+    const position = cursor === undefined ? undefined : this.#pages.open(cursor, list);
+    const page = this.#table.deliveries(organizationId, { endpointId, status }, limit, position);
+    const value: Page<WebhookDelivery> = {
+      object: 'list',
+      data: page.deliveries.map(presentDelivery),
+      has_more: page.position !== undefined,
+      next_cursor: page.position === undefined ? null : this.#pages.seal(page.position, list),
+    };
+    return { value, rowCount: value.data.length };
+  }
+
+  /** Errors  Refusal `webhook_delivery_not_found`, `permission_denied` */
+  getDelivery(id: string, context: RequestContext): Reply<WebhookDelivery> {
+    const row = this.#findDelivery(id, context);
+    return { value: presentDelivery(row), inputRefs: [id], objectRefs: [row.endpointId, row.eventId] };
+  }
+
+  /** Errors  those of getDelivery; Refusal `webhook_endpoint_disabled` */
+  async redeliver(id: string, context: RequestContext): Promise<Reply<WebhookDelivery>> {
+    const row = this.#findDelivery(id, context);
+    const endpoint = this.#table.endpoint(row.endpointId);
+    if (endpoint === undefined || endpoint.disabledReason !== undefined) {
+      throw new Refusal(
+        'webhook_endpoint_disabled',
+        'The endpoint of this delivery is disabled or was removed.',
+      );
+    }
+    const time = this.#now().toISOString();
+    const { deliveredAt: _, failedAt: __, ...rest } = row;
+    const schedule = { scheduleStartedAt: time, scheduledAttemptCount: 0, nextAttemptAt: time };
+    const again: WebhookDeliveryRow = { ...rest, ...schedule, status: 'pending', updatedAt: time };
+    await this.#table.settle(again, {});
+    this.#deliveries.wake();
+    return { value: presentDelivery(again), inputRefs: [id], outputRefs: [id] };
+  }
+
+  /** Attempts everything that is due now. */
+  deliverDue(): Promise<void> {
+    return this.#deliveries.deliverDue();
+  }
+
+  /** Delivers from now on. @param onFault told of failures that are ours */
+  start(onFault: (error: unknown) => void): void {
+    this.#report = onFault;
+    this.#deliveries.start();
+  }
+
+  /** Events may have brought deliveries. */
+  wake(): void {
+    this.#deliveries.wake();
+  }
+
+  stop(): Promise<void> {
+    return this.#deliveries.stop();
+  }
+
+  #findEndpoint(id: string, { organizationId }: RequestContext): WebhookEndpointRow {
+    const row = this.#table.endpoint(id);
     if (row === undefined) throw endpointAbsent(id);
     if (row.organizationId === organizationId) return row;
     throw new Refusal('permission_denied', 'The webhook endpoint belongs to another organization.');
-  };
-  const findDelivery = (id: string, { organizationId }: RequestContext): WebhookDeliveryRow => {
-    const row = table.delivery(id);
+  }
+
+  #findDelivery(id: string, { organizationId }: RequestContext): WebhookDeliveryRow {
+    const row = this.#table.delivery(id);
     if (row === undefined)
       throw new Refusal('webhook_delivery_not_found', `No webhook delivery has the id ${id}.`);
     if (row.organizationId === organizationId) return row;
     throw new Refusal('permission_denied', 'The webhook delivery belongs to another organization.');
-  };
-
-  return {
-    async createEndpoint({ url, event_types: eventTypes, description }, { organizationId }) {
-      const secret = newWebhookSecret();
-      const createdAt = now().toISOString();
-      const row: WebhookEndpointRow = {
-        id: newId('whe'),
-        organizationId,
-        url: await acceptUrl(url, addresses),
-        eventTypes: eventTypes ?? Object.keys(WEBHOOK_EVENTS),
-        ...(description !== undefined && { description }),
-        secrets: [{ secret }],
-        createdAt,
-        updatedAt: createdAt,
-      };
-      if (!(await table.addEndpoint(row, WEBHOOK_ENDPOINTS_MAX_COUNT))) {
-        throw new Refusal(
-          'webhook_endpoints_full',
-          `An organization has at most ${WEBHOOK_ENDPOINTS_MAX_COUNT} webhook endpoints; remove one first.`,
-        );
-      }
-      return {
-        value: { ...presentEndpoint(row), secret },
-        generatedObjectIds: [row.id],
-        outputRefs: [row.id],
-      };
-    },
-    listEndpoints(request, { organizationId }) {
-      const rows = table.endpoints(organizationId);
-      const list = [organizationId, 'webhook-endpoints'];
-      const page = pages.cut(rows, (row) => `${row.createdAt} ${row.id}`, request, list);
-      return { value: { ...page, data: page.data.map(presentEndpoint) }, rowCount: page.data.length };
-    },
-    async deleteEndpoint(id, context) {
-      const row = findEndpoint(id, context);
-      await table.removeEndpoint(id);
-      return { value: presentEndpoint(row), inputRefs: [id] };
-    },
-    async rotateSecret(id, context) {
-      const { secrets } = findEndpoint(id, context);
-      const secret = newWebhookSecret();
-      const at = now();
-      const expiresAt = new Date(at.getTime() + WEBHOOK_SECRET_OVERLAP_MS).toISOString();
-      const changed = await table.changeEndpoint(id, {
-        // Two at most: a second rotation within the overlap ends the first secret at once.
-        secrets: [{ secret }, { secret: secrets[0].secret, expiresAt }],
-        updatedAt: at.toISOString(),
-      });
-      if (changed === undefined) throw endpointAbsent(id);
-      return { value: { ...presentEndpoint(changed), secret }, inputRefs: [id], outputRefs: [id] };
-    },
-    requireEndpoint(id, context) {
-      const { disabledReason } = findEndpoint(id, context);
-      if (disabledReason === undefined) return;
-      throw new Refusal('webhook_endpoint_disabled', 'The endpoint is disabled: nothing is sent to it.');
-    },
-    listDeliveries({ endpoint_id: endpointId, status, limit, cursor }, { organizationId }) {
-      const list = [organizationId, 'webhook-deliveries', endpointId ?? '', status ?? ''];
-      const position = cursor === undefined ? undefined : pages.open(cursor, list);
-      const page = table.deliveries(organizationId, { endpointId, status }, limit, position);
-      const value: Page<WebhookDelivery> = {
-        object: 'list',
-        data: page.deliveries.map(presentDelivery),
-        has_more: page.position !== undefined,
-        next_cursor: page.position === undefined ? null : pages.seal(page.position, list),
-      };
-      return { value, rowCount: value.data.length };
-    },
-    getDelivery(id, context) {
-      const row = findDelivery(id, context);
-      return { value: presentDelivery(row), inputRefs: [id], objectRefs: [row.endpointId, row.eventId] };
-    },
-    async redeliver(id, context) {
-      const row = findDelivery(id, context);
-      const endpoint = table.endpoint(row.endpointId);
-      if (endpoint === undefined || endpoint.disabledReason !== undefined) {
-        throw new Refusal(
-          'webhook_endpoint_disabled',
-          'The endpoint of this delivery is disabled or was removed.',
-        );
-      }
-      const time = now().toISOString();
-      const { deliveredAt: _, failedAt: __, ...rest } = row;
-      const schedule = { scheduleStartedAt: time, scheduledAttemptCount: 0, nextAttemptAt: time };
-      const again: WebhookDeliveryRow = { ...rest, ...schedule, status: 'pending', updatedAt: time };
-      await table.settle(again, {});
-      deliveries.wake();
-      return { value: presentDelivery(again), inputRefs: [id], outputRefs: [id] };
-    },
-    deliverDue: deliveries.deliverDue,
-    start(onFault) {
-      report = onFault;
-      deliveries.start();
-    },
-    wake: deliveries.wake,
-    stop: deliveries.stop,
-  };
+  }
 }
 
 /** Errors  Refusal `webhook_url_refused`; what the name stands for is checked again at every attempt */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressRules, ForbiddenAddress, type Lookup } from '#src/services/webhooks/address.js';
+import { AddressRules, ForbiddenAddress, type Lookup } from '#src/services/webhooks/address.js';
 
 const standsFor =
   (...addresses: string[]): Lookup =>
@@ -9,7 +9,7 @@ const hostOf = (url: string): string => new URL(url).hostname;
 
 describe('addresses of webhook receivers', () => {
   it('are never local, link-local, metadata, multicast, reserved or another address in disguise', async () => {
-    const rules = createAddressRules(['0.0.0.0/0', '::/0']);
+    const rules = new AddressRules(['0.0.0.0/0', '::/0']);
     for (const address of [
       '0.0.0.0',
       '100.100.100.200',
@@ -26,15 +26,15 @@ describe('addresses of webhook receivers', () => {
       'fe80::1',
       'ff02::1',
     ]) {
-      const named = createAddressRules(['0.0.0.0/0', '::/0'], standsFor(address));
+      const named = new AddressRules(['0.0.0.0/0', '::/0'], standsFor(address));
       await expect(named.resolve('receiver.example'), address).rejects.toBeInstanceOf(ForbiddenAddress);
       await expect(rules.resolve(address), address).rejects.toBeInstanceOf(ForbiddenAddress);
     }
   });
 
   it('are private only where the configuration allows that network', async () => {
-    const none = createAddressRules([]);
-    const some = createAddressRules(['10.1.0.0/16', '127.0.0.0/8', 'fd12::/16']);
+    const none = new AddressRules([]);
+    const some = new AddressRules(['10.1.0.0/16', '127.0.0.0/8', 'fd12::/16']);
     for (const address of ['10.1.2.3', '127.0.0.1', 'fd12::7']) {
       await expect(none.resolve(address), address).rejects.toBeInstanceOf(ForbiddenAddress);
       expect(await some.resolve(address)).toMatchObject({ address });
@@ -45,7 +45,7 @@ describe('addresses of webhook receivers', () => {
   });
 
   it('are seen through every spelling of a URL', async () => {
-    const rules = createAddressRules([]);
+    const rules = new AddressRules([]);
     for (const url of [
       'http://127.1/',
       'http://2130706433/',
@@ -60,11 +60,11 @@ describe('addresses of webhook receivers', () => {
   });
 
   it('are refused where any address of a name is forbidden, and the first is pinned otherwise', async () => {
-    const mixed = createAddressRules([], standsFor('93.184.216.34', '127.0.0.1'));
+    const mixed = new AddressRules([], standsFor('93.184.216.34', '127.0.0.1'));
     await expect(mixed.resolve('two-faced.example')).rejects.toThrow(/127\.0\.0\.1/);
-    const good = createAddressRules([], standsFor('93.184.216.34', '2606:2800:220:1::1'));
+    const good = new AddressRules([], standsFor('93.184.216.34', '2606:2800:220:1::1'));
     expect(await good.resolve('good.example')).toEqual({ address: '93.184.216.34', family: 4 });
-    const empty = createAddressRules([], standsFor());
+    const empty = new AddressRules([], standsFor());
     await expect(empty.resolve('nowhere.example')).rejects.toBeInstanceOf(ForbiddenAddress);
   });
 });

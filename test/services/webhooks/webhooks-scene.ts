@@ -8,8 +8,8 @@ import type { WebhookDelivery, WebhookEndpointSecret } from '#src/contract/webho
 import { newId } from '#src/ids.js';
 import type { RequestContext } from '#src/services/context.js';
 import { createPages } from '#src/services/pages.js';
-import { createAddressRules, type Lookup } from '#src/services/webhooks/address.js';
-import { createWebhooks, type Webhooks } from '#src/services/webhooks/webhooks.js';
+import { AddressRules, type Lookup } from '#src/services/webhooks/address.js';
+import { Webhooks } from '#src/services/webhooks/webhooks.js';
 import { openStore } from '#src/store/lmdb.js';
 import { runTable, type RunTable } from '#src/store/tables/runs.js';
 import { webhookTable } from '#src/store/tables/webhooks.js';
@@ -65,10 +65,10 @@ export async function openScene(): Promise<Scene> {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const openWebhooks = (): Webhooks =>
-    createWebhooks({
+    new Webhooks({
       table: webhookTable(store),
       pages: createPages(Buffer.alloc(32, 1)),
-      addresses: createAddressRules(['127.0.0.0/8'], (hostname) => scene.lookup(hostname)),
+      addresses: new AddressRules(['127.0.0.0/8'], (hostname) => scene.lookup(hostname)),
       now: () => new Date(scene.clock),
       random: () => scene.random,
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
