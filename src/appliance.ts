@@ -32,10 +32,10 @@ import { msaRuns } from './services/run-kinds/msa.js';
 import { searchRuns } from './services/run-kinds/search.js';
 import { structureRuns } from './services/run-kinds/structure.js';
 import { Runs } from './services/runs/runs.js';
-import { createSqlCredentials, type SqlCredentials } from './services/sql/credentials.js';
-import { createSqlEngines } from './services/sql/engines.js';
-import { createSqlWorlds } from './services/sql/worlds.js';
-import { createSql, type Sql } from './services/sql/sql.js';
+import { SqlCredentials } from './services/sql/credentials.js';
+import { SqlEngines } from './services/sql/engines.js';
+import { SqlWorlds } from './services/sql/worlds.js';
+import { Sql } from './services/sql/sql.js';
 import { Storage } from './services/storage/storage.js';
 import { createTargetSpaces, type TargetSpaces } from './services/search/target-spaces.js';
 import { AddressRules } from './services/webhooks/address.js';
@@ -257,8 +257,8 @@ function openSql(
     readonly now: () => Date;
   },
 ): Pick<Appliance, 'sql' | 'sqlCredentials'> {
-  const sqlCredentials = createSqlCredentials({ table: sqlCredentialTable(store), pages, now });
-  const worlds = createSqlWorlds({
+  const sqlCredentials = new SqlCredentials({ table: sqlCredentialTable(store), pages, now });
+  const worlds = new SqlWorlds({
     catalog,
     dataFolder: config.dataFolder,
     releaseFolder: (slug, releaseId) => releaseDirectory(config.indexesFolder, slug, releaseId),
@@ -266,10 +266,10 @@ function openSql(
     releaseIds: () => releases.databases().flatMap(({ slug }) => releases.releases(slug).map(({ id }) => id)),
   });
   const limits = { memoryBytes: config.sqlMemoryBytes, threads: config.sqlThreads };
-  const sql = createSql({
+  const sql = new Sql({
     credentials: sqlCredentials,
     worlds,
-    engines: createSqlEngines(worlds, limits),
+    engines: new SqlEngines(worlds, limits),
     timeoutMs: config.sqlTimeoutMs,
   });
   return { sql, sqlCredentials };

@@ -17,17 +17,6 @@ export interface SqlTurn {
   leave(): void;
 }
 
-/** Engines by organization: started at the first statement, ended when they have been idle. */
-export interface SqlEngines {
-  /**
-   * Waits for a turn at the organization's engine, with its world as it is now.
-   * Errors  Refusal `sql_busy`; Fault where world or engine cannot be opened; rejects with the signal's reason
-   */
-  enter(organizationId: string, signal: AbortSignal): Promise<SqlTurn>;
-  counts(): { readonly engines: number; readonly statements: number };
-  close(): void;
-}
-
 interface Seat {
   engine?: SqlEngine;
   /** Of the world that the engine has open, and the opening itself. */
@@ -37,35 +26,56 @@ interface Seat {
   idle?: NodeJS.Timeout;
 }
 
-export function createSqlEngines(worlds: SqlWorlds, limits: EngineLimits): SqlEngines {
-  const seats = new Map<string, Seat>();
+/** Engines by organization: started at the first statement, ended when they have been idle. */
+export class SqlEngines {
+  readonly #worlds: Pick<SqlWorlds, 'worldOf'>;
+  readonly #limits: EngineLimits;
+  /** Last is the one that was used last. */
+  readonly #seats = new Map<string, Seat>();
 
-  const end = (organizationId: string, seat: Seat): void => {
+  constructor(worlds: Pick<SqlWorlds, 'worldOf'>, limits: EngineLimits) {
+    this.#worlds = worlds;
+    this.#limits = limits;
+  }
+
+  /**
+   * Waits for a turn at the organization's engine, with its world as it is now.
+   * Errors  Refusal `sql_busy`; Fault where world or engine cannot be opened; rejects with the signal's reason
+   */
+  async enter(organizationId: string, signal: AbortSignal): Promise<SqlTurn> {
+    const seat = this.#seats.get(organizationId) ?? { turns: 0, line: [] };
+    this.#seats.set(organizationId, seat);
     clearTimeout(seat.idle);
-    seat.engine?.close();
-    if (seat.turns === 0 && seat.line.length === 0) seats.delete(organizationId);
-  };
-  /** Makes room for one more by ending the engine that has been idle longest. */
-  const makeRoom = (): void => {
-    const open = [...seats].filter(([, { engine }]) => engine !== undefined);
-    if (open.length < SQL_ENGINES_MAX_COUNT) return;
-    const idle = open.find(([, { turns }]) => turns === 0);
-    if (idle === undefined) throw busy(SQL_ENGINES_MAX_COUNT, 'SQL engines are at work');
-    end(...idle);
-  };
-  const engineOf = (seat: Seat): SqlEngine => {
-    if (seat.engine !== undefined) return seat.engine;
-    makeRoom();
-    const engine = startEngine(limits, () => {
-      if (seat.engine !== engine) return;
-      seat.engine = undefined;
-      seat.opened = undefined;
-    });
-    seat.engine = engine;
-    return engine;
-  };
-  const openWorld = async (seat: Seat, { key, world }: NamedWorld): Promise<SqlEngine> => {
-    const engine = engineOf(seat);
+    await takeTurn(seat, signal);
+    let isHeld = true;
+    const leave = (): void => {
+      if (isHeld) this.#leave(organizationId, seat);
+      isHeld = false;
+    };
+    try {
+      // The first look at a large release takes its time, and goes on for those who come later.
+      const named = await untilAborted(this.#worlds.worldOf(organizationId), signal);
+      return { engine: await this.#openWorld(seat, named), leave };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  counts(): { readonly engines: number; readonly statements: number } {
+    const all = [...this.#seats.values()];
+    return {
+      engines: all.filter(({ engine }) => engine !== undefined).length,
+      statements: all.reduce((sum, { turns }) => sum + turns, 0),
+    };
+  }
+
+  close(): void {
+    for (const [organizationId, seat] of this.#seats) this.#end(organizationId, seat);
+  }
+
+  async #openWorld(seat: Seat, { key, world }: NamedWorld): Promise<SqlEngine> {
+    const engine = this.#engineOf(seat);
     if (seat.opened?.key !== key) seat.opened = { key, done: engine.open(world) };
     try {
       await seat.opened.done;
@@ -74,49 +84,44 @@ export function createSqlEngines(worlds: SqlWorlds, limits: EngineLimits): SqlEn
       throw error;
     }
     return engine;
-  };
-  const leave = (organizationId: string, seat: Seat): void => {
+  }
+
+  #engineOf(seat: Seat): SqlEngine {
+    if (seat.engine !== undefined) return seat.engine;
+    this.#makeRoom();
+    const engine = startEngine(this.#limits, () => {
+      if (seat.engine !== engine) return;
+      seat.engine = undefined;
+      seat.opened = undefined;
+    });
+    seat.engine = engine;
+    return engine;
+  }
+
+  /** Makes room for one more by ending the engine that has been idle longest. */
+  #makeRoom(): void {
+    const open = [...this.#seats].filter(([, { engine }]) => engine !== undefined);
+    if (open.length < SQL_ENGINES_MAX_COUNT) return;
+    const idle = open.find(([, { turns }]) => turns === 0);
+    if (idle === undefined) throw busy(SQL_ENGINES_MAX_COUNT, 'SQL engines are at work');
+    this.#end(...idle);
+  }
+
+  #leave(organizationId: string, seat: Seat): void {
     const next = seat.line.shift();
     if (next !== undefined) return next();
     seat.turns -= 1;
     if (seat.turns > 0) return;
-    // Last in the map is the one that was used last.
-    seats.delete(organizationId);
-    seats.set(organizationId, seat);
-    seat.idle = setTimeout(() => end(organizationId, seat), SQL_ENGINE_IDLE_MS).unref();
-  };
+    this.#seats.delete(organizationId);
+    this.#seats.set(organizationId, seat);
+    seat.idle = setTimeout(() => this.#end(organizationId, seat), SQL_ENGINE_IDLE_MS).unref();
+  }
 
-  return {
-    async enter(organizationId, signal) {
-      const seat = seats.get(organizationId) ?? { turns: 0, line: [] };
-      seats.set(organizationId, seat);
-      clearTimeout(seat.idle);
-      await takeTurn(seat, signal);
-      let isHeld = true;
-      const leaveOnce = (): void => {
-        if (isHeld) leave(organizationId, seat);
-        isHeld = false;
-      };
-      try {
-        // The first look at a large release takes its time, and goes on for those who come later.
-        const named = await untilAborted(worlds.worldOf(organizationId), signal);
-        return { engine: await openWorld(seat, named), leave: leaveOnce };
-      } catch (error) {
-        leaveOnce();
-        throw error;
-      }
-    },
-    counts() {
-      const all = [...seats.values()];
-      return {
-        engines: all.filter(({ engine }) => engine !== undefined).length,
-        statements: all.reduce((sum, { turns }) => sum + turns, 0),
-      };
-    },
-    close() {
-      for (const [organizationId, seat] of seats) end(organizationId, seat);
-    },
-  };
+  #end(organizationId: string, seat: Seat): void {
+    clearTimeout(seat.idle);
+    seat.engine?.close();
+    if (seat.turns === 0 && seat.line.length === 0) this.#seats.delete(organizationId);
+  }
 }
 
 /** Takes a turn at once, or stands in line for one; whoever gives up leaves the line. */

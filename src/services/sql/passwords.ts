@@ -30,37 +30,38 @@ export async function hashSqlPassword(password: string): Promise<string> {
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
 }
 
-/**
- * Checks passwords, few at once and a bounded number in line: whoever guesses fast takes no more than that.
- * Errors  the returned function throws Refusal `sql_busy` where too many wait
- */
-export function createPasswordCheck(): (password: string, hash: string | undefined) => Promise<boolean> {
-  const line: (() => void)[] = [];
-  let checking = 0;
-  const enter = async (): Promise<void> => {
-    if (checking < SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT) checking += 1;
-    else if (line.length >= SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT) throw busy();
-    else await new Promise<void>((resolve) => line.push(resolve));
-  };
-  const leave = (): void => {
-    const next = line.shift();
-    if (next === undefined) checking -= 1;
-    else next();
-  };
-  return async (password, known) => {
+/** Checks passwords, few at once and a bounded number in line: whoever guesses fast takes no more than that. */
+export class PasswordCheck {
+  readonly #line: (() => void)[] = [];
+  #checkingCount = 0;
+
+  /** Whether the password is that of the hash; never where there is none. Errors  Refusal `sql_busy` */
+  async isRight(password: string, known: string | undefined): Promise<boolean> {
     // What this server did not make is no password, whoever's it is.
     if (!FORM.test(password)) return false;
     const [, N, r, p, salt, hash] = (known ?? NOBODY).split('$');
-    await enter();
+    await this.#enter();
     try {
       const cost = { N: Number(N), r: Number(r), p: Number(p) };
       const derived = await derive(password, Buffer.from(salt, 'base64'), HASH_BYTES, cost);
       const expected = Buffer.from(hash, 'base64').subarray(0, HASH_BYTES);
       return timingSafeEqual(derived, expected) && known !== undefined;
     } finally {
-      leave();
+      this.#leave();
     }
-  };
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#checkingCount < SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT) this.#checkingCount += 1;
+    else if (this.#line.length >= SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT) throw busy();
+    else await new Promise<void>((resolve) => this.#line.push(resolve));
+  }
+
+  #leave(): void {
+    const next = this.#line.shift();
+    if (next === undefined) this.#checkingCount -= 1;
+    else next();
+  }
 }
 
 function busy(): Refusal {

@@ -12,7 +12,7 @@ import type { SqlEncoding, SqlParameter, StatementShape } from '../../sql/engine
 import type { RequestContext } from '../context.js';
 import type { Reply } from '../reply.js';
 import type { SqlCredentials, SqlLogin } from './credentials.js';
-import type { SqlEngines } from './engines.js';
+import type { SqlEngines, SqlTurn } from './engines.js';
 import type { SqlWorlds } from './worlds.js';
 
 /** One statement, for the audit log. */
@@ -35,110 +35,112 @@ export interface SqlStatement {
   readonly signal: AbortSignal;
 }
 
-export interface Sql {
-  /** Errors  those of execute; Refusal `response_too_large` */
-  query(request: SqlQueryRequest, mediaType: string, context: RequestContext): Promise<Reply<SqlResult>>;
-  /**
-   * Executes a statement for a login; its end, or that of the login, ends it.
-   * Errors  those of SqlEngine.execute and SqlEngines.enter; Refusal `invalid_sql_credential`
-   */
-  execute(login: SqlLogin, door: SqlStatementRecord['door'], statement: SqlStatement): Promise<SqlCursor>;
-  /** Errors  those of execute */
-  describe(login: SqlLogin, sql: string, signal: AbortSignal): Promise<StatementShape>;
-  counts: SqlEngines['counts'];
-  /** Tells of each statement when it has ended, and of failures that are ours. */
-  start(listeners: SqlListeners): Promise<void>;
-  /** Ends the engines, and what is at work. */
-  stop(): void;
-}
-
 export interface SqlListeners {
   readonly onStatement: (record: SqlStatementRecord) => void;
   readonly onFault: (error: unknown) => void;
 }
 
-export interface SqlParts {
+export interface SqlDependencies {
   readonly credentials: SqlCredentials;
   readonly engines: SqlEngines;
   readonly worlds: Pick<SqlWorlds, 'start'>;
   readonly timeoutMs: number;
 }
 
-export function createSql({ credentials, engines, worlds, timeoutMs: longestMs }: SqlParts): Sql {
-  let listeners: SqlListeners | undefined;
+/** Executes SQL statements over the world of the organization that asks. */
+export class Sql {
+  readonly #credentials: SqlCredentials;
+  readonly #engines: SqlEngines;
+  readonly #worlds: Pick<SqlWorlds, 'start'>;
+  readonly #longestMs: number;
+  #listeners: SqlListeners | undefined;
 
-  const execute: Sql['execute'] = async (login, door, statement) => {
+  constructor({ credentials, engines, worlds, timeoutMs }: SqlDependencies) {
+    this.#credentials = credentials;
+    this.#engines = engines;
+    this.#worlds = worlds;
+    this.#longestMs = timeoutMs;
+  }
+
+  /** Errors  those of execute; Refusal `response_too_large` */
+  async query(
+    { sql, parameters = [], limit, timeout_seconds: seconds }: SqlQueryRequest,
+    mediaType: string,
+    context: RequestContext,
+  ): Promise<Reply<SqlResult>> {
+    const login = this.#credentials.resume(context.keyId);
+    const isArrow = mediaType === ARROW_STREAM_TYPE;
+    const cursor = await this.execute(login, 'http', {
+      sql,
+      parameters,
+      encoding: { kind: isArrow ? 'arrow' : 'json' },
+      ...(seconds !== undefined && { timeoutMs: seconds * 1000 }),
+      signal: context.signal,
+    });
+    return isArrow ? arrowReply(cursor) : jsonReply(cursor, limit);
+  }
+
+  /**
+   * Executes a statement for a login; its end, or that of the login, ends it.
+   * Errors  those of SqlEngine.execute and SqlEngines.enter; Refusal `invalid_sql_credential`
+   */
+  async execute(
+    login: SqlLogin,
+    door: SqlStatementRecord['door'],
+    statement: SqlStatement,
+  ): Promise<SqlCursor> {
     const startedAt = performance.now();
-    const { signal, leave } = endWithLogin(credentials, login, statement.signal);
-    let rowCount = 0;
-    let isTold = false;
-    const tell = (outcome: string): void => {
-      if (isTold) return;
-      isTold = true;
+    const { signal, leave } = endWithLogin(this.#credentials, login, statement.signal);
+    let turn: SqlTurn | undefined;
+    const finish = (outcome: string, rowCount: number): void => {
       const { organizationId, credentialId } = login;
       const durationMs = performance.now() - startedAt;
       const { sql } = statement;
-      listeners?.onStatement({ door, organizationId, credentialId, sql, outcome, rowCount, durationMs });
+      const record = { door, organizationId, credentialId, sql, outcome, rowCount, durationMs };
+      this.#listeners?.onStatement(record);
+      turn?.leave();
+      leave();
     };
     try {
-      const turn = await engines.enter(login.organizationId, signal);
-      const timeoutMs = Math.min(longestMs, statement.timeoutMs ?? longestMs);
-      const finish = (outcome: string): void => {
-        tell(outcome);
-        turn.leave();
-        leave();
-      };
-      try {
-        const cursor = await turn.engine.execute(statement.sql, { ...statement, timeoutMs, signal });
-        return observe(cursor, finish, (count) => {
-          rowCount += count;
-          if (rowCount > SQL_RESULT_MAX_ROWS) throw tooManyRows();
-        });
-      } catch (error) {
-        turn.leave();
-        throw error;
-      }
+      turn = await this.#engines.enter(login.organizationId, signal);
+      const timeoutMs = Math.min(this.#longestMs, statement.timeoutMs ?? this.#longestMs);
+      const cursor = await turn.engine.execute(statement.sql, { ...statement, timeoutMs, signal });
+      return new ObservedCursor(cursor, finish);
     } catch (error) {
-      tell(codeOf(error));
-      leave();
+      finish(codeOf(error), 0);
       throw error;
     }
-  };
+  }
 
-  return {
-    execute,
-    async describe(login, sql, outer) {
-      const { signal, leave } = endWithLogin(credentials, login, outer);
+  /** Errors  those of execute */
+  async describe(login: SqlLogin, sql: string, outer: AbortSignal): Promise<StatementShape> {
+    const { signal, leave } = endWithLogin(this.#credentials, login, outer);
+    try {
+      const turn = await this.#engines.enter(login.organizationId, signal);
       try {
-        const turn = await engines.enter(login.organizationId, signal);
-        try {
-          return await turn.engine.describe(sql, { timeoutMs: longestMs, signal });
-        } finally {
-          turn.leave();
-        }
+        return await turn.engine.describe(sql, { timeoutMs: this.#longestMs, signal });
       } finally {
-        leave();
+        turn.leave();
       }
-    },
-    async query({ sql, parameters = [], limit, timeout_seconds: seconds }, mediaType, context) {
-      const login = credentials.resume(context.keyId);
-      const isArrow = mediaType === ARROW_STREAM_TYPE;
-      const cursor = await execute(login, 'http', {
-        sql,
-        parameters,
-        encoding: { kind: isArrow ? 'arrow' : 'json' },
-        ...(seconds !== undefined && { timeoutMs: seconds * 1000 }),
-        signal: context.signal,
-      });
-      return isArrow ? arrowReply(cursor) : jsonReply(cursor, limit);
-    },
-    counts: () => engines.counts(),
-    async start(given) {
-      listeners = given;
-      await worlds.start(given.onFault);
-    },
-    stop: () => engines.close(),
-  };
+    } finally {
+      leave();
+    }
+  }
+
+  counts(): ReturnType<SqlEngines['counts']> {
+    return this.#engines.counts();
+  }
+
+  /** Tells of each statement when it has ended, and of failures that are ours. */
+  async start(listeners: SqlListeners): Promise<void> {
+    this.#listeners = listeners;
+    await this.#worlds.start(listeners.onFault);
+  }
+
+  /** Ends the engines, and what is at work. */
+  stop(): void {
+    this.#engines.close();
+  }
 }
 
 /** A signal that also ends with the login. */
@@ -156,42 +158,52 @@ function endWithLogin(credentials: SqlCredentials, login: SqlLogin, outer: Abort
   return { signal: ending.signal, leave };
 }
 
-/** Tells of a result's end, whichever comes first: its last row, a failure, or that nobody wants more. */
-function observe(
-  cursor: SqlCursor,
-  finish: (outcome: string) => void,
-  onRows: (count: number) => void,
-): SqlCursor {
-  let isFinished = false;
-  let idle: NodeJS.Timeout | undefined;
-  const end = (outcome: string): void => {
-    if (isFinished) return;
-    isFinished = true;
-    clearTimeout(idle);
-    cursor.close();
-    finish(outcome);
-  };
-  const wait = (): void => {
-    idle = setTimeout(() => end('ended'), SQL_CURSOR_IDLE_MS).unref();
-  };
-  wait();
-  return {
-    shape: cursor.shape,
-    async fetch(maxRows) {
-      clearTimeout(idle);
-      try {
-        const batch = await cursor.fetch(maxRows);
-        onRows(batch.rowCount);
-        if (batch.isDone) end('completed');
-        else wait();
-        return batch;
-      } catch (error) {
-        end(codeOf(error));
-        throw error;
-      }
-    },
-    close: () => end('ended'),
-  };
+/** Tells of a result's end, once, whichever comes first: its last row, a failure, or that nobody wants more. */
+class ObservedCursor implements SqlCursor {
+  readonly shape: StatementShape;
+  readonly #cursor: SqlCursor;
+  readonly #onEnd: (outcome: string, rowCount: number) => void;
+  #rowCount = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #hasEnded = false;
+
+  constructor(cursor: SqlCursor, onEnd: (outcome: string, rowCount: number) => void) {
+    this.shape = cursor.shape;
+    this.#cursor = cursor;
+    this.#onEnd = onEnd;
+    this.#wait();
+  }
+
+  async fetch(maxRows: number): ReturnType<SqlCursor['fetch']> {
+    clearTimeout(this.#idle);
+    try {
+      const batch = await this.#cursor.fetch(maxRows);
+      this.#rowCount += batch.rowCount;
+      if (this.#rowCount > SQL_RESULT_MAX_ROWS) throw tooManyRows();
+      if (batch.isDone) this.#end('completed');
+      else this.#wait();
+      return batch;
+    } catch (error) {
+      this.#end(codeOf(error));
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#end('ended');
+  }
+
+  #wait(): void {
+    this.#idle = setTimeout(() => this.#end('ended'), SQL_CURSOR_IDLE_MS).unref();
+  }
+
+  #end(outcome: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#idle);
+    this.#cursor.close();
+    this.#onEnd(outcome, this.#rowCount);
+  }
 }
 
 function codeOf(error: unknown): string {

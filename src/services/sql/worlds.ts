@@ -8,7 +8,7 @@ import { writeRecordsSnapshot, writeReleaseSnapshot } from '../../sql/snapshot/s
 import type { SqlRecords, SqlRelease, SqlWorld } from '../../sql/world.js';
 import type { Catalog } from '../search/catalog.js';
 
-export interface SqlWorldParts {
+export interface SqlWorldsDependencies {
   readonly catalog: Catalog;
   readonly dataFolder: string;
   /** Folder of a release. */
@@ -25,18 +25,6 @@ export interface NamedWorld {
   readonly world: SqlWorld;
 }
 
-/** What each organization may read by SQL, as Parquet files beside the control state. */
-export interface SqlWorlds {
-  /**
-   * The releases that the organization may see now, and its records of a moment ago. A release is copied when it is
-   * first seen; one that cannot be read is left out, and reported.
-   * Errors  Fault where the records cannot be written
-   */
-  worldOf(organizationId: string): Promise<NamedWorld>;
-  /** Removes copies of releases that the catalog does not know. @param onFault told of what cannot be written */
-  start(onFault: (error: unknown) => void): Promise<void>;
-}
-
 /** In the name of every copy: a change of its columns is another copy. */
 const RELEASE_FORMAT = 1;
 /** A release that could not be copied is tried again after so long. */
@@ -44,63 +32,101 @@ const FAILURE_PAUSE_MS = 60_000;
 /** A snapshot is believed for so many times the time that it took: gathering takes a fifth of a core at most. */
 const BELIEF_FACTOR = 4;
 
-export function createSqlWorlds(parts: SqlWorldParts): SqlWorlds {
-  const folder = join(parts.dataFolder, 'sql');
-  let report: ((error: unknown) => void) | undefined;
-  const copyRelease = createReleaseCopies(parts, folder, (error) => report?.(error));
-  const recordsOf = createRecords(parts, folder);
-  return {
-    async worldOf(organizationId) {
-      const listed = parts.catalog
-        .databases(organizationId)
-        .flatMap(({ slug }) => parts.catalog.releases(slug, organizationId));
-      const [records, ...copied] = await Promise.all([recordsOf(organizationId), ...listed.map(copyRelease)]);
-      const releases = copied.filter((release) => release !== undefined);
-      const world = { organizationId, folder, releases, records };
-      return { key: canonicalSha256(world), world };
-    },
-    async start(onFault) {
-      report = onFault;
-      const known = new Set(parts.releaseIds());
-      const names = await readdir(join(folder, 'releases')).catch(() => []);
-      const isKnown = (name: string): boolean => known.has(name.slice(0, name.indexOf('.')));
-      const gone = names.filter((name) => !isKnown(name));
-      await Promise.all(gone.map((name) => rm(join(folder, 'releases', name), { force: true })));
-    },
-  };
+/** What each organization may read by SQL, as Parquet files beside the control state. */
+export class SqlWorlds {
+  readonly #dependencies: SqlWorldsDependencies;
+  readonly #folder: string;
+  readonly #copies: ReleaseCopies;
+  readonly #records: RecordSnapshots;
+  #report: ((error: unknown) => void) | undefined;
+
+  constructor(dependencies: SqlWorldsDependencies) {
+    this.#dependencies = dependencies;
+    this.#folder = join(dependencies.dataFolder, 'sql');
+    const onFault = (error: unknown): void => this.#report?.(error);
+    this.#copies = new ReleaseCopies(dependencies.releaseFolder, this.#folder, onFault);
+    this.#records = new RecordSnapshots(dependencies, this.#folder);
+  }
+
+  /**
+   * The releases that the organization may see now, and its records of a moment ago. A release is copied when it is
+   * first seen; one that cannot be read is left out, and reported.
+   * Errors  Fault where the records cannot be written
+   */
+  async worldOf(organizationId: string): Promise<NamedWorld> {
+    const { catalog } = this.#dependencies;
+    const listed = catalog
+      .databases(organizationId)
+      .flatMap(({ slug }) => catalog.releases(slug, organizationId));
+    const [records, ...copied] = await Promise.all([
+      this.#records.of(organizationId),
+      ...listed.map((release) => this.#copies.of(release)),
+    ]);
+    const releases = copied.filter((release) => release !== undefined);
+    const world = { organizationId, folder: this.#folder, releases, records };
+    return { key: canonicalSha256(world), world };
+  }
+
+  /** Removes copies of releases that the catalog does not know. @param onFault told of what cannot be written */
+  async start(onFault: (error: unknown) => void): Promise<void> {
+    this.#report = onFault;
+    const known = new Set(this.#dependencies.releaseIds());
+    const folder = join(this.#folder, 'releases');
+    const names = await readdir(folder).catch(() => []);
+    const isKnown = (name: string): boolean => known.has(name.slice(0, name.indexOf('.')));
+    const gone = names.filter((name) => !isKnown(name));
+    await Promise.all(gone.map((name) => rm(join(folder, name), { force: true })));
+  }
 }
 
-function createReleaseCopies(parts: SqlWorldParts, folder: string, onFault: (error: unknown) => void) {
-  const writing = new Map<string, Promise<void>>();
-  const failedAtMs = new Map<string, number>();
-  const write = async (release: HomologyRelease, file: string): Promise<void> => {
+/** Releases as Parquet files; each is written once, however many ask for it. */
+class ReleaseCopies {
+  readonly #releaseFolder: SqlWorldsDependencies['releaseFolder'];
+  readonly #folder: string;
+  readonly #onFault: (error: unknown) => void;
+  readonly #writing = new Map<string, Promise<void>>();
+  readonly #failedAtMs = new Map<string, number>();
+
+  constructor(
+    releaseFolder: SqlWorldsDependencies['releaseFolder'],
+    folder: string,
+    onFault: (error: unknown) => void,
+  ) {
+    this.#releaseFolder = releaseFolder;
+    this.#folder = folder;
+    this.#onFault = onFault;
+  }
+
+  /** undefined where the release cannot be copied. */
+  async of(release: HomologyRelease): Promise<SqlRelease | undefined> {
+    const { id } = release;
+    const file = join('releases', `${id}.${RELEASE_FORMAT}.parquet`);
+    const isThere = (): boolean => existsSync(join(this.#folder, file));
+    const failedAt = this.#failedAtMs.get(id) ?? -Infinity;
+    if (!isThere() && performance.now() - failedAt > FAILURE_PAUSE_MS) {
+      const known = this.#writing.get(id) ?? this.#write(release, file);
+      this.#writing.set(id, known);
+      await known;
+    }
+    return isThere() ? describeRelease(release, file) : undefined;
+  }
+
+  async #write(release: HomologyRelease, file: string): Promise<void> {
     const { id, database_slug: slug } = release;
     try {
       await writeReleaseSnapshot({
         kind: 'release',
-        directory: parts.releaseFolder(slug, id),
+        directory: this.#releaseFolder(slug, id),
         fields: fieldsOf(release),
-        path: join(folder, file),
+        path: join(this.#folder, file),
       });
     } catch (error) {
-      failedAtMs.set(id, performance.now());
-      onFault(error);
+      this.#failedAtMs.set(id, performance.now());
+      this.#onFault(error);
     } finally {
-      writing.delete(id);
+      this.#writing.delete(id);
     }
-  };
-  return async (release: HomologyRelease): Promise<SqlRelease | undefined> => {
-    const { id } = release;
-    const file = join('releases', `${id}.${RELEASE_FORMAT}.parquet`);
-    const isThere = (): boolean => existsSync(join(folder, file));
-    const failedAt = failedAtMs.get(id) ?? -Infinity;
-    if (!isThere() && performance.now() - failedAt > FAILURE_PAUSE_MS) {
-      const known = writing.get(id) ?? write(release, file);
-      writing.set(id, known);
-      await known;
-    }
-    return isThere() ? describeRelease(release, file) : undefined;
-  };
+  }
 }
 
 function fieldsOf({ filter_fields: fields }: HomologyRelease): SqlRelease['fields'] {
@@ -133,28 +159,39 @@ interface KnownRecords {
 }
 
 /** Records are gathered anew where the control state has changed and those that are known are not quite fresh. */
-function createRecords({ dataFolder, storeVersion }: SqlWorldParts, folder: string) {
-  const known = new Map<string, KnownRecords>();
-  const gathering = new Map<string, Promise<SqlRecords>>();
-  const gather = async (organizationId: string): Promise<SqlRecords> => {
+class RecordSnapshots {
+  readonly #dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>;
+  readonly #folder: string;
+  readonly #known = new Map<string, KnownRecords>();
+  readonly #gathering = new Map<string, Promise<SqlRecords>>();
+
+  constructor(dependencies: Pick<SqlWorldsDependencies, 'dataFolder' | 'storeVersion'>, folder: string) {
+    this.#dependencies = dependencies;
+    this.#folder = folder;
+  }
+
+  async of(organizationId: string): Promise<SqlRecords> {
+    const last = this.#known.get(organizationId);
+    if (last !== undefined && isFresh(last, this.#dependencies.storeVersion())) return last.records;
+    const begun = this.#gathering.get(organizationId) ?? this.#gather(organizationId);
+    this.#gathering.set(organizationId, begun);
+    return begun;
+  }
+
+  async #gather(organizationId: string): Promise<SqlRecords> {
+    const { dataFolder } = this.#dependencies;
+    const folder = this.#folder;
     const takenAtMs = performance.now();
-    const version = storeVersion();
+    const storeVersion = this.#dependencies.storeVersion();
     try {
       const records = await writeRecordsSnapshot({ kind: 'records', dataFolder, organizationId, folder });
       const costMs = performance.now() - takenAtMs;
-      known.set(organizationId, { records, storeVersion: version, takenAtMs, costMs });
+      this.#known.set(organizationId, { records, storeVersion, takenAtMs, costMs });
       return records;
     } finally {
-      gathering.delete(organizationId);
+      this.#gathering.delete(organizationId);
     }
-  };
-  return async (organizationId: string): Promise<SqlRecords> => {
-    const last = known.get(organizationId);
-    if (last !== undefined && isFresh(last, storeVersion())) return last.records;
-    const begun = gathering.get(organizationId) ?? gather(organizationId);
-    gathering.set(organizationId, begun);
-    return begun;
-  };
+  }
 }
 
 function isFresh({ storeVersion, takenAtMs, costMs }: KnownRecords, version: number): boolean {

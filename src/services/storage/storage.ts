@@ -38,7 +38,7 @@ export class Storage {
     const { objects, contents, files, uploads, usage } = tables;
     const signedUrls = new SignedUrls(sealingKey, now);
     const room = new StorageRoom(objects, bounds);
-    const hashes = createJoinedHashes(objects.pathOf);
+    const hashes = createJoinedHashes((sha256) => objects.pathOf(sha256));
     this.#tables = tables;
     this.#now = now;
     this.#signedUrls = signedUrls;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RequestContext } from '#src/services/context.js';
 import { createPages } from '#src/services/pages.js';
-import { createSqlCredentials, type SqlCredentials } from '#src/services/sql/credentials.js';
+import { SqlCredentials } from '#src/services/sql/credentials.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
 import { sqlCredentialTable, type SqlCredentialTable } from '#src/store/tables/sql-credentials.js';
 import { SOON } from '../../tools/expectations.js';
@@ -20,7 +20,7 @@ beforeEach(() => {
   table = sqlCredentialTable(store);
   let second = 0;
   const now = (): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, (second += 1)));
-  credentials = createSqlCredentials({ table, pages: createPages(Buffer.alloc(32)), now });
+  credentials = new SqlCredentials({ table, pages: createPages(Buffer.alloc(32)), now });
 });
 afterEach(async () => {
   await store.close();
@@ -102,8 +102,8 @@ describe('SQL credentials', () => {
       revoked: true,
       sql_credential: { ...credential, is_active: false, revoked_at: '2026-01-01T00:00:02.000Z' },
     });
-    for (const attempt of [credentials.revoke, credentials.rotate]) {
-      await expect(attempt(credential.id, of('lab'))).rejects.toMatchObject({
+    for (const change of ['revoke', 'rotate'] as const) {
+      await expect(credentials[change](credential.id, of('lab'))).rejects.toMatchObject({
         code: 'sql_credential_revoked',
       });
     }
@@ -111,9 +111,13 @@ describe('SQL credentials', () => {
 
   it('belong to their organization', async () => {
     const { sql_credential: credential } = await create();
-    for (const attempt of [credentials.revoke, credentials.rotate]) {
-      await expect(attempt(credential.id, of('rivals'))).rejects.toMatchObject({ code: 'permission_denied' });
-      await expect(attempt('sqlc_0', of('lab'))).rejects.toMatchObject({ code: 'sql_credential_not_found' });
+    for (const change of ['revoke', 'rotate'] as const) {
+      await expect(credentials[change](credential.id, of('rivals'))).rejects.toMatchObject({
+        code: 'permission_denied',
+      });
+      await expect(credentials[change]('sqlc_0', of('lab'))).rejects.toMatchObject({
+        code: 'sql_credential_not_found',
+      });
     }
     expect(credentials.list({ limit: 10 }, of('rivals')).value.data).toEqual([]);
     expect(credentials.list({ limit: 10 }, of('lab')).value.data).toEqual([credential]);
