@@ -14,18 +14,18 @@ import { findEncoder } from './encoder/find.js';
 import { findEncoderVersion, keepEncoder } from './encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from './encoder/load.js';
 import type { Encoder } from './encoder/encoder.js';
-import { createBudgets, type Budgets } from './services/billing/budgets.js';
+import { Budgets } from './services/billing/budgets.js';
 import { createCatalog, type Catalog } from './services/search/catalog.js';
 import { createEngines, type Engines } from './services/search/engines.js';
 import { createHomology, type Homology } from './services/search/homology.js';
-import { createKeys, type Keys } from './services/keys.js';
-import { createMetering, RUN_FORMULA_ID, type Metering } from './services/billing/metering.js';
-import { createMsas, type Msas } from './services/msa/msas.js';
-import { createPages, type Pages } from './services/pages.js';
-import { createPricing, type Pricing } from './services/billing/pricing.js';
+import { Keys } from './services/keys.js';
+import { Metering, RUN_FORMULA_ID } from './services/billing/metering.js';
+import { Msas } from './services/msa/msas.js';
+import { Pages } from './services/pages.js';
+import { Pricing } from './services/billing/pricing.js';
 import { createReceipts, type Receipts } from './services/search/receipts.js';
-import { createRefs, type Refs } from './services/refs/refs.js';
-import { createTargetNames } from './services/refs/targets.js';
+import { Refs } from './services/refs/refs.js';
+import { TargetNames } from './services/refs/targets.js';
 import { batchSearchRuns } from './services/run-kinds/batch.js';
 import { exportRuns } from './services/run-kinds/export.js';
 import { msaRuns } from './services/run-kinds/msa.js';
@@ -133,9 +133,9 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   const receipts = createReceipts(receiptTable(store));
   const usage = usageTable(store);
   const prices = loadPrices(config.packageFolder);
-  const metering = createMetering(usage, now);
+  const metering = new Metering(usage, now);
   const seal = await sealingKey(store);
-  const pages = createPages(seal);
+  const pages = new Pages(seal);
   const workerOn = (kernels: string): string => `${hostname()}:${kernels.replace(':', '-')}:${process.pid}`;
   const searchParts = { catalog, engines, targetSpaces, receipts, serverVersion, workerOn, now };
   const webhookRows = webhookTable(store);
@@ -148,7 +148,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
   });
   const storageTables = openStorageTables(store, config.dataFolder, eventTable(store, webhookRows.enqueue));
   const { objects } = storageTables;
-  const msas = createMsas({
+  const msas = new Msas({
     tables: openMsaTables(store, objects),
     objects,
     receipts,
@@ -177,9 +177,9 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
         createdAt: now().toISOString(),
       }),
   });
-  const refs = createRefs({
+  const refs = new Refs({
     catalog,
-    targetNames: createTargetNames(directoryOf),
+    targetNames: new TargetNames(directoryOf),
     hasTarget: async (id, target) => (await engines.open(id)).release.targets.find(target) !== undefined,
     runs: runRows,
     files: storageTables.files,
@@ -213,12 +213,12 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     catalog,
     engines,
     homology: createHomology(searchParts),
-    keys: createKeys(apiKeyTable(store), now),
+    keys: new Keys(apiKeyTable(store), now),
     metering,
     msas,
     pages,
-    pricing: createPricing(prices, usage),
-    budgets: createBudgets(config.budgets, prices, usage),
+    pricing: new Pricing(prices, usage),
+    budgets: new Budgets(config.budgets, prices, usage),
     receipts,
     refs,
     runs,

@@ -5,83 +5,84 @@ import { newId } from '../ids.js';
 import type { ApiKeyRow, ApiKeyTable } from '../store/tables/api-keys.js';
 import type { Principal } from './context.js';
 
-export interface Keys {
-  /**
-   * Errors  Refusal `invalid_api_key` for a malformed, unknown or revoked key; the three are not told apart
-   */
-  authenticate(key: string): Principal;
-  /** The only time that the key itself is seen. */
-  create(
-    name: string,
-    organizationId: string,
-    isDemo?: boolean,
-  ): Promise<{ readonly key: string; readonly row: ApiKeyRow }>;
-  list(): readonly ApiKeyRow[];
-  /** By key id or by the short part of the key. Errors  Refusal `api_key_not_found` */
-  revoke(idOrShort: string): Promise<ApiKeyRow>;
-  /** Ends the demo key before the next one is minted. */
-  revokeDemoKeys(): Promise<void>;
-}
-
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const KEY_PATTERN = /^glm_([0-9A-Za-z]{8})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 const ORGANIZATION_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 /** Two of 62⁸ random short parts are equal about never; a second try is enough, a bound is better than a loop. */
 const CREATE_MAX_TRIES = 4;
 
-export function createKeys(table: ApiKeyTable, now: () => Date): Keys {
-  return {
-    authenticate(key) {
-      const row = isWellFormed(key) ? table.findByShort(key.slice(4, 12)) : undefined;
-      // The comparison runs against something even where there is no row, so that time tells nothing.
-      const expected = Buffer.from(row?.sha256 ?? '0'.repeat(64), 'hex');
-      const isSame = timingSafeEqual(digestOf(key), expected);
-      if (row === undefined || !isSame || row.revokedAt !== undefined) {
-        throw new Refusal(
-          'invalid_api_key',
-          'The API key is malformed, unknown or revoked. Send a key that "gloaming keys create" made.',
-        );
-      }
-      return { keyId: row.id, organizationId: row.organizationId };
-    },
-    async create(name, organizationId, isDemo = false) {
-      if (!ORGANIZATION_PATTERN.test(organizationId)) {
-        throw new Refusal(
-          'invalid_organization',
-          `An organization is named by 1 to 63 lower-case letters, digits, "-" or "_", not "${organizationId}".`,
-        );
-      }
-      for (let attempt = 0; attempt < CREATE_MAX_TRIES; attempt += 1) {
-        const key = mintKey();
-        const row: ApiKeyRow = {
-          id: newId('key'),
-          short: key.slice(4, 12),
-          sha256: digestOf(key).toString('hex'),
-          organizationId,
-          name,
-          createdAt: now().toISOString(),
-          isDemo,
-        };
-        if (await table.add(row)) return { key, row };
-      }
-      throw new Error('No free short part was found for a new API key.');
-    },
-    list: () => table.list(),
-    async revoke(idOrShort) {
-      const revoked = await table.revoke(
-        (row) => row.id === idOrShort || row.short === idOrShort,
-        now().toISOString(),
-      );
-      if (revoked.length > 0) return revoked[0];
+/** The API keys of the appliance: only digests of them are kept. */
+export class Keys {
+  readonly #table: ApiKeyTable;
+  readonly #now: () => Date;
+
+  constructor(table: ApiKeyTable, now: () => Date) {
+    this.#table = table;
+    this.#now = now;
+  }
+
+  /** Errors  Refusal `invalid_api_key` for a malformed, unknown or revoked key; the three are not told apart */
+  authenticate(key: string): Principal {
+    const row = isWellFormed(key) ? this.#table.findByShort(key.slice(4, 12)) : undefined;
+    // The comparison runs against something even where there is no row, so that time tells nothing.
+    const expected = Buffer.from(row?.sha256 ?? '0'.repeat(64), 'hex');
+    const isSame = timingSafeEqual(digestOf(key), expected);
+    if (row === undefined || !isSame || row.revokedAt !== undefined) {
       throw new Refusal(
-        'api_key_not_found',
-        `No live API key has the id or short part "${idOrShort}"; "gloaming keys list" shows them.`,
+        'invalid_api_key',
+        'The API key is malformed, unknown or revoked. Send a key that "gloaming keys create" made.',
       );
-    },
-    async revokeDemoKeys() {
-      await table.revoke((row) => row.isDemo, now().toISOString());
-    },
-  };
+    }
+    return { keyId: row.id, organizationId: row.organizationId };
+  }
+
+  /** The only time that the key itself is seen. */
+  async create(
+    name: string,
+    organizationId: string,
+    isDemo = false,
+  ): Promise<{ readonly key: string; readonly row: ApiKeyRow }> {
+    if (!ORGANIZATION_PATTERN.test(organizationId)) {
+      throw new Refusal(
+        'invalid_organization',
+        `An organization is named by 1 to 63 lower-case letters, digits, "-" or "_", not "${organizationId}".`,
+      );
+    }
+    for (let attempt = 0; attempt < CREATE_MAX_TRIES; attempt += 1) {
+      const key = mintKey();
+      const row: ApiKeyRow = {
+        id: newId('key'),
+        short: key.slice(4, 12),
+        sha256: digestOf(key).toString('hex'),
+        organizationId,
+        name,
+        createdAt: this.#now().toISOString(),
+        isDemo,
+      };
+      if (await this.#table.add(row)) return { key, row };
+    }
+    throw new Error('No free short part was found for a new API key.');
+  }
+
+  list(): readonly ApiKeyRow[] {
+    return this.#table.list();
+  }
+
+  /** By key id or by the short part of the key. Errors  Refusal `api_key_not_found` */
+  async revoke(idOrShort: string): Promise<ApiKeyRow> {
+    const isMeant = ({ id, short }: ApiKeyRow): boolean => id === idOrShort || short === idOrShort;
+    const revoked = await this.#table.revoke(isMeant, this.#now().toISOString());
+    if (revoked.length > 0) return revoked[0];
+    throw new Refusal(
+      'api_key_not_found',
+      `No live API key has the id or short part "${idOrShort}"; "gloaming keys list" shows them.`,
+    );
+  }
+
+  /** Ends the demo key before the next one is minted. */
+  async revokeDemoKeys(): Promise<void> {
+    await this.#table.revoke((row) => row.isDemo, this.#now().toISOString());
+  }
 }
 
 function mintKey(): string {

@@ -14,8 +14,16 @@ export interface PageRequest {
   readonly cursor?: string;
 }
 
+const SEAL_BYTES = 16;
+
 /** Cuts lists into pages by sealed cursors. */
-export interface Pages {
+export class Pages {
+  readonly #sealingKey: Buffer;
+
+  constructor(sealingKey: Buffer) {
+    this.#sealingKey = sealingKey;
+  }
+
   /**
    * The page after the cursor of items in ascending order of their keys (`descending` turns it round).
    * A cursor holds the last key that was given, so items that come or go meanwhile shift nothing.
@@ -25,56 +33,49 @@ export interface Pages {
   cut<Item>(
     items: readonly Item[],
     keyOf: (item: Item) => string,
-    request: PageRequest,
+    { limit, cursor }: PageRequest,
     list: readonly string[],
-    direction?: 'ascending' | 'descending',
-  ): Page<Item>;
+    direction: 'ascending' | 'descending' = 'ascending',
+  ): Page<Item> {
+    const last = cursor === undefined ? undefined : this.open(cursor, list);
+    const isAfter = (key: string): boolean =>
+      last === undefined || (direction === 'ascending' ? key > last : key < last);
+    const rest = items
+      .filter((item) => isAfter(keyOf(item)))
+      .sort((a, b) => (keyOf(a) < keyOf(b) === (direction === 'ascending') ? -1 : 1));
+    const data = rest.slice(0, limit);
+    const hasMore = rest.length > limit;
+    const end = data.at(-1);
+    return {
+      object: 'list',
+      data,
+      has_more: hasMore,
+      next_cursor: hasMore && end !== undefined ? this.seal(keyOf(end), list) : null,
+    };
+  }
+
   /** Seals a position of a list that is too long to be held: the caller finds its own way from there. */
-  seal(position: string, list: readonly string[]): string;
+  seal(position: string, list: readonly string[]): string {
+    return Buffer.concat([this.#sealOf(position, list), Buffer.from(position)]).toString('base64url');
+  }
+
   /** The position that `seal` was given. Errors  Refusal `cursor_invalid` */
-  open(cursor: string, list: readonly string[]): string;
-}
-
-const SEAL_BYTES = 16;
-
-export function createPages(sealingKey: Buffer): Pages {
-  const sealOf = (key: string, list: readonly string[]): Buffer =>
-    createHmac('sha256', sealingKey).update(canonicalJson({ key, list })).digest().subarray(0, SEAL_BYTES);
-
-  const openCursor = (cursor: string, list: readonly string[]): string => {
+  open(cursor: string, list: readonly string[]): string {
     const bytes = Buffer.from(cursor, 'base64url');
-    const key = bytes.subarray(SEAL_BYTES).toString('utf8');
+    const position = bytes.subarray(SEAL_BYTES).toString('utf8');
     const isWhole = bytes.length > SEAL_BYTES && bytes.toString('base64url') === cursor;
-    if (isWhole && timingSafeEqual(bytes.subarray(0, SEAL_BYTES), sealOf(key, list))) return key;
+    if (isWhole && timingSafeEqual(bytes.subarray(0, SEAL_BYTES), this.#sealOf(position, list))) {
+      return position;
+    }
     throw new Refusal(
       'cursor_invalid',
       'The cursor was not given by this server for this list. Start without one.',
-      {
-        param: 'cursor',
-      },
+      { param: 'cursor' },
     );
-  };
-  const seal = (position: string, list: readonly string[]): string =>
-    Buffer.concat([sealOf(position, list), Buffer.from(position)]).toString('base64url');
-  return {
-    seal,
-    open: openCursor,
-    cut(items, keyOf, { limit, cursor }, list, direction = 'ascending') {
-      const last = cursor === undefined ? undefined : openCursor(cursor, list);
-      const isAfter = (key: string): boolean =>
-        last === undefined || (direction === 'ascending' ? key > last : key < last);
-      const rest = items
-        .filter((item) => isAfter(keyOf(item)))
-        .sort((a, b) => (keyOf(a) < keyOf(b) === (direction === 'ascending') ? -1 : 1));
-      const data = rest.slice(0, limit);
-      const hasMore = rest.length > limit;
-      const end = data.at(-1);
-      return {
-        object: 'list',
-        data,
-        has_more: hasMore,
-        next_cursor: hasMore && end !== undefined ? seal(keyOf(end), list) : null,
-      };
-    },
-  };
+  }
+
+  #sealOf(key: string, list: readonly string[]): Buffer {
+    const content = canonicalJson({ key, list });
+    return createHmac('sha256', this.#sealingKey).update(content).digest().subarray(0, SEAL_BYTES);
+  }
 }

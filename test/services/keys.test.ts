@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createKeys, type Keys } from '#src/services/keys.js';
+import { Keys } from '#src/services/keys.js';
 import { apiKeyTable } from '#src/store/tables/api-keys.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
 
@@ -13,7 +13,7 @@ let keys: Keys;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-keys-'));
   store = openStore(folder);
-  keys = createKeys(apiKeyTable(store), () => new Date('2026-01-02T03:04:05Z'));
+  keys = new Keys(apiKeyTable(store), () => new Date('2026-01-02T03:04:05Z'));
 });
 afterEach(async () => {
   await store.close();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createPages } from '#src/services/pages.js';
+import { Pages } from '#src/services/pages.js';
 
-const pages = createPages(Buffer.alloc(32, 7));
+const pages = new Pages(Buffer.alloc(32, 7));
 const names = ['ant', 'bee', 'cat', 'dog', 'eel'].map((name) => ({ name }));
 const keyOf = (item: { name: string }): string => item.name;
 const list = ['lab', 'animals'];
@@ -35,7 +35,7 @@ describe('pages', () => {
 
   it('refuse a cursor of another list, another server, or none at all', () => {
     const { next_cursor: cursor } = pages.cut(names, keyOf, { limit: 2 }, list);
-    const other = createPages(Buffer.alloc(32, 8));
+    const other = new Pages(Buffer.alloc(32, 8));
     const tampered = `${cursor!.slice(0, -1)}${cursor!.endsWith('A') ? 'B' : 'A'}`;
     const attempt = (from: typeof pages, text: string, of: string[]) => () =>
       from.cut(names, keyOf, { limit: 2, cursor: text }, of);

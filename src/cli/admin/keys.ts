@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
-import { createKeys, type Keys } from '../../services/keys.js';
+import { Keys } from '../../services/keys.js';
 import { apiKeyTable } from '../../store/tables/api-keys.js';
 import { openStore } from '../../store/lmdb.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -58,7 +58,7 @@ export function register(program: Command, context: CommandContext): void {
 async function withKeys(context: CommandContext, work: (keys: Keys) => void | Promise<void>): Promise<void> {
   const store = openStore(loadConfig(context.environment).dataFolder);
   try {
-    await work(createKeys(apiKeyTable(store), () => new Date()));
+    await work(new Keys(apiKeyTable(store), () => new Date()));
   } finally {
     await store.close();
   }

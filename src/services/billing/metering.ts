@@ -13,57 +13,63 @@ const WRITE_AFTER_MS = 90;
 const WRITE_AT_COUNT = 1_000;
 
 /** Adds the answers of direct searches to the ledger. */
-export interface Metering {
+export class Metering {
+  readonly #usage: Pick<UsageTable, 'record'>;
+  readonly #now: () => Date;
+  readonly #writing = new Set<Promise<void>>();
+  #entries: UsageEntry[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #failure: { readonly cause: unknown } | undefined;
+
+  constructor(usage: Pick<UsageTable, 'record'>, now: () => Date) {
+    this.#usage = usage;
+    this.#now = now;
+  }
+
   /**
    * The answer, billed. It does not wait for the disk, because a cached answer is faster than a disk: a power cut can
    * lose the entries of its last tenth of a second, an orderly stop none. Runs are billed in their own transaction.
    * Errors  that of the ledger, once, on the request after those whose entries could not be written
    */
-  bill<Value>(reply: Reply<Value>, context: RequestContext): Reply<Value>;
-  /** Waits until every entry is on disk. */
-  settle(): Promise<void>;
-}
+  bill<Value>(reply: Reply<Value>, { requestId, organizationId }: RequestContext): Reply<Value> {
+    this.#throwFailure();
+    this.#entries.push({
+      id: requestId,
+      organizationId,
+      endpoint: 'homology.search',
+      units: DIRECT_UNITS,
+      formulaId: DIRECT_FORMULA_ID,
+      createdAt: this.#now().toISOString(),
+    });
+    if (this.#entries.length >= WRITE_AT_COUNT) this.#write();
+    else this.#timer ??= setTimeout(() => this.#write(), WRITE_AFTER_MS);
+    return { ...reply, billableUnits: DIRECT_UNITS };
+  }
 
-export function createMetering(usage: Pick<UsageTable, 'record'>, now: () => Date): Metering {
-  const writing = new Set<Promise<void>>();
-  let entries: UsageEntry[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let failure: { readonly cause: unknown } | undefined;
-  const write = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    if (entries.length === 0) return;
-    const written = usage
-      .record(entries)
+  /** Waits until every entry is on disk. */
+  async settle(): Promise<void> {
+    this.#write();
+    await Promise.all(this.#writing);
+  }
+
+  #write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#entries.length === 0) return;
+    const written = this.#usage
+      .record(this.#entries)
       .catch((cause: unknown) => {
-        failure = { cause };
+        this.#failure = { cause };
       })
-      .finally(() => writing.delete(written));
-    writing.add(written);
-    entries = [];
-  };
-  return {
-    bill(reply, { requestId, organizationId }) {
-      if (failure !== undefined) {
-        const { cause } = failure;
-        failure = undefined;
-        throw cause;
-      }
-      entries.push({
-        id: requestId,
-        organizationId,
-        endpoint: 'homology.search',
-        units: DIRECT_UNITS,
-        formulaId: DIRECT_FORMULA_ID,
-        createdAt: now().toISOString(),
-      });
-      if (entries.length >= WRITE_AT_COUNT) write();
-      else timer ??= setTimeout(write, WRITE_AFTER_MS);
-      return { ...reply, billableUnits: DIRECT_UNITS };
-    },
-    async settle() {
-      write();
-      await Promise.all(writing);
-    },
-  };
+      .finally(() => this.#writing.delete(written));
+    this.#writing.add(written);
+    this.#entries = [];
+  }
+
+  #throwFailure(): void {
+    if (this.#failure === undefined) return;
+    const { cause } = this.#failure;
+    this.#failure = undefined;
+    throw cause;
+  }
 }

@@ -7,29 +7,36 @@ import type { RequestContext } from '../context.js';
 import type { Reply } from '../reply.js';
 
 /** The estimate without `$schema`, which the shell adds: it knows the address. */
-export type Estimate = Omit<PricingEstimate, '$schema'>;
+type Estimate = Omit<PricingEstimate, '$schema'>;
 
-export interface Pricing {
+/** Says what calls would cost. */
+export class Pricing {
+  readonly #prices: Prices;
+  readonly #usage: Pick<UsageTable, 'totals'>;
+
+  constructor(prices: Prices, usage: Pick<UsageTable, 'totals'>) {
+    this.#prices = prices;
+    this.#usage = usage;
+  }
+
   /** Errors  Refusal `pricing_endpoint_unknown`, `pricing_quantity_missing`, `pricing_history_missing` */
-  estimate(request: PricingEstimateRequest, context: RequestContext): Reply<Estimate>;
-}
-
-export function createPricing(prices: Prices, usage: Pick<UsageTable, 'totals'>): Pricing {
-  return {
-    estimate({ endpoints, estimate_type: type }, { organizationId }) {
-      requireKnown(Object.keys(endpoints), prices);
-      requireQuantities(endpoints, type);
-      const costs = Object.entries(endpoints).map(([endpoint, quantity]) => {
-        const units =
-          type === 'unit_price'
-            ? new Big(quantity.unit_quantity ?? 0)
-            : unitsPerCall(endpoint, organizationId, usage).times(quantity.call_quantity ?? 0);
-        return units.times(prices.unit_prices[endpoint]);
-      });
-      const total = costs.reduce((sum, cost) => sum.plus(cost), new Big(0));
-      return { value: { currency: prices.currency, estimate_type: type, total_cost: total.toNumber() } };
-    },
-  };
+  estimate(
+    { endpoints, estimate_type: type }: PricingEstimateRequest,
+    { organizationId }: RequestContext,
+  ): Reply<Estimate> {
+    const { currency, unit_prices: unitPrices } = this.#prices;
+    requireKnown(Object.keys(endpoints), this.#prices);
+    requireQuantities(endpoints, type);
+    const costs = Object.entries(endpoints).map(([endpoint, quantity]) => {
+      const units =
+        type === 'unit_price'
+          ? new Big(quantity.unit_quantity ?? 0)
+          : unitsPerCall(endpoint, organizationId, this.#usage).times(quantity.call_quantity ?? 0);
+      return units.times(unitPrices[endpoint]);
+    });
+    const total = costs.reduce((sum, cost) => sum.plus(cost), new Big(0));
+    return { value: { currency, estimate_type: type, total_cost: total.toNumber() } };
+  }
 }
 
 function requireKnown(named: readonly string[], { unit_prices: known }: Prices): void {

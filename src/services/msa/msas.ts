@@ -2,134 +2,143 @@ import { canonicalSha256 } from '../../canonical.js';
 import type { Msa, MsaComponent, MsaComponentRequest, MsaRequest } from '../../contract/msa.js';
 import { Refusal } from '../../errors.js';
 import type { MsaTables, NamedRow } from '../../store/tables/msas.js';
+import type { OpenContent } from '../../store/objects/contents.js';
 import type { Objects } from '../../store/objects/objects.js';
 import { releaseSnapshot, type CatalogRelease } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';
-import { openReceipt, readReceipt, withoutAlignments, type MsaSources } from './receipts.js';
+import { MsaReceipts, withoutAlignments, type MsaReceiptsDependencies } from './receipts.js';
 import { selectRows, type PossibleRow } from './rows.js';
 import { a3mPieces, asJsonString, encodePieces, jsonBytesOf, prefersJson } from './text.js';
-import { createRejudge } from './significance.js';
 import type { Reply } from '../reply.js';
 
-/** Multiple sequence alignments: immutable, named by what they hold and how they were made. */
-export interface Msas {
-  /** Errors  the refusals of the route */
-  place(request: MsaComponentRequest, context: RequestContext): Promise<Reply<MsaComponent>>;
-  /** Errors  the refusals of the route; the signal's reason */
-  build(request: MsaRequest, context: RequestContext): Promise<Reply<Msa>>;
-  /** What can be refused of a build without work. Errors  some refusals of the route */
-  check(request: MsaRequest, context: RequestContext): void;
-  /** The text itself. Errors  the refusals of the route */
-  read(
-    id: string,
-    headers: Readonly<Record<string, string | undefined>>,
-    context: RequestContext,
-  ): Reply<never>;
-}
-
-export interface MsaParts extends MsaSources {
+interface MsasDependencies extends MsaReceiptsDependencies {
   readonly tables: MsaTables<MsaComponent, Msa>;
   readonly objects: Objects;
   readonly now: () => Date;
 }
 
-export function createMsas({ tables, objects, now, ...parts }: MsaParts): Msas {
-  const { components, msas } = tables;
-  const sources = { ...parts, rejudge: createRejudge() };
-  const componentRow = (id: string, query: Msa['query'], { organizationId }: RequestContext): PossibleRow => {
-    const { content } = visible(components.get(id), organizationId, () => absentComponent(id));
+const IMMUTABLE = 'private, max-age=31536000, immutable';
+
+/** Multiple sequence alignments: immutable, named by what they hold and how they were made. */
+export class Msas {
+  readonly #tables: MsaTables<MsaComponent, Msa>;
+  readonly #objects: Objects;
+  readonly #now: () => Date;
+  readonly #receipts: MsaReceipts;
+
+  constructor({ tables, objects, now, ...sources }: MsasDependencies) {
+    this.#tables = tables;
+    this.#objects = objects;
+    this.#now = now;
+    this.#receipts = new MsaReceipts(sources);
+  }
+
+  /** Errors  the refusals of the route */
+  async place(
+    { receipt_id, target_id }: MsaComponentRequest,
+    context: RequestContext,
+  ): Promise<Reply<MsaComponent>> {
+    const receipt = await this.#receipts.open(receipt_id, context);
+    const at = receipt.candidates.findIndex(({ id }) => id === target_id);
+    if (at === -1) throw notInReceipt(target_id);
+    const row = receipt.rows[at];
+    if (row === undefined) throw withoutAlignments();
+    const named = {
+      format: 'gloaming-msa-component/1',
+      receipt_id,
+      release_id: receipt.release.releaseId,
+      query: receipt.query,
+      ...row.write(),
+    } as const;
+    const id = `msac_${canonicalSha256(named)}`;
+    const content: MsaComponent = { object: 'msa_component', id, ...named };
+    const createdAt = this.#now().toISOString();
+    await this.#tables.components.keep({ id, createdAt, content }, context.organizationId);
+    return { value: content, ...traces(id, [receipt_id], receipt.release) };
+  }
+
+  /** Errors  the refusals of the route; the signal's reason */
+  async build(request: MsaRequest, context: RequestContext): Promise<Reply<Msa>> {
+    const { receipt_id, component_ids, ...parameters } = request;
+    const receipt = await this.#receipts.open(receipt_id, context);
+    const components = component_ids?.map((id) => this.#componentRow(id, receipt.query, context));
+    const possible = components ?? receipt.rows;
+    refuseWithoutSignificance(possible, parameters);
+    const aligned = possible.filter((row) => row !== undefined);
+    const selected = await selectRows(aligned, receipt.sequence, parameters, context.signal);
+    const pieces = a3mPieces(receipt.sequence, selected.rows);
+    const received = await this.#objects.receive(encodePieces(pieces), Infinity);
+    const { sha256, sizeBytes } = received;
+    const content = msaOf({
+      format: 'gloaming-msa/1',
+      receipt_id,
+      release_id: receipt.release.releaseId,
+      query: receipt.query,
+      ...(component_ids && { component_ids }),
+      parameters,
+      ...(receipt.calibrationId && { calibration_id: receipt.calibrationId }),
+      candidate_count: possible.length,
+      unaligned_count: possible.length - aligned.length,
+      filtered_count: selected.filteredCount,
+      duplicate_count: selected.duplicateCount,
+      beyond_depth_count: selected.beyondDepthCount,
+      row_count: pieces.length,
+      a3m_sha256: sha256,
+      a3m_bytes: sizeBytes,
+    });
+    const stored = { manifest: content, sha256, sizeBytes, jsonBytes: jsonBytesOf(pieces) };
+    const row = { id: content.id, createdAt: this.#now().toISOString(), content: stored };
+    await this.#tables.msas.keep(row, received, context.organizationId);
+    return {
+      value: content,
+      ...traces(content.id, [receipt_id, ...(component_ids ?? [])], receipt.release),
+      warnings: pieces.length === 1 ? [queryOnly(content)] : [],
+    };
+  }
+
+  /** What can be refused of a build without work. Errors  some refusals of the route */
+  check({ receipt_id, component_ids = [] }: MsaRequest, context: RequestContext): void {
+    const { query } = this.#receipts.read(receipt_id, context);
+    for (const id of component_ids) this.#componentRow(id, query, context);
+  }
+
+  /** The text itself. Errors  the refusals of the route */
+  read(
+    id: string,
+    headers: Readonly<Record<string, string | undefined>>,
+    { organizationId }: RequestContext,
+  ): Reply<never> {
+    const { content } = visible(this.#tables.msas.get(id), organizationId, () => absentMsa(id));
+    const isJson = prefersJson(headers.Accept);
+    const etag = `"${content.sha256}${isJson ? '-json' : ''}"`;
+    const common = {
+      value: undefined as never,
+      headers: { ETag: etag, Vary: 'Accept, Authorization', 'Cache-Control': IMMUTABLE },
+    };
+    if (isKnown(headers['If-None-Match'], etag)) return { ...common, status: 304 };
+    return {
+      ...common,
+      bytes: {
+        contentType: isJson ? 'application/json' : 'text/plain; charset=utf-8',
+        sizeBytes: isJson ? content.jsonBytes : content.sizeBytes,
+        open: () => this.#openText(id, isJson),
+      },
+    };
+  }
+
+  #openText(id: string, isJson: boolean): OpenContent {
+    const opened = this.#tables.msas.open(id);
+    if (opened === undefined) throw absentMsa(id);
+    return isJson ? { ...opened, bytes: asJsonString(opened.bytes) } : opened;
+  }
+
+  #componentRow(id: string, query: Msa['query'], { organizationId }: RequestContext): PossibleRow {
+    const row = this.#tables.components.get(id);
+    const { content } = visible(row, organizationId, () => absentComponent(id));
     if (content.query.sha256 !== query.sha256) throw otherQuery(id);
     return { ...content, write: () => content };
-  };
-
-  return {
-    async place({ receipt_id, target_id }, context) {
-      const receipt = await openReceipt(receipt_id, context, sources);
-      const at = receipt.candidates.findIndex(({ id }) => id === target_id);
-      if (at === -1) throw notInReceipt(target_id);
-      const row = receipt.rows[at];
-      if (row === undefined) throw withoutAlignments();
-      const named = {
-        format: 'gloaming-msa-component/1',
-        receipt_id,
-        release_id: receipt.release.releaseId,
-        query: receipt.query,
-        ...row.write(),
-      } as const;
-      const id = `msac_${canonicalSha256(named)}`;
-      const content: MsaComponent = { object: 'msa_component', id, ...named };
-      await components.keep({ id, createdAt: now().toISOString(), content }, context.organizationId);
-      return { value: content, ...traces(id, [receipt_id], receipt.release) };
-    },
-
-    async build(request, context) {
-      const { receipt_id, component_ids, ...parameters } = request;
-      const receipt = await openReceipt(receipt_id, context, sources);
-      const possible = component_ids?.map((id) => componentRow(id, receipt.query, context)) ?? receipt.rows;
-      refuseWithoutSignificance(possible, parameters);
-      const aligned = possible.filter((row) => row !== undefined);
-      const selected = await selectRows(aligned, receipt.sequence, parameters, context.signal);
-      const pieces = a3mPieces(receipt.sequence, selected.rows);
-      const received = await objects.receive(encodePieces(pieces), Infinity);
-      const content = msaOf({
-        format: 'gloaming-msa/1',
-        receipt_id,
-        release_id: receipt.release.releaseId,
-        query: receipt.query,
-        ...(component_ids && { component_ids }),
-        parameters,
-        ...(receipt.calibrationId && { calibration_id: receipt.calibrationId }),
-        candidate_count: possible.length,
-        unaligned_count: possible.length - aligned.length,
-        filtered_count: selected.filteredCount,
-        duplicate_count: selected.duplicateCount,
-        beyond_depth_count: selected.beyondDepthCount,
-        row_count: pieces.length,
-        a3m_sha256: received.sha256,
-        a3m_bytes: received.sizeBytes,
-      });
-      const { sha256, sizeBytes } = received;
-      const stored = { manifest: content, sha256, sizeBytes, jsonBytes: jsonBytesOf(pieces) };
-      const row = { id: content.id, createdAt: now().toISOString(), content: stored };
-      await msas.keep(row, received, context.organizationId);
-      return {
-        value: content,
-        ...traces(content.id, [receipt_id, ...(component_ids ?? [])], receipt.release),
-        warnings: pieces.length === 1 ? [queryOnly(content)] : [],
-      };
-    },
-
-    check({ receipt_id, component_ids = [] }, context) {
-      const { query } = readReceipt(receipt_id, context, sources);
-      for (const id of component_ids) componentRow(id, query, context);
-    },
-
-    read(id, headers, { organizationId }) {
-      const { content } = visible(msas.get(id), organizationId, () => absentMsa(id));
-      const isJson = prefersJson(headers.Accept);
-      const etag = `"${content.sha256}${isJson ? '-json' : ''}"`;
-      const common = {
-        value: undefined as never,
-        headers: { ETag: etag, Vary: 'Accept, Authorization', 'Cache-Control': IMMUTABLE },
-      };
-      if (isKnown(headers['If-None-Match'], etag)) return { ...common, status: 304 };
-      return {
-        ...common,
-        bytes: {
-          contentType: isJson ? 'application/json' : 'text/plain; charset=utf-8',
-          sizeBytes: isJson ? content.jsonBytes : content.sizeBytes,
-          open() {
-            const opened = msas.open(id);
-            if (opened === undefined) throw absentMsa(id);
-            return isJson ? { ...opened, bytes: asJsonString(opened.bytes) } : opened;
-          },
-        },
-      };
-    },
-  };
+  }
 }
-
-const IMMUTABLE = 'private, max-age=31536000, immutable';
 
 function msaOf(named: Omit<Msa, 'object' | 'id'>): Msa {
   return { object: 'msa', id: `msa_${canonicalSha256(named)}`, ...named };

@@ -1,28 +1,34 @@
+import { LRUCache } from 'lru-cache';
 import { sha256Hex } from '../../canonical.js';
 import type { Msa } from '../../contract/msa.js';
 import { Refusal } from '../../errors.js';
+import { SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
 import type { Release, TargetSpace } from '../../release/release.js';
-import type { Catalog, CatalogRelease } from '../search/catalog.js';
+import { search } from '../../search/search.js';
+import type { SearchEngine } from '../../search/search-types.js';
 import type { RequestContext } from '../context.js';
+import type { Catalog, CatalogRelease } from '../search/catalog.js';
 import type { Engines } from '../search/engines.js';
-import { possibleRow, type AlignedReceipt, type PossibleRow } from './rows.js';
-import type { Rejudge } from './significance.js';
 import type { Receipts } from '../search/receipts.js';
 import type { TargetSpaces } from '../search/target-spaces.js';
+import { possibleRow, type AlignedReceipt, type PossibleRow } from './rows.js';
 
-export interface MsaSources {
+export interface MsaReceiptsDependencies {
   readonly receipts: Receipts;
   readonly catalog: Catalog;
   readonly engines: Engines;
   readonly targetSpaces: TargetSpaces;
 }
 
-interface OpenOptions extends MsaSources {
-  readonly rejudge: Rejudge;
+/** A receipt as far as it can be read without its release. */
+interface ReadReceipt {
+  readonly content: AlignedReceipt;
+  readonly release: CatalogRelease;
+  readonly query: Msa['query'];
 }
 
 /** A receipt with alignments, and the release that its sequences come from. */
-export interface OpenReceipt {
+interface OpenReceipt {
   readonly release: CatalogRelease;
   readonly sequence: string;
   readonly query: Msa['query'];
@@ -33,42 +39,81 @@ export interface OpenReceipt {
   readonly rows: readonly (PossibleRow | undefined)[];
 }
 
-/**
- * A receipt that alignments can be made of, as far as it can be read without its release.
- * Errors  Refusal `msa_alignments_missing` and those of receipts and catalog
- */
-export function readReceipt(id: string, context: RequestContext, { receipts, catalog }: MsaSources) {
-  // Written by services/search/receipts.ts under this very name.
-  const content = receipts.get(id, context).value.content as unknown as AlignedReceipt;
-  const release = catalog.release(content.release_id, context.organizationId);
-  if (content.parameters.evidence !== 'pairwise_sequence_alignment') throw withoutAlignments();
-  const { sequence } = content.query;
-  const query: Msa['query'] = { length: sequence.length, sha256: sha256Hex(sequence) };
-  return { content, release, query };
-}
+/** E-values in the order of a receipt's candidates; undefined where the calibration supports none. */
+type ExpectedFalseHits = readonly (number | undefined)[];
 
-/** Errors  those of readReceipt; Faults of files and encoder; the signal's reason */
-export async function openReceipt(
-  id: string,
-  context: RequestContext,
-  options: OpenOptions,
-): Promise<OpenReceipt> {
-  const { engines, targetSpaces, rejudge } = options;
-  const { content, release, query } = readReceipt(id, context, options);
-  const { candidates } = content;
-  const { sequence } = content.query;
-  const engine = await engines.open(release.releaseId);
-  const space = targetSpaceOf(content, engine.release, targetSpaces);
-  const expected = await rejudge(id, content, space, engine, context.signal);
-  const { calibration } = engine;
-  return {
-    release,
-    sequence,
-    query,
-    ...(calibration && expected.length > 0 && { calibrationId: calibration.id }),
-    candidates,
-    rows: candidates.map((candidate, at) => possibleRow(candidate, expected[at], sequence, engine.release)),
-  };
+/** The receipts of searches, as alignments are made of them. */
+export class MsaReceipts {
+  readonly #dependencies: MsaReceiptsDependencies;
+  /** By receipt and calibration. */
+  readonly #expected = new LRUCache<string, ExpectedFalseHits>({
+    maxSize: SEARCH_CACHE_MAX_CANDIDATES,
+    sizeCalculation: ({ length }) => length + 1,
+  });
+
+  constructor(dependencies: MsaReceiptsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Errors  Refusal `msa_alignments_missing` and those of receipts and catalog */
+  read(id: string, context: RequestContext): ReadReceipt {
+    const { receipts, catalog } = this.#dependencies;
+    // Written by services/search/receipts.ts under this very name.
+    const content: unknown = receipts.get(id, context).value.content;
+    const aligned = content as AlignedReceipt;
+    const release = catalog.release(aligned.release_id, context.organizationId);
+    if (aligned.parameters.evidence !== 'pairwise_sequence_alignment') throw withoutAlignments();
+    const { sequence } = aligned.query;
+    return { content: aligned, release, query: { length: sequence.length, sha256: sha256Hex(sequence) } };
+  }
+
+  /** Errors  those of read; Faults of files and encoder; the signal's reason */
+  async open(id: string, context: RequestContext): Promise<OpenReceipt> {
+    const { engines, targetSpaces } = this.#dependencies;
+    const { content, release, query } = this.read(id, context);
+    const { candidates } = content;
+    const { sequence } = content.query;
+    const engine = await engines.open(release.releaseId);
+    const space = targetSpaceOf(content, engine.release, targetSpaces);
+    const expected = await this.#expectedFalseHits(id, content, space, engine, context.signal);
+    const { calibration } = engine;
+    return {
+      release,
+      sequence,
+      query,
+      ...(calibration && expected.length > 0 && { calibrationId: calibration.id }),
+      candidates,
+      rows: candidates.map((candidate, at) => possibleRow(candidate, expected[at], sequence, engine.release)),
+    };
+  }
+
+  /**
+   * Receipts hold integers only, so the search is run again and believed where it finds the very same result; what the
+   * last ones gave is remembered.
+   * Range   none where the search asked for no significance, the release had another calibration or none, or the
+   *         encoder gives other tokens on this machine
+   * Errors  Fault of encoder or kernels; the signal's reason
+   */
+  async #expectedFalseHits(
+    receiptId: string,
+    receipt: AlignedReceipt,
+    targetSpace: TargetSpace,
+    engine: SearchEngine,
+    signal: AbortSignal,
+  ): Promise<ExpectedFalseHits> {
+    const { calibration } = engine;
+    if (calibration === undefined || receipt.parameters.significance === 'not_requested') return [];
+    const key = `${receiptId} ${calibration.id}`;
+    const known = this.#expected.get(key);
+    if (known !== undefined) return known;
+    const { sequence, normalization_id: normalizationId } = receipt.query;
+    const request = { ...receipt.parameters, query: { sequence, normalizationId }, targetSpace };
+    const { candidates, resultSha256 } = await search(request, engine, signal);
+    const isSame = resultSha256 === receipt.result_sha256;
+    const expected = isSame ? candidates.map(({ significance }) => eValueOf(significance.measurements)) : [];
+    this.#expected.set(key, expected);
+    return expected;
+  }
 }
 
 export function withoutAlignments(): Refusal {
@@ -77,6 +122,10 @@ export function withoutAlignments(): Refusal {
     'The receipt has no alignment to make a row of. Search with evidence "pairwise_sequence_alignment".',
     { param: 'receipt_id' },
   );
+}
+
+function eValueOf({ expected_false_hits: expected }: Readonly<Record<string, unknown>>): number | undefined {
+  return typeof expected === 'number' ? expected : undefined;
 }
 
 function targetSpaceOf(

@@ -15,7 +15,7 @@ export interface AlignedReceipt {
   readonly target_space: { readonly id: string; readonly canonical_filter: unknown } | null;
 }
 
-export interface ReceiptCandidate {
+interface ReceiptCandidate {
   readonly id: string;
   readonly affine_score: number;
   /** Empty where no pair of residues scores above zero; absent, with the rest, where no alignment was asked for. */
@@ -71,7 +71,7 @@ export function possibleRow(
   }
 }
 
-export interface SelectedRows {
+interface SelectedRows {
   readonly rows: readonly MsaRow[];
   readonly filteredCount: number;
   readonly duplicateCount: number;

@@ -1,4 +1,4 @@
-import type { HomologyRelease } from '../../contract/search/databases.js';
+import type { HomologyDatabase, HomologyRelease } from '../../contract/search/databases.js';
 import type { Reference, RefsRequest, RefsResolution } from '../../contract/refs.js';
 import { Refusal } from '../../errors.js';
 import { compareFound, judgeNames, type FoundName } from '../../release/names/search.js';
@@ -11,13 +11,7 @@ import { fileNameOf } from '../storage/file-urls.js';
 import type { TargetNames } from './targets.js';
 import type { Reply } from '../reply.js';
 
-/** Finds things by what people call them. */
-export interface Refs {
-  resolve(request: RefsRequest, context: RequestContext): Promise<Reply<RefsResolution>>;
-  close(): Promise<void>;
-}
-
-export interface RefsParts {
+interface RefsDependencies {
   readonly catalog: Catalog;
   readonly targetNames: TargetNames;
   /** Whether the release has a target of this very id: for releases without an index of names. */
@@ -33,33 +27,39 @@ const FILES_MAX_SCANNED = 4_000;
 /** The order of kinds where the query fits several equally well. */
 const KINDS: readonly Reference['kind'][] = ['target', 'database', 'release', 'run', 'file'];
 
-export function createRefs(parts: RefsParts): Refs {
-  return {
-    async resolve({ query, limit }, context) {
-      const { organizationId } = context;
-      const databases = parts.catalog.databases(organizationId);
-      const releases = databases.flatMap(({ slug }) => parts.catalog.releases(slug, organizationId));
-      const targets = await findTargets(query, limit, releases, organizationId, parts);
-      const references = [
-        ...targets.references,
-        ...databases.flatMap((row) => {
-          const { id, slug, title } = row;
-          return named(query, [slug, id, title], { kind: 'database', id, name: title, database_slug: slug });
-        }),
-        ...releases.flatMap((row) => findRelease(query, row)),
-        ...findRuns(query, context, parts.runs),
-        ...findFiles(query, context, parts.files),
-      ].sort(compare);
-      const found = references.slice(0, limit);
-      const { unindexed } = targets;
-      return {
-        value: { object: 'refs_resolution', query, references: found, unindexed_release_ids: unindexed },
-        outputRefs: found.map(({ id }) => id),
-        rowCount: found.length,
-      };
-    },
-    close: () => parts.targetNames.close(),
-  };
+/** Finds things by what people call them. */
+export class Refs {
+  readonly #dependencies: RefsDependencies;
+
+  constructor(dependencies: RefsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async resolve({ query, limit }: RefsRequest, context: RequestContext): Promise<Reply<RefsResolution>> {
+    const { catalog, runs, files } = this.#dependencies;
+    const { organizationId } = context;
+    const databases = catalog.databases(organizationId);
+    const releases = databases.flatMap(({ slug }) => catalog.releases(slug, organizationId));
+    const targets = await findTargets(query, limit, releases, organizationId, this.#dependencies);
+    const references = [
+      ...targets.references,
+      ...databases.flatMap((row) => findDatabase(query, row)),
+      ...releases.flatMap((row) => findRelease(query, row)),
+      ...findRuns(query, context, runs),
+      ...findFiles(query, context, files),
+    ].sort(compare);
+    const found = references.slice(0, limit);
+    const { unindexed } = targets;
+    return {
+      value: { object: 'refs_resolution', query, references: found, unindexed_release_ids: unindexed },
+      outputRefs: found.map(({ id }) => id),
+      rowCount: found.length,
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#dependencies.targetNames.close();
+  }
 }
 
 async function findTargets(
@@ -67,7 +67,7 @@ async function findTargets(
   limit: number,
   releases: readonly HomologyRelease[],
   organizationId: string,
-  { catalog, targetNames, hasTarget }: RefsParts,
+  { catalog, targetNames, hasTarget }: RefsDependencies,
 ): Promise<{ readonly references: readonly Reference[]; readonly unindexed: string[] }> {
   const references: Reference[] = [];
   const unindexed: string[] = [];
@@ -90,6 +90,10 @@ async function findTargets(
   return { references, unindexed };
 }
 
+function findDatabase(query: string, { id, slug, title }: HomologyDatabase): readonly Reference[] {
+  return named(query, [slug, id, title], { kind: 'database', id, name: title, database_slug: slug });
+}
+
 function findRelease(query: string, row: HomologyRelease): readonly Reference[] {
   const { id, title, database_slug } = row;
   const names = [id, ...(title === database_slug ? [] : [title])];
@@ -99,7 +103,7 @@ function findRelease(query: string, row: HomologyRelease): readonly Reference[] 
 function findRuns(
   query: string,
   { organizationId }: RequestContext,
-  runs: RefsParts['runs'],
+  runs: RefsDependencies['runs'],
 ): readonly Reference[] {
   const present = ({ id, label, endpoint, status }: RunRow) =>
     named(query, [id, ...(label === undefined ? [] : [label])], {
@@ -113,7 +117,11 @@ function findRuns(
   return runs.list(organizationId, {}, RUNS_MAX_SCANNED).runs.flatMap(present);
 }
 
-function findFiles(query: string, context: RequestContext, files: RefsParts['files']): readonly Reference[] {
+function findFiles(
+  query: string,
+  context: RequestContext,
+  files: RefsDependencies['files'],
+): readonly Reference[] {
   const { organizationId } = context;
   const exact = files.get(query);
   const found = new Map<string, Reference>();

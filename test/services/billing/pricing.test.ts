@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RequestContext } from '#src/services/context.js';
-import { createBudgets } from '#src/services/billing/budgets.js';
-import { createMetering } from '#src/services/billing/metering.js';
-import { createPricing } from '#src/services/billing/pricing.js';
+import { Budgets } from '#src/services/billing/budgets.js';
+import { Metering } from '#src/services/billing/metering.js';
+import { Pricing } from '#src/services/billing/pricing.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
 import { usageTable, type UsageTable } from '#src/store/tables/usage.js';
 
@@ -47,7 +47,7 @@ describe('a pricing estimate', () => {
       estimate_type: 'unit_price' as const,
       endpoints: { 'homology.search': { unit_quantity: 3 }, 'homology.batch_search': { unit_quantity: 100 } },
     };
-    const { value } = createPricing(prices, usage).estimate(request, contextOf('lab'));
+    const { value } = new Pricing(prices, usage).estimate(request, contextOf('lab'));
     expect(value).toEqual({ currency: 'CHF', estimate_type: 'unit_price', total_cost: 7.3 });
   });
 
@@ -59,12 +59,12 @@ describe('a pricing estimate', () => {
       estimate_type: 'historical_api_price' as const,
       endpoints: { 'homology.batch_search': { call_quantity: 4 } },
     };
-    const { value } = createPricing(prices, usage).estimate(request, contextOf('lab'));
+    const { value } = new Pricing(prices, usage).estimate(request, contextOf('lab'));
     expect(value.total_cost).toBe(4.2);
   });
 
   it('refuses unknown endpoints, missing quantities and a history that is not there, each by its name', () => {
-    const pricing = createPricing(prices, usage);
+    const pricing = new Pricing(prices, usage);
     const attempt = (estimate_type: 'unit_price' | 'historical_api_price', endpoints: object) => () =>
       pricing.estimate({ estimate_type, endpoints: endpoints as never }, contextOf('lab'));
     expect(attempt('unit_price', { 'a.b': { unit_quantity: 1 } })).toThrow(
@@ -106,7 +106,7 @@ describe('the usage ledger', () => {
   });
 
   it('bills each direct answer one unit, also those that the cache gave', async () => {
-    const metering = createMetering(usage, () => new Date());
+    const metering = new Metering(usage, () => new Date());
     const first = metering.bill({ value: 1 }, contextOf('lab', 'req_1'));
     metering.bill({ value: 1, isCacheHit: true }, contextOf('lab', 'req_2'));
     await metering.settle();
@@ -118,7 +118,7 @@ describe('the usage ledger', () => {
 
 describe('a budget', () => {
   it('refuses with 402 once the prices of what was used reach it, and only that organization', async () => {
-    const budgets = createBudgets({ lab: '0.70', rivals: '0.71' }, prices, usage);
+    const budgets = new Budgets({ lab: '0.70', rivals: '0.71' }, prices, usage);
     await usage.record([entry('run_1', 9), entry('run_2', 10, 'rivals'), entry('run_3', 10_000, 'others')]);
     budgets.requireFunds('lab');
     await usage.record([entry('run_4', 1)]);

@@ -11,7 +11,7 @@ import {
   RUN_PROMPT_ATTEMPTS_MAX_COUNT,
 } from '#src/limits.js';
 import type { RequestContext } from '#src/services/context.js';
-import { createPages } from '#src/services/pages.js';
+import { Pages } from '#src/services/pages.js';
 import { defineRunKind, type RunWork } from '#src/services/runs/run-kind.js';
 import { Runs } from '#src/services/runs/runs.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
@@ -65,7 +65,7 @@ function openRuns(): Runs {
   return new Runs({
     table: runTable(store),
     kinds: [kind],
-    pages: createPages(Buffer.alloc(32, 1)),
+    pages: new Pages(Buffer.alloc(32, 1)),
     now: () => new Date(),
     concurrency: 1,
     requireWebhookEndpoint: () => undefined,

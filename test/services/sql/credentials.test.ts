@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RequestContext } from '#src/services/context.js';
-import { createPages } from '#src/services/pages.js';
+import { Pages } from '#src/services/pages.js';
 import { SqlCredentials } from '#src/services/sql/credentials.js';
 import { openStore, type Store } from '#src/store/lmdb.js';
 import { sqlCredentialTable, type SqlCredentialTable } from '#src/store/tables/sql-credentials.js';
@@ -20,7 +20,7 @@ beforeEach(() => {
   table = sqlCredentialTable(store);
   let second = 0;
   const now = (): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, (second += 1)));
-  credentials = new SqlCredentials({ table, pages: createPages(Buffer.alloc(32)), now });
+  credentials = new SqlCredentials({ table, pages: new Pages(Buffer.alloc(32)), now });
 });
 afterEach(async () => {
   await store.close();

@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import type { WebhookDelivery, WebhookEndpointSecret } from '#src/contract/webhooks.js';
 import { newId } from '#src/ids.js';
 import type { RequestContext } from '#src/services/context.js';
-import { createPages } from '#src/services/pages.js';
+import { Pages } from '#src/services/pages.js';
 import { AddressRules, type Lookup } from '#src/services/webhooks/address.js';
 import { Webhooks } from '#src/services/webhooks/webhooks.js';
 import { openStore } from '#src/store/lmdb.js';
@@ -67,7 +67,7 @@ export async function openScene(): Promise<Scene> {
   const openWebhooks = (): Webhooks =>
     new Webhooks({
       table: webhookTable(store),
-      pages: createPages(Buffer.alloc(32, 1)),
+      pages: new Pages(Buffer.alloc(32, 1)),
       addresses: new AddressRules(['127.0.0.0/8'], (hostname) => scene.lookup(hostname)),
       now: () => new Date(scene.clock),
       random: () => scene.random,
