@@ -42,7 +42,7 @@ import { AddressRules } from './services/webhooks/address.js';
 import { Webhooks } from './services/webhooks/webhooks.js';
 import { apiKeyTable } from './store/tables/api-keys.js';
 import { eventTable } from './store/tables/events.js';
-import { openStore, type Store } from './store/lmdb.js';
+import { openControlStore, type ControlStore } from './store/control-store.js';
 import { openMsaTables } from './store/tables/msas.js';
 import { receiptTable } from './store/tables/receipts.js';
 import { releaseEvents } from './store/tables/release-events.js';
@@ -58,7 +58,7 @@ import { webhookTable } from './store/tables/webhooks.js';
 /** Everything that serves, put together once: the command line, the server and the benches all start from it. */
 export interface Appliance {
   readonly config: ApplianceConfig;
-  readonly store: Store;
+  readonly store: ControlStore;
   readonly backend: KernelBackend;
   readonly budgets: Budgets;
   readonly releases: ReleaseTable<ReleaseManifest>;
@@ -102,7 +102,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     device: config.device,
     retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
   });
-  const store = openStore(config.dataFolder);
+  const store = openControlStore(config.dataFolder);
   const now = (): Date => new Date();
   const releases = releaseTable<ReleaseManifest>(store, releaseEvents(store));
   const catalog = createCatalog(releases);
@@ -262,7 +262,7 @@ function openSql(
     catalog,
     dataFolder: config.dataFolder,
     releaseFolder: (slug, releaseId) => releaseDirectory(config.indexesFolder, slug, releaseId),
-    storeVersion: () => store.version(),
+    storeVersion: () => store.commitNumber(),
     releaseIds: () => releases.databases().flatMap(({ slug }) => releases.releases(slug).map(({ id }) => id)),
   });
   const limits = { memoryBytes: config.sqlMemoryBytes, threads: config.sqlThreads };

@@ -169,6 +169,7 @@ export type CommandRefusalCode =
   | 'encoder_changed'
   // Backups and checks of what is kept.
   | 'data_folder_empty'
+  | 'data_folder_newer'
   | 'data_folder_not_empty'
   | 'backup_not_found'
   | 'backup_damaged'

@@ -19,7 +19,7 @@ import type { CovariateScale, PairNull } from './pair-null.js';
 
 /**
  * The card of a release's calibration; undefined where the release has none, or one of a superseded format.
- * Errors  Fault if it is damaged
+ * Errors  Fault if it is damaged, or of a format that this version does not know
  */
 export async function readCalibrationCard(releaseDirectory: string): Promise<CalibrationCard | undefined> {
   const path = join(calibrationDirectory(releaseDirectory), CARD_FILE);
@@ -30,14 +30,15 @@ export async function readCalibrationCard(releaseDirectory: string): Promise<Cal
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new Fault(`${path} cannot be read.`, { cause });
   }
+  let card: Omit<CalibrationCard, 'format'> & { readonly format: string };
   try {
-    const card = JSON.parse(text) as Omit<CalibrationCard, 'format'> & { readonly format: string };
-    if (card.format === CARD_FORMAT) return card as CalibrationCard;
-    if (SUPERSEDED_FORMATS.includes(card.format)) return undefined;
-    throw new Error(`unknown format ${String(card.format)}`);
+    card = JSON.parse(text) as typeof card;
   } catch (cause) {
     throw new Fault(`${path} is no calibration card.`, { cause });
   }
+  if (card?.format === CARD_FORMAT) return card as CalibrationCard;
+  if (SUPERSEDED_FORMATS.includes(card?.format)) return undefined;
+  throw new Fault(`${path} has format ${JSON.stringify(card?.format)}; this version reads ${CARD_FORMAT}.`);
 }
 
 export function cardText(card: CalibrationCard): string {

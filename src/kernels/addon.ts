@@ -129,7 +129,7 @@ export function storeCalls(addon: Addon): Pick<KernelBackend, 'maxsim' | 'affine
 }
 
 /** A store that all calls of the addon take. */
-export function openStore(addon: Addon, variant: string, source: TokenSource): NativeStore {
+export function openControlStore(addon: Addon, variant: string, source: TokenSource): NativeStore {
   const { dimension, residueStarts, tokens } = source;
   const [place, byteOffset] =
     'path' in tokens ? [tokens.path, tokens.byteOffset] : [tokens.values, undefined];

@@ -4,7 +4,7 @@ import {
   isDeviceBusy,
   isDeviceFault,
   loadAddon,
-  openStore,
+  openControlStore,
   run,
   storeCalls,
   type Addon,
@@ -86,7 +86,7 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
     watchRetries: retries.watch,
     report: () => addon.gpus(),
     async open(source) {
-      const store = openStore(addon, affine.variant, source);
+      const store = openControlStore(addon, affine.variant, source);
       const load = (): Promise<void> =>
         run(addon, {}, (_threads, _isBackground, callback) => addon.load(handleOf(store), callback));
       try {

@@ -1,5 +1,5 @@
 import { Fault, assert } from '../errors.js';
-import { loadAddon, openStore, storeCalls, type Addon, type NativeVariant } from './addon.js';
+import { loadAddon, openControlStore, storeCalls, type Addon, type NativeVariant } from './addon.js';
 import type { KernelBackend } from './kernels.js';
 
 /** Version of the kernels' results and interface; it goes into receipts. */
@@ -22,7 +22,7 @@ export function nativeBackend(variant?: string): KernelBackend {
     name: 'native',
     variant: chosen,
     version: KERNELS_VERSION,
-    open: async (source) => openStore(addon, chosen, source),
+    open: async (source) => openControlStore(addon, chosen, source),
     ...storeCalls(addon),
   };
 }

@@ -100,7 +100,7 @@ export function tensorflowBackend(
     variant,
     version: `${affine.version}+tfjs-${tf.version_core}`,
     affineBackend: affine,
-    open: (source) => openStore(source, affine, blockRows),
+    open: (source) => openControlStore(source, affine, blockRows),
     maxsim: (store, queries, eligible, options = {}) => {
       const opened = storeOf(store);
       return opened.use(() => maxsim(tf, opened, queries, eligible, queryRows, options));
@@ -110,7 +110,7 @@ export function tensorflowBackend(
   };
 }
 
-async function openStore(
+async function openControlStore(
   source: TokenSource,
   affine: KernelBackend,
   blockRows: number,

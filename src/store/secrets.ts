@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Store } from './lmdb.js';
+import type { ControlStore } from './control-store.js';
 
 const SEALING_KEY = 'sealing';
 const SEALING_KEY_BYTES = 32;
 
 /** The appliance's own key for seals (cursors, signed URLs): made on first use, the same ever after. */
-export async function sealingKey(store: Store): Promise<Buffer> {
+export async function sealingKey(store: ControlStore): Promise<Buffer> {
   const secrets = store.table<string>('secrets');
   const text = await store.transaction(() => {
     const known = secrets.get(SEALING_KEY);

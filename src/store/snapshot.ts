@@ -1,59 +1,81 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { open, type RootDatabase } from 'lmdb';
+import { open, type Database, type RootDatabase, type Transaction } from 'lmdb';
 import { Refusal } from '../errors.js';
-import { CONTROL_FOLDER } from './lmdb.js';
-
-/** The control state at one moment, as the bytes that stand in it; a server may write meanwhile. */
-export interface Snapshot {
-  readonly tableNames: readonly string[];
-  /** Rows of a table in the order of their keys; a table that was never made has none. */
-  rows(table: string): Iterable<StoredRow>;
-  get(table: string, key: string): Buffer | undefined;
-  /** Whether the row is there now, whatever was at that moment. */
-  isThereNow(table: string, key: string): boolean;
-  /** Writes the whole control state as it is now, consistent in itself, into this folder. */
-  copyTo(folder: string): Promise<void>;
-  close(): Promise<void>;
-}
+import { CONTROL_FOLDER } from './control-store.js';
+import { requireReadable, SETTINGS_TABLE, VERSION_KEY, versionOf } from './version.js';
 
 export interface StoredRow {
   readonly key: string;
   readonly bytes: Buffer;
 }
 
+type Bytes = Database<Buffer, string>;
+
+/** The control state at one moment, as the bytes that stand in it; a server may write meanwhile. */
+export class Snapshot {
+  readonly #root: RootDatabase<unknown, string>;
+  readonly #tables: ReadonlyMap<string, Bytes>;
+  readonly #transaction: Transaction;
+
+  constructor(root: RootDatabase<unknown, string>) {
+    this.#root = root;
+    this.#tables = new Map(
+      [...root.getKeys()].map((name) => [name, root.openDB<Buffer, string>({ name, encoding: 'binary' })]),
+    );
+    this.#transaction = root.useReadTransaction();
+  }
+
+  get tableNames(): readonly string[] {
+    return [...this.#tables.keys()];
+  }
+
+  /** Rows of a table in the order of their keys; a table that was never made has none. */
+  *rows(table: string): Generator<StoredRow> {
+    const range = this.#tables.get(table)?.getRange({ transaction: this.#transaction }) ?? [];
+    for (const { key, value } of range) yield { key, bytes: value };
+  }
+
+  get(table: string, key: string): Buffer | undefined {
+    return this.#tables.get(table)?.get(key, { transaction: this.#transaction });
+  }
+
+  /** Whether the row is there now, whatever was at that moment. */
+  isThereNow(table: string, key: string): boolean {
+    return this.#tables.get(table)?.doesExist(key) === true;
+  }
+
+  /** Writes the whole control state as it is now, consistent in itself, into this folder. */
+  async copyTo(folder: string): Promise<void> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // Compacted: pages that are free hold what was deleted.
+    await this.#root.backup(folder, true);
+  }
+
+  async close(): Promise<void> {
+    this.#transaction.done();
+    await this.#root.close();
+  }
+}
+
 /**
- * Opens the control state for reading: nothing is written, nothing is made.
- * Errors  Refusal `data_folder_empty` where there is none; those of LMDB where its file is damaged
+ * Opens the control state for reading: nothing is written, nothing is made, and data of before keep their version, so
+ * that they can be backed up before they are migrated.
+ * Errors  Refusal `data_folder_empty` where there is none, `data_folder_newer` where a later program has written it;
+ *         those of LMDB where its file is damaged
  */
 export async function openSnapshot(dataFolder: string): Promise<Snapshot> {
   const path = join(dataFolder, CONTROL_FOLDER);
   if (!(await stat(join(path, 'data.mdb')).catch(() => undefined))?.isFile()) {
     throw new Refusal('data_folder_empty', `${dataFolder} holds no control state of an appliance.`);
   }
-  const root: RootDatabase<unknown, string> = open({ path, maxDbs: 64, encoding: 'binary', readOnly: true });
-  const tableNames = [...root.getKeys()];
-  const tables = new Map(
-    tableNames.map((name) => [name, root.openDB<Buffer, string>({ name, encoding: 'binary' })]),
-  );
-  const transaction = root.useReadTransaction();
-  return {
-    tableNames,
-    *rows(name) {
-      for (const { key, value } of tables.get(name)?.getRange({ transaction }) ?? []) {
-        yield { key, bytes: value };
-      }
-    },
-    get: (name, key) => tables.get(name)?.get(key, { transaction }),
-    isThereNow: (name, key) => tables.get(name)?.doesExist(key) === true,
-    async copyTo(folder) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      // Compacted: pages that are free hold what was deleted.
-      await root.backup(folder, true);
-    },
-    async close() {
-      transaction.done();
-      await root.close();
-    },
-  };
+  const snapshot = new Snapshot(open({ path, maxDbs: 64, encoding: 'binary', readOnly: true }));
+  try {
+    const stored = snapshot.get(SETTINGS_TABLE, VERSION_KEY);
+    requireReadable(versionOf(stored && (JSON.parse(stored.toString()) as string)), dataFolder);
+    return snapshot;
+  } catch (error) {
+    await snapshot.close();
+    throw error;
+  }
 }

@@ -85,14 +85,16 @@ describe(`the calibration of a release (seed ${SEED})`, () => {
     writeFileSync(path, bytes);
   });
 
-  it('of a superseded format counts as none', async () => {
+  it('of a superseded format counts as none, and one of a newer is refused in one sentence', async () => {
     const path = join(calibrationDirectory(release.directory), 'card.json');
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace(CARD_FORMAT, SUPERSEDED_FORMATS[0]));
     const known = { id: release.id, targetCount: release.targets.count };
     expect(await openCalibration(release.directory, known)).toBeUndefined();
     writeFileSync(path, text.replace(CARD_FORMAT, 'gloaming-calibration/99'));
-    await expect(openCalibration(release.directory, known)).rejects.toThrow('no calibration card');
+    await expect(openCalibration(release.directory, known)).rejects.toThrow(
+      `${path} has format "gloaming-calibration/99"; this version reads ${CARD_FORMAT}.`,
+    );
     writeFileSync(path, text);
     expect(await openCalibration(release.directory, known)).toBeDefined();
   });

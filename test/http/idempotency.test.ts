@@ -7,7 +7,7 @@ import { ROUTES } from '#src/contract/document/routes.js';
 import { Refusal } from '#src/errors.js';
 import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
 import { createIdempotencyTable } from '#src/store/tables/idempotency.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { expectFailure, expectSuccess, seen, type Seen, SOON } from '../tools/expectations.js';
 import {
   candidateSet,
@@ -23,7 +23,7 @@ const SEARCH = ROUTES['homology.search'];
 const KEYED = { 'idempotency-key': 'first' };
 
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let executions: number;
 let served: Served;
 /** Lets executions that were told to wait go on. */
@@ -50,7 +50,7 @@ async function start(bounds?: { maxResponses: number; maxBytes: number }): Promi
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-idempotency-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   executions = 0;
   fails = false;
   now = new Date('2026-08-08T00:00:00Z');
@@ -142,7 +142,7 @@ describe('a request with an Idempotency-Key', () => {
     const first = await search(KEYED);
     await served.close();
     await store.close();
-    store = openStore(folder);
+    store = openControlStore(folder);
     served = await start();
     const second = await search(KEYED);
     expect(second.body).toBe(first.body);
@@ -191,7 +191,7 @@ describe('a server that is killed', () => {
 
   it('between execution and reply still replays the answer', async () => {
     const crashed = crash('after');
-    const reopened = openStore(crashed);
+    const reopened = openControlStore(crashed);
     const { stored } = await createIdempotencyTable(reopened).claim('scope', 'fingerprint', now);
     expect(stored?.body).toBe('the first answer');
     expect(stored?.headers).toEqual({ 'x-request-id': 'req_first' });
@@ -201,7 +201,7 @@ describe('a server that is killed', () => {
 
   it('before its answer was kept leaves the key free for the retry', async () => {
     const crashed = crash('before');
-    const reopened = openStore(crashed);
+    const reopened = openControlStore(crashed);
     const claim = await createIdempotencyTable(reopened).claim('scope', 'fingerprint', now);
     expect(claim.stored).toBe(undefined);
     await reopened.close();

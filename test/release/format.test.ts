@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, describe, expect, it } from 'vitest';
-import { tokensFrame } from '#src/release/format.js';
+import { MANIFEST_FILE, RELEASE_FORMAT, tokensFrame } from '#src/release/format.js';
+import { openRelease } from '#src/release/open.js';
 import { makeRelease } from './make-release.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-format-'));
@@ -68,5 +69,16 @@ describe('the files of a release', () => {
     );
     expect(new Set(lengths).size).toBe(1);
     expect(tokensFrame(64, 1).end).toEqual(tokensFrame(64, 1).end);
+  });
+});
+
+describe('the format of a release', () => {
+  it('that is newer is refused in one sentence', async () => {
+    const directory = await makeRelease(folder, { targets: [{ id: 'a', sequence: 'MKV' }] });
+    const path = join(directory, MANIFEST_FILE);
+    writeFileSync(path, readFileSync(path, 'utf8').replace(RELEASE_FORMAT, 'gloaming-release/99'));
+    await expect(openRelease(directory)).rejects.toThrow(
+      `${path} has format "gloaming-release/99"; this version reads ${RELEASE_FORMAT}.`,
+    );
   });
 });

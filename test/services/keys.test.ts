@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Keys } from '#src/services/keys.js';
 import { apiKeyTable } from '#src/store/tables/api-keys.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let keys: Keys;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-keys-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   keys = new Keys(apiKeyTable(store), () => new Date('2026-01-02T03:04:05Z'));
 });
 afterEach(async () => {

@@ -13,7 +13,7 @@ import type { ShellOptions } from '#src/http/shell.js';
 import { normaliseProtein } from '#src/sequence/protein.js';
 import type { Reply } from '#src/services/reply.js';
 import { createIdempotencyTable, type IdempotencyBounds } from '#src/store/tables/idempotency.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { ROOT } from './paths.js';
 
 export const KEY = 'glm_testtest_key-of-organization-one';
@@ -34,14 +34,14 @@ export interface Served {
 
 export interface ServeOptions extends Partial<Omit<ShellOptions, 'idempotency'>> {
   /** Control state of an earlier server; default: a new folder that goes with the server. */
-  readonly store?: Store;
+  readonly store?: ControlStore;
   readonly bounds?: IdempotencyBounds;
 }
 
 /** The shell on a free loopback port, around fake handlers and a real LMDB. */
 export async function serve(options: ServeOptions = {}): Promise<Served> {
   const folder = options.store === undefined ? mkdtempSync(join(tmpdir(), 'gloaming-http-')) : undefined;
-  const store = options.store ?? openStore(folder as string);
+  const store = options.store ?? openControlStore(folder as string);
   const logged: Record<string, unknown>[] = [];
   const { store: _store, bounds, ...shell } = options;
   let origin = 'http://127.0.0.1';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Keys } from '../../services/keys.js';
 import { apiKeyTable } from '../../store/tables/api-keys.js';
-import { openStore } from '../../store/lmdb.js';
+import { openControlStore } from '../../store/control-store.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
 
@@ -56,7 +56,7 @@ export function register(program: Command, context: CommandContext): void {
 }
 
 async function withKeys(context: CommandContext, work: (keys: Keys) => void | Promise<void>): Promise<void> {
-  const store = openStore(loadConfig(context.environment).dataFolder);
+  const store = openControlStore(loadConfig(context.environment).dataFolder);
   try {
     await work(new Keys(apiKeyTable(store), () => new Date()));
   } finally {

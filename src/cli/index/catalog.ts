@@ -10,7 +10,7 @@ import {
 } from '../../release/catalog.js';
 import { MANIFEST_FILE } from '../../release/format.js';
 import type { ReleaseManifest } from '../../release/release.js';
-import { openStore } from '../../store/lmdb.js';
+import { openControlStore } from '../../store/control-store.js';
 import { releaseEvents } from '../../store/tables/release-events.js';
 import { releaseTable, type ReleaseRow, type ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -29,7 +29,7 @@ export async function withCatalog(
   work: (catalog: IndexCatalog) => Promise<void>,
 ): Promise<void> {
   const config = loadConfig(context.environment);
-  const store = openStore(config.dataFolder);
+  const store = openControlStore(config.dataFolder);
   try {
     const table = releaseTable<ReleaseManifest>(store, releaseEvents(store));
     const scanned = await adoptReleases(config.indexesFolder, table);

@@ -4,6 +4,7 @@ import type { Msa } from '../../contract/msa.js';
 import { Refusal } from '../../errors.js';
 import { SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
 import type { Release, TargetSpace } from '../../release/release.js';
+import { expectedFalseHits } from '../../search/candidate-significance.js';
 import { search } from '../../search/search.js';
 import type { SearchEngine } from '../../search/search-types.js';
 import type { RequestContext } from '../context.js';
@@ -110,7 +111,7 @@ export class MsaReceipts {
     const request = { ...receipt.parameters, query: { sequence, normalizationId }, targetSpace };
     const { candidates, resultSha256 } = await search(request, engine, signal);
     const isSame = resultSha256 === receipt.result_sha256;
-    const expected = isSame ? candidates.map(({ significance }) => eValueOf(significance.measurements)) : [];
+    const expected = isSame ? candidates.map(expectedFalseHits) : [];
     this.#expected.set(key, expected);
     return expected;
   }
@@ -122,10 +123,6 @@ export function withoutAlignments(): Refusal {
     'The receipt has no alignment to make a row of. Search with evidence "pairwise_sequence_alignment".',
     { param: 'receipt_id' },
   );
-}
-
-function eValueOf({ expected_false_hits: expected }: Readonly<Record<string, unknown>>): number | undefined {
-  return typeof expected === 'number' ? expected : undefined;
 }
 
 function targetSpaceOf(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { RUN_LIST_MAX_SCANNED, SQL_TIMEOUT_MAX_SECONDS, SQL_USAGE_SEGMENT_ROWS } from '../../limits.js';
-import { openStore, type Store } from '../../store/lmdb.js';
+import { openControlStore, type ControlStore } from '../../store/control-store.js';
 import { runTable, type RunRow, type RunTable } from '../../store/tables/runs.js';
 import { usageTable, type UsageTable } from '../../store/tables/usage.js';
 import { writeParquet } from './parquet.js';
@@ -33,7 +33,7 @@ export interface RecordsJob {
  * Cost    reads all runs and the last segment of usage; for a run that has finished since, its rows
  */
 export async function snapshotRecords(job: RecordsJob): Promise<SqlRecords> {
-  const store = openStore(job.dataFolder);
+  const store = openControlStore(job.dataFolder, { mayMigrate: false });
   try {
     return await writeRecords(job, store);
   } finally {
@@ -41,7 +41,10 @@ export async function snapshotRecords(job: RecordsJob): Promise<SqlRecords> {
   }
 }
 
-async function writeRecords({ organizationId, folder }: RecordsJob, store: Store): Promise<SqlRecords> {
+async function writeRecords(
+  { organizationId, folder }: RecordsJob,
+  store: ControlStore,
+): Promise<SqlRecords> {
   const below = join('records', organizationId);
   const table = runTable(store);
   const runs = runsOf(organizationId, table);

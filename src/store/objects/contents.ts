@@ -1,5 +1,5 @@
 import { assert } from '../../errors.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 import type { Objects } from './objects.js';
 
 /** What a file holds: named by the SHA-256 of the whole, stored as objects of equal size (the last may be shorter). */
@@ -37,7 +37,7 @@ interface ContentRow {
 
 const DIGEST_BYTES = 32;
 
-export function contentTable(store: Store, objects: Objects): ContentTable {
+export function contentTable(store: ControlStore, objects: Objects): ContentTable {
   const rows = store.table<ContentRow>('contents');
   /** Digests of the segments in order, 32 bytes each. */
   const digests = store.bytes('content-segments');

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, statfs, type FileHandle } from 'node:
 import { join } from 'node:path';
 import { freeBytes } from '../../buffers.js';
 import { MEBIBYTE_BYTES } from '../../limits.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 /*
  * <data>/objects/
@@ -69,7 +69,7 @@ const READ_BYTES = MEBIBYTE_BYTES / 2;
 /** Files removed within one transaction: the writers behind it wait. */
 const COLLECT_MAX_FILES = 16;
 
-export function openObjects(store: Store, dataFolder: string): Objects {
+export function openObjects(store: ControlStore, dataFolder: string): Objects {
   const folder = join(dataFolder, OBJECTS_FOLDER);
   const incoming = join(folder, INCOMING_FOLDER);
   mkdirSync(incoming, { recursive: true, mode: 0o700 });

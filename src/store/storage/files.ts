@@ -2,7 +2,7 @@ import { newId } from '../../ids.js';
 import { UPLOAD_MEMORY_MS } from '../../limits.js';
 import type { Content, ContentTable } from '../objects/contents.js';
 import type { EventTable } from '../tables/events.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 import type { StorageUsageTable } from './storage-usage.js';
 
 export type AclDecision = 'allow' | 'forbid' | 'hide';
@@ -76,7 +76,7 @@ export interface FileTableParts {
 
 const SWEEP_MAX_FILES = 64;
 
-export function fileTable(store: Store, { contents, usage, events }: FileTableParts): FileTable {
+export function fileTable(store: ControlStore, { contents, usage, events }: FileTableParts): FileTable {
   const files = store.table<FileRow>('files');
   /** `<organization>/<path>` → id. */
   const byPath = store.table<string>('files-by-path');

@@ -1,4 +1,4 @@
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 /** What an organization keeps in storage: finished files, and open uploads with the size that they announced. */
 export interface StorageUsage {
@@ -17,7 +17,7 @@ export interface StorageUsageTable {
 
 const NOTHING: StorageUsage = { fileBytes: 0, fileCount: 0, uploadBytes: 0, uploadCount: 0 };
 
-export function storageUsageTable(store: Store): StorageUsageTable {
+export function storageUsageTable(store: ControlStore): StorageUsageTable {
   const rows = store.table<StorageUsage>('storage-usage');
   const get = (organizationId: string): StorageUsage => rows.get(organizationId) ?? NOTHING;
   return {

@@ -1,7 +1,7 @@
 import { contentTable, type ContentTable } from '../objects/contents.js';
 import type { EventTable } from '../tables/events.js';
 import { fileTable, type FileTable } from './files.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 import { openObjects, type Objects } from '../objects/objects.js';
 import { storageUsageTable, type StorageUsageTable } from './storage-usage.js';
 import { uploadTable, type UploadTable } from './uploads.js';
@@ -16,7 +16,11 @@ export interface StorageTables {
 }
 
 /** @param events takes the events of files, in the transaction of the change that they tell of */
-export function openStorageTables(store: Store, dataFolder: string, events: EventTable): StorageTables {
+export function openStorageTables(
+  store: ControlStore,
+  dataFolder: string,
+  events: EventTable,
+): StorageTables {
   const objects = openObjects(store, dataFolder);
   const contents = contentTable(store, objects);
   const usage = storageUsageTable(store);

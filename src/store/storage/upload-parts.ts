@@ -1,4 +1,4 @@
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 import type { Objects } from '../objects/objects.js';
 
 /** Bytes of a part, as stored. */
@@ -28,7 +28,7 @@ export interface UploadPartTable {
 
 type PartRow = Omit<UploadPart, 'number'>;
 
-export function uploadPartTable(store: Store, objects: Objects): UploadPartTable {
+export function uploadPartTable(store: ControlStore, objects: Objects): UploadPartTable {
   const rows = store.table<PartRow>('upload-parts');
   const of = (uploadId: string) => ({ start: `${uploadId} `, end: `${uploadId}!` });
   const get = (uploadId: string, number: number): PartRow => rows.get(keyOf(uploadId, number)) ?? {};

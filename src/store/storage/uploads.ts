@@ -6,7 +6,7 @@ import {
 } from '../../contract/storage/upload-states.js';
 import { UPLOAD_COMPLETION_GRACE_MS, UPLOAD_MEMORY_MS } from '../../limits.js';
 import type { FileAcl, FileRow, FileTable } from './files.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 import type { Objects } from '../objects/objects.js';
 import type { StorageUsage, StorageUsageTable } from './storage-usage.js';
 import { uploadPartTable, type PartBytes, type UploadPart } from './upload-parts.js';
@@ -94,7 +94,7 @@ export interface UploadTableParts {
 
 const SWEEP_MAX_UPLOADS = 16;
 
-export function uploadTable(store: Store, { objects, files, usage }: UploadTableParts): UploadTable {
+export function uploadTable(store: ControlStore, { objects, files, usage }: UploadTableParts): UploadTable {
   const uploads = store.table<UploadRow>('uploads');
   /** `<time> <id>`: when the upload expires or is forgotten; "!" ends the ids of a time. */
   const expiries = store.table<string>('upload-expiries');

@@ -1,4 +1,4 @@
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 /** One API key as kept: never the key itself, only its digest. */
 export interface ApiKeyRow {
@@ -25,7 +25,7 @@ export interface ApiKeyTable {
   revoke(matches: (row: ApiKeyRow) => boolean, revokedAt: string): Promise<readonly ApiKeyRow[]>;
 }
 
-export function apiKeyTable(store: Store): ApiKeyTable {
+export function apiKeyTable(store: ControlStore): ApiKeyTable {
   const rows = store.table<ApiKeyRow>('api-keys');
   const list = (): readonly ApiKeyRow[] => [...rows.getRange().map(({ value }) => value)];
   return {

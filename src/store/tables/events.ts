@@ -1,5 +1,5 @@
 import { newId } from '../../ids.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 /** Something that happened to one subject (a run, a file, a release). */
 export interface EventRow {
@@ -28,7 +28,10 @@ export interface EventTable {
 }
 
 /** @param onAppend takes part in the transaction: what follows from an event is written beside it */
-export function eventTable(store: Store, onAppend: (event: EventRow) => void = () => undefined): EventTable {
+export function eventTable(
+  store: ControlStore,
+  onAppend: (event: EventRow) => void = () => undefined,
+): EventTable {
   const rows = store.table<EventRow>('events');
   const of = (subjectId: string, sequence: number) => ({
     start: keyOf(subjectId, sequence),

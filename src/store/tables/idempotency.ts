@@ -1,6 +1,6 @@
 import { Refusal } from '../../errors.js';
 import { IDEMPOTENCY_MAX_BYTES, IDEMPOTENCY_MAX_RESPONSES, IDEMPOTENCY_RETENTION_MS } from '../../limits.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 export interface StoredResponse {
   readonly status: number;
@@ -54,7 +54,7 @@ const SWEEP_MAX_ROWS = 4;
  * and the retry executes; a response that was kept before the crash is there.
  */
 export function createIdempotencyTable(
-  store: Store,
+  store: ControlStore,
   bounds: IdempotencyBounds = { maxResponses: IDEMPOTENCY_MAX_RESPONSES, maxBytes: IDEMPOTENCY_MAX_BYTES },
 ): IdempotencyTable {
   const rows = store.table<Row>('idempotency');

@@ -1,6 +1,6 @@
 import { MSA_COMPONENTS_MAX_COUNT, MSAS_MAX_BYTES, MSAS_MAX_COUNT } from '../../limits.js';
 import type { OpenContent } from '../objects/contents.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 import type { Objects, Received } from '../objects/objects.js';
 
 /** A value under the name of its content; whoever made it sees it. */
@@ -54,7 +54,7 @@ const BOUNDS: MsaBounds = {
 };
 
 export function openMsaTables<Component, Manifest>(
-  store: Store,
+  store: ControlStore,
   objects: Objects,
   bounds: MsaBounds = BOUNDS,
 ): MsaTables<Component, Manifest> {
@@ -102,7 +102,11 @@ interface Bounds<Content> {
   readonly onDrop?: (content: Content) => void;
 }
 
-function namedTable<Content>(store: Store, name: string, bounds: Bounds<Content>): NamedTable<Content> {
+function namedTable<Content>(
+  store: ControlStore,
+  name: string,
+  bounds: Bounds<Content>,
+): NamedTable<Content> {
   const { maxCount, maxBytes = Infinity, bytesOf = () => 0, onAdd, onDrop } = bounds;
   const rows = store.table<NamedRow<Content>>(name);
   // Keyed by time and id, so that the first key is the oldest value; the value is its size.

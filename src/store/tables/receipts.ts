@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RECEIPTS_MAX_COUNT } from '../../limits.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 export interface ReceiptRow {
   /** `rcpt_` and the SHA-256 of the canonical JSON of `content`. */
@@ -23,7 +23,7 @@ export interface ReceiptTable {
 
 const KEPT_LATELY_MAX_COUNT = 10_000;
 
-export function receiptTable(store: Store): ReceiptTable {
+export function receiptTable(store: ControlStore): ReceiptTable {
   const rows = store.table<ReceiptRow>('receipts');
   // Keyed by time and id, so that the first key is the oldest receipt.
   const byAge = store.table<string>('receipts-by-age');

@@ -1,5 +1,5 @@
 import { eventTable } from './events.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 import type { ReleaseObservers } from './releases.js';
 import { webhookTable } from './webhooks.js';
 
@@ -7,7 +7,7 @@ import { webhookTable } from './webhooks.js';
  * Tells of new releases: each organization that listens for them and may see the database is told within the
  * transaction of the publication, whichever process publishes. A release has no owner, so nobody else is told.
  */
-export function releaseEvents(store: Store, now: () => Date = () => new Date()): ReleaseObservers {
+export function releaseEvents(store: ControlStore, now: () => Date = () => new Date()): ReleaseObservers {
   const webhooks = webhookTable(store);
   const events = eventTable(store, webhooks.enqueue);
   return {

@@ -1,5 +1,5 @@
 import { databaseId } from '../../ids.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 /** A catalog entry: a name under which releases are published. */
 export interface DatabaseRow {
@@ -61,7 +61,10 @@ export interface ReleaseObservers {
 
 const DEFAULT_DATABASE = 'default-database';
 
-export function releaseTable<Manifest>(store: Store, observers?: ReleaseObservers): ReleaseTable<Manifest> {
+export function releaseTable<Manifest>(
+  store: ControlStore,
+  observers?: ReleaseObservers,
+): ReleaseTable<Manifest> {
   const databases = store.table<DatabaseRow>('databases');
   const releases = store.table<ReleaseRow<Manifest>>('releases');
   const settings = store.table<string>('settings');
@@ -71,7 +74,7 @@ export function releaseTable<Manifest>(store: Store, observers?: ReleaseObserver
   // Every search asks for the holders of its release, and most ask between two commits.
   const known = { version: -1, holders: new Map<string, readonly ReleaseRow<Manifest>[]>() };
   const holdersOf = (releaseId: string): readonly ReleaseRow<Manifest>[] => {
-    const version = store.version();
+    const version = store.commitNumber();
     if (version !== known.version) {
       known.holders.clear();
       known.version = version;

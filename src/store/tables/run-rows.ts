@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { RUN_BLOCK_MAX_BYTES, RUN_BLOCK_MAX_ROWS } from '../../limits.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
@@ -32,7 +32,7 @@ export interface RunRowTable {
   drop(runId: string): void;
 }
 
-export function runRowTable(store: Store): RunRowTable {
+export function runRowTable(store: ControlStore): RunRowTable {
   const blocks = store.bytes('run-rows');
   return {
     add(runId, rowCount, added) {

@@ -9,7 +9,7 @@ import {
   UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT,
 } from '../../limits.js';
 import { eventTable, type EventRow, type EventTable } from './events.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 import { runRowTable, type RowBlock, type RunRowTable } from './run-rows.js';
 
 export interface RunFailure {
@@ -136,7 +136,7 @@ export interface RunObservers {
   onCompleted?(run: RunRow): void;
 }
 
-export function runTable(store: Store, { onEvent, onCompleted }: RunObservers = {}): RunTable {
+export function runTable(store: ControlStore, { onEvent, onCompleted }: RunObservers = {}): RunTable {
   const runs = store.table<RunRow>('runs');
   const plans = store.bytes('run-plans');
   const rows = runRowTable(store);

@@ -1,4 +1,4 @@
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 /** One SQL credential as kept: never the password, only its hash. */
 export interface SqlCredentialRow {
@@ -30,7 +30,7 @@ export interface SqlCredentialTable {
   change(id: string, change: Partial<SqlCredentialRow>): Promise<SqlCredentialRow | undefined>;
 }
 
-export function sqlCredentialTable(store: Store): SqlCredentialTable {
+export function sqlCredentialTable(store: ControlStore): SqlCredentialTable {
   const rows = store.table<SqlCredentialRow>('sql-credentials');
   const byUsername = store.table<string>('sql-credentials-by-username');
   const list = (organizationId: string): SqlCredentialRow[] =>

@@ -1,4 +1,4 @@
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 /** What names a target space; the eligible targets are looked up again from the filter when they are needed. */
 export interface TargetSpaceRow {
@@ -28,7 +28,7 @@ interface StoredRow extends TargetSpaceRow {
   readonly organizationIds: readonly string[];
 }
 
-export function openTargetSpaces(store: Store): TargetSpaces {
+export function openTargetSpaces(store: ControlStore): TargetSpaces {
   const rows = store.table<StoredRow>('target-spaces');
   const isKnownTo = (row: StoredRow | undefined, organizationId: string): row is StoredRow =>
     row !== undefined && row.organizationIds.includes(organizationId);

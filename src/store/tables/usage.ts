@@ -1,4 +1,4 @@
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 /** One chargeable terminal result. */
 export interface UsageEntry {
@@ -34,7 +34,7 @@ export interface UsageTable {
 
 const NOTHING: UsageTotals = Object.freeze({ calls: 0, units: 0 });
 
-export function usageTable(store: Store): UsageTable {
+export function usageTable(store: ControlStore): UsageTable {
   const entries = store.table<UsageEntry>('usage');
   const totals = store.table<UsageTotals>('usage-totals');
   /** `<organization> <number>`: ids of entries in their order. */

@@ -1,7 +1,7 @@
 import { newId } from '../../ids.js';
 import { WEBHOOK_DELIVERY_RETENTION_MS } from '../../limits.js';
 import type { EventRow } from './events.js';
-import type { Store } from '../lmdb.js';
+import type { ControlStore } from '../control-store.js';
 
 export interface WebhookSecret {
   /** `whsec_…`. */
@@ -89,7 +89,7 @@ export interface DeliveryPage {
 const LIST_MAX_SCANNED = 2_000;
 const SWEEP_MAX_DELIVERIES = 256;
 
-export function webhookTable(store: Store): WebhookTable {
+export function webhookTable(store: ControlStore): WebhookTable {
   const endpoints = store.table<WebhookEndpointRow>('webhook-endpoints');
   const deliveries = store.table<WebhookDeliveryRow>('webhook-deliveries');
   /** `<organization> <time> <id>`. */

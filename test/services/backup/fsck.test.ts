@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fsck } from '#src/services/backup/fsck.js';
 import { FINDING_KINDS, type Finding, type FindingKind } from '#src/store/check/findings.js';
 import { TABLE_SHAPES } from '#src/store/check/rows.js';
-import type { Store } from '#src/store/lmdb.js';
+import type { ControlStore } from '#src/store/control-store.js';
 import {
   environmentOf,
   tamper,
@@ -64,7 +64,7 @@ function flipBit(path: string): void {
   writeFileSync(path, bytes);
 }
 
-const firstKey = (store: Store, table: string): string =>
+const firstKey = (store: ControlStore, table: string): string =>
   [...store.table(table).getKeys({ limit: 1 })][0] as string;
 
 function change(table: string, changed: object) {

@@ -9,7 +9,7 @@ import { simulateProteins } from '#src/demo/simulate.js';
 import { CARD_FORMAT } from '#src/calibration/card.js';
 import { serve } from '#src/cli/serve/serve.js';
 import { loadConfig } from '#src/config.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { ask, bytesOf, putPart, type Json } from '../storage/storage-served.js';
 
 /* An appliance that has seen a bit of everything, stopped, and copies of it to damage. */
@@ -150,8 +150,8 @@ async function calibrate(releaseDirectory: string, releaseId: string): Promise<v
 }
 
 /** Changes the control state behind the appliance's back. */
-export async function tamper(dataFolder: string, work: (store: Store) => void): Promise<void> {
-  const store = openStore(dataFolder);
+export async function tamper(dataFolder: string, work: (store: ControlStore) => void): Promise<void> {
+  const store = openControlStore(dataFolder);
   await store.transaction(() => work(store));
   await store.close();
 }

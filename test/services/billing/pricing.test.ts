@@ -6,11 +6,11 @@ import type { RequestContext } from '#src/services/context.js';
 import { Budgets } from '#src/services/billing/budgets.js';
 import { Metering } from '#src/services/billing/metering.js';
 import { Pricing } from '#src/services/billing/pricing.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { usageTable, type UsageTable } from '#src/store/tables/usage.js';
 
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let usage: UsageTable;
 const prices = {
   currency: 'CHF',
@@ -19,7 +19,7 @@ const prices = {
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-pricing-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   usage = usageTable(store);
 });
 afterEach(async () => {
@@ -84,7 +84,7 @@ describe('the usage ledger', () => {
     await usage.record([entry('run_1', 10)]);
     await usage.record([entry('run_1', 10)]);
     await store.close();
-    store = openStore(folder);
+    store = openControlStore(folder);
     expect(usageTable(store).totals('lab', 'homology.batch_search')).toEqual({ calls: 1, units: 10 });
   });
 

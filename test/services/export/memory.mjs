@@ -5,7 +5,7 @@ import { FileWriter } from '#src/services/storage/file-writer.js';
 import { exportRuns } from '#src/services/run-kinds/export.js';
 import { StorageRoom } from '#src/services/storage/storage-room.js';
 import { eventTable } from '#src/store/tables/events.js';
-import { openStore } from '#src/store/lmdb.js';
+import { openControlStore } from '#src/store/control-store.js';
 import { openStorageTables } from '#src/store/storage/storage.js';
 
 // Exports a large made-up run, in the format that the first argument names, and prints what it took as JSON.
@@ -73,7 +73,7 @@ const table = {
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-export-memory-'));
-const store = openStore(folder);
+const store = openControlStore(folder);
 const { objects, files, usage } = openStorageTables(store, folder, eventTable(store));
 const room = new StorageRoom(objects, { quotaBytes: 1e12, reserveBytes: 0 });
 const endpoint = exportRuns({

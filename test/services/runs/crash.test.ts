@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seededRandom, type Random } from '#src/random.js';
-import { openStore } from '#src/store/lmdb.js';
+import { openControlStore } from '#src/store/control-store.js';
 import { usageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type CallOptions, type Json } from './runs-served.js';
 
@@ -255,7 +255,7 @@ async function checkFile({ source, format }: Acknowledged, { file, record_count 
 /** The ledger holds what the runs say that they did, and no more. */
 async function checkLedger(runs: readonly Json[]): Promise<void> {
   await killServer();
-  const store = openStore(bench.environment.GLOAMING_DATA);
+  const store = openControlStore(bench.environment.GLOAMING_DATA);
   const usage = usageTable(store);
   for (const endpoint of Object.values(ENDPOINTS)) {
     const done = runs.filter((run) => run.endpoint === endpoint && run.status === 'completed');

@@ -14,7 +14,7 @@ import type { RequestContext } from '#src/services/context.js';
 import { Pages } from '#src/services/pages.js';
 import { defineRunKind, type RunWork } from '#src/services/runs/run-kind.js';
 import { Runs } from '#src/services/runs/runs.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { runTable } from '#src/store/tables/runs.js';
 
 /* Runs on a real LMDB, with a kind of run whose pieces the test holds in its hands. */
@@ -26,7 +26,7 @@ interface Plan {
 }
 
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let runs: Runs;
 let executed: string[];
 let faults: unknown[];
@@ -79,7 +79,7 @@ async function startRuns(): Promise<void> {
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-run-service-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   executed = [];
   faults = [];
   onPiece = async () => undefined;

@@ -5,18 +5,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RequestContext } from '#src/services/context.js';
 import { Pages } from '#src/services/pages.js';
 import { SqlCredentials } from '#src/services/sql/credentials.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { sqlCredentialTable, type SqlCredentialTable } from '#src/store/tables/sql-credentials.js';
 import { SOON } from '../../tools/expectations.js';
 
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let table: SqlCredentialTable;
 let credentials: SqlCredentials;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-sql-credentials-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   table = sqlCredentialTable(store);
   let second = 0;
   const now = (): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, (second += 1)));

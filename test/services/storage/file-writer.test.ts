@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FileWriter, type WrittenFile } from '#src/services/storage/file-writer.js';
 import { StorageRoom } from '#src/services/storage/storage-room.js';
 import { eventTable } from '#src/store/tables/events.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';
 
 /* Files that runs write, on a real store. */
@@ -13,13 +13,13 @@ import { openStorageTables, type StorageTables } from '#src/store/storage/storag
 const QUOTA_BYTES = 1_000;
 const lab = { organizationId: 'lab', keyId: 'key_1' };
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let tables: StorageTables;
 let writer: FileWriter;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-file-writer-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   tables = openStorageTables(store, folder, eventTable(store));
   const room = new StorageRoom(tables.objects, { quotaBytes: QUOTA_BYTES, reserveBytes: 0 });
   writer = new FileWriter({ ...tables, room });

@@ -10,7 +10,7 @@ import type { RequestContext } from '#src/services/context.js';
 import { Pages } from '#src/services/pages.js';
 import { AddressRules, type Lookup } from '#src/services/webhooks/address.js';
 import { Webhooks } from '#src/services/webhooks/webhooks.js';
-import { openStore } from '#src/store/lmdb.js';
+import { openControlStore } from '#src/store/control-store.js';
 import { runTable, type RunTable } from '#src/store/tables/runs.js';
 import { webhookTable } from '#src/store/tables/webhooks.js';
 
@@ -52,7 +52,7 @@ export const context = (organizationId = 'lab'): RequestContext => ({
 
 export async function openScene(): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'gloaming-webhooks-'));
-  const store = openStore(folder);
+  const store = openControlStore(folder);
   const received: Received[] = [];
   const receiver = createServer((request, response) => {
     let body = '';

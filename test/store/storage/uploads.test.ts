@@ -6,7 +6,7 @@ import { UPLOAD_TRANSITIONS, type UploadStatus } from '#src/contract/storage/upl
 import { newId } from '#src/ids.js';
 import { UPLOAD_COMPLETION_GRACE_MS, UPLOAD_MEMORY_MS } from '#src/limits.js';
 import { eventTable, type EventTable } from '#src/store/tables/events.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';
 import type { UploadRow } from '#src/store/storage/uploads.js';
 
@@ -18,13 +18,13 @@ const DUE = new Date(START.getTime() + EXPIRY_MS);
 const ACL = { default: 'forbid', rules: [] } as const;
 
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let events: EventTable;
 let tables: StorageTables;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-uploads-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   events = eventTable(store);
   tables = openStorageTables(store, folder, events);
 });
@@ -202,7 +202,7 @@ describe('bytes on disk', () => {
     writeFileSync(join(folder, 'objects', 'ab', orphan), 'orphan');
     writeFileSync(join(folder, 'objects', 'incoming', 'half'), 'ha');
     await store.close();
-    store = openStore(folder);
+    store = openControlStore(folder);
     tables = openStorageTables(store, folder, eventTable(store));
     expect(await tables.objects.recover()).toEqual({ removedCount: 2 });
     expect(stored().sort()).toEqual([...segments].sort());

@@ -2,20 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { openMsaTables, type MsaTables } from '#src/store/tables/msas.js';
 import { openObjects, type Objects } from '#src/store/objects/objects.js';
 
 const BOUNDS = { componentCount: 2, msaCount: 3, msaBytes: 100 };
 
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let objects: Objects;
 let tables: MsaTables<string, string>;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-msas-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   objects = openObjects(store, folder);
   tables = openMsaTables(store, objects, BOUNDS);
 });

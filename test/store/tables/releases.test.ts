@@ -3,18 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { releaseTable, type ReleaseTable } from '#src/store/tables/releases.js';
 
 const A = `dbr_${'a'.repeat(64)}`;
 const B = `dbr_${'b'.repeat(64)}`;
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let table: ReleaseTable<{ title: string }>;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-releases-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   table = releaseTable(store);
 });
 afterEach(async () => {
@@ -50,9 +50,9 @@ describe('the holders of a release', () => {
     expect(table.database('yeast')).toBeDefined();
     const url = (name: string): string => new URL(`../../../dist/src/${name}.js`, import.meta.url).href;
     const script =
-      `import { openStore } from '${url('store/lmdb')}';` +
+      `import { openControlStore } from '${url('store/control-store')}';` +
       `import { releaseTable } from '${url('store/tables/releases')}';` +
-      `const store = openStore(process.argv[1]); const table = releaseTable(store);` +
+      `const store = openControlStore(process.argv[1]); const table = releaseTable(store);` +
       `await table.nameCalibration('${A}', 'yeast', 'calib_2'); await store.close();`;
     const run = spawnSync(process.execPath, ['--input-type=module', '-e', script, folder]);
     expect(run.status, String(run.stderr)).toBe(0);
@@ -138,7 +138,7 @@ describe('the release table', () => {
     await table.publish(row(A, 'yeast', 1));
     await table.share('yeast', ['lab']);
     await store.close();
-    store = openStore(folder);
+    store = openControlStore(folder);
     const again = releaseTable<{ title: string }>(store);
     expect(again.database('yeast')).toMatchObject({
       slug: 'yeast',

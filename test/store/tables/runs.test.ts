@@ -6,18 +6,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canBecome, isFinal, RUN_TRANSITIONS, type RunStatus } from '#src/contract/runs/run-states.js';
 import { newId } from '#src/ids.js';
 import { RUN_RETENTION_MS, UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT } from '#src/limits.js';
-import { openStore, type Store } from '#src/store/lmdb.js';
+import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { packRows } from '#src/store/tables/run-rows.js';
 import { runTable, type NewRun, type RunTable } from '#src/store/tables/runs.js';
 
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 let folder: string;
-let store: Store;
+let store: ControlStore;
 let table: RunTable;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-run-store-'));
-  store = openStore(folder);
+  store = openControlStore(folder);
   table = runTable(store);
 });
 afterAll(async () => {

@@ -1,0 +1,86 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { open, type Database } from 'lmdb';
+import { migrate, requireLatest, settingsOf, type ControlRoot } from './version.js';
+
+/** The control state's place below the data folder. */
+export const CONTROL_FOLDER = 'control';
+
+export type Table<Value> = Database<Value, string>;
+
+/** The appliance's control state: one LMDB environment, one owner file of this folder per table. */
+export class ControlStore {
+  readonly #root: ControlRoot;
+  readonly #settings: Table<string>;
+
+  /** @param root at the latest version */
+  constructor(root: ControlRoot) {
+    this.#root = root;
+    this.#settings = settingsOf(root);
+  }
+
+  table<Value>(name: string): Table<Value> {
+    return this.#root.openDB<Value, string>({ name, encoding: 'json' });
+  }
+
+  /** A table of bytes: what is packed already. */
+  bytes(name: string): Table<Buffer> {
+    return this.#root.openDB<Buffer, string>({ name, encoding: 'binary' });
+  }
+
+  /**
+   * All writes inside commit together, durably, or not at all; reads inside see the writes before them.
+   * Errors  what the work throws; Fault where a newer program has migrated the data meanwhile
+   */
+  transaction<Result>(work: () => Result): Promise<Result> {
+    return this.#root.transaction(() => {
+      requireLatest(this.#settings);
+      return work();
+    });
+  }
+
+  /** Grows with every commit, of this process or another. */
+  commitNumber(): number {
+    return (this.#root.getStats() as { readonly lastTxnId: number }).lastTxnId;
+  }
+
+  /** The next read sees all that `commitNumber` counts; otherwise reads of one turn of the event loop see one state. */
+  refresh(): void {
+    this.#root.resetReadTxn();
+  }
+
+  close(): Promise<void> {
+    return this.#root.close();
+  }
+}
+
+export interface OpenOptions {
+  /** Default true. A process that works for a server takes the data as that left it. */
+  readonly mayMigrate?: boolean;
+}
+
+/**
+ * Opens (and creates) the control state below the data folder, at the version that this program writes.
+ * Several processes may hold it open at once: LMDB serialises their writers.
+ * Errors  Refusal `data_folder_newer`; Fault where a migration fails, or is needed and not allowed; those of the file
+ *         system and of LMDB, with their own messages
+ */
+export function openControlStore(dataFolder: string, { mayMigrate = true }: OpenOptions = {}): ControlStore {
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  const root: ControlRoot = open({
+    path: join(dataFolder, CONTROL_FOLDER),
+    maxDbs: 64,
+    encoding: 'json',
+    // A commit is answered only when it is on disk: no reader, of this process or another, sees a state that a
+    // power cut could take back.
+    overlappingSync: false,
+  });
+  try {
+    if (mayMigrate) migrate(root, dataFolder);
+    else requireLatest(settingsOf(root));
+    return new ControlStore(root);
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
+}
