@@ -24,6 +24,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   services: 5,
   http: 6,
   postgres: 6,
+  composition: 6,
   'appliance.ts': 7,
   cli: 8,
 };

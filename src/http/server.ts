@@ -24,7 +24,7 @@ export interface HttpServer {
 
 /**
  * The HTTP shell around the handlers.
- * Errors  an assertion when a public route has no handler; Fault when the TLS files cannot be used
+ * Errors  an assertion when the manifest lists what is no route; Fault when the TLS files cannot be used
  */
 export function createServer(options: ShellOptions): HttpServer {
   let isDraining = false;
@@ -58,7 +58,7 @@ export function createServer(options: ShellOptions): HttpServer {
 }
 
 function prepareShell(options: ShellOptions, stopping: AbortSignal, isDraining: () => boolean): Shell {
-  const routes = publicRoutes(options.manifest, Object.keys(options.handlers));
+  const routes = publicRoutes(options.manifest);
   // The address is known once the server listens; the digest does not depend on it.
   const openApi = openApiDocument(routes, '/');
   return Object.freeze({

@@ -7,7 +7,7 @@ import type { RouteValidator } from '../contract/document/validation.js';
 import type { Principal } from '../services/context.js';
 import type { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Admission, AdmissionLimits } from './admission/admission.js';
-import type { Handlers } from './handlers.js';
+import type { Handlers } from './handlers/handler.js';
 import type { Timeouts, TlsFiles } from './listener.js';
 import type { Metrics } from './pages/metrics.js';
 

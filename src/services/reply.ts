@@ -1,10 +1,13 @@
 import type { Provenance, Warning } from '../contract/grammar/envelope.js';
 
+/** What an operation may answer with: one of four, told apart by what they carry. */
+export type AnyReply<Value> = Reply<Value> | StreamReply | BytesReply | EmptyReply;
+
 /**
- * What an operation answers with. The shell makes the response of it: on envelope routes `value` becomes `data`, and
- * what stands beside it fills provenance and evidence; on bare routes `value` is the body.
+ * A value of the contract, as nearly all operations answer. On envelope routes it becomes `data`, and what stands
+ * beside it fills provenance and evidence; on bare routes it is the body.
  */
-export interface Reply<Value> {
+export interface Reply<Value> extends ReplyHead {
   readonly value: Value;
   /** The value as JSON, where it was written already; only on bare routes whose body has no `$schema`. */
   readonly json?: string;
@@ -22,18 +25,32 @@ export interface Reply<Value> {
   readonly rowCount?: number;
   /** Present when execution produced a chargeable terminal result. */
   readonly billableUnits?: number;
+}
+
+/** Pieces of a body that grows while it is read, on routes with a media type of their own. */
+export interface StreamReply {
+  readonly stream: AsyncIterable<string>;
+}
+
+/** Bytes of a type of their own, on routes that serve any or that type. */
+export interface BytesReply extends ReplyHead {
+  readonly bytes: ByteContent;
+}
+
+/** A status that says all there is to say: 304. */
+export interface EmptyReply extends ReplyHead {
+  readonly status: number;
+}
+
+interface ReplyHead {
   /** Another status of success that the route declares; default: its first. */
   readonly status?: number;
-  /** Pieces of a body that grows while it is read, on routes with a media type of their own; `value` is unused. */
-  readonly stream?: AsyncIterable<string>;
-  /** Bytes of a type of their own, on routes that serve any or that type; `value` is unused. */
-  readonly bytes?: ByteReply;
   /** Further headers, such as `Location`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A body of bytes. */
-export interface ByteReply {
+export interface ByteContent {
   readonly contentType: string;
   /** Absent where the bytes are made while they are read. */
   readonly sizeBytes?: number;

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalSha256 } from '#src/canonical.js';
+import type { TargetSpaceCompilation } from '#src/contract/search/target-spaces.js';
+import type { Reply } from '#src/services/reply.js';
 import { expectSuccess, seen } from '../tools/expectations.js';
 import { ROUTES } from '#src/contract/document/routes.js';
 import { DIGEST_64, fakeHandlers, KEY, post, serve, type Served } from '../tools/serve.js';
@@ -43,8 +45,9 @@ beforeAll(async () => {
           nowMs: () => (index === 0 ? startMs : performance.now() * 1_000),
         },
         handlers: fakeHandlers({
-          [COMPILE.operationId]: async (...input: Parameters<NonNullable<typeof plain>>) => {
-            const { generatedObjectIds: _made, ...reply } = await plain!(...input);
+          [COMPILE.operationId]: async (...input: Parameters<typeof plain>) => {
+            const given = (await plain(...input)) as Reply<TargetSpaceCompilation>;
+            const { generatedObjectIds: _made, ...reply } = given;
             return { ...reply, ...report };
           },
         }),

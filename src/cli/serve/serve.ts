@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { handlersOf, type Appliance } from '../../appliance.js';
+import type { Appliance } from '../../appliance.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { PublicRouteManifest } from '../../contract/document/manifest.js';
 import type { AdmissionLimits } from '../../http/admission/admission.js';
+import { handlersOf } from '../../http/handlers/handlers.js';
 import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer } from '../../http/server.js';
 import { servePostgres, type PostgresServer } from '../../postgres/server.js';
@@ -31,7 +32,7 @@ export interface ServeOptions {
 
 /**
  * Serves an appliance over HTTP on the configured address.
- * Errors  Refusal `address_unavailable`; an assertion where a public route has no handler
+ * Errors  Refusal `address_unavailable`
  */
 export async function serve(
   appliance: Appliance,

@@ -18,7 +18,7 @@ export const TAGS = {
 
 /**
  * One operation of the contract, as data. Validation, documents, digest, routing and handlers' types come from it.
- * A new operation is one of these and one line in http/handlers.ts.
+ * A new operation is one of these and one line in http/handlers/.
  */
 export interface Route {
   /** `capability.verb`; the name of the handler and of `provenance.operation`. */

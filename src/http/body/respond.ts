@@ -1,23 +1,35 @@
 import { Readable } from 'node:stream';
 import { canonicalSha256 } from '../../canonical.js';
 import type { Evidence, Provenance } from '../../contract/grammar/envelope.js';
-import { ANY_TYPE, type Route } from '../../contract/grammar/route.js';
+import type { Route } from '../../contract/grammar/route.js';
 import type { RouteValidator } from '../../contract/document/validation.js';
 import { assert } from '../../errors.js';
-import type { Reply } from '../../services/reply.js';
+import type { AnyReply, ByteContent, Reply, StreamReply } from '../../services/reply.js';
 import { sendBytes } from './send-bytes.js';
 import type { Shell, ShellContext, ShellState } from '../shell.js';
 
 /** Writes what a handler answers, as the route's contract shapes it. */
-export function respond(shell: Shell, context: ShellContext, reply: Reply<unknown>): void {
+export function respond(shell: Shell, context: ShellContext, reply: AnyReply<unknown>): void {
   const route = context.state.route as Route;
-  if (reply.stream !== undefined) return respondWithStream(context, route, reply.stream);
-  if (reply.bytes !== undefined || route.success.mediaType === ANY_TYPE)
-    return respondWithBytes(context, route, reply);
+  if ('stream' in reply) return respondWithStream(context, route, reply);
+  context.status = reply.status ?? route.success.status;
+  if ('value' in reply) return writeJson(shell, context, route, reply);
+  context.set(reply.headers ?? {});
+  if ('bytes' in reply) writeBytes(context, reply.bytes);
+}
+
+/** A stream has no end that could be checked or stored; it ends with its client. */
+function respondWithStream(context: ShellContext, route: Route, { stream }: StreamReply): void {
+  context.status = route.success.status;
+  context.set('Content-Type', route.success.mediaType as string);
+  context.set('Cache-Control', 'no-store');
+  context.body = Readable.from(stream, { objectMode: false, encoding: 'utf8' });
+}
+
+function writeJson(shell: Shell, context: ShellContext, route: Route, reply: Reply<unknown>): void {
   const body =
     route.successStyle === 'bare' ? bare(shell, route, reply) : envelope(shell, context.state, reply);
   if (shell.isResponseChecked) requireContract(shell, route, body);
-  context.status = reply.status ?? route.success.status;
   context.set('Content-Type', 'application/json');
   const schemaName = route.success.schema.$id as string;
   context.set('Link', `<${schemaUrl(shell, schemaName)}>; rel="describedBy"`);
@@ -26,30 +38,13 @@ export function respond(shell: Shell, context: ShellContext, reply: Reply<unknow
   context.body = (body === reply.value ? reply.json : undefined) ?? JSON.stringify(body);
 }
 
-/** A stream has no end that could be checked or stored; it ends with its client. */
-function respondWithStream(context: ShellContext, route: Route, stream: AsyncIterable<string>): void {
-  context.status = route.success.status;
-  context.set('Content-Type', route.success.mediaType as string);
-  context.set('Cache-Control', 'no-store');
-  context.body = Readable.from(stream, { objectMode: false, encoding: 'utf8' });
-}
-
-/** Without bytes the status says all there is to say: 304. */
-function respondWithBytes(
-  context: ShellContext,
-  route: Route,
-  { bytes, status, headers }: Reply<unknown>,
-): void {
-  context.status = status ?? route.success.status;
-  context.set(headers ?? {});
-  if (bytes === undefined) return;
-  context.set('Content-Type', bytes.contentType);
-  const { sizeBytes } = bytes;
+function writeBytes(context: ShellContext, { contentType, sizeBytes, open }: ByteContent): void {
+  context.set('Content-Type', contentType);
   if (sizeBytes !== undefined) context.length = sizeBytes;
   if (context.method === 'HEAD') return;
   // Koa would pipe a stream, which never tells when a piece has gone out and its memory may go.
   context.respond = false;
-  sendBytes(context.res, bytes.open()).catch((error: unknown) => context.app.emit('error', error, context));
+  sendBytes(context.res, open()).catch((error: unknown) => context.app.emit('error', error, context));
 }
 
 /** Absolute URL of a schema, below the address that the operator configured, never one that a request named. */

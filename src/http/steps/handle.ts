@@ -2,13 +2,13 @@ import { Refusal } from '../../errors.js';
 import type { Route } from '../../contract/grammar/route.js';
 import type { OperationId } from '../../contract/document/routes.js';
 import type { Principal, RequestContext } from '../../services/context.js';
-import type { Reply } from '../../services/reply.js';
+import type { AnyReply } from '../../services/reply.js';
 import type { Place } from '../admission/execution-queue.js';
 import { byteBody } from '../body/body.js';
 import { respond } from '../body/respond.js';
 import type { Middleware, Shell, ShellState } from '../shell.js';
 
-type AnyHandler = (input: unknown, context: RequestContext) => Promise<Reply<unknown>>;
+type AnyHandler = (input: unknown, context: RequestContext) => Promise<AnyReply<unknown>>;
 
 /** Waits for the turn, calls the operation's handler and writes what it answers. */
 export function handle(shell: Shell): Middleware {

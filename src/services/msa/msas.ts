@@ -9,7 +9,7 @@ import type { RequestContext } from '../context.js';
 import { MsaReceipts, withoutAlignments, type MsaReceiptsDependencies } from './receipts.js';
 import { selectRows, type PossibleRow } from './rows.js';
 import { a3mPieces, asJsonString, encodePieces, jsonBytesOf, prefersJson } from './text.js';
-import type { Reply } from '../reply.js';
+import type { BytesReply, EmptyReply, Reply } from '../reply.js';
 
 interface MsasDependencies extends MsaReceiptsDependencies {
   readonly tables: MsaTables<MsaComponent, Msa>;
@@ -107,12 +107,11 @@ export class Msas {
     id: string,
     headers: Readonly<Record<string, string | undefined>>,
     { organizationId }: RequestContext,
-  ): Reply<never> {
+  ): BytesReply | EmptyReply {
     const { content } = visible(this.#tables.msas.get(id), organizationId, () => absentMsa(id));
     const isJson = prefersJson(headers.Accept);
     const etag = `"${content.sha256}${isJson ? '-json' : ''}"`;
     const common = {
-      value: undefined as never,
       headers: { ETag: etag, Vary: 'Accept, Authorization', 'Cache-Control': IMMUTABLE },
     };
     if (isKnown(headers['If-None-Match'], etag)) return { ...common, status: 304 };

@@ -122,8 +122,8 @@ function openSource(
   { msas, files }: StructureRunDependencies,
 ): OpenContent {
   if ('msaId' in source) {
-    const { bytes } = msas.read(source.msaId, {}, context);
-    if (bytes !== undefined) return bytes.open() as OpenContent;
+    const reply = msas.read(source.msaId, {}, context);
+    if ('bytes' in reply) return reply.bytes.open() as OpenContent;
     throw new Refusal('msa_not_found', `No alignment has the id ${source.msaId}.`);
   }
   const file = files.openManagedFile(source.url, context);

@@ -9,7 +9,7 @@ import {
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import type { RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
-import type { Reply } from '../reply.js';
+import type { Reply, StreamReply } from '../reply.js';
 import { acceptRun, type AcceptDependencies } from './accept.js';
 import { streamEvents } from './events.js';
 import { RunExecutor } from './executor.js';
@@ -139,11 +139,10 @@ export class Runs {
   }
 
   /** Errors  those of get */
-  events(runId: string, lastEventId: string | undefined, context: RequestContext): Reply<never> {
+  events(runId: string, lastEventId: string | undefined, context: RequestContext): StreamReply {
     const run = this.#find(runId, context);
     const sources = { table: this.#table, watch: this.#watch };
     return {
-      value: undefined as never,
       stream: streamEvents(run, lastEventId, sources, context.signal),
     };
   }

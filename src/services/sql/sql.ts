@@ -10,7 +10,7 @@ import {
 import type { SqlCursor } from '../../sql/engine/engine.js';
 import type { SqlEncoding, SqlParameter, StatementShape } from '../../sql/engine/messages.js';
 import type { RequestContext } from '../context.js';
-import type { Reply } from '../reply.js';
+import type { BytesReply, Reply } from '../reply.js';
 import type { SqlCredentials, SqlLogin } from './credentials.js';
 import type { SqlEngines, SqlTurn } from './engines.js';
 import type { SqlWorlds } from './worlds.js';
@@ -67,7 +67,7 @@ export class Sql {
     { sql, parameters = [], limit, timeout_seconds: seconds }: SqlQueryRequest,
     mediaType: string,
     context: RequestContext,
-  ): Promise<Reply<SqlResult>> {
+  ): Promise<Reply<SqlResult> | BytesReply> {
     const login = this.#credentials.resume(context.keyId);
     const isArrow = mediaType === ARROW_STREAM_TYPE;
     const cursor = await this.execute(login, 'http', {
@@ -253,7 +253,7 @@ function tooLarge(fitting: number): Refusal {
 }
 
 /** The first batch is there before the answer begins: what fails at once is refused as anything is. */
-async function arrowReply(cursor: SqlCursor): Promise<Reply<SqlResult>> {
+async function arrowReply(cursor: SqlCursor): Promise<BytesReply> {
   const first = await cursor.fetch(SQL_BATCH_MAX_ROWS);
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for (let batch = first; ; batch = await cursor.fetch(SQL_BATCH_MAX_ROWS)) {
@@ -262,5 +262,5 @@ async function arrowReply(cursor: SqlCursor): Promise<Reply<SqlResult>> {
     }
   }
   const open = () => ({ bytes: bytes(), close: () => cursor.close() });
-  return { value: undefined as never, bytes: { contentType: ARROW_STREAM_TYPE, open } };
+  return { bytes: { contentType: ARROW_STREAM_TYPE, open } };
 }

@@ -13,7 +13,7 @@ import type { RequestContext } from '../context.js';
 import { notFound, presentAcl, requireOwned, requireReadable } from './file-access.js';
 import { etagOf, wantedOf, type Headers } from './file-ranges.js';
 import { absoluteUrl, fileNameOf, filePath, findByUrl } from './file-urls.js';
-import type { Reply } from '../reply.js';
+import type { BytesReply, EmptyReply, Reply } from '../reply.js';
 import { signedUrlId, type SignedUrls } from './signed-urls.js';
 import { normaliseTarget } from './storage-paths.js';
 
@@ -59,7 +59,10 @@ export class Files {
   }
 
   /** Errors  the refusals of storage.files.read; a signature in the query has been verified before */
-  read({ fileId, fileName, query, headers }: FileReadRequest, context: RequestContext): Reply<never> {
+  read(
+    { fileId, fileName, query, headers }: FileReadRequest,
+    context: RequestContext,
+  ): BytesReply | EmptyReply {
     const file = this.#table.get(fileId);
     if (file === undefined || fileNameOf(file.path) !== fileName) throw notFound('this URL');
     if (query.signature === undefined) requireReadable(file, context);
@@ -67,7 +70,7 @@ export class Files {
       throw new Refusal('url_expired', 'The file has been replaced since the URL was signed.');
     }
     const wanted = wantedOf(file, headers);
-    const common = { value: undefined as never, status: wanted.status, headers: fileHeaders(file) };
+    const common = { status: wanted.status, headers: fileHeaders(file) };
     if (wanted.status === 304) return common;
     const { start, end, status } = wanted;
     const range = { 'Content-Range': `bytes ${start}-${end - 1}/${file.sizeBytes}` };

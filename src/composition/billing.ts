@@ -1,0 +1,21 @@
+import { loadPrices } from '../config.js';
+import { Budgets } from '../services/billing/budgets.js';
+import { Metering } from '../services/billing/metering.js';
+import { Pricing } from '../services/billing/pricing.js';
+import type { Ground } from './ground.js';
+
+/** What calls cost, what has been used, and what may still be. */
+export interface BillingCapability {
+  readonly budgets: Budgets;
+  readonly metering: Metering;
+  readonly pricing: Pricing;
+}
+
+export function composeBilling({ config, tables: { usage }, now }: Ground): BillingCapability {
+  const prices = loadPrices(config.packageFolder);
+  return {
+    budgets: new Budgets(config.budgets, prices, usage),
+    metering: new Metering(usage, now),
+    pricing: new Pricing(prices, usage),
+  };
+}

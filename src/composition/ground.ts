@@ -1,0 +1,44 @@
+import type { ApplianceConfig } from '../config.js';
+import { chooseBackend } from '../kernels/choose.js';
+import type { KernelBackend } from '../kernels/kernels.js';
+import { Pages } from '../services/pages.js';
+import { openControlStore, type ControlStore } from '../store/control-store.js';
+import { sealingKey } from '../store/secrets.js';
+import { buildVersion, workerOn } from './identity.js';
+import { openTables, type Tables } from './tables.js';
+
+/** What every capability stands on: settings, kernels, control state and the clock. */
+export interface Ground {
+  readonly config: ApplianceConfig;
+  readonly backend: KernelBackend;
+  readonly store: ControlStore;
+  readonly tables: Tables;
+  readonly sealingKey: Buffer;
+  readonly pages: Pages;
+  /** `0.1.0+<commit>`: the exact build. */
+  readonly serverVersion: string;
+  readonly workerOn: (kernels: string) => string;
+  readonly now: () => Date;
+}
+
+/** Errors  Fault where the data folder, the addon or the configured device cannot be used */
+export async function openGround(config: ApplianceConfig): Promise<Ground> {
+  const backend = await chooseBackend({
+    device: config.device,
+    retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
+  });
+  const store = openControlStore(config.dataFolder);
+  const now = (): Date => new Date();
+  const seal = await sealingKey(store);
+  return {
+    config,
+    backend,
+    store,
+    tables: openTables(store, config.dataFolder, now),
+    sealingKey: seal,
+    pages: new Pages(seal),
+    serverVersion: buildVersion(config.packageFolder),
+    workerOn,
+    now,
+  };
+}

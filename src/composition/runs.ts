@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { RUNS_AT_WORK_MAX_COUNT } from '../limits.js';
+import { Msas } from '../services/msa/msas.js';
+import { Refs } from '../services/refs/refs.js';
+import { TargetNames } from '../services/refs/targets.js';
+import { batchSearchRuns } from '../services/run-kinds/batch.js';
+import { exportRuns } from '../services/run-kinds/export.js';
+import { msaRuns } from '../services/run-kinds/msa.js';
+import { searchRuns } from '../services/run-kinds/search.js';
+import { structureRuns } from '../services/run-kinds/structure.js';
+import { Runs } from '../services/runs/runs.js';
+import type { Storage } from '../services/storage/storage.js';
+import type { Webhooks } from '../services/webhooks/webhooks.js';
+import type { Ground } from './ground.js';
+import { releaseFolder, type SearchCapability } from './search.js';
+
+export function composeMsas({ tables, now }: Ground, search: SearchCapability): Msas {
+  return new Msas({ ...search, tables: tables.msas, objects: tables.storage.objects, now });
+}
+
+/** What runs need of the rest. */
+export interface RunCapabilities {
+  readonly search: SearchCapability;
+  readonly msas: Msas;
+  readonly storage: Storage;
+  readonly webhooks: Webhooks;
+}
+
+/** Accepts runs; they are worked on between its start and its stop, which the server calls. */
+export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs {
+  const { config, tables, pages, serverVersion, workerOn, now } = ground;
+  const { search, msas, storage, webhooks } = capabilities;
+  const { files, writer } = storage;
+  const searching = { ...search, serverVersion, workerOn, now };
+  return new Runs({
+    table: tables.runs,
+    kinds: [
+      searchRuns(searching),
+      batchSearchRuns({ ...searching, files }),
+      exportRuns({ table: tables.runs, receipts: search.receipts, writer }),
+      msaRuns(msas),
+      structureRuns({
+        predictor: config.structurePredictor,
+        msas,
+        files,
+        writer,
+        folder: join(config.dataFolder, 'predictions'),
+      }),
+    ],
+    pages,
+    now,
+    concurrency: RUNS_AT_WORK_MAX_COUNT,
+    requireWebhookEndpoint: (id, context) => webhooks.requireEndpoint(id, context),
+    onChange: () => webhooks.wake(),
+  });
+}
+
+/** Names of all that can be named. */
+export function composeRefs(ground: Ground, { catalog, engines }: SearchCapability): Refs {
+  return new Refs({
+    catalog,
+    targetNames: new TargetNames((releaseId) => releaseFolder(ground, releaseId)),
+    hasTarget: async (id, target) => (await engines.open(id)).release.targets.find(target) !== undefined,
+    runs: ground.tables.runs,
+    files: ground.tables.storage.files,
+  });
+}

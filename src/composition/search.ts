@@ -1,0 +1,67 @@
+import { releaseDirectory } from '../release/catalog.js';
+import { openRelease } from '../release/open.js';
+import type { Encoder } from '../encoder/encoder.js';
+import { findEncoder } from '../encoder/find.js';
+import { findEncoderVersion, keepEncoder } from '../encoder/keep.js';
+import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
+import { createCatalog, type Catalog } from '../services/search/catalog.js';
+import { createEngines, type Engines } from '../services/search/engines.js';
+import { createHomology, type Homology } from '../services/search/homology.js';
+import { createReceipts, type Receipts } from '../services/search/receipts.js';
+import { createTargetSpaces, type TargetSpaces } from '../services/search/target-spaces.js';
+import type { Ground } from './ground.js';
+
+/** Searching releases, which are opened, as encoders are, when they are first used. */
+export interface SearchCapability {
+  readonly catalog: Catalog;
+  readonly engines: Engines;
+  readonly targetSpaces: TargetSpaces;
+  readonly receipts: Receipts;
+  readonly homology: Homology;
+  /** An installed encoder by id, ready to encode; the caller closes it. */
+  loadEncoder(encoderId: string): Promise<Encoder>;
+  /** Keeps the installed version of this encoder for the releases that it made. */
+  keepEncoder(encoderId: string): Promise<void>;
+}
+
+export function composeSearch(ground: Ground): SearchCapability {
+  const { config, tables, serverVersion, workerOn, now } = ground;
+  const catalog = createCatalog(tables.releases);
+  const engines = openEngines(ground);
+  const targetSpaces = createTargetSpaces({ table: tables.targetSpaces, catalog, engines });
+  const receipts = createReceipts(tables.receipts);
+  const parts = { catalog, engines, targetSpaces, receipts };
+  return {
+    ...parts,
+    homology: createHomology({ ...parts, serverVersion, workerOn, now }),
+    loadEncoder: async (id) => loadEncoder(await findEncoder(id, config), encoderOptionsOf(config)),
+    keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
+  };
+}
+
+/** Where the files of a release are: in the folder of a database that holds it. */
+export function releaseFolder({ config, tables }: Ground, releaseId: string): string {
+  const [holder] = tables.releases.holders(releaseId);
+  return releaseDirectory(config.indexesFolder, holder.slug, releaseId);
+}
+
+function openEngines(ground: Ground): Engines {
+  const { config, backend, tables } = ground;
+  return createEngines({
+    backend,
+    threads: config.threads,
+    openRelease: async (releaseId) => openRelease(releaseFolder(ground, releaseId)),
+    calibrationOf: (releaseId) => {
+      const holders = tables.releases.holders(releaseId);
+      const holder = holders.find(({ calibrationId }) => calibrationId !== undefined) ?? holders.at(0);
+      return (
+        holder && {
+          id: holder.calibrationId,
+          releaseDirectory: releaseDirectory(config.indexesFolder, holder.slug, releaseId),
+        }
+      );
+    },
+    loadEncoder: async (id, digest) =>
+      loadEncoder(await findEncoderVersion(id, digest, config), encoderOptionsOf(config)),
+  });
+}

@@ -1,0 +1,33 @@
+import { releaseDirectory } from '../release/catalog.js';
+import type { Catalog } from '../services/search/catalog.js';
+import { SqlCredentials } from '../services/sql/credentials.js';
+import { SqlEngines } from '../services/sql/engines.js';
+import { Sql } from '../services/sql/sql.js';
+import { SqlWorlds } from '../services/sql/worlds.js';
+import type { Ground } from './ground.js';
+
+/** SQL over the world of each organization, and the credentials that open it. */
+export interface SqlCapability {
+  readonly sql: Sql;
+  readonly sqlCredentials: SqlCredentials;
+}
+
+export function composeSql({ config, store, tables, pages, now }: Ground, catalog: Catalog): SqlCapability {
+  const { releases } = tables;
+  const sqlCredentials = new SqlCredentials({ table: tables.sqlCredentials, pages, now });
+  const worlds = new SqlWorlds({
+    catalog,
+    dataFolder: config.dataFolder,
+    releaseFolder: (slug, releaseId) => releaseDirectory(config.indexesFolder, slug, releaseId),
+    storeVersion: () => store.commitNumber(),
+    releaseIds: () => releases.databases().flatMap(({ slug }) => releases.releases(slug).map(({ id }) => id)),
+  });
+  const limits = { memoryBytes: config.sqlMemoryBytes, threads: config.sqlThreads };
+  const sql = new Sql({
+    credentials: sqlCredentials,
+    worlds,
+    engines: new SqlEngines(worlds, limits),
+    timeoutMs: config.sqlTimeoutMs,
+  });
+  return { sql, sqlCredentials };
+}

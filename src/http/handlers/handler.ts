@@ -1,0 +1,25 @@
+import type { RouteInput, RouteOutput } from '../../contract/grammar/route.js';
+import type { OperationId, ROUTES } from '../../contract/document/routes.js';
+import type { RequestContext } from '../../services/context.js';
+import type { AnyReply } from '../../services/reply.js';
+
+/**
+ * Serves one operation. Its input is valid by the contract; what it answers is checked against the contract in tests.
+ * Errors  Refusal for what the caller can act on; anything else is reported as `internal_error`
+ */
+export type Handler<Id extends OperationId> = (
+  input: RouteInput<(typeof ROUTES)[Id]>,
+  context: RequestContext,
+) => Promise<AnyReply<RouteOutput<(typeof ROUTES)[Id]>>>;
+
+type FamilyOf<Id extends string> = Id extends `${infer Family}.${string}` ? Family : never;
+
+/** The first word of an operation's id: `storage` of `storage.files.read`. */
+export type OperationFamily = FamilyOf<OperationId>;
+
+/** A handler for each operation of a family, and for no other. */
+export type HandlersOf<Family extends OperationFamily> = {
+  readonly [Id in Extract<OperationId, `${Family}.${string}`>]: Handler<Id>;
+};
+
+export type Handlers = HandlersOf<OperationFamily>;
