@@ -7,25 +7,35 @@ import { catchFailures } from './steps/failure.js';
 import { handle } from './steps/handle.js';
 import { identify } from './steps/identify.js';
 import { replay } from './steps/replay.js';
-import { matchRoute } from './steps/routing.js';
+import { createRouter, readRequestLine, refuseUnrouted, type ShellRouter } from './steps/routing.js';
 import type { Shell, ShellState } from './shell.js';
 import { validate } from './steps/validate.js';
 
+/** The application, and the router by which other answers, too, know what each path has. */
+export interface App {
+  readonly app: Koa<ShellState>;
+  readonly router: ShellRouter;
+}
+
 /** The way of every request, in order; each step is the file of its name. */
-export function createApp(shell: Shell): Koa<ShellState> {
+export function createApp(shell: Shell): App {
   const app = new Koa<ShellState>();
   app.use(identify(shell)); //      X-Request-ID and the headers that every response carries
   app.use(logRequest(shell)); //    one line and one count per request, whatever becomes of it
   app.use(catchFailures(shell)); // the only place where an error becomes a response
   app.use(boundTime(shell)); //     start deadline; the signal that ends work nobody waits for
-  app.use(matchRoute(shell)); //    404, 405, OPTIONS; internal pages are answered here
-  app.use(shed(shell)); //          429: the server has too much at work
-  app.use(authenticate(shell)); //  401
-  app.use(admit(shell)); //         429: requests of a key, queue
-  app.use(validate(shell)); //      406, 415, 413, 400, 422
-  app.use(replay(shell)); //        Idempotency-Key: 409, 422, or the first response again
-  app.use(handle(shell)); //        the operation's handler, and its answer as the contract shapes it
+  app.use(readRequestLine()); //    400
+  const router = createRouter(shell, [
+    shed(shell), //                 429: the server has too much at work
+    authenticate(shell), //         401
+    admit(shell), //                429: requests of a key, queue
+    validate(shell), //             406, 415, 413, 400, 422
+    replay(shell), //               Idempotency-Key: 409, 422, or the first response again
+    handle(shell), //               the operation's handler, and its answer as the contract shapes it
+  ]);
+  app.use(router.routes()); //      internal pages are answered at once, operations by those steps
+  app.use(refuseUnrouted(router)); // 404, 405, OPTIONS
   // Errors after the response has begun (a client that left) have no response to become.
   app.on('error', (error: Error) => shell.log.warn({ err: error }, 'A response could not be completed.'));
-  return app;
+  return { app, router };
 }

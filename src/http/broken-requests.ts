@@ -5,7 +5,7 @@ import { Refusal } from '../errors.js';
 import { newId } from '../ids.js';
 import { failureOf, renderFailure } from './steps/failure.js';
 import { commonHeaders } from './steps/identify.js';
-import { createRouteTable, methodRefusal, pathRefusal, type RouteTable } from './steps/routing.js';
+import { methodRefusal, methodsOf, pathRefusal, SERVER_METHODS, type ShellRouter } from './steps/routing.js';
 import type { Shell } from './shell.js';
 import { readTarget } from './target.js';
 
@@ -26,8 +26,7 @@ interface Exchange {
  * Answers what Node's HTTP parser refuses, so that these responses, too, keep the contract.
  * Returns the number of requests at work.
  */
-export function answerBrokenRequests(server: Server, shell: Shell): () => number {
-  const table = createRouteTable(shell);
+export function answerBrokenRequests(server: Server, shell: Shell, router: ShellRouter): () => number {
   const exchanges = new Map<Duplex, Set<Exchange>>();
   const track = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
@@ -44,11 +43,11 @@ export function answerBrokenRequests(server: Server, shell: Shell): () => number
     if (error.code === 'ECONNRESET') return void socket.destroy();
     void afterWholeRequests(exchanges.get(socket)).then((isAnswering) => {
       if (isAnswering || !socket.writable) socket.destroy();
-      else endWith(shell, socket, refusalOf(error, table));
+      else endWith(shell, socket, refusalOf(error, router));
     });
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    endWith(shell, socket, methodRefusal('CONNECT', ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']));
+    endWith(shell, socket, methodRefusal('CONNECT', SERVER_METHODS));
   });
   return () => [...exchanges.values()].reduce((sum, { size }) => sum + size, 0);
 }
@@ -64,7 +63,7 @@ async function afterWholeRequests(exchanges: ReadonlySet<Exchange> = new Set()):
   return broken?.response.headersSent ?? false;
 }
 
-function refusalOf(error: ParserError, table: RouteTable): Refusal {
+function refusalOf(error: ParserError, router: ShellRouter): Refusal {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Refusal('header_too_large', 'Request line and headers together exceed 16 KiB.');
@@ -73,7 +72,7 @@ function refusalOf(error: ParserError, table: RouteTable): Refusal {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Refusal('request_timeout', 'The request did not arrive completely in time.');
     case 'HPE_INVALID_METHOD':
-      return unknownMethod(error, table) ?? malformed(error);
+      return unknownMethod(error, router) ?? malformed(error);
     default:
       return malformed(error);
   }
@@ -87,7 +86,7 @@ function malformed(error: ParserError): Refusal {
 }
 
 /** Node's parser reports a verb that it does not know as it reports garbage; a well-formed request line is a 405. */
-function unknownMethod(error: ParserError, table: RouteTable): Refusal | undefined {
+function unknownMethod(error: ParserError, router: ShellRouter): Refusal | undefined {
   const packet = error.rawPacket?.toString('latin1') ?? '';
   // Before the place of the error may stand an earlier request of the same connection.
   const start = packet.lastIndexOf('\n', Math.max(0, (error.bytesParsed ?? 0) - 1)) + 1;
@@ -97,7 +96,7 @@ function unknownMethod(error: ParserError, table: RouteTable): Refusal | undefin
   if (method === undefined || url === undefined) return undefined;
   try {
     const { path } = readTarget(url);
-    const allowed = table.allowed(path);
+    const allowed = methodsOf(router, path);
     return allowed.length > 0 ? methodRefusal(method, allowed) : pathRefusal(path);
   } catch (refusal) {
     return refusal as Refusal;

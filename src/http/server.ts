@@ -37,13 +37,14 @@ export function createServer(options: ShellOptions): HttpServer {
     })),
   );
   const server = createListener(options.timeouts ?? TIMEOUTS, options.tls, options.log);
-  const serve = createApp(shell).callback();
+  const { app, router } = createApp(shell);
+  const serve = app.callback();
   const listener = (request: IncomingMessage, response: ServerResponse): void =>
     void serve(request, response);
   server.on('request', listener);
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
-  const requestsAtWork = answerBrokenRequests(server, shell);
+  const requestsAtWork = answerBrokenRequests(server, shell, router);
 
   let stopped: Promise<void> | undefined;
   return {

@@ -101,6 +101,14 @@ export interface ShellState {
   replayOf?: string;
 }
 
-export type ShellContext = Koa.ParameterizedContext<ShellState>;
+/** What the router reads of a request's context, and adds to it. */
+export interface RoutedContext {
+  /** The path to find, in place of Koa's. */
+  newRouterPath?: string;
+  /** Path parameters of the matched path, decoded. */
+  params?: Readonly<Record<string, string>>;
+}
+
+export type ShellContext = Koa.ParameterizedContext<ShellState, RoutedContext>;
 export type Next = Koa.Next;
 export type Middleware = (context: ShellContext, next: Next) => Promise<void>;

@@ -12,7 +12,7 @@ type AnyHandler = (input: unknown, context: RequestContext) => Promise<AnyReply<
 
 /** Waits for the turn, calls the operation's handler and writes what it answers. */
 export function handle(shell: Shell): Middleware {
-  return async (context, next) => {
+  return async (context) => {
     const { state } = context;
     const route = state.route as Route;
     // The manifest was checked at start: every public route has its handler.
@@ -29,7 +29,6 @@ export function handle(shell: Shell): Middleware {
     } finally {
       place?.leave();
     }
-    await next();
   };
 }
 

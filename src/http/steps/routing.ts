@@ -2,70 +2,80 @@ import Router from '@koa/router';
 import { Refusal } from '../../errors.js';
 import type { Route } from '../../contract/grammar/route.js';
 import { requireForm } from '../request-form.js';
-import { decode, readTarget } from '../target.js';
-import { internalPages, type InternalPage } from '../pages/internal-pages.js';
-import type { Middleware, Shell, ShellContext } from '../shell.js';
+import { readTarget } from '../target.js';
+import { internalPages } from '../pages/internal-pages.js';
+import type { Middleware, RoutedContext, Shell, ShellContext, ShellState } from '../shell.js';
 
-type Endpoint = { readonly route: Route } | { readonly page: InternalPage };
+export type ShellRouter = Router<ShellState, RoutedContext>;
 
-/** Where each path leads; also asked by the answers that are written without Koa. */
-export interface RouteTable {
-  find(
-    path: string,
-    method: string,
-  ): { readonly endpoint: Endpoint; readonly params: Record<string, string> } | undefined;
-  /** Methods that the path has; empty where the path does not exist. */
-  allowed(path: string): readonly string[];
-}
-
-export function createRouteTable(shell: Shell): RouteTable {
-  // The router serves as table only: `{id}` of the contract is `:id` here, and paths mean what they spell.
-  const router = new Router({ strict: true, sensitive: true });
-  const endpoints = new Map<string, Endpoint>();
-  const add = (name: string, method: string, path: string, endpoint: Endpoint): void => {
-    endpoints.set(name, endpoint);
-    router.register(path.replace(/\{(\w+)\}/g, ':$1'), [method.toLowerCase()], () => undefined, { name });
-  };
-  for (const route of shell.routes) add(route.operationId, route.method, route.path, { route });
-  for (const page of internalPages(shell)) add(page.name, 'GET', page.path, { page });
-  return {
-    find(path, method) {
-      const layer = router.match(path, method).pathAndMethod.at(0);
-      if (layer?.name === undefined) return undefined;
-      const captures = layer.captures(path);
-      const params = layer.paramNames.map((key, index) => [key.name, decode(captures[index] ?? '')]);
-      return { endpoint: endpoints.get(layer.name) as Endpoint, params: Object.fromEntries(params) };
-    },
-    allowed(path) {
-      const methods = router.match(path, 'OPTIONS').path.flatMap((layer) => layer.methods);
-      return methods.length === 0 ? [] : [...new Set([...methods, 'OPTIONS'])].sort();
-    },
-  };
-}
-
-/** Finds the operation. Errors  Refusal `route_not_found`, `method_not_allowed`, and those of the request's form */
-export function matchRoute(shell: Shell): Middleware {
-  const table = createRouteTable(shell);
+/** Reads the request line. Errors  those of the request's form */
+export function readRequestLine(): Middleware {
   return async (context, next) => {
     requireForm(context.req);
-    const target = readTarget(context.req.url ?? '/');
-    context.state.query = target.query;
-    context.state.repeated = target.repeated;
-    const { path } = target;
-    const allowed = path === '*' ? ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'] : table.allowed(path);
-    if (allowed.length === 0) throw pathRefusal(path);
-    if (context.method === 'OPTIONS') return answerOptions(context, allowed);
-    const found = table.find(path, context.method);
-    if (found === undefined) throw methodRefusal(context.method, allowed);
-    context.state.params = found.params;
-    if ('page' in found.endpoint) {
-      context.state.operation = found.endpoint.page.name;
-      return found.endpoint.page.serve(context);
-    }
-    context.state.route = found.endpoint.route;
-    context.state.operation = found.endpoint.route.operationId;
+    const { path, query, repeated } = readTarget(context.req.url ?? '/');
+    context.state.query = query;
+    context.state.repeated = repeated;
+    // The router would take Koa's reading of the target, which drops a fragment and turns backslashes into slashes.
+    context.newRouterPath = path;
     await next();
   };
+}
+
+/** Leads each path to its page, or through these steps to its operation. */
+export function createRouter(shell: Shell, steps: readonly Middleware[]): ShellRouter {
+  // Paths mean what they spell, and one route answers: that with the fewest parameters of those that fit.
+  const router: ShellRouter = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
+  for (const route of shell.routes) {
+    const add = router[METHODS[route.method]].bind(router);
+    add(route.operationId, routerPath(route.path), enter(route.operationId, route), ...steps);
+  }
+  for (const { name, path, serve } of internalPages(shell)) {
+    router.get(name, routerPath(path), enter(name), serve);
+  }
+  return router;
+}
+
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const satisfies Record<
+  Route['method'],
+  string
+>;
+
+/** `{id}` of the contract is `:id` of the router. */
+function routerPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+function enter(operation: string, route?: Route): Middleware {
+  return async (context, next) => {
+    context.state.operation = operation;
+    context.state.params = context.params ?? {};
+    if (route !== undefined) context.state.route = route;
+    await next();
+  };
+}
+
+/**
+ * Answers what no route has answered. The router's own allowedMethods() cannot: it does not tell the error that it asks
+ * for which methods the path has, knows nothing of `OPTIONS *`, and gives OPTIONS a body, if an empty one.
+ * Errors  Refusal `route_not_found`, `method_not_allowed`
+ */
+export function refuseUnrouted(router: ShellRouter): Middleware {
+  return async (context) => {
+    const path = context.newRouterPath ?? '/';
+    const allowed = path === '*' ? SERVER_METHODS : methodsOf(router, path);
+    if (allowed.length === 0) throw pathRefusal(path);
+    if (context.method !== 'OPTIONS') throw methodRefusal(context.method, allowed);
+    answerOptions(context, allowed);
+  };
+}
+
+/** What `*`, which stands for the whole server, has. */
+export const SERVER_METHODS: readonly string[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'];
+
+/** Methods that the path has; empty where the path does not exist. */
+export function methodsOf(router: ShellRouter, path: string): readonly string[] {
+  const methods = router.match(path, 'OPTIONS').path.flatMap((layer) => layer.methods);
+  return methods.length === 0 ? [] : [...new Set([...methods, 'OPTIONS'])].sort();
 }
 
 export function pathRefusal(path: string): Refusal {
