@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
-import { describeAlignment } from '../../src/search/align.js';
+import { tracePath } from '../../src/search/align.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { affineParameters } from '../../src/search/affine.js';
 import { buildBenchDatabase } from '../tools/database.js';
@@ -90,11 +90,7 @@ async function alignAll(
     const parameters = affineParameters(release, query.sequence, targets);
     const aligned = await backend.affineAlign(store, tokens, targets, parameters, { threads });
     for (const [at, { second }] of part.entries()) {
-      const { queryStart, targetStart, cigar } = describeAlignment(
-        aligned[at],
-        query.sequence,
-        second.sequence,
-      );
+      const { queryStart, targetStart, cigar } = tracePath(aligned[at], query.sequence, second.sequence);
       found.push(cigarColumns(queryStart, targetStart, cigar));
     }
     start = end;

@@ -64,16 +64,14 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
   /** What the GPU gives or, where the configuration allows it and the GPU fails, what the CPU gives. */
   const serve = async <Result>(
     onGpu: () => Promise<Result>,
-    onCpu: () => Promise<Result>,
-    { onRetry, signal }: KernelOptions = {},
+    onCpu: (retry: KernelRetry) => Promise<Result>,
+    { signal }: KernelOptions = {},
   ): Promise<Result> => {
     try {
       return await turns.take(onGpu, signal);
     } catch (error) {
       if (!retriesOnCpu || !isDeviceFault(error)) throw error;
-      const retry = retries.note(error);
-      onRetry?.(retry);
-      return onCpu();
+      return onCpu(retries.note(error));
     }
   };
   return {
@@ -105,7 +103,10 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
           run<readonly MaxSimSums[]>(addon, callOptions, (threads, isBackground, callback) =>
             addon.maxsim(handleOf(store), queries, eligible, true, threads, isBackground, callback),
           ),
-        () => calls.maxsim(store, queries, eligible, callOptions),
+        async (retry) => {
+          const sums = await calls.maxsim(store, queries, eligible, callOptions);
+          return sums.map((found) => ({ ...found, retry }));
+        },
         callOptions,
       ),
     nearest: (store, queries, eligible, count, callOptions = {}) =>
@@ -114,10 +115,10 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
           run<readonly NearestSums[]>(addon, callOptions, (_threads, isBackground, callback) =>
             addon.nearest(handleOf(store), queries, eligible, count, isBackground, callback),
           ),
-        async () => {
+        async (retry) => {
           const targets = eligible ?? Uint32Array.from({ length: store.targetCount }, (_, target) => target);
           const sums = await calls.maxsim(store, queries, eligible, callOptions);
-          return sums.map((found) => ({ targets, ...found }));
+          return sums.map((found) => ({ targets, ...found, retry }));
         },
         callOptions,
       ),

@@ -33,8 +33,6 @@ export interface KernelOptions {
   readonly threads?: number;
   /** Gives way to calls that are not: somebody waits for those. Default false; a backend that cannot takes turns. */
   readonly isBackground?: boolean;
-  /** Called where another backend than the one that was asked had to serve. */
-  readonly onRetry?: (retry: KernelRetry) => void;
 }
 
 /** A device failed, and the CPU did its work; the result is the same. */
@@ -55,6 +53,8 @@ export interface MaxSimSums {
   readonly queryToTarget: Int32Array;
   /** Σ over target rows of the best dot product with any row of the query. */
   readonly targetToQuery: Int32Array;
+  /** Present where another backend than the one that was asked had to serve. */
+  readonly retry?: KernelRetry;
 }
 
 /** Sums of some of the eligible targets. */

@@ -1,27 +1,41 @@
 import { RUN_DELETION, RUN_INSERTION, RUN_PAIR, type AffineAlignment } from '../kernels/kernels.js';
-import type { PairwiseAlignment } from './search-types.js';
+import type { Release } from '../release/release.js';
+import type { Rescored } from './rescore.js';
+import type { Candidate, PairwiseAlignment, ProteinQuery } from './search-types.js';
 
 const RUN_KIND_MASK = 3;
 
+/** A candidate before it is judged. */
+export type Aligned = Omit<Candidate, 'significance'>;
+
+/** The candidates with the alignments that their paths stand for; as they are where there are no paths. */
+export function align(
+  { sequence }: ProteinQuery,
+  { candidates, paths }: Rescored,
+  { targets }: Pick<Release, 'targets'>,
+): readonly Aligned[] {
+  if (paths === undefined) return candidates;
+  return candidates.map((candidate, order) => ({
+    ...candidate,
+    alignment: tracePath(paths[order], sequence, targets.sequence(candidate.targetIndex)),
+  }));
+}
+
 /**
- * The kernel's alignment in the terms of the contract: extended CIGAR and counts.
+ * Follows the kernel's path from pair to pair: extended CIGAR and counts.
  * Unit    identity = identical residues ÷ alignment columns (pairs and gap residues), as BLAST counts it;
  *         coverage = share of a sequence between the alignment's two ends
  * Range   an alignment of score 0 has an empty CIGAR and zero counts and ratios
  */
-export function describeAlignment(
-  alignment: AffineAlignment,
-  query: string,
-  target: string,
-): PairwiseAlignment {
+export function tracePath(path: AffineAlignment, query: string, target: string): PairwiseAlignment {
   const runs: [number, string][] = [];
-  let queryAt = alignment.queryStart;
-  let targetAt = alignment.targetStart;
+  let queryAt = path.queryStart;
+  let targetAt = path.targetStart;
   let pairs = 0;
   let identical = 0;
   let gapOpenings = 0;
   let gapResidues = 0;
-  for (const run of alignment.runs) {
+  for (const run of path.runs) {
     const length = run >>> 2;
     const kind = run & RUN_KIND_MASK;
     if (kind === RUN_PAIR) {
@@ -47,14 +61,14 @@ export function describeAlignment(
     gapOpeningCount: gapOpenings,
     gapResidueCount: gapResidues,
     identicalResidueCount: identical,
-    queryCoverageRatio: (alignment.queryEnd - alignment.queryStart) / query.length,
-    queryStart: alignment.queryStart,
-    queryEnd: alignment.queryEnd,
+    queryCoverageRatio: (path.queryEnd - path.queryStart) / query.length,
+    queryStart: path.queryStart,
+    queryEnd: path.queryEnd,
     queryLength: query.length,
     sequenceIdentityRatio: columns === 0 ? 0 : identical / columns,
-    targetCoverageRatio: (alignment.targetEnd - alignment.targetStart) / target.length,
-    targetStart: alignment.targetStart,
-    targetEnd: alignment.targetEnd,
+    targetCoverageRatio: (path.targetEnd - path.targetStart) / target.length,
+    targetStart: path.targetStart,
+    targetEnd: path.targetEnd,
     targetLength: target.length,
   };
 }

@@ -1,5 +1,4 @@
-import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
-import { measurePanel, panelSums } from './panel-sums.js';
+import type { KernelOptions, KernelRetry, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { SearchEngine, SearchRequest } from './search-types.js';
 
 /** One query's sums, before they are ranked. */
@@ -7,8 +6,10 @@ export interface Compared {
   /** What the sums are of, ascending; undefined for all targets of the release. */
   readonly targets: Uint32Array | undefined;
   readonly sums: MaxSimSums;
-  /** Sums with the calibration's panel, for the judge; absent where nothing is judged. */
+  /** Sums with the calibration's panel, in its order, for the judge; absent where nothing is judged. */
   readonly panel?: MaxSimSums;
+  /** Present where a device failed at any of it. */
+  readonly retry?: KernelRetry;
 }
 
 /**
@@ -24,13 +25,29 @@ export async function compare(
 ): Promise<readonly Compared[]> {
   const { backend, store } = engine;
   const { eligible } = targetSpace;
-  const isJudged = significance !== 'not_requested';
-  if (backend.nearest === undefined) {
-    const found = await backend.maxsim(store, queries, eligible, options);
-    const panels = isJudged ? await panelSums(queries, found, targetSpace, engine, options) : undefined;
-    return found.map((sums, query) => ({ targets: eligible, sums, panel: panels?.[query] }));
+  const panel = significance === 'not_requested' ? undefined : engine.calibration?.panel;
+  const comparePanel = async (): Promise<readonly MaxSimSums[] | undefined> =>
+    panel && backend.maxsim(store, queries, panel, options);
+
+  if (backend.nearest !== undefined) {
+    const found = await backend.nearest(store, queries, eligible, limit, options);
+    const panels = await comparePanel();
+    return found.map(({ targets, ...sums }, query) => gather(targets, sums, panels?.[query]));
   }
-  const found = await backend.nearest(store, queries, eligible, limit, options);
-  const panels = isJudged ? await measurePanel(queries, engine, options) : undefined;
-  return found.map(({ targets, ...sums }, query) => ({ targets, sums, panel: panels?.[query] }));
+  const found = await backend.maxsim(store, queries, eligible, options);
+  // The whole release has the panel in it.
+  const panels =
+    eligible === undefined ? panel && found.map((sums) => pick(sums, panel)) : await comparePanel();
+  return found.map((sums, query) => gather(eligible, sums, panels?.[query]));
+}
+
+function gather(targets: Uint32Array | undefined, sums: MaxSimSums, panel: MaxSimSums | undefined): Compared {
+  return { targets, sums, panel, retry: panel?.retry ?? sums.retry };
+}
+
+function pick({ queryToTarget, targetToQuery }: MaxSimSums, targets: Uint32Array): MaxSimSums {
+  return {
+    queryToTarget: Int32Array.from(targets, (target) => queryToTarget[target]),
+    targetToQuery: Int32Array.from(targets, (target) => targetToQuery[target]),
+  };
 }

@@ -1,11 +1,13 @@
-import type { MaxSimSums } from '../kernels/kernels.js';
-import type { TargetTable } from '../release/release.js';
+import type { Release } from '../release/release.js';
+import type { Compared } from './compare.js';
+import { maxsimDistances } from './maxsim.js';
+import type { Candidate } from './search-types.js';
 
-/** One ranked position: where the target stands in the eligible list, and its row in the release. */
-export interface Ranked {
-  readonly position: number;
-  readonly targetIndex: number;
-}
+/** A candidate as its rank leaves it. */
+export type Ranked = Pick<
+  Candidate,
+  'rank' | 'targetIndex' | 'queryToTargetSum' | 'targetToQuerySum' | 'maxsim'
+>;
 
 /**
  * The best `limit` targets by bidirectional MaxSim distance, nearest first; equal distances by ascending target id.
@@ -16,14 +18,13 @@ export interface Ranked {
  * cross-multiplied integers do.
  */
 export function rank(
-  sums: MaxSimSums,
-  eligible: Uint32Array | undefined,
-  targets: TargetTable,
+  { sums, targets: compared }: Pick<Compared, 'sums' | 'targets'>,
   queryLength: number,
+  { targets, manifest }: Pick<Release, 'targets' | 'manifest'>,
   limit: number,
 ): readonly Ranked[] {
   const count = sums.queryToTarget.length;
-  const targetAt = (position: number): number => (eligible === undefined ? position : eligible[position]);
+  const targetAt = (position: number): number => (compared === undefined ? position : compared[position]);
   const numeratorAt = (position: number): number =>
     sums.queryToTarget[position] * targets.length(targetAt(position)) +
     sums.targetToQuery[position] * queryLength;
@@ -32,7 +33,7 @@ export function rank(
   for (let position = 0; position < count; position += 1) {
     closeness[position] = numeratorAt(position) / targets.length(targetAt(position));
   }
-  const compare = (a: number, b: number): number => {
+  const order = (a: number, b: number): number => {
     const difference = closeness[b] - closeness[a];
     if (Math.abs(difference) > roundingOf(closeness[a], closeness[b])) return difference;
     const left = BigInt(numeratorAt(a)) * BigInt(targets.length(targetAt(b)));
@@ -41,9 +42,27 @@ export function rank(
     return targets.id(targetAt(a)) < targets.id(targetAt(b)) ? -1 : 1;
   };
   return shortlist(closeness, limit)
-    .sort(compare)
+    .sort(order)
     .slice(0, limit)
-    .map((position) => ({ position, targetIndex: targetAt(position) }));
+    .map((position, above) => {
+      const targetIndex = targetAt(position);
+      const found = {
+        queryToTarget: sums.queryToTarget[position],
+        targetToQuery: sums.targetToQuery[position],
+      };
+      return {
+        rank: above + 1,
+        targetIndex,
+        queryToTargetSum: found.queryToTarget,
+        targetToQuerySum: found.targetToQuery,
+        maxsim: maxsimDistances(
+          found,
+          queryLength,
+          targets.length(targetIndex),
+          manifest.encoder.inverse_step,
+        ),
+      };
+    });
 }
 
 /** Every position that could be among the best `limit`: those at or within rounding of the limit-th value. */

@@ -1,6 +1,6 @@
 import type { Calibration } from '../calibration/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import type { KernelBackend, KernelRetry, TokenStore } from '../kernels/kernels.js';
+import type { KernelBackend, KernelRetry, QueryTokens, TokenStore } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { CandidateSignificance } from './candidate-significance.js';
 
@@ -14,6 +14,11 @@ export interface ProteinQuery {
   readonly id?: string;
   readonly sequence: string;
   readonly normalizationId: string;
+}
+
+/** A query and its tokens. */
+export interface EncodedQuery extends ProteinQuery {
+  readonly tokens: QueryTokens;
 }
 
 /** What is asked of one release. */
@@ -91,10 +96,7 @@ export interface SearchResult {
   readonly policy: ResolvedPolicy;
   readonly queryLength: number;
   readonly queryTokensSha256: string;
-  /** Diagonal affine score of the query's tokens with themselves. */
-  readonly querySelfScore: number;
   readonly resultSha256: string;
   /** Present where a device failed and the CPU served in its place. */
   readonly kernelRetry?: KernelRetry;
-  readonly timings: { readonly encodeMs: number; readonly kernelMs: number; readonly totalMs: number };
 }

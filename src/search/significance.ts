@@ -20,6 +20,7 @@ import { biasContribution } from '../calibration/protein-bias.js';
 import { assert, Refusal } from '../errors.js';
 import type { MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
+import type { Aligned } from './align.js';
 import type {
   CalibrationIdentity,
   CandidateSignificance,
@@ -30,36 +31,38 @@ import type {
 } from './candidate-significance.js';
 import { maxsimDistances } from './maxsim.js';
 import { searchedStrata } from './searched-strata.js';
-import type { Candidate, SearchEngine, SignificanceRequirement } from './search-types.js';
+import type { Candidate, SearchEngine, SearchRequest, SignificanceRequirement } from './search-types.js';
 
-/** A candidate before it is judged. */
-export type Judged = Pick<Candidate, 'targetIndex' | 'affine' | 'maxsim'>;
-
-/** Judges one query's candidates, in their order. */
+/** Judges one query's candidates. */
 export type Judge = (
   query: QueryTokens,
-  candidates: readonly Judged[],
-  /** MaxSim sums with the calibration's panel (search/panel-sums.ts); absent without a calibration. */
+  candidates: readonly Aligned[],
+  /** MaxSim sums with the calibration's panel; absent without a calibration. */
   panel: MaxSimSums | undefined,
-) => readonly CandidateSignificance[];
+) => readonly Candidate[];
 
 /**
  * The judge of one search, made before any work is done, so that it can refuse in time.
  * Errors  Refusal `significance_unavailable` where significance is required and some query cannot have it
  */
 export function createJudge(
-  requirement: SignificanceRequirement,
-  queryLengths: readonly number[],
-  targetSpace: TargetSpace,
+  { significance: requirement, targetSpace }: Pick<SearchRequest, 'significance' | 'targetSpace'>,
+  sequences: readonly string[],
   { release, calibration }: Pick<SearchEngine, 'release' | 'calibration'>,
 ): Judge {
-  refuseWithoutSignificance(requirement, queryLengths, calibration);
-  if (requirement === 'not_requested') return (_, candidates) => candidates.map(() => NOT_REQUESTED);
-  if (calibration === undefined) return (_, candidates) => candidates.map(() => NOT_CALIBRATED);
+  const lengths = sequences.map(({ length }) => length);
+  refuseWithoutSignificance(requirement, lengths, calibration);
+  if (requirement === 'not_requested') return (_, candidates) => withOne(candidates, NOT_REQUESTED);
+  if (calibration === undefined) return (_, candidates) => withOne(candidates, NOT_CALIBRATED);
   return (query, candidates, panel) => {
     assert(panel !== undefined, 'a calibrated search measures its panel');
-    return judgeQuery(query, candidates, panel, targetSpace, { release, calibration });
+    const judged = judgeQuery(query, candidates, panel, targetSpace, { release, calibration });
+    return candidates.map((candidate, order) => ({ ...candidate, significance: judged[order] }));
   };
+}
+
+function withOne(candidates: readonly Aligned[], significance: CandidateSignificance): readonly Candidate[] {
+  return candidates.map((candidate) => ({ ...candidate, significance }));
 }
 
 /** Errors  Refusal `significance_unavailable` where significance is required and some query cannot have it */
@@ -84,7 +87,7 @@ const NO_CALIBRATION =
 
 function judgeQuery(
   query: QueryTokens,
-  candidates: readonly Judged[],
+  candidates: readonly Aligned[],
   panel: MaxSimSums,
   targetSpace: TargetSpace,
   engine: CalibratedEngine,
@@ -190,7 +193,7 @@ function queryBias(
 /** The tail of one candidate, or the reason why there is none. */
 function judgeCandidate(
   { query, projected, bias }: JudgedQuery,
-  { targetIndex, affine, maxsim }: Judged,
+  { targetIndex, affine, maxsim }: Aligned,
   { release, calibration }: CalibratedEngine,
 ): BinnedTail | UnsupportedReason {
   const { card, bins, moments, pairNull, biases } = calibration;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { describeAlignment } from '#src/search/align.js';
+import { tracePath } from '#src/search/align.js';
 
 const pair = (length: number): number => length << 2;
 const insertion = (length: number): number => (length << 2) | 1;
 const deletion = (length: number): number => (length << 2) | 2;
 
-describe('describeAlignment', () => {
+describe('tracePath', () => {
   it('writes matches, mismatches and gaps as an extended CIGAR and counts them', () => {
-    const described = describeAlignment(
+    const traced = tracePath(
       {
         score: 9,
         queryStart: 1,
@@ -19,7 +19,7 @@ describe('describeAlignment', () => {
       'MACDEFGHK',
       'ACWGKLMNPQ',
     );
-    expect(described).toEqual({
+    expect(traced).toEqual({
       alignedResidueCount: 5,
       cigar: '2=1X2I1=1X1D',
       gapOpeningCount: 2,
@@ -46,7 +46,7 @@ describe('describeAlignment', () => {
       targetEnd: 2,
       runs: Uint32Array.of(pair(2)),
     };
-    expect(describeAlignment(alignment, 'XA', 'XA').cigar).toBe('1X1=');
+    expect(tracePath(alignment, 'XA', 'XA').cigar).toBe('1X1=');
   });
 
   it('describes an empty alignment without dividing by zero', () => {
@@ -58,8 +58,8 @@ describe('describeAlignment', () => {
       targetEnd: 0,
       runs: new Uint32Array(),
     };
-    const described = describeAlignment(alignment, 'ACD', 'WWW');
-    expect([described.cigar, described.sequenceIdentityRatio, described.queryCoverageRatio]).toEqual([
+    const traced = tracePath(alignment, 'ACD', 'WWW');
+    expect([traced.cigar, traced.sequenceIdentityRatio, traced.queryCoverageRatio]).toEqual([
       '',
       0,
       0,

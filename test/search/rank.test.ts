@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
-import { rank } from '#src/search/rank.js';
-import type { TargetTable } from '#src/release/release.js';
+import { rank, type Ranked } from '#src/search/rank.js';
+import type { ReleaseManifest, TargetTable } from '#src/release/release.js';
+import type { MaxSimSums } from '#src/kernels/kernels.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`rank seed ${seed}`);
@@ -10,13 +11,13 @@ describe('rank', () => {
   it('orders by the exact mean of both directions, nearest first', () => {
     // Closeness Sqt + Lq·Stq/Lt with Lq = 2: 10 + 2·6/3 = 14, 12 + 2·1/1 = 14 and a bit more, 1 + 2·1/4.
     const sums = { queryToTarget: Int32Array.of(10, 13, 1), targetToQuery: Int32Array.of(6, 1, 1) };
-    const ranked = rank(sums, undefined, table([3, 1, 4]), 2, 10);
+    const ranked = rankOf(sums, undefined, table([3, 1, 4]), 2, 10);
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([1, 0, 2]);
   });
 
   it('breaks exact ties by target id, also where lengths differ', () => {
     const sums = { queryToTarget: Int32Array.of(5, 5, 5), targetToQuery: Int32Array.of(4, 2, 6) };
-    const ranked = rank(sums, undefined, table([2, 1, 3], ['c', 'b', 'a']), 7, 3);
+    const ranked = rankOf(sums, undefined, table([2, 1, 3], ['c', 'b', 'a']), 7, 3);
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([2, 1, 0]);
   });
 
@@ -26,14 +27,17 @@ describe('rank', () => {
       queryToTarget: Int32Array.of(2 ** 31 - 1, 2 ** 31 - 1),
       targetToQuery: Int32Array.of(1, 1),
     };
-    const ranked = rank(sums, undefined, table([65_535, 65_534], ['a', 'b']), 1, 2);
+    const ranked = rankOf(sums, undefined, table([65_535, 65_534], ['a', 'b']), 1, 2);
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([1, 0]);
   });
 
   it('names targets by their place in the release where a filter skips some', () => {
     const sums = { queryToTarget: Int32Array.of(1, 9), targetToQuery: Int32Array.of(1, 9) };
-    const ranked = rank(sums, Uint32Array.of(2, 5), table([4, 4, 4, 4, 4, 4]), 4, 1);
-    expect(ranked).toEqual([{ position: 1, targetIndex: 5 }]);
+    const ranked = rankOf(sums, Uint32Array.of(2, 5), table([4, 4, 4, 4, 4, 4]), 4, 1);
+    // Nine of the sixteen that the steps of 4 make of cosine 1, over four residues each.
+    const distance = 1 - 9 / (16 * 4);
+    const maxsim = { bidirectional: distance, queryToTarget: distance, targetToQuery: distance };
+    expect(ranked).toEqual([{ rank: 1, targetIndex: 5, queryToTargetSum: 9, targetToQuerySum: 9, maxsim }]);
   });
 
   it('returns the head of a full exact sort for any limit, with many ties', () => {
@@ -51,11 +55,22 @@ describe('rank', () => {
       return right - left || (targets.id(a) < targets.id(b) ? -1 : 1);
     });
     for (const limit of [1, 2, 17, 500, 2_999, 3_000, 5_000]) {
-      const found = rank(sums, undefined, targets, 5, limit).map((entry) => entry.targetIndex);
+      const found = rankOf(sums, undefined, targets, 5, limit).map((entry) => entry.targetIndex);
       expect(found, `limit ${limit}`).toEqual(exact.slice(0, limit));
     }
   });
 });
+
+function rankOf(
+  sums: MaxSimSums,
+  eligible: Uint32Array | undefined,
+  targets: TargetTable,
+  queryLength: number,
+  limit: number,
+): readonly Ranked[] {
+  const manifest = { encoder: { inverse_step: 4 } } as unknown as ReleaseManifest;
+  return rank({ sums, targets: eligible }, queryLength, { targets, manifest }, limit);
+}
 
 function table(lengths: readonly number[], ids?: readonly string[]): TargetTable {
   const id = (index: number): string => ids?.[index] ?? `t${String(index).padStart(6, '0')}`;

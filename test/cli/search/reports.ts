@@ -68,9 +68,7 @@ export function reportOf(options: { eValues?: readonly number[]; alignments?: bo
       },
       queryLength: QUERY.length,
       queryTokensSha256: '0'.repeat(64),
-      querySelfScore: 110,
       resultSha256: '1'.repeat(64),
-      timings: { encodeMs: 1, kernelMs: 1, totalMs: 2 },
     },
     request: {
       evidence: alignments ? 'pairwise_sequence_alignment' : 'candidate_measurement',

@@ -1,10 +1,43 @@
 import { canonicalSha256, sha256Hex } from '../canonical.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import type { Candidate, ResolvedPolicy } from './search-types.js';
+import type {
+  Candidate,
+  EncodedQuery,
+  ResolvedPolicy,
+  SearchEngine,
+  SearchRequest,
+  SearchResult,
+} from './search-types.js';
+
+/** The result of one query under the digest that names it. */
+export function seal(
+  { tokens }: EncodedQuery,
+  candidates: readonly Candidate[],
+  served: Pick<SearchResult, 'policy' | 'kernelRetry'>,
+  { targetSpace, limit }: Pick<SearchRequest, 'targetSpace' | 'limit'>,
+  { release, encoder, calibration }: SearchEngine,
+): SearchResult {
+  const queryTokensSha256 = tokensSha256(tokens, encoder.card.dimension);
+  const pinned = {
+    release,
+    targetSpace,
+    policy: served.policy,
+    queryTokensSha256,
+    calibrationId: calibration?.id,
+  };
+  return {
+    candidates,
+    isResultLimitReached: targetSpace.searchedTargetCount > limit,
+    ...served,
+    queryLength: tokens.length,
+    queryTokensSha256,
+    resultSha256: resultSha256(pinned, candidates),
+  };
+}
 
 /** Digest of a query's int8 tokens and their shape: what the promise of equal bits starts from. */
-export function tokensSha256(tokens: QueryTokens, dimension: number): string {
+function tokensSha256(tokens: QueryTokens, dimension: number): string {
   const bytes = sha256Hex(
     new Uint8Array(tokens.values.buffer, tokens.values.byteOffset, tokens.values.byteLength),
   );
@@ -15,7 +48,7 @@ export function tokensSha256(tokens: QueryTokens, dimension: number): string {
  * Names what was found: integers and ids only, nothing that carries a time, a request, a cache or a float, so that
  * equal searches have equal digests on every machine, with any threads, backend and load.
  */
-export function resultSha256(
+function resultSha256(
   found: {
     readonly release: Release;
     readonly targetSpace: TargetSpace;
