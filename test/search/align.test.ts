@@ -59,10 +59,6 @@ describe('tracePath', () => {
       runs: new Uint32Array(),
     };
     const traced = tracePath(alignment, 'ACD', 'WWW');
-    expect([traced.cigar, traced.sequenceIdentityRatio, traced.queryCoverageRatio]).toEqual([
-      '',
-      0,
-      0,
-    ]);
+    expect([traced.cigar, traced.sequenceIdentityRatio, traced.queryCoverageRatio]).toEqual(['', 0, 0]);
   });
 });

@@ -113,7 +113,7 @@ describe('an answer', () => {
     addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
     const [retried] = await searchMany(queries, asked, engine);
     expect(lasting([retried!])).toEqual(lasting([served!]));
-    const engineNamed = (result: SearchResult): string => presentExecution(engine, result, '', '').engine;
+    const engineNamed = (result: SearchResult): string => presentExecution(engine, result, '').engine;
     expect(engineNamed(served!)).toBe('cuda:hopper');
     expect(engineNamed(retried!)).toBe(`native:${native.variant}`);
     const codes = (result: SearchResult): readonly string[] =>

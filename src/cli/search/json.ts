@@ -1,12 +1,4 @@
-import { summariseEvidence } from '../../services/search/present-candidates.js';
-import {
-  presentCandidates,
-  presentDatabase,
-  presentExecution,
-  presentQuery,
-  RANKING,
-  searchWarnings,
-} from '../../services/search/present-search.js';
+import { presentSearch } from '../../services/search/present-search.js';
 import type { SearchOutput, SearchReport } from './report.js';
 
 /**
@@ -18,18 +10,15 @@ export async function* formatJson(reports: AsyncIterable<SearchReport>): SearchO
 }
 
 function presentReport(report: SearchReport): Record<string, unknown> {
-  const { query, result, request, release, engine, database, targetSpace, serverVersion } = report;
-  const { created_at: _, ...execution } = presentExecution(engine, result, '', serverVersion);
+  const { query: named, targetSpace } = report;
+  const request = { ...report.request, query: named, targetSpace };
+  const { query, database, execution, candidates, ...answer } = presentSearch({ ...report, request });
   return {
     object: 'homology_candidate_set',
-    query: { id: query.id, ...presentQuery(query) },
-    database: presentDatabase(database, engine, targetSpace),
+    query: { id: named.id, ...query },
+    database,
     execution,
-    evidence_summary: summariseEvidence(request, result),
-    is_result_limit_reached: result.isResultLimitReached,
-    ranking: RANKING,
-    result_sha256: result.resultSha256,
-    warnings: searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy),
-    candidates: presentCandidates(result, release),
+    ...answer,
+    candidates,
   };
 }

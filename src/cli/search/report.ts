@@ -6,18 +6,12 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../../search/search-types.js';
+import type { SearchedDatabase } from '../../services/search/present-search.js';
 
 /** A query from a FASTA file. */
 export interface NamedQuery extends ProteinQuery {
   readonly id: string;
   readonly description?: string;
-}
-
-/** The release that is searched and the database that holds it. */
-export interface SearchedDatabase {
-  readonly databaseId: string;
-  readonly releaseId: string;
-  readonly slug: string;
 }
 
 /** All that is known of one finished query: every format is written from this value and nothing else. */

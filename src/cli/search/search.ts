@@ -7,6 +7,7 @@ import type { Release, ReleaseManifest, TargetSpace } from '../../release/releas
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import type { FastaInput } from '../../sequence/fasta.js';
 import { fastaFile } from '../../sequence/fasta.js';
+import type { SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatArrow } from './arrow.js';
@@ -15,7 +16,7 @@ import { formatJson } from './json.js';
 import { addSearchOptions, evidenceOf, limitOf, type FormatName, type SearchFlags } from './options.js';
 import { layoutFor, writeOutput } from './output.js';
 import { onlyQuery, readQueries, searchAll } from './queries.js';
-import { alignmentOf, type SearchFormat, type SearchedDatabase, type SearchReport } from './report.js';
+import { alignmentOf, type SearchFormat, type SearchReport } from './report.js';
 import { formatA3m, formatFasta } from './sequences.js';
 import { formatTables } from './table.js';
 import { formatTsv } from './tsv.js';

@@ -12,14 +12,7 @@ import type { ProteinQuery, SearchResult } from '../../search/search-types.js';
 import { NORMALIZATION_ID } from '../../sequence/protein.js';
 import type { RequestContext } from '../context.js';
 import type { Files } from '../storage/files.js';
-import { summariseEvidence } from '../search/present-candidates.js';
-import {
-  presentCandidates,
-  presentDatabase,
-  presentExecution,
-  presentQuery,
-  searchWarnings,
-} from '../search/present-search.js';
+import { presentDatabase, presentExecution, presentFound, searchWarnings } from '../search/present-search.js';
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
 import { defineRunKind, type RunKind, type RunStep } from '../runs/run-kind.js';
 import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
@@ -95,11 +88,11 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
       const policy = resolvePolicy(resolved.engine.release.manifest, plan.guarantee);
       const { engine, settings } = resolved;
       // Other queries of the run may have been served by the device: the execution names that, the warning this.
-      const execution = presentExecution(engine, { policy }, parts.now().toISOString(), parts.serverVersion);
+      const execution = presentExecution(engine, { policy }, parts.serverVersion);
       const summary: BatchSearchRunSummary = {
         object: 'homology_batch_search_summary',
         database: presentDatabase(resolved.release, engine, settings.targetSpace),
-        execution,
+        execution: { created_at: parts.now().toISOString(), ...execution },
         query_count: lines.length,
         candidate_count: done.candidateCount,
         result_sha256: done.resultSha256,
@@ -192,16 +185,16 @@ async function presentPack(
   );
   return (function* () {
     for (const [index, result] of results.entries()) {
+      const query = queries[index];
+      const request = { ...settings, query };
+      const { result_sha256, ...found } = presentFound({ engine, request, result });
       yield {
         object: 'homology_query_result',
         query_index: start + index,
-        query_id: queries[index].id,
-        query: presentQuery(queries[index]),
-        candidates: presentCandidates(result, engine.release),
-        evidence_summary: summariseEvidence(settings, result),
-        is_result_limit_reached: result.isResultLimitReached,
+        query_id: query.id,
+        ...found,
         receipt: issued[index],
-        result_sha256: result.resultSha256,
+        result_sha256,
       } as const;
     }
   })();

@@ -2,15 +2,7 @@ import type { SearchRunSummary } from '../../contract/runs/run-kinds.js';
 import { search } from '../../search/search.js';
 import type { ProteinQuery } from '../../search/search-types.js';
 import { readProteinQuery } from '../search/protein-query.js';
-import { summariseEvidence } from '../search/present-candidates.js';
-import {
-  presentCandidates,
-  presentDatabase,
-  presentExecution,
-  presentQuery,
-  RANKING,
-  searchWarnings,
-} from '../search/present-search.js';
+import { presentExecuted } from '../search/present-search.js';
 import type { Receipts } from '../search/receipts.js';
 import { resolveSearch, type ResolveParts } from '../search/resolve-search.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';
@@ -42,19 +34,9 @@ export function searchRuns(parts: SearchRunParts): RunKind {
       const result = await search(request, engine, context.signal);
       const createdAt = parts.now().toISOString();
       const receipt = await parts.receipts.issue(engine, request, { result, createdAt }, context);
-      const summary: SearchRunSummary = {
-        object: 'homology_search_summary',
-        database: presentDatabase(release, engine, settings.targetSpace),
-        evidence_summary: summariseEvidence(request, result),
-        execution: presentExecution(engine, result, createdAt, parts.serverVersion),
-        is_result_limit_reached: result.isResultLimitReached,
-        query: presentQuery(query),
-        ranking: RANKING,
-        receipt,
-        result_sha256: result.resultSha256,
-        warnings: searchWarnings(engine, settings.targetSpace, result.kernelRetry?.servedBy),
-      };
-      const rows = presentCandidates(result, engine.release);
+      const searched = { database: release, engine, request, result, serverVersion: parts.serverVersion };
+      const { candidates: rows, ...answer } = presentExecuted(searched, createdAt, receipt);
+      const summary: SearchRunSummary = { object: 'homology_search_summary', ...answer };
       return { rows, doneCount: 1, summarise: () => summary, billableUnits: 1 };
     },
   });

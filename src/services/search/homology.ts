@@ -9,15 +9,7 @@ import type { SearchEngine, SearchRequest, SearchResult } from '../../search/sea
 import type { CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import { DIRECT_FORMULA_ID, DIRECT_UNITS } from '../billing/metering.js';
-import { summariseEvidence } from './present-candidates.js';
-import {
-  presentCandidates,
-  presentDatabase,
-  presentExecution,
-  presentQuery,
-  RANKING,
-  searchWarnings,
-} from './present-search.js';
+import { presentExecuted } from './present-search.js';
 import { readProteinQuery } from './protein-query.js';
 import type { Receipts } from './receipts.js';
 import type { Reply } from '../reply.js';
@@ -135,27 +127,21 @@ function present(
   context: RequestContext,
   serverVersion: string,
 ): Answer {
-  const { targetSpace } = request;
-  const candidates = presentCandidates(result, engine.release);
+  const searched = { database: release, engine, request, result, serverVersion };
+  const { result_sha256, warnings, ...answer } = presentExecuted(searched, createdAt, receipt);
+  const { dimension } = engine.release.manifest.encoder;
   return {
     object: 'homology_candidate_set',
-    candidates,
-    database: presentDatabase(release, engine, targetSpace),
-    evidence_summary: summariseEvidence(request, result),
-    execution: presentExecution(engine, result, createdAt, serverVersion),
-    is_result_limit_reached: result.isResultLimitReached,
-    query: presentQuery(request.query),
-    ranking: RANKING,
-    receipt,
+    ...answer,
     request_id: context.requestId,
-    result_sha256: result.resultSha256,
+    result_sha256,
     usage: {
       billable_formula_id: DIRECT_FORMULA_ID,
       billable_units: DIRECT_UNITS,
-      logical_bytes_returned: returnedBytes(candidates),
-      logical_bytes_read: targetSpace.searchedResidueCount * engine.release.manifest.encoder.dimension,
+      logical_bytes_returned: returnedBytes(answer.candidates),
+      logical_bytes_read: request.targetSpace.searchedResidueCount * dimension,
     },
-    warnings: searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy),
+    warnings,
   };
 }
 

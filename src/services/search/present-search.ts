@@ -1,15 +1,89 @@
 import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
 import type { Warning } from '../../contract/grammar/envelope.js';
 import { sha256Hex } from '../../canonical.js';
-import type { Release, TargetSpace } from '../../release/release.js';
-import type { ProteinQuery, SearchEngine, SearchResult } from '../../search/search-types.js';
+import type { TargetSpace } from '../../release/release.js';
+import type { ProteinQuery, SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
 import type { CatalogRelease } from './catalog.js';
 import { presentCandidate } from './present-candidates.js';
+import { summariseEvidence } from './present-evidence.js';
 import { semanticProfileId } from './semantic-profile.js';
 
-/* The parts of an answer, in the words of the contract; direct answers and the results of runs are made of them. */
+/*
+ * An answer in the words of the contract. Direct answers, the results of runs and the JSON of the command line say the
+ * same of a search; what belongs to one request and its moment, each adds itself.
+ */
 
-export const RANKING: HomologyCandidateSet['ranking'] = {
+type CandidateSet = HomologyCandidateSet;
+
+/** One query and what was found. */
+interface Found {
+  readonly engine: SearchEngine;
+  readonly request: Pick<SearchRequest, 'query' | 'targetSpace' | 'evidence' | 'significance'>;
+  readonly result: SearchResult;
+}
+
+/** A search that was made: all that its answer is written from. */
+export interface Searched extends Found {
+  readonly database: SearchedDatabase;
+  readonly serverVersion: string;
+}
+
+/** The release that was searched and the database that it was asked under. */
+export type SearchedDatabase = Pick<CatalogRelease, 'databaseId' | 'releaseId' | 'slug'>;
+
+/** What equal searches say alike of one query. */
+type FoundAnswer = Pick<
+  CandidateSet,
+  'query' | 'candidates' | 'evidence_summary' | 'is_result_limit_reached' | 'result_sha256'
+>;
+
+/** What equal searches say alike. */
+export interface LastingAnswer extends FoundAnswer, Pick<CandidateSet, 'database' | 'ranking' | 'warnings'> {
+  readonly execution: Omit<CandidateSet['execution'], 'created_at'>;
+}
+
+/** The same with the moment and the receipt of an execution. */
+type ExecutedAnswer = FoundAnswer &
+  Pick<CandidateSet, 'database' | 'execution' | 'ranking' | 'receipt' | 'warnings'>;
+
+export function presentFound({ engine, request, result }: Found): FoundAnswer {
+  const { candidates, queryLength } = result;
+  return {
+    query: presentQuery(request.query),
+    candidates: candidates.map((candidate) => presentCandidate(candidate, queryLength, engine.release)),
+    evidence_summary: summariseEvidence(request, result),
+    is_result_limit_reached: result.isResultLimitReached,
+    result_sha256: result.resultSha256,
+  };
+}
+
+export function presentSearch(searched: Searched): LastingAnswer {
+  const { database, engine, request, result, serverVersion } = searched;
+  const found = presentFound(searched);
+  return {
+    candidates: found.candidates,
+    database: presentDatabase(database, engine, request.targetSpace),
+    evidence_summary: found.evidence_summary,
+    execution: presentExecution(engine, result, serverVersion),
+    is_result_limit_reached: found.is_result_limit_reached,
+    query: found.query,
+    ranking: RANKING,
+    result_sha256: found.result_sha256,
+    warnings: searchWarnings(engine, request.targetSpace, result.kernelRetry?.servedBy),
+  };
+}
+
+export function presentExecuted(
+  searched: Searched,
+  createdAt: string,
+  receipt: CandidateSet['receipt'],
+): ExecutedAnswer {
+  const { result_sha256, warnings, ...answer } = presentSearch(searched);
+  const execution = { created_at: createdAt, ...answer.execution };
+  return { ...answer, execution, receipt, result_sha256, warnings };
+}
+
+const RANKING: CandidateSet['ranking'] = {
   comparability: 'within_query_only',
   order: 'ascending',
   primary_measurement: 'maxsim.bidirectional',
@@ -17,14 +91,7 @@ export const RANKING: HomologyCandidateSet['ranking'] = {
   tie_breakers: [{ field: 'target.id', order: 'ascending' }],
 };
 
-export function presentCandidates(
-  { candidates, queryLength }: SearchResult,
-  release: Release,
-): HomologyCandidateSet['candidates'] {
-  return candidates.map((candidate) => presentCandidate(candidate, queryLength, release));
-}
-
-export function presentQuery({ sequence, normalizationId }: ProteinQuery): HomologyCandidateSet['query'] {
+function presentQuery({ sequence, normalizationId }: ProteinQuery): CandidateSet['query'] {
   return {
     kind: 'protein_sequence',
     normalization_id: normalizationId,
@@ -34,17 +101,17 @@ export function presentQuery({ sequence, normalizationId }: ProteinQuery): Homol
 }
 
 export function presentDatabase(
-  release: Pick<CatalogRelease, 'databaseId' | 'releaseId' | 'slug'>,
+  { databaseId, releaseId, slug }: SearchedDatabase,
   engine: SearchEngine,
   targetSpace: TargetSpace,
-): HomologyCandidateSet['database'] {
+): CandidateSet['database'] {
   return {
     corpus_snapshot_id: engine.release.manifest.corpus_snapshot_id,
-    id: release.databaseId,
-    release_id: release.releaseId,
+    id: databaseId,
+    release_id: releaseId,
     searched_residue_count: targetSpace.searchedResidueCount,
     searched_target_count: targetSpace.searchedTargetCount,
-    slug: release.slug,
+    slug,
     ...(targetSpace.id !== undefined && {
       canonical_filter_sha256: targetSpace.canonicalFilterSha256,
       target_space_id: targetSpace.id,
@@ -58,11 +125,9 @@ type Served = Pick<SearchResult, 'policy' | 'kernelRetry'>;
 export function presentExecution(
   { backend, release }: SearchEngine,
   { policy, kernelRetry }: Served,
-  createdAt: string,
   serverVersion: string,
-): HomologyCandidateSet['execution'] {
+): LastingAnswer['execution'] {
   return {
-    created_at: createdAt,
     engine: kernelRetry?.servedBy ?? `${backend.name}:${backend.variant}`,
     engine_release: backend.version,
     semantic_profile_id: semanticProfileId(release.manifest),
