@@ -7,11 +7,11 @@ import { checkedRows } from '../../store/check/rows.js';
 import { CONTROL_FOLDER } from '../../store/control-store.js';
 import { OBJECTS_FOLDER } from '../../store/objects/objects.js';
 import { openSnapshot, type Snapshot } from '../../store/snapshot.js';
-import { backupBytes, INCOMING_FOLDER, type BackupBytes } from './bytes.js';
+import { BackupBytes, INCOMING_FOLDER } from './bytes.js';
 import { listIndexFiles, type SourceFile } from './indexes.js';
 import { writeManifest, type BackupFile } from './manifest.js';
 
-export interface BackupReport {
+interface BackupReport {
   readonly fileCount: number;
   readonly sizeBytes: number;
   readonly copiedCount: number;
@@ -20,7 +20,7 @@ export interface BackupReport {
   readonly removedCount: number;
 }
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly folders: { readonly dataFolder: string; readonly indexesFolder: string };
   readonly target: string;
   readonly now: Date;
@@ -48,8 +48,8 @@ export async function backup(options: BackupOptions): Promise<BackupReport> {
     await mkdir(join(target, INCOMING_FOLDER), { recursive: true, mode: 0o700 });
     const unlock = await lockBuild(target);
     try {
-      const bytes = backupBytes(target, isVerifying);
-      const copy = copier(bytes, options.onBytes);
+      const bytes = new BackupBytes(target, isVerifying);
+      const copy = new Copier(bytes, options.onBytes);
       // First most of the bytes, so that little can vanish after the moment that is kept.
       for (const file of objectsOf(snapshot, folders.dataFolder)) await copy.take(file);
       const files = await copyMoment(snapshot, copy, options);
@@ -57,7 +57,7 @@ export async function backup(options: BackupOptions): Promise<BackupReport> {
       await writeManifest(target, { created_at: now.toISOString(), files });
       const removedCount = await bytes.keepOnly(new Set(files.map(({ sha256 }) => sha256)));
       const sizeBytes = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
-      return { fileCount: files.length, sizeBytes, ...copy.total(), removedCount };
+      return { fileCount: files.length, sizeBytes, ...copy.total, removedCount };
     } finally {
       await unlock();
     }
@@ -110,28 +110,34 @@ function objectsOf(snapshot: Snapshot, dataFolder: string): readonly SourceFile[
   });
 }
 
-interface Copier {
-  /** undefined where the source is missing or is not the bytes that it should be. */
-  take(file: SourceFile): Promise<BackupFile | undefined>;
-  total(): Pick<BackupReport, 'copiedCount' | 'copiedBytes'>;
-}
+/** Takes files into the backup, and counts what it has copied. */
+class Copier {
+  readonly #bytes: BackupBytes;
+  readonly #onBytes: (bytes: number) => void;
+  #copiedCount = 0;
+  #copiedBytes = 0;
 
-function copier(bytes: BackupBytes, onBytes: (bytes: number) => void = () => undefined): Copier {
-  let [copiedCount, copiedBytes] = [0, 0];
-  return {
-    async take({ path, source, bytes: known }) {
-      const named = known ?? (await nameOf(source));
-      if (named === undefined) return undefined;
-      const outcome = await bytes.put(source, named, onBytes);
-      if (outcome === 'missing' || outcome === 'changed') return undefined;
-      if (outcome === 'copied') {
-        copiedCount += 1;
-        copiedBytes += named.sizeBytes;
-      }
-      return { path, size_bytes: named.sizeBytes, sha256: named.sha256 };
-    },
-    total: () => ({ copiedCount, copiedBytes }),
-  };
+  constructor(bytes: BackupBytes, onBytes: (bytes: number) => void = () => undefined) {
+    this.#bytes = bytes;
+    this.#onBytes = onBytes;
+  }
+
+  get total(): Pick<BackupReport, 'copiedCount' | 'copiedBytes'> {
+    return { copiedCount: this.#copiedCount, copiedBytes: this.#copiedBytes };
+  }
+
+  /** undefined where the source is missing or is not the bytes that it should be. */
+  async take({ path, source, bytes: known }: SourceFile): Promise<BackupFile | undefined> {
+    const named = known ?? (await nameOf(source));
+    if (named === undefined) return undefined;
+    const outcome = await this.#bytes.put(source, named, this.#onBytes);
+    if (outcome === 'missing' || outcome === 'changed') return undefined;
+    if (outcome === 'copied') {
+      this.#copiedCount += 1;
+      this.#copiedBytes += named.sizeBytes;
+    }
+    return { path, size_bytes: named.sizeBytes, sha256: named.sha256 };
+  }
 }
 
 async function nameOf(source: string): Promise<SourceFile['bytes']> {

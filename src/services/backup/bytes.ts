@@ -5,11 +5,11 @@ import { hashFile, openHashedFile, syncFolder } from '../../release/hashed-file.
 
 /*
  * <backup>/
- *   backup.json          what the backup holds (backup-manifest.ts); written last, replaced by one rename
+ *   backup.json          what the backup holds (manifest.ts); written last, replaced by one rename
  *   bytes/ab/<sha256>    every file, under the digest of its bytes; `ab` are its first two digits
  *   incoming/            files on their way; an interrupted backup goes on from them
  */
-export const BYTES_FOLDER = 'bytes';
+const BYTES_FOLDER = 'bytes';
 export const INCOMING_FOLDER = 'incoming';
 
 export interface NamedBytes {
@@ -18,60 +18,66 @@ export interface NamedBytes {
 }
 
 /** The bytes that went from one place to another were not those that were asked for. */
-export type Copied = 'copied' | 'known' | 'missing' | 'changed';
+type Copied = 'copied' | 'known' | 'missing' | 'changed';
 
 /** Files of a backup by their digest: what is there is not copied again. */
-export interface BackupBytes {
-  /** @param onBytes told of what is copied */
-  put(source: string, bytes: NamedBytes, onBytes: (bytes: number) => void): Promise<Copied>;
-  /** Makes names durable, and removes everything else. To be called in this order around the manifest. */
-  sync(): Promise<void>;
-  keepOnly(names: ReadonlySet<string>): Promise<number>;
-}
+export class BackupBytes {
+  readonly #folder: string;
+  readonly #isVerifying: boolean;
+  /** Folders that have got a new name. */
+  readonly #shelves = new Set<string>();
+  readonly #verified = new Set<string>();
 
-/** @param isVerifying reads what is there already, and copies what has changed again */
-export function backupBytes(folder: string, isVerifying: boolean): BackupBytes {
-  const shelves = new Set<string>();
-  const verified = new Set<string>();
-  const isThere = async (path: string, { sha256, sizeBytes }: NamedBytes): Promise<boolean> => {
+  /** @param isVerifying reads what is there already, and copies what has changed again */
+  constructor(folder: string, isVerifying: boolean) {
+    this.#folder = folder;
+    this.#isVerifying = isVerifying;
+  }
+
+  /** @param onBytes told of what is copied */
+  async put(source: string, bytes: NamedBytes, onBytes: (bytes: number) => void): Promise<Copied> {
+    const path = pathIn(this.#folder, bytes.sha256);
+    if (await this.#isThere(path, bytes)) return 'known';
+    const incoming = join(this.#folder, INCOMING_FOLDER, bytes.sha256);
+    await mkdir(dirname(incoming), { recursive: true, mode: 0o700 });
+    const outcome = await copyFile(source, incoming, bytes, onBytes);
+    if (outcome !== 'copied') return outcome;
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await rename(incoming, path);
+    this.#shelves.add(dirname(path));
+    return 'copied';
+  }
+
+  /** Makes names durable: before the manifest names them. */
+  async sync(): Promise<void> {
+    for (const shelf of this.#shelves) await syncFolder(shelf);
+    await mkdir(join(this.#folder, BYTES_FOLDER), { recursive: true, mode: 0o700 });
+    await syncFolder(join(this.#folder, BYTES_FOLDER));
+    await syncFolder(this.#folder);
+  }
+
+  /** Removes everything else, and counts it: after the manifest names no more than these. */
+  async keepOnly(names: ReadonlySet<string>): Promise<number> {
+    const folder = join(this.#folder, BYTES_FOLDER);
+    let removedCount = 0;
+    for (const shelf of await readdir(folder)) {
+      for (const name of await readdir(join(folder, shelf))) {
+        if (names.has(name)) continue;
+        await rm(join(folder, shelf, name));
+        removedCount += 1;
+      }
+    }
+    await rm(join(this.#folder, INCOMING_FOLDER), { recursive: true, force: true });
+    return removedCount;
+  }
+
+  async #isThere(path: string, { sha256, sizeBytes }: NamedBytes): Promise<boolean> {
     const found = await stat(path).catch(() => undefined);
     if (found?.size !== sizeBytes) return false;
-    if (!isVerifying || verified.has(sha256)) return true;
-    verified.add(sha256);
+    if (!this.#isVerifying || this.#verified.has(sha256)) return true;
+    this.#verified.add(sha256);
     return (await hashFile(path)).sha256 === sha256;
-  };
-  return {
-    async put(source, bytes, onBytes) {
-      const path = pathIn(folder, bytes.sha256);
-      if (await isThere(path, bytes)) return 'known';
-      const incoming = join(folder, INCOMING_FOLDER, bytes.sha256);
-      await mkdir(dirname(incoming), { recursive: true, mode: 0o700 });
-      const outcome = await copyFile(source, incoming, bytes, onBytes);
-      if (outcome !== 'copied') return outcome;
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await rename(incoming, path);
-      shelves.add(dirname(path));
-      return 'copied';
-    },
-    async sync() {
-      for (const shelf of shelves) await syncFolder(shelf);
-      await mkdir(join(folder, BYTES_FOLDER), { recursive: true, mode: 0o700 });
-      await syncFolder(join(folder, BYTES_FOLDER));
-      await syncFolder(folder);
-    },
-    async keepOnly(names) {
-      let removedCount = 0;
-      for (const shelf of await readdir(join(folder, BYTES_FOLDER))) {
-        for (const name of await readdir(join(folder, BYTES_FOLDER, shelf))) {
-          if (names.has(name)) continue;
-          await rm(join(folder, BYTES_FOLDER, shelf, name));
-          removedCount += 1;
-        }
-      }
-      await rm(join(folder, INCOMING_FOLDER), { recursive: true, force: true });
-      return removedCount;
-    },
-  };
+  }
 }
 
 export function pathIn(folder: string, sha256: string): string {

@@ -7,15 +7,15 @@ import { checkIndexes, type IndexesVerdict } from './fsck-indexes.js';
 
 export type FsckVerdict = StoreVerdict & IndexesVerdict;
 
-export interface FsckOptions {
+interface FsckOptions {
   readonly folders: EncoderFolders & { readonly dataFolder: string };
   readonly now: Date;
   readonly onBytes?: (bytes: number, totalBytes: number) => void;
 }
 
 /**
- * Looks for every kind of damage in the data and indexes folders; check-findings.ts lists them. Writes nothing, and may
- * run beside a server at work: what changes meanwhile is looked at again before it is told.
+ * Looks for every kind of damage in the data and indexes folders; store/check/findings.ts lists them. Writes nothing,
+ * and may run beside a server at work: what changes meanwhile is looked at again before it is told.
  * Errors  none for damage, which is the verdict, unless the control state itself cannot be opened
  * Cost    one read of all stored bytes
  */

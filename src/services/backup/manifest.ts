@@ -4,7 +4,7 @@ import { canonicalSha256 } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import { replaceFile } from '../../release/hashed-file.js';
 
-export const BACKUP_FILE = 'backup.json';
+const BACKUP_FILE = 'backup.json';
 const FORMAT = 'gloaming-backup/1';
 
 export interface BackupFile {
@@ -15,7 +15,7 @@ export interface BackupFile {
 }
 
 /** What a backup holds; wire names as on disk. */
-export interface BackupManifest {
+interface BackupManifest {
   readonly format: typeof FORMAT;
   readonly created_at: string;
   readonly files: readonly BackupFile[];

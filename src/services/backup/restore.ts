@@ -6,13 +6,13 @@ import { CONTROL_FOLDER } from '../../store/control-store.js';
 import { copyFile, pathIn } from './bytes.js';
 import { readManifest, type BackupFile } from './manifest.js';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly folders: { readonly dataFolder: string; readonly indexesFolder: string };
   readonly source: string;
   readonly onBytes?: (bytes: number, totalBytes: number) => void;
 }
 
-export interface RestoreReport {
+interface RestoreReport {
   /** When the backup was made. */
   readonly createdAt: string;
   readonly fileCount: number;

@@ -1,4 +1,3 @@
-import { EXPORT_GROUP_MAX_BYTES, EXPORT_GROUP_MAX_ROWS } from '../../limits.js';
 import {
   arrowBatchStart,
   arrowFileEnd,
@@ -8,45 +7,49 @@ import {
 } from '../../release/arrow-bytes.js';
 import { encodeColumn } from '../../release/column-encode.js';
 import { attributesSchema } from '../../release/format.js';
-import { columnGroups, EXPORT_COLUMNS } from './columns.js';
-import type { ExportEncoder } from './encoder.js';
-import type { ExportRow } from './rows.js';
+import { ColumnGroups, EXPORT_COLUMNS } from './columns.js';
+import type { ExportEncoder, ExportRow } from './rows.js';
+
+const SCHEMA = attributesSchema(EXPORT_COLUMNS);
 
 /** An Arrow IPC file, not compressed. Cost  a record batch in memory, and a few bytes for each one before it */
-export function arrowEncoder(): ExportEncoder {
-  const schema = attributesSchema(EXPORT_COLUMNS);
-  const groups = columnGroups(EXPORT_GROUP_MAX_ROWS, EXPORT_GROUP_MAX_BYTES);
-  const blocks: BatchBlock[] = [];
-  let pending: Uint8Array[] = [arrowFileStart(schema)];
-  let offset = pending[0].length;
-  let recordCount = 0;
-  const addBatch = (rows: readonly ExportRow[]): void => {
+export class ArrowEncoder implements ExportEncoder {
+  readonly #groups = new ColumnGroups();
+  readonly #blocks: BatchBlock[] = [];
+  #pending: Uint8Array[] = [arrowFileStart(SCHEMA)];
+  #offset = this.#pending[0].length;
+  #recordCount = 0;
+
+  get recordCount(): number {
+    return this.#recordCount;
+  }
+
+  add(rows: readonly ExportRow[]): Uint8Array {
+    this.#recordCount += rows.length;
+    for (const group of this.#groups.add(rows)) this.#addBatch(group);
+    return this.#take();
+  }
+
+  end(): Uint8Array {
+    const rest = this.#groups.end();
+    if (rest.length > 0) this.#addBatch(rest);
+    this.#pending.push(arrowFileEnd(SCHEMA, this.#blocks));
+    return this.#take();
+  }
+
+  #addBatch(rows: readonly ExportRow[]): void {
     const { head, buffers } = encodeBatch(rows);
-    blocks.push({ offset, metadataBytes: head.bytes.length, bodyBytes: head.bodyBytes });
-    pending.push(head.bytes, ...buffers.flatMap((buffer) => [buffer, padding(buffer)]));
-    offset += head.bytes.length + head.bodyBytes;
-  };
-  const take = (): Uint8Array => {
-    const bytes = Buffer.concat(pending);
-    pending = [];
+    const metadataBytes = head.bytes.length;
+    this.#blocks.push({ offset: this.#offset, metadataBytes, bodyBytes: head.bodyBytes });
+    this.#pending.push(head.bytes, ...buffers.flatMap((buffer) => [buffer, padding(buffer)]));
+    this.#offset += metadataBytes + head.bodyBytes;
+  }
+
+  #take(): Uint8Array {
+    const bytes = Buffer.concat(this.#pending);
+    this.#pending = [];
     return bytes;
-  };
-  return {
-    add(rows) {
-      recordCount += rows.length;
-      groups.add(rows).forEach(addBatch);
-      return take();
-    },
-    end() {
-      const rest = groups.end();
-      if (rest.length > 0) addBatch(rest);
-      pending.push(arrowFileEnd(schema, blocks));
-      return take();
-    },
-    get recordCount() {
-      return recordCount;
-    },
-  };
+  }
 }
 
 function encodeBatch(rows: readonly ExportRow[]) {

@@ -1,4 +1,5 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import { EXPORT_GROUP_MAX_BYTES, EXPORT_GROUP_MAX_ROWS } from '../../limits.js';
 import type { ExportRow } from './rows.js';
 
 /** A column of Parquet and Arrow files; undefined is null. */
@@ -53,32 +54,28 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
 ];
 
 /** Candidates that wait for enough others to make a group of columns. */
-export interface ColumnGroups {
-  /** Groups that are full now; a group has EXPORT_GROUP_MAX_ROWS rows, or fewer where their text is long. */
-  add(rows: readonly ExportRow[]): readonly (readonly ExportRow[])[];
-  /** What is left. */
-  end(): readonly ExportRow[];
-}
+export class ColumnGroups {
+  #waiting: ExportRow[] = [];
+  #waitingBytes = 0;
 
-export function columnGroups(maxRows: number, maxBytes: number): ColumnGroups {
-  let waiting: ExportRow[] = [];
-  let bytes = 0;
-  const take = (): readonly ExportRow[] => {
-    const group = waiting;
-    waiting = [];
-    bytes = 0;
+  /** Groups that are full now; a group has EXPORT_GROUP_MAX_ROWS rows, or fewer where their text is long. */
+  add(rows: readonly ExportRow[]): readonly (readonly ExportRow[])[] {
+    const full: (readonly ExportRow[])[] = [];
+    for (const row of rows) {
+      this.#waiting.push(row);
+      this.#waitingBytes += row.candidate.target.sequence.length;
+      const isFull =
+        this.#waiting.length >= EXPORT_GROUP_MAX_ROWS || this.#waitingBytes >= EXPORT_GROUP_MAX_BYTES;
+      if (isFull) full.push(this.end());
+    }
+    return full;
+  }
+
+  /** What is left. */
+  end(): readonly ExportRow[] {
+    const group = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
     return group;
-  };
-  return {
-    add(rows) {
-      const full: (readonly ExportRow[])[] = [];
-      for (const row of rows) {
-        waiting.push(row);
-        bytes += row.candidate.target.sequence.length;
-        if (waiting.length >= maxRows || bytes >= maxBytes) full.push(take());
-      }
-      return full;
-    },
-    end: take,
-  };
+  }
 }

@@ -1,7 +1,7 @@
 import type { ExportFormatName } from '../../contract/runs/run-files.js';
-import { arrowEncoder } from './arrow.js';
-import type { ExportEncoder } from './encoder.js';
-import { parquetEncoder } from './parquet.js';
+import { ArrowEncoder } from './arrow.js';
+import { ParquetEncoder } from './parquet.js';
+import type { ExportEncoder } from './rows.js';
 import { a3mEncoder, fastaEncoder, tsvEncoder } from './text.js';
 
 export interface ExportFormat {
@@ -45,13 +45,13 @@ export const FORMATS: Readonly<Record<ExportFormatName, ExportFormat>> = {
     contentType: 'application/vnd.apache.parquet',
     needsAlignments: false,
     needsQuery: false,
-    encoder: parquetEncoder,
+    encoder: () => new ParquetEncoder(),
   },
   arrow: {
     extension: 'arrow',
     contentType: 'application/vnd.apache.arrow.file',
     needsAlignments: false,
     needsQuery: false,
-    encoder: arrowEncoder,
+    encoder: () => new ArrowEncoder(),
   },
 };

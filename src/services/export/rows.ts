@@ -12,8 +12,17 @@ export interface ExportRow {
   readonly candidate: HomologyCandidate;
 }
 
+/** Writes candidates in one format. Bytes come when there are enough of them; all of them in order are the file. */
+export interface ExportEncoder {
+  /** Errors  Refusal `export_not_possible` where the file would pass a bound */
+  add(rows: readonly ExportRow[]): Uint8Array;
+  end(): Uint8Array;
+  /** Records so far. */
+  readonly recordCount: number;
+}
+
 /** Some candidates in order. */
-export interface ExportSlice {
+interface ExportSlice {
   readonly rows: readonly ExportRow[];
   /** Rows of the run that are done with this slice. */
   readonly doneCount: number;

@@ -2,8 +2,7 @@ import type { HomologyCandidate, PairwiseAlignment } from '../../contract/search
 import { Refusal } from '../../errors.js';
 import { EXPORT_FASTA_MAX_TARGETS } from '../../limits.js';
 import { a3mHeader, a3mRow } from '../../sequence/a3m.js';
-import type { ExportEncoder } from './encoder.js';
-import { LONE_QUERY_ID, type ExportRow } from './rows.js';
+import { LONE_QUERY_ID, type ExportEncoder, type ExportRow } from './rows.js';
 
 const FASTA_LINE_RESIDUES = 60;
 
@@ -24,7 +23,7 @@ export function fastaEncoder(): ExportEncoder {
     seen.add(target.id);
     return true;
   };
-  return textEncoder((row) => (isNew(row) ? fastaRecord(row) : ''));
+  return new RecordEncoder((row) => (isNew(row) ? fastaRecord(row) : ''));
 }
 
 /**
@@ -35,7 +34,7 @@ export function fastaEncoder(): ExportEncoder {
  * Source  BLAST Command Line Applications User Manual, -outfmt 6
  */
 export function tsvEncoder(): ExportEncoder {
-  return textEncoder(({ queryId, candidate }) => {
+  return new RecordEncoder(({ queryId, candidate }) => {
     const alignment = alignedPart(candidate);
     return alignment === undefined ? '' : `${blastCells(queryId, candidate, alignment).join('\t')}\n`;
   });
@@ -43,32 +42,38 @@ export function tsvEncoder(): ExportEncoder {
 
 /** A3M as the alignments of `sequences.msa.build` are written, with every aligned candidate. */
 export function a3mEncoder(query: string): ExportEncoder {
-  return textEncoder(({ candidate }) => a3mRecord(candidate, query), `>${LONE_QUERY_ID}\n${query}\n`);
+  return new RecordEncoder(({ candidate }) => a3mRecord(candidate, query), `>${LONE_QUERY_ID}\n${query}\n`);
 }
 
-/** @param write the text of a record, empty where the candidate is none */
-function textEncoder(write: (row: ExportRow) => string, start = ''): ExportEncoder {
-  let recordCount = 0;
-  let pending = start;
-  const take = (): Uint8Array => {
-    const bytes = Buffer.from(pending);
-    pending = '';
+class RecordEncoder implements ExportEncoder {
+  readonly #write: (row: ExportRow) => string;
+  #pending: string;
+  #recordCount = 0;
+
+  /** @param write the text of a record, empty where the candidate is none */
+  constructor(write: (row: ExportRow) => string, start = '') {
+    this.#write = write;
+    this.#pending = start;
+  }
+
+  get recordCount(): number {
+    return this.#recordCount;
+  }
+
+  add(rows: readonly ExportRow[]): Uint8Array {
+    for (const row of rows) {
+      const text = this.#write(row);
+      if (text !== '') this.#recordCount += 1;
+      this.#pending += text;
+    }
+    return this.end();
+  }
+
+  end(): Uint8Array {
+    const bytes = Buffer.from(this.#pending);
+    this.#pending = '';
     return bytes;
-  };
-  return {
-    add(rows) {
-      for (const row of rows) {
-        const text = write(row);
-        if (text !== '') recordCount += 1;
-        pending += text;
-      }
-      return take();
-    },
-    end: take,
-    get recordCount() {
-      return recordCount;
-    },
-  };
+  }
 }
 
 function fastaRecord({ queryId, candidate }: ExportRow): string {
