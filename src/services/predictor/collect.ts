@@ -17,7 +17,7 @@ import { LOG_FILE, OUTPUT_FOLDER, type PredictorEnd } from './process.js';
 import type { RunFailureOutcome, RunOutcome } from '../runs/run-kind.js';
 
 /** Where the files of a prediction go, and what they are told with. */
-export interface PredictionTarget {
+interface PredictionTarget {
   readonly folder: string;
   readonly a3mSha256: string;
   /** Where the client that created the run reached the server. */

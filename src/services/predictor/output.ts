@@ -7,7 +7,7 @@ export interface OutputBounds {
   readonly maxFiles: number;
 }
 
-export interface OutputFile {
+interface OutputFile {
   /** Below the folder, with `/` between folders. */
   readonly path: string;
   readonly sizeBytes: number;

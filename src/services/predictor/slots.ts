@@ -34,7 +34,7 @@ export class PredictorSlots {
 }
 
 /** The place of one prediction, in the line or at work. */
-export class PredictorSlot {
+class PredictorSlot {
   /** Resolves when it is this one's turn. */
   readonly ready: Promise<void>;
   readonly #onRelease: (slot: PredictorSlot) => void;

@@ -10,7 +10,7 @@ import { presentRunFile, releaseAfter, type FileWriter } from '../storage/file-w
 import type { Receipts } from '../search/receipts.js';
 import { defineRunKind, type PreparedRun, type RunKind, type RunSteps } from '../runs/run-kind.js';
 
-export interface ExportRunDependencies {
+interface ExportRunDependencies {
   readonly table: Pick<RunTable, 'get' | 'rows'>;
   readonly receipts: Receipts;
   readonly writer: FileWriter;

@@ -82,7 +82,7 @@ export function packedLength(line: string): number {
 }
 
 /** Opens an uploaded file. Errors  Refusal `file_not_managed`, `file_not_found`, `permission_denied` */
-export type OpenFasta = (url: string) => Pick<ManagedFile, 'path' | 'bytes' | 'close'>;
+type OpenFasta = (url: string) => Pick<ManagedFile, 'path' | 'bytes' | 'close'>;
 
 async function* rawQueries(
   { queries, fasta, fasta_url: url }: BatchSearchRunInput,

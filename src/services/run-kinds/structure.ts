@@ -21,7 +21,7 @@ import {
   type RunWork,
 } from '../runs/run-kind.js';
 
-export interface StructureRunDependencies {
+interface StructureRunDependencies {
   /** Absent where the operator has configured none. */
   readonly predictor: StructurePredictor | undefined;
   readonly msas: Pick<Msas, 'read'>;

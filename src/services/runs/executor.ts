@@ -8,7 +8,7 @@ import type { RunTurn } from './queue.js';
 import type { RunFailureOutcome, RunKind, RunOutcome, RunStep, RunSteps } from './run-kind.js';
 import type { RunWatch } from './watch.js';
 
-export interface RunExecutorDependencies {
+interface RunExecutorDependencies {
   readonly table: RunTable;
   /** By key. */
   readonly kinds: ReadonlyMap<string, RunKind>;

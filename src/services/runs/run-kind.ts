@@ -54,7 +54,7 @@ export interface PreparedRun<Plan> {
 }
 
 /** What one entry of RUN_ENDPOINTS, which holds the schemas of input and result, does: written by its own file. */
-export interface RunKindDefinition<Key extends RunEndpointKey, Plan> {
+interface RunKindDefinition<Key extends RunEndpointKey, Plan> {
   readonly key: Key;
   /** Resolves and refuses: what passes here is accepted. Errors  the refusals of runs.create */
   prepare(input: RunInput<Key>, context: RequestContext): Promise<PreparedRun<Plan>>;

@@ -18,18 +18,18 @@ import { RunQueue } from './queue.js';
 import type { RunKind } from './run-kind.js';
 import { RunWatch } from './watch.js';
 
-export interface RunListRequest extends PageRequest {
+interface RunListRequest extends PageRequest {
   readonly status?: RunStatus;
   readonly endpoint?: string;
 }
 
 /** Request headers by name, as the contract declares them. */
-export interface RunHeaders {
+interface RunHeaders {
   readonly Prefer?: string | undefined;
   readonly 'Idempotency-Key'?: string | undefined;
 }
 
-export interface RunsDependencies extends AcceptDependencies {
+interface RunsDependencies extends AcceptDependencies {
   readonly kinds: readonly RunKind[];
   readonly pages: Pages;
   /** Turns at once. */

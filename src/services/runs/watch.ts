@@ -49,7 +49,7 @@ export class RunWatch {
 }
 
 /** The changes of one run, for one that waits; RunWatch.open makes it. */
-export class RunChanges {
+class RunChanges {
   readonly #watch: Pick<RunWatch, 'isEnded'>;
   readonly #onClose: () => void;
   #hasChanged = false;

@@ -31,7 +31,7 @@ export interface SqlLogin {
 const READER_ROLE = 'gloaming_reader';
 const ENVIRONMENT_ID = 'env_appliance';
 
-export interface SqlCredentialsDependencies {
+interface SqlCredentialsDependencies {
   readonly table: SqlCredentialTable;
   readonly pages: Pages;
   readonly now: () => Date;

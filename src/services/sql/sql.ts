@@ -1,22 +1,18 @@
 import { ARROW_STREAM_TYPE, type SqlQueryRequest, type SqlResult } from '../../contract/sql.js';
 import { linkAborts } from '../../abort.js';
 import { Refusal } from '../../errors.js';
-import {
-  INLINE_RESPONSE_MAX_BYTES,
-  SQL_BATCH_MAX_ROWS,
-  SQL_CURSOR_IDLE_MS,
-  SQL_RESULT_MAX_ROWS,
-} from '../../limits.js';
+import { SQL_CURSOR_IDLE_MS, SQL_RESULT_MAX_ROWS } from '../../limits.js';
 import type { SqlCursor } from '../../sql/engine/engine.js';
 import type { SqlEncoding, SqlParameter, StatementShape } from '../../sql/engine/messages.js';
 import type { RequestContext } from '../context.js';
 import type { BytesReply, Reply } from '../reply.js';
 import type { SqlCredentials, SqlLogin } from './credentials.js';
 import type { SqlEngines, SqlTurn } from './engines.js';
+import { arrowReply, jsonReply } from './present.js';
 import type { SqlWorlds } from './worlds.js';
 
 /** One statement, for the audit log. */
-export interface SqlStatementRecord {
+interface SqlStatementRecord {
   readonly door: 'http' | 'postgres';
   readonly organizationId: string;
   readonly credentialId: string;
@@ -27,7 +23,7 @@ export interface SqlStatementRecord {
   readonly durationMs: number;
 }
 
-export interface SqlStatement {
+interface SqlStatement {
   readonly sql: string;
   readonly parameters: readonly SqlParameter[];
   readonly encoding: SqlEncoding;
@@ -40,7 +36,7 @@ export interface SqlListeners {
   readonly onFault: (error: unknown) => void;
 }
 
-export interface SqlDependencies {
+interface SqlDependencies {
   readonly credentials: SqlCredentials;
   readonly engines: SqlEngines;
   readonly worlds: Pick<SqlWorlds, 'start'>;
@@ -212,55 +208,4 @@ function codeOf(error: unknown): string {
 
 function tooManyRows(): Refusal {
   return new Refusal('sql_resources_exceeded', `A result has at most ${SQL_RESULT_MAX_ROWS} rows.`);
-}
-
-/** One row more than asked for tells whether there are more. */
-async function jsonReply(cursor: SqlCursor, limit: number): Promise<Reply<SqlResult>> {
-  const rows: unknown[][] = [];
-  let bytes = 0;
-  try {
-    for (let isDone = false; !isDone && rows.length <= limit;) {
-      const batch = await cursor.fetch(Math.min(SQL_BATCH_MAX_ROWS, limit + 1 - rows.length));
-      for (const row of batch.rows ?? []) {
-        bytes += JSON.stringify(row).length;
-        if (bytes > INLINE_RESPONSE_MAX_BYTES && rows.length < limit) throw tooLarge(rows.length);
-        rows.push(row as unknown[]);
-      }
-      isDone = batch.isDone;
-    }
-  } finally {
-    cursor.close();
-  }
-  const isLimited = rows.length > limit;
-  if (isLimited) rows.length = limit;
-  const columns = (cursor.shape.columns ?? []).map(({ name, type }) => ({ name, type }));
-  const value: SqlResult = {
-    object: 'sql_result',
-    columns,
-    rows,
-    row_count: rows.length,
-    is_row_limit_reached: isLimited,
-  };
-  return { value, rowCount: rows.length };
-}
-
-function tooLarge(fitting: number): Refusal {
-  return new Refusal(
-    'response_too_large',
-    `The answer exceeds 16 MiB; ${fitting} rows would fit. Ask for fewer, or for ${ARROW_STREAM_TYPE}.`,
-    { fitting_row_count: fitting },
-  );
-}
-
-/** The first batch is there before the answer begins: what fails at once is refused as anything is. */
-async function arrowReply(cursor: SqlCursor): Promise<BytesReply> {
-  const first = await cursor.fetch(SQL_BATCH_MAX_ROWS);
-  async function* bytes(): AsyncGenerator<Uint8Array> {
-    for (let batch = first; ; batch = await cursor.fetch(SQL_BATCH_MAX_ROWS)) {
-      if (batch.bytes !== undefined && batch.bytes.length > 0) yield batch.bytes;
-      if (batch.isDone) return;
-    }
-  }
-  const open = () => ({ bytes: bytes(), close: () => cursor.close() });
-  return { bytes: { contentType: ARROW_STREAM_TYPE, open } };
 }

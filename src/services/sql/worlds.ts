@@ -8,7 +8,7 @@ import { writeRecordsSnapshot, writeReleaseSnapshot } from '../../sql/snapshot/s
 import type { SqlRecords, SqlRelease, SqlWorld } from '../../sql/world.js';
 import type { Catalog } from '../search/catalog.js';
 
-export interface SqlWorldsDependencies {
+interface SqlWorldsDependencies {
   readonly catalog: Catalog;
   readonly dataFolder: string;
   /** Folder of a release. */

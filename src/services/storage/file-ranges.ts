@@ -5,7 +5,7 @@ import type { FileRow } from '../../store/storage/files.js';
 export type Headers = Readonly<Record<string, string | undefined>>;
 
 /** What a request wants of a file: all of it, bytes [start, end), or to hear that it has it already. */
-export type Wanted =
+type Wanted =
   { readonly status: 200 | 206; readonly start: number; readonly end: number } | { readonly status: 304 };
 
 /**

@@ -20,7 +20,7 @@ export interface PlacedFile {
   readonly contentType: string;
 }
 
-export interface FileWriterDependencies {
+interface FileWriterDependencies {
   readonly files: FileTable;
   readonly objects: Objects;
   readonly usage: Pick<StorageUsageTable, 'get'>;
@@ -84,7 +84,7 @@ export class FileWriter {
 const ROOM_BYTES = 64 * MEBIBYTE_BYTES;
 
 /** A file that is being written. */
-export class OpenFile {
+class OpenFile {
   readonly #organizationId: string;
   readonly #usage: Pick<StorageUsageTable, 'get'>;
   readonly #room: StorageRoom;

@@ -31,14 +31,14 @@ export interface ManagedFile {
   close(): void;
 }
 
-export interface FileReadRequest {
+interface FileReadRequest {
   readonly fileId: string;
   readonly fileName: string;
   readonly query: { readonly version?: string; readonly signature?: string };
   readonly headers: Headers;
 }
 
-export interface FilesDependencies {
+interface FilesDependencies {
   readonly table: FileTable;
   readonly contents: ContentTable;
   readonly objects: Objects;

@@ -3,7 +3,7 @@ import { canonicalJson, sha256Hex } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 
 /** What a signed URL lets its holder do, once and for all. */
-export interface SignedGrant {
+interface SignedGrant {
   readonly method: 'GET' | 'PUT';
   /** As the contract writes it, with its parameters filled in and percent-encoded. */
   readonly path: string;

@@ -9,7 +9,7 @@ import { SignedUrls, type SignedRequest } from './signed-urls.js';
 import { StorageRoom, type StorageBounds } from './storage-room.js';
 import { Uploads } from './uploads.js';
 
-export interface StorageDependencies {
+interface StorageDependencies {
   readonly tables: StorageTables;
   readonly bounds: StorageBounds;
   readonly sealingKey: Buffer;

@@ -7,7 +7,7 @@ import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
 import { privateAcl, requirePlace, type Asker } from './file-access.js';
 import { notOpen } from './upload-states.js';
 
-export interface CompletionDependencies {
+interface CompletionDependencies {
   readonly table: UploadTable;
   readonly files: FileTable;
   readonly objects: Objects;

@@ -7,7 +7,7 @@ import type { Headers } from './file-ranges.js';
 import type { StorageRoom } from './storage-room.js';
 import { notOpen } from './upload-states.js';
 
-export interface ReceiveDependencies {
+interface ReceiveDependencies {
   readonly table: UploadTable;
   readonly objects: Objects;
   readonly room: StorageRoom;

@@ -30,7 +30,7 @@ import { UploadCompletions } from './upload-completion.js';
 import { receivePart } from './upload-receive.js';
 import { notOpen, presentPart, presentUpload, requireOpen, uploadAbsent } from './upload-states.js';
 
-export interface UploadsDependencies {
+interface UploadsDependencies {
   readonly table: UploadTable;
   readonly files: FileTable;
   readonly objects: Objects;

@@ -8,7 +8,7 @@ import { waitAfterAttempt } from './schedule.js';
 import { sendWebhook } from './send.js';
 import { signatureHeaders } from './sign.js';
 
-export interface DeliveriesDependencies {
+interface DeliveriesDependencies {
   readonly table: WebhookTable;
   readonly addresses: AddressRules;
   readonly now: () => Date;

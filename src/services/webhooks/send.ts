@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { WEBHOOK_ANSWER_MAX_BYTES } from '../../limits.js';
 import type { PinnedAddress } from './address.js';
 
-export interface WebhookMessage {
+interface WebhookMessage {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

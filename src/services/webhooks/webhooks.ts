@@ -17,12 +17,12 @@ import { ForbiddenAddress, type AddressRules } from './address.js';
 import { WebhookDeliveries } from './deliveries.js';
 import { newWebhookSecret } from './sign.js';
 
-export interface DeliveryListRequest extends PageRequest {
+interface DeliveryListRequest extends PageRequest {
   readonly endpoint_id?: string;
   readonly status?: WebhookDeliveryRow['status'];
 }
 
-export interface WebhooksDependencies {
+interface WebhooksDependencies {
   readonly table: WebhookTable;
   readonly pages: Pages;
   readonly addresses: AddressRules;

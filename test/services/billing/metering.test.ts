@@ -1,0 +1,62 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { Metering } from '#src/services/billing/metering.js';
+import type { RequestContext } from '#src/services/context.js';
+import type { UsageEntry } from '#src/store/tables/usage.js';
+
+const { signal } = new AbortController();
+const contextOf = (requestId: string): RequestContext => ({
+  requestId,
+  organizationId: 'lab',
+  keyId: 'key_1',
+  signal,
+  receivedAtMs: 0,
+});
+
+/** A ledger that writes what the test says, and shows what it was asked to write. */
+function ledger(write: () => Promise<void> = async () => undefined) {
+  const written: (readonly UsageEntry[])[] = [];
+  const record = async (entries: readonly UsageEntry[]): Promise<void> => {
+    written.push(entries);
+    await write();
+  };
+  const metering = new Metering({ record }, () => new Date(0));
+  const bill = (id: string) => metering.bill({ value: id }, contextOf(id));
+  return { written, metering, bill };
+}
+
+describe('metering', () => {
+  it('writes the entries of a moment together, without being asked', async () => {
+    const { written, bill } = ledger();
+    for (const id of ['a', 'b', 'c']) expect(bill(id)).toEqual({ value: id, billableUnits: 1 });
+    expect(written).toEqual([]);
+    for (let tries = 0; written.length === 0 && tries < 200; tries += 1) await pause(10);
+    expect(written.map((entries) => entries.map(({ id }) => id))).toEqual([['a', 'b', 'c']]);
+  });
+
+  it('writes a thousand at once, and does not wait for the moment to pass', () => {
+    const { written, bill } = ledger();
+    for (let count = 0; count < 1_001; count += 1) bill(`req_${count}`);
+    expect(written.map(({ length }) => length)).toEqual([1_000]);
+  });
+
+  it('is settled when all that was begun is written, and not before', async () => {
+    let end = (): void => undefined;
+    const { metering, bill } = ledger(() => new Promise((resolve) => (end = resolve)));
+    bill('a');
+    let isSettled = false;
+    const settling = metering.settle().then(() => (isSettled = true));
+    await pause(5);
+    expect(isSettled).toBe(false);
+    end();
+    await settling;
+  });
+
+  it('tells of a ledger that cannot be written once, on the next request', async () => {
+    const { metering, bill } = ledger(() => Promise.reject(new Error('no space')));
+    bill('a');
+    await metering.settle();
+    expect(() => bill('b')).toThrow('no space');
+    expect(bill('c').billableUnits).toBe(1);
+  });
+});
