@@ -72,25 +72,25 @@ async function* predict(
   const place = join(dependencies.folder, runId);
   const slot = slots.take();
   const waiting = { rows: [], doneCount: 0, checkpoint: undefined } as const;
-  let process: PredictorProcess | undefined;
-  const stop = (): void => process?.stop();
+  let running: PredictorProcess | undefined;
+  const stop = (): void => running?.stop();
   try {
     yield { ...waiting, stage: 'waiting for the predictor', resumeAfter: slot.ready };
     // What a server that was killed left of the same run.
     await rm(place, { recursive: true, force: true });
     await mkdir(place, { recursive: true, mode: 0o700 });
     const a3mSha256 = await writeInput(openSource(source, context, dependencies), join(place, INPUT_FILE));
-    process = await startPredictor(predictor, place);
+    running = await startPredictor(predictor, place);
     context.signal.addEventListener('abort', stop, { once: true });
     if (context.signal.aborted) stop();
-    yield { ...waiting, stage: 'predicting', resumeAfter: process.ended };
-    const end = await process.ended;
+    yield { ...waiting, stage: 'predicting', resumeAfter: running.ended };
+    const end = await running.ended;
     context.signal.throwIfAborted();
     const target = { folder: folder ?? `structures/${runId}`, baseUrl, a3mSha256 };
     return await collectPrediction(end, predictor, place, target, context, dependencies.writer);
   } finally {
     stop();
-    await process?.ended;
+    await running?.ended;
     slot.release();
     await rm(place, { recursive: true, force: true });
   }

@@ -5,8 +5,8 @@ import type { Objects, Received } from '../../store/objects/objects.js';
 import type { StorageUsageTable } from '../../store/storage/storage-usage.js';
 import { privateAcl, requirePlace, type Asker } from './file-access.js';
 import { absoluteUrl, filePath } from './file-urls.js';
-import { normalisePath } from './storage-paths.js';
-import type { StorageRoom } from './storage-room.js';
+import { normalisePath } from './paths.js';
+import type { StorageRoom } from './room.js';
 
 export interface WrittenFile {
   readonly sha256: string;

@@ -15,7 +15,7 @@ import { etagOf, wantedOf, type Headers } from './file-ranges.js';
 import { absoluteUrl, fileNameOf, filePath, findByUrl } from './file-urls.js';
 import type { BytesReply, EmptyReply, Reply } from '../reply.js';
 import { signedUrlId, type SignedUrls } from './signed-urls.js';
-import { normaliseTarget } from './storage-paths.js';
+import { normaliseTarget } from './paths.js';
 
 /** A stored file, opened for the work of a run. */
 export interface ManagedFile {

@@ -6,7 +6,7 @@ import { FileWriter } from './file-writer.js';
 import { Files } from './files.js';
 import type { Principal } from '../context.js';
 import { SignedUrls, type SignedRequest } from './signed-urls.js';
-import { StorageRoom, type StorageBounds } from './storage-room.js';
+import { StorageRoom, type StorageBounds } from './room.js';
 import { Uploads } from './uploads.js';
 
 interface StorageDependencies {

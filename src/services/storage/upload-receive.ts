@@ -4,7 +4,7 @@ import type { Objects, Received } from '../../store/objects/objects.js';
 import type { PartBytes } from '../../store/storage/upload-parts.js';
 import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
 import type { Headers } from './file-ranges.js';
-import type { StorageRoom } from './storage-room.js';
+import type { StorageRoom } from './room.js';
 import { notOpen } from './upload-states.js';
 
 interface ReceiveDependencies {

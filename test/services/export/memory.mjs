@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FileWriter } from '#src/services/storage/file-writer.js';
 import { exportRuns } from '#src/services/run-kinds/export.js';
-import { StorageRoom } from '#src/services/storage/storage-room.js';
+import { StorageRoom } from '#src/services/storage/room.js';
 import { eventTable } from '#src/store/tables/events.js';
 import { openControlStore } from '#src/store/control-store.js';
 import { openStorageTables } from '#src/store/storage/storage.js';

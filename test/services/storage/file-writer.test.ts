@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FileWriter, type WrittenFile } from '#src/services/storage/file-writer.js';
-import { StorageRoom } from '#src/services/storage/storage-room.js';
+import { StorageRoom } from '#src/services/storage/room.js';
 import { eventTable } from '#src/store/tables/events.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { OPEN_UPLOADS_PER_ORGANIZATION_MAX_COUNT } from '#src/limits.js';
-import { StorageRoom } from '#src/services/storage/storage-room.js';
+import { StorageRoom } from '#src/services/storage/room.js';
 
 const bounds = { quotaBytes: 1_000, reserveBytes: 100 };
 const usage = { fileBytes: 600, fileCount: 1, uploadBytes: 300, uploadCount: 1 };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FILE_PATH_PATTERN, FILE_TARGET_PATTERN } from '#src/contract/storage/file-paths.js';
 import { Refusal } from '#src/errors.js';
-import { normalisePath, normaliseTarget } from '#src/services/storage/storage-paths.js';
+import { normalisePath, normaliseTarget } from '#src/services/storage/paths.js';
 
 /** Paths that some reader (a person, a shell, another system, a URL) could take as a way out, or cannot tell apart. */
 const HOSTILE: Readonly<Record<string, string>> = {
