@@ -44,7 +44,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   '@duckdb/node-api': ['sql/'],
   'hyparquet-writer': ['sql/', 'services/export/'],
-  'pg-protocol': ['postgres/'],
   'onnxruntime-node': ['encoder/'],
   'onnxruntime-common': ['encoder/'],
   ajv: ['contract/', 'http/', 'config.ts', 'encoder/'],

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
+import { linkAborts, type LinkedAbort } from '../abort.js';
 import { POSTGRES_LOGIN_MAX_MS } from '../limits.js';
 import type { SqlCredentials, SqlLogin } from '../services/sql/credentials.js';
 import type { Sql } from '../services/sql/sql.js';
@@ -12,10 +13,10 @@ import {
   parameterStatus,
   readyForQuery,
 } from './wire/answers.js';
-import { readFrames, type Frames } from './wire/frames.js';
+import { Frames } from './wire/frames.js';
 import { reportedParameters, serverParameters, versionText } from './parameters.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
-import { createSession, faultOf } from './session.js';
+import { faultOf, Session } from './session.js';
 import type { Write } from './session-state.js';
 import type { SessionTable } from './sessions.js';
 import { readFirstMessage, readPassword } from './wire/startup.js';
@@ -38,13 +39,12 @@ LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Serves one client from its first byte to its last; never fails, whatever it sends. */
 export async function serveConnection(socket: Socket, parts: ConnectionParts): Promise<void> {
-  const ending = new AbortController();
-  const end = (reason: unknown): void => ending.abort(reason);
-  const onStop = (): void => end(parts.stopping.reason);
-  parts.stopping.addEventListener('abort', onStop, { once: true });
+  const ending = linkAborts(parts.stopping);
   // What goes wrong with the connection is its end, and nothing to be told of.
   socket.on('error', () => undefined);
-  socket.once('close', () => end(new ProtocolFault('08006', 'The client closed the connection.', true)));
+  socket.once('close', () =>
+    ending.abort(new ProtocolFault('08006', 'The client closed the connection.', true)),
+  );
   const late = setTimeout(() => socket.destroy(), POSTGRES_LOGIN_MAX_MS);
   let stream: Socket = socket;
   try {
@@ -60,7 +60,7 @@ export async function serveConnection(socket: Socket, parts: ConnectionParts): P
     tell(stream, error, parts.onFault);
   } finally {
     clearTimeout(late);
-    parts.stopping.removeEventListener('abort', onStop);
+    ending.release();
     stream.end();
     // Whoever does not take the last bytes does not hold the connection.
     setTimeout(() => socket.destroy(), 1_000).unref();
@@ -76,7 +76,7 @@ interface Opened {
 /** Changes to TLS where it is asked for; undefined where the client has left or only wanted to cancel. */
 async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opened | undefined> {
   let stream: Socket = socket;
-  let frames = readFrames(stream);
+  let frames = new Frames(stream);
   for (;;) {
     const first = await readFirstMessage(frames);
     if (first === undefined) return undefined;
@@ -96,7 +96,7 @@ async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opene
     if (frames.hasMore()) throw new ProtocolFault('08P01', 'Bytes came before TLS was agreed on.', true);
     frames.release();
     stream = startTls(socket, parts.tls);
-    frames = readFrames(stream);
+    frames = new Frames(stream);
   }
 }
 
@@ -146,16 +146,10 @@ async function serveLogin(
   login: SqlLogin,
   { stream, frames, startup }: Opened,
   write: Write,
-  {
-    sql,
-    credentials,
-    sessions,
-    serverVersion,
-    ending,
-  }: ConnectionParts & { readonly ending: AbortController },
+  { sql, credentials, sessions, serverVersion, ending }: ConnectionParts & { readonly ending: LinkedAbort },
 ): Promise<void> {
   const parameters = serverParameters(login.username, startup.get('application_name') ?? '');
-  const session = createSession({
+  const session = new Session({
     sql,
     login,
     parameters,

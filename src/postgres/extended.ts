@@ -16,20 +16,13 @@ import {
 } from './wire/answers.js';
 import { shownColumn, type CommandAnswer } from './commands.js';
 import type { Frame } from './wire/frames.js';
-import { readMessage, type MessageReader } from './wire/message-reader.js';
+import { MessageReader } from './wire/message-reader.js';
 import { readParameters } from './wire/parameter-values.js';
 import { POSTGRES_TYPE_TEXT } from './parameters.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
 import { sendRows } from './send-rows.js';
 import type { SessionState, Write } from './session-state.js';
 import { splitStatements } from './split-statements.js';
-
-/** The extended query protocol of one session: prepared statements and portals. */
-export interface ExtendedProtocol {
-  /** Errors  ProtocolFault and refusals; then messages up to the next Sync are passed over */
-  answer(frame: Frame): Promise<void>;
-  close(): void;
-}
 
 interface Prepared {
   readonly sql: string;
@@ -45,89 +38,101 @@ interface Portal {
   isDone?: boolean;
 }
 
-interface ExtendedParts {
-  readonly write: Write;
-  readonly describe: (sql: string) => Promise<StatementShape>;
-}
+/** The extended query protocol of one session: prepared statements and portals. */
+export class ExtendedProtocol {
+  readonly #state: SessionState;
+  readonly #write: Write;
+  readonly #statements = new Map<string, Prepared>();
+  readonly #portals = new Map<string, Portal>();
+  /** After a failure, up to the next Sync. */
+  #isPassingOver = false;
 
-export function createExtendedProtocol(
-  state: SessionState,
-  { write, describe }: ExtendedParts,
-): ExtendedProtocol {
-  const statements = new Map<string, Prepared>();
-  const portals = new Map<string, Portal>();
-  let isPassingOver = false;
+  constructor(state: SessionState, write: Write) {
+    this.#state = state;
+    this.#write = write;
+  }
 
-  const closePortal = (name: string): void => {
-    portals.get(name)?.cursor?.close();
-    portals.delete(name);
-  };
-  const closePortals = (): void => [...portals.keys()].forEach(closePortal);
-  const statementNamed = (name: string): Prepared => {
-    const known = statements.get(name);
-    if (known !== undefined) return known;
-    throw new ProtocolFault('26000', `There is no prepared statement "${name}".`);
-  };
-  const portalNamed = (name: string): Portal => {
-    const known = portals.get(name);
-    if (known !== undefined) return known;
-    throw new ProtocolFault('34000', `There is no portal "${name}".`);
-  };
-  const open = async (portal: Portal): Promise<SqlCursor> =>
-    (portal.cursor ??= await state.start(portal.sql, portal.parameters, portal.formats));
+  /** Errors  ProtocolFault and refusals; then messages up to the next Sync are passed over */
+  async answer({ type = '', body }: Frame): Promise<void> {
+    if (type === 'S') return this.#sync();
+    if (this.#isPassingOver) return;
+    try {
+      await this.#answer(type, new MessageReader(body));
+    } catch (error) {
+      this.#isPassingOver = true;
+      throw error;
+    }
+  }
 
-  const handlers: Readonly<Record<string, (reader: MessageReader) => Promise<void>>> = {
-    async P(reader) {
-      const name = reader.text();
-      const pieces = splitStatements(reader.text());
-      if (pieces.length > 1) throw new ProtocolFault('42601', 'A prepared statement is one statement.');
-      if (name !== '' && statements.has(name)) {
-        throw new ProtocolFault('42P05', `There is a prepared statement "${name}" already.`);
-      }
-      if (statements.size >= POSTGRES_STATEMENTS_MAX_COUNT) {
-        throw new ProtocolFault('53400', `A session has at most ${POSTGRES_STATEMENTS_MAX_COUNT} of them.`);
-      }
-      const typeIds = Array.from({ length: Math.max(0, reader.int16()) }, () => reader.int32());
-      statements.set(name, { sql: pieces[0] ?? '', typeIds });
-      await write(PARSE_COMPLETE);
-    },
-    async B(reader) {
-      const name = reader.text();
-      const { sql, typeIds } = statementNamed(reader.text());
-      const parameters = readParameters(reader, readFormats(reader), typeIds);
-      closePortal(name);
-      if (portals.size >= POSTGRES_PORTALS_MAX_COUNT) {
-        throw new ProtocolFault('53400', `A session has at most ${POSTGRES_PORTALS_MAX_COUNT} portals.`);
-      }
-      portals.set(name, { sql, parameters, formats: readFormats(reader) });
-      await write(BIND_COMPLETE);
-    },
-    async D(reader) {
-      const isStatement = reader.bytes(1).toString() === 'S';
-      const name = reader.text();
-      if (isStatement) return describeStatement(statementNamed(name));
-      return describePortal(portalNamed(name));
-    },
-    async E(reader) {
-      const portal = portalNamed(reader.text());
-      const maxRows = reader.int32();
-      return execute(portal, maxRows > 0 ? maxRows : Infinity);
-    },
-    async C(reader) {
-      const isStatement = reader.bytes(1).toString() === 'S';
-      const name = reader.text();
-      if (isStatement) statements.delete(name);
-      else closePortal(name);
-      await write(CLOSE_COMPLETE);
-    },
-    // Nothing is held back that could be flushed.
-    H: () => Promise.resolve(),
-  };
+  /** Gives up every portal. */
+  close(): void {
+    for (const name of [...this.#portals.keys()]) this.#closePortal(name);
+  }
 
-  const describeStatement = async (prepared: Prepared): Promise<void> => {
+  #sync(): Promise<void> {
+    this.#isPassingOver = false;
+    if (this.#state.status !== 'T') this.close();
+    return this.#write(readyForQuery(this.#state.status));
+  }
+
+  async #answer(type: string, reader: MessageReader): Promise<void> {
+    switch (type) {
+      case 'P':
+        return this.#parse(reader);
+      case 'B':
+        return this.#bind(reader);
+      case 'D':
+        return this.#describe(reader);
+      case 'E':
+        return this.#execute(reader);
+      case 'C':
+        return this.#close(reader);
+      case 'H':
+        // Nothing is held back that could be flushed.
+        return;
+      default:
+        throw new ProtocolFault('08P01', `Messages of the type ${JSON.stringify(type)} are not known.`, true);
+    }
+  }
+
+  async #parse(reader: MessageReader): Promise<void> {
+    const name = reader.text();
+    const pieces = splitStatements(reader.text());
+    if (pieces.length > 1) throw new ProtocolFault('42601', 'A prepared statement is one statement.');
+    if (name !== '' && this.#statements.has(name)) {
+      throw new ProtocolFault('42P05', `There is a prepared statement "${name}" already.`);
+    }
+    if (this.#statements.size >= POSTGRES_STATEMENTS_MAX_COUNT) {
+      throw new ProtocolFault('53400', `A session has at most ${POSTGRES_STATEMENTS_MAX_COUNT} of them.`);
+    }
+    const typeIds = Array.from({ length: Math.max(0, reader.int16()) }, () => reader.int32());
+    this.#statements.set(name, { sql: pieces[0] ?? '', typeIds });
+    await this.#write(PARSE_COMPLETE);
+  }
+
+  async #bind(reader: MessageReader): Promise<void> {
+    const name = reader.text();
+    const { sql, typeIds } = this.#statementNamed(reader.text());
+    const parameters = readParameters(reader, readFormats(reader), typeIds);
+    this.#closePortal(name);
+    if (this.#portals.size >= POSTGRES_PORTALS_MAX_COUNT) {
+      throw new ProtocolFault('53400', `A session has at most ${POSTGRES_PORTALS_MAX_COUNT} portals.`);
+    }
+    this.#portals.set(name, { sql, parameters, formats: readFormats(reader) });
+    await this.#write(BIND_COMPLETE);
+  }
+
+  async #describe(reader: MessageReader): Promise<void> {
+    const isStatement = reader.bytes(1).toString() === 'S';
+    const name = reader.text();
+    if (isStatement) return this.#describeStatement(this.#statementNamed(name));
+    return this.#describePortal(this.#portalNamed(name));
+  }
+
+  async #describeStatement(prepared: Prepared): Promise<void> {
     const { sql, typeIds } = prepared;
-    const command = sql === '' ? undefined : state.peek(sql);
-    const shape = sql === '' || command !== undefined ? NO_SHAPE : await describe(sql);
+    const command = sql === '' ? undefined : this.#state.peek(sql);
+    const shape = sql === '' || command !== undefined ? NO_SHAPE : await this.#state.describe(sql);
     const count = Math.max(typeIds.length, shape.parameterTypeIds.length);
     const told = Array.from(
       { length: count },
@@ -137,55 +142,63 @@ export function createExtendedProtocol(
     prepared.typeIds = told;
     const columns = columnsOf(command) ?? shape.columns ?? [];
     const rows = columns.length === 0 ? NO_DATA : rowDescription(columns, []);
-    await write(Buffer.concat([parameterDescription(told), rows]));
-  };
-  const describePortal = async (portal: Portal): Promise<void> => {
-    const command = portal.sql === '' ? undefined : state.peek(portal.sql);
+    await this.#write(Buffer.concat([parameterDescription(told), rows]));
+  }
+
+  async #describePortal(portal: Portal): Promise<void> {
+    const command = portal.sql === '' ? undefined : this.#state.peek(portal.sql);
     const columns = columnsOf(command) ?? [];
     if (portal.sql === '' || command !== undefined) {
-      return write(columns.length === 0 ? NO_DATA : rowDescription(columns, portal.formats));
+      return this.#write(columns.length === 0 ? NO_DATA : rowDescription(columns, portal.formats));
     }
-    const { shape } = await open(portal);
-    await write(rowDescription(shape.columns ?? [], portal.formats));
-  };
-  const execute = async (portal: Portal, maxRows: number): Promise<void> => {
-    if (portal.sql === '') return write(EMPTY_QUERY);
-    const command = state.command(portal.sql);
+    const { shape } = await this.#open(portal);
+    await this.#write(rowDescription(shape.columns ?? [], portal.formats));
+  }
+
+  async #execute(reader: MessageReader): Promise<void> {
+    const portal = this.#portalNamed(reader.text());
+    const wanted = reader.int32();
+    if (portal.sql === '') return this.#write(EMPTY_QUERY);
+    const command = this.#state.command(portal.sql);
     if (command !== undefined) {
       const row = command.value === undefined ? [] : [dataRow([command.value.text])];
-      return write(Buffer.concat([...row, commandComplete(command.tag)]));
+      return this.#write(Buffer.concat([...row, commandComplete(command.tag)]));
     }
-    if (portal.isDone) return write(commandComplete('SELECT 0'));
-    const { count, isDone } = await sendRows(await open(portal), maxRows, write);
+    if (portal.isDone) return this.#write(commandComplete('SELECT 0'));
+    const maxRows = wanted > 0 ? wanted : Infinity;
+    const { count, isDone } = await sendRows(await this.#open(portal), maxRows, this.#write);
     portal.isDone = isDone;
-    await write(isDone ? commandComplete(`SELECT ${count}`) : PORTAL_SUSPENDED);
-  };
+    await this.#write(isDone ? commandComplete(`SELECT ${count}`) : PORTAL_SUSPENDED);
+  }
 
-  return {
-    async answer({ type = '', body }) {
-      if (type === 'S') {
-        isPassingOver = false;
-        if (state.status() !== 'T') closePortals();
-        return write(readyForQuery(state.status()));
-      }
-      if (isPassingOver) return;
-      const handler = handlers[type];
-      try {
-        if (handler === undefined) {
-          throw new ProtocolFault(
-            '08P01',
-            `Messages of the type ${JSON.stringify(type)} are not known.`,
-            true,
-          );
-        }
-        await handler(readMessage(body));
-      } catch (error) {
-        isPassingOver = true;
-        throw error;
-      }
-    },
-    close: closePortals,
-  };
+  async #close(reader: MessageReader): Promise<void> {
+    const isStatement = reader.bytes(1).toString() === 'S';
+    const name = reader.text();
+    if (isStatement) this.#statements.delete(name);
+    else this.#closePortal(name);
+    await this.#write(CLOSE_COMPLETE);
+  }
+
+  async #open(portal: Portal): Promise<SqlCursor> {
+    return (portal.cursor ??= await this.#state.start(portal.sql, portal.parameters, portal.formats));
+  }
+
+  #closePortal(name: string): void {
+    this.#portals.get(name)?.cursor?.close();
+    this.#portals.delete(name);
+  }
+
+  #statementNamed(name: string): Prepared {
+    const known = this.#statements.get(name);
+    if (known !== undefined) return known;
+    throw new ProtocolFault('26000', `There is no prepared statement "${name}".`);
+  }
+
+  #portalNamed(name: string): Portal {
+    const known = this.#portals.get(name);
+    if (known !== undefined) return known;
+    throw new ProtocolFault('34000', `There is no portal "${name}".`);
+  }
 }
 
 const NO_SHAPE: StatementShape = { parameterTypeIds: [] };

@@ -1,9 +1,8 @@
-import { setMaxListeners } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { Refusal } from '../errors.js';
 import { POSTGRES_SESSIONS_MAX_COUNT } from '../limits.js';
 import { serveConnection, type ConnectionParts } from './connection.js';
-import { createSessionTable } from './sessions.js';
+import { SessionTable } from './sessions.js';
 
 export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'stopping'> {
   readonly host: string;
@@ -25,9 +24,7 @@ const CONNECTIONS_MAX_COUNT = 2 * POSTGRES_SESSIONS_MAX_COUNT;
 /** Errors  that of the socket where the address cannot be listened on */
 export async function servePostgres({ host, port, ...options }: PostgresOptions): Promise<PostgresServer> {
   const stopping = new AbortController();
-  // One listener for each connection.
-  setMaxListeners(0, stopping.signal);
-  const sessions = createSessionTable();
+  const sessions = new SessionTable();
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
     sockets.add(socket);

@@ -1,5 +1,5 @@
 import { Refusal } from '../../errors.js';
-import { createExecutionQueue, type ExecutionLimits, type ExecutionQueue } from './execution-queue.js';
+import { ExecutionQueue, type ExecutionLimits } from './execution-queue.js';
 import { createRequestRate, type RequestRateLimits } from './request-rate.js';
 
 /** Bounds of what the shell lets in. */
@@ -39,6 +39,6 @@ export function createAdmission(limits: AdmissionLimits, nowMs: () => number): A
       };
     },
     takeRequest: createRequestRate(limits, nowMs),
-    executions: createExecutionQueue(limits, nowMs),
+    executions: new ExecutionQueue(limits, nowMs),
   };
 }

@@ -21,82 +21,91 @@ export interface Place {
   leave(): void;
 }
 
-export interface ExecutionQueue {
+/** Executions that are at work or wait for their turn. */
+export class ExecutionQueue {
+  readonly #limits: ExecutionLimits;
+  readonly #nowMs: () => number;
+  readonly #heldByKey = new Map<string, number>();
+  readonly #line: (() => void)[] = [];
+  readonly #overload: Overload;
+  readonly #overloadByKey = new Map<string, Overload>();
+  #running = 0;
+  #places = 0;
+
+  /** @param nowMs monotonic, in milliseconds */
+  constructor(limits: ExecutionLimits, nowMs: () => number) {
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#overload = createOverload(limits.concurrentExecutions, nowMs);
+  }
+
   /** Looks before anybody is known. Errors  Refusal `queue_full` */
-  requireSpace(): void;
-  /** Looks before a body is read. Errors  Refusal `queue_full`, `execution_limit_exceeded` */
-  requireRoom(keyId: string): void;
-  /** Takes a place, at once. Errors  those of requireRoom */
-  takePlace(keyId: string): Place;
-  counts(): { readonly running: number; readonly waiting: number };
-}
-
-/** @param nowMs monotonic, in milliseconds */
-export function createExecutionQueue(limits: ExecutionLimits, nowMs: () => number): ExecutionQueue {
-  const { concurrentExecutions, queuedExecutions, executionsPerKey } = limits;
-  const heldByKey = new Map<string, number>();
-  const line: (() => void)[] = [];
-  let running = 0;
-  let places = 0;
-  const overload = createOverload(concurrentExecutions, nowMs);
-  const overloadByKey = new Map<string, Overload>();
-
-  const requireSpace = (): void => {
-    const most = overload.bound(concurrentExecutions + queuedExecutions);
-    if (places < most) return;
-    overload.noteRefused();
+  requireSpace(): void {
+    const { concurrentExecutions, queuedExecutions } = this.#limits;
+    const most = this.#overload.bound(concurrentExecutions + queuedExecutions);
+    if (this.#places < most) return;
+    this.#overload.noteRefused();
     throw capacityRefusal('queue_full', 'queue', most);
-  };
-  const requireRoom = (keyId: string): void => {
-    requireSpace();
-    const ofKey = overloadByKey.get(keyId);
-    if (ofKey?.isOver()) overloadByKey.delete(keyId);
-    const most = ofKey?.bound(executionsPerKey) ?? executionsPerKey;
-    if ((heldByKey.get(keyId) ?? 0) < most) return;
-    const overrun = ofKey ?? createOverload(concurrentExecutions, nowMs);
-    overrun.noteRefused();
-    overloadByKey.set(keyId, overrun);
-    throw capacityRefusal('execution_limit_exceeded', 'execution', most);
-  };
-  const hold = (keyId: string, change: 1 | -1): void => {
-    places += change;
-    const held = (heldByKey.get(keyId) ?? 0) + change;
-    if (held === 0) heldByKey.delete(keyId);
-    else heldByKey.set(keyId, held);
-  };
-  /** Hands the turn over, so that nobody can slip in between the two. */
-  const endTurn = (): void => {
-    const next = line.shift();
-    if (next === undefined) running -= 1;
-    else next();
-  };
+  }
 
-  return {
-    requireSpace,
-    requireRoom,
-    takePlace(keyId) {
-      requireRoom(keyId);
-      hold(keyId, 1);
-      overload.noteTaken();
-      overloadByKey.get(keyId)?.noteTaken();
-      let state: 'held' | 'running' | 'left' = 'held';
-      return {
-        async start(signal, startDeadlineMs) {
-          if (startDeadlineMs !== undefined && nowMs() >= startDeadlineMs) throw deadlineRefusal();
-          if (running < concurrentExecutions) running += 1;
-          else await turn(line, signal, startDeadlineMs, nowMs);
-          state = 'running';
-        },
-        leave() {
-          if (state === 'left') return;
-          if (state === 'running') endTurn();
-          state = 'left';
-          hold(keyId, -1);
-        },
-      };
-    },
-    counts: () => ({ running, waiting: line.length }),
-  };
+  /** Looks before a body is read. Errors  Refusal `queue_full`, `execution_limit_exceeded` */
+  requireRoom(keyId: string): void {
+    this.requireSpace();
+    const { concurrentExecutions, executionsPerKey } = this.#limits;
+    const ofKey = this.#overloadByKey.get(keyId);
+    if (ofKey?.isOver()) this.#overloadByKey.delete(keyId);
+    const most = ofKey?.bound(executionsPerKey) ?? executionsPerKey;
+    if ((this.#heldByKey.get(keyId) ?? 0) < most) return;
+    const overrun = ofKey ?? createOverload(concurrentExecutions, this.#nowMs);
+    overrun.noteRefused();
+    this.#overloadByKey.set(keyId, overrun);
+    throw capacityRefusal('execution_limit_exceeded', 'execution', most);
+  }
+
+  /** Takes a place, at once. Errors  those of requireRoom */
+  takePlace(keyId: string): Place {
+    this.requireRoom(keyId);
+    this.#hold(keyId, 1);
+    this.#overload.noteTaken();
+    this.#overloadByKey.get(keyId)?.noteTaken();
+    let state: 'held' | 'running' | 'left' = 'held';
+    return {
+      start: async (signal, startDeadlineMs) => {
+        await this.#startTurn(signal, startDeadlineMs);
+        state = 'running';
+      },
+      leave: () => {
+        if (state === 'left') return;
+        if (state === 'running') this.#endTurn();
+        state = 'left';
+        this.#hold(keyId, -1);
+      },
+    };
+  }
+
+  counts(): { readonly running: number; readonly waiting: number } {
+    return { running: this.#running, waiting: this.#line.length };
+  }
+
+  async #startTurn(signal: AbortSignal, startDeadlineMs: number | undefined): Promise<void> {
+    if (startDeadlineMs !== undefined && this.#nowMs() >= startDeadlineMs) throw deadlineRefusal();
+    if (this.#running < this.#limits.concurrentExecutions) this.#running += 1;
+    else await turn(this.#line, signal, startDeadlineMs, this.#nowMs);
+  }
+
+  /** Hands the turn over, so that nobody can slip in between the two. */
+  #endTurn(): void {
+    const next = this.#line.shift();
+    if (next === undefined) this.#running -= 1;
+    else next();
+  }
+
+  #hold(keyId: string, change: 1 | -1): void {
+    this.#places += change;
+    const held = (this.#heldByKey.get(keyId) ?? 0) + change;
+    if (held === 0) this.#heldByKey.delete(keyId);
+    else this.#heldByKey.set(keyId, held);
+  }
 }
 
 /** Waits in line; whoever gives up leaves the line, so that no turn is lost on it. */

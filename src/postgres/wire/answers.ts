@@ -1,11 +1,8 @@
-import { Writer } from 'pg-protocol/dist/buffer-writer.js';
 import type { SqlColumn } from '../../sql/engine/messages.js';
+import { int16, int32, message, text } from './message-writer.js';
 import type { ProtocolFault } from './protocol-fault.js';
 
 /* Messages to the client. Source  PostgreSQL, chapter "Message Formats" */
-
-const code = (type: string): number => type.charCodeAt(0);
-const empty = (type: string): Buffer => new Writer().flush(code(type));
 
 const AUTHENTICATION_OK = 0;
 const AUTHENTICATION_CLEARTEXT_PASSWORD = 3;
@@ -14,70 +11,63 @@ const UNKNOWN_SIZE = -1;
 
 export type TransactionStatus = 'I' | 'T' | 'E';
 
-export const PARSE_COMPLETE = empty('1');
-export const BIND_COMPLETE = empty('2');
-export const CLOSE_COMPLETE = empty('3');
-export const NO_DATA = empty('n');
-export const PORTAL_SUSPENDED = empty('s');
-export const EMPTY_QUERY = empty('I');
+export const PARSE_COMPLETE = message('1');
+export const BIND_COMPLETE = message('2');
+export const CLOSE_COMPLETE = message('3');
+export const NO_DATA = message('n');
+export const PORTAL_SUSPENDED = message('s');
+export const EMPTY_QUERY = message('I');
 
 export function authenticationOk(): Buffer {
-  return new Writer().addInt32(AUTHENTICATION_OK).flush(code('R'));
+  return message('R', int32(AUTHENTICATION_OK));
 }
 
 export function askForPassword(): Buffer {
-  return new Writer().addInt32(AUTHENTICATION_CLEARTEXT_PASSWORD).flush(code('R'));
+  return message('R', int32(AUTHENTICATION_CLEARTEXT_PASSWORD));
 }
 
 export function parameterStatus(name: string, value: string): Buffer {
-  return new Writer().addCString(name).addCString(value).flush(code('S'));
+  return message('S', text(name), text(value));
 }
 
 export function backendKey(processId: number, secret: number): Buffer {
-  return new Writer().addInt32(processId).addInt32(secret).flush(code('K'));
+  return message('K', int32(processId), int32(secret));
 }
 
 export function readyForQuery(status: TransactionStatus): Buffer {
-  return new Writer().addString(status).flush(code('Z'));
+  return message('Z', Buffer.from(status));
 }
 
 export function commandComplete(tag: string): Buffer {
-  return new Writer().addCString(tag).flush(code('C'));
+  return message('C', text(tag));
 }
 
 export function rowDescription(columns: readonly SqlColumn[], formats: readonly number[]): Buffer {
-  const writer = new Writer().addInt16(columns.length);
-  for (const [index, { name, postgresTypeId }] of columns.entries()) {
-    const format = (formats.length > 1 ? formats[index] : formats[0]) ?? 0;
-    writer
-      .addCString(name)
-      .addInt32(0)
-      .addInt16(0)
-      .addInt32(postgresTypeId)
-      .addInt16(UNKNOWN_SIZE)
-      .addInt32(UNKNOWN_SIZE)
-      .addInt16(format);
-  }
-  return writer.flush(code('T'));
+  const fields = columns.flatMap(({ name, postgresTypeId }, index) => [
+    text(name),
+    int32(0),
+    int16(0),
+    int32(postgresTypeId),
+    int16(UNKNOWN_SIZE),
+    int32(UNKNOWN_SIZE),
+    int16((formats.length > 1 ? formats[index] : formats[0]) ?? 0),
+  ]);
+  return message('T', int16(columns.length), ...fields);
 }
 
 export function parameterDescription(typeIds: readonly number[]): Buffer {
-  const writer = new Writer().addInt16(typeIds.length);
-  for (const typeId of typeIds) writer.addInt32(typeId);
-  return writer.flush(code('t'));
+  return message('t', int16(typeIds.length), ...typeIds.map(int32));
 }
 
 /** A row of texts. */
 export function dataRow(values: readonly string[]): Buffer {
-  const writer = new Writer().addInt16(values.length);
-  for (const value of values) writer.addInt32(Buffer.byteLength(value)).addString(value);
-  return writer.flush(code('D'));
+  const fields = values.flatMap((value) => [int32(Buffer.byteLength(value)), Buffer.from(value)]);
+  return message('D', int16(values.length), ...fields);
 }
 
-export function errorResponse({ sqlState, message, isFatal }: ProtocolFault): Buffer {
+export function errorResponse({ sqlState, message: reason, isFatal }: ProtocolFault): Buffer {
   const severity = isFatal ? 'FATAL' : 'ERROR';
-  const fields = { S: severity, V: severity, C: sqlState, M: message };
-  const writer = new Writer();
-  for (const [field, value] of Object.entries(fields)) writer.addString(field).addCString(value);
-  return writer.addCString('').flush(code('E'));
+  const fields = { S: severity, V: severity, C: sqlState, M: reason };
+  const pairs = Object.entries(fields).map(([field, value]) => text(field + value));
+  return message('E', ...pairs, text(''));
 }

@@ -1,6 +1,6 @@
 import { POSTGRES_LOGIN_MESSAGE_MAX_BYTES } from '../../limits.js';
 import type { Frames } from './frames.js';
-import { readMessage } from './message-reader.js';
+import { MessageReader } from './message-reader.js';
 import { ProtocolFault } from './protocol-fault.js';
 
 /* The first message of a connection. Source  PostgreSQL, "Message Formats", the messages without a type byte */
@@ -19,7 +19,7 @@ export type FirstMessage =
 export async function readFirstMessage(frames: Frames): Promise<FirstMessage | undefined> {
   const frame = await frames.next('startup', POSTGRES_LOGIN_MESSAGE_MAX_BYTES);
   if (frame === undefined) return undefined;
-  const reader = readMessage(frame.body);
+  const reader = new MessageReader(frame.body);
   const code = reader.int32();
   if (code === CANCEL_REQUEST) return { kind: 'cancel', processId: reader.int32(), secret: reader.int32() };
   if (code === TLS_REQUEST || code === GSS_REQUEST) return { kind: code === TLS_REQUEST ? 'tls' : 'gss' };
@@ -40,5 +40,5 @@ export async function readPassword(frames: Frames): Promise<string | undefined> 
   const frame = await frames.next('typed', POSTGRES_LOGIN_MESSAGE_MAX_BYTES);
   if (frame === undefined) return undefined;
   if (frame.type !== 'p') throw new ProtocolFault('08P01', 'A password was awaited.', true);
-  return readMessage(frame.body).text();
+  return new MessageReader(frame.body).text();
 }

@@ -59,5 +59,5 @@ export async function arrowReply(cursor: SqlCursor): Promise<BytesReply> {
     }
   }
   const open = () => ({ bytes: bytes(), close: () => cursor.close() });
-  return { value: undefined as never, bytes: { contentType: ARROW_STREAM_TYPE, open } };
+  return { bytes: { contentType: ARROW_STREAM_TYPE, open } };
 }

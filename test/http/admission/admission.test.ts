@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/document/routes.js';
 import type { AdmissionLimits } from '#src/http/admission/admission.js';
-import { createExecutionQueue } from '#src/http/admission/execution-queue.js';
+import { ExecutionQueue } from '#src/http/admission/execution-queue.js';
 import { createRequestRate } from '#src/http/admission/request-rate.js';
 import { expectFailure, seen, SOON } from '../../tools/expectations.js';
 import {
@@ -49,7 +49,7 @@ async function gated(limits: Partial<AdmissionLimits>) {
 async function simulateFlood(arrivalMs: number) {
   let nowMs = 0;
   const limits = { concurrentExecutions: 2, queuedExecutions: 64, executionsPerKey: 1_000 };
-  const queue = createExecutionQueue(limits, () => nowMs);
+  const queue = new ExecutionQueue(limits, () => nowMs);
   const ends = new Map<() => void, number>();
   const waits: { readonly arrivedMs: number; readonly waitedMs: number }[] = [];
   let refused = 0;
@@ -159,7 +159,7 @@ describe('the queue', () => {
 
   it('never runs more than its bound, whoever comes, leaves or gives up', async () => {
     const limits = { ...LIMITS, concurrentExecutions: 3, queuedExecutions: 1_000, executionsPerKey: 1_000 };
-    const queue = createExecutionQueue(limits, () => performance.now());
+    const queue = new ExecutionQueue(limits, () => performance.now());
     let running = 0;
     let most = 0;
     const work = async (index: number): Promise<void> => {
@@ -203,7 +203,7 @@ describe('the queue', () => {
   it('bounds a key that floods it, and leaves the others their room', () => {
     let nowMs = 0;
     const limits = { concurrentExecutions: 2, queuedExecutions: 60, executionsPerKey: 10 };
-    const queue = createExecutionQueue(limits, () => nowMs);
+    const queue = new ExecutionQueue(limits, () => nowMs);
     const taken = Array.from({ length: 10 }, () => queue.takePlace('flood'));
     expect(() => queue.takePlace('flood')).toThrow(/No more than 10 executions .* for one key/);
     for (const place of taken.splice(0, 6)) place.leave();
