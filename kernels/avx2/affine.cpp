@@ -12,8 +12,8 @@ template <uint32_t kBlocks>
 class Multiplier {
  public:
   GLOAMING_INLINE Multiplier(const AffineTask& task, const uint8_t* packed)
-      : target_(task.target), targetLetters_(task.letters.target),
-        packed_(reinterpret_cast<const __m256i*>(packed)), dimension_(task.query.tokens.dimension) {}
+      : target_(task.target), targetLetters_(task.letters.target), packed_(reinterpret_cast<const __m256i*>(packed)),
+        dimension_(task.query.tokens.dimension) {}
 
   /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
   void begin(uint32_t first, uint32_t targetLength) {
@@ -160,9 +160,7 @@ struct Narrow : Common {
     return _mm256_blend_epi32(now, earlier, 0xf0);
   }
   static Vector rotate(Vector v) { return rotateBytes<2>(v); }
-  static Vector withFirst(Vector v, const Score* first) {
-    return _mm256_insert_epi16(v, *first, 0);
-  }
+  static Vector withFirst(Vector v, const Score* first) { return _mm256_insert_epi16(v, *first, 0); }
   /* Writes two scores: the second is one that was read before and is written properly by the next step. */
   static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm256_castsi256_si128(v)); }
 };
@@ -180,7 +178,8 @@ struct Wide : Common {
 
   static void pack(const Tokens& query, uint8_t* to) { packStrips<Wide>(query, to); }
   static void packStrip(const Tokens& query, uint32_t strip, int16_t* to) {
-    packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
+    packBlock(
+        query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
 
   class Products : public Multiplier<1> {

@@ -75,7 +75,8 @@ size_t avx2MaxsimPackedBytes(uint32_t length, uint32_t dimension) {
 void avx2MaxsimPack(const Tokens& query, void* packed) {
   auto* to = static_cast<int16_t*>(packed);
   for (uint32_t first = 0; first < query.length; first += kLanes) {
-    packBlock(query, [first](uint32_t lane) { return first + lane; }, to + size_t{first} * query.dimension, 1);
+    packBlock(
+        query, [first](uint32_t lane) { return first + lane; }, to + size_t{first} * query.dimension, 1);
   }
 }
 

@@ -183,9 +183,7 @@ const Kernels& kernelsNamed(const Napi::Value& name) {
   return *kernels;
 }
 
-Napi::Value choose(const Napi::CallbackInfo& info) {
-  return Napi::String::New(info.Env(), kernelsNamed(info[0]).name);
-}
+Napi::Value choose(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), kernelsNamed(info[0]).name); }
 
 Napi::Value open(const Napi::CallbackInfo& info) {
   const Kernels& kernels = kernelsNamed(info[0]);

@@ -97,8 +97,8 @@ AffineAlignment referenceAffineAlign(const AffineTask& task) {
   std::reverse(runs.begin(), runs.end());
   auto* kept = static_cast<uint32_t*>(task.workspace.reserve(Workspace::kRuns, runs.size() * sizeof(uint32_t)));
   std::copy(runs.begin(), runs.end(), kept);
-  return {best.score, static_cast<uint32_t>(i + 1), best.i + 1, static_cast<uint32_t>(j + 1), best.j + 1,
-          kept, static_cast<uint32_t>(runs.size())};
+  return {best.score, static_cast<uint32_t>(i + 1),      best.i + 1, static_cast<uint32_t>(j + 1), best.j + 1,
+          kept,       static_cast<uint32_t>(runs.size())};
 }
 
 }  // namespace gloaming

@@ -23,8 +23,8 @@ MaxSim maxsimReference(const Tokens& query, const Tokens& target) {
     for (uint32_t i = 0; i < from.length; ++i) {
       int32_t best = INT32_MIN;
       for (uint32_t j = 0; j < to.length; ++j) {
-        const int32_t dot = dotProduct(from.values + size_t{i} * from.dimension,
-                                       to.values + size_t{j} * to.dimension, from.dimension);
+        const int32_t dot =
+            dotProduct(from.values + size_t{i} * from.dimension, to.values + size_t{j} * to.dimension, from.dimension);
         if (dot > best) best = dot;
       }
       sum += best;

@@ -13,7 +13,7 @@ const HELIX_EXPOSED = 1;
 const STRAND_BURIED = 2;
 const STRAND_EXPOSED = 3;
 const LOOP_BURIED = 4;
-export const LOOP_EXPOSED = 5;
+const LOOP_EXPOSED = 5;
 
 /**
  * Equilibrium share of each amino acid in each environment: the background of real proteins, times the propensity

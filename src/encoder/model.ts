@@ -142,7 +142,7 @@ async function residueFeatures(
 }
 
 /** Token ids of a stretch with the model's special tokens around it. */
-export function tokenise(residues: string, tokenizer: EncoderCard['tokenizer']): BigInt64Array {
+function tokenise(residues: string, tokenizer: EncoderCard['tokenizer']): BigInt64Array {
   const { vocabulary, unknown, prefix, suffix } = tokenizer;
   const letters = Array.from(residues, (letter) => vocabulary[letter] ?? unknown);
   return BigInt64Array.from([...prefix, ...letters, ...suffix], BigInt);

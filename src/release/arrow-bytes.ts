@@ -11,7 +11,7 @@ import { BufferRegion, FieldNode, Message, RecordBatch } from 'apache-arrow/ipc/
  * Source  https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format
  */
 
-export const ARROW_ALIGNMENT_BYTES = 64;
+const ARROW_ALIGNMENT_BYTES = 64;
 
 const MAGIC = 'ARROW1';
 const CONTINUATION = 0xffff_ffff;

@@ -14,9 +14,6 @@ import { PROTEIN_MAX_RESIDUES } from '../limits.js';
  */
 export const NORMALIZATION_ID = 'gloaming-protein/1';
 
-/** Letters that a normalised sequence may hold. */
-export const PROTEIN_LETTERS = 'ACDEFGHIKLMNPQRSTVWXY';
-
 /** A protein as it is encoded, stored and answered. */
 export interface NormalisedProtein {
   readonly sequence: string;

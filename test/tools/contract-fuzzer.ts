@@ -9,10 +9,10 @@ import { broken, valuesOf, type Grammar, type Json, type Known } from './schema-
  */
 
 /** How a server may say no to what keeps its schemas. Source  Schemathesis' defaults */
-export const REFUSED_THOUGH_VALID: ReadonlySet<number> = new Set([401, 403, 404, 409]);
+const REFUSED_THOUGH_VALID: ReadonlySet<number> = new Set([401, 403, 404, 409]);
 
 /** Refusals of what a schema allows, because no schema can say it: facts of releases, receipts, keys, statements. */
-export const SEMANTIC: ReadonlySet<string> = new Set([
+const SEMANTIC: ReadonlySet<string> = new Set([
   'idempotency_key_reused',
   'invalid_filter',
   'invalid_queries',

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,4 +9,3 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const PROGRAM = join(ROOT, 'dist', 'src', 'cli', 'main.js');
 /** Real proteins, beside the checkout in CI only; tests that need them say that they were skipped. */
 export const SHARED = process.env.GLOAMING_SHARED ?? join(ROOT, '..', 'shared');
-export const hasShared = existsSync(SHARED);

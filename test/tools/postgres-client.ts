@@ -51,7 +51,7 @@ export function int32(value: number): Buffer {
   bytes.writeInt32BE(value);
   return bytes;
 }
-export function int16(value: number): Buffer {
+function int16(value: number): Buffer {
   const bytes = Buffer.alloc(2);
   bytes.writeInt16BE(value);
   return bytes;

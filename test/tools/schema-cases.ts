@@ -152,7 +152,7 @@ function boundsOf(node: Json, source: CaseSource): readonly unknown[] {
   ];
 }
 
-export function resolve(schema: Json, { components }: CaseSource): Json {
+function resolve(schema: Json, { components }: CaseSource): Json {
   if (typeof schema['$ref'] !== 'string') return schema;
   return components[schema['$ref'].slice('#/components/schemas/'.length)] as Json;
 }

@@ -43,7 +43,7 @@ export type Clause = TestClause | JunctionClause;
 
 const COMPLEMENT: Partial<Record<ClauseTest, ClauseTest>> = { lt: 'gte', gte: 'lt', lte: 'gt', gt: 'lte' };
 
-export function testClause(field: FilterField, test: ClauseTest, values: readonly string[]): TestClause {
+function testClause(field: FilterField, test: ClauseTest, values: readonly string[]): TestClause {
   return { kind: 'test', field, test, isNegated: false, values: [...new Set(values)].sort() };
 }
 

@@ -21,8 +21,8 @@ export const NAMES_FILE = 'names.index';
 export const NAME_FIELDS = ['accession', 'entry_name', 'gene', 'name', 'description', 'organism'] as const;
 export const NAME_MAX_CHARACTERS = 256;
 
-export const NAMES_MAGIC = Buffer.from('GLMNAMES');
-export const NAMES_VERSION = 1;
+const NAMES_MAGIC = Buffer.from('GLMNAMES');
+const NAMES_VERSION = 1;
 export const NAMES_HEADER_BYTES = 64;
 
 export interface NamesCounts {

@@ -12,7 +12,7 @@ export function fieldsOf(
 }
 
 /** A table of made-up targets, each as long as its index plus one. */
-export function tableOf(rows: readonly Row[]): TargetTable {
+function tableOf(rows: readonly Row[]): TargetTable {
   return {
     count: rows.length,
     id: (index) => `T${index}`,

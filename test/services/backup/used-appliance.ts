@@ -31,7 +31,7 @@ export interface Folders {
   readonly packageFolder: string;
 }
 
-export const PART = 5 * 1024 * 1024;
+const PART = 5 * 1024 * 1024;
 
 export function environmentOf({ dataFolder, indexesFolder }: Omit<Folders, 'packageFolder'>) {
   return {

@@ -128,7 +128,7 @@ export async function ask(
   return answerOf(response);
 }
 
-export async function answerOf(response: Response): Promise<Answer> {
+async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text();
   return {
     status: response.status,
