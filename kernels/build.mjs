@@ -1,7 +1,7 @@
-// Builds the native kernels with plain CMake into dist/kernels. Idempotent and quiet: CMake does nothing where nothing
-// changed.
+// Builds the native kernels with plain CMake into dist/kernels. Idempotent, and quiet after the first time: CMake does
+// nothing where nothing changed.
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,9 @@ const headers = [
   resolve(require('node-api-headers').include_dir),
 ];
 
+if (!existsSync(join(source, '..', 'dist', 'kernels', 'kernels.node'))) {
+  process.stderr.write('gloaming: compiling the kernels for this machine, about a minute on two cores\n');
+}
 const configure = [
   '-S',
   source,

@@ -127,6 +127,18 @@ describe('the tree', () => {
   });
 });
 
+describe('the lockfile', () => {
+  it('does not let onnxruntime-node download CUDA libraries that are not used', () => {
+    // Its install script can be told by a key of .npmrc, which npm 11 warns about, or by allowScripts of package.json,
+    // which npm 10 does not know. Neither runs a script of which the lockfile does not say that it is there; npm
+    // writes the line again when the version changes: delete it then.
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
+    };
+    expect(packages['node_modules/onnxruntime-node']?.hasInstallScript ?? false).toBe(false);
+  });
+});
+
 describe('the linter', () => {
   it('has no exception for a file that is not there', () => {
     const excepted = [...read('config/oxlint.json').matchAll(/"\*\*\/(src\/[^"]+)"/g)].map(
