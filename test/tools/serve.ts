@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { HomologyCandidateSet } from '#src/contract/search/candidate-set.js';
 import type { PublicRouteManifest } from '#src/contract/document/manifest.js';
 import { Refusal } from '#src/errors.js';
-import type { Handlers } from '#src/http/handlers/handler.js';
+import type { Handlers, HandlersOf } from '#src/http/handlers/handler.js';
 import { createMetrics } from '#src/http/pages/metrics.js';
 import { createServer, type HttpServer } from '#src/http/server.js';
 import type { ShellOptions } from '#src/http/shell.js';
@@ -98,113 +98,121 @@ function authenticate(key: string) {
 }
 
 export function fakeHandlers(overrides: Partial<Handlers> = {}): Handlers {
-  return {
-    'homology.search': async ({ body }, context) => {
-      // What the published pattern says of a sequence, the operation refuses.
-      normaliseProtein(body.query.sequence);
-      return candidateSet(context.requestId, body.query.sequence);
-    },
-    'homology.target_space_compilations.create': async ({ body }) => ({
-      value: {
-        object: 'homology_target_space_compilation',
-        id: `htsp_${DIGEST_64}`,
-        target_space_id: `htsp_${DIGEST_64}`,
-        database_release_id: body.DatabaseReleaseID,
-        canonical_filter_sha256: DIGEST_64,
-        filter_schema_id: 'fsch_1',
-        semantic_profile_id: 'prof_1',
-      },
-      generatedObjectIds: [`htsp_${DIGEST_64}`],
-    }),
-    'homology.databases.list': async () => ({
-      value: { object: 'list', data: [], has_more: false, next_cursor: null },
-    }),
-    'homology.databases.releases.list': async ({ params }) => {
-      throw new Refusal('database_not_found', `No database has the id or slug "${params.database}".`);
-    },
-    'models.pricing.estimate': async ({ body }) => ({
-      value: { currency: 'EUR', estimate_type: body.estimate_type, total_cost: 1.5 },
-    }),
-    'refs.resolve': async ({ body }) => ({
-      value: { object: 'refs_resolution', query: body.query, references: [], unindexed_release_ids: [] },
-    }),
-    'receipts.get': async ({ params }, context) => {
-      if (context.organizationId !== 'one') {
-        throw new Refusal('permission_denied', 'The receipt is of another organization.');
-      }
-      const content = { format: 'gloaming-receipt/1' };
-      return {
-        value: {
-          object: 'receipt',
-          id: params.receipt_id,
-          sha256: DIGEST_64,
-          bytes: JSON.stringify(content).length,
-          created_at: '2026-08-08T00:00:00.000Z',
-          content,
-        },
-        inputRefs: [params.receipt_id],
-      };
-    },
-    'runs.create': async ({ body }) => {
-      throw new Refusal('database_not_found', `No database can be searched by ${body.endpoint}.`);
-    },
-    'runs.list': async () => emptyList(),
-    'runs.get': refuseRun,
-    'runs.cancel': refuseRun,
-    'runs.results.list': refuseRun,
-    'runs.events.stream': refuseRun,
-    'sequences.msa.components.create': refuseMsa,
-    'sequences.msa.a3m.create': refuseMsa,
-    'sequences.msa.a3m.get': refuseMsa,
-    'storage.uploads.create': async () => {
-      throw new Refusal('storage_full', 'The disk has no room for it.');
-    },
-    'storage.uploads.get': refuseUpload,
-    'storage.uploads.part_urls.create': refuseUpload,
-    'storage.uploads.parts.put': refuseUpload,
-    'storage.uploads.parts.acknowledge': refuseUpload,
-    'storage.uploads.complete': refuseUpload,
-    'storage.uploads.abort': refuseUpload,
-    'storage.files.read': refuseFile,
-    'storage.file_signed_urls.create': refuseFile,
-    'storage.files.acl.get': refuseFile,
-    'storage.files.acl.set': refuseFile,
-    'storage.files.delete': refuseFile,
-    'sql_credentials.create': async () => {
-      throw new Refusal('sql_credentials_full', 'An organization has no more of them.');
-    },
-    'sql_credentials.list': async () => emptyList(),
-    'sql_credentials.rotate': refuseSqlCredential,
-    'sql_credentials.revoke': refuseSqlCredential,
-    'sql.query': async ({ body }) => {
-      throw new Refusal('sql_statement_refused', `${body.sql.length} characters are not executed here.`);
-    },
-    'webhooks.endpoints.create': async () => {
-      throw new Refusal('webhook_url_refused', 'No URL is taken here.');
-    },
-    'webhooks.endpoints.list': async () => emptyList(),
-    'webhooks.endpoints.delete': refuseWebhook,
-    'webhooks.endpoints.rotate_secret': refuseWebhook,
-    'webhooks.deliveries.list': async () => emptyList(),
-    'webhooks.deliveries.get': refuseWebhook,
-    'webhooks.deliveries.redeliver': refuseWebhook,
-    ...overrides,
-  };
+  return { ...SEARCHING, ...LOOKING_UP, ...RUNNING, ...STORING, ...QUERYING, ...TELLING, ...overrides };
 }
+
+const SEARCHING: HandlersOf<'homology'> = {
+  'homology.search': async ({ body }, context) => {
+    // What the published pattern says of a sequence, the operation refuses.
+    normaliseProtein(body.query.sequence);
+    return candidateSet(context.requestId, body.query.sequence);
+  },
+  'homology.target_space_compilations.create': async ({ body }) => ({
+    value: {
+      object: 'homology_target_space_compilation',
+      id: `htsp_${DIGEST_64}`,
+      target_space_id: `htsp_${DIGEST_64}`,
+      database_release_id: body.DatabaseReleaseID,
+      canonical_filter_sha256: DIGEST_64,
+      filter_schema_id: 'fsch_1',
+      semantic_profile_id: 'prof_1',
+    },
+    generatedObjectIds: [`htsp_${DIGEST_64}`],
+  }),
+  'homology.databases.list': async () => ({
+    value: { object: 'list', data: [], has_more: false, next_cursor: null },
+  }),
+  'homology.databases.releases.list': async ({ params }) => {
+    throw new Refusal('database_not_found', `No database has the id or slug "${params.database}".`);
+  },
+};
+
+const LOOKING_UP: HandlersOf<'models' | 'refs' | 'receipts'> = {
+  'models.pricing.estimate': async ({ body }) => ({
+    value: { currency: 'EUR', estimate_type: body.estimate_type, total_cost: 1.5 },
+  }),
+  'refs.resolve': async ({ body }) => ({
+    value: { object: 'refs_resolution', query: body.query, references: [], unindexed_release_ids: [] },
+  }),
+  'receipts.get': async ({ params }, context) => {
+    if (context.organizationId !== 'one') {
+      throw new Refusal('permission_denied', 'The receipt is of another organization.');
+    }
+    const content = { format: 'gloaming-receipt/1' };
+    return {
+      value: {
+        object: 'receipt',
+        id: params.receipt_id,
+        sha256: DIGEST_64,
+        bytes: JSON.stringify(content).length,
+        created_at: '2026-08-08T00:00:00.000Z',
+        content,
+      },
+      inputRefs: [params.receipt_id],
+    };
+  },
+};
+
+const RUNNING: HandlersOf<'runs' | 'sequences'> = {
+  'runs.create': async ({ body }) => {
+    throw new Refusal('database_not_found', `No database can be searched by ${body.endpoint}.`);
+  },
+  'runs.list': async () => emptyList(),
+  'runs.get': refuseRun,
+  'runs.cancel': refuseRun,
+  'runs.results.list': refuseRun,
+  'runs.events.stream': refuseRun,
+  'sequences.msa.components.create': refuseForeign,
+  'sequences.msa.a3m.create': refuseForeign,
+  'sequences.msa.a3m.get': refuseForeign,
+};
+
+const STORING: HandlersOf<'storage'> = {
+  'storage.uploads.create': async () => {
+    throw new Refusal('storage_full', 'The disk has no room for it.');
+  },
+  'storage.uploads.get': refuseUpload,
+  'storage.uploads.part_urls.create': refuseUpload,
+  'storage.uploads.parts.put': refuseUpload,
+  'storage.uploads.parts.acknowledge': refuseUpload,
+  'storage.uploads.complete': refuseUpload,
+  'storage.uploads.abort': refuseUpload,
+  'storage.files.read': refuseFile,
+  'storage.file_signed_urls.create': refuseFile,
+  'storage.files.acl.get': refuseFile,
+  'storage.files.acl.set': refuseFile,
+  'storage.files.delete': refuseFile,
+};
+
+const QUERYING: HandlersOf<'sql' | 'sql_credentials'> = {
+  'sql_credentials.create': async () => {
+    throw new Refusal('sql_credentials_full', 'An organization has no more of them.');
+  },
+  'sql_credentials.list': async () => emptyList(),
+  'sql_credentials.rotate': refuseForeign,
+  'sql_credentials.revoke': refuseForeign,
+  'sql.query': async ({ body }) => {
+    throw new Refusal('sql_statement_refused', `${body.sql.length} characters are not executed here.`);
+  },
+};
+
+const TELLING: HandlersOf<'webhooks'> = {
+  'webhooks.endpoints.create': async () => {
+    throw new Refusal('webhook_url_refused', 'No URL is taken here.');
+  },
+  'webhooks.endpoints.list': async () => emptyList(),
+  'webhooks.endpoints.delete': refuseForeign,
+  'webhooks.endpoints.rotate_secret': refuseForeign,
+  'webhooks.deliveries.list': async () => emptyList(),
+  'webhooks.deliveries.get': refuseForeign,
+  'webhooks.deliveries.redeliver': refuseForeign,
+};
 
 const emptyList = () => ({
   value: { object: 'list' as const, data: [], has_more: false, next_cursor: null },
 });
 
-async function refuseWebhook(): Promise<never> {
-  throw new Refusal('permission_denied', 'It belongs to another organization.');
-}
-
-async function refuseSqlCredential(): Promise<never> {
-  throw new Refusal('permission_denied', 'It belongs to another organization.');
-}
-
-async function refuseMsa(): Promise<never> {
+async function refuseForeign(): Promise<never> {
   throw new Refusal('permission_denied', 'It belongs to another organization.');
 }
 
@@ -250,22 +258,7 @@ export function candidateSet(requestId: string, sequence: string): Reply<Homolog
           reason: 'no_qualified_calibration',
         },
       },
-      execution: {
-        created_at: '2026-08-08T00:00:00.000Z',
-        engine: 'fake',
-        engine_release: '1',
-        semantic_profile_id: 'prof_1',
-        server_version: '0.1.0+test',
-        policy: {
-          is_deterministic: true,
-          is_exhaustive: true,
-          is_fallback: true,
-          outcome: 'complete_exact',
-          requested_guarantee: 'approximate',
-          resolved_guarantee: 'exhaustive',
-          resolution_reason: 'no_qualified_approximate_policy',
-        },
-      },
+      execution: EXECUTION,
       is_result_limit_reached: false,
       performance: { is_cache_hit: false, queue_wait_ms: 0, search_execution_ms: 0, server_total_ms: 0 },
       query: {
@@ -289,6 +282,23 @@ export function candidateSet(requestId: string, sequence: string): Reply<Homolog
     },
   };
 }
+
+const EXECUTION: HomologyCandidateSet['execution'] = {
+  created_at: '2026-08-08T00:00:00.000Z',
+  engine: 'fake',
+  engine_release: '1',
+  semantic_profile_id: 'prof_1',
+  server_version: '0.1.0+test',
+  policy: {
+    is_deterministic: true,
+    is_exhaustive: true,
+    is_fallback: true,
+    outcome: 'complete_exact',
+    requested_guarantee: 'approximate',
+    resolved_guarantee: 'exhaustive',
+    resolution_reason: 'no_qualified_approximate_policy',
+  },
+};
 
 export interface RawResponse {
   readonly status: number;
