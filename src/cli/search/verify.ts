@@ -3,7 +3,9 @@ import type { Command } from 'commander';
 import { openAppliance, type Appliance } from '../../appliance.js';
 import { canonicalJson, sha256Hex } from '../../canonical.js';
 import { loadConfig } from '../../config.js';
+import { SEARCH_SETTINGS } from '../../contract/search/homology.js';
 import { Refusal } from '../../errors.js';
+import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { search } from '../../search/search.js';
 import type { SearchEngine, SearchRequest } from '../../search/search-types.js';
 import { receiptTable } from '../../store/tables/receipts.js';
@@ -66,7 +68,42 @@ async function readReceipt(named: string, { store }: Appliance): Promise<Receipt
   if ((content as { format?: unknown }).format !== 'gloaming-receipt/1') {
     throw new Refusal('invalid_receipt', `${named} does not hold a receipt of format gloaming-receipt/1.`);
   }
-  return content as unknown as ReceiptContent;
+  if (!isReceiptContent(content)) {
+    throw new Refusal(
+      'invalid_receipt',
+      `${named} lacks members that a receipt has, or has others in their place.`,
+    );
+  }
+  return content;
+}
+
+/** A file may hold anything: each member that is used is looked at. */
+function isReceiptContent(content: unknown): content is ReceiptContent {
+  if (!isObject(content)) return false;
+  const { query, parameters, target_space: space } = content;
+  return (
+    hasTexts(content, ['format', 'release_id', 'result_sha256']) &&
+    isObject(query) &&
+    hasTexts(query, ['sequence', 'normalization_id', 'tokens_sha256']) &&
+    isObject(parameters) &&
+    ASKED.every((name) => SEARCH_SETTINGS[name].enum.includes(parameters[name])) &&
+    isLimit(parameters['limit']) &&
+    (space === null || (isObject(space) && hasTexts(space, ['id']) && 'canonical_filter' in space))
+  );
+}
+
+const ASKED = ['evidence', 'guarantee', 'significance'] as const;
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function hasTexts(value: Readonly<Record<string, unknown>>, names: readonly string[]): boolean {
+  return names.every((name) => typeof value[name] === 'string');
+}
+
+function isLimit(limit: unknown): boolean {
+  return Number.isInteger(limit) && Number(limit) >= 1 && Number(limit) <= RETAINED_MAX_CANDIDATES;
 }
 
 /** A file holds the receipt's content, or what GET /v1/receipts/{id} answered. */

@@ -46,6 +46,7 @@ export interface LastingAnswer extends FoundAnswer, Pick<CandidateSet, 'database
 type ExecutedAnswer = FoundAnswer &
   Pick<CandidateSet, 'database' | 'execution' | 'ranking' | 'receipt' | 'warnings'>;
 
+/** What one query of a batch says; its run says the rest once for all. */
 export function presentFound({ engine, request, result }: Found): FoundAnswer {
   const { candidates, queryLength } = result;
   return {
@@ -57,6 +58,7 @@ export function presentFound({ engine, request, result }: Found): FoundAnswer {
   };
 }
 
+/** All that does not depend on who asked, and when. */
 export function presentSearch(searched: Searched): LastingAnswer {
   const { database, engine, request, result, serverVersion } = searched;
   const found = presentFound(searched);
@@ -73,6 +75,7 @@ export function presentSearch(searched: Searched): LastingAnswer {
   };
 }
 
+/** @param createdAt  when the execution ended */
 export function presentExecuted(
   searched: Searched,
   createdAt: string,

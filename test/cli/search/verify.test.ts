@@ -69,6 +69,11 @@ describe('gloaming verify', () => {
     ).json()) as { data: { content: Record<string, unknown> } };
     writeFileSync(path, JSON.stringify({ ...row.data.content, result_sha256: '0'.repeat(64) }));
     await expect(run('verify', path)).rejects.toThrow(/The result differs/);
+    const { parameters } = row.data.content as { parameters: Record<string, unknown> };
+    for (const wrong of [{ ...parameters, limit: 0 }, { ...parameters, evidence: 'none' }, null]) {
+      writeFileSync(path, JSON.stringify({ ...row.data.content, parameters: wrong }));
+      await expect(run('verify', path)).rejects.toThrow(/lacks members that a receipt has/);
+    }
     await expect(run('verify', `rcpt_${'0'.repeat(64)}`)).rejects.toThrow(/has no receipt/);
   });
 });
