@@ -3,17 +3,17 @@ import type { ReleaseManifest } from '../release/release.js';
 import { RUN_FORMULA_ID } from '../services/billing/metering.js';
 import type { ControlStore } from '../store/control-store.js';
 import { openStorageTables } from '../store/storage/storage.js';
-import { apiKeyTable } from '../store/tables/api-keys.js';
-import { eventTable } from '../store/tables/events.js';
+import { ApiKeyTable } from '../store/tables/api-keys.js';
+import { EventTable, type EventRow } from '../store/tables/events.js';
 import { openMsaTables } from '../store/tables/msas.js';
-import { receiptTable } from '../store/tables/receipts.js';
+import { ReceiptTable } from '../store/tables/receipts.js';
 import { releaseEvents } from '../store/tables/release-events.js';
-import { releaseTable } from '../store/tables/releases.js';
-import { runTable } from '../store/tables/runs.js';
-import { sqlCredentialTable } from '../store/tables/sql-credentials.js';
-import { openTargetSpaces } from '../store/tables/target-spaces.js';
-import { usageTable } from '../store/tables/usage.js';
-import { webhookTable } from '../store/tables/webhooks.js';
+import { ReleaseTable } from '../store/tables/releases.js';
+import { RunTable } from '../store/tables/runs.js';
+import { SqlCredentialTable } from '../store/tables/sql-credentials.js';
+import { TargetSpaceTable } from '../store/tables/target-spaces.js';
+import { UsageTable } from '../store/tables/usage.js';
+import { WebhookTable } from '../store/tables/webhooks.js';
 
 export type Tables = ReturnType<typeof openTables>;
 
@@ -22,11 +22,12 @@ export type Tables = ReturnType<typeof openTables>;
  * become deliveries, and a completed run is billed.
  */
 export function openTables(store: ControlStore, dataFolder: string, now: () => Date) {
-  const webhooks = webhookTable(store);
-  const usage = usageTable(store);
-  const storage = openStorageTables(store, dataFolder, eventTable(store, webhooks.enqueue));
-  const runs = runTable(store, {
-    onEvent: webhooks.enqueue,
+  const webhooks = new WebhookTable(store);
+  const usage = new UsageTable(store);
+  const enqueue = (event: EventRow): void => webhooks.enqueue(event);
+  const storage = openStorageTables(store, dataFolder, new EventTable(store, enqueue));
+  const runs = new RunTable(store, {
+    onEvent: enqueue,
     onCompleted: ({ id, organizationId, endpoint, billableUnits }) =>
       usage.add({
         id,
@@ -38,14 +39,14 @@ export function openTables(store: ControlStore, dataFolder: string, now: () => D
       }),
   });
   return Object.freeze({
-    apiKeys: apiKeyTable(store),
+    apiKeys: new ApiKeyTable(store),
     msas: openMsaTables<MsaComponent, Msa>(store, storage.objects),
-    receipts: receiptTable(store),
-    releases: releaseTable<ReleaseManifest>(store, releaseEvents(store)),
+    receipts: new ReceiptTable(store),
+    releases: new ReleaseTable<ReleaseManifest>(store, releaseEvents(store)),
     runs,
-    sqlCredentials: sqlCredentialTable(store),
+    sqlCredentials: new SqlCredentialTable(store),
     storage,
-    targetSpaces: openTargetSpaces(store),
+    targetSpaces: new TargetSpaceTable(store),
     usage,
     webhooks,
   });

@@ -33,7 +33,8 @@ export class ControlStore {
    * Errors  what the work throws; Fault where a newer program has migrated the data meanwhile
    */
   transaction<Result>(work: () => Result): Promise<Result> {
-    return this.#root.transaction(() => {
+    // A child of LMDB's transaction, which holds the work of many: the others go on where this one is taken back.
+    return this.#root.childTransaction(() => {
       requireLatest(this.#settings);
       return work();
     });

@@ -1,10 +1,10 @@
-import { createIdempotencyTable } from '#src/store/tables/idempotency.js';
+import { IdempotencyTable } from '#src/store/tables/idempotency.js';
 import { openControlStore } from '#src/store/control-store.js';
 
 /* Executes one keyed request and dies without a word: before the response is kept, or between that and the reply. */
 
 const [folder, when] = process.argv.slice(2);
-const table = createIdempotencyTable(openControlStore(folder));
+const table = new IdempotencyTable(openControlStore(folder));
 const now = new Date('2026-08-08T00:00:00Z');
 const claim = await table.claim('scope', 'fingerprint', now);
 if (when === 'after') {

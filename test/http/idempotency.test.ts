@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/document/routes.js';
 import { Refusal } from '#src/errors.js';
 import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
-import { createIdempotencyTable } from '#src/store/tables/idempotency.js';
+import { IdempotencyTable } from '#src/store/tables/idempotency.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { expectFailure, expectSuccess, seen, type Seen, SOON } from '../tools/expectations.js';
 import {
@@ -192,7 +192,7 @@ describe('a server that is killed', () => {
   it('between execution and reply still replays the answer', async () => {
     const crashed = crash('after');
     const reopened = openControlStore(crashed);
-    const { stored } = await createIdempotencyTable(reopened).claim('scope', 'fingerprint', now);
+    const { stored } = await new IdempotencyTable(reopened).claim('scope', 'fingerprint', now);
     expect(stored?.body).toBe('the first answer');
     expect(stored?.headers).toEqual({ 'x-request-id': 'req_first' });
     await reopened.close();
@@ -202,7 +202,7 @@ describe('a server that is killed', () => {
   it('before its answer was kept leaves the key free for the retry', async () => {
     const crashed = crash('before');
     const reopened = openControlStore(crashed);
-    const claim = await createIdempotencyTable(reopened).claim('scope', 'fingerprint', now);
+    const claim = await new IdempotencyTable(reopened).claim('scope', 'fingerprint', now);
     expect(claim.stored).toBe(undefined);
     await reopened.close();
     rmSync(crashed, { recursive: true });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Keys } from '#src/services/keys.js';
-import { apiKeyTable } from '#src/store/tables/api-keys.js';
+import { ApiKeyTable } from '#src/store/tables/api-keys.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 
 let folder: string;
@@ -13,7 +13,7 @@ let keys: Keys;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-keys-'));
   store = openControlStore(folder);
-  keys = new Keys(apiKeyTable(store), () => new Date('2026-01-02T03:04:05Z'));
+  keys = new Keys(new ApiKeyTable(store), () => new Date('2026-01-02T03:04:05Z'));
 });
 afterEach(async () => {
   await store.close();

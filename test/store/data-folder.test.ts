@@ -9,17 +9,17 @@ import { CONTROL_FOLDER, openControlStore, type ControlStore } from '#src/store/
 import { sealingKey } from '#src/store/secrets.js';
 import { openSnapshot } from '#src/store/snapshot.js';
 import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';
-import { apiKeyTable } from '#src/store/tables/api-keys.js';
-import { eventTable } from '#src/store/tables/events.js';
+import { ApiKeyTable } from '#src/store/tables/api-keys.js';
+import { EventTable } from '#src/store/tables/events.js';
 import { openMsaTables } from '#src/store/tables/msas.js';
-import { receiptTable } from '#src/store/tables/receipts.js';
-import { releaseTable } from '#src/store/tables/releases.js';
+import { ReceiptTable } from '#src/store/tables/receipts.js';
+import { ReleaseTable } from '#src/store/tables/releases.js';
 import { unpackText } from '#src/store/tables/run-rows.js';
-import { runTable } from '#src/store/tables/runs.js';
-import { sqlCredentialTable } from '#src/store/tables/sql-credentials.js';
-import { openTargetSpaces } from '#src/store/tables/target-spaces.js';
-import { usageTable } from '#src/store/tables/usage.js';
-import { webhookTable } from '#src/store/tables/webhooks.js';
+import { RunTable } from '#src/store/tables/runs.js';
+import { SqlCredentialTable } from '#src/store/tables/sql-credentials.js';
+import { TargetSpaceTable } from '#src/store/tables/target-spaces.js';
+import { UsageTable } from '#src/store/tables/usage.js';
+import { WebhookTable } from '#src/store/tables/webhooks.js';
 import { latestVersion, SETTINGS_TABLE, VERSION_KEY } from '#src/store/version.js';
 import { ROOT } from '../tools/paths.js';
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
   cpSync(join(SOURCE, 'objects'), join(folder, 'objects'), { recursive: true });
   await expectClean();
   store = openControlStore(folder);
-  storage = openStorageTables(store, folder, eventTable(store));
+  storage = openStorageTables(store, folder, new EventTable(store));
 });
 afterAll(async () => {
   await expectClean();
@@ -71,7 +71,7 @@ describe('a data folder of version 1', () => {
   });
 
   it('knows its keys, the revoked one among them', () => {
-    const keys = apiKeyTable(store);
+    const keys = new ApiKeyTable(store);
     const short = apiKey.slice('glm_'.length, 'glm_'.length + 8);
     expect(keys.findByShort(short)).toMatchObject({ sha256: sha256(Buffer.from(apiKey)), organizationId });
     expect(keys.list().map(({ name, revokedAt }) => [name, revokedAt !== undefined])).toEqual(
@@ -83,14 +83,14 @@ describe('a data folder of version 1', () => {
   });
 
   it('knows its databases and releases', () => {
-    const table = releaseTable<{ readonly format: string }>(store);
+    const table = new ReleaseTable<{ readonly format: string }>(store);
     expect(table.defaultDatabase()).toMatchObject({ slug: 'demo', defaultReleaseId: ids.release });
     expect(table.releases('demo')).toHaveLength(1);
     expect(table.holders(ids.release)[0].manifest.format).toBe('gloaming-release/1');
   });
 
   it('has a finished run with its rows and events, and goes on with the one that waits', async () => {
-    const runs = runTable(store);
+    const runs = new RunTable(store);
     expect(runs.get(ids.run)).toMatchObject({ status: 'completed', rowCount: 5, organizationId });
     expect((await runs.rows.blockAt(ids.run, 4))?.rows).toHaveLength(5);
     expect(runs.events.after(ids.run, 0).map(({ type }) => type)).toEqual([
@@ -105,15 +105,15 @@ describe('a data folder of version 1', () => {
   });
 
   it('bills what it billed', () => {
-    const usage = usageTable(store);
+    const usage = new UsageTable(store);
     expect(usage.totals(organizationId, 'homology.search')).toEqual({ calls: 2, units: 2 });
     expect(usage.list(organizationId, 0, 10).map(({ id }) => id)).toContain(ids.run);
     expect(usage.count(organizationId)).toBe(2);
   });
 
   it('has its receipts, alignments and target spaces', async () => {
-    expect(receiptTable(store).get(ids.receipt)).toMatchObject({ organizationIds: [organizationId] });
-    expect(openTargetSpaces(store).find(ids.targetSpace, organizationId).status).toBe('found');
+    expect(new ReceiptTable(store).get(ids.receipt)).toMatchObject({ organizationIds: [organizationId] });
+    expect(new TargetSpaceTable(store).find(ids.targetSpace, organizationId).status).toBe('found');
     const { components, msas } = openMsaTables(store, storage.objects);
     expect(components.get(ids.component)?.organizationIds).toEqual([organizationId]);
     const row = msas.get(ids.msa);
@@ -137,7 +137,7 @@ describe('a data folder of version 1', () => {
   });
 
   it('still has to deliver to its endpoint', () => {
-    const webhooks = webhookTable(store);
+    const webhooks = new WebhookTable(store);
     expect(webhooks.endpoint(ids.endpoint)?.eventTypes).toEqual(['run.completed', 'file.completed']);
     const { deliveries } = webhooks.deliveries(organizationId, { endpointId: ids.endpoint }, 10);
     expect(deliveries.map(({ status }) => status)).toEqual(['pending', 'pending', 'pending']);
@@ -145,7 +145,7 @@ describe('a data folder of version 1', () => {
   });
 
   it('lets its SQL credential in, and knows its own seals', async () => {
-    expect(sqlCredentialTable(store).findByUsername(sqlUsername)).toMatchObject({
+    expect(new SqlCredentialTable(store).findByUsername(sqlUsername)).toMatchObject({
       id: ids.sqlCredential,
       organizationId,
     });

@@ -12,7 +12,7 @@ import { createServer, type HttpServer } from '#src/http/server.js';
 import type { ShellOptions } from '#src/http/shell.js';
 import { normaliseProtein } from '#src/sequence/protein.js';
 import type { Reply } from '#src/services/reply.js';
-import { createIdempotencyTable, type IdempotencyBounds } from '#src/store/tables/idempotency.js';
+import { IdempotencyTable, type IdempotencyBounds } from '#src/store/tables/idempotency.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { ROOT } from './paths.js';
 
@@ -57,7 +57,7 @@ export async function serve(options: ServeOptions = {}): Promise<Served> {
       throw new Refusal('invalid_sql_credential', 'User name or password is wrong.');
     },
     readiness: () => ({ isReady: true, missing: [] }),
-    idempotency: createIdempotencyTable(store, bounds),
+    idempotency: new IdempotencyTable(store, bounds),
     limits: {
       requestQuota: 100_000,
       requestWindowSeconds: 60,

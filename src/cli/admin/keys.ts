@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Keys } from '../../services/keys.js';
-import { apiKeyTable } from '../../store/tables/api-keys.js';
+import { ApiKeyTable } from '../../store/tables/api-keys.js';
 import { openControlStore } from '../../store/control-store.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
@@ -58,7 +58,7 @@ export function register(program: Command, context: CommandContext): void {
 async function withKeys(context: CommandContext, work: (keys: Keys) => void | Promise<void>): Promise<void> {
   const store = openControlStore(loadConfig(context.environment).dataFolder);
   try {
-    await work(new Keys(apiKeyTable(store), () => new Date()));
+    await work(new Keys(new ApiKeyTable(store), () => new Date()));
   } finally {
     await store.close();
   }

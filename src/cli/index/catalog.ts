@@ -12,7 +12,7 @@ import { MANIFEST_FILE } from '../../release/format.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import { openControlStore } from '../../store/control-store.js';
 import { releaseEvents } from '../../store/tables/release-events.js';
-import { releaseTable, type ReleaseRow, type ReleaseTable } from '../../store/tables/releases.js';
+import { ReleaseTable, type ReleaseRow } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
 
 /** What the index commands work with. */
@@ -31,7 +31,7 @@ export async function withCatalog(
   const config = loadConfig(context.environment);
   const store = openControlStore(config.dataFolder);
   try {
-    const table = releaseTable<ReleaseManifest>(store, releaseEvents(store));
+    const table = new ReleaseTable<ReleaseManifest>(store, releaseEvents(store));
     const scanned = await adoptReleases(config.indexesFolder, table);
     await work({ config, table, scanned });
   } finally {

@@ -8,7 +8,7 @@ import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { search } from '../../search/search.js';
 import type { SearchEngine, SearchRequest } from '../../search/search-types.js';
-import { receiptTable } from '../../store/tables/receipts.js';
+import { ReceiptTable } from '../../store/tables/receipts.js';
 import type { CommandContext } from '../terminal/command.js';
 
 /** The members of a receipt that are needed to compute it again; services/search/receipts.ts writes them. */
@@ -58,7 +58,9 @@ async function verify(named: string, context: CommandContext): Promise<void> {
 }
 
 async function readReceipt(named: string, { store }: Appliance): Promise<ReceiptContent> {
-  const content = named.startsWith('rcpt_') ? receiptTable(store).get(named)?.content : await readJson(named);
+  const content = named.startsWith('rcpt_')
+    ? new ReceiptTable(store).get(named)?.content
+    : await readJson(named);
   if (content === undefined) {
     throw new Refusal('receipt_not_found', `This appliance has no receipt ${named}.`);
   }

@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer } from '../../http/server.js';
 import { servePostgres, type PostgresServer } from '../../postgres/server.js';
 import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
-import { createIdempotencyTable } from '../../store/tables/idempotency.js';
+import { IdempotencyTable } from '../../store/tables/idempotency.js';
 import { listenError } from './address.js';
 import { watchAppliance } from './metrics.js';
 import { sqlListeners } from './sql.js';
@@ -58,7 +58,7 @@ export async function serve(
       const missing = appliance.releases.databases().length === 0 ? ['no database has been built'] : [];
       return { isReady: missing.length === 0, missing };
     },
-    idempotency: createIdempotencyTable(store),
+    idempotency: new IdempotencyTable(store),
     limits: limitsOf(config),
     clock: { nowMs: () => performance.now(), now: () => new Date() },
     log,

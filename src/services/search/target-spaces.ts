@@ -10,7 +10,7 @@ import { compileFilter, type CanonicalFilter } from '../../release/filter/filter
 import { COMPILATION_OPERATORS, type Predicate } from '../../release/filter/operators.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import { compileTargetSpace, targetSpaceId, unfilteredSpace } from '../../release/filter/target-space.js';
-import type { TargetSpaceRow, TargetSpaces as TargetSpaceTable } from '../../store/tables/target-spaces.js';
+import type { TargetSpaceRow, TargetSpaceTable } from '../../store/tables/target-spaces.js';
 import type { RequestContext } from '../context.js';
 import type { Engines } from './engines.js';
 import { releaseSnapshot, type Catalog } from './catalog.js';

@@ -1,5 +1,5 @@
 import { Refusal } from '../../errors.js';
-import { createJoinedHashes, type JoinedHashes } from '../../store/objects/joined-hash.js';
+import { JoinedHashes } from '../../store/objects/joined-hash.js';
 import type { StorageTables } from '../../store/storage/storage.js';
 import { notFound } from './file-access.js';
 import { FileWriter } from './file-writer.js';
@@ -38,7 +38,7 @@ export class Storage {
     const { objects, contents, files, uploads, usage } = tables;
     const signedUrls = new SignedUrls(sealingKey, now);
     const room = new StorageRoom(objects, bounds);
-    const hashes = createJoinedHashes((sha256) => objects.pathOf(sha256));
+    const hashes = new JoinedHashes((sha256) => objects.pathOf(sha256));
     this.#tables = tables;
     this.#now = now;
     this.#signedUrls = signedUrls;

@@ -22,7 +22,7 @@ import { encodeColumn } from '../../release/column-encode.js';
 import type { AttributeType, AttributeValue } from '../../release/release.js';
 
 /** Rows of a result as an Arrow IPC stream, piece by piece. */
-export interface ArrowEncoder {
+interface ArrowEncoder {
   /** Goes before the first batch. */
   readonly start: Buffer;
   batch(rows: readonly (readonly DuckDBValue[])[]): Buffer;

@@ -1,14 +1,21 @@
 import { Fault, Refusal } from '../../errors.js';
 import { SQL_ENGINE_START_MAX_MS, SQL_INTERRUPT_GRACE_MS, SQL_PROCESS_OVERHEAD_BYTES } from '../../limits.js';
-import { openEngineChannel } from './channel.js';
+import { EngineChannel } from './channel.js';
 import { StatementFailure } from './failure.js';
-import type { EngineRequest, SqlBatch, SqlEncoding, SqlParameter, StatementShape } from './messages.js';
+import type {
+  EngineAnswers,
+  EngineRequest,
+  SqlBatch,
+  SqlEncoding,
+  SqlParameter,
+  StatementShape,
+} from './messages.js';
 import type { EngineLimits } from './world.js';
 import type { SqlWorld } from '../world.js';
 
 const MEMORY_LOOK_INTERVAL_MS = 100;
 
-export interface StatementOptions {
+interface StatementOptions {
   readonly encoding: SqlEncoding;
   readonly parameters: readonly SqlParameter[];
   /** Time that the engine may work on it, fetching included. */
@@ -26,57 +33,124 @@ export interface SqlCursor {
   close(): void;
 }
 
+/** @param onEnd called once, when the process has ended for whatever reason */
+export function startEngine(limits: EngineLimits, onEnd: () => void): SqlEngine {
+  return new SqlEngine(limits, onEnd);
+}
+
+/** A statement that has been started. */
+interface OpenStatement {
+  readonly id: number;
+  readonly budget: Budget;
+  isOpen: boolean;
+}
+
+type Work = 'describe' | 'start' | 'fetch';
+
 /** The engine of one organization, in a process of its own. */
-export interface SqlEngine {
-  readonly isEnded: boolean;
+export class SqlEngine {
+  readonly #limits: EngineLimits;
+  readonly #channel: EngineChannel;
+  readonly #looking: NodeJS.Timeout;
+  #statementCount = 0;
+  #lastId = 0;
+
+  constructor(limits: EngineLimits, onEnd: () => void) {
+    this.#limits = limits;
+    this.#channel = new EngineChannel(() => {
+      clearInterval(this.#looking);
+      onEnd();
+    });
+    this.#looking = setInterval(() => this.#lookAtMemory(), MEMORY_LOOK_INTERVAL_MS).unref();
+  }
+
+  get isEnded(): boolean {
+    return this.#channel.isEnded;
+  }
+
   /** Statements at work, open results included. */
-  readonly statementCount: number;
+  get statementCount(): number {
+    return this.#statementCount;
+  }
+
   /** Statements that come after it see this world. Errors  Fault where it cannot be opened */
-  open(world: SqlWorld): Promise<void>;
+  async open(world: SqlWorld): Promise<void> {
+    const late = setTimeout(
+      () => this.#channel.end(new Fault('A SQL engine did not open its tables in time.')),
+      SQL_ENGINE_START_MAX_MS,
+    );
+    try {
+      await this.#channel.ask({ kind: 'open', world, limits: this.#limits });
+    } catch (cause) {
+      throw new Fault('A SQL engine could not open its tables.', { cause });
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
   /** Errors  those of execute */
-  describe(sql: string, options: Pick<StatementOptions, 'timeoutMs' | 'signal'>): Promise<StatementShape>;
+  async describe(
+    sql: string,
+    { timeoutMs, signal }: Pick<StatementOptions, 'timeoutMs' | 'signal'>,
+  ): Promise<StatementShape> {
+    return this.#work({ kind: 'describe', sql }, 0, new Budget(timeoutMs, signal));
+  }
+
   /**
    * Errors  Refusal `sql_statement_invalid`, `sql_statement_refused`, `sql_statement_timeout`,
    *         `sql_resources_exceeded`, `sql_engine_failed`; rejects with the signal's reason
    */
-  execute(sql: string, options: StatementOptions): Promise<SqlCursor>;
-  /** Ends the process, and what is at work. */
-  close(): void;
-}
+  async execute(sql: string, options: StatementOptions): Promise<SqlCursor> {
+    const { encoding, parameters, timeoutMs, signal } = options;
+    const statementId = (this.#lastId += 1);
+    const statement = { id: statementId, budget: new Budget(timeoutMs, signal), isOpen: true };
+    this.#statementCount += 1;
+    const shape = await this.#step<'start'>(
+      { kind: 'start', statementId, sql, parameters, encoding },
+      statement,
+    );
+    return {
+      shape,
+      fetch: (maxRows) => this.#step<'fetch'>({ kind: 'fetch', statementId, maxRows }, statement),
+      close: () => this.#close(statement),
+    };
+  }
 
-/** @param onEnd called once, when the process has ended for whatever reason */
-export function startEngine(limits: EngineLimits, onEnd: () => void): SqlEngine {
-  const channel = openEngineChannel(() => {
-    clearInterval(looking);
-    onEnd();
-  });
-  let statementCount = 0;
-  let lastId = 0;
-  const looking = setInterval(() => {
-    const bytes = statementCount === 0 ? undefined : channel.residentBytes();
-    if (bytes !== undefined && bytes > limits.memoryBytes + SQL_PROCESS_OVERHEAD_BYTES) {
-      channel.end(new Refusal('sql_resources_exceeded', 'Statements took more memory than they may have.'));
+  /** Ends the process, and what is at work. */
+  close(): void {
+    this.#channel.end(new Refusal('sql_engine_failed', 'The SQL engine was closed.'));
+  }
+
+  /** One piece of a statement, which ends with its first failure. */
+  async #step<Kind extends Work>(
+    request: Extract<EngineRequest, { readonly kind: Kind }>,
+    statement: OpenStatement,
+  ): Promise<EngineAnswers[Kind]> {
+    try {
+      return await this.#work<Kind>(request, statement.id, statement.budget);
+    } catch (error) {
+      this.#close(statement);
+      throw error;
     }
-  }, MEMORY_LOOK_INTERVAL_MS);
-  looking.unref();
+  }
 
   /** Asks for a piece of work that can be interrupted; what does not heed it in time goes with the process. */
-  const work = async <Kind extends 'describe' | 'start' | 'fetch'>(
+  async #work<Kind extends Work>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
     statementId: number,
     budget: Budget,
-  ) => {
+  ): Promise<EngineAnswers[Kind]> {
     let stopped: unknown;
     let grace: NodeJS.Timeout | undefined;
     const stop = (reason: unknown): void => {
       if (stopped !== undefined) return;
       stopped = reason;
-      if (!channel.isEnded) channel.ask({ kind: 'interrupt', statementId }).catch(() => undefined);
-      grace = setTimeout(() => channel.end(reason as Error), SQL_INTERRUPT_GRACE_MS);
+      this.#tell({ kind: 'interrupt', statementId });
+      grace = setTimeout(() => this.#channel.end(reason as Error), SQL_INTERRUPT_GRACE_MS);
     };
     const leave = budget.enter(stop);
     try {
-      const answer = await channel.ask(request);
+      const answer = await this.#channel.ask<Kind>(request);
       // It came all the same, but too late: what goes on after an end could be half of something.
       if (stopped !== undefined) throw stopped as Error;
       return answer;
@@ -86,88 +160,59 @@ export function startEngine(limits: EngineLimits, onEnd: () => void): SqlEngine 
       clearTimeout(grace);
       leave();
     }
-  };
+  }
 
-  return {
-    get isEnded() {
-      return channel.isEnded;
-    },
-    get statementCount() {
-      return statementCount;
-    },
-    async open(world) {
-      const late = setTimeout(
-        () => channel.end(new Fault('A SQL engine did not open its tables in time.')),
-        SQL_ENGINE_START_MAX_MS,
-      );
-      try {
-        await channel.ask({ kind: 'open', world, limits });
-      } catch (cause) {
-        throw new Fault('A SQL engine could not open its tables.', { cause });
-      } finally {
-        clearTimeout(late);
-      }
-    },
-    async describe(sql, { timeoutMs, signal }) {
-      return work({ kind: 'describe', sql }, 0, createBudget(timeoutMs, signal));
-    },
-    async execute(sql, { encoding, parameters, timeoutMs, signal }) {
-      const statementId = (lastId += 1);
-      const budget = createBudget(timeoutMs, signal);
-      let isOpen = true;
-      statementCount += 1;
-      const close = (): void => {
-        if (!isOpen) return;
-        isOpen = false;
-        statementCount -= 1;
-        if (!channel.isEnded) channel.ask({ kind: 'close', statementId }).catch(() => undefined);
-      };
-      const step = async <Result>(result: Promise<Result>): Promise<Result> => {
-        try {
-          return await result;
-        } catch (error) {
-          close();
-          throw error;
-        }
-      };
-      const shape = await step(
-        work({ kind: 'start', statementId, sql, parameters, encoding }, statementId, budget),
-      );
-      return {
-        shape,
-        fetch: (maxRows) => step(work({ kind: 'fetch', statementId, maxRows }, statementId, budget)),
-        close,
-      };
-    },
-    close: () => channel.end(new Refusal('sql_engine_failed', 'The SQL engine was closed.')),
-  };
+  #close(statement: OpenStatement): void {
+    if (!statement.isOpen) return;
+    statement.isOpen = false;
+    this.#statementCount -= 1;
+    this.#tell({ kind: 'close', statementId: statement.id });
+  }
+
+  /** Asks for what needs no answer. */
+  #tell(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
+    if (!this.#channel.isEnded) this.#channel.ask(request).catch(() => undefined);
+  }
+
+  #lookAtMemory(): void {
+    const bytes = this.#statementCount === 0 ? undefined : this.#channel.residentBytes();
+    if (bytes === undefined || bytes <= this.#limits.memoryBytes + SQL_PROCESS_OVERHEAD_BYTES) return;
+    this.#channel.end(
+      new Refusal('sql_resources_exceeded', 'Statements took more memory than they may have.'),
+    );
+  }
 }
 
 /** Time of the engine that is left to a statement, over all its pieces of work. */
-interface Budget {
+class Budget {
+  readonly #timeoutMs: number;
+  readonly #signal: AbortSignal;
+  #leftMs: number;
+
+  constructor(timeoutMs: number, signal: AbortSignal) {
+    this.#timeoutMs = timeoutMs;
+    this.#signal = signal;
+    this.#leftMs = timeoutMs;
+  }
+
   /**
    * Begins a piece; `stop` is called when time is over or the signal says so. The result ends the piece.
    * Errors  the signal's reason, where it was given before
    */
-  enter(stop: (reason: unknown) => void): () => void;
-}
-
-function createBudget(timeoutMs: number, signal: AbortSignal): Budget {
-  let leftMs = timeoutMs;
-  return {
-    enter(stop) {
-      signal.throwIfAborted();
-      const startedAt = performance.now();
-      const onAbort = (): void => stop(signal.reason);
-      const timer = setTimeout(() => stop(timeoutRefusal(timeoutMs)), Math.max(0, leftMs));
-      signal.addEventListener('abort', onAbort, { once: true });
-      return () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
-        leftMs -= performance.now() - startedAt;
-      };
-    },
-  };
+  enter(stop: (reason: unknown) => void): () => void {
+    const signal = this.#signal;
+    signal.throwIfAborted();
+    const startedAt = performance.now();
+    const onAbort = (): void => stop(signal.reason);
+    const onLate = (): void => stop(timeoutRefusal(this.#timeoutMs));
+    const timer = setTimeout(onLate, Math.max(0, this.#leftMs));
+    signal.addEventListener('abort', onAbort, { once: true });
+    return () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      this.#leftMs -= performance.now() - startedAt;
+    };
+  }
 }
 
 function timeoutRefusal(timeoutMs: number): Refusal {

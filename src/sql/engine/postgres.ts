@@ -29,7 +29,7 @@ export function encodeDataRows(
     const format = formats.length > 1 ? formats[index] : formats[0];
     return format === 1 ? binaryEncoder(typeId) : textEncoder;
   });
-  const writer = createRowWriter();
+  const writer = new RowWriter();
   for (const row of rows) {
     const start = writer.begin(encoders.length);
     for (const [index, encode] of encoders.entries()) {
@@ -47,39 +47,48 @@ const HEAD_BYTES = 7;
 const LENGTH_BYTES = 4;
 
 /** Messages in one buffer that grows, because a buffer for each value costs more than the value. */
-function createRowWriter() {
-  let buffer = Buffer.allocUnsafe(FIRST_BYTES);
-  let at = 0;
-  const ensure = (bytes: number): void => {
-    if (at + bytes <= buffer.length) return;
-    const larger = Buffer.allocUnsafe(2 * (at + bytes));
-    buffer.copy(larger, 0, 0, at);
-    buffer = larger;
-  };
-  return {
-    begin(columnCount: number): number {
-      ensure(HEAD_BYTES);
-      buffer[at] = DATA_ROW;
-      buffer.writeInt16BE(columnCount, at + 5);
-      at += HEAD_BYTES;
-      return at - HEAD_BYTES;
-    },
-    nothing(): void {
-      ensure(LENGTH_BYTES);
-      at = buffer.writeInt32BE(NULL_LENGTH, at);
-    },
-    add(value: string | Buffer): void {
-      const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length;
-      ensure(LENGTH_BYTES + length);
-      at = buffer.writeInt32BE(length, at);
-      if (typeof value === 'string') buffer.write(value, at);
-      else value.copy(buffer, at);
-      at += length;
-    },
-    /** The length of a message counts itself, and not its type. */
-    end: (start: number) => void buffer.writeInt32BE(at - start - 1, start + 1),
-    bytes: () => buffer.subarray(0, at),
-  };
+class RowWriter {
+  #buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  #at = 0;
+
+  /** Where the message begins; `end` wants to know. */
+  begin(columnCount: number): number {
+    this.#ensure(HEAD_BYTES);
+    this.#buffer[this.#at] = DATA_ROW;
+    this.#buffer.writeInt16BE(columnCount, this.#at + 5);
+    this.#at += HEAD_BYTES;
+    return this.#at - HEAD_BYTES;
+  }
+
+  nothing(): void {
+    this.#ensure(LENGTH_BYTES);
+    this.#at = this.#buffer.writeInt32BE(NULL_LENGTH, this.#at);
+  }
+
+  add(value: string | Buffer): void {
+    const length = typeof value === 'string' ? Buffer.byteLength(value) : value.length;
+    this.#ensure(LENGTH_BYTES + length);
+    this.#at = this.#buffer.writeInt32BE(length, this.#at);
+    if (typeof value === 'string') this.#buffer.write(value, this.#at);
+    else value.copy(this.#buffer, this.#at);
+    this.#at += length;
+  }
+
+  /** The length of a message counts itself, and not its type. */
+  end(start: number): void {
+    this.#buffer.writeInt32BE(this.#at - start - 1, start + 1);
+  }
+
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#at);
+  }
+
+  #ensure(bytes: number): void {
+    if (this.#at + bytes <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#at + bytes));
+    this.#buffer.copy(larger, 0, 0, this.#at);
+    this.#buffer = larger;
+  }
 }
 
 type Encode = (value: DuckDBValue) => string | Buffer;

@@ -50,27 +50,38 @@ export async function startStatement(
   const prepared = await prepare(sql, connection);
   bind(prepared, parameters);
   const result = await prepared.stream();
-  const types = result.columnTypes();
-  const names = result.columnNames();
-  const columns = columnsOf(names, types);
-  const encode = createEncoder(encoding, names, types);
-  const waiting: DuckDBValue[][] = [];
-  let isExhausted = false;
-  return {
-    shape: { columns, parameterTypeIds: [] },
-    async fetch(maxRows) {
-      let bytes = 0;
-      while (!isExhausted && waiting.length <= maxRows && bytes < SQL_BATCH_MAX_BYTES) {
-        const more = await nextRows(result);
-        isExhausted = more.length === 0;
-        if (isExhausted) await requireWhole(connection);
-        bytes += sizeOf(more);
-        for (const row of more) waiting.push(row);
-      }
-      const rows = waiting.splice(0, maxRows);
-      return encode(rows, isExhausted && waiting.length === 0);
-    },
-  };
+  return new RunningResult(result, connection, encoding);
+}
+
+/** A result on its way: rows that have come and were not asked for wait here. */
+class RunningResult implements RunningStatement {
+  readonly shape: StatementShape;
+  readonly #result: DuckDBResult;
+  readonly #connection: DuckDBConnection;
+  readonly #encode: Encode;
+  readonly #waiting: DuckDBValue[][] = [];
+  #isExhausted = false;
+
+  constructor(result: DuckDBResult, connection: DuckDBConnection, encoding: SqlEncoding) {
+    const [names, types] = [result.columnNames(), result.columnTypes()];
+    this.shape = { columns: columnsOf(names, types), parameterTypeIds: [] };
+    this.#result = result;
+    this.#connection = connection;
+    this.#encode = encoderOf(encoding, names, types);
+  }
+
+  async fetch(maxRows: number): Promise<SqlBatch> {
+    let bytes = 0;
+    while (!this.#isExhausted && this.#waiting.length <= maxRows && bytes < SQL_BATCH_MAX_BYTES) {
+      const more = await nextRows(this.#result);
+      this.#isExhausted = more.length === 0;
+      if (this.#isExhausted) await requireWhole(this.#connection);
+      bytes += sizeOf(more);
+      for (const row of more) this.#waiting.push(row);
+    }
+    const rows = this.#waiting.splice(0, maxRows);
+    return this.#encode(rows, this.#isExhausted && this.#waiting.length === 0);
+  }
 }
 
 /** The second look: what was parsed as reading is prepared as reading. */
@@ -168,26 +179,23 @@ function sizeOf(rows: readonly (readonly DuckDBValue[])[]): number {
 
 type Encode = (rows: readonly DuckDBValue[][], isDone: boolean) => SqlBatch;
 
-function createEncoder(
-  encoding: SqlEncoding,
-  names: readonly string[],
-  types: readonly DuckDBType[],
-): Encode {
-  if (encoding.kind === 'json') {
-    return (rows, isDone) => ({
-      rowCount: rows.length,
-      isDone,
-      rows: rows.map((row) => row.map((value) => jsonOf(value))),
-    });
-  }
-  if (encoding.kind === 'postgres') {
-    const typeIds = types.map(postgresTypeOf);
-    return (rows, isDone) => ({
-      rowCount: rows.length,
-      isDone,
-      bytes: encodeDataRows(rows, typeIds, encoding.formats),
-    });
-  }
+function encoderOf(encoding: SqlEncoding, names: readonly string[], types: readonly DuckDBType[]): Encode {
+  if (encoding.kind === 'json') return encodeAsJson;
+  if (encoding.kind === 'arrow') return arrowEncoderOf(names, types);
+  const typeIds = types.map(postgresTypeOf);
+  return (rows, isDone) => ({
+    rowCount: rows.length,
+    isDone,
+    bytes: encodeDataRows(rows, typeIds, encoding.formats),
+  });
+}
+
+function encodeAsJson(rows: readonly DuckDBValue[][], isDone: boolean): SqlBatch {
+  return { rowCount: rows.length, isDone, rows: rows.map((row) => row.map((value) => jsonOf(value))) };
+}
+
+/** One stream over all batches. */
+function arrowEncoderOf(names: readonly string[], types: readonly DuckDBType[]): Encode {
   const arrow = createArrowEncoder(names, types);
   let isStarted = false;
   return (rows, isDone) => {

@@ -5,7 +5,7 @@ import { PARQUET_GROUP_MAX_CHARACTERS, PARQUET_GROUP_MAX_ROWS } from '../../limi
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
-export type ParquetType = 'string' | 'integer' | 'int32' | 'number' | 'boolean' | 'string_list' | 'moment';
+type ParquetType = 'string' | 'integer' | 'int32' | 'number' | 'boolean' | 'string_list' | 'moment';
 
 export interface ParquetColumn<Row> {
   readonly name: string;

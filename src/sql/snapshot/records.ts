@@ -5,8 +5,8 @@ import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { RUN_LIST_MAX_SCANNED, SQL_TIMEOUT_MAX_SECONDS, SQL_USAGE_SEGMENT_ROWS } from '../../limits.js';
 import { openControlStore, type ControlStore } from '../../store/control-store.js';
-import { runTable, type RunRow, type RunTable } from '../../store/tables/runs.js';
-import { usageTable, type UsageTable } from '../../store/tables/usage.js';
+import { RunTable, type RunRow } from '../../store/tables/runs.js';
+import { UsageTable } from '../../store/tables/usage.js';
 import { writeParquet } from './parquet.js';
 import {
   CANDIDATE_COLUMNS,
@@ -46,12 +46,12 @@ async function writeRecords(
   store: ControlStore,
 ): Promise<SqlRecords> {
   const below = join('records', organizationId);
-  const table = runTable(store);
+  const table = new RunTable(store);
   const runs = runsOf(organizationId, table);
   const files: SqlRecords = {
     runs: [await writeRuns(folder, below, runs)],
     candidates: await writeCandidates(folder, below, runs, table),
-    usage: await writeUsage(folder, below, organizationId, usageTable(store)),
+    usage: await writeUsage(folder, below, organizationId, new UsageTable(store)),
   };
   removeOld(folder, below, new Set(Object.values(files).flat()));
   return files;

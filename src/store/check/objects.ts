@@ -7,7 +7,7 @@ import type { Check } from './rows.js';
 import { INCOMING_FOLDER, OBJECTS_FOLDER } from '../objects/objects.js';
 import type { Snapshot } from '../snapshot.js';
 
-export interface ObjectCheck extends Check {
+interface ObjectCheck extends Check {
   readonly snapshot: Snapshot;
   readonly dataFolder: string;
   readonly onBytes?: (bytes: number) => void;

@@ -2,7 +2,7 @@ import type { Report } from './findings.js';
 import type { Snapshot } from '../snapshot.js';
 
 /** Rows of a snapshot as values; those that do not hold what their table holds are left out. */
-export interface CheckedRows {
+interface CheckedRows {
   of<Row>(table: string): Iterable<readonly [key: string, row: Row]>;
   get<Row>(table: string, key: string): Row | undefined;
   has(table: string, key: string): boolean;

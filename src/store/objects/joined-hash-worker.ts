@@ -13,7 +13,7 @@ export type HashRequest =
   | { readonly kind: 'drop'; readonly id: number };
 
 /** Bytes [start, end) of a file go into the hash. */
-export interface AddRequest {
+interface AddRequest {
   readonly kind: 'add';
   readonly id: number;
   /** Begins the hash: a thread that was started meanwhile must not go on with one that it does not have. */

@@ -1,31 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
 import { MEBIBYTE_BYTES } from '../../limits.js';
-import { createHashThread } from './hash-thread.js';
+import { HashThread } from './hash-thread.js';
 
 /** An object that is a part of something longer. */
 export interface Segment {
   readonly sha256: string;
   readonly sizeBytes: number;
-}
-
-/**
- * SHA-256 of objects that make a whole, one after the other, on a thread of its own. What is known to be the beginning
- * can be hashed ahead; that saves time and decides nothing: objects are named by their content, and `finish` starts
- * anew where the whole begins otherwise.
- */
-export interface JoinedHashes {
-  /**
-   * Told that a segment is there: hashes what `next` names at each index, until it names none. Only the first segment
-   * begins a hash, so that one that was forgotten, or is of an earlier server, is not read again and again.
-   */
-  ahead(name: string, index: number, next: (index: number) => Segment | undefined): void;
-  /**
-   * The whole, whose objects must be pinned.
-   * Errors  Fault where an object cannot be read
-   */
-  finish(name: string, segments: readonly Segment[]): Promise<string>;
-  forget(name: string): void;
-  close(): Promise<void>;
 }
 
 /** Bytes of one turn: others wait no longer for theirs. */
@@ -45,80 +25,108 @@ interface Joined {
   isForgotten: boolean;
 }
 
-/** @param pathOf where the object with this digest lies */
-export function createJoinedHashes(pathOf: (sha256: string) => string): JoinedHashes {
-  const hashes = new Map<string, Joined>();
-  const thread = createHashThread();
-  let begunCount = 0;
+/** What stands at an index of something that is not whole yet; undefined where nothing does. */
+type Next = (index: number) => Segment | undefined;
 
-  const forget = (name: string): void => {
-    const joined = hashes.get(name);
+/**
+ * SHA-256 of objects that make a whole, one after the other, on a thread of its own. What is known to be the beginning
+ * can be hashed ahead; that saves time and decides nothing: objects are named by their content, and `finish` starts
+ * anew where the whole begins otherwise.
+ */
+export class JoinedHashes {
+  readonly #pathOf: (sha256: string) => string;
+  readonly #thread = new HashThread();
+  /** By name; the one that went on longest ago comes first. */
+  readonly #hashes = new Map<string, Joined>();
+  #begunCount = 0;
+
+  /** @param pathOf where the object with this digest lies */
+  constructor(pathOf: (sha256: string) => string) {
+    this.#pathOf = pathOf;
+  }
+
+  /**
+   * Told that a segment is there: hashes what `next` names at each index, until it names none. Only the first segment
+   * begins a hash, so that one that was forgotten, or is of an earlier server, is not read again and again.
+   */
+  ahead(name: string, index: number, next: Next): void {
+    const joined = this.#hashes.get(name) ?? (index === 0 ? this.#begin(name) : undefined);
+    // Whoever is at it asks for what comes next by itself.
+    if (joined === undefined || joined.working !== undefined || joined.isFinishing) return;
+    this.#hashes.delete(name);
+    this.#hashes.set(name, joined);
+    joined.working = this.#workAhead(name, joined, next);
+  }
+
+  /**
+   * The whole, whose objects must be pinned.
+   * Errors  Fault where an object cannot be read
+   */
+  async finish(name: string, segments: readonly Segment[]): Promise<string> {
+    const known = this.#hashes.get(name);
+    if (known !== undefined) {
+      known.isFinishing = true;
+      await known.working;
+    }
+    const isGood = known !== undefined && !known.isForgotten && startsWith(segments, known);
+    if (!isGood) this.forget(name);
+    const joined = isGood ? known : this.#begin(name);
+    joined.isFinishing = true;
+    try {
+      for (const segment of segments.slice(joined.count)) await this.#add(joined, segment);
+      return (await this.#thread.ask({ kind: 'end', id: joined.id })) as string;
+    } finally {
+      this.forget(name);
+    }
+  }
+
+  forget(name: string): void {
+    const joined = this.#hashes.get(name);
     if (joined === undefined) return;
-    hashes.delete(name);
+    this.#hashes.delete(name);
     joined.isForgotten = true;
-    thread.ask({ kind: 'drop', id: joined.id }).catch(() => undefined);
-  };
-  const begin = (name: string): Joined => {
-    const [oldest] =
-      [...hashes].find(([, { working, isFinishing }]) => working === undefined && !isFinishing) ?? [];
-    if (hashes.size >= HASHES_MAX_COUNT && oldest !== undefined) forget(oldest);
-    begunCount += 1;
+    this.#thread.ask({ kind: 'drop', id: joined.id }).catch(() => undefined);
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
+
+  #begin(name: string): Joined {
+    const isIdle = ({ working, isFinishing }: Joined): boolean => working === undefined && !isFinishing;
+    const [oldest] = [...this.#hashes].find(([, joined]) => isIdle(joined)) ?? [];
+    if (this.#hashes.size >= HASHES_MAX_COUNT && oldest !== undefined) this.forget(oldest);
+    this.#begunCount += 1;
     const beginning = createHash('sha256');
-    const joined = { id: begunCount, count: 0, beginning, isFinishing: false, isForgotten: false };
-    hashes.set(name, joined);
+    const joined = { id: this.#begunCount, count: 0, beginning, isFinishing: false, isForgotten: false };
+    this.#hashes.set(name, joined);
     return joined;
-  };
-  const add = async (joined: Joined, { sha256, sizeBytes }: Segment): Promise<void> => {
+  }
+
+  async #add(joined: Joined, { sha256, sizeBytes }: Segment): Promise<void> {
+    const path = this.#pathOf(sha256);
     for (let start = 0; start < sizeBytes && !joined.isForgotten; start += TURN_BYTES) {
       const end = Math.min(sizeBytes, start + TURN_BYTES);
       const isFirst = joined.count === 0 && start === 0;
-      await thread.ask({ kind: 'add', id: joined.id, isFirst, path: pathOf(sha256), start, end });
+      await this.#thread.ask({ kind: 'add', id: joined.id, isFirst, path, start, end });
     }
     joined.count += 1;
     joined.beginning.update(sha256);
-  };
-  const workAhead = async (name: string, joined: Joined, next: (index: number) => Segment | undefined) => {
+  }
+
+  async #workAhead(name: string, joined: Joined, next: Next): Promise<void> {
     try {
       while (!joined.isFinishing && !joined.isForgotten) {
         const segment = next(joined.count);
         if (segment === undefined) break;
-        await add(joined, segment);
+        await this.#add(joined, segment);
       }
     } catch {
       // Removed meanwhile, or unreadable: whoever needs the whole will be told.
-      forget(name);
+      this.forget(name);
     }
     joined.working = undefined;
-  };
-  return {
-    forget,
-    ahead(name, index, next) {
-      const joined = hashes.get(name) ?? (index === 0 ? begin(name) : undefined);
-      // Whoever is at it asks for what comes next by itself.
-      if (joined === undefined || joined.working !== undefined || joined.isFinishing) return;
-      hashes.delete(name);
-      hashes.set(name, joined);
-      joined.working = workAhead(name, joined, next);
-    },
-    async finish(name, segments) {
-      const known = hashes.get(name);
-      if (known !== undefined) {
-        known.isFinishing = true;
-        await known.working;
-      }
-      const isGood = known !== undefined && !known.isForgotten && startsWith(segments, known);
-      if (!isGood) forget(name);
-      const joined = isGood ? known : begin(name);
-      joined.isFinishing = true;
-      try {
-        for (const segment of segments.slice(joined.count)) await add(joined, segment);
-        return (await thread.ask({ kind: 'end', id: joined.id })) as string;
-      } finally {
-        forget(name);
-      }
-    },
-    close: () => thread.close(),
-  };
+  }
 }
 
 function startsWith(segments: readonly Segment[], { count, beginning }: Joined): boolean {

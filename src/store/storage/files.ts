@@ -2,7 +2,7 @@ import { newId } from '../../ids.js';
 import { UPLOAD_MEMORY_MS } from '../../limits.js';
 import type { Content, ContentTable } from '../objects/contents.js';
 import type { EventTable } from '../tables/events.js';
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 import type { StorageUsageTable } from './storage-usage.js';
 
 export type AclDecision = 'allow' | 'forbid' | 'hide';
@@ -30,7 +30,7 @@ export interface FileRow {
   readonly acl: FileAcl;
 }
 
-export interface NewFile {
+interface NewFile {
   readonly organizationId: string;
   readonly path: string;
   readonly contentType: string;
@@ -41,34 +41,12 @@ export interface NewFile {
   readonly acl: FileAcl;
 }
 
-export interface FilePlace {
+interface FilePlace {
   readonly path: string;
   readonly id: string;
 }
 
-/** The tables `files`, `files-by-path` and `file-event-expiries`. */
-export interface FileTable {
-  get(id: string): FileRow | undefined;
-  at(organizationId: string, path: string): FileRow | undefined;
-  /** Paths with their files' ids from this text on, in order. */
-  from(organizationId: string, start: string, limit: number): readonly FilePlace[];
-  /** What keeps a file from standing at this path: a file where a folder is needed, or a folder where the file is. */
-  obstacle(organizationId: string, path: string): string | undefined;
-  /** Makes or replaces the file at the path, with its event. Only inside a transaction. */
-  put(file: NewFile): FileRow;
-  setAcl(id: string, acl: FileAcl): Promise<FileRow | undefined>;
-  /** Deletes what `choose` returns of the files at the path and below it, with their events, in one transaction. */
-  remove(
-    organizationId: string,
-    path: string,
-    choose: (found: readonly FileRow[]) => readonly FileRow[],
-    at: Date,
-  ): Promise<readonly FileRow[]>;
-  /** Forgets the events of files that were deleted long ago; true while there are more. */
-  sweep(now: Date): Promise<boolean>;
-}
-
-export interface FileTableParts {
+interface FileTableParts {
   readonly contents: ContentTable;
   readonly usage: StorageUsageTable;
   readonly events: EventTable;
@@ -76,23 +54,135 @@ export interface FileTableParts {
 
 const SWEEP_MAX_FILES = 64;
 
-export function fileTable(store: ControlStore, { contents, usage, events }: FileTableParts): FileTable {
-  const files = store.table<FileRow>('files');
+/** The tables `files`, `files-by-path` and `file-event-expiries`. */
+export class FileTable {
+  readonly #store: ControlStore;
+  readonly #contents: ContentTable;
+  readonly #usage: StorageUsageTable;
+  readonly #events: EventTable;
+  readonly #files: Table<FileRow>;
   /** `<organization>/<path>` → id. */
-  const byPath = store.table<string>('files-by-path');
+  readonly #byPath: Table<string>;
   /** `<time> <id>` → id; "!" ends the ids of a time. */
-  const expiries = store.table<string>('file-event-expiries');
+  readonly #expiries: Table<string>;
 
-  const at = (organizationId: string, path: string): FileRow | undefined => {
-    const id = byPath.get(`${organizationId}/${path}`);
-    return id === undefined ? undefined : files.get(id);
-  };
-  // The character behind the slash ends the range of everything below a folder.
-  const below = (organizationId: string, path: string) => ({
-    start: `${organizationId}/${path}/`,
-    end: `${organizationId}/${path}0`,
-  });
-  const tell = (file: FileRow, type: string, timestamp: string): void => {
+  constructor(store: ControlStore, { contents, usage, events }: FileTableParts) {
+    this.#store = store;
+    this.#contents = contents;
+    this.#usage = usage;
+    this.#events = events;
+    this.#files = store.table<FileRow>('files');
+    this.#byPath = store.table<string>('files-by-path');
+    this.#expiries = store.table<string>('file-event-expiries');
+  }
+
+  get(id: string): FileRow | undefined {
+    return this.#files.get(id);
+  }
+
+  at(organizationId: string, path: string): FileRow | undefined {
+    const id = this.#byPath.get(`${organizationId}/${path}`);
+    return id === undefined ? undefined : this.#files.get(id);
+  }
+
+  /** Paths with their files' ids from this text on, in order. */
+  from(organizationId: string, start: string, limit: number): readonly FilePlace[] {
+    const range = { start: `${organizationId}/${start}`, end: `${organizationId}0`, limit };
+    return [...this.#byPath.getRange(range)].map(({ key, value: id }) => ({
+      path: key.slice(organizationId.length + 1),
+      id,
+    }));
+  }
+
+  /** What keeps a file from standing at this path: a file where a folder is needed, or a folder where the file is. */
+  obstacle(organizationId: string, path: string): string | undefined {
+    const parts = path.split('/');
+    for (let depth = 1; depth < parts.length; depth += 1) {
+      const above = parts.slice(0, depth).join('/');
+      if (this.#byPath.get(`${organizationId}/${above}`) !== undefined) return above;
+    }
+    const [inside] = this.#byPath.getKeys({ ...rangeBelow(organizationId, path), limit: 1 });
+    return inside?.slice(organizationId.length + 1);
+  }
+
+  /** Makes or replaces the file at the path, with its event. Only inside a transaction. */
+  put({ organizationId, path, contentType, content, segments, at: time, acl }: NewFile): FileRow {
+    const before = this.at(organizationId, path);
+    const file: FileRow = {
+      id: before?.id ?? newId('fil'),
+      organizationId,
+      path,
+      contentType,
+      sizeBytes: content.sizeBytes,
+      sha256: content.sha256,
+      version: newId('ver'),
+      createdAt: before?.createdAt ?? time,
+      updatedAt: time,
+      acl: before?.acl ?? acl,
+    };
+    this.#contents.addReference(content, segments);
+    if (before !== undefined) this.#contents.dropReference(before.sha256);
+    this.#files.putSync(file.id, file);
+    this.#byPath.putSync(`${organizationId}/${path}`, file.id);
+    this.#usage.add(organizationId, {
+      fileBytes: file.sizeBytes - (before?.sizeBytes ?? 0),
+      fileCount: before === undefined ? 1 : 0,
+    });
+    this.#tell(file, 'file.completed', time);
+    return file;
+  }
+
+  setAcl(id: string, acl: FileAcl): Promise<FileRow | undefined> {
+    return this.#store.transaction(() => {
+      const file = this.#files.get(id);
+      if (file === undefined) return undefined;
+      const changed = { ...file, acl };
+      this.#files.putSync(id, changed);
+      return changed;
+    });
+  }
+
+  /** Deletes what `choose` returns of the files at the path and below it, with their events, in one transaction. */
+  remove(
+    organizationId: string,
+    path: string,
+    choose: (found: readonly FileRow[]) => readonly FileRow[],
+    at: Date,
+  ): Promise<readonly FileRow[]> {
+    return this.#store.transaction(() => {
+      const file = this.at(organizationId, path);
+      const below = [...this.#byPath.getRange(rangeBelow(organizationId, path))].map(
+        ({ value: id }) => this.#files.get(id) as FileRow,
+      );
+      const chosen = choose(file === undefined ? below : [file, ...below]);
+      for (const row of chosen) this.#drop(row, at);
+      return chosen;
+    });
+  }
+
+  /** Forgets the events of files that were deleted long ago; true while there are more. */
+  sweep(now: Date): Promise<boolean> {
+    return this.#store.transaction(() => {
+      const due = [...this.#expiries.getRange({ end: `${now.toISOString()}!`, limit: SWEEP_MAX_FILES })];
+      for (const { key, value: id } of due) {
+        this.#expiries.removeSync(key);
+        this.#events.drop(id);
+      }
+      return due.length === SWEEP_MAX_FILES;
+    });
+  }
+
+  #drop(row: FileRow, at: Date): void {
+    this.#files.removeSync(row.id);
+    this.#byPath.removeSync(`${row.organizationId}/${row.path}`);
+    this.#contents.dropReference(row.sha256);
+    this.#usage.add(row.organizationId, { fileBytes: -row.sizeBytes, fileCount: -1 });
+    this.#tell(row, 'file.deleted', at.toISOString());
+    const expiry = new Date(at.getTime() + UPLOAD_MEMORY_MS).toISOString();
+    this.#expiries.putSync(`${expiry} ${row.id}`, row.id);
+  }
+
+  #tell(file: FileRow, type: string, timestamp: string): void {
     const { id: subjectId, organizationId, path, sizeBytes, sha256, version } = file;
     const data = {
       file_id: subjectId,
@@ -101,87 +191,11 @@ export function fileTable(store: ControlStore, { contents, usage, events }: File
       checksum: sha256,
       storage_version: version,
     };
-    events.append({ type, organizationId, subjectId, timestamp, data });
-  };
+    this.#events.append({ type, organizationId, subjectId, timestamp, data });
+  }
+}
 
-  return {
-    get: (id) => files.get(id),
-    at,
-    from(organizationId, start, limit) {
-      const range = { start: `${organizationId}/${start}`, end: `${organizationId}0`, limit };
-      return [...byPath.getRange(range)].map(({ key, value: id }) => ({
-        path: key.slice(organizationId.length + 1),
-        id,
-      }));
-    },
-    obstacle(organizationId, path) {
-      const parts = path.split('/');
-      for (let depth = 1; depth < parts.length; depth += 1) {
-        const above = parts.slice(0, depth).join('/');
-        if (byPath.get(`${organizationId}/${above}`) !== undefined) return above;
-      }
-      const [inside] = byPath.getKeys({ ...below(organizationId, path), limit: 1 });
-      return inside?.slice(organizationId.length + 1);
-    },
-    put({ organizationId, path, contentType, content, segments, at: time, acl }) {
-      const before = at(organizationId, path);
-      const file: FileRow = {
-        id: before?.id ?? newId('fil'),
-        organizationId,
-        path,
-        contentType,
-        sizeBytes: content.sizeBytes,
-        sha256: content.sha256,
-        version: newId('ver'),
-        createdAt: before?.createdAt ?? time,
-        updatedAt: time,
-        acl: before?.acl ?? acl,
-      };
-      contents.addReference(content, segments);
-      if (before !== undefined) contents.dropReference(before.sha256);
-      files.putSync(file.id, file);
-      byPath.putSync(`${organizationId}/${path}`, file.id);
-      usage.add(organizationId, {
-        fileBytes: file.sizeBytes - (before?.sizeBytes ?? 0),
-        fileCount: before === undefined ? 1 : 0,
-      });
-      tell(file, 'file.completed', time);
-      return file;
-    },
-    setAcl: (id, acl) =>
-      store.transaction(() => {
-        const file = files.get(id);
-        if (file === undefined) return undefined;
-        const changed = { ...file, acl };
-        files.putSync(id, changed);
-        return changed;
-      }),
-    remove: (organizationId, path, choose, time) =>
-      store.transaction(() => {
-        const file = at(organizationId, path);
-        const ids = [...byPath.getRange(below(organizationId, path)).map(({ value }) => value)];
-        const found = [...(file === undefined ? [] : [file]), ...ids.map((id) => files.get(id) as FileRow)];
-        const chosen = choose(found);
-        const timestamp = time.toISOString();
-        const expiry = new Date(time.getTime() + UPLOAD_MEMORY_MS).toISOString();
-        for (const row of chosen) {
-          files.removeSync(row.id);
-          byPath.removeSync(`${organizationId}/${row.path}`);
-          contents.dropReference(row.sha256);
-          usage.add(organizationId, { fileBytes: -row.sizeBytes, fileCount: -1 });
-          tell(row, 'file.deleted', timestamp);
-          expiries.putSync(`${expiry} ${row.id}`, row.id);
-        }
-        return chosen;
-      }),
-    sweep: (now) =>
-      store.transaction(() => {
-        const due = [...expiries.getRange({ end: `${now.toISOString()}!`, limit: SWEEP_MAX_FILES })];
-        for (const { key, value: id } of due) {
-          expiries.removeSync(key);
-          events.drop(id);
-        }
-        return due.length === SWEEP_MAX_FILES;
-      }),
-  };
+/** The character behind the slash ends the range of everything below a folder. */
+function rangeBelow(organizationId: string, path: string): { readonly start: string; readonly end: string } {
+  return { start: `${organizationId}/${path}/`, end: `${organizationId}/${path}0` };
 }

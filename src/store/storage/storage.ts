@@ -1,10 +1,10 @@
-import { contentTable, type ContentTable } from '../objects/contents.js';
+import { ContentTable } from '../objects/contents.js';
 import type { EventTable } from '../tables/events.js';
-import { fileTable, type FileTable } from './files.js';
+import { FileTable } from './files.js';
 import type { ControlStore } from '../control-store.js';
 import { openObjects, type Objects } from '../objects/objects.js';
-import { storageUsageTable, type StorageUsageTable } from './storage-usage.js';
-import { uploadTable, type UploadTable } from './uploads.js';
+import { StorageUsageTable } from './storage-usage.js';
+import { UploadTable } from './uploads.js';
 
 /** Stored bytes with everything that refers to them. */
 export interface StorageTables {
@@ -22,8 +22,8 @@ export function openStorageTables(
   events: EventTable,
 ): StorageTables {
   const objects = openObjects(store, dataFolder);
-  const contents = contentTable(store, objects);
-  const usage = storageUsageTable(store);
-  const files = fileTable(store, { contents, usage, events });
-  return { objects, contents, files, uploads: uploadTable(store, { objects, files, usage }), usage };
+  const contents = new ContentTable(store, objects);
+  const usage = new StorageUsageTable(store);
+  const files = new FileTable(store, { contents, usage, events });
+  return { objects, contents, files, uploads: new UploadTable(store, { objects, files, usage }), usage };
 }

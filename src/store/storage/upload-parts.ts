@@ -1,4 +1,4 @@
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 import type { Objects } from '../objects/objects.js';
 
 /** Bytes of a part, as stored. */
@@ -14,60 +14,67 @@ export interface UploadPart {
   readonly acknowledged?: PartBytes;
 }
 
-/** The table `upload-parts`. All changes only inside a transaction. */
-export interface UploadPartTable {
-  /** Parts of which something is stored, by number. */
-  list(uploadId: string): readonly UploadPart[];
-  get(uploadId: string, number: number): Omit<UploadPart, 'number'>;
-  /** Keeps bytes that came; those that came before and were not acknowledged go. */
-  keep(uploadId: string, number: number, bytes: PartBytes): UploadPart;
-  /** Makes what came the part; with a digest, only where that is what came. */
-  acknowledge(uploadId: string, number: number, sha256: string | undefined): UploadPart;
-  drop(uploadId: string): void;
-}
-
 type PartRow = Omit<UploadPart, 'number'>;
 
-export function uploadPartTable(store: ControlStore, objects: Objects): UploadPartTable {
-  const rows = store.table<PartRow>('upload-parts');
-  const of = (uploadId: string) => ({ start: `${uploadId} `, end: `${uploadId}!` });
-  const get = (uploadId: string, number: number): PartRow => rows.get(keyOf(uploadId, number)) ?? {};
-  const put = (uploadId: string, number: number, row: PartRow): UploadPart => {
-    rows.putSync(keyOf(uploadId, number), row);
-    return { ...row, number };
-  };
-  const release = (bytes: PartBytes | undefined): void => {
-    if (bytes !== undefined) objects.dropReference(bytes.sha256);
-  };
+/** The table `upload-parts`. All changes only inside a transaction. */
+export class UploadPartTable {
+  readonly #objects: Objects;
+  readonly #rows: Table<PartRow>;
 
-  return {
-    get,
-    list: (uploadId) => [
-      ...rows
-        .getRange(of(uploadId))
-        .map(({ key, value }) => ({ ...value, number: Number(key.slice(uploadId.length + 1)) })),
-    ],
-    keep(uploadId, number, bytes) {
-      const { received, acknowledged } = get(uploadId, number);
-      objects.addReference(bytes.sha256, bytes.sizeBytes);
-      release(received);
-      return put(uploadId, number, { received: bytes, ...(acknowledged && { acknowledged }) });
-    },
-    acknowledge(uploadId, number, sha256) {
-      const row = get(uploadId, number);
-      const isMeant = row.received !== undefined && (sha256 ?? row.received.sha256) === row.received.sha256;
-      if (!isMeant) return { ...row, number };
-      release(row.acknowledged);
-      return put(uploadId, number, { acknowledged: row.received });
-    },
-    drop(uploadId) {
-      for (const { key, value } of [...rows.getRange(of(uploadId))]) {
-        release(value.received);
-        release(value.acknowledged);
-        rows.removeSync(key);
-      }
-    },
-  };
+  constructor(store: ControlStore, objects: Objects) {
+    this.#objects = objects;
+    this.#rows = store.table<PartRow>('upload-parts');
+  }
+
+  get(uploadId: string, number: number): PartRow {
+    return this.#rows.get(keyOf(uploadId, number)) ?? {};
+  }
+
+  /** Parts of which something is stored, by number. */
+  list(uploadId: string): readonly UploadPart[] {
+    return [...this.#rows.getRange(rangeOf(uploadId))].map(({ key, value }) => ({
+      ...value,
+      number: Number(key.slice(uploadId.length + 1)),
+    }));
+  }
+
+  /** Keeps bytes that came; those that came before and were not acknowledged go. */
+  keep(uploadId: string, number: number, bytes: PartBytes): UploadPart {
+    const { received, acknowledged } = this.get(uploadId, number);
+    this.#objects.addReference(bytes.sha256, bytes.sizeBytes);
+    this.#release(received);
+    return this.#put(uploadId, number, { received: bytes, ...(acknowledged && { acknowledged }) });
+  }
+
+  /** Makes what came the part; with a digest, only where that is what came. */
+  acknowledge(uploadId: string, number: number, sha256: string | undefined): UploadPart {
+    const row = this.get(uploadId, number);
+    const isMeant = row.received !== undefined && (sha256 ?? row.received.sha256) === row.received.sha256;
+    if (!isMeant) return { ...row, number };
+    this.#release(row.acknowledged);
+    return this.#put(uploadId, number, { acknowledged: row.received });
+  }
+
+  drop(uploadId: string): void {
+    for (const { key, value } of [...this.#rows.getRange(rangeOf(uploadId))]) {
+      this.#release(value.received);
+      this.#release(value.acknowledged);
+      this.#rows.removeSync(key);
+    }
+  }
+
+  #put(uploadId: string, number: number, row: PartRow): UploadPart {
+    this.#rows.putSync(keyOf(uploadId, number), row);
+    return { ...row, number };
+  }
+
+  #release(bytes: PartBytes | undefined): void {
+    if (bytes !== undefined) this.#objects.dropReference(bytes.sha256);
+  }
+}
+
+function rangeOf(uploadId: string): { readonly start: string; readonly end: string } {
+  return { start: `${uploadId} `, end: `${uploadId}!` };
 }
 
 /** Five digits hold every part number. */

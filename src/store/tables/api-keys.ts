@@ -1,4 +1,4 @@
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 
 /** One API key as kept: never the key itself, only its digest. */
 export interface ApiKeyRow {
@@ -16,34 +16,41 @@ export interface ApiKeyRow {
   readonly isDemo: boolean;
 }
 
-export interface ApiKeyTable {
-  findByShort(short: string): ApiKeyRow | undefined;
-  list(): readonly ApiKeyRow[];
-  /** Adds a key; false where its short part is taken. */
-  add(row: ApiKeyRow): Promise<boolean>;
-  /** Revokes every live key that matches, in one transaction, and says which. */
-  revoke(matches: (row: ApiKeyRow) => boolean, revokedAt: string): Promise<readonly ApiKeyRow[]>;
-}
+/** The table `api-keys`, by their short part. */
+export class ApiKeyTable {
+  readonly #store: ControlStore;
+  readonly #rows: Table<ApiKeyRow>;
 
-export function apiKeyTable(store: ControlStore): ApiKeyTable {
-  const rows = store.table<ApiKeyRow>('api-keys');
-  const list = (): readonly ApiKeyRow[] => [...rows.getRange().map(({ value }) => value)];
-  return {
-    findByShort: (short) => rows.get(short),
-    list,
-    add: (row) =>
-      store.transaction(() => {
-        if (rows.get(row.short) !== undefined) return false;
-        rows.putSync(row.short, row);
-        return true;
-      }),
-    revoke: (matches, revokedAt) =>
-      store.transaction(() => {
-        const revoked = list()
-          .filter((row) => row.revokedAt === undefined && matches(row))
-          .map((row) => ({ ...row, revokedAt }));
-        for (const row of revoked) rows.putSync(row.short, row);
-        return revoked;
-      }),
-  };
+  constructor(store: ControlStore) {
+    this.#store = store;
+    this.#rows = store.table<ApiKeyRow>('api-keys');
+  }
+
+  findByShort(short: string): ApiKeyRow | undefined {
+    return this.#rows.get(short);
+  }
+
+  list(): readonly ApiKeyRow[] {
+    return [...this.#rows.getRange().map(({ value }) => value)];
+  }
+
+  /** Adds a key; false where its short part is taken. */
+  add(row: ApiKeyRow): Promise<boolean> {
+    return this.#store.transaction(() => {
+      if (this.#rows.get(row.short) !== undefined) return false;
+      this.#rows.putSync(row.short, row);
+      return true;
+    });
+  }
+
+  /** Revokes every live key that matches, in one transaction, and says which. */
+  revoke(matches: (row: ApiKeyRow) => boolean, revokedAt: string): Promise<readonly ApiKeyRow[]> {
+    return this.#store.transaction(() => {
+      const revoked = this.list()
+        .filter((row) => row.revokedAt === undefined && matches(row))
+        .map((row) => ({ ...row, revokedAt }));
+      for (const row of revoked) this.#rows.putSync(row.short, row);
+      return revoked;
+    });
+  }
 }

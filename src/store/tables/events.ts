@@ -1,5 +1,5 @@
 import { newId } from '../../ids.js';
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 
 /** Something that happened to one subject (a run, a file, a release). */
 export interface EventRow {
@@ -18,44 +18,44 @@ export interface EventRow {
 }
 
 /** The table `events`. An event is written in the transaction of the change that it tells of, or not at all. */
-export interface EventTable {
+export class EventTable {
+  readonly #rows: Table<EventRow>;
+  readonly #onAppend: (event: EventRow) => void;
+
+  /** @param onAppend takes part in the transaction: what follows from an event is written beside it */
+  constructor(store: ControlStore, onAppend: (event: EventRow) => void = () => undefined) {
+    this.#rows = store.table<EventRow>('events');
+    this.#onAppend = onAppend;
+  }
+
   /** Only inside a transaction, beside the change. */
-  append(event: Omit<EventRow, 'id' | 'sequence'>): EventRow;
+  append(event: Omit<EventRow, 'id' | 'sequence'>): EventRow {
+    const sequence = this.#lastSequence(event.subjectId) + 1;
+    const row: EventRow = { ...event, id: newId('evt'), sequence };
+    this.#rows.putSync(keyOf(row.subjectId, sequence), row);
+    this.#onAppend(row);
+    return row;
+  }
+
   /** Events of a subject after this sequence number, in order. */
-  after(subjectId: string, sequence: number): readonly EventRow[];
+  after(subjectId: string, sequence: number): readonly EventRow[] {
+    return [...this.#rows.getRange(rangeOf(subjectId, sequence + 1)).map(({ value }) => value)];
+  }
+
   /** Forgets a subject's events. Only inside a transaction. */
-  drop(subjectId: string): void;
+  drop(subjectId: string): void {
+    for (const key of [...this.#rows.getKeys(rangeOf(subjectId, 0))]) this.#rows.removeSync(key);
+  }
+
+  #lastSequence(subjectId: string): number {
+    const { start, end } = rangeOf(subjectId, 0);
+    const [last] = this.#rows.getKeys({ start: end, end: start, reverse: true, limit: 1 });
+    return last === undefined ? 0 : Number(last.slice(subjectId.length + 1));
+  }
 }
 
-/** @param onAppend takes part in the transaction: what follows from an event is written beside it */
-export function eventTable(
-  store: ControlStore,
-  onAppend: (event: EventRow) => void = () => undefined,
-): EventTable {
-  const rows = store.table<EventRow>('events');
-  const of = (subjectId: string, sequence: number) => ({
-    start: keyOf(subjectId, sequence),
-    end: keyOf(subjectId, LAST_SEQUENCE),
-  });
-  return {
-    append(event) {
-      const [last] = rows.getKeys({
-        start: keyOf(event.subjectId, LAST_SEQUENCE),
-        end: keyOf(event.subjectId, 0),
-        reverse: true,
-        limit: 1,
-      });
-      const sequence = last === undefined ? 1 : Number(last.slice(event.subjectId.length + 1)) + 1;
-      const row: EventRow = { ...event, id: newId('evt'), sequence };
-      rows.putSync(keyOf(row.subjectId, sequence), row);
-      onAppend(row);
-      return row;
-    },
-    after: (subjectId, sequence) => [...rows.getRange(of(subjectId, sequence + 1)).map(({ value }) => value)],
-    drop(subjectId) {
-      for (const key of [...rows.getKeys(of(subjectId, 0))]) rows.removeSync(key);
-    },
-  };
+function rangeOf(subjectId: string, sequence: number): { readonly start: string; readonly end: string } {
+  return { start: keyOf(subjectId, sequence), end: keyOf(subjectId, LAST_SEQUENCE) };
 }
 
 /** Runs have three events, files a few; nine digits are no bound in practice. */

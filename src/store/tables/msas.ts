@@ -1,6 +1,6 @@
 import { MSA_COMPONENTS_MAX_COUNT, MSAS_MAX_BYTES, MSAS_MAX_COUNT } from '../../limits.js';
 import type { OpenContent } from '../objects/contents.js';
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 import type { Objects, Received } from '../objects/objects.js';
 
 /** A value under the name of its content; whoever made it sees it. */
@@ -11,14 +11,8 @@ export interface NamedRow<Content> {
   readonly organizationIds: readonly string[];
 }
 
-export interface NamedTable<Content> {
-  get(id: string): NamedRow<Content> | undefined;
-  /** Repeating it writes nothing; the oldest values go when there are too many. */
-  keep(row: Omit<NamedRow<Content>, 'organizationIds'>, organizationId: string): Promise<void>;
-}
-
 /** What the store knows of an alignment; `manifest` says how it was made. */
-export interface MsaContent<Manifest> {
+interface MsaContent<Manifest> {
   readonly manifest: Manifest;
   readonly sha256: string;
   readonly sizeBytes: number;
@@ -29,19 +23,10 @@ export interface MsaContent<Manifest> {
 /** The tables `msa-components` and `msas`. */
 export interface MsaTables<Component, Manifest> {
   readonly components: NamedTable<Component>;
-  readonly msas: Pick<NamedTable<MsaContent<Manifest>>, 'get'> & {
-    /** Keeps the alignment with its bytes, which are kept or discarded in any case. */
-    keep(
-      row: Omit<NamedRow<MsaContent<Manifest>>, 'organizationIds'>,
-      received: Received,
-      organizationId: string,
-    ): Promise<void>;
-    /** Its bytes, readable to their end whatever becomes of it meanwhile; undefined where it has gone. */
-    open(id: string): OpenContent | undefined;
-  };
+  readonly msas: MsaTable<Manifest>;
 }
 
-export interface MsaBounds {
+interface MsaBounds {
   readonly componentCount: number;
   readonly msaCount: number;
   readonly msaBytes: number;
@@ -58,39 +43,56 @@ export function openMsaTables<Component, Manifest>(
   objects: Objects,
   bounds: MsaBounds = BOUNDS,
 ): MsaTables<Component, Manifest> {
-  type Content = MsaContent<Manifest>;
-  const msas = namedTable<Content>(store, 'msas', {
-    maxCount: bounds.msaCount,
-    maxBytes: bounds.msaBytes,
-    bytesOf: ({ sizeBytes }) => sizeBytes,
-    onAdd: ({ sha256, sizeBytes }) => objects.addReference(sha256, sizeBytes),
-    onDrop: ({ sha256 }) => objects.dropReference(sha256),
-  });
   return {
-    components: namedTable<Component>(store, 'msa-components', { maxCount: bounds.componentCount }),
-    msas: {
-      get: msas.get,
-      async keep(row, received, organizationId) {
-        if (msas.get(row.id) !== undefined) {
-          await received.discard();
-          return msas.keep(row, organizationId);
-        }
-        const unpin = await received.keep();
-        try {
-          await msas.keep(row, organizationId);
-        } finally {
-          unpin();
-        }
-      },
-      open(id) {
-        const row = msas.get(id);
-        if (row === undefined) return undefined;
-        const { sha256, sizeBytes } = row.content;
-        const close = objects.pin([sha256]);
-        return { bytes: objects.read(sha256, 0, sizeBytes), close };
-      },
-    },
+    components: new NamedTable<Component>(store, 'msa-components', { maxCount: bounds.componentCount }),
+    msas: new MsaTable<Manifest>(store, objects, bounds),
   };
+}
+
+type NewRow<Content> = Omit<NamedRow<Content>, 'organizationIds'>;
+
+/** Alignments, whose bytes are objects. */
+class MsaTable<Manifest> {
+  readonly #objects: Objects;
+  readonly #rows: NamedTable<MsaContent<Manifest>>;
+
+  constructor(store: ControlStore, objects: Objects, { msaCount, msaBytes }: MsaBounds) {
+    this.#objects = objects;
+    this.#rows = new NamedTable<MsaContent<Manifest>>(store, 'msas', {
+      maxCount: msaCount,
+      maxBytes: msaBytes,
+      bytesOf: ({ sizeBytes }) => sizeBytes,
+      onAdd: ({ sha256, sizeBytes }) => objects.addReference(sha256, sizeBytes),
+      onDrop: ({ sha256 }) => objects.dropReference(sha256),
+    });
+  }
+
+  get(id: string): NamedRow<MsaContent<Manifest>> | undefined {
+    return this.#rows.get(id);
+  }
+
+  /** Keeps the alignment with its bytes, which are kept or discarded in any case. */
+  async keep(row: NewRow<MsaContent<Manifest>>, received: Received, organizationId: string): Promise<void> {
+    if (this.#rows.get(row.id) !== undefined) {
+      await received.discard();
+      return this.#rows.keep(row, organizationId);
+    }
+    const unpin = await received.keep();
+    try {
+      await this.#rows.keep(row, organizationId);
+    } finally {
+      unpin();
+    }
+  }
+
+  /** Its bytes, readable to their end whatever becomes of it meanwhile; undefined where it has gone. */
+  open(id: string): OpenContent | undefined {
+    const row = this.#rows.get(id);
+    if (row === undefined) return undefined;
+    const { sha256, sizeBytes } = row.content;
+    const close = this.#objects.pin([sha256]);
+    return { bytes: this.#objects.read(sha256, 0, sizeBytes), close };
+  }
 }
 
 interface Bounds<Content> {
@@ -102,48 +104,67 @@ interface Bounds<Content> {
   readonly onDrop?: (content: Content) => void;
 }
 
-function namedTable<Content>(
-  store: ControlStore,
-  name: string,
-  bounds: Bounds<Content>,
-): NamedTable<Content> {
-  const { maxCount, maxBytes = Infinity, bytesOf = () => 0, onAdd, onDrop } = bounds;
-  const rows = store.table<NamedRow<Content>>(name);
-  // Keyed by time and id, so that the first key is the oldest value; the value is its size.
-  const byAge = store.table<number>(`${name}-by-age`);
-  let count = 0;
-  let bytes = 0;
-  for (const { value } of byAge.getRange()) {
-    count += 1;
-    bytes += value;
+/** Values by their names; the oldest go when there are too many. */
+class NamedTable<Content> {
+  readonly #store: ControlStore;
+  readonly #bounds: Bounds<Content>;
+  readonly #rows: Table<NamedRow<Content>>;
+  /** Keyed by time and id, so that the first key is the oldest value; the value is its size. */
+  readonly #byAge: Table<number>;
+  #count = 0;
+  #bytes = 0;
+
+  constructor(store: ControlStore, name: string, bounds: Bounds<Content>) {
+    this.#store = store;
+    this.#bounds = bounds;
+    this.#rows = store.table<NamedRow<Content>>(name);
+    this.#byAge = store.table<number>(`${name}-by-age`);
+    for (const { value } of this.#byAge.getRange()) {
+      this.#count += 1;
+      this.#bytes += value;
+    }
   }
-  const drop = (key: string): void => {
+
+  get(id: string): NamedRow<Content> | undefined {
+    return this.#rows.get(id);
+  }
+
+  /** Repeating it writes nothing. */
+  async keep(row: NewRow<Content>, organizationId: string): Promise<void> {
+    if (this.#rows.get(row.id)?.organizationIds.includes(organizationId)) return;
+    await this.#store.transaction(() => {
+      const present = this.#rows.get(row.id);
+      const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
+      this.#rows.putSync(row.id, { ...(present ?? row), organizationIds });
+      if (present === undefined) this.#add(row);
+    });
+  }
+
+  #add({ id, createdAt, content }: NewRow<Content>): void {
+    const { maxCount, maxBytes = Infinity, onAdd } = this.#bounds;
+    this.#byAge.putSync(`${createdAt} ${id}`, this.#sizeOf(content));
+    onAdd?.(content);
+    this.#count += 1;
+    this.#bytes += this.#sizeOf(content);
+    while (this.#count > 1 && (this.#count > maxCount || this.#bytes > maxBytes)) this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    const limit = Math.max(1, this.#count - this.#bounds.maxCount);
+    for (const key of [...this.#byAge.getKeys({ limit })]) this.#drop(key);
+  }
+
+  #drop(key: string): void {
     const id = key.slice(key.indexOf(' ') + 1);
-    const { content } = rows.get(id) as NamedRow<Content>;
-    byAge.removeSync(key);
-    rows.removeSync(id);
-    onDrop?.(content);
-    count -= 1;
-    bytes -= bytesOf(content);
-  };
-  const dropOldest = (): void => {
-    for (const key of [...byAge.getKeys({ limit: Math.max(1, count - maxCount) })]) drop(key);
-  };
-  return {
-    get: (id) => rows.get(id),
-    async keep(row, organizationId) {
-      if (rows.get(row.id)?.organizationIds.includes(organizationId)) return;
-      await store.transaction(() => {
-        const present = rows.get(row.id);
-        const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
-        rows.putSync(row.id, { ...(present ?? row), organizationIds });
-        if (present !== undefined) return;
-        byAge.putSync(`${row.createdAt} ${row.id}`, bytesOf(row.content));
-        onAdd?.(row.content);
-        count += 1;
-        bytes += bytesOf(row.content);
-        while (count > 1 && (count > maxCount || bytes > maxBytes)) dropOldest();
-      });
-    },
-  };
+    const { content } = this.#rows.get(id) as NamedRow<Content>;
+    this.#byAge.removeSync(key);
+    this.#rows.removeSync(id);
+    this.#bounds.onDrop?.(content);
+    this.#count -= 1;
+    this.#bytes -= this.#sizeOf(content);
+  }
+
+  #sizeOf(content: Content): number {
+    return this.#bounds.bytesOf?.(content) ?? 0;
+  }
 }

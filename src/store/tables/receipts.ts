@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RECEIPTS_MAX_COUNT } from '../../limits.js';
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 
 export interface ReceiptRow {
   /** `rcpt_` and the SHA-256 of the canonical JSON of `content`. */
@@ -13,47 +13,59 @@ export interface ReceiptRow {
   readonly bytes: number;
 }
 
-export interface ReceiptTable {
-  get(id: string): ReceiptRow | undefined;
-  /** True where this process kept it for the organization not long ago; the row, which may be large, is not read. */
-  isKeptLately(id: string, organizationId: string): boolean;
-  /** Keeps a receipt for an organization; the oldest go when there are too many. */
-  keep(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void>;
-}
-
 const KEPT_LATELY_MAX_COUNT = 10_000;
 
-export function receiptTable(store: ControlStore): ReceiptTable {
-  const rows = store.table<ReceiptRow>('receipts');
-  // Keyed by time and id, so that the first key is the oldest receipt.
-  const byAge = store.table<string>('receipts-by-age');
-  let count = byAge.getCount();
-  const keptFor = new LRUCache<string, true>({ max: KEPT_LATELY_MAX_COUNT });
+/** The tables `receipts` and `receipts-by-age`. */
+export class ReceiptTable {
+  readonly #store: ControlStore;
+  readonly #rows: Table<ReceiptRow>;
+  /** Keyed by time and id, so that the first key is the oldest receipt. */
+  readonly #byAge: Table<string>;
+  readonly #maxCount: number;
+  readonly #keptFor = new LRUCache<string, true>({ max: KEPT_LATELY_MAX_COUNT });
+  #count: number;
 
-  const dropOldest = (): void => {
-    for (const { key, value: id } of byAge.getRange({ limit: count - RECEIPTS_MAX_COUNT })) {
-      byAge.removeSync(key);
-      rows.removeSync(id);
-      count -= 1;
-    }
-  };
-  const add = (row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> =>
-    store.transaction(() => {
-      const present = rows.get(row.id);
+  constructor(store: ControlStore, maxCount = RECEIPTS_MAX_COUNT) {
+    this.#store = store;
+    this.#rows = store.table<ReceiptRow>('receipts');
+    this.#byAge = store.table<string>('receipts-by-age');
+    this.#maxCount = maxCount;
+    this.#count = this.#byAge.getCount();
+  }
+
+  get(id: string): ReceiptRow | undefined {
+    return this.#rows.get(id);
+  }
+
+  /** True where this process kept it for the organization not long ago; the row, which may be large, is not read. */
+  isKeptLately(id: string, organizationId: string): boolean {
+    return this.#keptFor.has(`${id} ${organizationId}`) && this.#rows.doesExist(id);
+  }
+
+  /** Keeps a receipt for an organization; the oldest go when there are too many. */
+  async keep(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
+    const known = this.#rows.get(row.id);
+    if (!known?.organizationIds.includes(organizationId)) await this.#add(row, organizationId);
+    this.#keptFor.set(`${row.id} ${organizationId}`, true);
+  }
+
+  #add(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
+    return this.#store.transaction(() => {
+      const present = this.#rows.get(row.id);
       const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
-      rows.putSync(row.id, { ...(present ?? row), organizationIds });
+      this.#rows.putSync(row.id, { ...(present ?? row), organizationIds });
       if (present !== undefined) return;
-      byAge.putSync(`${row.createdAt} ${row.id}`, row.id);
-      count += 1;
-      if (count > RECEIPTS_MAX_COUNT) dropOldest();
+      this.#byAge.putSync(`${row.createdAt} ${row.id}`, row.id);
+      this.#count += 1;
+      if (this.#count > this.#maxCount) this.#dropOldest();
     });
-  return {
-    get: (id) => rows.get(id),
-    isKeptLately: (id, organizationId) => keptFor.has(`${id} ${organizationId}`) && rows.doesExist(id),
-    async keep(row, organizationId) {
-      const known = rows.get(row.id);
-      if (!known?.organizationIds.includes(organizationId)) await add(row, organizationId);
-      keptFor.set(`${row.id} ${organizationId}`, true);
-    },
-  };
+  }
+
+  #dropOldest(): void {
+    for (const { key, value: id } of this.#byAge.getRange({ limit: this.#count - this.#maxCount })) {
+      this.#byAge.removeSync(key);
+      this.#rows.removeSync(id);
+      this.#count -= 1;
+    }
+  }
 }

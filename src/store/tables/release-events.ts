@@ -1,15 +1,15 @@
-import { eventTable } from './events.js';
+import { EventTable } from './events.js';
 import type { ControlStore } from '../control-store.js';
 import type { ReleaseObservers } from './releases.js';
-import { webhookTable } from './webhooks.js';
+import { WebhookTable } from './webhooks.js';
 
 /**
  * Tells of new releases: each organization that listens for them and may see the database is told within the
  * transaction of the publication, whichever process publishes. A release has no owner, so nobody else is told.
  */
 export function releaseEvents(store: ControlStore, now: () => Date = () => new Date()): ReleaseObservers {
-  const webhooks = webhookTable(store);
-  const events = eventTable(store, webhooks.enqueue);
+  const webhooks = new WebhookTable(store);
+  const events = new EventTable(store, (event) => webhooks.enqueue(event));
   return {
     onPublished({ id, slug }, { id: databaseId, organizationIds }) {
       const data = { release_id: id, database_id: databaseId, database_slug: slug };

@@ -1,5 +1,6 @@
 import { databaseId } from '../../ids.js';
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
+import { SETTINGS_TABLE } from '../version.js';
 
 /** A catalog entry: a name under which releases are published. */
 export interface DatabaseRow {
@@ -25,33 +26,6 @@ export interface ReleaseRow<Manifest = unknown> {
   readonly calibrationId?: string;
 }
 
-/** Databases by slug, releases by id and slug, and the database that is searched when a request names none. */
-export interface ReleaseTable<Manifest = unknown> {
-  databases(): readonly DatabaseRow[];
-  database(idOrSlug: string): DatabaseRow | undefined;
-  /** Newest first. */
-  releases(slug: string): readonly ReleaseRow<Manifest>[];
-  /** One row for each database that holds this release: equal content has one id under every name. */
-  holders(releaseId: string): readonly ReleaseRow<Manifest>[];
-  /** The release as this database holds it. */
-  release(releaseId: string, slug: string): ReleaseRow<Manifest> | undefined;
-  /** The server-advertised default database. */
-  defaultDatabase(): DatabaseRow | undefined;
-  /**
-   * Adds a release and makes it the default of its database; the first database becomes the server's default.
-   * A release that is known keeps its time of publication.
-   */
-  publish(row: ReleaseRow<Manifest>): Promise<void>;
-  /** Names the calibration that now lies beside a release. False where the database does not hold the release. */
-  nameCalibration(releaseId: string, slug: string, calibrationId: string): Promise<boolean>;
-  /** False where there is no such database. */
-  setDefaultDatabase(slug: string): Promise<boolean>;
-  /** Shares a database with these organizations only, or with all where undefined. False where there is none. */
-  share(slug: string, organizationIds: readonly string[] | undefined): Promise<boolean>;
-  /** Takes a release out; the newest that is left becomes the default, and a database without releases goes. */
-  remove(releaseId: string, slug: string): Promise<boolean>;
-}
-
 /** What takes part in the transactions of releases: what follows from a change is written beside it. */
 export interface ReleaseObservers {
   /** A database has a release that it had not. */
@@ -61,98 +35,139 @@ export interface ReleaseObservers {
 
 const DEFAULT_DATABASE = 'default-database';
 
-export function releaseTable<Manifest>(
-  store: ControlStore,
-  observers?: ReleaseObservers,
-): ReleaseTable<Manifest> {
-  const databases = store.table<DatabaseRow>('databases');
-  const releases = store.table<ReleaseRow<Manifest>>('releases');
-  const settings = store.table<string>('settings');
+/** Databases by slug, releases by id and slug, and the database that is searched when a request names none. */
+export class ReleaseTable<Manifest = unknown> {
+  readonly #store: ControlStore;
+  readonly #observers: ReleaseObservers | undefined;
+  readonly #databases: Table<DatabaseRow>;
+  readonly #releases: Table<ReleaseRow<Manifest>>;
+  readonly #settings: Table<string>;
+  /** Every search asks for the holders of its release, and most ask between two commits. */
+  readonly #holders = new Map<string, readonly ReleaseRow<Manifest>[]>();
+  #holdersAt = -1;
 
-  const releasesOf = (slug: string): readonly ReleaseRow<Manifest>[] =>
-    [...releases.getRange().map(({ value }) => value)].filter((row) => row.slug === slug).sort(newestFirst);
-  // Every search asks for the holders of its release, and most ask between two commits.
-  const known = { version: -1, holders: new Map<string, readonly ReleaseRow<Manifest>[]>() };
-  const holdersOf = (releaseId: string): readonly ReleaseRow<Manifest>[] => {
-    const version = store.commitNumber();
-    if (version !== known.version) {
-      known.holders.clear();
-      known.version = version;
-      store.refresh();
+  constructor(store: ControlStore, observers?: ReleaseObservers) {
+    this.#store = store;
+    this.#observers = observers;
+    this.#databases = store.table<DatabaseRow>('databases');
+    this.#releases = store.table<ReleaseRow<Manifest>>('releases');
+    this.#settings = store.table<string>(SETTINGS_TABLE);
+  }
+
+  databases(): readonly DatabaseRow[] {
+    return [...this.#databases.getRange().map(({ value }) => value)];
+  }
+
+  database(idOrSlug: string): DatabaseRow | undefined {
+    return this.#databases.get(idOrSlug) ?? this.databases().find((row) => row.id === idOrSlug);
+  }
+
+  /** Newest first. */
+  releases(slug: string): readonly ReleaseRow<Manifest>[] {
+    return [...this.#releases.getRange().map(({ value }) => value)]
+      .filter((row) => row.slug === slug)
+      .sort(newestFirst);
+  }
+
+  /** One row for each database that holds this release: equal content has one id under every name. */
+  holders(releaseId: string): readonly ReleaseRow<Manifest>[] {
+    const commit = this.#store.commitNumber();
+    if (commit !== this.#holdersAt) {
+      this.#holders.clear();
+      this.#holdersAt = commit;
+      this.#store.refresh();
     }
-    const rows =
-      known.holders.get(releaseId) ??
-      [...releases.getRange({ start: `${releaseId} `, end: `${releaseId}!` })].map(({ value }) => value);
+    const known = this.#holders.get(releaseId);
+    if (known !== undefined) return known;
+    const range = { start: `${releaseId} `, end: `${releaseId}!` };
+    const rows = [...this.#releases.getRange(range)].map(({ value }) => value);
     // Of those that exist only: anybody can ask for others without end.
-    if (rows.length > 0) known.holders.set(releaseId, rows);
+    if (rows.length > 0) this.#holders.set(releaseId, rows);
     return rows;
-  };
-  const all = (): readonly DatabaseRow[] => [...databases.getRange().map(({ value }) => value)];
+  }
 
-  return {
-    databases: all,
-    database: (idOrSlug) => databases.get(idOrSlug) ?? all().find((row) => row.id === idOrSlug),
-    releases: releasesOf,
-    holders: holdersOf,
-    release: (releaseId, slug) => releases.get(keyOf(releaseId, slug)),
-    defaultDatabase() {
-      const slug = settings.get(DEFAULT_DATABASE);
-      return slug === undefined ? undefined : databases.get(slug);
-    },
-    publish: (row) =>
-      store.transaction(() => {
-        const key = keyOf(row.id, row.slug);
-        const isNew = releases.get(key) === undefined;
-        if (isNew) releases.putSync(key, row);
-        const database: DatabaseRow = {
-          id: databaseId(row.slug),
-          slug: row.slug,
-          ...databases.get(row.slug),
-          defaultReleaseId: row.id,
-        };
-        databases.putSync(row.slug, database);
-        if (isNew) observers?.onPublished(row, database);
-        if (settings.get(DEFAULT_DATABASE) === undefined) settings.putSync(DEFAULT_DATABASE, row.slug);
-      }),
-    nameCalibration: (releaseId, slug, calibrationId) =>
-      store.transaction(() => {
-        const key = keyOf(releaseId, slug);
-        const row = releases.get(key);
-        if (row === undefined) return false;
-        releases.putSync(key, { ...row, calibrationId });
-        return true;
-      }),
-    setDefaultDatabase: (slug) =>
-      store.transaction(() => {
-        if (databases.get(slug) === undefined) return false;
-        settings.putSync(DEFAULT_DATABASE, slug);
-        return true;
-      }),
-    share: (slug, organizationIds) =>
-      store.transaction(() => {
-        const row = databases.get(slug);
-        if (row === undefined) return false;
-        const { organizationIds: _, ...rest } = row;
-        databases.putSync(slug, organizationIds === undefined ? rest : { ...rest, organizationIds });
-        return true;
-      }),
-    remove: (releaseId, slug) =>
-      store.transaction(() => {
-        const key = keyOf(releaseId, slug);
-        const database = databases.get(slug);
-        if (releases.get(key) === undefined || database === undefined) return false;
-        releases.removeSync(key);
-        observers?.onRemoved(releaseId, slug);
-        const [newest] = releasesOf(slug);
-        if (newest === undefined) {
-          databases.removeSync(slug);
-          if (settings.get(DEFAULT_DATABASE) === slug) settings.removeSync(DEFAULT_DATABASE);
-        } else if (database.defaultReleaseId === releaseId) {
-          databases.putSync(slug, { ...database, defaultReleaseId: newest.id });
-        }
-        return true;
-      }),
-  };
+  /** The release as this database holds it. */
+  release(releaseId: string, slug: string): ReleaseRow<Manifest> | undefined {
+    return this.#releases.get(keyOf(releaseId, slug));
+  }
+
+  /** The server-advertised default database. */
+  defaultDatabase(): DatabaseRow | undefined {
+    const slug = this.#settings.get(DEFAULT_DATABASE);
+    return slug === undefined ? undefined : this.#databases.get(slug);
+  }
+
+  /**
+   * Adds a release and makes it the default of its database; the first database becomes the server's default.
+   * A release that is known keeps its time of publication.
+   */
+  publish(row: ReleaseRow<Manifest>): Promise<void> {
+    return this.#store.transaction(() => {
+      const key = keyOf(row.id, row.slug);
+      const isNew = this.#releases.get(key) === undefined;
+      if (isNew) this.#releases.putSync(key, row);
+      const database: DatabaseRow = {
+        id: databaseId(row.slug),
+        slug: row.slug,
+        ...this.#databases.get(row.slug),
+        defaultReleaseId: row.id,
+      };
+      this.#databases.putSync(row.slug, database);
+      if (isNew) this.#observers?.onPublished(row, database);
+      if (this.#settings.get(DEFAULT_DATABASE) === undefined)
+        this.#settings.putSync(DEFAULT_DATABASE, row.slug);
+    });
+  }
+
+  /** Names the calibration that now lies beside a release. False where the database does not hold the release. */
+  nameCalibration(releaseId: string, slug: string, calibrationId: string): Promise<boolean> {
+    return this.#store.transaction(() => {
+      const key = keyOf(releaseId, slug);
+      const row = this.#releases.get(key);
+      if (row === undefined) return false;
+      this.#releases.putSync(key, { ...row, calibrationId });
+      return true;
+    });
+  }
+
+  /** False where there is no such database. */
+  setDefaultDatabase(slug: string): Promise<boolean> {
+    return this.#store.transaction(() => {
+      if (this.#databases.get(slug) === undefined) return false;
+      this.#settings.putSync(DEFAULT_DATABASE, slug);
+      return true;
+    });
+  }
+
+  /** Shares a database with these organizations only, or with all where undefined. False where there is none. */
+  share(slug: string, organizationIds: readonly string[] | undefined): Promise<boolean> {
+    return this.#store.transaction(() => {
+      const row = this.#databases.get(slug);
+      if (row === undefined) return false;
+      const { organizationIds: _, ...rest } = row;
+      this.#databases.putSync(slug, organizationIds === undefined ? rest : { ...rest, organizationIds });
+      return true;
+    });
+  }
+
+  /** Takes a release out; the newest that is left becomes the default, and a database without releases goes. */
+  remove(releaseId: string, slug: string): Promise<boolean> {
+    return this.#store.transaction(() => {
+      const key = keyOf(releaseId, slug);
+      const database = this.#databases.get(slug);
+      if (this.#releases.get(key) === undefined || database === undefined) return false;
+      this.#releases.removeSync(key);
+      this.#observers?.onRemoved(releaseId, slug);
+      const [newest] = this.releases(slug);
+      if (newest === undefined) {
+        this.#databases.removeSync(slug);
+        if (this.#settings.get(DEFAULT_DATABASE) === slug) this.#settings.removeSync(DEFAULT_DATABASE);
+      } else if (database.defaultReleaseId === releaseId) {
+        this.#databases.putSync(slug, { ...database, defaultReleaseId: newest.id });
+      }
+      return true;
+    });
+  }
 }
 
 /** A blank sorts before every letter of an id, so that the rows of one release stand together. */

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { RUN_BLOCK_MAX_BYTES, RUN_BLOCK_MAX_ROWS } from '../../limits.js';
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
@@ -17,43 +17,43 @@ export interface RowBlock {
 }
 
 /** A stored block and where its first row stands in the result. */
-export interface FoundBlock {
+interface FoundBlock {
   readonly firstRow: number;
   readonly rows: readonly unknown[];
 }
 
 /** The table `run-rows`: results of runs in blocks. Rows are added at the end and never change. */
-export interface RunRowTable {
-  /** Adds blocks behind the rows so far. Only inside a transaction. */
-  add(runId: string, rowCount: number, blocks: readonly RowBlock[]): void;
-  /** The block that holds this row; undefined where the run has no such row. */
-  blockAt(runId: string, row: number): Promise<FoundBlock | undefined>;
-  /** Only inside a transaction. */
-  drop(runId: string): void;
-}
+export class RunRowTable {
+  readonly #blocks: Table<Buffer>;
 
-export function runRowTable(store: ControlStore): RunRowTable {
-  const blocks = store.bytes('run-rows');
-  return {
-    add(runId, rowCount, added) {
-      let firstRow = rowCount;
-      for (const block of added) {
-        blocks.putSync(keyOf(runId, firstRow), block.packed);
-        firstRow += block.rowCount;
-      }
-    },
-    async blockAt(runId, row) {
-      const range = { start: keyOf(runId, row), end: `${runId} `, reverse: true, limit: 1 };
-      const [found] = [...blocks.getRange(range)];
-      if (found === undefined) return undefined;
-      const firstRow = Number(found.key.slice(runId.length + 1));
-      const rows = JSON.parse((await unpack(found.value)).toString('utf8')) as readonly unknown[];
-      return row < firstRow + rows.length ? { firstRow, rows } : undefined;
-    },
-    drop(runId) {
-      for (const key of [...blocks.getKeys({ start: `${runId} `, end: `${runId}!` })]) blocks.removeSync(key);
-    },
-  };
+  constructor(store: ControlStore) {
+    this.#blocks = store.bytes('run-rows');
+  }
+
+  /** Adds blocks behind the rows so far. Only inside a transaction. */
+  add(runId: string, rowCount: number, added: readonly RowBlock[]): void {
+    let firstRow = rowCount;
+    for (const block of added) {
+      this.#blocks.putSync(keyOf(runId, firstRow), block.packed);
+      firstRow += block.rowCount;
+    }
+  }
+
+  /** The block that holds this row; undefined where the run has no such row. */
+  async blockAt(runId: string, row: number): Promise<FoundBlock | undefined> {
+    const range = { start: keyOf(runId, row), end: `${runId} `, reverse: true, limit: 1 };
+    const [found] = [...this.#blocks.getRange(range)];
+    if (found === undefined) return undefined;
+    const firstRow = Number(found.key.slice(runId.length + 1));
+    const rows = JSON.parse(await unpackText(found.value)) as readonly unknown[];
+    return row < firstRow + rows.length ? { firstRow, rows } : undefined;
+  }
+
+  /** Only inside a transaction. */
+  drop(runId: string): void {
+    const keys = this.#blocks.getKeys({ start: `${runId} `, end: `${runId}!` });
+    for (const key of [...keys]) this.#blocks.removeSync(key);
+  }
 }
 
 /** Rows as blocks of bounded size, packed off the event loop; each row keeps its own JSON text. */

@@ -8,9 +8,9 @@ import {
   UNFINISHED_RUNS_MAX_COUNT,
   UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT,
 } from '../../limits.js';
-import { eventTable, type EventRow, type EventTable } from './events.js';
-import type { ControlStore } from '../control-store.js';
-import { runRowTable, type RowBlock, type RunRowTable } from './run-rows.js';
+import { EventTable, type EventRow } from './events.js';
+import type { ControlStore, Table } from '../control-store.js';
+import { RunRowTable, type RowBlock } from './run-rows.js';
 
 export interface RunFailure {
   readonly code: string;
@@ -88,35 +88,12 @@ export type CreatedRun =
   | { readonly status: 'created' | 'known'; readonly run: RunRow }
   | { readonly status: 'storage_full' | 'queue_full' | 'organization_full'; readonly quota: number };
 
-export interface RunFilter {
+interface RunFilter {
   readonly status?: RunStatus;
   readonly endpoint?: string;
 }
 
-/** Runs with their plans, rows and events. Every change of state is one transaction with its event and its result. */
-export interface RunTable {
-  readonly rows: RunRowTable;
-  readonly events: EventTable;
-  /** Accepts a run as queued; the same organization's run under this idempotency key is given back instead. */
-  create(run: NewRun, plan: Buffer, idempotencyKey: string | undefined): Promise<CreatedRun>;
-  get(id: string): RunRow | undefined;
-  /** What the endpoint prepared for execution, as it was given. */
-  plan(id: string): Buffer | undefined;
-  /** Queued and running ones, in the order in which they were accepted. */
-  unfinished(): readonly RunRow[];
-  /** Newest first, behind the position of an earlier page. */
-  list(organizationId: string, filter: RunFilter, limit: number, position?: string): RunListPage;
-  /** Gives a run to an execution; undefined where it has ended. */
-  claim(id: string, claim: string, at: Date): Promise<RunRow | undefined>;
-  /** Keeps a piece of an execution; undefined where it does not hold the run any more. */
-  keep(id: string, claim: string, piece: RunPiece): Promise<RunRow | undefined>;
-  /** Ends a run; undefined where its state forbids it or the claim has been lost. */
-  end(id: string, end: RunEnd): Promise<RunRow | undefined>;
-  /** Drops results whose time is over, and runs a second such time later; true while there is more to drop. */
-  sweep(now: Date): Promise<boolean>;
-}
-
-export interface RunListPage {
+interface RunListPage {
   readonly runs: readonly RunRow[];
   /** Where the next page begins; undefined at the end. */
   readonly position?: string;
@@ -130,164 +107,225 @@ interface KeyedRun {
 const SWEEP_MAX_RUNS = 16;
 
 /** What takes part in the transactions of runs: what follows from a change is written beside it. */
-export interface RunObservers {
-  onEvent?(event: EventRow): void;
+interface RunObservers {
+  readonly onEvent?: (event: EventRow) => void;
   /** The run has a result that can be charged for. */
-  onCompleted?(run: RunRow): void;
+  readonly onCompleted?: (run: RunRow) => void;
 }
 
-export function runTable(store: ControlStore, { onEvent, onCompleted }: RunObservers = {}): RunTable {
-  const runs = store.table<RunRow>('runs');
-  const plans = store.bytes('run-plans');
-  const rows = runRowTable(store);
-  const events = eventTable(store, onEvent);
+/**
+ * Runs with their plans, rows and events: the tables `runs`, `runs-…`, `run-plans` and `run-expiries`. Every change of
+ * state is one transaction with its event and its result.
+ */
+export class RunTable {
+  readonly rows: RunRowTable;
+  readonly events: EventTable;
+  readonly #store: ControlStore;
+  readonly #observers: RunObservers;
+  readonly #runs: Table<RunRow>;
+  readonly #plans: Table<Buffer>;
   /** `<organization> <time> <id>`. */
-  const byOrganization = store.table<string>('runs-by-organization');
-  const unfinished = store.table<string>('runs-unfinished');
-  const keyed = store.table<KeyedRun>('runs-by-idempotency-key');
+  readonly #byOrganization: Table<string>;
+  readonly #unfinished: Table<string>;
+  readonly #keyed: Table<KeyedRun>;
   /** `<time> <id>`: when something about the run is to be dropped. */
-  const expiries = store.table<string>('run-expiries');
+  readonly #expiries: Table<string>;
 
-  const put = (run: RunRow): RunRow => {
-    runs.putSync(run.id, run);
+  constructor(store: ControlStore, observers: RunObservers = {}) {
+    this.rows = new RunRowTable(store);
+    this.events = new EventTable(store, observers.onEvent);
+    this.#store = store;
+    this.#observers = observers;
+    this.#runs = store.table<RunRow>('runs');
+    this.#plans = store.bytes('run-plans');
+    this.#byOrganization = store.table<string>('runs-by-organization');
+    this.#unfinished = store.table<string>('runs-unfinished');
+    this.#keyed = store.table<KeyedRun>('runs-by-idempotency-key');
+    this.#expiries = store.table<string>('run-expiries');
+  }
+
+  /** Accepts a run as queued; the same organization's run under this idempotency key is given back instead. */
+  create(run: NewRun, plan: Buffer, idempotencyKey: string | undefined): Promise<CreatedRun> {
+    return this.#store.transaction<CreatedRun>(() => {
+      const key = idempotencyKey && `${run.organizationId} ${sha256Hex(idempotencyKey)}`;
+      const known = key && this.#knownUnder(key, run);
+      if (known) return { status: 'known', run: known };
+      const full = this.#fullness(run.organizationId);
+      if (full !== undefined) return full;
+      const queued = this.#put({ ...run, ...FRESH, ...(key && { keyedAt: key }) });
+      this.#plans.putSync(run.id, plan);
+      this.#byOrganization.putSync(placeOf(run), run.id);
+      this.#unfinished.putSync(placeOf(run), run.id);
+      if (key) this.#keyed.putSync(key, { runId: run.id, createdAt: run.createdAt });
+      this.#tell(queued, run.createdAt);
+      return { status: 'created', run: queued };
+    });
+  }
+
+  get(id: string): RunRow | undefined {
+    return this.#runs.get(id);
+  }
+
+  /** What the endpoint prepared for execution, as it was given. */
+  plan(id: string): Buffer | undefined {
+    return this.#plans.get(id);
+  }
+
+  /** Queued and running ones, in the order in which they were accepted. */
+  unfinished(): readonly RunRow[] {
+    return [...this.#unfinished.getRange().map(({ value }) => this.#runs.get(value) as RunRow)].sort(
+      (a, b) => (timeOf(a) < timeOf(b) ? -1 : 1),
+    );
+  }
+
+  /** Newest first, behind the position of an earlier page. */
+  list(organizationId: string, filter: RunFilter, limit: number, position?: string): RunListPage {
+    const found: RunRow[] = [];
+    const start = position ?? `${organizationId}!`;
+    const range = { start, end: `${organizationId} `, reverse: true, exclusiveStart: true };
+    let scanned = 0;
+    let last: string | undefined;
+    for (const { key, value: id } of this.#byOrganization.getRange(range)) {
+      if (found.length === limit || scanned === RUN_LIST_MAX_SCANNED) return { runs: found, position: last };
+      const run = this.#runs.get(id) as RunRow;
+      if (matches(run, filter)) found.push(run);
+      scanned += 1;
+      last = key;
+    }
+    return { runs: found };
+  }
+
+  /** Gives a run to an execution; undefined where it has ended. */
+  claim(id: string, claim: string, at: Date): Promise<RunRow | undefined> {
+    return this.#store.transaction(() => {
+      const run = this.#runs.get(id);
+      if (run === undefined || isFinal(run.status)) return undefined;
+      const isStart = canBecome(run.status, 'running');
+      const counts = {
+        attemptCount: run.attemptCount + 1,
+        fruitlessAttemptCount: run.fruitlessAttemptCount + 1,
+      };
+      const started = isStart
+        ? { status: 'running' as const, startedAt: at.toISOString(), stage: 'starting' }
+        : {};
+      const claimed = this.#put({ ...run, ...counts, ...started, claim, claimedAt: at.toISOString() });
+      if (isStart) this.#tell(claimed, at.toISOString());
+      return claimed;
+    });
+  }
+
+  /** Keeps a piece of an execution; undefined where it does not hold the run any more. */
+  keep(id: string, claim: string, piece: RunPiece): Promise<RunRow | undefined> {
+    return this.#store.transaction(() => {
+      const run = this.#runs.get(id);
+      const isHeld = run?.status === 'running' && run.claim === claim;
+      return isHeld ? this.#put(this.#withPiece(run, piece)) : undefined;
+    });
+  }
+
+  /** Ends a run; undefined where its state forbids it or the claim has been lost. */
+  end(id: string, end: RunEnd): Promise<RunRow | undefined> {
+    const { to, at, claim, piece, summarise, fail, ...facts } = end;
+    return this.#store.transaction(() => {
+      const run = this.#runs.get(id);
+      if (run === undefined || !canBecome(run.status, to)) return undefined;
+      if (claim !== undefined && run.claim !== claim) return undefined;
+      const outcome = {
+        ...(summarise && { summary: summarise(at) }),
+        ...(fail && { error: fail(at) }),
+      };
+      const finishedAt = at.toISOString();
+      const expiresAt = new Date(at.getTime() + RUN_RETENTION_MS).toISOString();
+      const whole = piece === undefined ? run : this.#withPiece(run, piece);
+      const { claim: _, checkpoint: __, ...kept } = whole;
+      const ended = this.#put({
+        ...kept,
+        ...facts,
+        ...outcome,
+        status: to,
+        stage: to,
+        finishedAt,
+        expiresAt,
+      });
+      this.#plans.removeSync(id);
+      this.#unfinished.removeSync(placeOf(run));
+      this.#expiries.putSync(`${expiresAt} ${id}`, id);
+      this.#tell(ended, finishedAt);
+      if (ended.status === 'completed') this.#observers.onCompleted?.(ended);
+      return ended;
+    });
+  }
+
+  /** Drops results whose time is over, and runs a second such time later; true while there is more to drop. */
+  sweep(now: Date): Promise<boolean> {
+    return this.#store.transaction(() => {
+      const due = [...this.#expiries.getRange({ end: now.toISOString(), limit: SWEEP_MAX_RUNS })];
+      for (const { key, value: id } of due) {
+        this.#expiries.removeSync(key);
+        const run = this.#runs.get(id) as RunRow;
+        if (run.areResultsGone) this.#forget(run);
+        else this.#dropResults(run, now);
+      }
+      return due.length === SWEEP_MAX_RUNS;
+    });
+  }
+
+  #dropResults(run: RunRow, now: Date): void {
+    this.rows.drop(run.id);
+    this.#put({ ...run, areResultsGone: true });
+    const expiresAt = new Date(now.getTime() + RUN_RETENTION_MS).toISOString();
+    this.#expiries.putSync(`${expiresAt} ${run.id}`, run.id);
+  }
+
+  #forget(run: RunRow): void {
+    this.#byOrganization.removeSync(placeOf(run));
+    if (run.keyedAt && this.#keyed.get(run.keyedAt)?.runId === run.id) this.#keyed.removeSync(run.keyedAt);
+    this.events.drop(run.id);
+    this.#runs.removeSync(run.id);
+  }
+
+  #put(run: RunRow): RunRow {
+    this.#runs.putSync(run.id, run);
     return run;
-  };
-  const tell = (run: RunRow, timestamp: string): void => {
+  }
+
+  #tell(run: RunRow, timestamp: string): void {
     const { id: subjectId, organizationId, endpoint, status, webhookEndpointId } = run;
     const data = { run_id: subjectId, endpoint, status };
     const told = isFinal(status) && webhookEndpointId !== undefined && { toldEndpointId: webhookEndpointId };
-    events.append({ type: `run.${status}`, organizationId, subjectId, timestamp, data, ...told });
-  };
-  const fullness = (organizationId: string): CreatedRun | undefined => {
+    this.events.append({ type: `run.${status}`, organizationId, subjectId, timestamp, data, ...told });
+  }
+
+  #fullness(organizationId: string): CreatedRun | undefined {
     const ofOrganization = { start: `${organizationId} `, end: `${organizationId}!` };
     const counts = [
-      ['storage_full', (runs.getStats() as { entryCount: number }).entryCount, RUNS_MAX_COUNT],
-      ['queue_full', unfinished.getKeysCount(), UNFINISHED_RUNS_MAX_COUNT],
+      ['storage_full', (this.#runs.getStats() as { entryCount: number }).entryCount, RUNS_MAX_COUNT],
+      ['queue_full', this.#unfinished.getKeysCount(), UNFINISHED_RUNS_MAX_COUNT],
       [
         'organization_full',
-        unfinished.getKeysCount(ofOrganization),
+        this.#unfinished.getKeysCount(ofOrganization),
         UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT,
       ],
     ] as const;
     const full = counts.find(([, count, quota]) => count >= quota);
     return full && { status: full[0], quota: full[2] };
-  };
-  const knownUnder = (key: string, run: NewRun): RunRow | undefined => {
-    const entry = keyed.get(key);
+  }
+
+  #knownUnder(key: string, run: NewRun): RunRow | undefined {
+    const entry = this.#keyed.get(key);
     if (entry === undefined) return undefined;
     const isLive = Date.parse(run.createdAt) - Date.parse(entry.createdAt) < IDEMPOTENCY_RETENTION_MS;
-    const known = runs.get(entry.runId);
+    const known = this.#runs.get(entry.runId);
     return isLive && known?.inputSha256 === run.inputSha256 ? known : undefined;
-  };
-  const withPiece = (run: RunRow, { blocks, ...progress }: RunPiece): RunRow => {
-    rows.add(run.id, run.rowCount, blocks);
+  }
+
+  #withPiece(run: RunRow, { blocks, ...progress }: RunPiece): RunRow {
+    this.rows.add(run.id, run.rowCount, blocks);
     const rowCount = blocks.reduce((sum, block) => sum + block.rowCount, run.rowCount);
     // Rows are not made again; work without rows begins anew after a crash, and counts as none.
     const fruitless = blocks.length === 0 ? {} : { fruitlessAttemptCount: 0 };
     return { ...run, ...progress, rowCount, ...fruitless };
-  };
-
-  return {
-    rows,
-    events,
-    create: (run, plan, idempotencyKey) =>
-      store.transaction<CreatedRun>(() => {
-        const key = idempotencyKey && `${run.organizationId} ${sha256Hex(idempotencyKey)}`;
-        const known = key && knownUnder(key, run);
-        if (known) return { status: 'known', run: known };
-        const full = fullness(run.organizationId);
-        if (full !== undefined) return full;
-        const queued = put({ ...run, ...FRESH, ...(key && { keyedAt: key }) });
-        plans.putSync(run.id, plan);
-        byOrganization.putSync(placeOf(run), run.id);
-        unfinished.putSync(placeOf(run), run.id);
-        if (key) keyed.putSync(key, { runId: run.id, createdAt: run.createdAt });
-        tell(queued, run.createdAt);
-        return { status: 'created', run: queued };
-      }),
-    get: (id) => runs.get(id),
-    plan: (id) => plans.get(id),
-    unfinished: () =>
-      [...unfinished.getRange().map(({ value }) => runs.get(value) as RunRow)].sort((a, b) =>
-        timeOf(a) < timeOf(b) ? -1 : 1,
-      ),
-    list(organizationId, filter, limit, position) {
-      const found: RunRow[] = [];
-      const start = position ?? `${organizationId}!`;
-      const range = { start, end: `${organizationId} `, reverse: true, exclusiveStart: true };
-      let scanned = 0;
-      let last: string | undefined;
-      for (const { key, value: id } of byOrganization.getRange(range)) {
-        if (found.length === limit || scanned === RUN_LIST_MAX_SCANNED)
-          return { runs: found, position: last };
-        const run = runs.get(id) as RunRow;
-        if (matches(run, filter)) found.push(run);
-        scanned += 1;
-        last = key;
-      }
-      return { runs: found };
-    },
-    claim: (id, claim, at) =>
-      store.transaction(() => {
-        const run = runs.get(id);
-        if (run === undefined || isFinal(run.status)) return undefined;
-        const isStart = canBecome(run.status, 'running');
-        const counts = {
-          attemptCount: run.attemptCount + 1,
-          fruitlessAttemptCount: run.fruitlessAttemptCount + 1,
-        };
-        const started = isStart
-          ? { status: 'running' as const, startedAt: at.toISOString(), stage: 'starting' }
-          : {};
-        const claimed = put({ ...run, ...counts, ...started, claim, claimedAt: at.toISOString() });
-        if (isStart) tell(claimed, at.toISOString());
-        return claimed;
-      }),
-    keep: (id, claim, piece) =>
-      store.transaction(() => {
-        const run = runs.get(id);
-        return run?.status === 'running' && run.claim === claim ? put(withPiece(run, piece)) : undefined;
-      }),
-    end: (id, { to, at, claim, piece, summarise, fail, ...facts }) =>
-      store.transaction(() => {
-        const run = runs.get(id);
-        if (run === undefined || !canBecome(run.status, to)) return undefined;
-        if (claim !== undefined && run.claim !== claim) return undefined;
-        const outcome = {
-          ...(summarise && { summary: summarise(at) }),
-          ...(fail && { error: fail(at) }),
-        };
-        const finishedAt = at.toISOString();
-        const expiresAt = new Date(at.getTime() + RUN_RETENTION_MS).toISOString();
-        const { claim: _, checkpoint: __, ...kept } = piece === undefined ? run : withPiece(run, piece);
-        const ended = put({ ...kept, ...facts, ...outcome, status: to, stage: to, finishedAt, expiresAt });
-        plans.removeSync(id);
-        unfinished.removeSync(placeOf(run));
-        expiries.putSync(`${expiresAt} ${id}`, id);
-        tell(ended, finishedAt);
-        if (ended.status === 'completed') onCompleted?.(ended);
-        return ended;
-      }),
-    sweep: (now) =>
-      store.transaction(() => {
-        const due = [...expiries.getRange({ end: now.toISOString(), limit: SWEEP_MAX_RUNS })];
-        for (const { key, value: id } of due) {
-          expiries.removeSync(key);
-          const run = runs.get(id) as RunRow;
-          if (run.areResultsGone) {
-            byOrganization.removeSync(placeOf(run));
-            if (run.keyedAt && keyed.get(run.keyedAt)?.runId === id) keyed.removeSync(run.keyedAt);
-            events.drop(id);
-            runs.removeSync(id);
-          } else {
-            rows.drop(id);
-            put({ ...run, areResultsGone: true });
-            expiries.putSync(`${new Date(now.getTime() + RUN_RETENTION_MS).toISOString()} ${id}`, id);
-          }
-        }
-        return due.length === SWEEP_MAX_RUNS;
-      }),
-  };
+  }
 }
 
 const FRESH = {

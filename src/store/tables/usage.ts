@@ -1,4 +1,4 @@
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 
 /** One chargeable terminal result. */
 export interface UsageEntry {
@@ -19,60 +19,83 @@ export interface UsageTotals {
   readonly units: number;
 }
 
-/** The ledger: entries are added, never changed; totals are kept beside them, in the same transaction. */
-export interface UsageTable {
-  /** Adds an entry within the caller's transaction; one that is there already (by its id) is not counted twice. */
-  add(entry: UsageEntry): void;
-  /** Adds entries in one transaction of their own. */
-  record(entries: readonly UsageEntry[]): Promise<void>;
-  totals(organizationId: string, endpoint: string): UsageTotals;
-  /** Entries of an organization; the first has the number 0. */
-  count(organizationId: string): number;
-  /** Entries of an organization from this number on, in the order in which they were added. */
-  list(organizationId: string, first: number, limit: number): readonly UsageEntry[];
-}
-
 const NOTHING: UsageTotals = Object.freeze({ calls: 0, units: 0 });
 
-export function usageTable(store: ControlStore): UsageTable {
-  const entries = store.table<UsageEntry>('usage');
-  const totals = store.table<UsageTotals>('usage-totals');
+/**
+ * The ledger, the tables `usage`, `usage-totals` and `usage-order`: entries are added, never changed; totals are kept
+ * beside them, in the same transaction.
+ */
+export class UsageTable {
+  readonly #store: ControlStore;
+  readonly #entries: Table<UsageEntry>;
+  readonly #totals: Table<UsageTotals>;
   /** `<organization> <number>`: ids of entries in their order. */
-  const order = store.table<string>('usage-order');
-  const placeOf = (organizationId: string, place: number): string =>
-    `${organizationId} ${String(place).padStart(12, '0')}`;
-  const count = (organizationId: string): number => {
+  readonly #order: Table<string>;
+
+  constructor(store: ControlStore) {
+    this.#store = store;
+    this.#entries = store.table<UsageEntry>('usage');
+    this.#totals = store.table<UsageTotals>('usage-totals');
+    this.#order = store.table<string>('usage-order');
+  }
+
+  /** Adds an entry within the caller's transaction; one that is there already (by its id) is not counted twice. */
+  add(entry: UsageEntry): void {
+    this.#addAll([entry]);
+  }
+
+  /** Adds entries in one transaction of their own. */
+  record(entries: readonly UsageEntry[]): Promise<void> {
+    return this.#store.transaction(() => this.#addAll(entries));
+  }
+
+  totals(organizationId: string, endpoint: string): UsageTotals {
+    return this.#totals.get(totalKey(organizationId, endpoint)) ?? NOTHING;
+  }
+
+  /** Entries of an organization; the first has the number 0. */
+  count(organizationId: string): number {
     const range = { start: `${organizationId}!`, end: `${organizationId} `, reverse: true, limit: 1 };
-    const [last] = [...order.getKeys(range)];
+    const [last] = [...this.#order.getKeys(range)];
     return last === undefined ? 0 : Number(last.slice(organizationId.length + 1)) + 1;
-  };
-  const keyOf = (organizationId: string, endpoint: string): string => `${organizationId} ${endpoint}`;
+  }
+
+  /** Entries of an organization from this number on, in the order in which they were added. */
+  list(organizationId: string, first: number, limit: number): readonly UsageEntry[] {
+    const range = { start: orderKey(organizationId, first), end: `${organizationId}!`, limit };
+    return [...this.#order.getRange(range)].map(
+      ({ value: id }) => this.#entries.get(entryKey(organizationId, id)) as UsageEntry,
+    );
+  }
+
   /** What entries share is read and written once: a batch is added while requests wait. */
-  const addAll = (added: readonly UsageEntry[]): void => {
+  #addAll(added: readonly UsageEntry[]): void {
     const places = new Map<string, number>();
     const sums = new Map<string, UsageTotals>();
     for (const entry of added) {
       const { organizationId, endpoint, units } = entry;
-      const id = `${organizationId} ${entry.id}`;
-      if (entries.get(id) !== undefined) continue;
-      entries.putSync(id, entry);
-      const place = places.get(organizationId) ?? count(organizationId);
-      order.putSync(placeOf(organizationId, place), entry.id);
+      const id = entryKey(organizationId, entry.id);
+      if (this.#entries.get(id) !== undefined) continue;
+      this.#entries.putSync(id, entry);
+      const place = places.get(organizationId) ?? this.count(organizationId);
+      this.#order.putSync(orderKey(organizationId, place), entry.id);
       places.set(organizationId, place + 1);
-      const key = keyOf(organizationId, endpoint);
-      const sum = sums.get(key) ?? totals.get(key) ?? NOTHING;
+      const key = totalKey(organizationId, endpoint);
+      const sum = sums.get(key) ?? this.#totals.get(key) ?? NOTHING;
       sums.set(key, { calls: sum.calls + 1, units: sum.units + units });
     }
-    for (const [key, sum] of sums) totals.putSync(key, sum);
-  };
-  return {
-    add: (entry) => addAll([entry]),
-    record: (added) => store.transaction(() => addAll(added)),
-    totals: (organizationId, endpoint) => totals.get(keyOf(organizationId, endpoint)) ?? NOTHING,
-    count,
-    list: (organizationId, first, limit) =>
-      [...order.getRange({ start: placeOf(organizationId, first), end: `${organizationId}!`, limit })].map(
-        ({ value: id }) => entries.get(`${organizationId} ${id}`) as UsageEntry,
-      ),
-  };
+    for (const [key, sum] of sums) this.#totals.putSync(key, sum);
+  }
+}
+
+function entryKey(organizationId: string, id: string): string {
+  return `${organizationId} ${id}`;
+}
+
+function orderKey(organizationId: string, place: number): string {
+  return `${organizationId} ${String(place).padStart(12, '0')}`;
+}
+
+function totalKey(organizationId: string, endpoint: string): string {
+  return `${organizationId} ${endpoint}`;
 }

@@ -1,9 +1,9 @@
 import { newId } from '../../ids.js';
 import { WEBHOOK_DELIVERY_RETENTION_MS } from '../../limits.js';
 import type { EventRow } from './events.js';
-import type { ControlStore } from '../control-store.js';
+import type { ControlStore, Table } from '../control-store.js';
 
-export interface WebhookSecret {
+interface WebhookSecret {
   /** `whsec_…`. */
   readonly secret: string;
   /** Absent for the one that was given last. */
@@ -46,42 +46,12 @@ export interface WebhookDeliveryRow {
   readonly responseStatusCode?: number;
 }
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   readonly endpointId?: string;
   readonly status?: WebhookDeliveryRow['status'];
 }
 
-/** Endpoints and deliveries. A delivery is written in the transaction of its event, or not at all. */
-export interface WebhookTable {
-  /** False where the organization has this many already. */
-  addEndpoint(endpoint: WebhookEndpointRow, maxCount: number): Promise<boolean>;
-  endpoint(id: string): WebhookEndpointRow | undefined;
-  /** Oldest first. */
-  endpoints(organizationId: string): readonly WebhookEndpointRow[];
-  /** Undefined where it has gone meanwhile. */
-  changeEndpoint(id: string, change: Partial<WebhookEndpointRow>): Promise<WebhookEndpointRow | undefined>;
-  removeEndpoint(id: string): Promise<void>;
-  /** Organizations with an endpoint that takes events of this type. */
-  listeners(type: string): readonly string[];
-  /** A pending delivery for each endpoint that takes the event or is told of it. Only in the event's transaction. */
-  enqueue(event: EventRow): void;
-  delivery(id: string): WebhookDeliveryRow | undefined;
-  /** Newest first, behind the position of an earlier page. */
-  deliveries(organizationId: string, filter: DeliveryFilter, limit: number, position?: string): DeliveryPage;
-  /** Pending deliveries whose time has come, the longest waiting first. */
-  due(now: Date, limit: number): readonly WebhookDeliveryRow[];
-  /** When the next delivery is due. */
-  nextDue(): string | undefined;
-  /**
-   * Writes what became of a delivery, for it and its endpoint together. Where its schedule was started anew during
-   * the attempt, only the attempt counts; where it was forgotten, it stays so.
-   */
-  settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): Promise<void>;
-  /** Forgets deliveries whose time is over; true while there are more. */
-  sweep(now: Date): Promise<boolean>;
-}
-
-export interface DeliveryPage {
+interface DeliveryPage {
   readonly deliveries: readonly WebhookDeliveryRow[];
   readonly position?: string;
 }
@@ -89,117 +59,176 @@ export interface DeliveryPage {
 const LIST_MAX_SCANNED = 2_000;
 const SWEEP_MAX_DELIVERIES = 256;
 
-export function webhookTable(store: ControlStore): WebhookTable {
-  const endpoints = store.table<WebhookEndpointRow>('webhook-endpoints');
-  const deliveries = store.table<WebhookDeliveryRow>('webhook-deliveries');
+/**
+ * Endpoints and deliveries: the tables `webhook-…`. A delivery is written in the transaction of its event, or not at
+ * all.
+ */
+export class WebhookTable {
+  readonly #store: ControlStore;
+  readonly #endpoints: Table<WebhookEndpointRow>;
+  readonly #deliveries: Table<WebhookDeliveryRow>;
   /** `<organization> <time> <id>`. */
-  const byOrganization = store.table<string>('webhook-deliveries-by-organization');
+  readonly #byOrganization: Table<string>;
   /** `<time> <id>` of the next attempt, and of the creation. */
-  const due = store.table<string>('webhook-deliveries-due');
-  const byAge = store.table<string>('webhook-deliveries-by-age');
+  readonly #due: Table<string>;
+  readonly #byAge: Table<string>;
 
-  const of = (organizationId: string): readonly WebhookEndpointRow[] =>
-    [...endpoints.getRange().map(({ value }) => value)]
+  constructor(store: ControlStore) {
+    this.#store = store;
+    this.#endpoints = store.table<WebhookEndpointRow>('webhook-endpoints');
+    this.#deliveries = store.table<WebhookDeliveryRow>('webhook-deliveries');
+    this.#byOrganization = store.table<string>('webhook-deliveries-by-organization');
+    this.#due = store.table<string>('webhook-deliveries-due');
+    this.#byAge = store.table<string>('webhook-deliveries-by-age');
+  }
+
+  /** False where the organization has this many already. */
+  addEndpoint(endpoint: WebhookEndpointRow, maxCount: number): Promise<boolean> {
+    return this.#store.transaction(() => {
+      if (this.endpoints(endpoint.organizationId).length >= maxCount) return false;
+      this.#endpoints.putSync(endpoint.id, endpoint);
+      return true;
+    });
+  }
+
+  endpoint(id: string): WebhookEndpointRow | undefined {
+    return this.#endpoints.get(id);
+  }
+
+  /** Oldest first. */
+  endpoints(organizationId: string): readonly WebhookEndpointRow[] {
+    return [...this.#endpoints.getRange().map(({ value }) => value)]
       .filter((row) => row.organizationId === organizationId)
       .sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
-  const put = (row: WebhookDeliveryRow): void => {
-    const before = deliveries.get(row.id);
-    if (before?.nextAttemptAt !== undefined) due.removeSync(`${before.nextAttemptAt} ${row.id}`);
-    if (row.nextAttemptAt !== undefined) due.putSync(`${row.nextAttemptAt} ${row.id}`, row.id);
-    deliveries.putSync(row.id, row);
-  };
-  const change = (id: string, changed: Partial<WebhookEndpointRow>): WebhookEndpointRow | undefined => {
-    const row = endpoints.get(id);
-    if (row === undefined) return undefined;
-    const after = { ...row, ...changed };
-    endpoints.putSync(id, after);
-    return after;
-  };
+  }
 
+  /** Undefined where it has gone meanwhile. */
+  changeEndpoint(id: string, change: Partial<WebhookEndpointRow>): Promise<WebhookEndpointRow | undefined> {
+    return this.#store.transaction(() => this.#change(id, change));
+  }
+
+  removeEndpoint(id: string): Promise<void> {
+    return this.#store.transaction(() => void this.#endpoints.removeSync(id));
+  }
+
+  /** Organizations with an endpoint that takes events of this type. */
+  listeners(type: string): readonly string[] {
+    const rows = [...this.#endpoints.getRange().map(({ value }) => value)];
+    const taking = rows.filter((row) => takes(row, type));
+    return [...new Set(taking.map(({ organizationId }) => organizationId))];
+  }
+
+  /** A pending delivery for each endpoint that takes the event or is told of it. Only in the event's transaction. */
+  enqueue(event: EventRow): void {
+    const { organizationId, timestamp } = event;
+    for (const endpoint of this.endpoints(organizationId)) {
+      const isTold = endpoint.id === event.toldEndpointId && endpoint.disabledReason === undefined;
+      if (!isTold && !takes(endpoint, event.type)) continue;
+      const delivery = firstDelivery(event, endpoint.id);
+      this.#put(delivery);
+      this.#byOrganization.putSync(`${organizationId} ${timestamp} ${delivery.id}`, delivery.id);
+      this.#byAge.putSync(`${timestamp} ${delivery.id}`, delivery.id);
+    }
+  }
+
+  delivery(id: string): WebhookDeliveryRow | undefined {
+    return this.#deliveries.get(id);
+  }
+
+  /** Newest first, behind the position of an earlier page. */
+  deliveries(organizationId: string, filter: DeliveryFilter, limit: number, position?: string): DeliveryPage {
+    const found: WebhookDeliveryRow[] = [];
+    const start = position ?? `${organizationId}!`;
+    const range = { start, end: `${organizationId} `, reverse: true, exclusiveStart: true };
+    let scanned = 0;
+    let last: string | undefined;
+    for (const { key, value: id } of this.#byOrganization.getRange(range)) {
+      if (found.length === limit || scanned === LIST_MAX_SCANNED)
+        return { deliveries: found, position: last };
+      const row = this.#deliveries.get(id) as WebhookDeliveryRow;
+      if (matches(row, filter)) found.push(row);
+      scanned += 1;
+      last = key;
+    }
+    return { deliveries: found };
+  }
+
+  /** Pending deliveries whose time has come, the longest waiting first. */
+  due(now: Date, limit: number): readonly WebhookDeliveryRow[] {
+    return [...this.#due.getRange({ end: `${now.toISOString()}!`, limit })].map(
+      ({ value }) => this.#deliveries.get(value) as WebhookDeliveryRow,
+    );
+  }
+
+  /** When the next delivery is due. */
+  nextDue(): string | undefined {
+    return [...this.#due.getKeys({ limit: 1 })].map((key) => key.split(' ', 1)[0]).at(0);
+  }
+
+  /**
+   * Writes what became of a delivery, for it and its endpoint together. Where its schedule was started anew during
+   * the attempt, only the attempt counts; where it was forgotten, it stays so.
+   */
+  settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): Promise<void> {
+    return this.#store.transaction(() => {
+      const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
+      const known = this.#deliveries.get(id);
+      const isAnew = known !== undefined && known.scheduleStartedAt > scheduleStartedAt;
+      if (known !== undefined) this.#put(isAnew ? { ...known, attemptCount } : delivery);
+      this.#change(endpointId, endpoint);
+    });
+  }
+
+  /** Forgets deliveries whose time is over; true while there are more. */
+  sweep(now: Date): Promise<boolean> {
+    return this.#store.transaction(() => {
+      const before = new Date(now.getTime() - WEBHOOK_DELIVERY_RETENTION_MS).toISOString();
+      const old = [...this.#byAge.getRange({ end: before, limit: SWEEP_MAX_DELIVERIES })];
+      for (const { key, value: id } of old) {
+        this.#byAge.removeSync(key);
+        const row = this.#deliveries.get(id) as WebhookDeliveryRow;
+        if (row.nextAttemptAt !== undefined) this.#due.removeSync(`${row.nextAttemptAt} ${id}`);
+        this.#byOrganization.removeSync(`${row.organizationId} ${row.createdAt} ${id}`);
+        this.#deliveries.removeSync(id);
+      }
+      return old.length === SWEEP_MAX_DELIVERIES;
+    });
+  }
+
+  #put(row: WebhookDeliveryRow): void {
+    const before = this.#deliveries.get(row.id);
+    if (before?.nextAttemptAt !== undefined) this.#due.removeSync(`${before.nextAttemptAt} ${row.id}`);
+    if (row.nextAttemptAt !== undefined) this.#due.putSync(`${row.nextAttemptAt} ${row.id}`, row.id);
+    this.#deliveries.putSync(row.id, row);
+  }
+
+  #change(id: string, change: Partial<WebhookEndpointRow>): WebhookEndpointRow | undefined {
+    const row = this.#endpoints.get(id);
+    if (row === undefined) return undefined;
+    const changed = { ...row, ...change };
+    this.#endpoints.putSync(id, changed);
+    return changed;
+  }
+}
+
+/** To be sent at once. */
+function firstDelivery(
+  { id: eventId, type, organizationId, timestamp, data }: EventRow,
+  endpointId: string,
+): WebhookDeliveryRow {
   return {
-    addEndpoint: (endpoint, maxCount) =>
-      store.transaction(() => {
-        if (of(endpoint.organizationId).length >= maxCount) return false;
-        endpoints.putSync(endpoint.id, endpoint);
-        return true;
-      }),
-    endpoint: (id) => endpoints.get(id),
-    endpoints: of,
-    changeEndpoint: (id, changed) => store.transaction(() => change(id, changed)),
-    listeners: (type) => [
-      ...new Set(
-        [...endpoints.getRange().map(({ value }) => value)]
-          .filter((row) => takes(row, type))
-          .map(({ organizationId }) => organizationId),
-      ),
-    ],
-    removeEndpoint: async (id) => void (await endpoints.remove(id)),
-    enqueue({ id: eventId, type, organizationId, timestamp, data, toldEndpointId }) {
-      for (const endpoint of of(organizationId)) {
-        const isTold = endpoint.id === toldEndpointId && endpoint.disabledReason === undefined;
-        if (!isTold && !takes(endpoint, type)) continue;
-        const id = newId('whd');
-        put({
-          id,
-          organizationId,
-          endpointId: endpoint.id,
-          eventId,
-          body: JSON.stringify({ type, timestamp, data }),
-          status: 'pending',
-          attemptCount: 0,
-          scheduleStartedAt: timestamp,
-          scheduledAttemptCount: 0,
-          createdAt: timestamp,
-          updatedAt: timestamp,
-          nextAttemptAt: timestamp,
-        });
-        byOrganization.putSync(`${organizationId} ${timestamp} ${id}`, id);
-        byAge.putSync(`${timestamp} ${id}`, id);
-      }
-    },
-    delivery: (id) => deliveries.get(id),
-    deliveries(organizationId, filter, limit, position) {
-      const found: WebhookDeliveryRow[] = [];
-      const start = position ?? `${organizationId}!`;
-      const range = { start, end: `${organizationId} `, reverse: true, exclusiveStart: true };
-      let scanned = 0;
-      let last: string | undefined;
-      for (const { key, value: id } of byOrganization.getRange(range)) {
-        if (found.length === limit || scanned === LIST_MAX_SCANNED)
-          return { deliveries: found, position: last };
-        const row = deliveries.get(id) as WebhookDeliveryRow;
-        if (matches(row, filter)) found.push(row);
-        scanned += 1;
-        last = key;
-      }
-      return { deliveries: found };
-    },
-    due: (now, limit) =>
-      [...due.getRange({ end: `${now.toISOString()}!`, limit })].map(
-        ({ value }) => deliveries.get(value) as WebhookDeliveryRow,
-      ),
-    nextDue: () => [...due.getKeys({ limit: 1 })].map((key) => key.split(' ', 1)[0]).at(0),
-    settle: (delivery, changed) =>
-      store.transaction(() => {
-        const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
-        const known = deliveries.get(id);
-        const isAnew = known !== undefined && known.scheduleStartedAt > scheduleStartedAt;
-        if (known !== undefined) put(isAnew ? { ...known, attemptCount } : delivery);
-        change(endpointId, changed);
-      }),
-    sweep: (now) =>
-      store.transaction(() => {
-        const before = new Date(now.getTime() - WEBHOOK_DELIVERY_RETENTION_MS).toISOString();
-        const old = [...byAge.getRange({ end: before, limit: SWEEP_MAX_DELIVERIES })];
-        for (const { key, value: id } of old) {
-          byAge.removeSync(key);
-          const row = deliveries.get(id) as WebhookDeliveryRow;
-          if (row.nextAttemptAt !== undefined) due.removeSync(`${row.nextAttemptAt} ${id}`);
-          byOrganization.removeSync(`${row.organizationId} ${row.createdAt} ${id}`);
-          deliveries.removeSync(id);
-        }
-        return old.length === SWEEP_MAX_DELIVERIES;
-      }),
+    id: newId('whd'),
+    organizationId,
+    endpointId,
+    eventId,
+    body: JSON.stringify({ type, timestamp, data }),
+    status: 'pending',
+    attemptCount: 0,
+    scheduleStartedAt: timestamp,
+    scheduledAttemptCount: 0,
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    nextAttemptAt: timestamp,
   };
 }
 

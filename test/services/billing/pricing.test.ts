@@ -7,7 +7,7 @@ import { Budgets } from '#src/services/billing/budgets.js';
 import { Metering } from '#src/services/billing/metering.js';
 import { Pricing } from '#src/services/billing/pricing.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
-import { usageTable, type UsageTable } from '#src/store/tables/usage.js';
+import { UsageTable } from '#src/store/tables/usage.js';
 
 let folder: string;
 let store: ControlStore;
@@ -20,7 +20,7 @@ const prices = {
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-pricing-'));
   store = openControlStore(folder);
-  usage = usageTable(store);
+  usage = new UsageTable(store);
 });
 afterEach(async () => {
   await store.close();
@@ -85,7 +85,7 @@ describe('the usage ledger', () => {
     await usage.record([entry('run_1', 10)]);
     await store.close();
     store = openControlStore(folder);
-    expect(usageTable(store).totals('lab', 'homology.batch_search')).toEqual({ calls: 1, units: 10 });
+    expect(new UsageTable(store).totals('lab', 'homology.batch_search')).toEqual({ calls: 1, units: 10 });
   });
 
   it('adds entries together as it adds them one by one, in their order', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FileWriter } from '#src/services/storage/file-writer.js';
 import { exportRuns } from '#src/services/run-kinds/export.js';
 import { StorageRoom } from '#src/services/storage/room.js';
-import { eventTable } from '#src/store/tables/events.js';
+import { EventTable } from '#src/store/tables/events.js';
 import { openControlStore } from '#src/store/control-store.js';
 import { openStorageTables } from '#src/store/storage/storage.js';
 
@@ -74,7 +74,7 @@ const table = {
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-export-memory-'));
 const store = openControlStore(folder);
-const { objects, files, usage } = openStorageTables(store, folder, eventTable(store));
+const { objects, files, usage } = openStorageTables(store, folder, new EventTable(store));
 const room = new StorageRoom(objects, { quotaBytes: 1e12, reserveBytes: 0 });
 const endpoint = exportRuns({
   table,

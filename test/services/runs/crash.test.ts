@@ -11,7 +11,7 @@ import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seededRandom, type Random } from '#src/random.js';
 import { openControlStore } from '#src/store/control-store.js';
-import { usageTable } from '#src/store/tables/usage.js';
+import { UsageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type CallOptions, type Json } from './runs-served.js';
 
 /*
@@ -256,7 +256,7 @@ async function checkFile({ source, format }: Acknowledged, { file, record_count 
 async function checkLedger(runs: readonly Json[]): Promise<void> {
   await killServer();
   const store = openControlStore(bench.environment.GLOAMING_DATA);
-  const usage = usageTable(store);
+  const usage = new UsageTable(store);
   for (const endpoint of Object.values(ENDPOINTS)) {
     const done = runs.filter((run) => run.endpoint === endpoint && run.status === 'completed');
     const units = done.reduce((sum, run) => sum + run.usage.billable_units, 0);

@@ -15,7 +15,7 @@ import { Pages } from '#src/services/pages.js';
 import { defineRunKind, type RunWork } from '#src/services/runs/run-kind.js';
 import { Runs } from '#src/services/runs/runs.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
-import { runTable } from '#src/store/tables/runs.js';
+import { RunTable } from '#src/store/tables/runs.js';
 
 /* Runs on a real LMDB, with a kind of run whose pieces the test holds in its hands. */
 
@@ -63,7 +63,7 @@ function openRuns(): Runs {
     },
   });
   return new Runs({
-    table: runTable(store),
+    table: new RunTable(store),
     kinds: [kind],
     pages: new Pages(Buffer.alloc(32, 1)),
     now: () => new Date(),
@@ -266,7 +266,7 @@ describe('a restarted server', () => {
   });
 
   it('gives up a run that ended it again and again before a piece was kept', async () => {
-    const table = runTable(store);
+    const table = new RunTable(store);
     await runs.stop();
     runs = openRuns();
     const { id } = await create('a', 1);
@@ -279,7 +279,7 @@ describe('a restarted server', () => {
   });
 
   it('lets others go first where a run was at work at the end of one server after the other', async () => {
-    const table = runTable(store);
+    const table = new RunTable(store);
     await runs.stop();
     runs = openRuns();
     const { id } = await create('a', 1);
@@ -296,7 +296,7 @@ describe('a restarted server', () => {
   });
 
   it('leaves a run alone that another process has taken over meanwhile', async () => {
-    const table = runTable(store);
+    const table = new RunTable(store);
     const { reached, reach, open, release } = gate();
     onPiece = async (_, piece) => {
       if (piece !== 1) return;

@@ -6,7 +6,7 @@ import type { RequestContext } from '#src/services/context.js';
 import { Pages } from '#src/services/pages.js';
 import { SqlCredentials } from '#src/services/sql/credentials.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
-import { sqlCredentialTable, type SqlCredentialTable } from '#src/store/tables/sql-credentials.js';
+import { SqlCredentialTable } from '#src/store/tables/sql-credentials.js';
 import { SOON } from '../../tools/expectations.js';
 
 let folder: string;
@@ -17,7 +17,7 @@ let credentials: SqlCredentials;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-sql-credentials-'));
   store = openControlStore(folder);
-  table = sqlCredentialTable(store);
+  table = new SqlCredentialTable(store);
   let second = 0;
   const now = (): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, (second += 1)));
   credentials = new SqlCredentials({ table, pages: new Pages(Buffer.alloc(32)), now });

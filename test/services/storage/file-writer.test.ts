@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FileWriter, type WrittenFile } from '#src/services/storage/file-writer.js';
 import { StorageRoom } from '#src/services/storage/room.js';
-import { eventTable } from '#src/store/tables/events.js';
+import { EventTable } from '#src/store/tables/events.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';
 
@@ -20,7 +20,7 @@ let writer: FileWriter;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-file-writer-'));
   store = openControlStore(folder);
-  tables = openStorageTables(store, folder, eventTable(store));
+  tables = openStorageTables(store, folder, new EventTable(store));
   const room = new StorageRoom(tables.objects, { quotaBytes: QUOTA_BYTES, reserveBytes: 0 });
   writer = new FileWriter({ ...tables, room });
 });

@@ -11,8 +11,8 @@ import { Pages } from '#src/services/pages.js';
 import { AddressRules, type Lookup } from '#src/services/webhooks/address.js';
 import { Webhooks } from '#src/services/webhooks/webhooks.js';
 import { openControlStore } from '#src/store/control-store.js';
-import { runTable, type RunTable } from '#src/store/tables/runs.js';
-import { webhookTable } from '#src/store/tables/webhooks.js';
+import { RunTable } from '#src/store/tables/runs.js';
+import { WebhookTable } from '#src/store/tables/webhooks.js';
 
 export interface Received {
   readonly path: string;
@@ -64,9 +64,10 @@ export async function openScene(): Promise<Scene> {
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const table = new WebhookTable(store);
   const openWebhooks = (): Webhooks =>
     new Webhooks({
-      table: webhookTable(store),
+      table,
       pages: new Pages(Buffer.alloc(32, 1)),
       addresses: new AddressRules(['127.0.0.0/8'], (hostname) => scene.lookup(hostname)),
       now: () => new Date(scene.clock),
@@ -74,7 +75,7 @@ export async function openScene(): Promise<Scene> {
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
     });
   const scene: Scene = {
-    runs: runTable(store, { onEvent: webhookTable(store).enqueue }),
+    runs: new RunTable(store, { onEvent: (event) => table.enqueue(event) }),
     origin: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
     received,
     faults: [],

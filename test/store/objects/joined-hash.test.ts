@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createJoinedHashes, type JoinedHashes, type Segment } from '#src/store/objects/joined-hash.js';
+import { JoinedHashes, type Segment } from '#src/store/objects/joined-hash.js';
 
 let folder: string;
 let hashes: JoinedHashes;
@@ -15,7 +15,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(() => {
   read = [];
-  hashes = createJoinedHashes((sha256) => {
+  hashes = new JoinedHashes((sha256) => {
     read.push(sha256);
     return join(folder, sha256);
   });

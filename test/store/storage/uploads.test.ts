@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UPLOAD_TRANSITIONS, type UploadStatus } from '#src/contract/storage/upload-states.js';
 import { newId } from '#src/ids.js';
 import { UPLOAD_COMPLETION_GRACE_MS, UPLOAD_MEMORY_MS } from '#src/limits.js';
-import { eventTable, type EventTable } from '#src/store/tables/events.js';
+import { EventTable } from '#src/store/tables/events.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';
 import type { UploadRow } from '#src/store/storage/uploads.js';
@@ -25,7 +25,7 @@ let tables: StorageTables;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-uploads-'));
   store = openControlStore(folder);
-  events = eventTable(store);
+  events = new EventTable(store);
   tables = openStorageTables(store, folder, events);
 });
 afterEach(async () => {
@@ -203,7 +203,7 @@ describe('bytes on disk', () => {
     writeFileSync(join(folder, 'objects', 'incoming', 'half'), 'ha');
     await store.close();
     store = openControlStore(folder);
-    tables = openStorageTables(store, folder, eventTable(store));
+    tables = openStorageTables(store, folder, new EventTable(store));
     expect(await tables.objects.recover()).toEqual({ removedCount: 2 });
     expect(stored().sort()).toEqual([...segments].sort());
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
-import { releaseTable, type ReleaseTable } from '#src/store/tables/releases.js';
+import { ReleaseTable } from '#src/store/tables/releases.js';
 
 const A = `dbr_${'a'.repeat(64)}`;
 const B = `dbr_${'b'.repeat(64)}`;
@@ -15,7 +15,7 @@ let table: ReleaseTable<{ title: string }>;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-releases-'));
   store = openControlStore(folder);
-  table = releaseTable(store);
+  table = new ReleaseTable(store);
 });
 afterEach(async () => {
   await store.close();
@@ -51,8 +51,8 @@ describe('the holders of a release', () => {
     const url = (name: string): string => new URL(`../../../dist/src/${name}.js`, import.meta.url).href;
     const script =
       `import { openControlStore } from '${url('store/control-store')}';` +
-      `import { releaseTable } from '${url('store/tables/releases')}';` +
-      `const store = openControlStore(process.argv[1]); const table = releaseTable(store);` +
+      `import { ReleaseTable } from '${url('store/tables/releases')}';` +
+      `const store = openControlStore(process.argv[1]); const table = new ReleaseTable(store);` +
       `await table.nameCalibration('${A}', 'yeast', 'calib_2'); await store.close();`;
     const run = spawnSync(process.execPath, ['--input-type=module', '-e', script, folder]);
     expect(run.status, String(run.stderr)).toBe(0);
@@ -77,7 +77,7 @@ describe('a calibration', () => {
 describe('what takes part in the transactions of releases', () => {
   it('hears of a publication once, and of a removal', async () => {
     const heard: string[] = [];
-    const observed = releaseTable(store, {
+    const observed = new ReleaseTable(store, {
       onPublished: ({ id, slug }, { defaultReleaseId }) =>
         void heard.push(`${slug} has ${id === A ? 'A' : 'B'}, default ${defaultReleaseId === A ? 'A' : 'B'}`),
       onRemoved: (id, slug) => void heard.push(`${slug} lost ${id === A ? 'A' : 'B'}`),
@@ -139,7 +139,7 @@ describe('the release table', () => {
     await table.share('yeast', ['lab']);
     await store.close();
     store = openControlStore(folder);
-    const again = releaseTable<{ title: string }>(store);
+    const again = new ReleaseTable<{ title: string }>(store);
     expect(again.database('yeast')).toMatchObject({
       slug: 'yeast',
       defaultReleaseId: A,

@@ -8,7 +8,7 @@ import { newId } from '#src/ids.js';
 import { RUN_RETENTION_MS, UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT } from '#src/limits.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { packRows } from '#src/store/tables/run-rows.js';
-import { runTable, type NewRun, type RunTable } from '#src/store/tables/runs.js';
+import { RunTable, type NewRun } from '#src/store/tables/runs.js';
 
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 let folder: string;
@@ -18,7 +18,7 @@ let table: RunTable;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-run-store-'));
   store = openControlStore(folder);
-  table = runTable(store);
+  table = new RunTable(store);
 });
 afterAll(async () => {
   await store.close();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
-import { openTargetSpaces } from '#src/store/tables/target-spaces.js';
+import { TargetSpaceTable } from '#src/store/tables/target-spaces.js';
 
 const space = {
   id: `htsp_${'0'.repeat(64)}`,
@@ -26,28 +26,28 @@ describe('stored target spaces', () => {
   });
 
   it('gives a space back to the organization that made it, also after a restart', async () => {
-    await openTargetSpaces(store).put(space, 'org_a');
+    await new TargetSpaceTable(store).put(space, 'org_a');
     await store.close();
     store = openControlStore(folder);
-    expect(openTargetSpaces(store).find(space.id, 'org_a')).toEqual({ status: 'found', space });
+    expect(new TargetSpaceTable(store).find(space.id, 'org_a')).toEqual({ status: 'found', space });
   });
 
   it('tells a space that others made from one that never was', async () => {
-    const spaces = openTargetSpaces(store);
+    const spaces = new TargetSpaceTable(store);
     await spaces.put(space, 'org_a');
     expect(spaces.find(space.id, 'org_b')).toEqual({ status: 'forbidden' });
     expect(spaces.find(`htsp_${'9'.repeat(64)}`, 'org_b')).toEqual({ status: 'unknown' });
   });
 
   it('is seen by every organization that made it, under one id', async () => {
-    const spaces = openTargetSpaces(store);
+    const spaces = new TargetSpaceTable(store);
     await Promise.all(['org_b', 'org_a', 'org_b'].map((organization) => spaces.put(space, organization)));
     expect(spaces.find(space.id, 'org_a').status).toBe('found');
     expect(spaces.find(space.id, 'org_b').status).toBe('found');
   });
 
   it('writes nothing when the same space is put again', async () => {
-    const spaces = openTargetSpaces(store);
+    const spaces = new TargetSpaceTable(store);
     await spaces.put(space, 'org_a');
     const before = store.commitNumber();
     await spaces.put(space, 'org_a');

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { IDEMPOTENCY_RETENTION_MS } from '#src/limits.js';
+import { IdempotencyTable } from '#src/store/tables/idempotency.js';
+import { useScratchStore } from '../scratch-store.js';
+
+const scratch = useScratchStore();
+
+const NOW = new Date('2026-01-01T00:00:00.000Z');
+const response = (body: string) => ({ status: 200, headers: {}, body });
+const later = (ms: number): Date => new Date(NOW.getTime() + ms);
+
+describe('a claim', () => {
+  it('of a key that was answered gives the answer, until its time is over', async () => {
+    const table = new IdempotencyTable(scratch.store);
+    await (await table.claim('scope', 'print', NOW)).keep(response('one'), NOW);
+    const reopened = new IdempotencyTable(scratch.store);
+    const last = later(IDEMPOTENCY_RETENTION_MS - 1);
+    expect((await reopened.claim('scope', 'print', last)).stored).toEqual(response('one'));
+    const over = later(IDEMPOTENCY_RETENTION_MS);
+    expect((await reopened.claim('scope', 'print', over)).stored).toBeUndefined();
+  });
+
+  it('is refused while its twin runs, and free when that gave it up', async () => {
+    const table = new IdempotencyTable(scratch.store);
+    const first = await table.claim('scope', 'print', NOW);
+    await expect(table.claim('scope', 'print', NOW)).rejects.toMatchObject({
+      code: 'idempotency_key_in_use',
+    });
+    first.release();
+    expect((await table.claim('scope', 'print', NOW)).stored).toBeUndefined();
+  });
+
+  it('for another request is refused, whether the first one runs or has been answered', async () => {
+    const table = new IdempotencyTable(scratch.store);
+    const refusal = { code: 'idempotency_key_reused' };
+    const first = await table.claim('scope', 'print', NOW);
+    await expect(table.claim('scope', 'other', NOW)).rejects.toMatchObject(refusal);
+    await first.keep(response('one'), NOW);
+    first.release();
+    await expect(table.claim('scope', 'other', NOW)).rejects.toMatchObject(refusal);
+  });
+
+  it('is refused at the bound of bytes, and has room again when an older answer has expired', async () => {
+    const table = new IdempotencyTable(scratch.store, { maxResponses: 10, maxBytes: 3 });
+    await (await table.claim('old', 'print', NOW)).keep(response('åb'), NOW);
+    const refused = { code: 'idempotency_storage_full' };
+    await expect(table.claim('scope', 'print', NOW)).rejects.toMatchObject(refused);
+    await expect(table.claim('scope', 'other', NOW)).rejects.toMatchObject(refused);
+    const over = later(IDEMPOTENCY_RETENTION_MS + 1);
+    await (await table.claim('scope', 'print', over)).keep(response('c'), over);
+    expect(scratch.store.table('idempotency-usage').get('usage')).toEqual({ responses: 1, bytes: 1 });
+    expect([...scratch.store.table('idempotency').getKeys()]).toEqual(['scope']);
+  });
+});

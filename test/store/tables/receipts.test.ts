@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { ReceiptTable } from '#src/store/tables/receipts.js';
+import { useScratchStore } from '../scratch-store.js';
+
+const scratch = useScratchStore();
+
+function receipt(id: string, second: number) {
+  const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+  return { id: `rcpt_${id}`, createdAt, content: { id }, bytes: 10 };
+}
+
+describe('a receipt', () => {
+  it('is kept once, with everyone whose search made it', async () => {
+    const table = new ReceiptTable(scratch.store);
+    await table.keep(receipt('a', 1), 'rival');
+    await table.keep(receipt('a', 2), 'lab');
+    const before = scratch.store.commitNumber();
+    await table.keep(receipt('a', 3), 'lab');
+    expect(scratch.store.commitNumber()).toBe(before);
+    expect(table.get('rcpt_a')).toEqual({ ...receipt('a', 1), organizationIds: ['lab', 'rival'] });
+  });
+
+  it('is known as kept lately to the organization that kept it, in this process', async () => {
+    const table = new ReceiptTable(scratch.store);
+    await table.keep(receipt('a', 1), 'lab');
+    expect(table.isKeptLately('rcpt_a', 'lab')).toBe(true);
+    expect(table.isKeptLately('rcpt_a', 'rival')).toBe(false);
+    expect(new ReceiptTable(scratch.store).isKeptLately('rcpt_a', 'lab')).toBe(false);
+  });
+
+  it('goes when it is the oldest of too many, also after a restart', async () => {
+    const first = new ReceiptTable(scratch.store, 2);
+    await first.keep(receipt('a', 2), 'lab');
+    await first.keep(receipt('b', 1), 'lab');
+    const second = new ReceiptTable(scratch.store, 2);
+    await second.keep(receipt('c', 3), 'lab');
+    expect(['a', 'b', 'c'].map((id) => second.get(`rcpt_${id}`) !== undefined)).toEqual([true, false, true]);
+    expect(first.isKeptLately('rcpt_b', 'lab')).toBe(false);
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { WEBHOOK_DELIVERY_RETENTION_MS } from '#src/limits.js';
+import type { EventRow } from '#src/store/tables/events.js';
+import { WebhookTable, type WebhookEndpointRow } from '#src/store/tables/webhooks.js';
+import { useScratchStore } from '../scratch-store.js';
+
+const scratch = useScratchStore();
+
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString();
+
+function endpoint(id: string, more: Partial<WebhookEndpointRow> = {}): WebhookEndpointRow {
+  return {
+    id: `whe_${id}`,
+    organizationId: 'lab',
+    url: 'https://lab.example/hook',
+    eventTypes: ['run.completed'],
+    secrets: [],
+    createdAt: at(0),
+    updatedAt: at(0),
+    ...more,
+  };
+}
+
+function event(seconds: number, more: Partial<EventRow> = {}): EventRow {
+  const subjectId = 'run_a';
+  const id = `evt_${seconds}`;
+  const type = 'run.completed';
+  return {
+    id,
+    sequence: 1,
+    type,
+    organizationId: 'lab',
+    subjectId,
+    timestamp: at(seconds),
+    data: {},
+    ...more,
+  };
+}
+
+async function tableWith(...endpoints: readonly WebhookEndpointRow[]): Promise<WebhookTable> {
+  const table = new WebhookTable(scratch.store);
+  for (const row of endpoints) await table.addEndpoint(row, 10);
+  return table;
+}
+
+const enqueue = (table: WebhookTable, ...events: readonly EventRow[]): Promise<void> =>
+  scratch.store.transaction(() => {
+    for (const each of events) table.enqueue(each);
+  });
+const all = (table: WebhookTable) => table.deliveries('lab', {}, 100).deliveries;
+
+describe('an event', () => {
+  it('is delivered to each enabled endpoint of its organization that takes its type or is told of it', async () => {
+    const table = await tableWith(
+      endpoint('takes'),
+      endpoint('other', { eventTypes: ['file.completed'] }),
+      endpoint('told', { eventTypes: [] }),
+      endpoint('off', { disabledReason: 'gone' }),
+      endpoint('rival', { organizationId: 'rival' }),
+    );
+    await enqueue(table, event(1, { toldEndpointId: 'whe_told' }));
+    expect(all(table).map(({ endpointId }) => endpointId)).toEqual(
+      expect.arrayContaining(['whe_takes', 'whe_told']),
+    );
+    expect(all(table)).toHaveLength(2);
+    expect([...table.listeners('run.completed')].sort()).toEqual(['lab', 'rival']);
+  });
+
+  it('has no delivery where its transaction fails', async () => {
+    const table = await tableWith(endpoint('a'));
+    const failing = scratch.store.transaction(() => {
+      table.enqueue(event(1));
+      throw new Error('refused');
+    });
+    await expect(failing).rejects.toThrow('refused');
+    expect(all(table)).toEqual([]);
+    expect(table.nextDue()).toBeUndefined();
+  });
+});
+
+describe('a delivery', () => {
+  it('is due from its time on, the longest waiting first, and not after its end', async () => {
+    const table = await tableWith(endpoint('a'));
+    await enqueue(table, event(2), event(1), event(3));
+    expect(table.nextDue()).toBe(at(1));
+    const due = table.due(new Date(START + 2000), 10);
+    expect(due.map(({ eventId }) => eventId)).toEqual(['evt_1', 'evt_2']);
+    const { nextAttemptAt: _, ...ended } = due[0];
+    await table.settle({ ...ended, status: 'delivered', attemptCount: 1 }, { lastSuccessAt: at(2) });
+    expect(table.nextDue()).toBe(at(2));
+    expect(table.endpoint('whe_a')?.lastSuccessAt).toBe(at(2));
+    expect(table.deliveries('lab', { status: 'delivered' }, 10).deliveries).toHaveLength(1);
+  });
+
+  it('whose schedule was started anew during an attempt only counts that attempt', async () => {
+    const table = await tableWith(endpoint('a'));
+    await enqueue(table, event(1));
+    const [before] = all(table);
+    await table.settle({ ...before, scheduleStartedAt: at(9), nextAttemptAt: at(9) }, {});
+    await table.settle({ ...before, status: 'failed', attemptCount: 4, nextAttemptAt: undefined }, {});
+    expect(all(table)[0]).toMatchObject({ status: 'pending', attemptCount: 4, nextAttemptAt: at(9) });
+  });
+
+  it('is listed newest first, page by page', async () => {
+    const table = await tableWith(endpoint('a'));
+    await enqueue(table, event(1), event(2), event(3));
+    const first = table.deliveries('lab', {}, 2);
+    expect(first.deliveries.map(({ eventId }) => eventId)).toEqual(['evt_3', 'evt_2']);
+    const second = table.deliveries('lab', {}, 2, first.position);
+    expect(second.deliveries.map(({ eventId }) => eventId)).toEqual(['evt_1']);
+    expect(second.position).toBeUndefined();
+  });
+
+  it('is forgotten when its time is over, wherever it stood, and its end writes nothing then', async () => {
+    const table = await tableWith(endpoint('a'));
+    await enqueue(table, event(1), event(100));
+    const old = all(table)[1];
+    expect(await table.sweep(new Date(START + WEBHOOK_DELIVERY_RETENTION_MS + 50_000))).toBe(false);
+    await table.settle({ ...old, status: 'failed' }, {});
+    expect(all(table).map(({ eventId }) => eventId)).toEqual(['evt_100']);
+    expect(table.delivery(old.id)).toBeUndefined();
+    expect(table.nextDue()).toBe(at(100));
+  });
+});
+
+describe('an endpoint', () => {
+  it('is not added to as many as there may be, and gone when it is removed', async () => {
+    const table = await tableWith(endpoint('b', { createdAt: at(2) }), endpoint('a', { createdAt: at(1) }));
+    expect(await table.addEndpoint(endpoint('c'), 2)).toBe(false);
+    expect(table.endpoints('lab').map(({ id }) => id)).toEqual(['whe_a', 'whe_b']);
+    await table.removeEndpoint('whe_a');
+    expect(table.endpoint('whe_a')).toBeUndefined();
+    expect(await table.changeEndpoint('whe_a', { url: 'https://other.example' })).toBeUndefined();
+  });
+});
