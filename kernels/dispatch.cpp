@@ -24,23 +24,33 @@ void copy(const Tokens& query, void* packed) {
 }
 void copyAffine(const AffineQuery& query, void* packed) { copy(query.tokens, packed); }
 
+/* What a table without batches offers in their place. */
+template <int32_t (*affineScore)(const AffineTask&)>
+void oneByOne(const AffineTask* tasks, uint32_t count, int32_t* scores) {
+  for (uint32_t t = 0; t < count; ++t) scores[t] = affineScore(tasks[t]);
+}
+
 }  // namespace
 
 const Kernels referenceKernels{"reference",
                                copiedBytes, copy, referenceMaxsimRows,
-                               copiedBytes, copyAffine, referenceAffineScore, referenceAffineAlign};
+                               copiedBytes, copyAffine, referenceAffineScore,
+                               1, oneByOne<referenceAffineScore>, referenceAffineAlign};
 
 #if defined(__x86_64__)
 const Kernels avx2Kernels{"avx2",
                           avx2MaxsimPackedBytes, avx2MaxsimPack, avx2MaxsimRows,
-                          avx2AffinePackedBytes, avx2AffinePack, avx2AffineScore, avx2AffineAlign};
+                          avx2AffinePackedBytes, avx2AffinePack, avx2AffineScore,
+                          16, avx2AffineScores, avx2AffineAlign};
 const Kernels avx512vnniKernels{"avx512vnni",
                                 avx512MaxsimPackedBytes, avx512MaxsimPack, avx512MaxsimRows,
-                                avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore, avx512AffineAlign};
+                                avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
+                                32, avx512AffineScores, avx512AffineAlign};
 #elif defined(__aarch64__)
 const Kernels neonKernels{"neon",
                           neonMaxsimPackedBytes, neonMaxsimPack, neonMaxsimRows,
-                          neonAffinePackedBytes, neonAffinePack, neonAffineScore, neonAffineAlign};
+                          neonAffinePackedBytes, neonAffinePack, neonAffineScore,
+                          1, oneByOne<neonAffineScore>, neonAffineAlign};
 #endif
 
 const Kernels* const* compiledKernels(size_t* count) {

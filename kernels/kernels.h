@@ -15,7 +15,8 @@
  *                                  mapped or copied tokens, memory of one thread (pool.h, store.h, workspace.h);
  *                                  second moments of a protein's tokens, for significance (moments.h)
  *     dispatch.cpp                 picks one table of kernels (struct Kernels below) at run time
- *     reference/ avx2/ avx512/ neon/    one table each, the same file names in each
+ *     reference/ avx2/ avx512/ neon/    one table each, the same file names in each; what affine kernels share is in
+ *                                  wavefront.h (one target) and batch.h (one target per lane)
  *     cuda/                        maxsim on GPUs: layout.h says how tokens lie there, sweep.h the rest
  *
  * Why it cannot overflow. Every token has squared norm ≤ 32,767, so by Cauchy–Schwarz |q·t| ≤ 32,767: a dot product
@@ -148,6 +149,10 @@ struct Kernels {
   size_t (*affinePackedBytes)(uint32_t length, uint32_t dimension);
   void (*affinePack)(const AffineQuery& query, void* packed);
   int32_t (*affineScore)(const AffineTask& task);
+  /** Targets that affineScores takes at once, in the time of as many as long as the longest. */
+  uint32_t affineBatch;
+  /* Scores of 1..affineBatch tasks of one query. */
+  void (*affineScores)(const AffineTask* tasks, uint32_t count, int32_t* scores);
   AffineAlignment (*affineAlign)(const AffineTask& task);
 };
 

@@ -24,6 +24,7 @@ export interface NativePeers {
     readonly parasail_gcups: number;
     /** Our cells a second ÷ parasail's. */
     readonly parasail_ratio: number;
+    readonly ssw_gcups: number;
   };
   readonly maxsim?: { readonly peers: Readonly<Record<string, PeerFigures>> };
 }

@@ -228,11 +228,20 @@ struct Wide : Common {
 
 }  // namespace
 
-size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension) {
+size_t avx2WavefrontPackedBytes(uint32_t length, uint32_t dimension) {
   return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
 }
 
-void avx2AffinePack(const AffineQuery& query, void* packed) { wavefrontPack<Narrow, Wide>(query, packed); }
+size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension) {
+  return avx2WavefrontPackedBytes(length, dimension) + avx2BatchPackedBytes(length, dimension);
+}
+
+void avx2AffinePack(const AffineQuery& query, void* packed) {
+  const auto [values, length, dimension] = query.tokens;
+  wavefrontPack<Narrow, Wide>(query, packed);
+  avx2BatchPack(query, static_cast<uint8_t*>(packed) + avx2WavefrontPackedBytes(length, dimension));
+}
+
 int32_t avx2AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
 AffineAlignment avx2AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
 

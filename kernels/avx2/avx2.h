@@ -1,4 +1,4 @@
-/* The AVX2 table's functions, defined in maxsim.cpp and affine.cpp of this folder. */
+/* The AVX2 table's functions, defined in maxsim.cpp, affine.cpp and affine_batch.cpp of this folder. */
 #ifndef GLOAMING_AVX2_H
 #define GLOAMING_AVX2_H
 
@@ -13,7 +13,13 @@ int32_t avx2MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t ro
 size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension);
 void avx2AffinePack(const AffineQuery& query, void* packed);
 int32_t avx2AffineScore(const AffineTask& task);
+void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 AffineAlignment avx2AffineAlign(const AffineTask& task);
+
+/* The part of a packed affine query that affineScores needs comes after the other. */
+size_t avx2WavefrontPackedBytes(uint32_t length, uint32_t dimension);
+size_t avx2BatchPackedBytes(uint32_t length, uint32_t dimension);
+void avx2BatchPack(const AffineQuery& query, void* packed);
 
 }  // namespace gloaming
 

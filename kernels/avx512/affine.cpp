@@ -236,11 +236,20 @@ struct Wide : Common {
 
 }  // namespace
 
-size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension) {
+size_t avx512WavefrontPackedBytes(uint32_t length, uint32_t dimension) {
   return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
 }
 
-void avx512AffinePack(const AffineQuery& query, void* packed) { wavefrontPack<Narrow, Wide>(query, packed); }
+size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension) {
+  return avx512WavefrontPackedBytes(length, dimension) + avx512BatchPackedBytes(length, dimension);
+}
+
+void avx512AffinePack(const AffineQuery& query, void* packed) {
+  const auto [values, length, dimension] = query.tokens;
+  wavefrontPack<Narrow, Wide>(query, packed);
+  avx512BatchPack(query, static_cast<uint8_t*>(packed) + avx512WavefrontPackedBytes(length, dimension));
+}
+
 int32_t avx512AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
 AffineAlignment avx512AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
 

@@ -1,4 +1,4 @@
-/* The AVX-512 VNNI table's functions, defined in maxsim.cpp and affine.cpp of this folder. */
+/* The AVX-512 VNNI table's functions, defined in maxsim.cpp, affine.cpp and affine_batch.cpp of this folder. */
 #ifndef GLOAMING_AVX512_H
 #define GLOAMING_AVX512_H
 
@@ -13,7 +13,13 @@ int32_t avx512MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t 
 size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension);
 void avx512AffinePack(const AffineQuery& query, void* packed);
 int32_t avx512AffineScore(const AffineTask& task);
+void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 AffineAlignment avx512AffineAlign(const AffineTask& task);
+
+/* The part of a packed affine query that affineScores needs comes after the other. */
+size_t avx512WavefrontPackedBytes(uint32_t length, uint32_t dimension);
+size_t avx512BatchPackedBytes(uint32_t length, uint32_t dimension);
+void avx512BatchPack(const AffineQuery& query, void* packed);
 
 }  // namespace gloaming
 

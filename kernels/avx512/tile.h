@@ -107,6 +107,30 @@ inline void multiplyEightRows(const __m512i* query, const Rows& rows, int32_t* c
   else GLOAMING_TILE(3);
 }
 
+#define GLOAMING_NARROW(at, a, b) \
+  "vpackssdw %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vmovdqa64 %%zmm" #a ", 64*" #a "(%[dots])\n\t"
+
+/* The dot products of two packed blocks with eight rows, in int16. dots [8 × 32]: by row; packssdw
+ * takes four lanes of each block in turn. */
+inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* query, const int8_t* low,
+                                                                 const int32_t* corrections, uint64_t row,
+                                                                 int16_t* dots) {
+  const int8_t* high = low + 4 * row;
+  uint64_t rounds = row / 32;
+  asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_2)
+               "1:\n\t.irp quad, 0, 1, 2, 3, 4, 5, 6, 7\n\t"
+               GLOAMING_LOAD_2 GLOAMING_EACH_ROW_2(GLOAMING_DOT_2)
+               ".endr\n\t"
+               "add $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\tdec %[rounds]\n\tjnz 1b\n\t"
+               GLOAMING_EACH_ROW_2(GLOAMING_NARROW)
+               : [query] "+r"(query), [low] "+r"(low), [high] "+r"(high), [rounds] "+r"(rounds)
+               : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), [corrections] "r"(corrections),
+                 [dots] "r"(dots)
+               : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27");
+}
+
 /* The same for kRows < 8 rows, the tail of a target. */
 template <uint32_t kBlocks, uint32_t kRows>
 inline void multiplyRows(const __m512i* query, const Rows& rows, int32_t* closest) {

@@ -7,6 +7,9 @@
 namespace gloaming {
 namespace {
 
+/** Share of a batch's lanes and rows that are of use at least: a target alone takes some three fifths more time. */
+constexpr double kLeastFill = 0.7;
+
 void checkParameters(const AffineParameters& p) {
   if (p.multiplier < 1 || p.multiplier > INT16_MAX) throw ShapeError("the multiplier must be 1 to 32,767");
   // Below −16,384 a substitution score could pass int16, and a sum of them int32.
@@ -29,7 +32,7 @@ AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> 
   parameters_.letterScores = hasLetters() ? letters_.scores.data() : nullptr;
 }
 
-/* One chunk per target, the longest first, so that none of them is begun last. */
+/* The longest targets first, so that none of them is begun last. */
 uint64_t AffineSearch::prepare() {
   checkParameters(parameters_);
   store_->checkFile();
@@ -43,9 +46,27 @@ uint64_t AffineSearch::prepare() {
   order_.resize(targets_.size());
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) {
-    return store_->length(targets_[a]) > store_->length(targets_[b]);
+    return lengthOf(a) > lengthOf(b);
   });
-  return order_.size();
+  cutIntoChunks();
+  return cuts_.size() - 1;
+}
+
+/* A batch of targets each, or one: few targets are better shared by many threads. */
+void AffineSearch::cutIntoChunks() {
+  const bool areMany = order_.size() >= size_t{kernels_.affineBatch} * threadLimit();
+  for (size_t place = 0; place < order_.size(); place += areMany && !aligns_ ? batchFrom(place) : 1) {
+    cuts_.push_back(place);
+  }
+  cuts_.push_back(order_.size());
+}
+
+/* How many targets are a batch: one, where too many lanes would have none or have ended. */
+uint32_t AffineSearch::batchFrom(size_t place) const {
+  const auto count = static_cast<uint32_t>(std::min<size_t>(kernels_.affineBatch, order_.size() - place));
+  uint64_t rows = 0;
+  for (uint32_t k = 0; k < count; ++k) rows += lengthOf(order_[place + k]);
+  return static_cast<double>(rows) >= kLeastFill * kernels_.affineBatch * lengthOf(order_[place]) ? count : 1;
 }
 
 /* Checks the letters and turns the query's text into them. */
@@ -69,28 +90,37 @@ void AffineSearch::placeLetters() {
 }
 
 /* The letters of an item's target, padded. */
-const uint8_t* AffineSearch::lettersOf(uint32_t item, Workspace& workspace) const {
-  const uint32_t length = store_->length(targets_[item]);
-  auto* letters = static_cast<uint8_t*>(workspace.reserve(Workspace::kLetters, length + kLetterPadding));
-  const uint32_t known = hasLetters() ? length : 0;
+void AffineSearch::copyLetters(uint32_t item, uint8_t* to) const {
+  const uint32_t length = lengthOf(item), known = hasLetters() ? length : 0;
   const uint8_t* text = letters_.targets.data() + (hasLetters() ? letterStarts_[item] : 0);
-  for (uint32_t j = 0; j < known; ++j) letters[j] = text[j] % kLetterCount;
-  std::memset(letters + known, 0, length - known + kLetterPadding);
-  return letters;
+  for (uint32_t j = 0; j < known; ++j) to[j] = text[j] % kLetterCount;
+  std::memset(to + known, 0, length - known + kLetterPadding);
 }
 
 void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
-  const uint32_t item = order_[chunk], target = targets_[item];
+  const uint32_t *items = order_.data() + cuts_[chunk], *end = order_.data() + cuts_[chunk + 1];
   const PackedQuery query = query_.view();
-  const Letters letters{letters_.query.data(), lettersOf(item, workspace)};
-  const AffineTask task{query,       store_->rows(target), store_->length(target), letters,
-                        parameters_, workspace,            cancelled_};
-  if (!aligns_) {
-    scores[item] = kernels_.affineScore(task);
-    return;
+  // The first is the longest.
+  const size_t stride = lengthOf(*items) + kLetterPadding, count = static_cast<size_t>(end - items);
+  auto* letters = static_cast<uint8_t*>(workspace.reserve(Workspace::kLetters, stride * count));
+  std::vector<AffineTask> tasks;
+  tasks.reserve(count);
+  for (const uint32_t* item = items; item < end; ++item, letters += stride) {
+    copyLetters(*item, letters);
+    const uint32_t target = targets_[*item];
+    tasks.push_back({query,       store_->rows(target), store_->length(target), {letters_.query.data(), letters},
+                     parameters_, workspace,            cancelled_});
   }
-  const AffineAlignment alignment = kernels_.affineAlign(task);
-  alignments[item] = {alignment, std::vector<uint32_t>(alignment.runs, alignment.runs + alignment.runCount)};
+  if (aligns_) {
+    const AffineAlignment alignment = kernels_.affineAlign(tasks[0]);
+    alignments[*items] = {alignment, std::vector<uint32_t>(alignment.runs, alignment.runs + alignment.runCount)};
+  } else if (count == 1) {
+    scores[*items] = kernels_.affineScore(tasks[0]);
+  } else {
+    std::vector<int32_t> found(count);
+    kernels_.affineScores(tasks.data(), static_cast<uint32_t>(count), found.data());
+    for (size_t k = 0; k < count; ++k) scores[items[k]] = found[k];
+  }
 }
 
 }  // namespace gloaming

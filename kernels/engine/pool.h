@@ -38,6 +38,9 @@ class Job {
   /* Once, after the last chunk has ended, also if the job was cancelled or failed. Must not throw. */
   virtual void finish(std::exception_ptr failure) = 0;
 
+  /* On how many threads at most the job runs. */
+  uint32_t threadLimit() const { return threadLimit_; }
+
   std::atomic<bool> cancelled_{false};
 
  private:

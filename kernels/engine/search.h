@@ -141,8 +141,11 @@ class AffineSearch : public Search {
 
  private:
   bool hasLetters() const { return !letters_.scores.empty(); }
+  uint32_t lengthOf(uint32_t item) const { return store_->length(targets_[item]); }
   void placeLetters();
-  const uint8_t* lettersOf(uint32_t item, Workspace& workspace) const;
+  void cutIntoChunks();
+  uint32_t batchFrom(size_t place) const;
+  void copyLetters(uint32_t item, uint8_t* to) const;
 
   OwnedQuery query_;
   const std::vector<uint32_t> targets_;
@@ -151,7 +154,9 @@ class AffineSearch : public Search {
   /** Where each item's letters begin, and where the last ones end. */
   std::vector<size_t> letterStarts_;
   const bool aligns_;
+  /** Items, the longest first, and the places where chunks begin and the last one ends. */
   std::vector<uint32_t> order_;
+  std::vector<size_t> cuts_;
 };
 
 }  // namespace gloaming

@@ -122,7 +122,7 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
 }
 
 struct AffineFigures {
-  double gcupsCore = 0, alignGcupsCore = 0, msTwoCores = 0, msTwoCoresMedian = 0;
+  double gcupsCore = 0, peakShare = 0, alignGcupsCore = 0, msTwoCores = 0, msTwoCoresMedian = 0;
 };
 
 AffineFigures timeAffine(Runner& runner, const Kernels& kernels) {
@@ -152,13 +152,15 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels) {
   require(scores[3] == referenceAffineScore(task), "affine");
 
   const double cells = double{kQueryLength} * kTargetLength * targets;
-  std::vector<double> score, align, two;
+  std::vector<double> peak, score, align, two;
   for (int round = 0; round < 25; ++round) {
+    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(kernels, cells * dimension));
     score.push_back(search(false, 1, nullptr).processor);
     align.push_back(search(true, 1, nullptr).processor);
     two.push_back(search(false, 2, nullptr).wall * 1e3 * 1000 / targets);
   }
-  return {cells / fastest(score) * 1e-9, cells / fastest(align) * 1e-9, fastest(two), median(two)};
+  const double share = peak.empty() ? 0 : fastest(peak) / fastest(score);
+  return {cells / fastest(score) * 1e-9, share, cells / fastest(align) * 1e-9, fastest(two), median(two)};
 }
 
 }  // namespace
@@ -182,8 +184,8 @@ int main(int argc, char** argv) {
   printMaxSim("d64", d64);
   printMaxSim("d128", d128);
   std::printf("\"two_core_scaling\":%.3f,\"two_core_scaling_processor\":%.3f},", d128.twoCoreScaling, d128.twoCoreWork);
-  std::printf("\"affine\":{\"gcups_core\":%.2f,\"align_gcups_core\":%.2f,\"ms_1000x350\":%.2f,"
+  std::printf("\"affine\":{\"gcups_core\":%.2f,\"peak_share\":%.3f,\"align_gcups_core\":%.2f,\"ms_1000x350\":%.2f,"
               "\"ms_1000x350_median\":%.2f}}\n",
-              affine.gcupsCore, affine.alignGcupsCore, affine.msTwoCores, affine.msTwoCoresMedian);
+              affine.gcupsCore, affine.peakShare, affine.alignGcupsCore, affine.msTwoCores, affine.msTwoCoresMedian);
   return 0;
 }

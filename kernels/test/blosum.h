@@ -48,23 +48,33 @@ class BlosumQuery {
       const int* scores = parasail_blosum62.matrix + letterOf(protein[i]) * 24;
       for (size_t k = 0; k < 24; ++k) rows_[i * kBlosumDimension + k] = static_cast<int8_t>(scores[k]);
     }
-    tokens_ = {rows_.data(), static_cast<uint32_t>(protein.size()), kBlosumDimension};
-    packed_ = alignedMemory(kernels_.affinePackedBytes(tokens_.length, kBlosumDimension));
+    query_.tokens = {rows_.data(), static_cast<uint32_t>(protein.size()), kBlosumDimension};
+    packed_ = alignedMemory(kernels_.affinePackedBytes(query_.tokens.length, kBlosumDimension));
     noLetters_.resize(kMaxLength + kLetterPadding);
-    kernels_.affinePack({tokens_, noLetters_.data(), kParameters_}, packed_.get());
+    kernels_.affinePack({query_.tokens, noLetters_.data(), kParameters_}, packed_.get());
+    query_.packed = packed_.get();
   }
 
-  int32_t score(const std::vector<int8_t>& target) const { return call(target, kernels_.affineScore); }
+  int32_t score(const std::vector<int8_t>& target) const { return kernels_.affineScore(taskOf(target)); }
   /** Valid until the next call. */
-  AffineAlignment align(const std::vector<int8_t>& target) const { return call(target, kernels_.affineAlign); }
+  AffineAlignment align(const std::vector<int8_t>& target) const { return kernels_.affineAlign(taskOf(target)); }
+  /* By batches. */
+  std::vector<int32_t> scores(const std::vector<std::vector<int8_t>>& targets) const {
+    std::vector<AffineTask> tasks;
+    for (const std::vector<int8_t>& target : targets) tasks.push_back(taskOf(target));
+    std::vector<int32_t> found(tasks.size());
+    for (size_t t = 0; t < tasks.size(); t += kernels_.affineBatch) {
+      const size_t count = std::min<size_t>(kernels_.affineBatch, tasks.size() - t);
+      kernels_.affineScores(&tasks[t], static_cast<uint32_t>(count), &found[t]);
+    }
+    return found;
+  }
 
  private:
-  template <class Result>
-  Result call(const std::vector<int8_t>& target, Result (*kernel)(const AffineTask&)) const {
-    const PackedQuery query{tokens_, packed_.get()};
+  AffineTask taskOf(const std::vector<int8_t>& target) const {
     const auto length = static_cast<uint32_t>(target.size() / kBlosumDimension);
     const Letters letters{noLetters_.data(), noLetters_.data()};
-    return kernel({query, target.data(), length, letters, kParameters_, workspace_, neverCancelled_});
+    return {query_, target.data(), length, letters, kParameters_, workspace_, neverCancelled_};
   }
 
   static constexpr AffineParameters kParameters_{1024, 0, kGapOpen, kGapExtend};
@@ -72,8 +82,8 @@ class BlosumQuery {
   const Kernels& kernels_;
   std::vector<int8_t> rows_;
   std::vector<uint8_t> noLetters_;
-  Tokens tokens_{};
   Memory packed_{nullptr, std::free};
+  PackedQuery query_{};
   mutable Workspace workspace_;
   const std::atomic<bool> neverCancelled_{false};
 };

@@ -79,9 +79,10 @@ class Expectation {
     drawLetters(random, c);
     maxsim_ = maxsimReference(tokens_, {target_.data(), c.targetLength, c.dimension});
     const PackedQuery query{tokens_, nullptr};
-    const AffineTask task = taskOf(query, workspace_);
+    const AffineTask task = taskOf(query, workspace_, 0, targetLength_);
     score_ = referenceAffineScore(task);
     alignment_ = referenceAffineAlign(task);
+    drawWindows(random, query);
   }
 
   /* The operation that differs, or null. */
@@ -92,13 +93,45 @@ class Expectation {
     kernels.affinePack({tokens_, letters_[0].data(), parameters_}, packed.get());
     Workspace workspace;
     const PackedQuery query{tokens_, packed.get()};
-    const AffineTask task = taskOf(query, workspace);
+    const AffineTask task = taskOf(query, workspace, 0, targetLength_);
     if (kernels.affineScore(task) != score_) return "affine score";
     if (!sameAlignment(kernels.affineAlign(task), alignment_)) return "affine alignment";
+    if (!sameBatch(kernels, query, workspace)) return "affine scores of a batch";
     return nullptr;
   }
 
  private:
+  /** A part of the target, as a target of its own, and its affine score. */
+  struct Window {
+    uint32_t start, length;
+    int32_t score;
+  };
+
+  /* The whole target, some rows of its beginning and some of its end. */
+  void drawWindows(Random& random, const PackedQuery& query) {
+    windows_.push_back({0, targetLength_, score_});
+    for (const bool isEnd : {false, true}) {
+      const uint32_t length = 1 + below(random, targetLength_), start = isEnd ? targetLength_ - length : 0;
+      windows_.push_back({start, length, referenceAffineScore(taskOf(query, workspace_, start, length))});
+    }
+    batchSeed_ = random();
+  }
+
+  /* A batch of any number of windows, in any order. */
+  bool sameBatch(const Kernels& kernels, const PackedQuery& query, Workspace& workspace) const {
+    Random random(batchSeed_);
+    std::vector<const Window*> windows(1 + below(random, kernels.affineBatch));
+    std::vector<AffineTask> tasks;
+    for (const Window*& window : windows) {
+      window = &windows_[below(random, static_cast<uint32_t>(windows_.size()))];
+      tasks.push_back(taskOf(query, workspace, window->start, window->length));
+    }
+    std::vector<int32_t> scores(windows.size());
+    kernels.affineScores(tasks.data(), static_cast<uint32_t>(tasks.size()), scores.data());
+    return std::equal(scores.begin(), scores.end(), windows.begin(),
+                      [](int32_t score, const Window* window) { return score == window->score; });
+  }
+
   /* Letters that score in every other case, where the offset leaves room for them. */
   void drawLetters(Random& random, const Case& c) {
     letters_[0].resize(c.queryLength);
@@ -112,9 +145,10 @@ class Expectation {
     parameters_.letterScores = letterScores_.data();
   }
 
-  AffineTask taskOf(const PackedQuery& query, Workspace& workspace) const {
-    return {query,       target_.data(), targetLength_,  {letters_[0].data(), letters_[1].data()},
-            parameters_, workspace,      neverCancelled_};
+  AffineTask taskOf(const PackedQuery& query, Workspace& workspace, uint32_t start, uint32_t length) const {
+    const int8_t* rows = target_.data() + size_t{start} * tokens_.dimension;
+    const Letters letters{letters_[0].data(), letters_[1].data() + start};
+    return {query, rows, length, letters, parameters_, workspace, neverCancelled_};
   }
 
   bool sameMaxSim(const Kernels& kernels) const {
@@ -144,6 +178,8 @@ class Expectation {
   MaxSim maxsim_{};
   int32_t score_ = 0;
   AffineAlignment alignment_{};
+  std::vector<Window> windows_;
+  uint64_t batchSeed_ = 0;
   Workspace workspace_;
   const std::atomic<bool> neverCancelled_{false};
 };

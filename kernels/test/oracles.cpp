@@ -6,7 +6,6 @@
  *   kernels-oracles [pairs] [seed] [proteins.fasta]      default: 1,000 pairs of simulated proteins
  *
  * Half of the targets are relatives of the query, made by mutation, so that gaps and high scores occur. */
-#include <ssw.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,6 +13,7 @@
 
 #include "test/blosum.h"
 #include "test/proteins.h"
+#include "test/ssw_query.h"
 
 namespace gloaming {
 namespace {
@@ -26,27 +26,6 @@ int parasailScore(const std::string& query, const std::string& target) {
                                                       &parasail_blosum62);
   const int score = result->score;
   parasail_result_free(result);
-  return score;
-}
-
-std::vector<int8_t> letters(const std::string& protein) {
-  std::vector<int8_t> numbers;
-  for (const char letter : protein) {
-    numbers.push_back(static_cast<int8_t>(parasail_blosum62.mapper[static_cast<uint8_t>(letter)]));
-  }
-  return numbers;
-}
-
-int sswScore(const std::string& query, const std::string& target) {
-  int8_t matrix[24 * 24];
-  for (int k = 0; k < 24 * 24; ++k) matrix[k] = static_cast<int8_t>(parasail_blosum62.matrix[k]);
-  const std::vector<int8_t> read = letters(query), reference = letters(target);
-  s_profile* profile = ssw_init(read.data(), static_cast<int32_t>(read.size()), matrix, 24, 2);
-  s_align* alignment = ssw_align(profile, reference.data(), static_cast<int32_t>(reference.size()), kGapOpen,
-                                 kGapExtend, 0, 0, 0, 15);
-  const int score = alignment->score1;
-  align_destroy(alignment);
-  init_destroy(profile);
   return score;
 }
 
@@ -106,14 +85,17 @@ Tables tablesOf(const std::string& query) {
   return tables;
 }
 
-/* All tables that run here give the score that parasail gives, by a path that is worth it. Returns the alignment,
- * whose runs are void. */
+/* All tables that run here give the score that parasail gives, alone and in batches, by a path that is worth it.
+ * Returns the alignment, whose runs are void. */
 AffineAlignment checkTables(const Tables& tables, const std::string& query, const std::string& target) {
   const int32_t expected = parasailScore(query, target);
   const std::vector<int8_t> rows = blosumTarget(target);
   AffineAlignment alignment{};
   for (const auto& table : tables) {
     require(table->score(rows) == expected, "the affine score differs from parasail's", query, target);
+    for (const int32_t score : table->scores({rows, rows})) {
+      require(score == expected, "a score of a batch differs from parasail's", query, target);
+    }
     alignment = table->align(rows);
     require(alignment.score == expected, "the score of the alignment differs from parasail's", query, target);
     require(priceOf(alignment, query, target) == expected, "the path is not worth its score", query, target);
@@ -135,7 +117,8 @@ uint32_t checkPairs(const std::vector<std::string>& proteins, uint32_t pairs, Ra
     for (uint32_t t = 0; t < kTargetsOfQuery && done < pairs; ++t, ++done) {
       const std::string target = t % 2 == 0 ? any() : mutate(random, query);
       const AffineAlignment alignment = checkTables(tables, query, target);
-      require(alignment.score == sswScore(query, target), "the affine score differs from SSW's", query, target);
+      const int32_t theirs = SswQuery(query).score(sswLetters(target));
+      require(alignment.score == theirs, "the affine score differs from SSW's", query, target);
       // EMBOSS 6.6 overlooks a best cell in the first row or column of its matrix.
       if (alignment.queryEnd <= 1 || alignment.targetEnd <= 1) continue;
       targets.push_back(target);

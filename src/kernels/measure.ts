@@ -17,6 +17,8 @@ export interface KernelFigures {
   readonly affine: {
     /** 10⁹ cells a second on one core, dot products of dimension 64 included. */
     readonly gcups_core: number;
+    /** Of what the multiply-adds of these dot products alone would take at the peak; 0 where there is no probe. */
+    readonly peak_share: number;
     readonly align_gcups_core: number;
     /** 1,000 targets of 350 residues for a query of 300, two threads, by the clock. */
     readonly ms_1000x350: number;

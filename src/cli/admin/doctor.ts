@@ -35,7 +35,7 @@ async function measure({ stdout }: CommandContext): Promise<void> {
     ['MaxSim, dimension 64, one core', `${maxsim.d64.gops} GOPS`, share(maxsim.d64.peak_share)],
     ['MaxSim, dimension 128, one core', `${maxsim.d128.gops} GOPS`, share(maxsim.d128.peak_share)],
     ['MaxSim, two threads', `${maxsim.two_core_scaling.toFixed(2)} × one`, ''],
-    ['affine scores, one core', `${affine.gcups_core} GCUPS`, ''],
+    ['affine scores, one core', `${affine.gcups_core} GCUPS`, share(affine.peak_share)],
     ['affine alignments, one core', `${affine.align_gcups_core} GCUPS`, ''],
     ['affine scores, 1,000 × 350 residues', `${affine.ms_1000x350} ms`, ''],
   ];

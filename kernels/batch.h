@@ -1,0 +1,220 @@
+/* Affine scores of several targets at once, one per 16-bit lane, for any vector type; it gives what
+ * reference/affine.cpp defines.
+ *
+ *   column  one residue of each target, packed as MaxSim packs a query: what a tile of eight query residues meets,
+ *           whose rows are read as they are
+ *   cells   of a column go down the query: H and E of the column before lie in memory, F and H(i−1,j−1) in registers.
+ *           No lane ever needs another one
+ *   ends    a lane whose target has ended, or that has none, repeats some residue, and its column has no best
+ *
+ * Limit    the multiply-adds. With AVX-512, 32 cells take dimension ÷ 2 of them, for which a core has two pipes, and a
+ *          dozen other instructions, for which its other pipes have time.
+ * Scores   E and F are kept at 0 or more, where unsigned subtraction leaves them: below, they never matter. So H ≥ 0
+ *          without a maximum for it. Only s and H(i−1,j−1) + s can leave 16 bits, and they saturate: s below −32,768
+ *          leaves no pair in either case, and a target whose best is the largest score is done again by affineScore.
+ *          As gapOpen ≥ gapExtend, a path may take its deletion before its insertion, so E opens from H without F.
+ * Memory   two vectors per query residue
+ * Lanes    a traits class: see avx512/affine_batch.cpp. As in wavefront.h, all is internal to the file that includes
+ *          it.
+ */
+#ifndef GLOAMING_BATCH_H
+#define GLOAMING_BATCH_H
+
+#include <cstring>
+
+#include "kernels.h"
+#include "skew.h"
+#include "engine/workspace.h"
+
+namespace gloaming {
+namespace {
+
+/** Query residues between two looks at the cancel flag: 2^17 cells of 32 lanes. */
+constexpr uint32_t kCancelStep = 4'096;
+
+/* A query as a batch wants it. Parts follow each other, each 64-byte aligned. */
+template <class Lanes>
+struct BatchQuery {
+  using Token = typename Lanes::Token;
+
+  /** [kLetterCount × kLetterCount] by query and target letter: what is taken from scaled dot products. */
+  const int16_t* profile;
+  /** [paddedLength]: what the sums of a row begin with. */
+  const int32_t* corrections;
+  /** [paddedLength × dimension]: the last one repeated. */
+  const Token* rows;
+
+  BatchQuery(const void* packed, uint32_t length) {
+    const auto* bytes = static_cast<const uint8_t*>(packed);
+    profile = reinterpret_cast<const int16_t*>(bytes);
+    corrections = reinterpret_cast<const int32_t*>(bytes + kProfileBytes);
+    rows = reinterpret_cast<const Token*>(bytes + kProfileBytes + correctionBytes(length));
+  }
+
+  static size_t bytes(uint32_t length, uint32_t dimension) {
+    return kProfileBytes + correctionBytes(length) + size_t{paddedLength(length)} * dimension * sizeof(Token);
+  }
+
+  static void pack(const AffineQuery& query, void* packed) {
+    const auto [values, length, dimension] = query.tokens;
+    auto* profile = static_cast<int16_t*>(packed);
+    for (uint32_t cell = 0; cell < kLetterCount * kLetterCount; ++cell) {
+      const auto own = static_cast<uint8_t>(cell / kLetterCount), other = static_cast<uint8_t>(cell % kLetterCount);
+      profile[cell] = static_cast<int16_t>(query.parameters.offset - query.parameters.letterScore(own, other));
+    }
+    const BatchQuery parts(packed, length);
+    auto* corrections = const_cast<int32_t*>(parts.corrections);
+    auto* to = const_cast<Token*>(parts.rows);
+    for (uint32_t i = 0; i < paddedLength(length); ++i) {
+      const int8_t* row = values + size_t{i < length ? i : length - 1} * dimension;
+      int32_t sum = 0;
+      for (uint32_t k = 0; k < dimension; ++k) sum += *to++ = row[k];
+      corrections[i] = -Lanes::bias * sum;
+    }
+  }
+
+ private:
+  static constexpr size_t kProfileBytes = kLetterCount * kLetterCount * sizeof(int16_t);
+
+  static uint32_t paddedLength(uint32_t length) { return roundUp(length, kTileRows); }
+  static size_t correctionBytes(uint32_t length) { return roundUp(paddedLength(length) * sizeof(int32_t), 64); }
+};
+
+/** What all cells of a column share. */
+template <class Lanes>
+struct Column {
+  /** [dimension × lanes], as packColumn left them. */
+  const typename Lanes::Token* tokens;
+  uint32_t dimension;
+  typename Lanes::Letters letters;
+  typename Lanes::Vector multiplier, gapOpen, gapExtend;
+};
+
+/** Of one query residue, what the next column needs. */
+template <class Lanes>
+struct BatchCell {
+  typename Lanes::Vector H, E;
+};
+
+/** Where a column stands: the insertion and H that enter the next cell, and the best pair so far. */
+template <class Lanes>
+struct Front {
+  typename Lanes::Vector F, diagonal, best;
+};
+
+/** Eight residues of a query: their dot products with a column, made by the tile before. */
+template <class Lanes>
+struct Tile {
+  /** [kTileRows × lanes] */
+  int16_t* dots;
+  BatchCell<Lanes>* cells;
+  const uint8_t* letters;
+  const int16_t* profile;
+};
+
+/* Residue r of the tile. */
+template <class Lanes>
+GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Column<Lanes>& column, uint32_t r) {
+  const auto taken = Lanes::take(tile.profile, tile.letters[r], column.letters);
+  const auto product = Lanes::multiplyHigh(Lanes::load(tile.dots + r * Lanes::lanes), column.multiplier);
+  const auto pair = Lanes::add(at.diagonal, Lanes::subtract(product, taken));
+  BatchCell<Lanes>& cell = tile.cells[r];
+  const auto withoutF = Lanes::max(pair, cell.E), opened = Lanes::subtractToZero(withoutF, column.gapOpen);
+  at.diagonal = cell.H;
+  at.best = Lanes::max(at.best, pair);
+  cell.H = Lanes::max(withoutF, at.F);
+  cell.E = Lanes::max(Lanes::subtractToZero(cell.E, column.gapExtend), opened);
+  at.F = Lanes::max(Lanes::subtractToZero(at.F, column.gapExtend), opened);
+}
+
+template <class Lanes>
+class Batch {
+  using Vector = typename Lanes::Vector;
+  static constexpr uint32_t lanes = Lanes::lanes;
+
+ public:
+  /* tasks: 1..lanes of one query. packed: what BatchQuery::pack made of it. */
+  Batch(const AffineTask* tasks, uint32_t count, const void* packed)
+      : task_(tasks[0]), length_(task_.query.tokens.length), query_(packed, length_) {
+    for (uint32_t l = 0; l < lanes; ++l) {
+      const AffineTask& own = tasks[l < count ? l : 0];
+      rows_[l] = own.target;
+      letters_[l] = own.letters.target;
+      lengths_[l] = l < count ? own.targetLength : 0;
+      longest_ = lengths_[l] > longest_ ? lengths_[l] : longest_;
+    }
+    cells_ = static_cast<BatchCell<Lanes>*>(task_.workspace.reserve(Workspace::kBoundaries, length_ * sizeof *cells_));
+  }
+
+  /* bests [lanes]: 64-byte aligned. A cancelled task gives some. */
+  void score(int16_t* bests) {
+    const AffineParameters& parameters = task_.parameters;
+    alignas(64) typename Lanes::Token tokens[lanes * kMaxDimension];
+    Column<Lanes> column{tokens, task_.query.tokens.dimension, {}, Lanes::broadcast(parameters.multiplier),
+                         Lanes::broadcast(parameters.gapOpen), Lanes::broadcast(parameters.gapExtend)};
+    std::memset(static_cast<void*>(cells_), 0, length_ * sizeof *cells_);
+    Vector best = Lanes::zero();
+    for (uint32_t j = 0; j < longest_; ++j) {
+      alignas(64) uint16_t letters[lanes], active[lanes];
+      for (uint32_t l = 0; l < lanes; ++l) letters[l] = *letters_[l];
+      for (uint32_t l = 0; l < lanes; ++l) active[l] = j < lengths_[l] ? UINT16_MAX : 0;
+      Lanes::packColumn(rows_, column.dimension, tokens);
+      Lanes::placeLetters(letters, query_.profile, column.letters);
+      step(j);
+      Front<Lanes> front{Lanes::zero(), Lanes::zero(), Lanes::zero()};
+      if (!sweep(column, front)) break;
+      best = Lanes::max(best, Lanes::both(front.best, Lanes::load(active)));
+    }
+    Lanes::store(bests, best);
+  }
+
+ private:
+  /* Goes on to the row after j where there is one. */
+  void step(uint32_t j) {
+    for (uint32_t l = 0; l < lanes; ++l) {
+      const int64_t goesOn = -int64_t{j + 1 < lengths_[l]};
+      rows_[l] += goesOn & task_.query.tokens.dimension;
+      letters_[l] -= goesOn;
+    }
+  }
+
+  /* False if the task was cancelled. */
+  bool sweep(const Column<Lanes>& column, Front<Lanes>& front) {
+    alignas(64) int16_t dots[kTileRows * lanes];
+    Tile<Lanes> tile{dots, cells_, task_.letters.query, query_.profile};
+    Lanes::multiply(column, query_.rows, query_.corrections, dots);
+    uint32_t i = kTileRows;
+    for (; i < length_; i += kTileRows) {
+      if (i % kCancelStep == 0 && task_.cancelled.load(std::memory_order_relaxed)) return false;
+      Lanes::advanceAndMultiply(front, tile, column, query_.rows + size_t{i} * column.dimension,
+                                query_.corrections + i);
+      tile.cells += kTileRows;
+      tile.letters += kTileRows;
+    }
+    const uint32_t left = length_ + kTileRows - i;
+    for (uint32_t r = 0; r < left; ++r) advance(front, tile, column, r);
+    return !task_.cancelled.load(std::memory_order_relaxed);
+  }
+
+  const AffineTask& task_;
+  const uint32_t length_;
+  const BatchQuery<Lanes> query_;
+  const int8_t* rows_[lanes];
+  const uint8_t* letters_[lanes];
+  uint32_t lengths_[lanes], longest_ = 0;
+  BatchCell<Lanes>* cells_;
+};
+
+/* affineScore: of the same table, for targets whose scores 16 bits do not hold. */
+template <class Lanes>
+void batchScores(const AffineTask* tasks, uint32_t count, const void* packed,
+                 int32_t (*affineScore)(const AffineTask&), int32_t* scores) {
+  alignas(64) int16_t bests[Lanes::lanes];
+  Batch<Lanes>(tasks, count, packed).score(bests);
+  for (uint32_t t = 0; t < count; ++t) scores[t] = bests[t] < INT16_MAX ? bests[t] : affineScore(tasks[t]);
+}
+
+}  // namespace
+}  // namespace gloaming
+
+#endif
