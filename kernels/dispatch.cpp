@@ -7,6 +7,9 @@
 #if defined(__x86_64__)
 #include "avx2/avx2.h"
 #include "avx512/avx512.h"
+#if defined(GLOAMING_HAS_AMX)
+#include "amx/amx.h"
+#endif
 #elif defined(__aarch64__)
 #include "neon/neon.h"
 #if defined(__linux__)
@@ -46,6 +49,12 @@ const Kernels avx512vnniKernels{"avx512vnni",
                                 avx512MaxsimPackedBytes, avx512MaxsimPack, avx512MaxsimRows,
                                 avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
                                 32, avx512AffineScores, avx512AffineAlign};
+#if defined(GLOAMING_HAS_AMX)
+const Kernels amxKernels{"amx",
+                         amxMaxsimPackedBytes, amxMaxsimPack, amxMaxsimRows,
+                         avx512AffinePackedBytes, avx512AffinePack, avx512AffineScore,
+                         32, avx512AffineScores, avx512AffineAlign};
+#endif
 #elif defined(__aarch64__)
 const Kernels neonKernels{"neon",
                           neonMaxsimPackedBytes, neonMaxsimPack, neonMaxsimRows,
@@ -55,6 +64,9 @@ const Kernels neonKernels{"neon",
 
 const Kernels* const* compiledKernels(size_t* count) {
   static const Kernels* const all[] = {
+#if defined(GLOAMING_HAS_AMX)
+      &amxKernels,
+#endif
 #if defined(__x86_64__)
       &avx512vnniKernels,
       &avx2Kernels,
@@ -68,6 +80,9 @@ const Kernels* const* compiledKernels(size_t* count) {
 }
 
 bool canRun(const Kernels& kernels) {
+#if defined(GLOAMING_HAS_AMX)
+  if (&kernels == &amxKernels) return canRun(avx512vnniKernels) && canUseTiles();
+#endif
 #if defined(__x86_64__)
   // These ask the operating system as well: registers that it does not save count as missing.
   if (&kernels == &avx512vnniKernels) {

@@ -15,7 +15,7 @@
  *                                  mapped or copied tokens, memory of one thread (pool.h, store.h, workspace.h);
  *                                  second moments of a protein's tokens, for significance (moments.h)
  *     dispatch.cpp                 picks one table of kernels (struct Kernels below) at run time
- *     reference/ avx2/ avx512/ neon/    one table each, the same file names in each; what affine kernels share is in
+ *     reference/ avx2/ avx512/ amx/ neon/    one table each, the same file names in each; what affine kernels share is in
  *                                  wavefront.h (one target) and batch.h (one target per lane)
  *     cuda/                        maxsim on GPUs: layout.h says how tokens lie there, sweep.h the rest
  *
@@ -160,6 +160,9 @@ extern const Kernels referenceKernels;
 #if defined(__x86_64__)
 extern const Kernels avx2Kernels;
 extern const Kernels avx512vnniKernels;
+#if defined(GLOAMING_HAS_AMX)
+extern const Kernels amxKernels;
+#endif
 #elif defined(__aarch64__)
 extern const Kernels neonKernels;
 #endif

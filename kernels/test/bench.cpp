@@ -154,7 +154,7 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels) {
   const double cells = double{kQueryLength} * kTargetLength * targets;
   std::vector<double> peak, score, align, two;
   for (int round = 0; round < 25; ++round) {
-    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(kernels, cells * dimension));
+    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(affineMultiplier(kernels), cells * dimension));
     score.push_back(search(false, 1, nullptr).processor);
     align.push_back(search(true, 1, nullptr).processor);
     two.push_back(search(false, 2, nullptr).wall * 1e3 * 1000 / targets);

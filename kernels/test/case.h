@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
 
 #include "reference/reference.h"
+#include "test/emulated_tiles.h"
 #include "test/random_tokens.h"
 #include "engine/workspace.h"
 
@@ -184,16 +186,25 @@ class Expectation {
   const std::atomic<bool> neverCancelled_{false};
 };
 
-/* Compares every table that can run here with the reference; prints the case and ends the program where one differs. */
-inline void checkCase(const Case& c) {
-  const Expectation expected(c);
+/* Every table that can run here, and emulated ones in place of those that cannot. */
+inline std::vector<const Kernels*> tablesToCheck() {
   size_t count = 0;
   const Kernels* const* all = compiledKernels(&count);
-  for (size_t k = 0; k < count; ++k) {
-    if (!canRun(*all[k])) continue;
-    const char* operation = expected.differs(*all[k]);
+  std::vector<const Kernels*> tables;
+  std::copy_if(all, all + count, std::back_inserter(tables), [](const Kernels* table) { return canRun(*table); });
+#if defined(GLOAMING_HAS_AMX)
+  if (canRun(avx512vnniKernels) && !canRun(amxKernels)) tables.push_back(&emulatedAmxKernels);
+#endif
+  return tables;
+}
+
+/* Compares all tables with the reference; prints the case and ends the program where one differs. */
+inline void checkCase(const Case& c) {
+  const Expectation expected(c);
+  for (const Kernels* table : tablesToCheck()) {
+    const char* operation = expected.differs(*table);
     if (operation == nullptr) continue;
-    std::fprintf(stderr, "%s differs from the reference in %s; case: %s\n", all[k]->name, operation, c.line().c_str());
+    std::fprintf(stderr, "%s differs from the reference in %s; case: %s\n", table->name, operation, c.line().c_str());
     std::exit(1);
   }
 }

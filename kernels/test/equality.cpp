@@ -2,7 +2,7 @@
  *
  *   kernels-equality [seed]
  *
- * Tables of kernels come from dispatch.cpp: one that is added there is tested here. */
+ * Tables of kernels come from dispatch.cpp: one that is added there is tested here. AMX is emulated where there is none. */
 #include <chrono>
 
 #include "test/case.h"

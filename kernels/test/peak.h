@@ -5,6 +5,9 @@
 #include <cstdint>
 
 #include "kernels.h"
+#if defined(GLOAMING_HAS_AMX)
+#include "amx/tiles.h"
+#endif
 
 namespace gloaming {
 
@@ -45,15 +48,43 @@ inline double runMaddRounds(uint64_t rounds) {
   return products;
 }
 
+#if defined(GLOAMING_HAS_AMX)
+/* Runs four tdpbssd per round, 16 × 16 × 64 products each. */
+inline double runTileRounds(uint64_t rounds) {
+  alignas(64) TileShapes shapes;
+  for (uint32_t tile = 0; tile < 6; ++tile) shapes.set(tile, 16, 64);
+  Tiles tiles(shapes);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    tiles.multiplyAdd<0, 4, 5>();
+    tiles.multiplyAdd<1, 4, 5>();
+    tiles.multiplyAdd<2, 4, 5>();
+    tiles.multiplyAdd<3, 4, 5>();
+  }
+  return static_cast<double>(rounds) * 4 * 16 * 16 * 64;
+}
+#endif
+
 inline bool hasPeakProbe(const Kernels& kernels) { return &kernels != &referenceKernels; }
 
+/* The table whose instructions multiply in the affine kernels of another. */
+inline const Kernels& affineMultiplier(const Kernels& kernels) {
+#if defined(GLOAMING_HAS_AMX)
+  if (&kernels == &amxKernels) return avx512vnniKernels;
+#endif
+  return kernels;
+}
+
 inline double runPeakRounds(const Kernels& kernels, uint64_t rounds) {
+#if defined(GLOAMING_HAS_AMX)
+  if (&kernels == &amxKernels) return runTileRounds(rounds / 16);
+#endif
   return &kernels == &avx512vnniKernels ? runVnniRounds(rounds) : runMaddRounds(rounds);
 }
 
 #else
 
 inline bool hasPeakProbe(const Kernels&) { return false; }
+inline const Kernels& affineMultiplier(const Kernels& kernels) { return kernels; }
 inline double runPeakRounds(const Kernels&, uint64_t) { return 0; }
 
 #endif

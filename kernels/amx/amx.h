@@ -1,0 +1,18 @@
+/* The AMX table's functions, defined in maxsim.cpp of this folder. Its affine kernels are those of AVX-512 VNNI. */
+#ifndef GLOAMING_AMX_H
+#define GLOAMING_AMX_H
+
+#include "kernels.h"
+
+namespace gloaming {
+
+size_t amxMaxsimPackedBytes(uint32_t length, uint32_t dimension);
+void amxMaxsimPack(const Tokens& query, void* packed);
+int32_t amxMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
+
+/* Whether the processor has int8 tiles and the system lets this process use them; asks for that, once. */
+bool canUseTiles();
+
+}  // namespace gloaming
+
+#endif

@@ -1,0 +1,86 @@
+/* AMX's tiles in plain C++, as the processor's manual defines the instructions. What a processor would refuse ends the
+ * program: shapes that do not fit together, and tiles that have none. */
+#include "test/emulated_tiles.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "amx/strips.h"
+
+namespace gloaming {
+namespace {
+
+class EmulatedTiles {
+ public:
+  explicit EmulatedTiles(const TileShapes& shapes) : shapes_(shapes) {
+    require(reinterpret_cast<uintptr_t>(&shapes) % 64 == 0 && shapes.palette == 1 && shapes.startRow == 0);
+    for (int tile = 0; tile < 16; ++tile) {
+      require(shapes.rows[tile] <= (tile < 8 ? 16 : 0) && shapes.rowBytes[tile] <= (tile < 8 ? 64 : 0));
+      require((shapes.rows[tile] == 0) == (shapes.rowBytes[tile] == 0));
+    }
+  }
+
+  template <int tile>
+  void zero() {
+    requireShape(tile);
+    std::memset(tiles_[tile], 0, sizeof tiles_[tile]);
+  }
+  template <int tile>
+  void load(const void* from, size_t stride) {
+    zero<tile>();
+    for (int r = 0; r < shapes_.rows[tile]; ++r) {
+      std::memcpy(tiles_[tile][r], static_cast<const int8_t*>(from) + r * stride, shapes_.rowBytes[tile]);
+    }
+  }
+  template <int tile>
+  void store(void* to, size_t stride) {
+    requireShape(tile);
+    for (int r = 0; r < shapes_.rows[tile]; ++r) {
+      std::memcpy(static_cast<int8_t*>(to) + r * stride, tiles_[tile][r], shapes_.rowBytes[tile]);
+    }
+  }
+  template <int sums, int rows, int quads>
+  void multiplyAdd() {
+    static_assert(sums != rows && rows != quads && sums != quads, "the processor refuses a tile named twice");
+    for (const int tile : {sums, rows, quads}) requireShape(tile);
+    require(shapes_.rows[sums] == shapes_.rows[rows] && shapes_.rowBytes[sums] == shapes_.rowBytes[quads]);
+    require(shapes_.rows[quads] * 4 == shapes_.rowBytes[rows]);
+    for (int m = 0; m < shapes_.rows[sums]; ++m) {
+      for (int n = 0; n < shapes_.rowBytes[sums] / 4; ++n) {
+        int32_t sum;
+        std::memcpy(&sum, tiles_[sums][m] + n * 4, sizeof sum);
+        for (int k = 0; k < shapes_.rowBytes[rows]; ++k) {
+          sum += tiles_[rows][m][k] * tiles_[quads][k / 4][n * 4 + k % 4];
+        }
+        std::memcpy(tiles_[sums][m] + n * 4, &sum, sizeof sum);
+      }
+    }
+  }
+
+ private:
+  static void require(bool holds) {
+    if (holds) return;
+    std::fprintf(stderr, "emulated tiles: a processor would refuse this\n");
+    std::abort();
+  }
+  void requireShape(int tile) const { require(shapes_.rows[tile] > 0); }
+
+  const TileShapes& shapes_;
+  int8_t tiles_[8][16][64];
+};
+
+int32_t emulatedMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
+  return maxsimRowsByTiles<EmulatedTiles>(query, rows, rowCount, closest);
+}
+
+}  // namespace
+
+const Kernels emulatedAmxKernels{"emulated amx",
+                                 amxKernels.maxsimPackedBytes, amxKernels.maxsimPack, emulatedMaxsimRows,
+                                 avx512vnniKernels.affinePackedBytes, avx512vnniKernels.affinePack,
+                                 avx512vnniKernels.affineScore, avx512vnniKernels.affineBatch,
+                                 avx512vnniKernels.affineScores, avx512vnniKernels.affineAlign};
+
+}  // namespace gloaming

@@ -1,0 +1,17 @@
+/* The functions of amx/tiles.h in plain C++, as the processor's manual defines the instructions, and a table of kernels
+ * that uses them: it holds the AMX kernels to the reference on machines without AMX. */
+#ifndef GLOAMING_TEST_EMULATED_TILES_H
+#define GLOAMING_TEST_EMULATED_TILES_H
+
+#include "kernels.h"
+
+namespace gloaming {
+
+#if defined(GLOAMING_HAS_AMX)
+/** Needs AVX-512 VNNI. */
+extern const Kernels emulatedAmxKernels;
+#endif
+
+}  // namespace gloaming
+
+#endif
