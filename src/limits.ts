@@ -170,8 +170,11 @@ export const BYTE_BODY_IDLE_MS = 60_000;
 /** Webhook endpoints of one organization. */
 export const WEBHOOK_ENDPOINTS_MAX_COUNT = 32;
 export const WEBHOOK_URL_MAX_CHARACTERS = 2_048;
-/** Deliveries that are attempted at once, and how long one attempt may take. */
-export const WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT = 16;
+/** Deliveries that are attempted at once: to one endpoint, of one organization, of all. */
+export const WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT = 2;
+export const WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT = 8;
+export const WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT = 256;
+/** How long one attempt may take. */
 export const WEBHOOK_ATTEMPT_TIMEOUT_MS = 15_000;
 /** Bytes of an answer that are read before the connection is closed; only its status counts. */
 export const WEBHOOK_ANSWER_MAX_BYTES = 16 * KIBIBYTE_BYTES;

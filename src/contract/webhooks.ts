@@ -37,7 +37,8 @@ const endpointMembers = {
   disabled_reason: Type.Optional(
     enumeration({
       gone: 'the receiver answered 410',
-      lasting_failure: 'a delivery failed for good and none succeeded meanwhile',
+      lasting_failure:
+        'a delivery failed for good, or a day went by without an answer, and none succeeded meanwhile',
     }),
   ),
   created_at: moment('When it was registered.'),
@@ -124,7 +125,9 @@ export const createWebhookEndpoint = defineRoute({
   description:
     'Events are signed as Standard Webhooks 1.0 describes and sent at least once: at once, then 5 s, 5 min, 30 min, ' +
     '2, 5, 10, 14, 20 and 24 h later, each wait lengthened by up to a tenth. Only a 2xx answer counts; redirects are ' +
-    `not followed; 410 disables the endpoint. An organization has ${WEBHOOK_ENDPOINTS_MAX_COUNT} endpoints at most.`,
+    'not followed; 410 disables the endpoint. An endpoint that does not answer is left alone for 5 s, and then for ' +
+    '5 min at a time, with all that waits for it. ' +
+    `An organization has ${WEBHOOK_ENDPOINTS_MAX_COUNT} endpoints at most.`,
   body: WebhookEndpointRequest,
   success: {
     status: 201,

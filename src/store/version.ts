@@ -18,7 +18,10 @@ export type ControlRoot = RootDatabase<unknown, string>;
 export type Migration = (root: ControlRoot) => void;
 
 /** The first leads from version 1 to version 2, and so on: entries are added at the end, and never change or go. */
-const MIGRATIONS: readonly Migration[] = [];
+const MIGRATIONS: readonly Migration[] = [dueDeliveriesByEndpoint];
+
+/** From then on the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
+export const DUE_BY_ENDPOINT_VERSION = 2;
 
 const FIRST_VERSION = 1;
 export const SETTINGS_TABLE = 'settings';
@@ -51,6 +54,18 @@ export function migrate(
     }
     settings.putSync(VERSION_KEY, String(latest));
   });
+}
+
+/** Deliveries that are due were in one queue of all, `<time> <id>`; now each endpoint has its own. */
+function dueDeliveriesByEndpoint(root: ControlRoot): void {
+  const due = root.openDB<string, string>({ name: 'webhook-deliveries-due', encoding: 'json' });
+  type Delivery = Readonly<Record<'organizationId' | 'endpointId', string>>;
+  const deliveries = root.openDB<Delivery, string>({ name: 'webhook-deliveries', encoding: 'json' });
+  for (const { key, value: id } of [...due.getRange()]) {
+    due.removeSync(key);
+    const row = deliveries.get(id);
+    if (row !== undefined) due.putSync(`${row.organizationId} ${row.endpointId} ${key}`, id);
+  }
 }
 
 function step(root: ControlRoot, version: number, migration: Migration): void {

@@ -106,11 +106,13 @@ describe('the version of the control state', () => {
     expect(() => openControlStore(folder)).toThrow('has "one" for a version');
   });
 
-  it('is left as it is by who only reads, and by a process that works for a server', async () => {
+  it('is left as it is by who only reads, and by a process that works for a server, which refuses it', async () => {
     await write({ books: { a: { name: 'A' } } });
     await (await openSnapshot(folder)).close();
-    await openControlStore(folder, { mayMigrate: false }).close();
+    expect(() => openControlStore(folder, { mayMigrate: false })).toThrow('has version 1 now');
     expect(await read('settings')).toEqual({});
+    await openControlStore(folder).close();
+    await openControlStore(folder, { mayMigrate: false }).close();
   });
 
   it('that grows under a running process ends its writing', async () => {

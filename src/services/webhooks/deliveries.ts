@@ -1,12 +1,17 @@
-import * as fastq from 'fastq';
-import type { queueAsPromised } from 'fastq';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { untilAborted } from '../../abort.js';
-import { WEBHOOK_ATTEMPT_TIMEOUT_MS, WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT } from '../../limits.js';
+import {
+  WEBHOOK_ATTEMPT_TIMEOUT_MS,
+  WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT,
+  WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT,
+  WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT,
+} from '../../limits.js';
 import type { WebhookDeliveryRow, WebhookEndpointRow, WebhookTable } from '../../store/tables/webhooks.js';
 import { ForbiddenAddress, type AddressRules } from './address.js';
-import { waitAfterAttempt } from './schedule.js';
 import { sendWebhook } from './send.js';
+import { givenUp, settle, type Outcome } from './settle.js';
 import { signatureHeaders } from './sign.js';
+import { Turns, type Lane } from './turns.js';
 
 interface DeliveriesDependencies {
   readonly table: WebhookTable;
@@ -19,30 +24,32 @@ interface DeliveriesDependencies {
   readonly attemptTimeoutMs?: number;
 }
 
-/** What one attempt brought. */
-type Outcome =
-  | { readonly status: number; readonly error?: undefined }
-  | { readonly status?: undefined; readonly error: string };
-
 /** A release that is published on the command line brings deliveries that nobody wakes this process for. */
 const POLL_MAX_MS = 5_000;
-const PAGE = 64;
 /** At least so long between two rounds, so that a disk that refuses outcomes is not asked without pause. */
 const POLL_MIN_MS = 1_000;
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
-/** Sends deliveries when they are due. */
+/** Sends deliveries when they are due, to each endpoint in turn. */
 export class WebhookDeliveries {
   readonly #dependencies: DeliveriesDependencies;
   readonly #table: WebhookTable;
   readonly #attemptTimeoutMs: number;
-  readonly #attempts: queueAsPromised<WebhookDeliveryRow>;
-  /** Ids of deliveries whose attempt waits or is on its way. */
+  readonly #turns = new Turns({
+    endpoint: WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT,
+    organization: WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT,
+    all: WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT,
+  });
+  /** Ids of deliveries whose attempt is on its way, and the attempts. */
   readonly #atWork = new Set<string>();
+  readonly #attempts = new Set<Promise<void>>();
+  /** Endpoints of attempts whose outcome could not be written: they wait for the next round. */
+  readonly #unwritten = new Set<string>();
   /** Of each attempt that is on its way: a signal that lived longer would keep what was derived from it. */
   readonly #sending = new Set<AbortController>();
   #timer: NodeJS.Timeout | undefined;
   #isStarted = false;
+  #isWoken = false;
   #isStopping = false;
   #sweptAtMs = -Infinity;
 
@@ -50,22 +57,16 @@ export class WebhookDeliveries {
     this.#dependencies = dependencies;
     this.#table = dependencies.table;
     this.#attemptTimeoutMs = dependencies.attemptTimeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
-    this.#attempts = fastq.promise(
-      (delivery: WebhookDeliveryRow) => this.#serve(delivery),
-      WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT,
-    );
   }
 
   /** Attempts everything that is due now, and resolves when the outcomes are written; forgets what is old. */
   async deliverDue(): Promise<void> {
     await this.#sweep();
+    this.#unwritten.clear();
     while (!this.#isStopping) {
-      const due = this.#table
-        .due(this.#dependencies.now(), this.#atWork.size + PAGE)
-        .filter(({ id }) => !this.#atWork.has(id));
-      if (due.length === 0) return;
-      for (const { id } of due) this.#atWork.add(id);
-      await Promise.all(due.map((delivery) => this.#attempts.push(delivery)));
+      this.#serveDue();
+      if (this.#attempts.size === 0) return;
+      await Promise.all(this.#attempts);
     }
   }
 
@@ -75,27 +76,40 @@ export class WebhookDeliveries {
     void this.#round();
   }
 
-  /** Something may have become due. */
+  /** Something may have become due. Whoever wakes it many times in one turn of the event loop wakes it once. */
   wake(): void {
-    if (this.#isStarted && !this.#isStopping) void this.#round();
+    if (!this.#isStarted || this.#isWoken || this.#isStopping) return;
+    this.#isWoken = true;
+    void nextTurn().then(() => {
+      this.#isWoken = false;
+      if (!this.#isStopping) this.#faultless(() => this.#serveDue());
+    });
   }
 
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     this.#isStopping = true;
     for (const ending of this.#sending) ending.abort(new Error('The server is stopping.'));
-    await this.#attempts.drained();
+    await Promise.all(this.#attempts);
   }
 
   async #round(): Promise<void> {
-    const { now, onFault } = this.#dependencies;
-    await this.deliverDue().catch(onFault);
+    await this.#sweep().catch(this.#dependencies.onFault);
     if (this.#isStopping) return;
-    const next = this.#table.nextDue();
-    const waitMs = next === undefined ? POLL_MAX_MS : Date.parse(next) - now().getTime();
-    clearTimeout(this.#timer);
+    this.#unwritten.clear();
+    const nextMs = this.#faultless(() => this.#serveDue()) ?? Infinity;
+    const waitMs = nextMs - this.#dependencies.now().getTime();
     const boundedMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, waitMs));
     this.#timer = setTimeout(() => void this.#round(), boundedMs).unref();
+  }
+
+  #faultless<Result>(work: () => Result): Result | undefined {
+    try {
+      return work();
+    } catch (error) {
+      this.#dependencies.onFault(error);
+      return undefined;
+    }
   }
 
   async #sweep(): Promise<void> {
@@ -105,27 +119,73 @@ export class WebhookDeliveries {
     this.#sweptAtMs = at.getTime();
   }
 
-  async #serve(delivery: WebhookDeliveryRow): Promise<void> {
-    try {
-      if (!this.#isStopping) await this.#attempt(delivery);
-    } catch (error) {
-      // The delivery stays pending and due; the next round tries again.
-      if (!this.#isStopping) this.#dependencies.onFault(error);
-    } finally {
-      this.#atWork.delete(delivery.id);
+  /** Begins whatever may begin; when the next endpoint has something due. */
+  #serveDue(): number {
+    const nowMs = this.#dependencies.now().getTime();
+    let nextMs = Infinity;
+    for (const { organizationId, endpointId, dueAt } of this.#table.waiting()) {
+      const dueMs = Date.parse(dueAt);
+      if (dueMs <= nowMs) this.#turns.want({ organizationId, endpointId });
+      else nextMs = Math.min(nextMs, dueMs);
+    }
+    this.#serveWaiting();
+    return nextMs;
+  }
+
+  #serveWaiting(): void {
+    for (let lane = this.#turns.next(); lane !== undefined; lane = this.#turns.next()) {
+      const delivery = this.#dueOf(lane);
+      if (delivery === undefined) this.#turns.rest(lane);
+      else this.#serve(delivery, lane);
     }
   }
 
+  /** An endpoint that did not answer is asked with one delivery, and not before its time. */
+  #dueOf(lane: Lane): WebhookDeliveryRow | undefined {
+    if (this.#unwritten.has(lane.endpointId)) return undefined;
+    const now = this.#dependencies.now();
+    const { silence } = this.#table.endpoint(lane.endpointId) ?? {};
+    if (silence !== undefined) {
+      if (silence.retryAt > now.toISOString() || this.#turns.atWork(lane.endpointId) > 0) return undefined;
+    }
+    return this.#table.due(lane, now, this.#atWork);
+  }
+
+  #serve(delivery: WebhookDeliveryRow, lane: Lane): void {
+    this.#turns.begin(lane);
+    this.#atWork.add(delivery.id);
+    const attempt = this.#attempt(delivery)
+      .catch((error: unknown) => {
+        // The delivery stays pending and due; the next round tries again.
+        this.#unwritten.add(lane.endpointId);
+        if (!this.#isStopping) this.#dependencies.onFault(error);
+      })
+      .then(() => {
+        this.#attempts.delete(attempt);
+        this.#atWork.delete(delivery.id);
+        this.#turns.end(lane);
+        if (this.#isStopping) return;
+        this.#turns.want(lane);
+        this.#faultless(() => this.#serveWaiting());
+      });
+    this.#attempts.add(attempt);
+  }
+
   async #attempt(delivery: WebhookDeliveryRow): Promise<void> {
+    const { now, random } = this.#dependencies;
+    const startedAt = now().toISOString();
     const endpoint = this.#table.endpoint(delivery.endpointId);
     if (endpoint === undefined || endpoint.disabledReason !== undefined) {
       const lastError = endpoint === undefined ? 'The endpoint was removed.' : 'The endpoint is disabled.';
-      await this.#table.settle(givenUp({ ...delivery, lastError }, this.#dependencies.now()), {});
+      await this.#table.settle(givenUp({ ...delivery, lastError }, now()), {});
       return;
     }
     const outcome = await this.#send(delivery, endpoint);
     // What was cut off by the end of the server says nothing about the receiver.
-    if (!this.#isStopping) await this.#settle(delivery, endpoint, outcome);
+    if (this.#isStopping) return;
+    const after = this.#table.endpoint(endpoint.id);
+    const settlement = settle({ delivery, startedAt, endpoint: after, outcome }, now(), random);
+    await this.#table.settle(settlement.delivery, settlement.endpoint);
   }
 
   async #send(delivery: WebhookDeliveryRow, { url: text, secrets }: WebhookEndpointRow): Promise<Outcome> {
@@ -154,60 +214,4 @@ export class WebhookDeliveries {
       this.#sending.delete(ending);
     }
   }
-
-  async #settle(
-    delivery: WebhookDeliveryRow,
-    { id }: WebhookEndpointRow,
-    { status, error }: Outcome,
-  ): Promise<void> {
-    const at = this.#dependencies.now();
-    const time = at.toISOString();
-    const attempted = attemptedAt(delivery, time, status);
-    if (status !== undefined && status >= 200 && status < 300) {
-      const delivered: WebhookDeliveryRow = { ...attempted, status: 'delivered', deliveredAt: time };
-      await this.#table.settle(delivered, { lastSuccessAt: time });
-      return;
-    }
-    const failed = { ...attempted, lastError: error ?? `The receiver answered with status ${status}.` };
-    const { random } = this.#dependencies;
-    const waitMs = status === 410 ? undefined : waitAfterAttempt(attempted.scheduledAttemptCount, random);
-    if (waitMs !== undefined) {
-      const nextAttemptAt = new Date(at.getTime() + waitMs).toISOString();
-      await this.#table.settle({ ...failed, nextAttemptAt }, {});
-      return;
-    }
-    const reason = status === 410 ? 'gone' : lastingFailure(this.#table.endpoint(id), delivery);
-    await this.#table.settle(
-      givenUp(failed, at),
-      reason === undefined ? {} : { disabledReason: reason, updatedAt: time },
-    );
-  }
-}
-
-function attemptedAt(
-  { nextAttemptAt: _, lastError: __, responseStatusCode: ___, ...rest }: WebhookDeliveryRow,
-  time: string,
-  status: number | undefined,
-): WebhookDeliveryRow {
-  return {
-    ...rest,
-    attemptCount: rest.attemptCount + 1,
-    scheduledAttemptCount: rest.scheduledAttemptCount + 1,
-    updatedAt: time,
-    ...(status !== undefined && { responseStatusCode: status }),
-  };
-}
-
-/** A receiver that took nothing while one delivery went through its whole schedule is not there any more. */
-function lastingFailure(
-  endpoint: WebhookEndpointRow | undefined,
-  { scheduleStartedAt }: WebhookDeliveryRow,
-): 'lasting_failure' | undefined {
-  return (endpoint?.lastSuccessAt ?? '') < scheduleStartedAt ? 'lasting_failure' : undefined;
-}
-
-function givenUp(delivery: WebhookDeliveryRow, at: Date): WebhookDeliveryRow {
-  const { nextAttemptAt: _, ...rest } = delivery;
-  const time = at.toISOString();
-  return { ...rest, status: 'failed', failedAt: time, updatedAt: time };
 }

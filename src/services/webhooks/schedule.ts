@@ -16,6 +16,13 @@ export const ATTEMPTS_AT_MS = [
   24 * HOUR_MS,
 ] as const;
 
+/**
+ * How long an endpoint is left alone that did not answer, and one that did not answer again: like its first delivery,
+ * and no longer, so that whoever comes back is not kept waiting.
+ */
+export const SILENT_WAIT_MS = 5 * SECOND_MS;
+export const SILENT_AGAIN_WAIT_MS = 5 * MINUTE_MS;
+
 /** Each wait is lengthened by up to this share, so that receivers that were down are not met by all at once. */
 export const JITTER_MAX_RATIO = 0.1;
 

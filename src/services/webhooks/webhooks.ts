@@ -126,7 +126,7 @@ export class Webhooks {
     const page = this.#table.deliveries(organizationId, { endpointId, status }, limit, position);
     const value: Page<WebhookDelivery> = {
       object: 'list',
-      data: page.deliveries.map(presentDelivery),
+      data: page.deliveries.map((row) => this.#present(row)),
       has_more: page.position !== undefined,
       next_cursor: page.position === undefined ? null : this.#pages.seal(page.position, list),
     };
@@ -136,7 +136,7 @@ export class Webhooks {
   /** Errors  Refusal `webhook_delivery_not_found`, `permission_denied` */
   getDelivery(id: string, context: RequestContext): Reply<WebhookDelivery> {
     const row = this.#findDelivery(id, context);
-    return { value: presentDelivery(row), inputRefs: [id], objectRefs: [row.endpointId, row.eventId] };
+    return { value: this.#present(row), inputRefs: [id], objectRefs: [row.endpointId, row.eventId] };
   }
 
   /** Errors  those of getDelivery; Refusal `webhook_endpoint_disabled` */
@@ -153,9 +153,10 @@ export class Webhooks {
     const { deliveredAt: _, failedAt: __, ...rest } = row;
     const schedule = { scheduleStartedAt: time, scheduledAttemptCount: 0, nextAttemptAt: time };
     const again: WebhookDeliveryRow = { ...rest, ...schedule, status: 'pending', updatedAt: time };
-    await this.#table.settle(again, {});
+    // Whoever asks for it knows better than its silence whether the receiver is there.
+    await this.#table.settle(again, { silence: undefined });
     this.#deliveries.wake();
-    return { value: presentDelivery(again), inputRefs: [id], outputRefs: [id] };
+    return { value: this.#present(again), inputRefs: [id], outputRefs: [id] };
   }
 
   /** Attempts everything that is due now. */
@@ -176,6 +177,10 @@ export class Webhooks {
 
   stop(): Promise<void> {
     return this.#deliveries.stop();
+  }
+
+  #present(row: WebhookDeliveryRow): WebhookDelivery {
+    return presentDelivery(row, this.#table.endpoint(row.endpointId)?.silence?.retryAt);
   }
 
   #findEndpoint(id: string, { organizationId }: RequestContext): WebhookEndpointRow {
@@ -235,7 +240,9 @@ function presentEndpoint(row: WebhookEndpointRow): WebhookEndpoint {
   };
 }
 
-function presentDelivery(row: WebhookDeliveryRow): WebhookDelivery {
+/** @param retryAt before then nothing is sent to its endpoint */
+function presentDelivery(row: WebhookDeliveryRow, retryAt = ''): WebhookDelivery {
+  const { nextAttemptAt } = row;
   return {
     object: 'webhook_delivery',
     id: row.id,
@@ -247,7 +254,9 @@ function presentDelivery(row: WebhookDeliveryRow): WebhookDelivery {
     updated_at: row.updatedAt,
     ...(row.deliveredAt !== undefined && { delivered_at: row.deliveredAt }),
     ...(row.failedAt !== undefined && { failed_at: row.failedAt }),
-    ...(row.nextAttemptAt !== undefined && { next_attempt_at: row.nextAttemptAt }),
+    ...(nextAttemptAt !== undefined && {
+      next_attempt_at: nextAttemptAt > retryAt ? nextAttemptAt : retryAt,
+    }),
     ...(row.lastError !== undefined && { last_error: row.lastError }),
     ...(row.responseStatusCode !== undefined && { response_status_code: row.responseStatusCode }),
   };

@@ -8,6 +8,7 @@ import type { DatabaseRow } from '../tables/releases.js';
 import type { TargetSpaceRow } from '../tables/target-spaces.js';
 import type { UsageEntry, UsageTotals } from '../tables/usage.js';
 import type { WebhookDeliveryRow } from '../tables/webhooks.js';
+import { DUE_BY_ENDPOINT_VERSION, SETTINGS_TABLE, VERSION_KEY, versionOf } from '../version.js';
 
 /* What is named by its content has that content, totals are sums, and places lead somewhere. */
 
@@ -164,10 +165,15 @@ export function checkDeliveries(check: Check, now: Date): void {
     (row) => `${row.organizationId} ${row.createdAt} ${row.id}`,
   );
   checkIndex<WebhookDeliveryRow>(check, `${table}-by-age`, table, (row) => `${row.createdAt} ${row.id}`);
+  const version = versionOf(rows.get<string>(SETTINGS_TABLE, VERSION_KEY));
   checkIndex<WebhookDeliveryRow>(
     check,
     `${table}-due`,
     table,
-    ({ nextAttemptAt, id }) => nextAttemptAt && `${nextAttemptAt} ${id}`,
+    ({ organizationId, endpointId, nextAttemptAt, id }) => {
+      if (nextAttemptAt === undefined) return undefined;
+      const place = `${nextAttemptAt} ${id}`;
+      return version < DUE_BY_ENDPOINT_VERSION ? place : `${organizationId} ${endpointId} ${place}`;
+    },
   );
 }

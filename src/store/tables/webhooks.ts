@@ -20,6 +20,8 @@ export interface WebhookEndpointRow {
   readonly secrets: readonly WebhookSecret[];
   readonly disabledReason?: 'gone' | 'lasting_failure';
   readonly lastSuccessAt?: string;
+  /** No attempt was answered since then, of so many; none is made before `retryAt`. */
+  readonly silence?: { readonly since: string; readonly attemptCount: number; readonly retryAt: string };
   readonly createdAt: string;
   readonly updatedAt: string;
 }
@@ -46,6 +48,14 @@ export interface WebhookDeliveryRow {
   readonly responseStatusCode?: number;
 }
 
+/** An endpoint with pending deliveries. */
+interface WaitingEndpoint {
+  readonly organizationId: string;
+  readonly endpointId: string;
+  /** When the first of them is due. */
+  readonly dueAt: string;
+}
+
 interface DeliveryFilter {
   readonly endpointId?: string;
   readonly status?: WebhookDeliveryRow['status'];
@@ -69,8 +79,9 @@ export class WebhookTable {
   readonly #deliveries: Table<WebhookDeliveryRow>;
   /** `<organization> <time> <id>`. */
   readonly #byOrganization: Table<string>;
-  /** `<time> <id>` of the next attempt, and of the creation. */
+  /** `<organization> <endpoint> <time of the next attempt> <id>`. */
   readonly #due: Table<string>;
+  /** `<time of the creation> <id>`. */
   readonly #byAge: Table<string>;
 
   constructor(store: ControlStore) {
@@ -153,16 +164,32 @@ export class WebhookTable {
     return { deliveries: found };
   }
 
-  /** Pending deliveries whose time has come, the longest waiting first. */
-  due(now: Date, limit: number): readonly WebhookDeliveryRow[] {
-    return [...this.#due.getRange({ end: `${now.toISOString()}!`, limit })].map(
-      ({ value }) => this.#deliveries.get(value) as WebhookDeliveryRow,
-    );
+  /**
+   * Endpoints with pending deliveries, whether due or not.
+   * Cost    one look-up for each of them, however many deliveries wait
+   */
+  *waiting(): Generator<WaitingEndpoint> {
+    let start = '';
+    for (;;) {
+      const [key] = this.#due.getKeys({ start, limit: 1 });
+      if (key === undefined) return;
+      const [organizationId, endpointId, dueAt] = key.split(' ');
+      yield { organizationId, endpointId, dueAt };
+      start = `${organizationId} ${endpointId}!`;
+    }
   }
 
-  /** When the next delivery is due. */
-  nextDue(): string | undefined {
-    return [...this.#due.getKeys({ limit: 1 })].map((key) => key.split(' ', 1)[0]).at(0);
+  /** The longest waiting of an endpoint's deliveries whose time has come, but for those that are at work. */
+  due(
+    { organizationId, endpointId }: Pick<WaitingEndpoint, 'organizationId' | 'endpointId'>,
+    now: Date,
+    atWork: ReadonlySet<string>,
+  ): WebhookDeliveryRow | undefined {
+    const start = `${organizationId} ${endpointId} `;
+    for (const { value: id } of this.#due.getRange({ start, end: `${start}${now.toISOString()}!` })) {
+      if (!atWork.has(id)) return this.#deliveries.get(id);
+    }
+    return undefined;
   }
 
   /**
@@ -187,7 +214,7 @@ export class WebhookTable {
       for (const { key, value: id } of old) {
         this.#byAge.removeSync(key);
         const row = this.#deliveries.get(id) as WebhookDeliveryRow;
-        if (row.nextAttemptAt !== undefined) this.#due.removeSync(`${row.nextAttemptAt} ${id}`);
+        this.#forgetDue(row);
         this.#byOrganization.removeSync(`${row.organizationId} ${row.createdAt} ${id}`);
         this.#deliveries.removeSync(id);
       }
@@ -196,10 +223,13 @@ export class WebhookTable {
   }
 
   #put(row: WebhookDeliveryRow): void {
-    const before = this.#deliveries.get(row.id);
-    if (before?.nextAttemptAt !== undefined) this.#due.removeSync(`${before.nextAttemptAt} ${row.id}`);
-    if (row.nextAttemptAt !== undefined) this.#due.putSync(`${row.nextAttemptAt} ${row.id}`, row.id);
+    this.#forgetDue(this.#deliveries.get(row.id));
+    if (row.nextAttemptAt !== undefined) this.#due.putSync(dueKeyOf(row, row.nextAttemptAt), row.id);
     this.#deliveries.putSync(row.id, row);
+  }
+
+  #forgetDue(row: WebhookDeliveryRow | undefined): void {
+    if (row?.nextAttemptAt !== undefined) this.#due.removeSync(dueKeyOf(row, row.nextAttemptAt));
   }
 
   #change(id: string, change: Partial<WebhookEndpointRow>): WebhookEndpointRow | undefined {
@@ -209,6 +239,10 @@ export class WebhookTable {
     this.#endpoints.putSync(id, changed);
     return changed;
   }
+}
+
+function dueKeyOf({ organizationId, endpointId, id }: WebhookDeliveryRow, time: string): string {
+  return `${organizationId} ${endpointId} ${time} ${id}`;
 }
 
 /** To be sent at once. */

@@ -28,7 +28,7 @@ const FOR_THE_COMMAND_LINE = [
   'sequence/input-file.ts',
   'services/backup/',
   'services/keys.ts',
-  'store/snapshot.ts',
+  'store/version.ts',
 ];
 
 /** Codes of failures that a body tells of (a failed run), never a status. */

@@ -107,7 +107,6 @@ describe('a delivery', () => {
   });
 
   it('counts only where the answer is 2xx and whole', async () => {
-    await scene.endpoint();
     const outcomes: [string, (response: ServerResponse) => void, object][] = [
       [
         'redirect',
@@ -128,12 +127,15 @@ describe('a delivery', () => {
       ],
     ];
     for (const [name, respond, expected] of outcomes) {
+      const { id } = await scene.endpoint();
       scene.answer = respond;
       await scene.endRun();
       await scene.webhooks.deliverDue();
       expect(scene.deliveries()[0], name).toMatchObject({ status: 'pending', attempt_count: 1, ...expected });
+      await scene.webhooks.deleteEndpoint(id, context());
       scene.clock += 1;
     }
+    await scene.endpoint();
     expect(scene.received.every(({ path }) => path === '/hook')).toBe(true);
     scene.answer = (r) => setTimeout(() => r.writeHead(200).end('slow'), ATTEMPT_TIMEOUT_MS / 3);
     await scene.endRun();

@@ -48,6 +48,9 @@ const enqueue = (table: WebhookTable, ...events: readonly EventRow[]): Promise<v
   scratch.store.transaction(() => {
     for (const each of events) table.enqueue(each);
   });
+/** Of the endpoint `whe_a`. */
+const due = (table: WebhookTable, seconds: number, atWork: readonly string[] = []) =>
+  table.due({ organizationId: 'lab', endpointId: 'whe_a' }, new Date(at(seconds)), new Set(atWork));
 const all = (table: WebhookTable) => table.deliveries('lab', {}, 100).deliveries;
 
 describe('an event', () => {
@@ -75,7 +78,7 @@ describe('an event', () => {
     });
     await expect(failing).rejects.toThrow('refused');
     expect(all(table)).toEqual([]);
-    expect(table.nextDue()).toBeUndefined();
+    expect([...table.waiting()]).toEqual([]);
   });
 });
 
@@ -83,14 +86,30 @@ describe('a delivery', () => {
   it('is due from its time on, the longest waiting first, and not after its end', async () => {
     const table = await tableWith(endpoint('a'));
     await enqueue(table, event(2), event(1), event(3));
-    expect(table.nextDue()).toBe(at(1));
-    const due = table.due(new Date(START + 2000), 10);
-    expect(due.map(({ eventId }) => eventId)).toEqual(['evt_1', 'evt_2']);
-    const { nextAttemptAt: _, ...ended } = due[0];
+    expect(due(table, 0)).toBeUndefined();
+    const first = due(table, 2)!;
+    expect(first.eventId).toBe('evt_1');
+    expect(due(table, 2, [first.id])?.eventId).toBe('evt_2');
+    const { nextAttemptAt: _, ...ended } = first;
     await table.settle({ ...ended, status: 'delivered', attemptCount: 1 }, { lastSuccessAt: at(2) });
-    expect(table.nextDue()).toBe(at(2));
+    expect(due(table, 9)?.eventId).toBe('evt_2');
     expect(table.endpoint('whe_a')?.lastSuccessAt).toBe(at(2));
     expect(table.deliveries('lab', { status: 'delivered' }, 10).deliveries).toHaveLength(1);
+  });
+
+  it('waits in the queue of its endpoint, which tells when its first one is due', async () => {
+    const table = await tableWith(
+      endpoint('a'),
+      endpoint('b'),
+      endpoint('rival', { organizationId: 'lab2' }),
+      endpoint('idle', { eventTypes: [] }),
+    );
+    await enqueue(table, event(3), event(2), event(5, { organizationId: 'lab2' }));
+    expect([...table.waiting()]).toEqual([
+      { organizationId: 'lab', endpointId: 'whe_a', dueAt: at(2) },
+      { organizationId: 'lab', endpointId: 'whe_b', dueAt: at(2) },
+      { organizationId: 'lab2', endpointId: 'whe_rival', dueAt: at(5) },
+    ]);
   });
 
   it('whose schedule was started anew during an attempt only counts that attempt', async () => {
@@ -120,7 +139,8 @@ describe('a delivery', () => {
     await table.settle({ ...old, status: 'failed' }, {});
     expect(all(table).map(({ eventId }) => eventId)).toEqual(['evt_100']);
     expect(table.delivery(old.id)).toBeUndefined();
-    expect(table.nextDue()).toBe(at(100));
+    expect(due(table, 100)?.eventId).toBe('evt_100');
+    expect(due(table, 99)).toBeUndefined();
   });
 });
 

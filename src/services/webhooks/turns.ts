@@ -1,0 +1,81 @@
+/** Where deliveries are sent one after the other: an endpoint of an organization. */
+export interface Lane {
+  readonly organizationId: string;
+  readonly endpointId: string;
+}
+
+/** How many may be at work at once: of one endpoint, of one organization, of all. */
+interface Shares {
+  readonly endpoint: number;
+  readonly organization: number;
+  readonly all: number;
+}
+
+/**
+ * Whose turn it is: organizations take turns, and within each its endpoints. Each has a share of what is at work at
+ * once, so that who hangs holds up nobody else.
+ * Cost    a turn passes over those only whose share is taken, of which there are at most as many as are at work
+ */
+export class Turns {
+  readonly #shares: Shares;
+  /** Who was served goes to the end: the order of insertion is the order of turns. */
+  readonly #waiting = new Map<string, Map<string, Lane>>();
+  readonly #atWork = new Map<string, number>();
+  #atWorkCount = 0;
+
+  constructor(shares: Shares) {
+    this.#shares = shares;
+  }
+
+  /** The lane has something to send, until it rests. */
+  want(lane: Lane): void {
+    const { organizationId, endpointId } = lane;
+    const lanes = this.#waiting.get(organizationId) ?? new Map<string, Lane>();
+    if (!lanes.has(endpointId)) lanes.set(endpointId, lane);
+    this.#waiting.set(organizationId, lanes);
+  }
+
+  rest({ organizationId, endpointId }: Lane): void {
+    const lanes = this.#waiting.get(organizationId);
+    lanes?.delete(endpointId);
+    if (lanes?.size === 0) this.#waiting.delete(organizationId);
+  }
+
+  /** The lane that is to be served next: it begins, or rests. */
+  next(): Lane | undefined {
+    if (this.#atWorkCount >= this.#shares.all) return undefined;
+    for (const [organizationId, lanes] of this.#waiting) {
+      if (this.atWork(organizationId) >= this.#shares.organization) continue;
+      for (const lane of lanes.values()) {
+        if (this.atWork(lane.endpointId) < this.#shares.endpoint) return lane;
+      }
+    }
+    return undefined;
+  }
+
+  begin(lane: Lane): void {
+    const { organizationId, endpointId } = lane;
+    const lanes = this.#waiting.get(organizationId);
+    if (lanes?.delete(endpointId)) lanes.set(endpointId, lane);
+    if (lanes !== undefined && this.#waiting.delete(organizationId)) this.#waiting.set(organizationId, lanes);
+    this.#count(lane, 1);
+  }
+
+  end(lane: Lane): void {
+    this.#count(lane, -1);
+  }
+
+  /** @param id of an organization or an endpoint */
+  atWork(id: string): number {
+    return this.#atWork.get(id) ?? 0;
+  }
+
+  #count({ organizationId, endpointId }: Lane, change: 1 | -1): void {
+    this.#atWorkCount += change;
+    for (const id of [organizationId, endpointId]) {
+      const count = this.atWork(id) + change;
+      if (count === 0) this.#atWork.delete(id);
+      else this.#atWork.set(id, count);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT, WEBHOOK_ENDPOINTS_MAX_COUNT } from '#src/limits.js';
+import { ATTEMPTS_AT_MS } from '#src/services/webhooks/schedule.js';
+import { context, openScene, type Scene } from './webhooks-scene.js';
+
+let scene: Scene;
+
+beforeEach(async () => {
+  scene = await openScene();
+});
+afterEach(async () => {
+  await scene.close();
+  expect(scene.faults).toEqual([]);
+});
+
+const runOf = ({ body }: { readonly body: string }): string =>
+  (JSON.parse(body) as { data: { run_id: string } }).data.run_id;
+
+describe('a receiver that hangs', () => {
+  it('keeps no other organization waiting, however many there are and however much is queued', async () => {
+    for (let index = 0; index < WEBHOOK_ENDPOINTS_MAX_COUNT; index += 1) {
+      await scene.endpoint({ url: `${scene.origin}/hang` }, 'rival');
+    }
+    await scene.endpoint({ url: `${scene.origin}/well` }, 'lab');
+    let hangingCount = 0;
+    let hangingMaxCount = 0;
+    const arrivedAtMs = new Map<string, number>();
+    scene.answer = (response, message) => {
+      if (message.path === '/well') {
+        arrivedAtMs.set(runOf(message), performance.now());
+        response.writeHead(204).end();
+        return;
+      }
+      hangingCount += 1;
+      hangingMaxCount = Math.max(hangingMaxCount, hangingCount);
+      response.on('close', () => (hangingCount -= 1));
+    };
+    // Each goes to 32 endpoints.
+    for (let index = 0; index < 32; index += 1) await scene.endRun('completed', 'rival');
+    scene.webhooks.start((error) => scene.faults.push(error));
+    const latenciesMs: number[] = [];
+    for (let index = 0; index < 100; index += 1) {
+      const id = await scene.endRun();
+      const madeAtMs = performance.now();
+      scene.webhooks.wake();
+      while (!arrivedAtMs.has(id) && performance.now() - madeAtMs < 2_000) await wait(1);
+      latenciesMs.push((arrivedAtMs.get(id) ?? Infinity) - madeAtMs);
+    }
+    latenciesMs.sort((a, b) => a - b);
+    expect(latenciesMs[98]).toBeLessThan(1_000);
+    expect(latenciesMs[99]).toBeLessThan(2_000);
+    expect(hangingMaxCount).toBeGreaterThan(0);
+    expect(hangingMaxCount).toBeLessThanOrEqual(WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT);
+  });
+
+  it('is left alone with all that waits for it, then asked with one, and given all when it is back', async () => {
+    await scene.endpoint();
+    const runs: string[] = [];
+    for (let index = 0; index < 6; index += 1) {
+      runs.push(await scene.endRun());
+      scene.clock += 1;
+    }
+    scene.answer = () => undefined;
+    await scene.webhooks.deliverDue();
+    expect(scene.received).toHaveLength(2);
+    await scene.webhooks.deliverDue();
+    expect(scene.received).toHaveLength(2);
+    const backAt = scene.clock + 5_000;
+    const waiting = scene.deliveries().filter(({ attempt_count }) => attempt_count === 0);
+    expect(waiting).toHaveLength(4);
+    for (const { next_attempt_at } of waiting) expect(Date.parse(next_attempt_at!)).toBe(backAt);
+    scene.clock = backAt;
+    await scene.webhooks.deliverDue();
+    expect(scene.received).toHaveLength(3);
+    scene.clock += 5 * 60 * 1000 - 1;
+    await scene.webhooks.deliverDue();
+    expect(scene.received).toHaveLength(3);
+    scene.clock += 1;
+    scene.answer = (response) => response.writeHead(204).end();
+    await scene.webhooks.deliverDue();
+    expect(scene.deliveries().every(({ status }) => status === 'delivered')).toBe(true);
+    const first = [...new Set(scene.received.map(runOf))];
+    expect(first.sort()).toEqual(runs.sort());
+    // What was attempted without an answer is attempted once more, and nothing else is.
+    expect(scene.received).toHaveLength(6 + 3);
+  });
+
+  it('that is known to hang gets the events in the order in which they wait', async () => {
+    await scene.endpoint();
+    scene.answer = () => undefined;
+    const runs: string[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      runs.push(await scene.endRun());
+      scene.clock += 1;
+    }
+    await scene.webhooks.deliverDue();
+    scene.clock += 5_000;
+    for (let index = 2; index < 5; index += 1) {
+      await scene.webhooks.deliverDue();
+      scene.clock += 5 * 60 * 1000;
+    }
+    const [a, b, ...others] = scene.received.map(runOf);
+    expect([[a, b].sort(), others]).toEqual([runs.slice(0, 2).sort(), runs.slice(2)]);
+  });
+
+  it('for a day, whatever waits for it, is disabled', async () => {
+    await scene.endpoint();
+    for (let index = 0; index < 400; index += 1) await scene.endRun();
+    scene.answer = (response) => response.destroy();
+    const startMs = scene.clock;
+    const list = () => scene.webhooks.listEndpoints({ limit: 1 }, context()).value.data[0];
+    while (list().status === 'enabled' && scene.clock - startMs < 2 * ATTEMPTS_AT_MS.at(-1)!) {
+      await scene.webhooks.deliverDue();
+      scene.clock += 5 * 60 * 1000;
+    }
+    expect(list()).toMatchObject({ status: 'disabled', disabled_reason: 'lasting_failure' });
+    expect(scene.clock - startMs).toBeGreaterThan(ATTEMPTS_AT_MS.at(-1)!);
+    expect(scene.clock - startMs).toBeLessThan(1.1 * ATTEMPTS_AT_MS.at(-1)!);
+    await scene.webhooks.deliverDue();
+    expect(scene.deliveries('lab', { status: 'pending' })).toEqual([]);
+  });
+
+  it('is asked at once where somebody wants a delivery sent again', async () => {
+    await scene.endpoint();
+    await scene.endRun();
+    const open: ServerResponse[] = [];
+    scene.answer = (response) => void open.push(response);
+    await scene.webhooks.deliverDue();
+    scene.answer = (response) => response.writeHead(204).end();
+    scene.clock += 1;
+    await scene.webhooks.redeliver(scene.deliveries()[0].id, context());
+    await scene.webhooks.deliverDue();
+    expect(scene.deliveries()[0]).toMatchObject({ status: 'delivered', attempt_count: 2 });
+  });
+});
+
+describe('a receiver that answers, whatever it answers', () => {
+  it('is asked with everything that waits', async () => {
+    await scene.endpoint();
+    for (let index = 0; index < 5; index += 1) await scene.endRun();
+    scene.answer = (response) => response.writeHead(500).end();
+    await scene.webhooks.deliverDue();
+    expect(scene.received).toHaveLength(5);
+  });
+});
