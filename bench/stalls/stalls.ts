@@ -1,0 +1,107 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { assert } from '../../src/errors.js';
+import type { Bench } from '../main.js';
+import { percentile } from '../tools/statistics.js';
+import { LOADS, type LoadScene } from './loads.js';
+import type { LoopFigures } from './loop-meter.js';
+
+/*
+ * How long does anything that the server does keep others waiting? One load after the other, while a process of its own
+ * asks /healthz a hundred times a second. Latencies are what a client sees, neighbours on the machine included; beside
+ * them stands the longest stretch of processor time that the server's event loop took without a pause, which is the
+ * server's own doing on any machine.
+ *
+ * npm run bench -- stalls [words of loads] [mebibytes=3072] [proteins=12000] [folder=.]
+ */
+
+const DEFAULTS = { mebibytes: '3072', proteins: '12000', folder: '.' };
+
+interface Row extends LoopFigures {
+  readonly load: string;
+  readonly seconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly worstMs: number;
+  readonly count: number;
+}
+
+export const run: Bench = async (options) => {
+  const named = options.filter((option) => option.includes('=')).map((option) => option.split('=', 2));
+  const settings = { ...DEFAULTS, ...(Object.fromEntries(named) as Partial<typeof DEFAULTS>) };
+  const words = options.filter((option) => !option.includes('='));
+  const chosen = LOADS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+  assert(chosen.length > 0, `a word must stand in one of: ${LOADS.map(({ name }) => name).join('; ')}`);
+  const server = await start<Omit<LoadScene, 'uploadMebibytes'>>('server.js', [
+    settings.proteins,
+    settings.folder,
+  ]);
+  const prober = fork(fileURLToPath(new URL('prober.js', import.meta.url)), [server.first.url]);
+  try {
+    const scene = { ...server.first, uploadMebibytes: Number(settings.mebibytes) };
+    console.log(
+      `${'/healthz'.padStart(54)}      p50      p99    worst  count |   loop p99    worst | processor p99    worst   (ms)`,
+    );
+    const rows: Row[] = [];
+    for (const load of chosen) {
+      const work = await load.prepare(scene);
+      rows.push(await measure(load.name, work, server.child, prober));
+      console.log(describe(rows[rows.length - 1]));
+    }
+    return { rows };
+  } finally {
+    prober.disconnect();
+    server.child.send('stop');
+    await once(server.child, 'exit');
+  }
+};
+
+async function start<First>(file: string, options: readonly string[]) {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), options);
+  const [first] = (await once(child, 'message')) as [First];
+  return { child, first };
+}
+
+async function measure(
+  load: string,
+  work: () => Promise<void>,
+  server: ChildProcess,
+  prober: ChildProcess,
+): Promise<Row> {
+  await ask(prober, 'begin');
+  server.send('begin');
+  const startedAt = performance.now();
+  await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const loop = await ask<LoopFigures>(server, 'end');
+  const { latencies, failures } = await ask<{
+    readonly latencies: readonly number[];
+    readonly failures: number;
+  }>(prober, 'end');
+  assert(failures === 0, 'every question about health is answered');
+  return {
+    load,
+    seconds,
+    p50Ms: percentile(latencies, 0.5),
+    p99Ms: percentile(latencies, 0.99),
+    worstMs: percentile(latencies, 1),
+    count: latencies.length,
+    ...loop,
+  };
+}
+
+async function ask<Answer>(child: ChildProcess, question: string): Promise<Answer> {
+  child.send(question);
+  const [answer] = (await once(child, 'message')) as [Answer];
+  return answer;
+}
+
+function describe(row: Row): string {
+  const ms = (value: number): string => value.toFixed(1).padStart(9);
+  return (
+    `${row.load.padEnd(44)} ${row.seconds.toFixed(1).padStart(7)} s${ms(row.p50Ms)}${ms(row.p99Ms)}` +
+    `${ms(row.worstMs)}${String(row.count).padStart(7)} |  ${ms(row.delayP99Ms)}${ms(row.delayWorstMs)} |     ` +
+    `${ms(row.busyP99Ms)}${ms(row.busyWorstMs)}`
+  );
+}
