@@ -16,6 +16,7 @@ import type { Storage } from './services/storage/storage.js';
 import type { Webhooks } from './services/webhooks/webhooks.js';
 import type { ControlStore } from './store/control-store.js';
 import type { ReleaseTable } from './store/tables/releases.js';
+import { realWorld, type World } from './world.js';
 
 /** Everything that serves, put together once: the command line, the server and the benches all start from it. */
 export interface Appliance extends SearchCapability, BillingCapability, SqlCapability {
@@ -44,8 +45,8 @@ export interface Appliance extends SearchCapability, BillingCapability, SqlCapab
  * Opens the control state and the kernels; releases and encoders are opened when they are first used.
  * Errors  Fault where the data folder, the addon or the configured device cannot be used
  */
-export async function openAppliance(config: ApplianceConfig): Promise<Appliance> {
-  const ground = await openGround(config);
+export async function openAppliance(config: ApplianceConfig, world: World = realWorld): Promise<Appliance> {
+  const ground = await openGround(config, world);
   const { store, backend, tables, pages, serverVersion, now } = ground;
   const search = composeSearch(ground);
   const billing = composeBilling(ground);
@@ -60,7 +61,7 @@ export async function openAppliance(config: ApplianceConfig): Promise<Appliance>
     store,
     backend,
     releases: tables.releases,
-    keys: new Keys(tables.apiKeys, now),
+    keys: new Keys(tables.apiKeys, now, world),
     pages,
     serverVersion,
     servedFrom: ground.workerOn(`${backend.name}:${backend.variant}`),

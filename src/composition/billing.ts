@@ -11,11 +11,11 @@ export interface BillingCapability {
   readonly pricing: Pricing;
 }
 
-export function composeBilling({ config, tables: { usage }, now }: Ground): BillingCapability {
+export function composeBilling({ config, tables: { usage }, world }: Ground): BillingCapability {
   const prices = loadPrices(config.packageFolder);
   return {
     budgets: new Budgets(config.budgets, prices, usage),
-    metering: new Metering(usage, now),
+    metering: new Metering(usage, world.now, world),
     pricing: new Pricing(prices, usage),
   };
 }

@@ -4,6 +4,7 @@ import type { KernelBackend } from '../kernels/kernels.js';
 import { Pages } from '../services/pages.js';
 import { openControlStore, type ControlStore } from '../store/control-store.js';
 import { sealingKey } from '../store/secrets.js';
+import { realWorld, type World } from '../world.js';
 import { buildVersion, workerOn } from './identity.js';
 import { openTables, type Tables } from './tables.js';
 
@@ -18,17 +19,19 @@ export interface Ground {
   /** `0.1.0+<commit>`: the exact build. */
   readonly serverVersion: string;
   readonly workerOn: (kernels: string) => string;
+  readonly world: World;
+  /** That of the world. */
   readonly now: () => Date;
 }
 
 /** Errors  Fault where the data folder, the addon or the configured device cannot be used */
-export async function openGround(config: ApplianceConfig): Promise<Ground> {
+export async function openGround(config: ApplianceConfig, world: World = realWorld): Promise<Ground> {
   const backend = await chooseBackend({
     device: config.device,
     retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
   });
-  const store = openControlStore(config.dataFolder);
-  const now = (): Date => new Date();
+  const store = openControlStore(config.dataFolder, { world });
+  const { now } = world;
   const seal = await sealingKey(store);
   return {
     config,
@@ -39,6 +42,7 @@ export async function openGround(config: ApplianceConfig): Promise<Ground> {
     pages: new Pages(seal),
     serverVersion: buildVersion(config.packageFolder),
     workerOn,
+    world,
     now,
   };
 }

@@ -28,7 +28,7 @@ export interface RunCapabilities {
 
 /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
 export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs {
-  const { config, tables, pages, serverVersion, workerOn, now } = ground;
+  const { config, tables, pages, serverVersion, workerOn, world, now } = ground;
   const { search, msas, storage, webhooks } = capabilities;
   const { files, writer } = storage;
   const searching = { ...search, serverVersion, workerOn, now };
@@ -37,7 +37,7 @@ export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs
     kinds: [
       searchRuns(searching),
       batchSearchRuns({ ...searching, files }),
-      exportRuns({ table: tables.runs, receipts: search.receipts, writer }),
+      exportRuns({ table: tables.runs, receipts: search.receipts, writer, world }),
       msaRuns(msas),
       structureRuns({
         predictor: config.structurePredictor,
@@ -49,6 +49,7 @@ export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs
     ],
     pages,
     now,
+    world,
     concurrency: RUNS_AT_WORK_MAX_COUNT,
     requireWebhookEndpoint: (id, context) => webhooks.requireEndpoint(id, context),
     onChange: () => webhooks.wake(),

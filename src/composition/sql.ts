@@ -12,9 +12,12 @@ export interface SqlCapability {
   readonly sqlCredentials: SqlCredentials;
 }
 
-export function composeSql({ config, store, tables, pages, now }: Ground, catalog: Catalog): SqlCapability {
+export function composeSql(
+  { config, store, tables, pages, world, now }: Ground,
+  catalog: Catalog,
+): SqlCapability {
   const { releases } = tables;
-  const sqlCredentials = new SqlCredentials({ table: tables.sqlCredentials, pages, now });
+  const sqlCredentials = new SqlCredentials({ table: tables.sqlCredentials, pages, now, world });
   const worlds = new SqlWorlds({
     catalog,
     dataFolder: config.dataFolder,

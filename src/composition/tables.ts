@@ -2,6 +2,7 @@ import type { Msa, MsaComponent } from '../contract/msa.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { RUN_FORMULA_ID } from '../services/billing/metering.js';
 import type { ControlStore } from '../store/control-store.js';
+import type { Disk } from '../store/objects/disk.js';
 import { openStorageTables } from '../store/storage/storage.js';
 import { ApiKeyTable } from '../store/tables/api-keys.js';
 import { EventTable, type EventRow } from '../store/tables/events.js';
@@ -21,11 +22,11 @@ export type Tables = ReturnType<typeof openTables>;
  * The tables of the control state. What one of them writes and another must learn of commits in one transaction: events
  * become deliveries, and a completed run is billed.
  */
-export function openTables(store: ControlStore, dataFolder: string, now: () => Date) {
+export function openTables(store: ControlStore, dataFolder: string, now: () => Date, disk?: Disk) {
   const webhooks = new WebhookTable(store);
   const usage = new UsageTable(store);
   const enqueue = (event: EventRow): void => webhooks.enqueue(event);
-  const storage = openStorageTables(store, dataFolder, new EventTable(store, enqueue));
+  const storage = openStorageTables(store, dataFolder, new EventTable(store, enqueue), disk);
   const runs = new RunTable(store, {
     onEvent: enqueue,
     onCompleted: ({ id, organizationId, endpoint, billableUnits }) =>

@@ -1,8 +1,8 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { assert, Refusal } from '../errors.js';
-import { newId } from '../ids.js';
 import type { ApiKeyRow, ApiKeyTable } from '../store/tables/api-keys.js';
+import { realWorld, type World } from '../world.js';
 import type { Principal } from './context.js';
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -15,10 +15,12 @@ const CREATE_MAX_TRIES = 4;
 export class Keys {
   readonly #table: ApiKeyTable;
   readonly #now: () => Date;
+  readonly #world: World;
 
-  constructor(table: ApiKeyTable, now: () => Date) {
+  constructor(table: ApiKeyTable, now: () => Date, world = realWorld) {
     this.#table = table;
     this.#now = now;
+    this.#world = world;
   }
 
   /** Errors  Refusal `invalid_api_key` for a malformed, unknown or revoked key; the three are not told apart */
@@ -49,9 +51,9 @@ export class Keys {
       );
     }
     for (let attempt = 0; attempt < CREATE_MAX_TRIES; attempt += 1) {
-      const key = mintKey();
+      const key = mintKey(this.#world);
       const row: ApiKeyRow = {
-        id: newId('key'),
+        id: this.#world.newId('key'),
         short: key.slice(4, 12),
         sha256: digestOf(key).toString('hex'),
         organizationId,
@@ -85,8 +87,8 @@ export class Keys {
   }
 }
 
-function mintKey(): string {
-  const body = `glm_${randomLetters(8)}_${randomLetters(32)}`;
+function mintKey(world: World): string {
+  const body = `glm_${randomLetters(8, world)}_${randomLetters(32, world)}`;
   return body + checksum(body);
 }
 
@@ -107,10 +109,10 @@ function checksum(body: string): string {
   return text;
 }
 
-function randomLetters(count: number): string {
+function randomLetters(count: number, world: World): string {
   let text = '';
   while (text.length < count) {
-    for (const byte of randomBytes(count)) {
+    for (const byte of world.randomBytes(count)) {
       // 248 = 4 × 62: larger bytes would make the first letters likelier.
       if (byte < 248 && text.length < count) text += LETTERS[byte % 62];
     }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database } from 'lmdb';
+import { realWorld, type World } from '../world.js';
 import { migrate, requireLatest, settingsOf, type ControlRoot } from './version.js';
 
 /** The control state's place below the data folder. */
@@ -10,11 +11,14 @@ export type Table<Value> = Database<Value, string>;
 
 /** The appliance's control state: one LMDB environment, one owner file of this folder per table. */
 export class ControlStore {
+  /** Where its tables take ids and secrets from. */
+  readonly world: World;
   readonly #root: ControlRoot;
   readonly #settings: Table<string>;
 
   /** @param root at the latest version */
-  constructor(root: ControlRoot) {
+  constructor(root: ControlRoot, world = realWorld) {
+    this.world = world;
     this.#root = root;
     this.#settings = settingsOf(root);
   }
@@ -58,6 +62,12 @@ export class ControlStore {
 export interface OpenOptions {
   /** Default true. A process that works for a server takes the data as that left it. */
   readonly mayMigrate?: boolean;
+  /** Default realWorld. */
+  readonly world?: World;
+  /** Default true. Where no power fails, as in a simulation, commits need not wait for the disk. */
+  readonly isSynced?: boolean;
+  /** What stands before LMDB and decides when commits happen, and whether they fail. Default: nothing. */
+  readonly through?: (root: ControlRoot) => ControlRoot;
 }
 
 /**
@@ -66,7 +76,10 @@ export interface OpenOptions {
  * Errors  Refusal `data_folder_newer`; Fault where a migration fails, or is needed and not allowed; those of the file
  *         system and of LMDB, with their own messages
  */
-export function openControlStore(dataFolder: string, { mayMigrate = true }: OpenOptions = {}): ControlStore {
+export function openControlStore(
+  dataFolder: string,
+  { mayMigrate = true, world, isSynced = true, through = (root) => root }: OpenOptions = {},
+): ControlStore {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const root: ControlRoot = open({
     path: join(dataFolder, CONTROL_FOLDER),
@@ -75,11 +88,12 @@ export function openControlStore(dataFolder: string, { mayMigrate = true }: Open
     // A commit is answered only when it is on disk: no reader, of this process or another, sees a state that a
     // power cut could take back.
     overlappingSync: false,
+    noSync: !isSynced,
   });
   try {
     if (mayMigrate) migrate(root, dataFolder);
     else requireLatest(settingsOf(root));
-    return new ControlStore(root);
+    return new ControlStore(through(root), world);
   } catch (error) {
     void root.close();
     throw error;

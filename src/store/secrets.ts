@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { ControlStore } from './control-store.js';
 
 const SEALING_KEY = 'sealing';
@@ -10,7 +9,7 @@ export async function sealingKey(store: ControlStore): Promise<Buffer> {
   const text = await store.transaction(() => {
     const known = secrets.get(SEALING_KEY);
     if (known !== undefined) return known;
-    const made = randomBytes(SEALING_KEY_BYTES).toString('base64');
+    const made = store.world.randomBytes(SEALING_KEY_BYTES).toString('base64');
     secrets.putSync(SEALING_KEY, made);
     return made;
   });

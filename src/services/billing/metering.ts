@@ -1,4 +1,5 @@
 import type { UsageEntry, UsageTable } from '../../store/tables/usage.js';
+import { realWorld, type World } from '../../world.js';
 import type { RequestContext } from '../context.js';
 import type { Reply } from '../reply.js';
 
@@ -16,14 +17,16 @@ const WRITE_AT_COUNT = 1_000;
 export class Metering {
   readonly #usage: Pick<UsageTable, 'record'>;
   readonly #now: () => Date;
+  readonly #world: World;
   readonly #writing = new Set<Promise<void>>();
   #entries: UsageEntry[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #cancel: (() => void) | undefined;
   #failure: { readonly cause: unknown } | undefined;
 
-  constructor(usage: Pick<UsageTable, 'record'>, now: () => Date) {
+  constructor(usage: Pick<UsageTable, 'record'>, now: () => Date, world = realWorld) {
     this.#usage = usage;
     this.#now = now;
+    this.#world = world;
   }
 
   /**
@@ -42,7 +45,7 @@ export class Metering {
       createdAt: this.#now().toISOString(),
     });
     if (this.#entries.length >= WRITE_AT_COUNT) this.#write();
-    else this.#timer ??= setTimeout(() => this.#write(), WRITE_AFTER_MS);
+    else this.#cancel ??= this.#world.setTimer(WRITE_AFTER_MS, () => this.#write());
     return { ...reply, billableUnits: DIRECT_UNITS };
   }
 
@@ -53,8 +56,8 @@ export class Metering {
   }
 
   #write(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#cancel?.();
+    this.#cancel = undefined;
     if (this.#entries.length === 0) return;
     const written = this.#usage
       .record(this.#entries)

@@ -6,6 +6,7 @@ import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import type { RequestContext } from '../context.js';
 import { FORMATS, type ExportFormat } from '../export/formats.js';
 import { exportSlices, isBatch } from '../export/rows.js';
+import { realWorld, type World } from '../../world.js';
 import { presentRunFile, releaseAfter, type FileWriter } from '../storage/file-writer.js';
 import type { Receipts } from '../search/receipts.js';
 import { defineRunKind, type PreparedRun, type RunKind, type RunSteps } from '../runs/run-kind.js';
@@ -14,6 +15,8 @@ interface ExportRunDependencies {
   readonly table: Pick<RunTable, 'get' | 'rows'>;
   readonly receipts: Receipts;
   readonly writer: FileWriter;
+  /** Default realWorld. */
+  readonly world?: World;
 }
 
 interface Plan extends Pick<ExportRunInput, 'run_id' | 'format' | 'query_index'> {
@@ -53,7 +56,7 @@ async function prepareExport(
 async function* exportRun(
   { path, baseUrl, ...asked }: Plan,
   context: RequestContext,
-  { table, receipts, writer }: ExportRunDependencies,
+  { table, receipts, writer, world = realWorld }: ExportRunDependencies,
 ): RunSteps {
   const { format: formatName, query_index: queryIndex } = asked;
   const format = FORMATS[formatName];
@@ -64,15 +67,15 @@ async function* exportRun(
   try {
     let doneCount = 0;
     let candidateCount = 0;
-    let yieldedAt = performance.now();
+    let yieldedAt = world.monotonicMs();
     for await (const slice of exportSlices(run, queryIndex, table, context.signal)) {
       const bytes = encoder.add(slice.rows);
       if (bytes.length > 0) await file.write(bytes);
       candidateCount += slice.rows.length;
       doneCount = slice.doneCount;
-      if (performance.now() - yieldedAt < PIECE_MS) continue;
+      if (world.monotonicMs() - yieldedAt < PIECE_MS) continue;
       yield { rows: [], stage: 'exporting', doneCount, checkpoint: undefined };
-      yieldedAt = performance.now();
+      yieldedAt = world.monotonicMs();
     }
     await file.write(encoder.end());
     const written = await file.end();

@@ -1,15 +1,17 @@
 import { canonicalSha256InTurns } from '../../canonical.js';
 import type { RunRequest } from '../../contract/runs/runs.js';
 import { assert, Refusal } from '../../errors.js';
-import { newId } from '../../ids.js';
 import { packBytes } from '../../store/tables/run-rows.js';
 import type { CreatedRun, RunRow, RunTable } from '../../store/tables/runs.js';
+import { realWorld, type World } from '../../world.js';
 import type { RequestContext } from '../context.js';
 import type { RunKind } from './run-kind.js';
 
 export interface AcceptDependencies {
   readonly table: RunTable;
   readonly now: () => Date;
+  /** Default realWorld. */
+  readonly world?: World;
   /** Errors  Refusal where the webhook endpoint cannot be told of a run's end */
   readonly requireWebhookEndpoint: (id: string, context: RequestContext) => void;
 }
@@ -23,7 +25,7 @@ export async function acceptRun(
   idempotencyKey: string | undefined,
   context: RequestContext,
   kinds: ReadonlyMap<string, RunKind>,
-  { table, now, requireWebhookEndpoint }: AcceptDependencies,
+  { table, now, world = realWorld, requireWebhookEndpoint }: AcceptDependencies,
 ): Promise<Extract<CreatedRun, { readonly run: RunRow }>> {
   const kind = kinds.get(request.endpoint);
   assert(kind !== undefined, 'every kind of run in the contract is registered');
@@ -32,7 +34,7 @@ export async function acceptRun(
   const { plan, totalCount } = await kind.prepare(request.input, context);
   const created = await table.create(
     {
-      id: newId('run'),
+      id: world.newId('run'),
       organizationId: context.organizationId,
       keyId: context.keyId,
       requestId: context.requestId,
@@ -45,7 +47,7 @@ export async function acceptRun(
       createdAt: now().toISOString(),
       totalCount,
     },
-    await packBytes(Buffer.from(JSON.stringify(plan))),
+    await world.aside(packBytes(Buffer.from(JSON.stringify(plan)))),
     idempotencyKey,
   );
   if ('run' in created) return created;

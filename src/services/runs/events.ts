@@ -10,6 +10,12 @@ import type { RunWatch } from './watch.js';
 /** Proxies close connections that are silent for long. */
 const HEARTBEAT_MS = 15_000;
 
+interface RunSources {
+  readonly table: RunTable;
+  readonly watch: RunWatch;
+  readonly now: () => Date;
+}
+
 /**
  * The events of a run as a stream of server-sent events: changes of state after the given one, then new ones and
  * progress as they come. Ends with the run, its reader or the server.
@@ -19,7 +25,7 @@ const HEARTBEAT_MS = 15_000;
 export function streamEvents(
   run: RunRow,
   lastEventId: string | undefined,
-  { table, watch }: { readonly table: RunTable; readonly watch: RunWatch },
+  { table, watch, now }: RunSources,
   signal: AbortSignal,
 ): AsyncIterable<string> {
   if (watch.openCount >= RUN_STREAMS_MAX_COUNT) {
@@ -30,14 +36,13 @@ export function streamEvents(
   }
   // What is no id of ours is no event that was seen.
   const seen = /^\d{1,9}$/.test(lastEventId ?? '') ? Number(lastEventId) : 0;
-  return follow(run.id, seen, table, watch, signal);
+  return follow(run.id, seen, { table, watch, now }, signal);
 }
 
 async function* follow(
   runId: string,
   seen: number,
-  table: RunTable,
-  watch: RunWatch,
+  { table, watch, now }: RunSources,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const changes = watch.open(runId);
@@ -52,7 +57,7 @@ async function* follow(
         yield stateMessage(event);
       }
       if (run === undefined || isFinal(run.status)) return;
-      const progress = progressMessage(run);
+      const progress = progressMessage(run, now());
       if (run.status === 'running' && progress.key !== lastProgress) yield progress.text;
       lastProgress = progress.key;
       const isChanged = await changes.next(HEARTBEAT_MS, signal);
@@ -70,11 +75,11 @@ function stateMessage({ sequence, type, timestamp, data }: EventRow): string {
 }
 
 /** Without an id, so that a reader that comes back asks for the changes of state that it has missed. */
-function progressMessage(run: RunRow): { readonly key: string; readonly text: string } {
+function progressMessage(run: RunRow, at: Date): { readonly key: string; readonly text: string } {
   const progress = presentProgress(run);
   const event: RunEvent = {
     type: 'run.progress',
-    timestamp: new Date().toISOString(),
+    timestamp: at.toISOString(),
     data: {
       run_id: run.id,
       endpoint: run.endpoint as RunEvent['data']['endpoint'],

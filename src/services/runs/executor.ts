@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Refusal } from '../../errors.js';
 import { RUN_MAX_FRUITLESS_ATTEMPTS } from '../../limits.js';
 import { packRows, unpackText, type RowBlock } from '../../store/tables/run-rows.js';
 import type { RunEnd, RunFailure, RunPiece, RunRow, RunTable } from '../../store/tables/runs.js';
+import type { World } from '../../world.js';
 import type { RunTurn } from './queue.js';
 import type { RunFailureOutcome, RunKind, RunOutcome, RunStep, RunSteps } from './run-kind.js';
 import type { RunWatch } from './watch.js';
@@ -14,6 +14,7 @@ interface RunExecutorDependencies {
   readonly kinds: ReadonlyMap<string, RunKind>;
   readonly watch: RunWatch;
   readonly now: () => Date;
+  readonly world: World;
   /** Told of failures that are ours, with the run that they ended. */
   readonly onFault: (error: unknown, runId: string) => void;
 }
@@ -29,6 +30,8 @@ interface Attempt {
   workMs: number;
 }
 
+const CLAIM_BYTES = 16;
+
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
@@ -39,15 +42,17 @@ export class RunExecutor {
   readonly #kinds: ReadonlyMap<string, RunKind>;
   readonly #watch: RunWatch;
   readonly #now: () => Date;
+  readonly #world: World;
   readonly #onFault: (error: unknown, runId: string) => void;
   readonly #attempts = new Map<string, Attempt>();
   #isInterrupted = false;
 
-  constructor({ table, kinds, watch, now, onFault }: RunExecutorDependencies) {
+  constructor({ table, kinds, watch, now, world, onFault }: RunExecutorDependencies) {
     this.#table = table;
     this.#kinds = kinds;
     this.#watch = watch;
     this.#now = now;
+    this.#world = world;
     this.#onFault = onFault;
   }
 
@@ -88,7 +93,7 @@ export class RunExecutor {
   }
 
   async #begin(runId: string): Promise<Attempt | undefined> {
-    const claim = randomUUID();
+    const claim = this.#world.randomBytes(CLAIM_BYTES).toString('hex');
     const run = await this.#table.claim(runId, claim, this.#now());
     if (run === undefined) return undefined;
     this.#watch.notify(runId);
@@ -115,18 +120,18 @@ export class RunExecutor {
     if (kind === undefined || packed === undefined) {
       throw new Error(`The run cannot be started: its kind, ${run.endpoint}, or its plan is missing.`);
     }
-    const plan = JSON.parse(await unpackText(packed)) as unknown;
+    const plan = JSON.parse(await this.#world.aside(unpackText(packed))) as unknown;
     const { requestId, organizationId, keyId } = run;
-    const context = { requestId, organizationId, keyId, signal, receivedAtMs: performance.now() };
+    const context = { requestId, organizationId, keyId, signal, receivedAtMs: this.#world.monotonicMs() };
     return kind.execute(plan, { runId: run.id, context, checkpoint: run.checkpoint });
   }
 
   async #advance(attempt: Attempt): Promise<RunTurn | undefined> {
     const { run, claim, steps } = attempt;
-    const startedAt = performance.now();
+    const startedAt = this.#world.monotonicMs();
     const { done, value } = await steps.next();
-    const blocks = await packRows(value.rows);
-    attempt.workMs += performance.now() - startedAt;
+    const blocks = await this.#world.aside(packRows(value.rows));
+    attempt.workMs += this.#world.monotonicMs() - startedAt;
     const piece = pieceOf(value, blocks, attempt.workMs);
     if (done === true) return this.#finish(run.id, { ...endOf(value), claim, piece });
     const kept = await this.#table.keep(run.id, claim, piece);

@@ -7,6 +7,7 @@ import {
   RUN_WAIT_MAX_SECONDS,
 } from '../../limits.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
+import { realWorld, type World } from '../../world.js';
 import type { RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 import type { Reply, StreamReply } from '../reply.js';
@@ -44,24 +45,27 @@ const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 export class Runs {
   readonly #dependencies: RunsDependencies;
   readonly #table: RunTable;
+  readonly #world: World;
   readonly #kinds: ReadonlyMap<string, RunKind>;
   readonly #watch: RunWatch;
   readonly #executor: RunExecutor;
   readonly #queue: RunQueue;
   /** Timers of runs whose next attempt waits. */
-  readonly #backoffs = new Set<NodeJS.Timeout>();
-  #sweeping: NodeJS.Timeout | undefined;
+  readonly #backoffs = new Set<() => void>();
+  #endSweeps: (() => void) | undefined;
   /** Present from the start on. */
   #report: ((error: unknown, runId: string) => void) | undefined;
 
   constructor(dependencies: RunsDependencies) {
-    const { table, kinds, now, concurrency, onChange } = dependencies;
+    const { table, kinds, now, world = realWorld, concurrency, onChange } = dependencies;
     this.#dependencies = dependencies;
     this.#table = table;
+    this.#world = world;
     this.#kinds = new Map(kinds.map((kind) => [kind.key, kind]));
-    this.#watch = new RunWatch(onChange);
+    this.#watch = new RunWatch(onChange, world);
     const onFault = (error: unknown, runId: string): void => this.#report?.(error, runId);
-    this.#executor = new RunExecutor({ table, kinds: this.#kinds, watch: this.#watch, now, onFault });
+    const parts = { table, kinds: this.#kinds, watch: this.#watch, now, world, onFault };
+    this.#executor = new RunExecutor(parts);
     this.#queue = new RunQueue(({ id }) => this.#executor.step(id), concurrency);
   }
 
@@ -134,14 +138,14 @@ export class Runs {
   /** Errors  those of get; Refusal `cursor_invalid`, `result_expired` */
   async results(runId: string, request: PageRequest, context: RequestContext): Promise<Reply<Page<unknown>>> {
     const run = this.#find(runId, context);
-    const page = await resultPage(run, request, this.#table, this.#dependencies.pages);
+    const page = await this.#world.aside(resultPage(run, request, this.#table, this.#dependencies.pages));
     return { value: page, rowCount: page.data.length };
   }
 
   /** Errors  those of get */
   events(runId: string, lastEventId: string | undefined, context: RequestContext): StreamReply {
     const run = this.#find(runId, context);
-    const sources = { table: this.#table, watch: this.#watch };
+    const sources = { table: this.#table, watch: this.#watch, now: this.#dependencies.now };
     return {
       stream: streamEvents(run, lastEventId, sources, context.signal),
     };
@@ -155,7 +159,7 @@ export class Runs {
     this.#report = onFault;
     await this.#sweep();
     const sweep = (): void => void this.#sweep().catch((error) => onFault(error, 'sweep'));
-    this.#sweeping = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
+    this.#endSweeps = this.#world.every(SWEEP_INTERVAL_MS, sweep);
     for (const run of this.#table.unfinished()) {
       this.#enqueueAfter(run, waitBeforeAttempt(run, this.#dependencies.now()));
     }
@@ -163,8 +167,8 @@ export class Runs {
 
   /** Interrupts the work, which the next server resumes, and ends all waiting. */
   async stop(): Promise<void> {
-    clearInterval(this.#sweeping);
-    for (const timer of this.#backoffs) clearTimeout(timer);
+    this.#endSweeps?.();
+    for (const cancel of this.#backoffs) cancel();
     this.#watch.end();
     const stopped = this.#queue.stop();
     await this.#executor.interrupt();
@@ -179,12 +183,12 @@ export class Runs {
   }
 
   async #waitForEnd(runId: string, seconds: number, { signal }: RequestContext): Promise<RunRow> {
-    const deadline = performance.now() + seconds * 1000;
+    const deadline = this.#world.monotonicMs() + seconds * 1000;
     const changes = this.#watch.open(runId);
     try {
       for (;;) {
         const run = this.#table.get(runId) as RunRow;
-        const left = deadline - performance.now();
+        const left = deadline - this.#world.monotonicMs();
         if (isFinal(run.status) || left <= 0 || this.#watch.isEnded) return run;
         await changes.next(left, signal);
         signal.throwIfAborted();
@@ -200,7 +204,7 @@ export class Runs {
 
   #enqueueAfter(run: RunRow, waitMs: number): void {
     if (waitMs <= 0) return this.#enqueue(run);
-    this.#backoffs.add(setTimeout(() => this.#enqueue(run), waitMs).unref());
+    this.#backoffs.add(this.#world.setTimer(waitMs, () => this.#enqueue(run)));
   }
 
   async #sweep(): Promise<void> {

@@ -1,13 +1,17 @@
+import { realWorld, type World } from '../../world.js';
+
 /** Tells whoever waits in this process that something about a run has changed. */
 export class RunWatch {
   readonly #watchers = new Map<string, Set<RunChanges>>();
   readonly #onNotify: () => void;
+  readonly #world: World;
   #openCount = 0;
   #isEnded = false;
 
   /** @param onNotify told of every change of any run, once it is on disk */
-  constructor(onNotify: () => void = () => undefined) {
+  constructor(onNotify: () => void = () => undefined, world = realWorld) {
     this.#onNotify = onNotify;
+    this.#world = world;
   }
 
   get openCount(): number {
@@ -25,7 +29,7 @@ export class RunWatch {
 
   /** Changes from now on; the caller closes them. */
   open(runId: string): RunChanges {
-    const changes = new RunChanges(this, () => this.#close(runId, changes));
+    const changes = new RunChanges(this, () => this.#close(runId, changes), this.#world);
     const watchers = this.#watchers.get(runId) ?? new Set();
     this.#watchers.set(runId, watchers.add(changes));
     this.#openCount += 1;
@@ -52,12 +56,14 @@ export class RunWatch {
 class RunChanges {
   readonly #watch: Pick<RunWatch, 'isEnded'>;
   readonly #onClose: () => void;
+  readonly #world: World;
   #hasChanged = false;
   #wake: (() => void) | undefined;
 
-  constructor(watch: Pick<RunWatch, 'isEnded'>, onClose: () => void) {
+  constructor(watch: Pick<RunWatch, 'isEnded'>, onClose: () => void, world: World) {
     this.#watch = watch;
     this.#onClose = onClose;
+    this.#world = world;
   }
 
   notify(): void {
@@ -80,12 +86,12 @@ class RunChanges {
   #wait(timeoutMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
-        clearTimeout(timer);
+        cancel();
         signal.removeEventListener('abort', end);
         this.#wake = undefined;
         resolve();
       };
-      const timer = setTimeout(end, timeoutMs);
+      const cancel = this.#world.setTimer(timeoutMs, end);
       signal.addEventListener('abort', end, { once: true });
       this.#wake = end;
     });

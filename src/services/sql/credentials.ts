@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type {
   SqlCredential,
@@ -7,13 +7,13 @@ import type {
   SqlCredentialSecret,
 } from '../../contract/sql.js';
 import { Refusal } from '../../errors.js';
-import { newId } from '../../ids.js';
 import {
   SQL_CREDENTIAL_CHECK_INTERVAL_MS,
   SQL_CREDENTIALS_MAX_COUNT,
   SQL_PASSWORD_BELIEF_MS,
 } from '../../limits.js';
 import type { SqlCredentialRow, SqlCredentialTable } from '../../store/tables/sql-credentials.js';
+import { realWorld, type World } from '../../world.js';
 import type { RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 import type { Reply } from '../reply.js';
@@ -35,6 +35,8 @@ interface SqlCredentialsDependencies {
   readonly table: SqlCredentialTable;
   readonly pages: Pages;
   readonly now: () => Date;
+  /** Default realWorld. */
+  readonly world?: World;
 }
 
 /** Credentials of organizations for SQL, and the logins that show them. */
@@ -42,16 +44,18 @@ export class SqlCredentials {
   readonly #table: SqlCredentialTable;
   readonly #pages: Pages;
   readonly #now: () => Date;
+  readonly #world: World;
   readonly #passwords = new PasswordCheck();
   /** A password that was right is believed for a while, so that a stream of statements derives it once. */
   readonly #believed = new LRUCache<string, Buffer>({ max: 1_000, ttl: SQL_PASSWORD_BELIEF_MS });
   readonly #watch: LoginWatch;
 
-  constructor({ table, pages, now }: SqlCredentialsDependencies) {
+  constructor({ table, pages, now, world = realWorld }: SqlCredentialsDependencies) {
     this.#table = table;
     this.#pages = pages;
     this.#now = now;
-    this.#watch = new LoginWatch((login) => this.#holds(login));
+    this.#world = world;
+    this.#watch = new LoginWatch((login) => this.#holds(login), world);
   }
 
   /** Errors  Refusal `sql_credentials_full` */
@@ -59,14 +63,14 @@ export class SqlCredentials {
     { name, description }: SqlCredentialRequest,
     { organizationId }: RequestContext,
   ): Promise<Reply<SqlCredentialSecret>> {
-    const password = newSqlPassword();
+    const password = newSqlPassword(this.#world);
     const row: SqlCredentialRow = {
-      id: newId('sqlc'),
+      id: this.#world.newId('sqlc'),
       organizationId,
       name,
       ...(description !== undefined && { description }),
-      username: `sql_${randomBytes(8).toString('hex')}`,
-      passwordHash: await hashSqlPassword(password),
+      username: `sql_${this.#world.randomBytes(8).toString('hex')}`,
+      passwordHash: await hashSqlPassword(password, this.#world),
       createdAt: this.#now().toISOString(),
     };
     if (!(await this.#table.add(row, SQL_CREDENTIALS_MAX_COUNT))) {
@@ -88,8 +92,8 @@ export class SqlCredentials {
   /** Errors  Refusal `sql_credential_not_found`, `sql_credential_revoked`, `permission_denied` */
   async rotate(id: string, context: RequestContext): Promise<Reply<SqlCredentialSecret>> {
     this.#requireOwn(id, context);
-    const password = newSqlPassword();
-    const passwordHash = await hashSqlPassword(password);
+    const password = newSqlPassword(this.#world);
+    const passwordHash = await hashSqlPassword(password, this.#world);
     const change = { passwordHash, lastRotatedAt: this.#now().toISOString() };
     const changed = await this.#table.change(id, change);
     if (changed === undefined) throw alreadyRevoked();
@@ -167,16 +171,18 @@ interface WatchedLogin {
 class LoginWatch {
   readonly #isGood: (login: SqlLogin) => boolean;
   readonly #watched = new Set<WatchedLogin>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #world: World;
+  #endChecks: (() => void) | undefined;
 
-  constructor(isGood: (login: SqlLogin) => boolean) {
+  constructor(isGood: (login: SqlLogin) => boolean, world: World) {
     this.#isGood = isGood;
+    this.#world = world;
   }
 
   add(login: SqlLogin, onEnd: () => void): () => void {
     const watched = { login, onEnd };
     this.#watched.add(watched);
-    this.#timer ??= setInterval(() => this.check(), SQL_CREDENTIAL_CHECK_INTERVAL_MS).unref();
+    this.#endChecks ??= this.#world.every(SQL_CREDENTIAL_CHECK_INTERVAL_MS, () => this.check());
     return () => this.#drop(watched);
   }
 
@@ -191,8 +197,8 @@ class LoginWatch {
   #drop(watched: WatchedLogin): void {
     this.#watched.delete(watched);
     if (this.#watched.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#endChecks?.();
+    this.#endChecks = undefined;
   }
 }
 

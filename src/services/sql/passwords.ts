@@ -1,10 +1,11 @@
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Refusal } from '../../errors.js';
 import {
   SQL_PASSWORD_CHECKS_AT_ONCE_MAX_COUNT,
   SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT,
 } from '../../limits.js';
+import type { World } from '../../world.js';
 
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number }, Buffer>(scrypt);
 
@@ -19,14 +20,14 @@ const FORM = /^gls_[A-Za-z0-9_-]{32}$/;
 /** Checked where there is no such user, so that time does not tell users from others. */
 const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(24)}$${'A'.repeat(44)}`;
 
-export function newSqlPassword(): string {
-  return PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
+export function newSqlPassword(world: World): string {
+  return PREFIX + world.randomBytes(SECRET_BYTES).toString('base64url');
 }
 
 /** `scrypt$N$r$p$salt$hash`, salt and hash in base64. */
-export async function hashSqlPassword(password: string): Promise<string> {
-  const salt = randomBytes(SALT_BYTES);
-  const hash = await derive(password, salt, HASH_BYTES, COST);
+export async function hashSqlPassword(password: string, world: World): Promise<string> {
+  const salt = world.randomBytes(SALT_BYTES);
+  const hash = await world.aside(derive(password, salt, HASH_BYTES, COST));
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
 }
 

@@ -1,6 +1,7 @@
 import { Refusal } from '../../errors.js';
 import { JoinedHashes } from '../../store/objects/joined-hash.js';
 import type { StorageTables } from '../../store/storage/storage.js';
+import { realWorld, type World } from '../../world.js';
 import { notFound } from './file-access.js';
 import { FileWriter } from './file-writer.js';
 import { Files } from './files.js';
@@ -14,6 +15,8 @@ interface StorageDependencies {
   readonly bounds: StorageBounds;
   readonly sealingKey: Buffer;
   readonly now: () => Date;
+  /** Default realWorld. */
+  readonly world?: World;
   /** Called when a change has told of an event. */
   readonly onChange?: () => void;
 }
@@ -29,21 +32,34 @@ export class Storage {
   readonly writer: FileWriter;
   readonly #tables: StorageTables;
   readonly #now: () => Date;
+  readonly #world: World;
   readonly #signedUrls: SignedUrls;
   readonly #hashes: JoinedHashes;
-  #timer: NodeJS.Timeout | undefined;
+  #endSweeps: (() => void) | undefined;
   #sweeping: Promise<void> = Promise.resolve();
 
-  constructor({ tables, bounds, sealingKey, now, onChange = () => undefined }: StorageDependencies) {
+  constructor(dependencies: StorageDependencies) {
+    const { tables, bounds, sealingKey, now, world = realWorld, onChange = () => undefined } = dependencies;
     const { objects, contents, files, uploads, usage } = tables;
     const signedUrls = new SignedUrls(sealingKey, now);
     const room = new StorageRoom(objects, bounds);
     const hashes = new JoinedHashes((sha256) => objects.pathOf(sha256));
     this.#tables = tables;
     this.#now = now;
+    this.#world = world;
     this.#signedUrls = signedUrls;
     this.#hashes = hashes;
-    this.uploads = new Uploads({ table: uploads, files, objects, hashes, room, signedUrls, now, onChange });
+    this.uploads = new Uploads({
+      table: uploads,
+      files,
+      objects,
+      hashes,
+      room,
+      signedUrls,
+      now,
+      world,
+      onChange,
+    });
     this.files = new Files({ table: files, contents, objects, signedUrls, now, onChange });
     this.writer = new FileWriter({ files, objects, usage, room });
   }
@@ -71,14 +87,14 @@ export class Storage {
   async start(onFault: (error: unknown) => void): Promise<void> {
     await this.#tables.objects.recover();
     await this.#sweep();
-    this.#timer = setInterval(() => {
+    this.#endSweeps = this.#world.every(SWEEP_INTERVAL_MS, () => {
       this.#sweeping = this.#sweep().catch(onFault);
-    }, SWEEP_INTERVAL_MS).unref();
+    });
   }
 
   /** Ends when no sweep is at work. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#endSweeps?.();
     await this.#sweeping;
     await this.#hashes.close();
   }

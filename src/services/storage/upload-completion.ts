@@ -4,6 +4,7 @@ import type { JoinedHashes } from '../../store/objects/joined-hash.js';
 import type { Objects } from '../../store/objects/objects.js';
 import type { PartBytes, UploadPart } from '../../store/storage/upload-parts.js';
 import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
+import type { World } from '../../world.js';
 import { privateAcl, requirePlace, type Asker } from './file-access.js';
 import { notOpen } from './upload-states.js';
 
@@ -13,6 +14,7 @@ interface CompletionDependencies {
   readonly objects: Objects;
   readonly hashes: JoinedHashes;
   readonly now: () => Date;
+  readonly world: World;
   /** Called when a file is there. */
   readonly onChange: () => void;
 }
@@ -44,7 +46,7 @@ export class UploadCompletions {
 async function completeUpload(
   uploadId: string,
   asker: Asker,
-  { table, files, objects, hashes, now, onChange }: CompletionDependencies,
+  { table, files, objects, hashes, now, world, onChange }: CompletionDependencies,
 ): Promise<UploadRow> {
   const begun = await table.beginCompletion(uploadId, now());
   if (begun.upload.status === 'completed') return begun.upload;
@@ -55,7 +57,7 @@ async function completeUpload(
   const release = objects.pin(segments);
   try {
     // Where there is only one part, its digest is that of the whole.
-    const sha256 = found.length === 1 ? segments[0] : await hashes.finish(uploadId, found);
+    const sha256 = found.length === 1 ? segments[0] : await world.aside(hashes.finish(uploadId, found));
     requireAnnounced(begun.upload, sha256);
     const { upload, result } = await table.complete({
       upload: begun.upload,

@@ -6,7 +6,6 @@ import type {
 } from '../../contract/storage/uploads.js';
 import type { ByteBody } from '../../contract/grammar/route.js';
 import { Refusal } from '../../errors.js';
-import { newId } from '../../ids.js';
 import {
   PART_DEFAULT_BYTES,
   PART_URL_LIFETIME_MS,
@@ -18,6 +17,7 @@ import type { JoinedHashes } from '../../store/objects/joined-hash.js';
 import type { Objects } from '../../store/objects/objects.js';
 import type { PartBytes, UploadPart } from '../../store/storage/upload-parts.js';
 import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
+import type { World } from '../../world.js';
 import type { RequestContext } from '../context.js';
 import { requirePlace } from './file-access.js';
 import type { Headers } from './file-ranges.js';
@@ -38,6 +38,7 @@ interface UploadsDependencies {
   readonly room: StorageRoom;
   readonly signedUrls: SignedUrls;
   readonly now: () => Date;
+  readonly world: World;
   /** Called when a file is there. */
   readonly onChange: () => void;
 }
@@ -56,7 +57,7 @@ export class Uploads {
 
   /** Errors  the refusals of storage.uploads.create */
   async create(request: FileUploadRequest, context: RequestContext): Promise<Reply<FileUpload>> {
-    const { files, room, now } = this.#dependencies;
+    const { files, room, now, world } = this.#dependencies;
     const { organizationId, keyId } = context;
     const path = normalisePath(request.file_name, 'file_name');
     requirePlace(files, path, context);
@@ -66,7 +67,7 @@ export class Uploads {
     const createdAt = now();
     const upload = await this.#table.create(
       {
-        id: newId('upl'),
+        id: world.newId('upl'),
         organizationId,
         keyId,
         path,

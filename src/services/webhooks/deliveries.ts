@@ -7,6 +7,7 @@ import {
   WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT,
 } from '../../limits.js';
 import type { WebhookDeliveryRow, WebhookEndpointRow, WebhookTable } from '../../store/tables/webhooks.js';
+import { realWorld, type World } from '../../world.js';
 import { ForbiddenAddress, type AddressRules } from './address.js';
 import { sendWebhook } from './send.js';
 import { givenUp, settle, type Outcome } from './settle.js';
@@ -15,13 +16,17 @@ import { Turns, type Lane } from './turns.js';
 
 interface DeliveriesDependencies {
   readonly table: WebhookTable;
-  readonly addresses: AddressRules;
+  readonly addresses: Pick<AddressRules, 'resolve'>;
   readonly now: () => Date;
   /** In [0, 1). */
   readonly random: () => number;
   readonly onFault: (error: unknown) => void;
   /** Default WEBHOOK_ATTEMPT_TIMEOUT_MS. */
   readonly attemptTimeoutMs?: number;
+  /** Default realWorld. */
+  readonly world?: World;
+  /** Default sendWebhook. */
+  readonly send?: typeof sendWebhook;
 }
 
 /** A release that is published on the command line brings deliveries that nobody wakes this process for. */
@@ -34,6 +39,8 @@ const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 export class WebhookDeliveries {
   readonly #dependencies: DeliveriesDependencies;
   readonly #table: WebhookTable;
+  readonly #world: World;
+  readonly #post: typeof sendWebhook;
   readonly #attemptTimeoutMs: number;
   readonly #turns = new Turns({
     endpoint: WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT,
@@ -47,7 +54,7 @@ export class WebhookDeliveries {
   readonly #unwritten = new Set<string>();
   /** Of each attempt that is on its way: a signal that lived longer would keep what was derived from it. */
   readonly #sending = new Set<AbortController>();
-  #timer: NodeJS.Timeout | undefined;
+  #cancelRound: (() => void) | undefined;
   #isStarted = false;
   #isWoken = false;
   #isStopping = false;
@@ -56,6 +63,8 @@ export class WebhookDeliveries {
   constructor(dependencies: DeliveriesDependencies) {
     this.#dependencies = dependencies;
     this.#table = dependencies.table;
+    this.#world = dependencies.world ?? realWorld;
+    this.#post = dependencies.send ?? sendWebhook;
     this.#attemptTimeoutMs = dependencies.attemptTimeoutMs ?? WEBHOOK_ATTEMPT_TIMEOUT_MS;
   }
 
@@ -87,7 +96,7 @@ export class WebhookDeliveries {
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#cancelRound?.();
     this.#isStopping = true;
     for (const ending of this.#sending) ending.abort(new Error('The server is stopping.'));
     await Promise.all(this.#attempts);
@@ -99,8 +108,9 @@ export class WebhookDeliveries {
     this.#unwritten.clear();
     const nextMs = this.#faultless(() => this.#serveDue()) ?? Infinity;
     const waitMs = nextMs - this.#dependencies.now().getTime();
+    this.#cancelRound?.();
     const boundedMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, waitMs));
-    this.#timer = setTimeout(() => void this.#round(), boundedMs).unref();
+    this.#cancelRound = this.#world.setTimer(boundedMs, () => void this.#round());
   }
 
   #faultless<Result>(work: () => Result): Result | undefined {
@@ -199,18 +209,18 @@ export class WebhookDeliveries {
     const ending = new AbortController();
     const { signal } = ending;
     const timeout = new Error(`No answer came within ${this.#attemptTimeoutMs / 1000} s.`);
-    const timer = setTimeout(() => ending.abort(timeout), this.#attemptTimeoutMs);
+    const cancelTimeout = this.#world.setTimer(this.#attemptTimeoutMs, () => ending.abort(timeout));
     this.#sending.add(ending);
     try {
       const address = await untilAborted(addresses.resolve(url.hostname), signal);
-      return { status: await sendWebhook({ url, headers, body: delivery.body }, address, signal) };
+      return { status: await this.#post({ url, headers, body: delivery.body }, address, signal) };
     } catch (error) {
       if (signal.reason === timeout) return { error: timeout.message };
       if (error instanceof ForbiddenAddress) return { error: error.message };
       const { code, message } = error as NodeJS.ErrnoException;
       return { error: `The connection failed: ${code ?? message}.` };
     } finally {
-      clearTimeout(timer);
+      cancelTimeout();
       this.#sending.delete(ending);
     }
   }

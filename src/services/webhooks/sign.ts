@@ -1,10 +1,11 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { realWorld } from '../../world.js';
 
 const SECRET_PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-export function newWebhookSecret(): string {
-  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+export function newWebhookSecret(world = realWorld): string {
+  return SECRET_PREFIX + world.randomBytes(SECRET_BYTES).toString('base64');
 }
 
 /**

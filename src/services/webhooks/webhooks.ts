@@ -7,14 +7,15 @@ import type {
 } from '../../contract/webhooks.js';
 import { WEBHOOK_EVENTS } from '../../contract/webhooks.js';
 import { Refusal } from '../../errors.js';
-import { newId } from '../../ids.js';
 import { WEBHOOK_ENDPOINTS_MAX_COUNT, WEBHOOK_SECRET_OVERLAP_MS } from '../../limits.js';
 import type { WebhookDeliveryRow, WebhookEndpointRow, WebhookTable } from '../../store/tables/webhooks.js';
+import { realWorld, type World } from '../../world.js';
 import type { RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 import type { Reply } from '../reply.js';
 import { ForbiddenAddress, type AddressRules } from './address.js';
 import { WebhookDeliveries } from './deliveries.js';
+import type { sendWebhook } from './send.js';
 import { newWebhookSecret } from './sign.js';
 
 interface DeliveryListRequest extends PageRequest {
@@ -25,28 +26,34 @@ interface DeliveryListRequest extends PageRequest {
 interface WebhooksDependencies {
   readonly table: WebhookTable;
   readonly pages: Pages;
-  readonly addresses: AddressRules;
+  readonly addresses: Pick<AddressRules, 'resolve'>;
   readonly now: () => Date;
   /** In [0, 1). */
   readonly random: () => number;
   readonly attemptTimeoutMs?: number;
+  /** Default realWorld. */
+  readonly world?: World;
+  /** Default sendWebhook. */
+  readonly send?: typeof sendWebhook;
 }
 
 /** Endpoints that are told of events, and the deliveries to them. */
 export class Webhooks {
   readonly #table: WebhookTable;
   readonly #pages: Pages;
-  readonly #addresses: AddressRules;
+  readonly #addresses: Pick<AddressRules, 'resolve'>;
   readonly #now: () => Date;
+  readonly #world: World;
   readonly #deliveries: WebhookDeliveries;
   #report: ((error: unknown) => void) | undefined;
 
   constructor(dependencies: WebhooksDependencies) {
-    const { table, pages, addresses, now } = dependencies;
+    const { table, pages, addresses, now, world = realWorld } = dependencies;
     this.#table = table;
     this.#pages = pages;
     this.#addresses = addresses;
     this.#now = now;
+    this.#world = world;
     const onFault = (error: unknown): void => this.#report?.(error);
     this.#deliveries = new WebhookDeliveries({ ...dependencies, onFault });
   }
@@ -56,10 +63,10 @@ export class Webhooks {
     { url, event_types: eventTypes, description }: WebhookEndpointRequest,
     { organizationId }: RequestContext,
   ): Promise<Reply<WebhookEndpointSecret>> {
-    const secret = newWebhookSecret();
+    const secret = newWebhookSecret(this.#world);
     const createdAt = this.#now().toISOString();
     const row: WebhookEndpointRow = {
-      id: newId('whe'),
+      id: this.#world.newId('whe'),
       organizationId,
       url: await acceptUrl(url, this.#addresses),
       eventTypes: eventTypes ?? Object.keys(WEBHOOK_EVENTS),
@@ -98,7 +105,7 @@ export class Webhooks {
   /** Errors  those of deleteEndpoint */
   async rotateSecret(id: string, context: RequestContext): Promise<Reply<WebhookEndpointSecret>> {
     const { secrets } = this.#findEndpoint(id, context);
-    const secret = newWebhookSecret();
+    const secret = newWebhookSecret(this.#world);
     const at = this.#now();
     const expiresAt = new Date(at.getTime() + WEBHOOK_SECRET_OVERLAP_MS).toISOString();
     const changed = await this.#table.changeEndpoint(id, {
@@ -200,7 +207,7 @@ export class Webhooks {
 }
 
 /** Errors  Refusal `webhook_url_refused`; what the name stands for is checked again at every attempt */
-async function acceptUrl(text: string, addresses: AddressRules): Promise<string> {
+async function acceptUrl(text: string, addresses: Pick<AddressRules, 'resolve'>): Promise<string> {
   const refuse = (why: string): Refusal =>
     new Refusal('webhook_url_refused', `The URL is refused: ${why}`, { param: 'url' });
   let url: URL;

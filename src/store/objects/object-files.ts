@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freeBytes } from '../../buffers.js';
 import { MEBIBYTE_BYTES } from '../../limits.js';
+import type { Disk } from './disk.js';
 
 /* Bytes of objects on their way to the disk and back, in constant memory. */
 
@@ -72,8 +73,13 @@ async function writeBlock(handle: FileHandle, block: Buffer): Promise<void> {
 }
 
 /** Bytes [start, end) of a file, in blocks. */
-export async function* readFile(path: string, start: number, end: number): AsyncGenerator<Uint8Array> {
-  const handle = await open(path, 'r');
+export async function* readFile(
+  disk: Disk,
+  path: string,
+  start: number,
+  end: number,
+): AsyncGenerator<Uint8Array> {
+  const handle = await disk.open(path, 'r');
   const readAt = (position: number): Promise<Buffer> | undefined =>
     position < end ? readBlock(handle, position, Math.min(READ_BYTES, end - position)) : undefined;
   let ahead = readAt(start);
@@ -101,14 +107,15 @@ async function readBlock(handle: FileHandle, position: number, bytes: number): P
 }
 
 /** The object's path; its folder is made, and durable, on first use. */
-export async function placeOf(folder: string, sha256: string): Promise<string> {
+export async function placeOf(disk: Disk, folder: string, sha256: string): Promise<string> {
   const shelf = join(folder, sha256.slice(0, 2));
-  if ((await mkdir(shelf, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder);
+  if ((await disk.mkdir(shelf, { recursive: true, mode: 0o700 })) !== undefined)
+    await syncFolder(disk, folder);
   return join(shelf, sha256);
 }
 
-export async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, 'r');
+export async function syncFolder(disk: Disk, path: string): Promise<void> {
+  const handle = await disk.open(path, 'r');
   try {
     await handle.sync();
   } finally {
@@ -116,7 +123,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-export async function discardFile(handle: FileHandle, path: string): Promise<void> {
+export async function discardFile(disk: Disk, handle: FileHandle, path: string): Promise<void> {
   await handle.close().catch(() => undefined);
-  await rm(path, { force: true });
+  await disk.rm(path, { force: true });
 }

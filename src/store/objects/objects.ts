@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, unlinkSync } from 'node:fs';
-import { open, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlStore, Table } from '../control-store.js';
+import { realDisk, type Disk } from './disk.js';
 import { discardFile, placeOf, readFile, syncFolder, writeAll } from './object-files.js';
 
 /*
@@ -38,17 +38,19 @@ interface ObjectRow {
 
 /** Files removed within one transaction: the writers behind it wait. */
 const COLLECT_MAX_FILES = 16;
+const NAME_BYTES = 16;
 
-export function openObjects(store: ControlStore, dataFolder: string): Objects {
+export function openObjects(store: ControlStore, dataFolder: string, disk = realDisk): Objects {
   const folder = join(dataFolder, OBJECTS_FOLDER);
   mkdirSync(join(folder, INCOMING_FOLDER), { recursive: true, mode: 0o700 });
-  return new Objects(store, folder);
+  return new Objects(store, folder, disk);
 }
 
 /** The table `objects` and the files that it counts: bytes by their SHA-256, each content once. */
 export class Objects {
   readonly #store: ControlStore;
   readonly #folder: string;
+  readonly #disk: Disk;
   readonly #rows: Table<ObjectRow>;
   readonly #garbage: Table<number>;
   /** How many keep each file, whatever becomes of its references. */
@@ -57,9 +59,10 @@ export class Objects {
   readonly #unclaimed = new Set<string>();
 
   /** @param folder is there, with the one for incoming bytes */
-  constructor(store: ControlStore, folder: string) {
+  constructor(store: ControlStore, folder: string, disk: Disk) {
     this.#store = store;
     this.#folder = folder;
+    this.#disk = disk;
     this.#rows = store.table<ObjectRow>('objects');
     this.#garbage = store.table<number>('object-garbage');
   }
@@ -69,9 +72,9 @@ export class Objects {
    * Errors  those of the source and of the file system; nothing is left behind
    */
   async receive(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Received> {
-    const path = join(this.#folder, INCOMING_FOLDER, randomUUID());
-    const handle = await open(path, 'wx', 0o600);
-    const discard = (): Promise<void> => discardFile(handle, path);
+    const path = join(this.#folder, INCOMING_FOLDER, this.#newName());
+    const handle = await this.#disk.open(path, 'wx', 0o600);
+    const discard = (): Promise<void> => discardFile(this.#disk, handle, path);
     try {
       const written = await writeAll(handle, bytes, maxBytes);
       return { ...written, keep: () => this.#keep(handle, path, written.sha256), discard };
@@ -83,7 +86,7 @@ export class Objects {
 
   /** Bytes [start, end) of an object. Errors  those of the file system; pin it before */
   read(sha256: string, start: number, end: number): AsyncGenerator<Uint8Array> {
-    return readFile(this.pathOf(sha256), start, end);
+    return readFile(this.#disk, this.pathOf(sha256), start, end);
   }
 
   /** Where an object lies: for threads that read it themselves. */
@@ -141,10 +144,10 @@ export class Objects {
   /** Removes what an earlier server left without a row. To be called once, by the server, before it takes bytes. */
   async recover(): Promise<{ readonly removedCount: number }> {
     const incoming = join(this.#folder, INCOMING_FOLDER);
-    const halves = await readdir(incoming);
-    for (const name of halves) await rm(join(incoming, name), { force: true });
+    const halves = await this.#disk.readdir(incoming);
+    for (const name of halves) await this.#disk.rm(join(incoming, name), { force: true });
     let removedCount = halves.length;
-    for (const shelf of await readdir(this.#folder)) {
+    for (const shelf of await this.#disk.readdir(this.#folder)) {
       if (/^[0-9a-f]{2}$/.test(shelf)) removedCount += await this.#recoverShelf(shelf);
     }
     return { removedCount };
@@ -152,7 +155,7 @@ export class Objects {
 
   /** Free bytes of the disk for us. */
   async freeBytes(): Promise<number> {
-    const { bavail, bsize } = await statfs(this.#folder);
+    const { bavail, bsize } = await this.#disk.statfs(this.#folder);
     return bavail * bsize;
   }
 
@@ -161,15 +164,19 @@ export class Objects {
     try {
       await handle.sync();
       await handle.close();
-      await rename(path, await placeOf(this.#folder, sha256));
+      await this.#disk.rename(path, await placeOf(this.#disk, this.#folder, sha256));
       this.#unclaimed.add(sha256);
-      await syncFolder(join(this.#folder, sha256.slice(0, 2)));
+      await syncFolder(this.#disk, join(this.#folder, sha256.slice(0, 2)));
       return unpin;
     } catch (error) {
       unpin();
-      await discardFile(handle, path);
+      await discardFile(this.#disk, handle, path);
       throw error;
     }
+  }
+
+  #newName(): string {
+    return this.#store.world.randomBytes(NAME_BYTES).toString('hex');
   }
 
   #unpin(name: string): void {
@@ -188,7 +195,7 @@ export class Objects {
 
   /** How many files of this folder had no row, and are gone. */
   async #recoverShelf(shelf: string): Promise<number> {
-    const names = await readdir(join(this.#folder, shelf));
+    const names = await this.#disk.readdir(join(this.#folder, shelf));
     const unknown = names.filter((name) => this.#rows.get(name) === undefined);
     if (unknown.length === 0) return 0;
     return this.#store.transaction(() => {
@@ -202,7 +209,7 @@ export class Objects {
   #removeUnneeded(sha256: string): boolean {
     if (this.#rows.get(sha256) !== undefined || this.#pins.has(sha256)) return false;
     try {
-      unlinkSync(this.pathOf(sha256));
+      this.#disk.unlinkSync(this.pathOf(sha256));
     } catch (error) {
       // A crash between removal and commit: it is gone already.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

@@ -1,4 +1,3 @@
-import { newId } from '../../ids.js';
 import { UPLOAD_MEMORY_MS } from '../../limits.js';
 import type { Content, ContentTable } from '../objects/contents.js';
 import type { EventTable } from '../tables/events.js';
@@ -109,13 +108,13 @@ export class FileTable {
   put({ organizationId, path, contentType, content, segments, at: time, acl }: NewFile): FileRow {
     const before = this.at(organizationId, path);
     const file: FileRow = {
-      id: before?.id ?? newId('fil'),
+      id: before?.id ?? this.#store.world.newId('fil'),
       organizationId,
       path,
       contentType,
       sizeBytes: content.sizeBytes,
       sha256: content.sha256,
-      version: newId('ver'),
+      version: this.#store.world.newId('ver'),
       createdAt: before?.createdAt ?? time,
       updatedAt: time,
       acl: before?.acl ?? acl,

@@ -2,6 +2,7 @@ import { ContentTable } from '../objects/contents.js';
 import type { EventTable } from '../tables/events.js';
 import { FileTable } from './files.js';
 import type { ControlStore } from '../control-store.js';
+import { realDisk } from '../objects/disk.js';
 import { openObjects, type Objects } from '../objects/objects.js';
 import { StorageUsageTable } from './storage-usage.js';
 import { UploadTable } from './uploads.js';
@@ -20,8 +21,9 @@ export function openStorageTables(
   store: ControlStore,
   dataFolder: string,
   events: EventTable,
+  disk = realDisk,
 ): StorageTables {
-  const objects = openObjects(store, dataFolder);
+  const objects = openObjects(store, dataFolder, disk);
   const contents = new ContentTable(store, objects);
   const usage = new StorageUsageTable(store);
   const files = new FileTable(store, { contents, usage, events });

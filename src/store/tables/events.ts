@@ -1,4 +1,4 @@
-import { newId } from '../../ids.js';
+import type { World } from '../../world.js';
 import type { ControlStore, Table } from '../control-store.js';
 
 /** Something that happened to one subject (a run, a file, a release). */
@@ -19,11 +19,13 @@ export interface EventRow {
 
 /** The table `events`. An event is written in the transaction of the change that it tells of, or not at all. */
 export class EventTable {
+  readonly #world: World;
   readonly #rows: Table<EventRow>;
   readonly #onAppend: (event: EventRow) => void;
 
   /** @param onAppend takes part in the transaction: what follows from an event is written beside it */
   constructor(store: ControlStore, onAppend: (event: EventRow) => void = () => undefined) {
+    this.#world = store.world;
     this.#rows = store.table<EventRow>('events');
     this.#onAppend = onAppend;
   }
@@ -31,7 +33,7 @@ export class EventTable {
   /** Only inside a transaction, beside the change. */
   append(event: Omit<EventRow, 'id' | 'sequence'>): EventRow {
     const sequence = this.#lastSequence(event.subjectId) + 1;
-    const row: EventRow = { ...event, id: newId('evt'), sequence };
+    const row: EventRow = { ...event, id: this.#world.newId('evt'), sequence };
     this.#rows.putSync(keyOf(row.subjectId, sequence), row);
     this.#onAppend(row);
     return row;

@@ -1,4 +1,3 @@
-import { newId } from '../../ids.js';
 import { WEBHOOK_DELIVERY_RETENTION_MS } from '../../limits.js';
 import type { EventRow } from './events.js';
 import type { ControlStore, Table } from '../control-store.js';
@@ -135,7 +134,7 @@ export class WebhookTable {
     for (const endpoint of this.endpoints(organizationId)) {
       const isTold = endpoint.id === event.toldEndpointId && endpoint.disabledReason === undefined;
       if (!isTold && !takes(endpoint, event.type)) continue;
-      const delivery = firstDelivery(event, endpoint.id);
+      const delivery = firstDelivery(this.#store.world.newId('whd'), event, endpoint.id);
       this.#put(delivery);
       this.#byOrganization.putSync(`${organizationId} ${timestamp} ${delivery.id}`, delivery.id);
       this.#byAge.putSync(`${timestamp} ${delivery.id}`, delivery.id);
@@ -247,11 +246,12 @@ function dueKeyOf({ organizationId, endpointId, id }: WebhookDeliveryRow, time: 
 
 /** To be sent at once. */
 function firstDelivery(
+  id: string,
   { id: eventId, type, organizationId, timestamp, data }: EventRow,
   endpointId: string,
 ): WebhookDeliveryRow {
   return {
-    id: newId('whd'),
+    id,
     organizationId,
     endpointId,
     eventId,

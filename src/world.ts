@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { newId, type EventPrefix } from './ids.js';
+
+/**
+ * What is not decided by what was asked: time, timers, randomness, and in which order threads end. Made once, passed
+ * down from the composition.
+ */
+export interface World {
+  /** The wall clock, which people and peers set: it may jump. */
+  now(): Date;
+  /** Milliseconds that only grow. */
+  monotonicMs(): number;
+  /** Calls back once, unless the result is called before. Keeps no process alive. */
+  setTimer(ms: number, work: () => void): () => void;
+  /** Calls back again and again, until the result is called. Keeps no process alive. */
+  every(ms: number, work: () => void): () => void;
+  /** In [0, 1). */
+  random(): number;
+  /** Nobody can guess them. */
+  randomBytes(count: number): Buffer;
+  newId(prefix: EventPrefix): string;
+  /** What threads beside this one are at: a simulation decides when their end is heard of. */
+  aside<Result>(work: Promise<Result>): Promise<Result>;
+}
+
+export const realWorld: World = Object.freeze<World>({
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  setTimer(ms, work) {
+    const timer = setTimeout(work, ms).unref();
+    return () => clearTimeout(timer);
+  },
+  every(ms, work) {
+    const timer = setInterval(work, ms).unref();
+    return () => clearInterval(timer);
+  },
+  random: Math.random,
+  randomBytes: (count) => randomBytes(count),
+  newId,
+  aside: (work) => work,
+});
