@@ -8,23 +8,30 @@ namespace gloaming {
 namespace {
 
 /* One to three blocks of query tokens against all rows. */
-template <uint32_t kBlocks>
+template <uint32_t kBlocks, bool kFirst>
 void sweep(const __m512i* query, const Rows& rows, uint32_t rowCount, int32_t* closest) {
   uint32_t row = 0;
-  for (; row + 8 <= rowCount; row += 8) multiplyEightRows<kBlocks>(query, rows.from(row), closest);
+  for (; row + 8 <= rowCount; row += 8) multiplyEightRows<kBlocks, kFirst>(query, rows.from(row), closest);
   uint32_t left = rowCount - row;
   // An odd tail takes in a row that was seen before, if there is one: maxima do not mind.
   if (left % 2 == 1 && row > 0) {
     --row;
     ++left;
   } else if (left % 2 == 1) {
-    multiplyRows<kBlocks, 1>(query, rows.from(row++), closest);
+    multiplyRows<kBlocks, kFirst, 1>(query, rows.from(row++), closest);
     --left;
   }
-  if (left == 8) multiplyEightRows<kBlocks>(query, rows.from(row), closest);
-  else if (left == 6) multiplyRows<kBlocks, 6>(query, rows.from(row), closest);
-  else if (left == 4) multiplyRows<kBlocks, 4>(query, rows.from(row), closest);
-  else if (left == 2) multiplyRows<kBlocks, 2>(query, rows.from(row), closest);
+  if (left == 8) multiplyEightRows<kBlocks, kFirst>(query, rows.from(row), closest);
+  else if (left == 6) multiplyRows<kBlocks, kFirst, 6>(query, rows.from(row), closest);
+  else if (left == 4) multiplyRows<kBlocks, kFirst, 4>(query, rows.from(row), closest);
+  else if (left == 2) multiplyRows<kBlocks, kFirst, 2>(query, rows.from(row), closest);
+}
+
+template <bool kFirst>
+void sweepBlocks(uint32_t count, const __m512i* query, const Rows& rows, uint32_t rowCount, int32_t* closest) {
+  if (count == 3) sweep<3, kFirst>(query, rows, rowCount, closest);
+  else if (count == 2) sweep<2, kFirst>(query, rows, rowCount, closest);
+  else sweep<1, kFirst>(query, rows, rowCount, closest);
 }
 
 /* Σ over the first `count` (≤ 16) rows of their largest lane. */
@@ -56,11 +63,8 @@ int32_t avx512MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t 
   const auto* packed = static_cast<const __m512i*>(query.packed);
   const size_t bytes = size_t{rowCount} * dimension;
   int32_t corrections[kMaxRows];
-  __m512i best[kMaxRows / 16][16];
+  __m512i best[kMaxRows / 16][16];  // undefined until the query's first blocks have been there
   correctRows(rows, rowCount, dimension, corrections);
-  for (auto& sixteen : best) {
-    for (__m512i& row : sixteen) row = _mm512_set1_epi32(INT32_MIN);
-  }
 
   const Rows all{rows, corrections, best[0], dimension};
   for (uint32_t block = 0; block < blocks;) {
@@ -68,9 +72,8 @@ int32_t avx512MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t 
     const __m512i* tokens = packed + size_t{block} * (dimension / 4);
     // Two blocks run best; an odd number ends with three, because one alone would wait for its own sums.
     const uint32_t count = left == 3 ? 3 : left == 1 ? 1 : 2;
-    if (count == 3) sweep<3>(tokens, all, rowCount, closest + block * kLanes);
-    else if (count == 2) sweep<2>(tokens, all, rowCount, closest + block * kLanes);
-    else sweep<1>(tokens, all, rowCount, closest + block * kLanes);
+    if (block == 0) sweepBlocks<true>(count, tokens, all, rowCount, closest);
+    else sweepBlocks<false>(count, tokens, all, rowCount, closest + block * kLanes);
     prefetch(rows + bytes, bytes * block / blocks / 64 * 64, bytes * (block + count) / blocks);
     block += count;
   }

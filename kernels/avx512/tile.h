@@ -55,21 +55,26 @@ struct Rows {
 #define GLOAMING_DOT_2(at, a, b) GLOAMING_DOT_1(at, a) "vpdpbusd %%zmm27, %%zmm25, %%zmm" #b "\n\t"
 #define GLOAMING_DOT_3(at, a, b, c) GLOAMING_DOT_2(at, a, b) "vpdpbusd %%zmm27, %%zmm26, %%zmm" #c "\n\t"
 
-// Both maxima of one row's sums; the row's own is merged with what earlier blocks found.
-#define GLOAMING_MERGE(a) \
-  "vpmaxsd 64*" #a "(%[best]), %%zmm" #a ", %%zmm" #a "\n\t" \
-  "vmovdqa64 %%zmm" #a ", 64*" #a "(%[best])\n\t"
-#define GLOAMING_CLOSE_1(at, a) "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t" GLOAMING_MERGE(a)
+// Both maxima of one row's sums; the row's own is kept, or merged with what earlier blocks found.
+#define GLOAMING_KEEP(a) "vmovdqa64 %%zmm" #a ", 64*" #a "(%[best])\n\t"
+#define GLOAMING_MERGE(a) "vpmaxsd 64*" #a "(%[best]), %%zmm" #a ", %%zmm" #a "\n\t" GLOAMING_KEEP(a)
+#define GLOAMING_CLOSE_1(at, a) "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t"
 #define GLOAMING_CLOSE_2(at, a, b) \
   "vpmaxsd %%zmm" #b ", %%zmm30, %%zmm30\n\t" \
   "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t" \
-  "vpmaxsd %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" GLOAMING_MERGE(a)
+  "vpmaxsd %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t"
 #define GLOAMING_CLOSE_3(at, a, b, c) \
   "vpmaxsd %%zmm" #c ", %%zmm31, %%zmm31\n\t" \
   "vpmaxsd %%zmm" #b ", %%zmm30, %%zmm30\n\t" \
   "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t" \
   "vpmaxsd %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
-  "vpmaxsd %%zmm" #c ", %%zmm" #a ", %%zmm" #a "\n\t" GLOAMING_MERGE(a)
+  "vpmaxsd %%zmm" #c ", %%zmm" #a ", %%zmm" #a "\n\t"
+#define GLOAMING_KEEP_1(at, a) GLOAMING_CLOSE_1(at, a) GLOAMING_KEEP(a)
+#define GLOAMING_KEEP_2(at, a, b) GLOAMING_CLOSE_2(at, a, b) GLOAMING_KEEP(a)
+#define GLOAMING_KEEP_3(at, a, b, c) GLOAMING_CLOSE_3(at, a, b, c) GLOAMING_KEEP(a)
+#define GLOAMING_MERGE_1(at, a) GLOAMING_CLOSE_1(at, a) GLOAMING_MERGE(a)
+#define GLOAMING_MERGE_2(at, a, b) GLOAMING_CLOSE_2(at, a, b) GLOAMING_MERGE(a)
+#define GLOAMING_MERGE_3(at, a, b, c) GLOAMING_CLOSE_3(at, a, b, c) GLOAMING_MERGE(a)
 
 #define GLOAMING_CLOSEST_1(DO) DO(0, 29)
 #define GLOAMING_CLOSEST_2(DO) DO(0, 29) DO(1, 30)
@@ -78,14 +83,14 @@ struct Rows {
 #define GLOAMING_STORE_CLOSEST(n, z) "vmovdqa64 %%zmm" #z ", 64*" #n "(%[closest])\n\t"
 
 // Eight quads, 32 dimensions, per round.
-#define GLOAMING_TILE(blocks) \
+#define GLOAMING_TILE(blocks, MAXIMA) \
   asm volatile(GLOAMING_EACH_ROW_##blocks(GLOAMING_START_##blocks) \
                "1:\n\t.irp quad, 0, 1, 2, 3, 4, 5, 6, 7\n\t" \
                GLOAMING_LOAD_##blocks GLOAMING_EACH_ROW_##blocks(GLOAMING_DOT_##blocks) \
                ".endr\n\t" \
                "add $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\tdec %[rounds]\n\tjnz 1b\n\t" \
                GLOAMING_CLOSEST_##blocks(GLOAMING_LOAD_CLOSEST) \
-               GLOAMING_EACH_ROW_##blocks(GLOAMING_CLOSE_##blocks) \
+               GLOAMING_EACH_ROW_##blocks(MAXIMA##_##blocks) \
                GLOAMING_CLOSEST_##blocks(GLOAMING_STORE_CLOSEST) \
                : [query] "+r"(query), [low] "+r"(low), [high] "+r"(high), [rounds] "+r"(rounds) \
                : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), \
@@ -95,16 +100,19 @@ struct Rows {
                  "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm29", "xmm30", "xmm31")
 
 /* Raises closest [kBlocks × 16] and rows.best [8] to the dot products of kBlocks blocks of the packed query with the
- * first eight rows. */
-template <uint32_t kBlocks>
+ * first eight rows; the first blocks of a query find nothing in rows.best. */
+template <uint32_t kBlocks, bool kFirst>
 inline void multiplyEightRows(const __m512i* query, const Rows& rows, int32_t* closest) {
   static_assert(kBlocks >= 1 && kBlocks <= 3, "three blocks of sums fit in the registers");
   const uint64_t row = rows.dimension;
   const int8_t *low = rows.values, *high = rows.values + 4 * row;
   uint64_t rounds = row / 32;
-  if constexpr (kBlocks == 1) GLOAMING_TILE(1);
-  else if constexpr (kBlocks == 2) GLOAMING_TILE(2);
-  else GLOAMING_TILE(3);
+  if constexpr (kBlocks == 1 && kFirst) GLOAMING_TILE(1, GLOAMING_KEEP);
+  else if constexpr (kBlocks == 1) GLOAMING_TILE(1, GLOAMING_MERGE);
+  else if constexpr (kBlocks == 2 && kFirst) GLOAMING_TILE(2, GLOAMING_KEEP);
+  else if constexpr (kBlocks == 2) GLOAMING_TILE(2, GLOAMING_MERGE);
+  else if constexpr (kFirst) GLOAMING_TILE(3, GLOAMING_KEEP);
+  else GLOAMING_TILE(3, GLOAMING_MERGE);
 }
 
 #define GLOAMING_NARROW(at, a, b) \
@@ -132,7 +140,7 @@ inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* 
 }
 
 /* The same for kRows < 8 rows, the tail of a target. */
-template <uint32_t kBlocks, uint32_t kRows>
+template <uint32_t kBlocks, bool kFirst, uint32_t kRows>
 inline void multiplyRows(const __m512i* query, const Rows& rows, int32_t* closest) {
   const uint32_t quads = rows.dimension / 4;
   __m512i sums[kBlocks][kRows];
@@ -157,7 +165,7 @@ inline void multiplyRows(const __m512i* query, const Rows& rows, int32_t* closes
 #pragma GCC unroll 8
     for (uint32_t r = 0; r < kRows; ++r) {
       best = _mm512_max_epi32(best, sums[b][r]);
-      rows.best[r] = _mm512_max_epi32(rows.best[r], sums[b][r]);
+      rows.best[r] = kFirst && b == 0 ? sums[b][r] : _mm512_max_epi32(rows.best[r], sums[b][r]);
     }
     _mm512_store_si512(closest + b * kLanes, best);
   }
