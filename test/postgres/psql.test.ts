@@ -110,7 +110,7 @@ describe.skipIf(!hasPsql)('psql', () => {
     for (const [sql, message] of [
       ["COPY (SELECT 1) TO '/tmp/x.csv'", /ERROR: {2}Only statements that read/],
       ["\\copy (SELECT 1) to '/dev/null'", /ERROR: {2}Only statements that read/],
-      ["SELECT * FROM read_text('/etc/passwd')", /ERROR: {2}The table function/],
+      ["SELECT * FROM read_text('/etc/passwd')", /ERROR: {2}There is no table function/],
       ["ATTACH '/tmp/x.db'", /ERROR: {2}Only statements that read/],
       ["SET memory_limit = '1TB'", /ERROR: {2}Only statements that read/],
       ['LISTEN anything', /ERROR/],

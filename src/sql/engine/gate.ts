@@ -1,30 +1,13 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { StatementFailure } from './failure.js';
+import { FUNCTIONS, TABLE_FUNCTIONS } from './functions.js';
 
 /*
  * Which statements an engine executes: one that reads, parsed by the engine itself. The engine's own locks keep files,
  * settings and extensions out of reach; this keeps statements from what is not locked: other databases in memory,
- * logging and profiling, functions that read raw memory, and views of the engine's own settings.
+ * logging and profiling, views of the engine's own settings, and every function that is not in functions.ts.
  */
 
-/** Functions that make tables out of their arguments. Others read files, memory, settings or statements as text. */
-const TABLE_FUNCTIONS = new Set([
-  'generate_series',
-  'generate_subscripts',
-  'json_each',
-  'json_tree',
-  'pg_timezone_names',
-  'range',
-  'repeat',
-  'repeat_row',
-  'unnest',
-]);
-const REFUSED_FUNCTIONS: readonly RegExp[] = [
-  /^(current_setting|set_config|getenv|getvariable|pg_reload_conf|.*secret.*)$/,
-  /^(write_log|parse_duckdb_log_message|sleep.*)$/,
-  /^(query|query_table|json_execute_serialized_sql)$/,
-  /^(read_.*|.*_scan(_.*)?)$/,
-];
 const REFUSED_TABLE = /^(duckdb_.*|pragma_.*|sqlite_.*|pg_settings|pg_prepared_statements)$/;
 /** A name of a file would be read as one. */
 const FILE_LIKE = /[/\\.*?:]/;
@@ -83,12 +66,12 @@ function refuseStranger(node: Node): void {
   if (type === 'TABLE_FUNCTION') {
     const table = String((node.function as Node | undefined)?.function_name ?? '').toLowerCase();
     if (!TABLE_FUNCTIONS.has(table)) {
-      throw new StatementFailure('refused', `The table function "${table}" is not for statements.`);
+      throw new StatementFailure('refused', `There is no table function "${table}" for statements.`);
     }
   }
   const called = name('function_name');
-  if (REFUSED_FUNCTIONS.some((refused) => refused.test(called))) {
-    throw new StatementFailure('refused', `The function "${called}" is not for statements.`);
+  if (called !== '' && !FUNCTIONS.has(called)) {
+    throw new StatementFailure('refused', `There is no function "${called}" for statements.`);
   }
   const table = name('table_name');
   if (type === 'BASE_TABLE' && (REFUSED_TABLE.test(table) || FILE_LIKE.test(table))) {
