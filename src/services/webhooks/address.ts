@@ -18,12 +18,13 @@ export type Lookup = (
 
 /**
  * Never, whatever the configuration: this network, link-local (cloud metadata among it), multicast, reserved, and the
- * ranges that carry another IPv4 address inside.
+ * ranges that carry another IPv4 address inside. (One that is mapped, `::ffff:a.b.c.d`, is taken for what it carries.)
  * Source  IANA special-purpose address registries; cloud providers' metadata addresses
  */
 const NEVER = [
   '0.0.0.0/8',
   '100.100.100.200/32',
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '192.0.0.0/24',
   '192.0.2.0/24',
@@ -33,16 +34,21 @@ const NEVER = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
+  // All of ::/96 but ::1.
   '::/128',
+  '::2-::ffff:ffff',
+  '::ffff:0:0:0/96',
   '64:ff9b::/96',
   '64:ff9b:1::/48',
   '100::/64',
+  '100:0:0:1::/64',
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
   '3fff::/20',
   '5f00::/16',
   'fd00:ec2::254/128',
+  'fd20:ce::254/128',
   'fec0::/10',
   'fe80::/10',
   'ff00::/8',
@@ -104,9 +110,15 @@ function everyAddress(hostname: string): ReturnType<Lookup> {
   return lookup(hostname, { all: true, verbatim: true });
 }
 
+/** @param networks as `10.1.0.0/16`, one address, or the first and the last of a range with `-` between them */
 function blockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
+    const [first, last] = network.split('-');
+    if (last !== undefined) {
+      list.addRange(first, last, isIP(first) === 6 ? 'ipv6' : 'ipv4');
+      continue;
+    }
     const [address, bits] = network.split('/');
     const isIpv6 = isIP(address) === 6;
     list.addSubnet(address, Number(bits ?? (isIpv6 ? 128 : 32)), isIpv6 ? 'ipv6' : 'ipv4');

@@ -18,11 +18,19 @@ describe('addresses of webhook receivers', () => {
       '198.18.0.1',
       '224.0.0.1',
       '255.255.255.255',
+      '168.63.129.16',
       '::',
+      '::2',
+      '::7f00:1',
+      '::a9fe:a9fe',
+      '::ffff:0:7f00:1',
+      '::ffff:0:a9fe:a9fe',
+      '100:0:0:1::1',
       '::ffff:169.254.169.254',
       '64:ff9b::a9fe:a9fe',
       '2002:a9fe:a9fe::1',
       'fd00:ec2::254',
+      'fd20:ce::254',
       'fe80::1',
       'ff02::1',
     ]) {
@@ -35,6 +43,8 @@ describe('addresses of webhook receivers', () => {
   it('are private only where the configuration allows that network', async () => {
     const none = new AddressRules([]);
     const some = new AddressRules(['10.1.0.0/16', '127.0.0.0/8', 'fd12::/16']);
+    expect(await new AddressRules(['::1/128']).resolve('::1')).toMatchObject({ address: '::1' });
+    expect(await none.resolve('::ffff:93.184.216.34')).toMatchObject({ family: 6 });
     for (const address of ['10.1.2.3', '127.0.0.1', 'fd12::7']) {
       await expect(none.resolve(address), address).rejects.toBeInstanceOf(ForbiddenAddress);
       expect(await some.resolve(address)).toMatchObject({ address });
@@ -54,6 +64,9 @@ describe('addresses of webhook receivers', () => {
       'http://[::1]/',
       'http://[::ffff:127.0.0.1]/',
       'http://[::ffff:7f00:1]/',
+      'http://[::127.0.0.1]/',
+      'http://[::ffff:0:7f00:1]/',
+      'http://[0:0:0:0:ffff:0:127.0.0.1]/',
     ]) {
       await expect(rules.resolve(hostOf(url)), url).rejects.toBeInstanceOf(ForbiddenAddress);
     }
