@@ -226,6 +226,8 @@ export const SQL_CURSOR_IDLE_MS = 5 * 60 * 1000;
 /** Sessions of the PostgreSQL protocol: in all, and of one organization. */
 export const POSTGRES_SESSIONS_MAX_COUNT = 128;
 export const POSTGRES_SESSIONS_PER_ORGANIZATION_MAX_COUNT = 32;
+/** Connections whose client has not yet sent its password; for one more, an older one is closed. */
+export const POSTGRES_LOGINS_MAX_COUNT = 64;
 /** From the connection to the login. */
 export const POSTGRES_LOGIN_MAX_MS = 15_000;
 /** One message before the login, and after it: a statement, or its parameters. */

@@ -13,6 +13,7 @@ import {
   parameterStatus,
   readyForQuery,
 } from './wire/answers.js';
+import type { Door } from './door.js';
 import { Frames } from './wire/frames.js';
 import { reportedParameters, serverParameters, versionText } from './parameters.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
@@ -25,6 +26,7 @@ export interface ConnectionParts {
   readonly sql: Pick<Sql, 'execute' | 'describe'>;
   readonly credentials: Pick<SqlCredentials, 'logIn' | 'watch'>;
   readonly sessions: SessionTable;
+  readonly door: Door;
   readonly serverVersion: string;
   /** PEM files, read for each connection, so that a renewed certificate is used at once. */
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
@@ -40,11 +42,13 @@ LOOPBACK.addAddress('::1', 'ipv6');
 /** Serves one client from its first byte to its last; never fails, whatever it sends. */
 export async function serveConnection(socket: Socket, parts: ConnectionParts): Promise<void> {
   const ending = linkAborts(parts.stopping);
+  parts.door.enter(socket);
   // What goes wrong with the connection is its end, and nothing to be told of.
   socket.on('error', () => undefined);
   socket.once('close', () =>
     ending.abort(new ProtocolFault('08006', 'The client closed the connection.', true)),
   );
+  socket.once('close', () => parts.door.leave(socket));
   const late = setTimeout(() => socket.destroy(), POSTGRES_LOGIN_MAX_MS);
   let stream: Socket = socket;
   try {
@@ -52,8 +56,11 @@ export async function serveConnection(socket: Socket, parts: ConnectionParts): P
     if (opened === undefined) return;
     stream = opened.stream;
     const write = writer(stream);
-    const login = await logIn(opened, write, parts);
-    if (login === undefined) return;
+    await write(askForPassword());
+    const password = await readPassword(opened.frames);
+    if (password === undefined) return;
+    parts.door.leave(socket);
+    const login = await logIn(opened.startup.get('user') ?? '', password, parts);
     clearTimeout(late);
     await serveLogin(login, opened, write, { ...parts, ending });
   } catch (error) {
@@ -126,16 +133,10 @@ function requireSafe(socket: Socket, stream: Socket): void {
   );
 }
 
-async function logIn(
-  { frames, startup }: Opened,
-  write: Write,
-  { credentials }: ConnectionParts,
-): Promise<SqlLogin | undefined> {
-  await write(askForPassword());
-  const password = await readPassword(frames);
-  if (password === undefined) return undefined;
+/** Errors  ProtocolFault, with the state of the refusal */
+async function logIn(user: string, password: string, { credentials }: ConnectionParts): Promise<SqlLogin> {
   try {
-    return await credentials.logIn(startup.get('user') ?? '', password);
+    return await credentials.logIn(user, password);
   } catch (error) {
     const { sqlState, message } = faultOf(error);
     throw new ProtocolFault(sqlState === '57P01' ? '28P01' : sqlState, message, true);

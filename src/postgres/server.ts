@@ -1,10 +1,15 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { Refusal } from '../errors.js';
-import { POSTGRES_SESSIONS_MAX_COUNT } from '../limits.js';
+import {
+  POSTGRES_LOGINS_MAX_COUNT,
+  POSTGRES_SESSIONS_MAX_COUNT,
+  SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT,
+} from '../limits.js';
 import { serveConnection, type ConnectionParts } from './connection.js';
+import { Door } from './door.js';
 import { SessionTable } from './sessions.js';
 
-export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'stopping'> {
+export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'door' | 'stopping'> {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
@@ -18,18 +23,20 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** Room for those that log in, or cancel, beside those that are logged in. */
-const CONNECTIONS_MAX_COUNT = 2 * POSTGRES_SESSIONS_MAX_COUNT;
+/** Sessions, those that are about to be one, and as many again that are told why they are not, or leave. */
+const CONNECTIONS_MAX_COUNT =
+  2 * (POSTGRES_SESSIONS_MAX_COUNT + POSTGRES_LOGINS_MAX_COUNT + SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT);
 
 /** Errors  that of the socket where the address cannot be listened on */
 export async function servePostgres({ host, port, ...options }: PostgresOptions): Promise<PostgresServer> {
   const stopping = new AbortController();
   const sessions = new SessionTable();
+  const door = new Door(POSTGRES_LOGINS_MAX_COUNT);
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    void serveConnection(socket, { ...options, sessions, stopping: stopping.signal });
+    void serveConnection(socket, { ...options, sessions, door, stopping: stopping.signal });
   });
   server.maxConnections = CONNECTIONS_MAX_COUNT;
   await new Promise<void>((resolve, reject) => {

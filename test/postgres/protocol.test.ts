@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { POSTGRES_LOGINS_MAX_COUNT } from '#src/limits.js';
 import { SOON } from '../tools/expectations.js';
 import {
   bind,
@@ -54,6 +55,32 @@ describe('a login', () => {
     const { greeting } = await logInPostgres(port, { user, password });
     expect(typesOf(greeting)).toBe('RE');
     expect(errorOf(greeting).code).toBe('28P01');
+  });
+});
+
+describe('connections that say nothing', () => {
+  it('shut nobody out: the oldest of them are closed, and who is logged in stays', async () => {
+    const client = await logInPostgres(port, scene.one);
+    const silent: Awaited<ReturnType<typeof openPostgres>>[] = [];
+    let closedCount = 0;
+    for (let index = 0; index < 600; index += 1) {
+      const one = await openPostgres(port);
+      one.socket.once('close', () => (closedCount += 1));
+      // Some have begun, and do not go on.
+      if (index % 3 === 0) one.send(startup({ user: scene.one.user, database: 'gloaming' }));
+      silent.push(one);
+    }
+    for (let index = 0; index < 20; index += 1) {
+      const next = await logInPostgres(port, scene.two);
+      expect(typesOf(next.greeting)).toMatch(/Z$/);
+      next.end();
+    }
+    await expect.poll(() => closedCount, SOON).toBeGreaterThanOrEqual(600 - POSTGRES_LOGINS_MAX_COUNT);
+    expect(silent.at(-1)!.socket.destroyed).toBe(false);
+    client.send(query('SELECT 1'));
+    expect(typesOf(await client.until('Z'))).toBe('TDCZ');
+    for (const one of silent) one.socket.destroy();
+    client.end();
   });
 });
 
