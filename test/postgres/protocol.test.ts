@@ -84,6 +84,37 @@ describe('connections that say nothing', () => {
   });
 });
 
+describe('bytes that are no UTF-8', () => {
+  const broken = Buffer.from([0x27, 0xc3, 0x28, 0x27]);
+
+  it('are refused in a statement, and the session goes on', async () => {
+    const client = await logInPostgres(port, scene.one);
+    client.send(message('Q', Buffer.from('SELECT '), broken, Buffer.from([0])));
+    const answer = await client.until('Z');
+    expect([typesOf(answer), errorOf(answer).code]).toEqual(['EZ', '22021']);
+    client.send(query("SELECT '\u00e9\ufeff'"));
+    expect(rowsOf(await client.until('Z'))).toEqual([['\u00e9\ufeff']]);
+    client.end();
+  });
+
+  it.each([
+    ['text', []],
+    ['binary', [1]],
+  ])('are refused in a parameter sent as %s, up to the next Sync', async (_name, parameters) => {
+    const client = await logInPostgres(port, scene.one);
+    client.send(parse('', 'SELECT $1', [25]), bind('', '', [broken], { parameters }), execute(''), SYNC);
+    const answer = await client.until('Z');
+    expect([typesOf(answer), errorOf(answer).code]).toEqual(['1EZ', '22021']);
+    client.end();
+  });
+
+  it('are refused in a login', async () => {
+    const client = await openPostgres(port);
+    client.send(startup({ user: scene.one.user }), message('p', broken, Buffer.from([0])));
+    expect(errorOf(await client.closed()).code).toBe('22021');
+  });
+});
+
 describe('the extended protocol', () => {
   it('prepares, binds, describes and executes in one go', async () => {
     const client = await logInPostgres(port, scene.one);

@@ -1,5 +1,16 @@
 import { ProtocolFault } from './protocol-fault.js';
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Errors  ProtocolFault for bytes that are no UTF-8: what stands for them would not be what was sent */
+export function utf8(bytes: Buffer): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new ProtocolFault('22021', 'A text has bytes that are no UTF-8.');
+  }
+}
+
 /**
  * Reads the parts of one message; nothing is read beyond its end.
  * Errors  each part throws ProtocolFault where the message ends before it does
@@ -23,7 +34,7 @@ export class MessageReader {
   /** Text up to a zero byte. */
   text(): string {
     const end = this.#body.indexOf(0, this.#at);
-    const text = this.bytes(end === -1 ? this.#body.length + 1 : end - this.#at).toString('utf8');
+    const text = utf8(this.bytes(end === -1 ? this.#body.length + 1 : end - this.#at));
     this.bytes(1);
     return text;
   }

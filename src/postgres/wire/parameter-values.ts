@@ -1,5 +1,5 @@
 import type { SqlParameter } from '../../sql/engine/messages.js';
-import type { MessageReader } from './message-reader.js';
+import { utf8, type MessageReader } from './message-reader.js';
 import { ProtocolFault } from './protocol-fault.js';
 
 const TYPES = { bool: 16, int8: 20, int2: 21, int4: 23, text: 25, float4: 700, float8: 701, varchar: 1043 };
@@ -23,7 +23,7 @@ export function readParameters(
     const bytes = reader.bytes(length);
     const format = (formats.length > 1 ? formats[index] : formats[0]) ?? 0;
     const typeId = typeIds[index] ?? 0;
-    return format === 1 ? binaryValue(bytes, typeId) : textValue(bytes.toString('utf8'), typeId);
+    return format === 1 ? binaryValue(bytes, typeId) : textValue(utf8(bytes), typeId);
   });
 }
 
@@ -52,6 +52,6 @@ function binaryValue(bytes: Buffer, typeId: number): SqlParameter {
   }
   if (typeId === TYPES.float4) return sized(4).readFloatBE(0);
   if (typeId === TYPES.float8) return sized(8).readDoubleBE(0);
-  if (TEXTS.has(typeId)) return bytes.toString('utf8');
+  if (TEXTS.has(typeId)) return utf8(bytes);
   throw new ProtocolFault('0A000', `Parameters of the type ${typeId} are read as text only.`);
 }

@@ -10,6 +10,7 @@ import {
 import { SQL_BATCH_MAX_BYTES } from '../../limits.js';
 import { createArrowEncoder } from './arrow.js';
 import { StatementFailure } from './failure.js';
+import { givenTypes } from './given-types.js';
 import { requireReading } from './gate.js';
 import type { SqlBatch, SqlColumn, SqlEncoding, SqlParameter, StatementShape } from './messages.js';
 import { encodeDataRows } from './postgres.js';
@@ -63,7 +64,7 @@ class RunningResult implements RunningStatement {
   #isExhausted = false;
 
   constructor(result: DuckDBResult, connection: DuckDBConnection, encoding: SqlEncoding) {
-    const [names, types] = [result.columnNames(), result.columnTypes()];
+    const [names, types] = [result.columnNames(), givenTypes(result)];
     this.shape = { columns: columnsOf(names, types), parameterTypeIds: [] };
     this.#result = result;
     this.#connection = connection;
@@ -96,7 +97,7 @@ function shapeOf(prepared: DuckDBPreparedStatement): StatementShape {
   const indices = Array.from({ length: prepared.columnCount }, (_, index) => index);
   const columns = columnsOf(
     indices.map((index) => prepared.columnName(index)),
-    indices.map((index) => prepared.columnType(index)),
+    givenTypes(prepared),
   );
   const parameterTypeIds = Array.from({ length: prepared.parameterCount }, (_, index) =>
     isKnown(prepared.parameterTypeId(index + 1)) ? postgresTypeOf(prepared.parameterType(index + 1)) : 0,

@@ -185,6 +185,32 @@ describe('POST /v1/sql/query', () => {
     expect(columns[3]?.type).toBe('DECIMAL(5,2)');
   });
 
+  it.each([
+    ["SELECT {'__proto__': 1, 'a': 2} AS v", 'a member "__proto__"'],
+    ["SELECT [map {1: [{'__proto__': 1}]}] AS v", 'a member "__proto__"'],
+    ['SELECT row(1, 2) AS v', 'a struct without names'],
+    ['SELECT 1::VARIANT AS v', 'VARIANT'],
+    ["SELECT ['POINT(0 0)'::GEOMETRY] AS v", 'GEOMETRY'],
+  ])('says of a value that would come out changed that it is not given: %s', async (sql, why) => {
+    const { status, code, message } = await askSql(scene, scene.one, sql);
+    expect([status, code]).toEqual([422, 'sql_statement_invalid']);
+    expect(message).toContain('The column "v" ');
+    expect(message).toContain(why);
+    const text = await askSql(
+      scene,
+      scene.one,
+      sql.replace(/^SELECT (.*) AS v$/, 'SELECT ($1)::VARCHAR AS v'),
+    );
+    expect([text.status, text.rows.length]).toEqual([200, 1]);
+  });
+
+  it('gives the same of JSON and of maps as it is', async () => {
+    const sql = `SELECT '{"__proto__":1}'::JSON AS j, map {'__proto__': 1} AS m, {'constructor': 1} AS s`;
+    expect((await askSql(scene, scene.one, sql)).rows).toEqual([
+      ['{"__proto__":1}', [{ key: '__proto__', value: 1 }], { constructor: 1 }],
+    ]);
+  });
+
   it('stops at the limit and says so', async () => {
     const some = await ask(scene.one, 'SELECT * FROM range(5000)', { limit: 4500 });
     expect([some.rows.length, some.isLimited, some.rows.at(-1)]).toEqual([4500, true, [4499]]);
