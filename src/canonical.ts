@@ -1,6 +1,6 @@
-import { createHash, hash as hashOnce, type Hash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import { createHash, hash as hashOnce } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { pause } from './turns.js';
 
 /**
  * Canonical JSON: equal values give equal text, whatever the order of members or the spelling of numbers.
@@ -24,46 +24,59 @@ export function canonicalSha256(value: unknown): string {
   return sha256Hex(canonicalJson(value));
 }
 
-/** Elements of a list that are written without a pause: about a millisecond for the queries of a batch. */
-const ELEMENTS_PER_PAUSE = 500;
+/** Elements of a list that are written without a pause: about a millisecond for queries or candidates. */
+const ELEMENTS_PER_PAUSE = 250;
 /** Lists up to this length are looked into, because one element may be as large as a long list. */
 const SHORT_LIST = 16;
 
 /** The same of a value that may be large, written piece by piece, so that others get their turn. */
 export async function canonicalSha256InTurns(value: unknown): Promise<string> {
-  const hash = createHash('sha256');
-  await writeInTurns(value, hash);
-  return hash.digest('hex');
+  return (await canonicalDigestInTurns(value)).sha256;
 }
 
-async function writeInTurns(value: unknown, hash: Hash): Promise<void> {
+/** The same with the length of the canonical JSON. */
+export async function canonicalDigestInTurns(
+  value: unknown,
+): Promise<{ readonly sha256: string; readonly bytes: number }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  await writeInTurns(value, (text) => {
+    hash.update(text);
+    bytes += Buffer.byteLength(text);
+  });
+  return { sha256: hash.digest('hex'), bytes };
+}
+
+type Write = (text: string) => void;
+
+async function writeInTurns(value: unknown, write: Write): Promise<void> {
   if (Array.isArray(value)) {
-    await writeListInTurns(value, hash);
+    await writeListInTurns(value, write);
   } else if (typeof value === 'object' && value !== null) {
-    hash.update('{');
+    write('{');
     const members = Object.entries(value).filter(([, member]) => member !== undefined);
     // RFC 8785 sorts by UTF-16 code units, and so does JavaScript where it compares strings.
     members.sort(([left], [right]) => (left < right ? -1 : 1));
     for (const [order, [name, member]] of members.entries()) {
-      hash.update(`${order === 0 ? '' : ','}${canonicalJson(name)}:`);
-      await writeInTurns(member, hash);
+      write(`${order === 0 ? '' : ','}${canonicalJson(name)}:`);
+      await writeInTurns(member, write);
     }
-    hash.update('}');
+    write('}');
   } else {
-    hash.update(canonicalJson(value));
+    write(canonicalJson(value));
   }
 }
 
-async function writeListInTurns(list: readonly unknown[], hash: Hash): Promise<void> {
-  hash.update('[');
+async function writeListInTurns(list: readonly unknown[], write: Write): Promise<void> {
+  write('[');
   const step = list.length <= SHORT_LIST ? 1 : ELEMENTS_PER_PAUSE;
   for (let start = 0; start < list.length; start += step) {
-    if (start > 0) hash.update(',');
-    if (step === 1) await writeInTurns(list[start], hash);
+    if (start > 0) write(',');
+    if (step === 1) await writeInTurns(list[start], write);
     else {
-      hash.update(canonicalJson(list.slice(start, start + step)).slice(1, -1));
-      await setImmediate();
+      write(canonicalJson(list.slice(start, start + step)).slice(1, -1));
+      await pause();
     }
   }
-  hash.update(']');
+  write(']');
 }

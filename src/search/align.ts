@@ -1,5 +1,6 @@
 import { RUN_DELETION, RUN_INSERTION, RUN_PAIR, type AffineAlignment } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
+import { mapInTurns } from '../turns.js';
 import type { Rescored } from './rescore.js';
 import type { Candidate, PairwiseAlignment, ProteinQuery } from './search-types.js';
 
@@ -9,13 +10,13 @@ const RUN_KIND_MASK = 3;
 export type Aligned = Omit<Candidate, 'significance'>;
 
 /** The candidates with the alignments that their paths stand for; as they are where there are no paths. */
-export function align(
+export async function align(
   { sequence }: ProteinQuery,
   { candidates, paths }: Rescored,
   { targets }: Pick<Release, 'targets'>,
-): readonly Aligned[] {
+): Promise<readonly Aligned[]> {
   if (paths === undefined) return candidates;
-  return candidates.map((candidate, order) => ({
+  return mapInTurns(candidates, (candidate, order) => ({
     ...candidate,
     alignment: tracePath(paths[order], sequence, targets.sequence(candidate.targetIndex)),
   }));

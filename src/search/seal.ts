@@ -1,4 +1,4 @@
-import { canonicalSha256, sha256Hex } from '../canonical.js';
+import { canonicalSha256, canonicalSha256InTurns, sha256Hex } from '../canonical.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type {
@@ -11,13 +11,13 @@ import type {
 } from './search-types.js';
 
 /** The result of one query under the digest that names it. */
-export function seal(
+export async function seal(
   { tokens }: EncodedQuery,
   candidates: readonly Candidate[],
   served: Pick<SearchResult, 'policy' | 'kernelRetry'>,
   { targetSpace, limit }: Pick<SearchRequest, 'targetSpace' | 'limit'>,
   { release, encoder, calibration }: SearchEngine,
-): SearchResult {
+): Promise<SearchResult> {
   const queryTokensSha256 = tokensSha256(tokens, encoder.card.dimension);
   const pinned = {
     release,
@@ -32,7 +32,7 @@ export function seal(
     ...served,
     queryLength: tokens.length,
     queryTokensSha256,
-    resultSha256: resultSha256(pinned, candidates),
+    resultSha256: await resultSha256(pinned, candidates),
   };
 }
 
@@ -57,8 +57,8 @@ function resultSha256(
     readonly calibrationId?: string;
   },
   candidates: readonly Candidate[],
-): string {
-  return canonicalSha256({
+): Promise<string> {
+  return canonicalSha256InTurns({
     calibration_id: found.calibrationId ?? null,
     candidates: candidates.map((candidate) => ({
       affine_score: candidate.affine.rawScore,

@@ -67,9 +67,9 @@ export async function searchMany(
     const query = { ...queries[index], tokens: tokens[index] };
     const ranked = rank(found, query.tokens.length, release, settings.limit);
     const rescored = await rescore(query, ranked, settings.evidence, engine, options);
-    const aligned = align(query, rescored, release);
-    const candidates = judge(query.tokens, aligned, found.panel);
-    results.push(seal(query, candidates, { policy, kernelRetry: found.retry }, settings, engine));
+    const aligned = await align(query, rescored, release);
+    const candidates = await judge(query.tokens, aligned, found.panel);
+    results.push(await seal(query, candidates, { policy, kernelRetry: found.retry }, settings, engine));
   }
   return results;
 }

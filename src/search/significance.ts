@@ -20,6 +20,7 @@ import { biasContribution } from '../calibration/protein-bias.js';
 import { assert, Refusal } from '../errors.js';
 import type { MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
+import { mapInTurns } from '../turns.js';
 import type { Aligned } from './align.js';
 import type {
   CalibrationIdentity,
@@ -39,7 +40,7 @@ export type Judge = (
   candidates: readonly Aligned[],
   /** MaxSim sums with the calibration's panel; absent without a calibration. */
   panel: MaxSimSums | undefined,
-) => readonly Candidate[];
+) => Promise<readonly Candidate[]>;
 
 /**
  * The judge of one search, made before any work is done, so that it can refuse in time.
@@ -52,11 +53,11 @@ export function createJudge(
 ): Judge {
   const lengths = sequences.map(({ length }) => length);
   refuseWithoutSignificance(requirement, lengths, calibration);
-  if (requirement === 'not_requested') return (_, candidates) => withOne(candidates, NOT_REQUESTED);
-  if (calibration === undefined) return (_, candidates) => withOne(candidates, NOT_CALIBRATED);
-  return (query, candidates, panel) => {
+  if (requirement === 'not_requested') return async (_, candidates) => withOne(candidates, NOT_REQUESTED);
+  if (calibration === undefined) return async (_, candidates) => withOne(candidates, NOT_CALIBRATED);
+  return async (query, candidates, panel) => {
     assert(panel !== undefined, 'a calibrated search measures its panel');
-    const judged = judgeQuery(query, candidates, panel, targetSpace, { release, calibration });
+    const judged = await judgeQuery(query, candidates, panel, targetSpace, { release, calibration });
     return candidates.map((candidate, order) => ({ ...candidate, significance: judged[order] }));
   };
 }
@@ -85,13 +86,13 @@ const NO_CALIBRATION =
   'Significance is required, but this release has no qualified calibration. ' +
   'Ask with significance "if_available", or calibrate the release first.';
 
-function judgeQuery(
+async function judgeQuery(
   query: QueryTokens,
   candidates: readonly Aligned[],
   panel: MaxSimSums,
   targetSpace: TargetSpace,
   engine: CalibratedEngine,
-): readonly CandidateSignificance[] {
+): Promise<readonly CandidateSignificance[]> {
   const { release, calibration } = engine;
   const { dimension, inverse_step: inverseStep } = release.manifest.encoder;
   const moments = tokenMoments(query.values, query.length, dimension, inverseStep);
@@ -106,7 +107,7 @@ function judgeQuery(
   const projected = projectMoments(moments, basis, rank);
   const bias = queryBias(query, projected, panel, engine);
   const judged = { query, projected, bias };
-  const tails = candidates.map((candidate) => judgeCandidate(judged, candidate, engine));
+  const tails = await mapInTurns(candidates, (candidate) => judgeCandidate(judged, candidate, engine));
   const population = populationOf(query, targetSpace, engine);
   const logs = tails
     .filter((tail) => typeof tail !== 'string')

@@ -1,4 +1,4 @@
-import { canonicalJson, sha256Hex } from '../../canonical.js';
+import { canonicalDigestInTurns } from '../../canonical.js';
 import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
 import type { Receipt } from '../../contract/search/receipts.js';
 import { Refusal } from '../../errors.js';
@@ -29,10 +29,8 @@ export function createReceipts(table: ReceiptTable): Receipts {
       if (known !== undefined && table.isKeptLately(known.id, organizationId)) return known;
       const { result, createdAt } = execution;
       const content = receiptContent(engine, request, result);
-      const text = canonicalJson(content);
-      const sha256 = sha256Hex(text);
+      const { sha256, bytes } = await canonicalDigestInTurns(content);
       const id = `rcpt_${sha256}`;
-      const bytes = Buffer.byteLength(text);
       await table.keep({ id, createdAt, content, bytes }, organizationId);
       const receipt = Object.freeze({ bytes, id, sha256 });
       issued.set(execution, receipt);

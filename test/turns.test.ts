@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { mapInTurns, pause } from '#src/turns.js';
+
+describe('work in turns', () => {
+  it('goes on one at a time, with a round of the event loop between any two that pause', async () => {
+    let round = 0;
+    let isOver = false;
+    const count = (): void => {
+      round += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const rounds = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        await pause();
+        return round;
+      }),
+    );
+    isOver = true;
+    expect(new Set(rounds).size).toBe(10);
+  });
+
+  it('gives what the work gives at once, in order', async () => {
+    const list = Array.from({ length: 1_000 }, (_, index) => index);
+    const square = (value: number, index: number): number => value * index;
+    expect(await mapInTurns(list, square)).toEqual(list.map(square));
+  });
+
+  it('pauses where it takes long, and fails where the work fails', async () => {
+    let turns = 0;
+    const ticking = setInterval(() => (turns += 1), 0);
+    const busy = (): void => {
+      for (const endMs = performance.now() + 10; performance.now() < endMs;);
+    };
+    await mapInTurns([1, 2, 3, 4, 5, 6], busy);
+    clearInterval(ticking);
+    expect(turns).toBeGreaterThan(3);
+    const fail = (): never => {
+      throw new RangeError('no');
+    };
+    await expect(mapInTurns([1], fail)).rejects.toThrow(RangeError);
+  });
+});
