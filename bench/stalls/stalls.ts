@@ -18,6 +18,10 @@ import type { LoopFigures } from './loop-meter.js';
 
 const DEFAULTS = { mebibytes: '3072', proteins: '12000', folder: '.' };
 
+const HEADER =
+  `${'/healthz'.padStart(54)}      p50      p99    worst  count ` +
+  '|   loop p99    worst | processor p99    worst   (ms)';
+
 interface Row extends LoopFigures {
   readonly load: string;
   readonly seconds: number;
@@ -40,9 +44,7 @@ export const run: Bench = async (options) => {
   const prober = fork(fileURLToPath(new URL('prober.js', import.meta.url)), [server.first.url]);
   try {
     const scene = { ...server.first, uploadMebibytes: Number(settings.mebibytes) };
-    console.log(
-      `${'/healthz'.padStart(54)}      p50      p99    worst  count |   loop p99    worst | processor p99    worst   (ms)`,
-    );
+    console.log(HEADER);
     const rows: Row[] = [];
     for (const load of chosen) {
       const work = await load.prepare(scene);

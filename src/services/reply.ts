@@ -1,16 +1,25 @@
 import type { Provenance, Warning } from '../contract/grammar/envelope.js';
+import type { JsonPieces } from '../json-pieces.js';
 
-/** What an operation may answer with: one of four, told apart by what they carry. */
-export type AnyReply<Value> = Reply<Value> | StreamReply | BytesReply | EmptyReply;
+/** What an operation may answer with: one of five, told apart by what they carry. */
+export type AnyReply<Value> = Reply<Value> | WrittenReply | StreamReply | BytesReply | EmptyReply;
 
 /**
  * A value of the contract, as nearly all operations answer. On envelope routes it becomes `data`, and what stands
  * beside it fills provenance and evidence; on bare routes it is the body.
  */
-export interface Reply<Value> extends ReplyHead {
+export interface Reply<Value> extends ReplyFacts {
   readonly value: Value;
   /** The value as JSON, where it was written already; only on bare routes whose body has no `$schema`. */
-  readonly json?: string;
+  readonly json?: JsonPieces;
+}
+
+/** The same of a value that came as JSON and is not built here; not on bare routes whose body has a `$schema`. */
+export interface WrittenReply extends ReplyFacts {
+  readonly json: JsonPieces;
+}
+
+interface ReplyFacts extends ReplyHead {
   readonly warnings?: readonly Warning[];
   readonly isCacheHit?: boolean;
   readonly databaseSnapshots?: Provenance['database_snapshots'];

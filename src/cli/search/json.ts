@@ -6,13 +6,13 @@ import type { SearchOutput, SearchReport } from './report.js';
  * (receipt, request id, usage, times) is left out, so that equal searches give equal text; `query.id` is added.
  */
 export async function* formatJson(reports: AsyncIterable<SearchReport>): SearchOutput {
-  for await (const report of reports) yield `${JSON.stringify(presentReport(report))}\n`;
+  for await (const report of reports) yield `${JSON.stringify(await presentReport(report))}\n`;
 }
 
-function presentReport(report: SearchReport): Record<string, unknown> {
+async function presentReport(report: SearchReport): Promise<Record<string, unknown>> {
   const { query: named, targetSpace } = report;
   const request = { ...report.request, query: named, targetSpace };
-  const { query, database, execution, candidates, ...answer } = presentSearch({ ...report, request });
+  const { query, database, execution, candidates, ...answer } = await presentSearch({ ...report, request });
   return {
     object: 'homology_candidate_set',
     query: { id: named.id, ...query },

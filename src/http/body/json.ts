@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { JSON_MAX_DEPTH, JSON_MAX_VALUES } from '../../limits.js';
 import { Refusal } from '../../errors.js';
+import { pause } from '../../turns.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -25,8 +25,8 @@ export function parseStrictJson(bytes: Uint8Array, maxValues = JSON_MAX_VALUES):
 /** The same of a text that may be large: between its pieces others get their turn. */
 export async function parseStrictJsonInTurns(bytes: Uint8Array, maxValues?: number): Promise<unknown> {
   const text = decode(bytes);
-  for (const _piece of scan(text, maxValues ?? JSON_MAX_VALUES)) await setImmediate();
-  await setImmediate();
+  for (const _piece of scan(text, maxValues ?? JSON_MAX_VALUES)) await pause();
+  await pause();
   return parse(text);
 }
 

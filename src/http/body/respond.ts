@@ -4,7 +4,9 @@ import type { Evidence, Provenance } from '../../contract/grammar/envelope.js';
 import type { Route } from '../../contract/grammar/route.js';
 import type { RouteValidator } from '../../contract/document/validation.js';
 import { assert } from '../../errors.js';
-import type { AnyReply, ByteContent, Reply, StreamReply } from '../../services/reply.js';
+import type { JsonPieces } from '../../json-pieces.js';
+import { WRITTEN_BODY_MAX_BYTES } from '../../limits.js';
+import type { AnyReply, ByteContent, Reply, StreamReply, WrittenReply } from '../../services/reply.js';
 import { sendBytes } from './send-bytes.js';
 import type { Shell, ShellContext, ShellState } from '../shell.js';
 
@@ -13,7 +15,7 @@ export function respond(shell: Shell, context: ShellContext, reply: AnyReply<unk
   const route = context.state.route as Route;
   if ('stream' in reply) return respondWithStream(context, route, reply);
   context.status = reply.status ?? route.success.status;
-  if ('value' in reply) return writeJson(shell, context, route, reply);
+  if ('value' in reply || 'json' in reply) return writeJson(shell, context, route, reply);
   context.set(reply.headers ?? {});
   if ('bytes' in reply) writeBytes(context, reply.bytes);
 }
@@ -26,16 +28,46 @@ function respondWithStream(context: ShellContext, route: Route, { stream }: Stre
   context.body = Readable.from(stream, { objectMode: false, encoding: 'utf8' });
 }
 
-function writeJson(shell: Shell, context: ShellContext, route: Route, reply: Reply<unknown>): void {
-  const body =
-    route.successStyle === 'bare' ? bare(shell, route, reply) : envelope(shell, context.state, reply);
-  if (shell.isResponseChecked) requireContract(shell, route, body);
+function writeJson(
+  shell: Shell,
+  context: ShellContext,
+  route: Route,
+  reply: Reply<unknown> | WrittenReply,
+): void {
   context.set('Content-Type', 'application/json');
   const schemaName = route.success.schema.$id as string;
   context.set('Link', `<${schemaUrl(shell, schemaName)}>; rel="describedBy"`);
   if (reply.billableUnits !== undefined) context.set('X-Service-Billable-Units', String(reply.billableUnits));
   if (reply.headers !== undefined) context.set(reply.headers);
-  context.body = (body === reply.value ? reply.json : undefined) ?? JSON.stringify(body);
+  const body = bodyOf(shell, context.state, reply);
+  if (shell.isResponseChecked) requireContract(shell, route, body);
+  if (typeof body === 'string') context.body = body;
+  else writePieces(context, body);
+}
+
+/** The body as text or, where its value came as JSON, with the very bytes that came. */
+function bodyOf(shell: Shell, state: ShellState, reply: Reply<unknown> | WrittenReply): string | JsonPieces {
+  const { route } = state as { readonly route: Route };
+  const isBare = route.successStyle === 'bare';
+  if (reply.json !== undefined && !hasSchemaAddress(route))
+    return isBare ? reply.json : envelopePieces(shell, state, reply, reply.json);
+  assert('value' in reply, 'what came as JSON only is the whole of a body, or its data');
+  return JSON.stringify(isBare ? bare(shell, route, reply) : envelope(shell, state, reply));
+}
+
+/** A large body goes out piece by piece; a small one, or one that is kept for its Idempotency-Key, as text. */
+function writePieces(context: ShellContext, pieces: JsonPieces): void {
+  const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  const isKept = context.state.headers['Idempotency-Key'] !== undefined;
+  if (isKept || sizeBytes <= WRITTEN_BODY_MAX_BYTES) {
+    context.body = Buffer.concat(pieces).toString('utf8');
+    return;
+  }
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield* pieces;
+  }
+  const open = () => ({ bytes: bytes(), close: () => undefined });
+  writeBytes(context, { contentType: 'application/json', sizeBytes, open });
 }
 
 function writeBytes(context: ShellContext, { contentType, sizeBytes, open }: ByteContent): void {
@@ -53,25 +85,51 @@ export function schemaUrl(shell: Shell, name: string): string {
 }
 
 /** The handler's value, with the address of its schema where the contract gives the body one. */
-function bare(shell: Shell, { success: { schema } }: Route, { value }: Reply<unknown>): unknown {
-  if (!Object.hasOwn((schema.properties ?? {}) as object, '$schema')) return value;
-  return { ...(value as object), $schema: schemaUrl(shell, schema.$id as string) };
+function bare(shell: Shell, route: Route, { value }: Reply<unknown>): unknown {
+  if (!hasSchemaAddress(route)) return value;
+  return { ...(value as object), $schema: schemaUrl(shell, route.success.schema.$id as string) };
 }
 
-function envelope(shell: Shell, state: ShellState, reply: Reply<unknown>): unknown {
+function hasSchemaAddress({ successStyle, success: { schema } }: Route): boolean {
+  return successStyle === 'bare' && Object.hasOwn((schema.properties ?? {}) as object, '$schema');
+}
+
+function envelope(shell: Shell, state: ShellState, reply: Reply<unknown>): object {
+  return {
+    ...envelopeHead(shell, state, reply),
+    data: reply.value,
+    evidence: evidence(shell, state, reply, 1),
+  };
+}
+
+/** The same around data that came as JSON. */
+function envelopePieces(
+  shell: Shell,
+  state: ShellState,
+  reply: Reply<unknown> | WrittenReply,
+  data: JsonPieces,
+): JsonPieces {
+  const head = JSON.stringify(envelopeHead(shell, state, reply));
+  const rest = JSON.stringify({ evidence: evidence(shell, state, reply, 1) });
+  return [Buffer.from(`${head.slice(0, -1)},"data":`), ...data, Buffer.from(`,${rest.slice(1)}`)];
+}
+
+function envelopeHead(shell: Shell, state: ShellState, reply: Reply<unknown> | WrittenReply): object {
   const route = state.route as Route;
   return {
     ok: true,
     provenance: provenance(shell, state, reply),
     warnings: reply.warnings ?? [],
     $schema: schemaUrl(shell, route.success.schema.$id as string),
-    data: reply.value,
-    evidence: evidence(shell, state, reply, 1),
   };
 }
 
 /** Provenance of a success, and of a failure as far as the request came. */
-export function provenance(shell: Shell, state: ShellState, reply?: Reply<unknown>): Provenance {
+export function provenance(
+  shell: Shell,
+  state: ShellState,
+  reply?: Reply<unknown> | WrittenReply,
+): Provenance {
   const { params, query, body } = state.input ?? { params: state.params, query: state.query, body: null };
   return {
     created_at: shell.clock.now().toISOString(),
@@ -90,7 +148,7 @@ export function provenance(shell: Shell, state: ShellState, reply?: Reply<unknow
 export function evidence(
   shell: Shell,
   state: ShellState,
-  reply: Reply<unknown> | undefined,
+  reply: Reply<unknown> | WrittenReply | undefined,
   rows: number,
 ): Evidence {
   return {
@@ -103,11 +161,10 @@ export function evidence(
   };
 }
 
-function requireContract(shell: Shell, route: Route, body: unknown): void {
-  // Through JSON, as the client will see it: undefined members are not there.
-  const faults = (shell.validators.get(route) as RouteValidator).checkSuccess(
-    JSON.parse(JSON.stringify(body)),
-  );
+function requireContract(shell: Shell, route: Route, body: string | JsonPieces): void {
+  // As the client will see it: undefined members are not there.
+  const text = typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
+  const faults = (shell.validators.get(route) as RouteValidator).checkSuccess(JSON.parse(text));
   const places = faults.map(({ location, message }) => `${location} ${message}`).join('; ');
   assert(faults.length === 0, `an answer of ${route.operationId} must keep the contract: ${places}`);
 }

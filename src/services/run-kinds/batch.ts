@@ -166,7 +166,7 @@ function advance(done: Checkpoint, { results }: Pack): Checkpoint {
   };
 }
 
-function stepOf(rows: Iterable<unknown>, done: Checkpoint): RunStep {
+function stepOf(rows: AsyncIterable<unknown>, done: Checkpoint): RunStep {
   return { rows, stage: 'searching', doneCount: done.doneCount, checkpoint: done };
 }
 
@@ -176,18 +176,18 @@ async function presentPack(
   { engine, settings }: ResolvedSearch,
   context: RequestContext,
   parts: SearchRunParts,
-): Promise<Iterable<HomologyQueryResult>> {
+): Promise<AsyncIterable<HomologyQueryResult>> {
   const createdAt = parts.now().toISOString();
   const issued = await Promise.all(
     queries.map((query, index) =>
       parts.receipts.issue(engine, { ...settings, query }, { result: results[index], createdAt }, context),
     ),
   );
-  return (function* () {
+  return (async function* () {
     for (const [index, result] of results.entries()) {
       const query = queries[index];
       const request = { ...settings, query };
-      const { result_sha256, ...found } = presentFound({ engine, request, result });
+      const { result_sha256, ...found } = await presentFound({ engine, request, result });
       yield {
         object: 'homology_query_result',
         query_index: start + index,

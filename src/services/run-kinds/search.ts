@@ -35,7 +35,7 @@ export function searchRuns(parts: SearchRunParts): RunKind {
       const createdAt = parts.now().toISOString();
       const receipt = await parts.receipts.issue(engine, request, { result, createdAt }, context);
       const searched = { database: release, engine, request, result, serverVersion: parts.serverVersion };
-      const { candidates: rows, ...answer } = presentExecuted(searched, createdAt, receipt);
+      const { candidates: rows, ...answer } = await presentExecuted(searched, createdAt, receipt);
       const summary: SearchRunSummary = { object: 'homology_search_summary', ...answer };
       return { rows, doneCount: 1, summarise: () => summary, billableUnits: 1 };
     },

@@ -11,10 +11,13 @@ export interface RunWork {
   readonly checkpoint: unknown;
 }
 
+/** Rows of a result: objects, as JSON has them. */
+type Rows = Iterable<unknown> | AsyncIterable<unknown>;
+
 /** A piece of work that is done; once it is kept it is not done again. */
 export interface RunStep {
   /** Rows behind those of the steps before. */
-  readonly rows: Iterable<unknown>;
+  readonly rows: Rows;
   /** What is being done, for people. */
   readonly stage: string;
   readonly doneCount: number;
@@ -26,7 +29,7 @@ export interface RunStep {
 
 /** The last piece, kept together with the end of the run. */
 export interface RunOutcome {
-  readonly rows: Iterable<unknown>;
+  readonly rows: Rows;
   readonly doneCount: number;
   /**
    * As the `summary` schema of the kind says. Called inside the transaction that ends the run, so that what it writes

@@ -3,9 +3,11 @@ import type { HomologyCandidateSet } from '../../contract/search/candidate-set.j
 import type { HomologyRequest } from '../../contract/search/homology.js';
 import { canonicalSha256 } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
+import { jsonInTurns, type JsonPieces } from '../../json-pieces.js';
 import { INLINE_RESPONSE_MAX_BYTES, SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
 import { search } from '../../search/search.js';
 import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
+import { mapInTurns } from '../../turns.js';
 import type { CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import { DIRECT_FORMULA_ID, DIRECT_UNITS } from '../billing/metering.js';
@@ -60,7 +62,7 @@ export function createHomology(parts: HomologyParts): Homology {
       cache.set(key, execution);
       const receipt = await parts.receipts.issue(resolved.engine, resolved.request, execution, context);
       const searchMs = known === undefined ? performance.now() - startedAt : 0;
-      const answer = present(resolved, execution, receipt, context, parts.serverVersion);
+      const answer = await present(resolved, execution, receipt, context, parts.serverVersion);
       const finished = {
         ...answer,
         performance: {
@@ -70,8 +72,8 @@ export function createHomology(parts: HomologyParts): Homology {
           server_total_ms: wholeMs(performance.now() - context.receivedAtMs),
         },
       };
-      const json = JSON.stringify(finished);
-      refuseOversized(finished, Buffer.byteLength(json));
+      const json = await jsonInTurns(finished);
+      await refuseOversized(finished, json);
       const retry = execution.result.kernelRetry;
       return {
         value: finished,
@@ -120,15 +122,15 @@ async function execute(
 
 type Answer = Omit<HomologyCandidateSet, 'performance'>;
 
-function present(
+async function present(
   { release, engine, request }: Resolved,
   { result, createdAt }: Execution,
   receipt: HomologyCandidateSet['receipt'],
   context: RequestContext,
   serverVersion: string,
-): Answer {
+): Promise<Answer> {
   const searched = { database: release, engine, request, result, serverVersion };
-  const { result_sha256, warnings, ...answer } = presentExecuted(searched, createdAt, receipt);
+  const { result_sha256, warnings, ...answer } = await presentExecuted(searched, createdAt, receipt);
   const { dimension } = engine.release.manifest.encoder;
   return {
     object: 'homology_candidate_set',
@@ -138,24 +140,27 @@ function present(
     usage: {
       billable_formula_id: DIRECT_FORMULA_ID,
       billable_units: DIRECT_UNITS,
-      logical_bytes_returned: returnedBytes(answer.candidates),
+      logical_bytes_returned: await returnedBytes(answer.candidates),
       logical_bytes_read: request.targetSpace.searchedResidueCount * dimension,
     },
     warnings,
   };
 }
 
-function returnedBytes(candidates: HomologyCandidateSet['candidates']): number {
-  return candidates.reduce((sum, { target }) => sum + Buffer.byteLength(JSON.stringify(target)), 0);
+async function returnedBytes(candidates: HomologyCandidateSet['candidates']): Promise<number> {
+  const sizes = await mapInTurns(candidates, ({ target }) => jsonBytes(target));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** An answer over the ceiling is refused whole, never cut. */
-function refuseOversized(answer: HomologyCandidateSet, total: number): void {
+async function refuseOversized(answer: HomologyCandidateSet, json: JsonPieces): Promise<void> {
+  const total = json.reduce((sum, { length }) => sum + length, 0);
   if (total <= INLINE_RESPONSE_MAX_BYTES) return;
-  let bytes = Buffer.byteLength(JSON.stringify({ ...answer, candidates: [] }));
+  const sizes = await mapInTurns(answer.candidates, jsonBytes);
+  let bytes = jsonBytes({ ...answer, candidates: [] });
   let fitting = 0;
-  for (const candidate of answer.candidates) {
-    bytes += Buffer.byteLength(JSON.stringify(candidate)) + 1;
+  for (const size of sizes) {
+    bytes += size + 1;
     if (bytes > INLINE_RESPONSE_MAX_BYTES) break;
     fitting += 1;
   }
@@ -165,6 +170,10 @@ function refuseOversized(answer: HomologyCandidateSet, total: number): void {
       `The first ${fitting} rows fit: ask with "limit": ${fitting}, or retain all rows with POST /v1/runs.`,
     { param: 'limit', fitting_row_count: fitting, response_bytes: total },
   );
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 function wholeMs(milliseconds: number): number {

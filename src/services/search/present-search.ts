@@ -1,6 +1,7 @@
 import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
 import type { Warning } from '../../contract/grammar/envelope.js';
 import { sha256Hex } from '../../canonical.js';
+import { mapInTurns } from '../../turns.js';
 import type { TargetSpace } from '../../release/release.js';
 import type { ProteinQuery, SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
 import type { CatalogRelease } from './catalog.js';
@@ -47,11 +48,13 @@ type ExecutedAnswer = FoundAnswer &
   Pick<CandidateSet, 'database' | 'execution' | 'ranking' | 'receipt' | 'warnings'>;
 
 /** What one query of a batch says; its run says the rest once for all. */
-export function presentFound({ engine, request, result }: Found): FoundAnswer {
+export async function presentFound({ engine, request, result }: Found): Promise<FoundAnswer> {
   const { candidates, queryLength } = result;
   return {
     query: presentQuery(request.query),
-    candidates: candidates.map((candidate) => presentCandidate(candidate, queryLength, engine.release)),
+    candidates: await mapInTurns(candidates, (candidate) =>
+      presentCandidate(candidate, queryLength, engine.release),
+    ),
     evidence_summary: summariseEvidence(request, result),
     is_result_limit_reached: result.isResultLimitReached,
     result_sha256: result.resultSha256,
@@ -59,9 +62,9 @@ export function presentFound({ engine, request, result }: Found): FoundAnswer {
 }
 
 /** All that does not depend on who asked, and when. */
-export function presentSearch(searched: Searched): LastingAnswer {
+export async function presentSearch(searched: Searched): Promise<LastingAnswer> {
   const { database, engine, request, result, serverVersion } = searched;
-  const found = presentFound(searched);
+  const found = await presentFound(searched);
   return {
     candidates: found.candidates,
     database: presentDatabase(database, engine, request.targetSpace),
@@ -76,12 +79,12 @@ export function presentSearch(searched: Searched): LastingAnswer {
 }
 
 /** @param createdAt  when the execution ended */
-export function presentExecuted(
+export async function presentExecuted(
   searched: Searched,
   createdAt: string,
   receipt: CandidateSet['receipt'],
-): ExecutedAnswer {
-  const { result_sha256, warnings, ...answer } = presentSearch(searched);
+): Promise<ExecutedAnswer> {
+  const { result_sha256, warnings, ...answer } = await presentSearch(searched);
   const execution = { created_at: createdAt, ...answer.execution };
   return { ...answer, execution, receipt, result_sha256, warnings };
 }

@@ -2,39 +2,54 @@ import { ARROW_STREAM_TYPE, type SqlResult } from '../../contract/sql.js';
 import { Refusal } from '../../errors.js';
 import { INLINE_RESPONSE_MAX_BYTES, SQL_BATCH_MAX_ROWS } from '../../limits.js';
 import type { SqlCursor } from '../../sql/engine/engine.js';
-import type { BytesReply, Reply } from '../reply.js';
+import type { SqlEncoding } from '../../sql/engine/messages.js';
+import type { JsonPieces } from '../../json-pieces.js';
+import type { BytesReply, WrittenReply } from '../reply.js';
+
+/** As many bytes of rows as an answer may hold. */
+export function jsonEncoding(limit: number): SqlEncoding {
+  return { kind: 'json', limit, maxBytes: INLINE_RESPONSE_MAX_BYTES };
+}
 
 /**
- * The first rows as JSON; one row more than asked for tells whether there are more.
+ * The first rows as JSON, which the engine has written; one row more than asked for tells whether there are more.
  * Errors  those of the cursor; Refusal `response_too_large`
  */
-export async function jsonReply(cursor: SqlCursor, limit: number): Promise<Reply<SqlResult>> {
-  const rows: unknown[][] = [];
-  let bytes = 0;
+export async function jsonReply(cursor: SqlCursor, limit: number): Promise<WrittenReply> {
+  const rows: Uint8Array[] = [];
+  let count = 0;
   try {
-    for (let isDone = false; !isDone && rows.length <= limit;) {
-      const batch = await cursor.fetch(Math.min(SQL_BATCH_MAX_ROWS, limit + 1 - rows.length));
-      for (const row of batch.rows ?? []) {
-        bytes += JSON.stringify(row).length;
-        if (bytes > INLINE_RESPONSE_MAX_BYTES && rows.length < limit) throw tooLarge(rows.length);
-        rows.push(row as unknown[]);
-      }
+    for (let isDone = false; !isDone && count <= limit;) {
+      const batch = await cursor.fetch(Math.min(SQL_BATCH_MAX_ROWS, limit + 1 - count));
+      if (batch.fittingRowCount !== undefined) throw tooLarge(batch.fittingRowCount);
+      if (batch.bytes !== undefined) rows.push(batch.bytes);
+      count += batch.rowCount;
       isDone = batch.isDone;
     }
   } finally {
     cursor.close();
   }
-  const isLimited = rows.length > limit;
-  if (isLimited) rows.length = limit;
   const columns = (cursor.shape.columns ?? []).map(({ name, type }) => ({ name, type }));
+  const rowCount = Math.min(count, limit);
   const value: SqlResult = {
     object: 'sql_result',
     columns,
-    rows,
-    row_count: rows.length,
-    is_row_limit_reached: isLimited,
+    rows: [],
+    row_count: rowCount,
+    is_row_limit_reached: count > limit,
   };
-  return { value, rowCount: rows.length };
+  return { json: withRows(value, rows), rowCount };
+}
+
+/** The value as JSON with these rows in the place of none. */
+function withRows(value: SqlResult, rows: readonly Uint8Array[]): JsonPieces {
+  const { object, columns, ...rest } = { ...value, rows: undefined };
+  const head = JSON.stringify({ object, columns });
+  return [
+    Buffer.from(`${head.slice(0, -1)},"rows":[`),
+    ...rows,
+    Buffer.from(`],${JSON.stringify(rest).slice(1)}`),
+  ];
 }
 
 function tooLarge(fitting: number): Refusal {

@@ -1,14 +1,14 @@
-import { ARROW_STREAM_TYPE, type SqlQueryRequest, type SqlResult } from '../../contract/sql.js';
+import { ARROW_STREAM_TYPE, type SqlQueryRequest } from '../../contract/sql.js';
 import { linkAborts } from '../../abort.js';
 import { Refusal } from '../../errors.js';
 import { SQL_CURSOR_IDLE_MS, SQL_RESULT_MAX_ROWS } from '../../limits.js';
 import type { SqlCursor } from '../../sql/engine/engine.js';
 import type { SqlEncoding, SqlParameter, StatementShape } from '../../sql/engine/messages.js';
 import type { RequestContext } from '../context.js';
-import type { BytesReply, Reply } from '../reply.js';
+import type { BytesReply, WrittenReply } from '../reply.js';
 import type { SqlCredentials, SqlLogin } from './credentials.js';
 import type { SqlEngines, SqlTurn } from './engines.js';
-import { arrowReply, jsonReply } from './present.js';
+import { arrowReply, jsonEncoding, jsonReply } from './present.js';
 import type { SqlWorlds } from './worlds.js';
 
 /** One statement, for the audit log. */
@@ -63,13 +63,13 @@ export class Sql {
     { sql, parameters = [], limit, timeout_seconds: seconds }: SqlQueryRequest,
     mediaType: string,
     context: RequestContext,
-  ): Promise<Reply<SqlResult> | BytesReply> {
+  ): Promise<WrittenReply | BytesReply> {
     const login = this.#credentials.resume(context.keyId);
     const isArrow = mediaType === ARROW_STREAM_TYPE;
     const cursor = await this.execute(login, 'http', {
       sql,
       parameters,
-      encoding: { kind: isArrow ? 'arrow' : 'json' },
+      encoding: isArrow ? { kind: 'arrow' } : jsonEncoding(limit),
       ...(seconds !== undefined && { timeoutMs: seconds * 1000 }),
       signal: context.signal,
     });

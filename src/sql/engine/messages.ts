@@ -6,9 +6,10 @@ import type { SqlWorld } from '../world.js';
 
 export type SqlParameter = string | number | boolean | null;
 
-/** How rows come: values for JSON, an Arrow stream, or messages of the PostgreSQL protocol. */
+/** How rows come: arrays of JSON with commas between them, an Arrow stream, or messages of the PostgreSQL protocol. */
 export type SqlEncoding =
-  | { readonly kind: 'json' }
+  /** At most so many rows, in so many bytes; rows past the limit are counted, not written. */
+  | { readonly kind: 'json'; readonly limit: number; readonly maxBytes: number }
   | { readonly kind: 'arrow' }
   /** 0 text and 1 binary, by column; one for all, or none for text. */
   | { readonly kind: 'postgres'; readonly formats: readonly number[] };
@@ -42,13 +43,13 @@ export interface StatementShape {
   readonly parameterTypeIds: readonly number[];
 }
 
+/** At most SQL_BATCH_MAX_BYTES of a result: where rows are cut in two, they count with their last byte. */
 export interface SqlBatch {
   readonly rowCount: number;
   readonly isDone: boolean;
-  /** Of the JSON encoding. */
-  readonly rows?: readonly (readonly unknown[])[];
-  /** Of the others. */
   readonly bytes?: Uint8Array;
+  /** More rows within the limit than its bytes allow, and how many would have fitted: the end of a JSON result. */
+  readonly fittingRowCount?: number;
 }
 
 export interface EngineAnswers {

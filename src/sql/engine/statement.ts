@@ -62,6 +62,8 @@ class RunningResult implements RunningStatement {
   readonly #encode: Encode;
   readonly #waiting: DuckDBValue[][] = [];
   #isExhausted = false;
+  /** What was encoded and has not gone yet. */
+  #encoded: SqlBatch | undefined;
 
   constructor(result: DuckDBResult, connection: DuckDBConnection, encoding: SqlEncoding) {
     const [names, types] = [result.columnNames(), givenTypes(result)];
@@ -72,6 +74,16 @@ class RunningResult implements RunningStatement {
   }
 
   async fetch(maxRows: number): Promise<SqlBatch> {
+    const batch = this.#encoded ?? (await this.#next(maxRows));
+    const { bytes } = batch;
+    this.#encoded = undefined;
+    if (bytes === undefined || bytes.length <= SQL_BATCH_MAX_BYTES) return batch;
+    this.#encoded = { ...batch, bytes: bytes.subarray(SQL_BATCH_MAX_BYTES) };
+    return { rowCount: 0, isDone: false, bytes: bytes.subarray(0, SQL_BATCH_MAX_BYTES) };
+  }
+
+  /** The next rows, whatever their size. */
+  async #next(maxRows: number): Promise<SqlBatch> {
     let bytes = 0;
     while (!this.#isExhausted && this.#waiting.length <= maxRows && bytes < SQL_BATCH_MAX_BYTES) {
       const more = await nextRows(this.#result);
@@ -181,7 +193,7 @@ function sizeOf(rows: readonly (readonly DuckDBValue[])[]): number {
 type Encode = (rows: readonly DuckDBValue[][], isDone: boolean) => SqlBatch;
 
 function encoderOf(encoding: SqlEncoding, names: readonly string[], types: readonly DuckDBType[]): Encode {
-  if (encoding.kind === 'json') return encodeAsJson;
+  if (encoding.kind === 'json') return jsonEncoderOf(encoding);
   if (encoding.kind === 'arrow') return arrowEncoderOf(names, types);
   const typeIds = types.map(postgresTypeOf);
   return (rows, isDone) => ({
@@ -191,8 +203,21 @@ function encoderOf(encoding: SqlEncoding, names: readonly string[], types: reado
   });
 }
 
-function encodeAsJson(rows: readonly DuckDBValue[][], isDone: boolean): SqlBatch {
-  return { rowCount: rows.length, isDone, rows: rows.map((row) => row.map((value) => jsonOf(value))) };
+/** One list over all batches. */
+function jsonEncoderOf({ limit, maxBytes }: Extract<SqlEncoding, { readonly kind: 'json' }>): Encode {
+  let written = 0;
+  let bytes = 0;
+  return (rows, isDone) => {
+    const pieces: Buffer[] = [];
+    for (const row of rows.slice(0, limit - written)) {
+      const text = Buffer.from(`${written === 0 ? '' : ','}${JSON.stringify(row.map(jsonOf))}`);
+      bytes += text.length;
+      if (bytes > maxBytes) return { rowCount: 0, isDone: true, fittingRowCount: written };
+      pieces.push(text);
+      written += 1;
+    }
+    return { rowCount: rows.length, isDone, bytes: Buffer.concat(pieces) };
+  };
 }
 
 /** One stream over all batches. */

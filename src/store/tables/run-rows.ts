@@ -1,13 +1,15 @@
-import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import { jsonInTurns, type JsonPieces } from '../../json-pieces.js';
 import { RUN_BLOCK_MAX_BYTES, RUN_BLOCK_MAX_ROWS } from '../../limits.js';
+import { Slice } from '../../turns.js';
 import type { ControlStore, Table } from '../control-store.js';
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
-/** A few milliseconds of work. */
-const PAUSE_CHARACTERS = 256 * 1024;
+const OPEN = Buffer.from('[');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from(']');
 
 /** Some rows of a result in a row, as they are stored. */
 export interface RowBlock {
@@ -57,29 +59,31 @@ export class RunRowTable {
 }
 
 /** Rows as blocks of bounded size, packed off the event loop; each row keeps its own JSON text. */
-export async function packRows(rows: Iterable<unknown>): Promise<readonly RowBlock[]> {
+export async function packRows(
+  rows: Iterable<unknown> | AsyncIterable<unknown>,
+): Promise<readonly RowBlock[]> {
   const blocks: RowBlock[] = [];
-  let texts: string[] = [];
+  const slice = new Slice();
+  let texts: JsonPieces[] = [];
   let length = 0;
-  let unpaused = 0;
   const close = async (): Promise<void> => {
     if (texts.length === 0) return;
-    const json = Buffer.from(`[${texts.join(',')}]`);
+    const json = Buffer.concat([
+      OPEN,
+      ...texts.flatMap((text, index) => (index === 0 ? text : [COMMA, ...text])),
+      CLOSE,
+    ]);
     blocks.push({ rowCount: texts.length, packed: await packBytes(json) });
     texts = [];
     length = 0;
   };
-  for (const row of rows) {
-    const text = JSON.stringify(row);
-    if (texts.length >= RUN_BLOCK_MAX_ROWS || length + text.length > RUN_BLOCK_MAX_BYTES) await close();
+  for await (const row of rows) {
+    const text = await jsonInTurns(row as object);
+    const bytes = text.reduce((sum, piece) => sum + piece.length, 0);
+    if (texts.length >= RUN_BLOCK_MAX_ROWS || length + bytes > RUN_BLOCK_MAX_BYTES) await close();
     texts.push(text);
-    length += text.length;
-    unpaused += text.length;
-    // Others want the event loop, too.
-    if (unpaused > PAUSE_CHARACTERS) {
-      unpaused = 0;
-      await setImmediate();
-    }
+    length += bytes;
+    if (slice.isOver) await slice.pause();
   }
   await close();
   return blocks;

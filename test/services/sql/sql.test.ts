@@ -2,6 +2,8 @@ import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, type Client } from '#src/contract/document/client.js';
 import { ARROW_STREAM_TYPE } from '#src/contract/sql.js';
+import { INLINE_RESPONSE_MAX_BYTES, SQL_BATCH_MAX_BYTES } from '#src/limits.js';
+import type { SqlBatch } from '#src/sql/engine/messages.js';
 import { SOON } from '../../tools/expectations.js';
 import {
   askSql,
@@ -253,6 +255,30 @@ describe('POST /v1/sql/query', () => {
       ).arrayBuffer(),
     );
     expect(typed.toArray().map((row) => row.known)).toEqual([true, null]);
+  });
+
+  it('leaves its engine in small pieces, however wide a row is, and counts a row with its last piece', async () => {
+    const { sql, sqlCredentials } = scene.small.appliance;
+    const statement = `SELECT n, repeat('é"', 500_000) AS wide FROM range(2) AS t(n)`;
+    const login = sqlCredentials.resume(scene.one.id);
+    const { signal } = new AbortController();
+    const encodings = [
+      { kind: 'json', limit: 5, maxBytes: INLINE_RESPONSE_MAX_BYTES },
+      { kind: 'arrow' },
+      { kind: 'postgres', formats: [] },
+    ] as const;
+    for (const encoding of encodings) {
+      const options = { sql: statement, parameters: [], encoding, signal };
+      const cursor = await sql.execute(login, 'http', options);
+      const batches: SqlBatch[] = [];
+      while (batches.at(-1)?.isDone !== true) batches.push(await cursor.fetch(1));
+      const sizes = batches.map(({ bytes }) => bytes?.length ?? 0);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(SQL_BATCH_MAX_BYTES);
+      expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(3_000_000);
+      expect(batches.map(({ rowCount }) => rowCount).filter((count) => count > 0)).toEqual([1, 1]);
+    }
+    const { rows } = await ask(scene.one, statement);
+    expect(rows).toEqual([0, 1].map((n) => [n, 'é"'.repeat(500_000)]));
   });
 
   it('never passes off the rows before a failure as all there are', async () => {
