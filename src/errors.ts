@@ -1,3 +1,4 @@
+import { placeText, type RefusalLocation } from './places.js';
 import type { RefusalCode } from './refusal-codes.js';
 
 /**
@@ -27,11 +28,21 @@ export interface RefusalDetails {
   readonly retryAfterSeconds?: number;
 }
 
-export interface RefusalLocation {
-  /** Where in the request: `body.filter.filters[2].op`. */
-  readonly location: string;
-  readonly message: string;
-  readonly value?: unknown;
+/** The same refusal of something that the request holds inside of this member. */
+export function refusalInside({ code, message, details }: Refusal, member: string): Refusal {
+  const { param, errors, ...facts } = details;
+  return new Refusal(code, message, {
+    ...facts,
+    ...(param !== undefined && { param: `${member}.${param}` }),
+    ...(errors && { errors: errors.map((error) => locationInside(error, member)) }),
+  });
+}
+
+function locationInside(error: RefusalLocation, member: string): RefusalLocation {
+  if (error.place === undefined) return error;
+  const [part, ...rest] = error.place;
+  const place = [part, member, ...rest];
+  return { ...error, place, location: placeText(place) };
 }
 
 /** Disk, device or peer failed. The client sees a plain 500 with its request id; the log has the chain of causes. */

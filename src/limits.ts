@@ -56,6 +56,8 @@ export const TARGET_SPACE_CACHE_MAX_TARGETS = 20_000_000;
 export const BODY_MAX_BYTES = MEBIBYTE_BYTES;
 /** Bytes of a refused body that are read and thrown away, so that the client gets to read the refusal. */
 export const BODY_DISCARD_MAX_BYTES = 16 * MEBIBYTE_BYTES;
+/** Longest body of a request that was refused before it was read, of which the refusal still names the hash. */
+export const REFUSED_BODY_READ_MAX_BYTES = 64 * KIBIBYTE_BYTES;
 /** Levels of arrays and objects in a JSON body: room for the deepest filter, and a bound for recursion. */
 export const JSON_MAX_DEPTH = 64;
 /** Values in a JSON body: bounds the work and the memory of validation, whatever the body says. */

@@ -105,6 +105,7 @@ type StorageCode =
   | 'precondition_failed'
   | 'range_not_satisfiable'
   | 'storage_quota_exceeded'
+  | 'file_exceeds_quota'
   | 'storage_full';
 
 type SqlCode =

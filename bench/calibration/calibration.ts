@@ -162,7 +162,7 @@ async function tallyVariants(
   session: Session,
 ): Promise<void> {
   const { release } = engine;
-  const filter = compileFilter(FILTER, release.fields, { location: 'filter' });
+  const filter = compileFilter(FILTER, release.fields, { place: ['filter'] });
   await tallyFalse('filter length <= 150', queries, compileTargetSpace(release, filter), engine, session);
   for (const fraction of FRACTIONS) {
     const part = list.filter((_, index) => index % fraction === 0);

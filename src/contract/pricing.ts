@@ -59,7 +59,7 @@ export const estimatePricing = defineRoute({
   body: PricingEstimateRequest,
   success: { status: 200, schema: PricingEstimate, description: 'The estimate.' },
   successStyle: 'bare',
-  errorStyle: 'envelope',
+  errorStyle: 'envelope_only',
   work: 'light',
   refusals: ['pricing_endpoint_unknown', 'pricing_quantity_missing', 'pricing_history_missing'],
 });

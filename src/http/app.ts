@@ -24,7 +24,6 @@ export function createApp(shell: Shell): App {
   app.use(logRequest(shell)); //    one line and one count per request, whatever becomes of it
   app.use(catchFailures(shell)); // the only place where an error becomes a response
   app.use(boundTime(shell)); //     start deadline; the signal that ends work nobody waits for
-  app.use(readRequestLine()); //    400
   const router = createRouter(shell, [
     shed(shell), //                 429: the server has too much at work
     authenticate(shell), //         401
@@ -33,6 +32,7 @@ export function createApp(shell: Shell): App {
     replay(shell), //               Idempotency-Key: 409, 422, or the first response again
     handle(shell), //               the operation's handler, and its answer as the contract shapes it
   ]);
+  app.use(readRequestLine(shell, router)); // 400
   app.use(router.routes()); //      internal pages are answered at once, operations by those steps
   app.use(refuseUnrouted(router)); // 404, 405, OPTIONS
   // Errors after the response has begun (a client that left) have no response to become.

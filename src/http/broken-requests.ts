@@ -1,11 +1,19 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Route } from '../contract/grammar/route.js';
 import { Refusal } from '../errors.js';
 import { newId } from '../ids.js';
 import { failureOf, renderFailure } from './steps/failure.js';
 import { commonHeaders } from './steps/identify.js';
-import { methodRefusal, methodsOf, pathRefusal, SERVER_METHODS, type ShellRouter } from './steps/routing.js';
+import {
+  methodRefusal,
+  methodsOf,
+  pathRefusal,
+  routeOfPath,
+  SERVER_METHODS,
+  type ShellRouter,
+} from './steps/routing.js';
 import type { Shell } from './shell.js';
 import { readTarget } from './target.js';
 
@@ -41,9 +49,11 @@ export function answerBrokenRequests(server: Server, shell: Shell, router: Shell
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, track);
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     if (error.code === 'ECONNRESET') return void socket.destroy();
+    const begun = [...(exchanges.get(socket) ?? [])].find(({ request }) => !request.complete);
+    const target = begun?.request.url ?? targetOf(error) ?? '';
     void afterWholeRequests(exchanges.get(socket)).then((isAnswering) => {
       if (isAnswering || !socket.writable) socket.destroy();
-      else endWith(shell, socket, refusalOf(error, router));
+      else endWith(shell, socket, refusalOf(error, router), routeOfPath(shell, router, target));
     });
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
@@ -87,12 +97,7 @@ function malformed(error: ParserError): Refusal {
 
 /** Node's parser reports a verb that it does not know as it reports garbage; a well-formed request line is a 405. */
 function unknownMethod(error: ParserError, router: ShellRouter): Refusal | undefined {
-  const packet = error.rawPacket?.toString('latin1') ?? '';
-  // Before the place of the error may stand an earlier request of the same connection.
-  const start = packet.lastIndexOf('\n', Math.max(0, (error.bytesParsed ?? 0) - 1)) + 1;
-  const line = packet.slice(start).split('\r\n', 1)[0] ?? '';
-  const [, method, url] =
-    /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ([\x21-\x7e]+) HTTP\/1\.[01]$/.exec(line) ?? [];
+  const [method, url] = requestLineOf(error, (error.bytesParsed ?? 0) - 1);
   if (method === undefined || url === undefined) return undefined;
   try {
     const { path } = readTarget(url);
@@ -103,8 +108,24 @@ function unknownMethod(error: ParserError, router: ShellRouter): Refusal | undef
   }
 }
 
+/** Of a request whose headers did not come to their end; undefined where its first line was not read either. */
+function targetOf(error: ParserError): string | undefined {
+  if (error.code === 'HPE_INVALID_METHOD') return requestLineOf(error, (error.bytesParsed ?? 0) - 1)[1];
+  return error.code === 'HPE_HEADER_OVERFLOW' ? requestLineOf(error, 0)[1] : undefined;
+}
+
+/** Method and target of the request line at this place of the packet; before it may stand an earlier request. */
+function requestLineOf({ rawPacket }: ParserError, at: number): readonly [string?, string?] {
+  const packet = rawPacket?.toString('latin1') ?? '';
+  const start = packet.lastIndexOf('\n', Math.max(0, at)) + 1;
+  const line = packet.slice(start).split('\r\n', 1)[0] ?? '';
+  const [, method, url] =
+    /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ([\x21-\x7e]+) HTTP\/1\.[01]$/.exec(line) ?? [];
+  return [method, url];
+}
+
 /** Writes the refusal as a whole response and closes: what follows on the connection cannot be told apart. */
-function endWith(shell: Shell, socket: Duplex, refusal: Refusal): void {
+function endWith(shell: Shell, socket: Duplex, refusal: Refusal, pathRoute?: Route): void {
   const requestId = newId('req');
   const failure = failureOf(refusal);
   const { status, headers, body } = renderFailure(
@@ -119,6 +140,7 @@ function endWith(shell: Shell, socket: Duplex, refusal: Refusal): void {
       params: {},
       headers: {},
       mediaType: 'application/json',
+      ...(pathRoute && { pathRoute }),
     },
     failure,
   );

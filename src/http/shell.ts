@@ -84,10 +84,12 @@ export interface ShellState {
   params: Readonly<Record<string, string>>;
   /** The operation, where the path is public. */
   route?: Route;
+  /** The operation of the path, whatever the method: it says what failures look like before the route is known. */
+  pathRoute?: Route;
   /** Name for logs and metrics: the operation, or the internal page. */
   operation: string;
   principal?: Principal;
-  /** The parsed body before defaults are filled in, as it was sent. */
+  /** Of the body before defaults are filled in, as it was sent. */
   inputHash?: string;
   /** Of a large request, whose parameters are not hashed again for its answer. */
   parametersHash?: string;

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ROUTES } from '#src/contract/document/routes.js';
 import { expectFailure, SOON } from '../tools/expectations.js';
 import { KEY, sendRaw, serve, type Served } from '../tools/serve.js';
 
@@ -31,7 +32,8 @@ describe('a client that owes the server something', () => {
   ])('is told 408 after %s', async (_name, bytes) => {
     served = await serve({ timeouts: QUICK });
     const [response, ...more] = await sendRaw(served.port, bytes);
-    expectFailure(response!, 'request_timeout');
+    const route = bytes.startsWith('POST /v1/homology') ? ROUTES['homology.search'] : undefined;
+    expectFailure(response!, 'request_timeout', route);
     expect(response!.headers['connection']).toBe('close');
     expect(more).toEqual([]);
   });

@@ -169,7 +169,7 @@ const RUNNING: HandlersOf<'runs' | 'sequences'> = {
 
 const STORING: HandlersOf<'storage'> = {
   'storage.uploads.create': async () => {
-    throw new Refusal('storage_full', 'The disk has no room for it.');
+    throw new Refusal('storage_quota_exceeded', 'The organization has no room for it.');
   },
   'storage.uploads.get': refuseUpload,
   'storage.uploads.part_urls.create': refuseUpload,

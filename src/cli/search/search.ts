@@ -91,7 +91,7 @@ function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {
 
 function spaceOf(release: Release, filter: unknown): TargetSpace {
   if (filter === undefined) return unfilteredSpace(release);
-  return compileTargetSpace(release, compileFilter(filter, release.fields, { location: 'filter' }));
+  return compileTargetSpace(release, compileFilter(filter, release.fields, { place: ['filter'] }));
 }
 
 /**

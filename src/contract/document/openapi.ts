@@ -187,8 +187,10 @@ function failureResponses(route: Route): JsonSchema {
 function failureResponse(route: Route, status: number, codes: readonly ContractRefusalCode[]): JsonSchema {
   const content: Record<string, JsonSchema> = {};
   for (const code of codes) {
-    const { mediaType, schema } = failureShape(route, code);
-    content[mediaType] = { schema: refTo(schema) };
+    // Before the request line could be read nobody knows the route.
+    const known = REFUSALS[code].stage === 'unrouted' ? [undefined, route] : [route];
+    for (const { mediaType, schema } of known.map((each) => failureShape(each, code)))
+      content[mediaType] = { schema: refTo(schema) };
   }
   return {
     description: codes.map((code) => `- \`${code}\`: ${REFUSALS[code].meaning}`).join('\n'),
@@ -206,17 +208,12 @@ export function failureShape(
   route: Pick<Route, 'errorStyle'> | undefined,
   code: ContractRefusalCode,
 ): { readonly mediaType: string; readonly schema: TSchema } {
-  const { stage } = REFUSALS[code];
-  if (
-    route === undefined ||
-    stage === 'unrouted' ||
-    route.errorStyle === 'problem' ||
-    (stage === 'transport' && route.errorStyle === 'envelope')
-  ) {
+  const style = route?.errorStyle ?? 'problem';
+  if (style === 'problem' || (style === 'envelope' && REFUSALS[code].stage !== 'operation')) {
     return { mediaType: 'application/problem+json', schema: Problem };
   }
-  if (route.errorStyle === 'homology') return { mediaType: 'application/json', schema: HomologyFailure };
-  return { mediaType: 'application/json', schema: FailureEnvelope };
+  const schema = style === 'homology' ? HomologyFailure : FailureEnvelope;
+  return { mediaType: 'application/json', schema };
 }
 
 function headerObject(name: string, schema: TSchema): JsonSchema {

@@ -1,7 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
 import { listDatabases, listReleases } from '../search/databases.js';
 import { createSignedUrl, deleteFiles, getFileAcl, readFile, setFileAcl } from '../storage/files.js';
-import { IDEMPOTENCY_HEADER, RUNNER_HINT_HEADER, START_DEADLINE_HEADER } from '../grammar/headers.js';
+import {
+  CONTRACT_PIN_HEADER,
+  IDEMPOTENCY_HEADER,
+  RUNNER_HINT_HEADER,
+  START_DEADLINE_HEADER,
+} from '../grammar/headers.js';
 import { searchHomology } from '../search/homology.js';
 import { estimatePricing } from '../pricing.js';
 import { getReceipt } from '../search/receipts.js';
@@ -93,6 +98,7 @@ const EVERY_ROUTE: readonly ContractRefusalCode[] = [
   'expectation_failed',
   'header_too_large',
   'validation_failed',
+  'api_version_unsupported',
   'rate_limit_exceeded',
   'start_deadline_exceeded',
   'server_stopping',
@@ -122,6 +128,7 @@ const EVERY_EXECUTION: readonly ContractRefusalCode[] = ['execution_limit_exceed
 export function headerSchemas(route: Route): Readonly<Record<string, TSchema>> {
   return {
     ...(route.method === 'POST' ? IDEMPOTENCY_HEADER : {}),
+    ...CONTRACT_PIN_HEADER,
     ...START_DEADLINE_HEADER,
     ...RUNNER_HINT_HEADER,
     ...route.headers,
@@ -134,8 +141,7 @@ export function refusalsOf(route: Route): readonly ContractRefusalCode[] {
   const add = (more: readonly ContractRefusalCode[]) => more.forEach((code) => codes.add(code));
   if (route.access === 'sql_credential') add(EVERY_SQL_CREDENTIAL);
   else if (route.access !== 'signature') add(EVERY_KEY);
-  if (route.body !== undefined) add(EVERY_BODY);
-  if (route.rawBody !== undefined) add(['body_too_large']);
+  add(route.rawBody === undefined ? EVERY_BODY : ['body_too_large']);
   if (route.method === 'POST') add(EVERY_POST);
   if (route.work === 'execution') add(EVERY_EXECUTION);
   return [...codes];

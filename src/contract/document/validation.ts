@@ -3,7 +3,7 @@ import formats from 'ajv-formats';
 import { Type, type TObject, type TSchema } from '@sinclair/typebox';
 import { FailureEnvelope } from '../grammar/envelope.js';
 import { HomologyFailure, Problem } from '../grammar/failures.js';
-import type { RefusalLocation } from '../../errors.js';
+import type { RefusalLocation } from '../../places.js';
 import { namedSchemas, withReferences } from './references.js';
 import type { Route } from '../grammar/route.js';
 import { headerSchemas } from './routes.js';

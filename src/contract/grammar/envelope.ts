@@ -31,10 +31,15 @@ export const Provenance = named(
     generated_object_ids: Type.Array(Type.String(), {
       description: 'Ids of what this operation brought into being.',
     }),
-    input_hash: sha256(
-      'SHA-256 of the canonical JSON (RFC 8785) of the request body; of `null` without a body.',
+    input_hash: Type.Optional(
+      sha256(
+        'SHA-256 of the canonical JSON (RFC 8785) of the request body as it was sent; of `null` without a body. Absent ' +
+          'only where a refusal came before a long body was read, or where the body is no JSON.',
+      ),
     ),
-    parameters_hash: sha256('SHA-256 of the canonical JSON of path, query and body with defaults filled in.'),
+    parameters_hash: sha256(
+      'SHA-256 of the canonical JSON of path, query and body with defaults filled in, as far as they were read.',
+    ),
     tool_versions: Type.Array(
       closed({
         name: text('Name of the program, library or kernel backend.'),

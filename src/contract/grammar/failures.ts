@@ -27,12 +27,16 @@ export const ErrorLocation = named(
   'ErrorLocation',
   closed({
     loc: Type.Array(Type.String(), {
-      description: 'Path to the place: `["body", "filter", "filters", "2", "op"]`.',
+      description:
+        'Path to the place, step by step: `["body", "filter", "filters", "2", "op"]`; a name with dots is one step.',
     }),
     msg: text('What is wrong there.'),
     type: text('Code of the error that this place belongs to.'),
     url: text('Page of this server that explains the code.', { format: 'uri' }),
-    ctx: openObject('Further facts about this place; may be empty.'),
+    ctx: openObject(
+      'What it breaks, by keyword of JSON Schema or by the name of the limit: `{"minimum": 1}`. Empty where the ' +
+        'message says all.',
+    ),
     input: Type.Unknown({
       description: 'What stood there, shortened where it is long; null where nothing did.',
     }),
@@ -88,6 +92,9 @@ export const Problem = named(
       title: text('Phrase of the HTTP status.'),
       status: count('HTTP status.', { minimum: 400, maximum: 599 }),
       detail: text('What was expected, what came and what to do, for a person.'),
+      code: text('Stable machine-readable code; identical to the header `Service-Error-Type`.', {
+        chosen: true,
+      }),
       instance: text('Names this occurrence: `urn:gloaming:request:<X-Request-ID>`.'),
       errors: Type.Array(
         closed({

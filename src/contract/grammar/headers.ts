@@ -73,11 +73,18 @@ export const SUCCESS_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
 /** Headers of failures besides those. */
 export const FAILURE_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
   'Service-Error-Type': Type.String({
-    description: 'Stable machine-readable code; identical to error.code.',
+    description: 'Stable machine-readable code; identical to error.code, or to code of a problem body.',
   }),
   'Service-Retryable': Type.Unsafe<'true' | 'false'>({
     ...BOOLEAN_TEXT,
     description: 'Whether retrying the identical pinned request may succeed.',
+  }),
+};
+
+const RETRY_AFTER = {
+  'Retry-After': Type.String({
+    pattern: '^[0-9]+$',
+    description: 'Whole seconds to wait, wherever `Service-Retryable` is true.',
   }),
 };
 
@@ -89,22 +96,21 @@ export const STATUS_RESPONSE_HEADERS: Readonly<Record<number, Readonly<Record<st
     }),
   },
   405: { Allow: Type.String({ description: 'Methods that the path has.' }) },
-  409: {
-    'Retry-After': Type.String({
-      pattern: '^[0-9]+$',
-      description: 'Whole seconds to wait, where transient.',
-    }),
-  },
+  408: RETRY_AFTER,
+  409: RETRY_AFTER,
   416: { 'Content-Range': Type.String({ description: 'How long the file is: `bytes */<size>`.' }) },
   429: {
-    'Retry-After': Type.String({ pattern: '^[0-9]+$', description: 'Whole seconds to wait.' }),
+    ...RETRY_AFTER,
     RateLimit: Type.String({ description: 'Structured remaining capacity and reset time.' }),
     'RateLimit-Policy': Type.String({
       description: 'Structured effective policy: request, queue or execution.',
     }),
   },
-  503: { 'Retry-After': Type.String({ pattern: '^[0-9]+$', description: 'Whole seconds to wait.' }) },
+  499: RETRY_AFTER,
+  500: RETRY_AFTER,
+  503: RETRY_AFTER,
   504: {
+    ...RETRY_AFTER,
     'Service-Request-Timeout-Type': Type.String({
       enum: ['user'],
       description: 'The start deadline caused it.',

@@ -1,64 +1,60 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import type { RefusalLocation } from '../../errors.js';
+import { faultAt, type Place, type RefusalLocation } from '../../places.js';
 
-/** Longest stretch of the caller's own input that a failure quotes. */
-const QUOTED_MAX_CHARACTERS = 128;
-
-/** The places that one failed keyword speaks of, in words for the caller. */
+/** The places that one failed keyword speaks of, in words for the caller and with the bounds that it breaks. */
 export function locate(part: string, error: ErrorObject): readonly RefusalLocation[] {
-  const place = part + pathOf(error.instancePath);
+  const place = [part, ...stepsOf(error.instancePath)];
+  const value = error.data;
   const params = error.params as Readonly<Record<string, unknown>>;
   switch (error.keyword) {
     case 'required':
-      return [
-        {
-          location: `${place}${memberOf(String(params.missingProperty))}`,
-          message: 'is required',
-          value: null,
-        },
-      ];
+      return [faultAt([...place, stepOf(String(params.missingProperty))], 'is required')];
     case 'additionalProperties': {
       const name = String(params.additionalProperty);
-      const value = (error.data as Readonly<Record<string, unknown>>)[name];
-      return [{ location: place + memberOf(name), message: 'is not known here', value: quote(value) }];
+      const surplus = (value as Readonly<Record<string, unknown>>)[name];
+      return [faultAt([...place, stepOf(name)], 'is not known here', { value: surplus })];
     }
     case 'not':
       return exclusive(place, error);
     case 'discriminator': {
-      const tag = String(params.tag);
-      const message = `must be one of ${tagsOf(error).join(', ')}`;
-      return [{ location: `${place}.${tag}`, message, value: quote(params.tagValue) }];
+      const tags = tagsOf(error);
+      const found = { value: params.tagValue, bounds: { enum: tags } };
+      return [faultAt([...place, String(params.tag)], `must be one of ${tags.join(', ')}`, found)];
     }
-    case 'enum':
-      return [
-        {
-          location: place,
-          message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}`,
-          value: quote(error.data),
-        },
-      ];
-    case 'const':
-      return [
-        {
-          location: place,
-          message: `must be ${JSON.stringify(params.allowedValue)}`,
-          value: quote(error.data),
-        },
-      ];
+    case 'enum': {
+      const allowed = params.allowedValues as readonly unknown[];
+      return [faultAt(place, `must be one of ${allowed.join(', ')}`, { value, bounds: { enum: allowed } })];
+    }
+    case 'const': {
+      const message = `must be ${JSON.stringify(params.allowedValue)}`;
+      return [faultAt(place, message, { value, bounds: { const: params.allowedValue } })];
+    }
     default:
-      return [{ location: place, message: error.message ?? 'is not valid', value: quote(error.data) }];
+      return [faultAt(place, error.message ?? 'is not valid', { value, bounds: boundsOf(error) })];
   }
 }
 
+/** What the keyword asks for; a whole schema below it would say nothing to the caller. */
+function boundsOf({ keyword, schema }: ErrorObject): Readonly<Record<string, unknown>> | undefined {
+  const isPlain = typeof schema !== 'object' || (Array.isArray(schema) && schema.every(isText));
+  return isPlain ? { [keyword]: schema as unknown } : undefined;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
 /** `not: { required: [a, b] }` says that a and b exclude each other: both places are at fault. */
-function exclusive(place: string, error: ErrorObject): readonly RefusalLocation[] {
+function exclusive(place: Place, error: ErrorObject): readonly RefusalLocation[] {
   const names = (error.schema as { readonly required?: readonly string[] }).required ?? [];
   const data = error.data as Readonly<Record<string, unknown>>;
-  return names.map((name) => ({
-    location: place + memberOf(name),
-    message: `excludes ${names.filter((other) => other !== name).join(', ')}: send one of them`,
-    value: quote(data[name]),
-  }));
+  return names.map((name) => {
+    const others = names.filter((other) => other !== name);
+    return faultAt([...place, name], `excludes ${others.join(', ')}: send one of them`, {
+      value: data[name],
+      bounds: { excludes: others },
+    });
+  });
 }
 
 function tagsOf(error: ErrorObject): readonly string[] {
@@ -66,28 +62,12 @@ function tagsOf(error: ErrorObject): readonly string[] {
   return alternatives.map(({ $ref }) => $ref.slice($ref.indexOf('.') + 1));
 }
 
-/** `/filter/filters/2/op` as `.filter.filters[2].op`. */
-function pathOf(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => memberOf(part.replaceAll('~1', '/').replaceAll('~0', '~')))
-    .join('');
+/** Members and positions of a JSON pointer. Source  RFC 6901 */
+function stepsOf(pointer: string): Place {
+  const parts = pointer.split('/').slice(1);
+  return parts.map((part) => stepOf(part.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
-function memberOf(name: string): string {
-  if (/^\d+$/.test(name)) return `[${name}]`;
-  return /^[\w$-]{1,64}$/.test(name) ? `.${name}` : `[${JSON.stringify(String(quote(name)))}]`;
-}
-
-/** The caller's value, shortened: a failure must not grow with what it refuses. */
-export function quote(value: unknown): unknown {
-  if (value === undefined) return null;
-  if (typeof value === 'string') {
-    return value.length <= QUOTED_MAX_CHARACTERS ? value : `${value.slice(0, QUOTED_MAX_CHARACTERS)}…`;
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  return Array.isArray(value)
-    ? `an array of ${value.length}`
-    : `an object of ${Object.keys(value).length} members`;
+function stepOf(name: string): string | number {
+  return /^(0|[1-9]\d{0,14})$/.test(name) ? Number(name) : name;
 }

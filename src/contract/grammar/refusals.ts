@@ -22,8 +22,8 @@ export interface RefusalRule {
   /** Whether the identical request may succeed later. */
   readonly isRetryable: boolean;
   /**
-   * `transport`: a problem body on routes that use the envelope; `unrouted`: found before the route is known, so a
-   * problem body everywhere; `operation`: in the words of the route.
+   * `transport`: the request could not be read; `unrouted`: the same, and it may be found before the request line could
+   * be read, so that nobody knows the route; `operation`: what the operation says. Route.errorStyle tells the bodies.
    */
   readonly stage: 'unrouted' | 'transport' | 'operation';
   /** What it means and what the caller can do; a section of the documentation. */
@@ -176,9 +176,9 @@ export const REFUSALS = {
     409,
     'capacity_error',
     'The organization has no room for it: delete files or abort uploads.',
-    true,
   ),
-  storage_full: refusal(409, 'capacity_error', 'The disk has no room for it besides its reserve.', true),
+  file_exceeds_quota: invalid(413, 'The file alone is larger than all that the organization may keep.'),
+  storage_full: refusal(503, 'capacity_error', 'The disk has no room for it besides its reserve.', true),
   msa_not_found: absent('No multiple sequence alignment has this id.'),
   msa_component_not_found: absent('No component of an alignment has this id.'),
   msa_alignments_missing: invalid(
@@ -257,16 +257,16 @@ export const REFUSALS = {
     'The key has sent too many requests; see `RateLimit`.',
     true,
   ),
-  queue_full: refusal(429, 'capacity_error', 'Too much work waits already; see `RateLimit`.', true),
+  queue_full: refusal(429, 'rate_limit_error', 'Too much work waits already; see `RateLimit`.', true),
   execution_limit_exceeded: refusal(
     429,
-    'capacity_error',
+    'rate_limit_error',
     'The key has too many requests at work at once.',
     true,
   ),
   sql_busy: refusal(
     429,
-    'capacity_error',
+    'rate_limit_error',
     'Too many SQL statements or logins at once; see `RateLimit`.',
     true,
   ),

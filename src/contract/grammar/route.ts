@@ -63,8 +63,11 @@ export interface Route {
    * key; `key_or_signature`: either; `sql_credential`: holders of a SQL credential, by HTTP basic authentication.
    */
   readonly access?: 'key' | 'signature' | 'key_or_signature' | 'sql_credential';
-  /** What refusals look like. `envelope`: transport failures are problem bodies; `problem`: all are. */
-  readonly errorStyle: 'envelope' | 'homology' | 'problem';
+  /**
+   * What refusals look like. `envelope`: in the envelope, but a request that could not be read is a problem body;
+   * `envelope_only`: all in the envelope; `homology`: all as HomologyFailure; `problem`: all as problem bodies.
+   */
+  readonly errorStyle: 'envelope' | 'envelope_only' | 'homology' | 'problem';
   /** `execution`: the operation computes, and waits in the bounded queue; `light`: it looks something up. */
   readonly work: 'execution' | 'light';
   /** Refusals of the operation itself; those of the shell are added for every route. */

@@ -201,6 +201,7 @@ export const createRun = defineRoute({
     'invalid_path',
     'path_conflict',
     'storage_quota_exceeded',
+    'file_exceeds_quota',
     'storage_full',
     'invalid_filter',
     'significance_unavailable',
@@ -255,12 +256,10 @@ export const getRun = defineRoute({
   refusals: ONE_RUN,
 });
 
-/** The interface document lists their statuses for a cancellation; what sends no body meets none of them today. */
+/** The interface document lists their statuses for a cancellation, which meets none of them today. */
 const CANCELLATION_LISTED: readonly ContractRefusalCode[] = [
   'budget_exhausted',
   'result_expired',
-  'body_too_large',
-  'unsupported_media_type',
   'client_closed_request',
 ];
 
@@ -278,7 +277,7 @@ export const cancelRun = defineRoute({
     description: 'The cancelled run.',
   },
   successStyle: 'envelope',
-  errorStyle: 'envelope',
+  errorStyle: 'envelope_only',
   work: 'light',
   refusals: [...ONE_RUN, 'run_already_finished', ...CANCELLATION_LISTED],
 });

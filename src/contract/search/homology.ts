@@ -6,7 +6,6 @@ import {
 } from '../../limits.js';
 import { HomologyCandidateSet } from './candidate-set.js';
 import { HomologyFilter } from './filter.js';
-import { CONTRACT_PIN_HEADER } from '../grammar/headers.js';
 import { defineRoute } from '../grammar/route.js';
 import {
   closed,
@@ -122,14 +121,12 @@ export const searchHomology = defineRoute({
     'Runs one typed protein query against one resolved immutable release and returns completed ranked candidates ' +
     'and the requested evidence. Synchronous and stateless. Candidates are retrieval measurements, not asserted ' +
     'homologs.',
-  headers: CONTRACT_PIN_HEADER,
   body: HomologyRequest,
   success: { status: 200, schema: HomologyCandidateSet, description: 'Ranked candidates.' },
   successStyle: 'bare',
   errorStyle: 'homology',
   work: 'execution',
   refusals: [
-    'api_version_unsupported',
     'budget_exhausted',
     'permission_denied',
     'database_not_found',

@@ -3,7 +3,7 @@ import { finished } from 'node:stream';
 import { freeBytes } from '../../buffers.js';
 import type { ByteBody } from '../../contract/grammar/route.js';
 import { Refusal } from '../../errors.js';
-import { BODY_DISCARD_MAX_BYTES, BYTE_BODY_IDLE_MS } from '../../limits.js';
+import { BODY_DISCARD_MAX_BYTES, BYTE_BODY_IDLE_MS, REFUSED_BODY_READ_MAX_BYTES } from '../../limits.js';
 
 /** A refused body that stands still for so long is not waited for. */
 const BODY_DISCARD_PAUSE_MS = 200;
@@ -142,28 +142,37 @@ async function within<Value>(ms: number, promised: Promise<Value>): Promise<Valu
 }
 
 /**
- * Reads and throws away what is left of a refused body, so that a client that writes before it reads sees the refusal.
- * A body past the bound, or one that does not flow, is not waited for: the connection closes with the response.
+ * Reads what is left of a refused body, so that a client that writes before it reads sees the refusal. A body past the
+ * bound, or one that does not flow, is not waited for: the connection closes with the response.
+ * Returns the body where it is short and nobody had read any of it.
  */
-export async function discardBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.complete || request.destroyed) return;
+export async function discardBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Buffer | undefined> {
+  const isUnread = !request.readableDidRead;
+  if (request.destroyed || request.readableEnded || (request.complete && !isUnread)) return undefined;
   const isTooMuch = Number(request.headers['content-length'] ?? 0) > BODY_DISCARD_MAX_BYTES;
-  if (isTooMuch || isWaitingToSend(request) || !(await flowsAway(request))) {
-    response.setHeader('Connection', 'close');
-  }
+  const rest = isTooMuch || isWaitingToSend(request) ? undefined : await flowAway(request);
+  if (rest === undefined && !request.complete) response.setHeader('Connection', 'close');
+  return isUnread ? rest?.short : undefined;
 }
 
-/** True when the rest of the body has come and gone within the bounds. */
-async function flowsAway(request: IncomingMessage): Promise<boolean> {
-  let left = BODY_DISCARD_MAX_BYTES;
+/** The rest of the body, where it has come within the bounds; without the bytes where it is not short. */
+async function flowAway(request: IncomingMessage): Promise<{ readonly short?: Buffer } | undefined> {
+  let bytes = 0;
+  let read: Buffer[] = [];
   const chunks = request.iterator({ destroyOnReturn: false });
-  while (left > 0) {
+  while (bytes <= BODY_DISCARD_MAX_BYTES) {
     const next = await within(BODY_DISCARD_PAUSE_MS, chunks.next());
-    if (next === undefined) return false;
-    if (next.done === true) return true;
-    left -= (next.value as Buffer).length;
+    if (next === undefined) return undefined;
+    if (next.done === true) return bytes > REFUSED_BODY_READ_MAX_BYTES ? {} : { short: Buffer.concat(read) };
+    const chunk = next.value as Buffer;
+    bytes += chunk.length;
+    if (bytes > REFUSED_BODY_READ_MAX_BYTES) read = [];
+    else read.push(chunk);
   }
-  return false;
+  return undefined;
 }
 
 /** True for a client that waits for `100 Continue` before it sends its body. */

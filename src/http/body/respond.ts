@@ -133,13 +133,13 @@ export function provenance(
   const { params, query, body } = state.input ?? { params: state.params, query: state.query, body: null };
   return {
     created_at: shell.clock.now().toISOString(),
-    operation: state.operation,
+    operation: (state.route ?? state.pathRoute)?.operationId ?? state.operation,
     request_id: state.requestId,
     server_version: shell.serverVersion,
     cache_hit: reply?.isCacheHit ?? false,
     database_snapshots: reply?.databaseSnapshots ?? [],
     generated_object_ids: [...(reply?.generatedObjectIds ?? [])],
-    input_hash: state.inputHash ?? canonicalSha256(null),
+    ...(state.inputHash !== undefined && { input_hash: state.inputHash }),
     parameters_hash: state.parametersHash ?? canonicalSha256({ path: params, query, body: body ?? null }),
     tool_versions: reply?.toolVersions ?? [],
   };

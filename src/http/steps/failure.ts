@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { canonicalSha256 } from '../../canonical.js';
 import { FailureEnvelope } from '../../contract/grammar/envelope.js';
 import { HomologyFailure, Problem } from '../../contract/grammar/failures.js';
 import { failureShape } from '../../contract/document/openapi.js';
@@ -6,7 +7,9 @@ import { isRefusalCode, REFUSALS } from '../../contract/grammar/refusals.js';
 import type { ContractRefusalCode } from '../../refusal-codes.js';
 import { Refusal, type RefusalDetails } from '../../errors.js';
 import { REFUSAL_MAX_LOCATIONS } from '../../limits.js';
+import { placeText, type RefusalLocation } from '../../places.js';
 import { discardBody } from '../body/body.js';
+import { parseStrictJson } from '../body/json.js';
 import { ClientClosed } from './deadline.js';
 import { evidence, provenance, schemaUrl } from '../body/respond.js';
 import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';
@@ -32,7 +35,8 @@ export function catchFailures(shell: Shell): Middleware {
           'A request failed by our fault.',
         );
       }
-      await discardBody(context.req, context.res).catch(() => undefined);
+      const unread = await discardBody(context.req, context.res).catch(() => undefined);
+      if (unread !== undefined) noteInput(context.state, unread);
       const { status, headers, body } = renderFailure(shell, context.state, failure);
       removeAnswer(context);
       context.status = status;
@@ -40,6 +44,17 @@ export function catchFailures(shell: Shell): Middleware {
       context.body = body;
     }
   };
+}
+
+/** What was sent, for the provenance of a refusal that came before anybody read it. */
+function noteInput(state: ShellState, bytes: Buffer): void {
+  try {
+    const body = bytes.length === 0 ? null : parseStrictJson(bytes);
+    state.inputHash ??= canonicalSha256(body);
+    state.input ??= { params: state.params, query: state.query, body };
+  } catch {
+    // It is no JSON: its canonical form, and so its hash, does not exist.
+  }
 }
 
 const BASIC_CHALLENGE = 'Basic realm="gloaming", charset="UTF-8"';
@@ -81,7 +96,7 @@ export interface RenderedFailure {
 /** Status, headers and body of a failure, in the shape that its route promises. */
 export function renderFailure(shell: Shell, state: ShellState, failure: Failure): RenderedFailure {
   const rule = REFUSALS[failure.code];
-  const { mediaType, schema } = failureShape(state.route, failure.code);
+  const { mediaType, schema } = failureShape(state.route ?? state.pathRoute, failure.code);
   const shapes = new Map<unknown, () => unknown>([
     [Problem, () => problem(shell, state, failure)],
     [HomologyFailure, () => homologyFailure(shell, state, failure)],
@@ -110,9 +125,7 @@ function headersOf({ code, details }: Failure): Record<string, string> {
   if (Array.isArray(details.allowed_methods)) headers.Allow = details.allowed_methods.join(', ');
   if (status === 416) headers['Content-Range'] = `bytes */${String(details.size_bytes)}`;
   if (code === 'start_deadline_exceeded') headers['Service-Request-Timeout-Type'] = 'user';
-  if (isRetryable && (status === 409 || status === 429 || status === 503)) {
-    headers['Retry-After'] = String(details.retryAfterSeconds ?? 1);
-  }
+  if (isRetryable) headers['Retry-After'] = String(details.retryAfterSeconds ?? 1);
   if (status === 429) Object.assign(headers, rateLimitHeaders(details));
   return headers;
 }
@@ -139,17 +152,24 @@ function factsOf({ details }: Failure): Record<string, unknown> {
   return retryAfterSeconds === undefined ? facts : { ...facts, retry_after_seconds: retryAfterSeconds };
 }
 
-function locationsOf({ details }: Failure) {
-  return (details.errors ?? []).slice(0, REFUSAL_MAX_LOCATIONS).map(({ location, message, value }) => ({
-    location,
-    message,
-    value: value ?? null,
-  }));
+function locationsOf({ details }: Failure): readonly RefusalLocation[] {
+  return (details.errors ?? []).slice(0, REFUSAL_MAX_LOCATIONS);
+}
+
+/** As problem bodies and the homology route list a place. */
+function presentLocation({ location, message, value = null }: RefusalLocation) {
+  return { location, message, value };
+}
+
+/** As the envelope lists it. */
+function presentPlace({ place, location, message, value = null, bounds = {} }: RefusalLocation) {
+  return { loc: place?.map(String) ?? [location], msg: message, ctx: bounds, input: value };
 }
 
 /** The member at fault: named by the refusal, or the first place that is wrong in the body or the parameters. */
 function paramOf({ details }: Failure): string | undefined {
-  return details.param ?? details.errors?.[0]?.location.replace(/^(body|query|path|header)\./, '');
+  const first = details.errors?.[0];
+  return details.param ?? (first?.place && placeText(first.place.slice(1)));
 }
 
 function docUrl(shell: Shell, code: ContractRefusalCode): string {
@@ -164,13 +184,17 @@ function problem(shell: Shell, state: ShellState, failure: Failure): Problem {
     title: STATUS_CODES[status] ?? 'Client Closed Request',
     status,
     detail: failure.message,
+    code: failure.code,
     instance: `urn:gloaming:request:${state.requestId}`,
-    errors: locationsOf(failure),
+    errors: locationsOf(failure).map(presentLocation),
   };
 }
 
 function homologyFailure(shell: Shell, state: ShellState, failure: Failure): HomologyFailure {
-  const locations = locationsOf(failure);
+  const errors = locationsOf(failure).map((each) => ({
+    ...presentLocation(each),
+    ctx: each.bounds ?? {},
+  }));
   return {
     error: {
       code: failure.code,
@@ -178,7 +202,7 @@ function homologyFailure(shell: Shell, state: ShellState, failure: Failure): Hom
       message: failure.message,
       request_id: state.requestId,
       type: REFUSALS[failure.code].type,
-      details: { ...factsOf(failure), ...(locations.length > 0 ? { errors: locations } : {}) },
+      details: { ...factsOf(failure), ...(errors.length > 0 ? { errors } : {}) },
       param: paramOf(failure) ?? '',
     },
   };
@@ -206,14 +230,7 @@ function failureEnvelope(shell: Shell, state: ShellState, failure: Failure): Fai
       ...(locations.length === 0
         ? {}
         : {
-            errors: locations.map(({ location, message, value }) => ({
-              loc: location.replaceAll(/\[(\d+)\]/g, '.$1').split('.'),
-              msg: message,
-              type: failure.code,
-              url,
-              ctx: {},
-              input: value,
-            })),
+            errors: locations.map((each) => ({ ...presentPlace(each), type: failure.code, url })),
           }),
     },
     evidence: evidence(shell, state, undefined, 0),

@@ -9,8 +9,10 @@ import type { Middleware, RoutedContext, Shell, ShellContext, ShellState } from 
 export type ShellRouter = Router<ShellState, RoutedContext>;
 
 /** Reads the request line. Errors  those of the request's form */
-export function readRequestLine(): Middleware {
+export function readRequestLine(shell: Shell, router: ShellRouter): Middleware {
   return async (context, next) => {
+    const pathRoute = routeOfPath(shell, router, context.req.url ?? '/');
+    if (pathRoute !== undefined) context.state.pathRoute = pathRoute;
     requireForm(context.req);
     const { path, query, repeated } = readTarget(context.req.url ?? '/');
     context.state.query = query;
@@ -76,6 +78,14 @@ export const SERVER_METHODS: readonly string[] = ['DELETE', 'GET', 'HEAD', 'OPTI
 export function methodsOf(router: ShellRouter, path: string): readonly string[] {
   const methods = router.match(path, 'OPTIONS').path.flatMap((layer) => layer.methods);
   return methods.length === 0 ? [] : [...new Set([...methods, 'OPTIONS'])].sort();
+}
+
+/** The one operation that the path of a target has, even one that cannot be decoded; undefined where it has others. */
+export function routeOfPath({ routes }: Shell, router: ShellRouter, target: string): Route | undefined {
+  const path = target.replace(/^[a-z]+:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? '';
+  const names = new Set(router.match(path, 'OPTIONS').path.map(({ name }) => name));
+  const found = routes.filter(({ operationId }) => names.has(operationId));
+  return found.length === 1 ? found[0] : undefined;
 }
 
 export function pathRefusal(path: string): Refusal {

@@ -3,7 +3,8 @@ import { CONTRACT_PIN } from '../../contract/grammar/headers.js';
 import { ANY_TYPE, type Route } from '../../contract/grammar/route.js';
 import { headerSchemas } from '../../contract/document/routes.js';
 import type { RouteValidator } from '../../contract/document/validation.js';
-import { Refusal, type RefusalLocation } from '../../errors.js';
+import { Refusal } from '../../errors.js';
+import { faultAt, type RefusalLocation } from '../../places.js';
 import { BODY_IN_TURNS_BYTES, BODY_MAX_BYTES } from '../../limits.js';
 import { hasBody, readBody, requireJson } from '../body/body.js';
 import { parseStrictJson, parseStrictJsonInTurns } from '../body/json.js';
@@ -18,19 +19,21 @@ export function validate(shell: Shell): Middleware {
     state.mediaType = acceptedType(context, route);
     state.headers = declaredHeaders(context, route);
     requirePin(state.headers['Service-Contract-Pin']);
-    const { body, isLarge } = await readJson(shell, context, route);
+    const { body, sent, isLarge } = await readJson(shell, context, route);
     const hash = isLarge ? canonicalSha256InTurns : canonicalSha256;
-    state.inputHash = await hash(body ?? null);
+    state.inputHash = await hash(sent);
     const input = { params: { ...state.params }, query: { ...state.query }, body };
-    refuseFaults([
+    const faults = [
       ...state.repeated.map(repeatedFault),
       ...faultsOf(shell.validators.get(route) as RouteValidator, state.headers, input),
-    ]);
+    ];
+    // Also a refusal tells what it is a refusal of.
     state.input = input;
     if (isLarge) {
       const { params: path, query } = input;
       state.parametersHash = await hash({ path, query, body });
     }
+    refuseFaults(faults);
     await next();
   };
 }
@@ -62,21 +65,25 @@ function faultsOf(
 }
 
 function repeatedFault(name: string): RefusalLocation {
-  return { location: `query.${name.slice(0, 64)}`, message: 'must not stand more than once', value: null };
+  return faultAt(['query', name], 'must not stand more than once');
 }
 
 interface ReadBody {
+  /** As the operation takes it. */
   readonly body: unknown;
+  /** As it came; null for none. */
+  readonly sent: unknown;
   /** Whatever is done with all of it is done in turns with other requests. */
   readonly isLarge: boolean;
 }
 
 async function readJson(shell: Shell, context: ShellContext, route: Route): Promise<ReadBody> {
-  if (route.body === undefined) return { body: undefined, isLarge: false };
+  if (route.rawBody !== undefined) return { body: undefined, sent: null, isLarge: false };
   if (!hasBody(context.req)) {
-    if (route.isBodyOptional) return { body: {}, isLarge: false };
+    if (route.body === undefined) return { body: undefined, sent: null, isLarge: false };
+    if (route.isBodyOptional) return { body: {}, sent: null, isLarge: false };
     throw new Refusal('validation_failed', 'The request has no body; this route needs a JSON object.', {
-      errors: [{ location: 'body', message: 'is required', value: null }],
+      errors: [faultAt(['body'], 'is required')],
     });
   }
   requireJson(context.req);
@@ -85,7 +92,9 @@ async function readJson(shell: Shell, context: ShellContext, route: Route): Prom
   const bytes = await readBody(context.req, context.res, maxBytes, requestMs);
   const isLarge = bytes.length > BODY_IN_TURNS_BYTES;
   const parse = isLarge ? parseStrictJsonInTurns : parseStrictJson;
-  return { body: await parse(bytes, route.bodyMaxValues), isLarge };
+  const sent = await parse(bytes, route.bodyMaxValues);
+  // An operation without body has no use for one, but whoever sent it may look for its hash.
+  return { body: route.body === undefined ? undefined : sent, sent, isLarge };
 }
 
 function declaredHeaders(context: ShellContext, route: Route): Record<string, string | undefined> {

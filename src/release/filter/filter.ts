@@ -8,6 +8,7 @@ import {
   FILTER_MAX_VALUES,
   FILTER_VALUE_MAX_CHARACTERS,
 } from '../../limits.js';
+import type { Place } from '../../places.js';
 import { type Clause, predicateOf } from './clause.js';
 import { HOMOLOGY_OPERATORS, type OperatorShape, type Predicate } from './operators.js';
 import { type FilterBounds, readPredicate } from './read.js';
@@ -22,8 +23,8 @@ export interface CanonicalFilter {
 }
 
 export interface FilterOptions {
-  /** Where the filter stands in the request, for the faults: `body.filter`. */
-  readonly location: string;
+  /** Where the filter stands in the request, for the faults: `['body', 'filter']`. */
+  readonly place: Place;
   /** Default: the 21 shapes of the homology route. */
   readonly operators?: readonly OperatorShape[];
 }
@@ -56,9 +57,9 @@ const NO_BOUNDS: FilterBounds = {
 export function compileFilter(
   predicate: unknown,
   fields: readonly FilterField[],
-  { location, operators = HOMOLOGY_OPERATORS }: FilterOptions,
+  { place, operators = HOMOLOGY_OPERATORS }: FilterOptions,
 ): CanonicalFilter {
-  const { clause, faults } = readPredicate(predicate, location, {
+  const { clause, faults } = readPredicate(predicate, place, {
     fields,
     operators,
     bounds: REQUEST_BOUNDS,
@@ -70,7 +71,6 @@ export function compileFilter(
       'invalid_filter',
       `The filter is not valid: ${first!.location}: ${first!.message}${more}`,
       {
-        param: first!.location.replace(/^body\./, ''),
         errors: faults,
       },
     );
@@ -82,7 +82,7 @@ export function compileFilter(
 /** The clause of a predicate that compileFilter made for the same fields. */
 export function canonicalClause(predicate: unknown, fields: readonly FilterField[]): Clause {
   const rules = { fields, operators: HOMOLOGY_OPERATORS, bounds: NO_BOUNDS };
-  const { clause, faults } = readPredicate(predicate, 'canonical filter', rules);
+  const { clause, faults } = readPredicate(predicate, ['canonical filter'], rules);
   assert(
     clause !== undefined,
     `a canonical filter is valid for the release that it was made for (${faults[0]?.message})`,

@@ -1,11 +1,8 @@
-import type { RefusalLocation } from '../../errors.js';
+import { faultAt, type Place, type RefusalLocation } from '../../places.js';
 import { type Clause, clauseOf, join, negate } from './clause.js';
 import type { FilterKey, FilterOperator, OperatorShape } from './operators.js';
 import { compareValues, nearestName, readValue, valueOf } from './values.js';
 import type { FilterField } from '../release.js';
-
-/** A longer value is not repeated in the fault that it causes. */
-const FAULT_VALUE_MAX_CHARACTERS = 128;
 
 /** Bounds of one filter as it is sent; a canonical filter read back has none. */
 export interface FilterBounds {
@@ -44,13 +41,13 @@ interface Reader extends ReadingRules {
 /** A member of a predicate, with the place where it stands. */
 interface Member {
   readonly value: unknown;
-  readonly location: string;
+  readonly place: Place;
 }
 
 type MemberOf = (key: FilterKey | 'op') => Member;
 
 /** Reads a predicate from JSON that nobody has checked; goes on after a fault, so that all are found at once. */
-export function readPredicate(predicate: unknown, location: string, rules: ReadingRules): Reading {
+export function readPredicate(predicate: unknown, place: Place, rules: ReadingRules): Reading {
   const reader: Reader = {
     ...rules,
     fieldOf: new Map(rules.fields.map((field) => [field.name, field])),
@@ -60,28 +57,31 @@ export function readPredicate(predicate: unknown, location: string, rules: Readi
     valueCount: 0,
     substringCount: 0,
   };
-  const clause = readClause(reader, { value: predicate, location }, 1);
+  const clause = readClause(reader, { value: predicate, place }, 1);
   return reader.faults.length > 0 || clause === undefined
     ? { faults: reader.faults }
     : { clause, faults: [] };
 }
 
-function readClause(reader: Reader, { value, location }: Member, depth: number): Clause | undefined {
+function readClause(reader: Reader, { value, place }: Member, depth: number): Clause | undefined {
   const { bounds } = reader;
   reader.clauseCount += 1;
   if (reader.clauseCount > bounds.clauses) {
     // One fault says it: the clauses after the first one too many would all say the same.
     if (reader.clauseCount > bounds.clauses + 1) return undefined;
-    return refuse(reader, location, `A filter has at most ${bounds.clauses} clauses.`);
+    const broken = { value, bounds: { clauses: bounds.clauses } };
+    return refuse(reader, place, `A filter has at most ${bounds.clauses} clauses.`, broken);
   }
-  if (depth > bounds.depth)
-    return refuse(reader, location, `A filter is at most ${bounds.depth} clauses deep.`);
-  if (!isObject(value)) return refuse(reader, location, 'Expected an object with the member "op".', value);
-  const shape = readShape(reader, value, location);
+  if (depth > bounds.depth) {
+    const broken = { value, bounds: { depth: bounds.depth } };
+    return refuse(reader, place, `A filter is at most ${bounds.depth} clauses deep.`, broken);
+  }
+  if (!isObject(value)) return refuse(reader, place, 'Expected an object with the member "op".', { value });
+  const shape = readShape(reader, value, place);
   if (shape === undefined) return undefined;
   const memberOf: MemberOf = (key) => ({
     value: Object.hasOwn(value, key) ? value[key] : undefined,
-    location: `${location}.${key}`,
+    place: [...place, key],
   });
   switch (shape.op) {
     case 'and':
@@ -101,7 +101,7 @@ function readClause(reader: Reader, { value, location }: Member, depth: number):
 function readShape(
   reader: Reader,
   predicate: Record<string, unknown>,
-  location: string,
+  place: Place,
 ): OperatorShape | undefined {
   const { op } = predicate;
   const shape = typeof op === 'string' ? reader.shapeOf.get(op) : undefined;
@@ -109,18 +109,20 @@ function readShape(
     const names = [...reader.shapeOf.keys()];
     const nearest = typeof op === 'string' ? nearestName(op, names) : undefined;
     const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-    return refuse(reader, `${location}.op`, `Expected one of ${names.join(', ')}.${hint}`, op);
+    const broken = { value: op, bounds: { enum: names } };
+    return refuse(reader, [...place, 'op'], `Expected one of ${names.join(', ')}.${hint}`, broken);
   }
   const members = `"op"${shape.keys.map((key) => `, "${key}"`).join('')}`;
   for (const key of Object.keys(predicate)) {
     if (key === 'op' || (shape.keys as readonly string[]).includes(key)) continue;
-    refuse(reader, `${location}.${key}`, `"${shape.op}" takes exactly the members ${members}.`);
+    const value = predicate[key];
+    refuse(reader, [...place, key], `"${shape.op}" takes exactly the members ${members}.`, { value });
   }
   for (const key of shape.keys) {
     if (Object.hasOwn(predicate, key)) continue;
     refuse(
       reader,
-      `${location}.${key}`,
+      [...place, key],
       `"${shape.op}" takes exactly the members ${members}; this one is missing.`,
     );
   }
@@ -130,12 +132,13 @@ function readShape(
 function readJunction(reader: Reader, op: 'and' | 'or', filters: Member, depth: number): Clause | undefined {
   if (filters.value === undefined) return undefined;
   if (!Array.isArray(filters.value) || filters.value.length === 0) {
-    return refuse(reader, filters.location, 'Expected an array of at least one predicate.');
+    const { place, value } = filters;
+    return refuse(reader, place, 'Expected an array of at least one predicate.', { value });
   }
   const clauses: Clause[] = [];
   for (const [index, value] of filters.value.entries()) {
     if (reader.clauseCount > reader.bounds.clauses) break;
-    const clause = readClause(reader, { value, location: `${filters.location}[${index}]` }, depth + 1);
+    const clause = readClause(reader, { value, place: [...filters.place, index] }, depth + 1);
     if (clause !== undefined) clauses.push(clause);
   }
   // A clause with a fault left its mark in `faults`; what the others join to is then never used.
@@ -148,42 +151,41 @@ function readTest(reader: Reader, shape: OperatorShape, memberOf: MemberOf): Cla
   const texts = values.map((value) => readText(reader, value, field)).filter((text) => text !== undefined);
   if (field === undefined || texts.length < values.length) return undefined;
   if (shape.valueCount === 2 && texts.length === 2 && isReversed(field, texts[0], texts[1])) {
-    return refuse(reader, memberOf('values').location, 'Expected [low, high] with low at most high.');
+    const { place, value } = memberOf('values');
+    return refuse(reader, place, 'Expected [low, high] with low at most high.', { value });
   }
   if (shape.op.startsWith('contains_') && field.type === 'string') {
     reader.substringCount += texts.length;
     const { substrings } = reader.bounds;
     if (reader.substringCount > substrings) {
       const message = `A filter looks for at most ${substrings} values of "contains_any" and "contains_all" in texts.`;
-      return refuse(reader, memberOf('values').location, message);
+      const { place, value } = memberOf('values');
+      return refuse(reader, place, message, { value, bounds: { substrings } });
     }
   }
   return clauseOf(shape.op as FilterOperator, field, texts);
 }
 
 function readField(reader: Reader, shape: OperatorShape, memberOf: MemberOf): FilterField | undefined {
-  const { value, location } = memberOf('field');
+  const { value, place } = memberOf('field');
   if (value === undefined) return undefined;
-  if (typeof value !== 'string') return refuse(reader, location, 'Expected the name of a field.', value);
+  if (typeof value !== 'string') return refuse(reader, place, 'Expected the name of a field.', { value });
   const field = reader.fieldOf.get(value);
   if (field === undefined) {
     const nearest = nearestName(value, reader.fieldOf.keys());
     const hint = nearest === undefined ? knownFields(reader) : ` Did you mean "${nearest}"?`;
-    return refuse(reader, location, `This release has no field of that name.${hint}`, value);
+    return refuse(reader, place, `This release has no field of that name.${hint}`, { value });
   }
   if (!shape.fieldTypes.includes(field.type)) {
     const message =
       `"${shape.op}" takes fields of type ${shape.fieldTypes.join(', ')}; ` +
       `"${field.name}" is of type ${field.type}.`;
-    return refuse(reader, memberOf('op').location, message, shape.op);
+    const broken = { value: shape.op, bounds: { field_types: shape.fieldTypes } };
+    return refuse(reader, memberOf('op').place, message, broken);
   }
   if (shape.needsTaxonomy === true && field.isTaxonomy !== true) {
-    return refuse(
-      reader,
-      location,
-      `"${shape.op}" takes the taxid field of a release with a taxonomy.`,
-      value,
-    );
+    const message = `"${shape.op}" takes the taxid field of a release with a taxonomy.`;
+    return refuse(reader, place, message, { value });
   }
   return field;
 }
@@ -198,47 +200,45 @@ function knownFields({ fieldOf }: Reader): string {
 /** The members that hold this test's values; none where the shape has none or they are not as it wants them. */
 function readMembers(reader: Reader, shape: OperatorShape, memberOf: MemberOf): readonly Member[] {
   if (shape.keys.includes('value')) return [memberOf('value')].filter(({ value }) => value !== undefined);
-  const { value: list, location } = memberOf('values');
+  const { value: list, place } = memberOf('values');
   if (!shape.keys.includes('values') || list === undefined) return [];
   const expected = shape.valueCount === undefined ? 'at least one value' : `${shape.valueCount} values`;
   const isRight = Array.isArray(list) && list.length > 0 && list.length === (shape.valueCount ?? list.length);
   if (!isRight) {
-    refuse(reader, location, `Expected an array of ${expected}.`, list);
+    const count = shape.valueCount;
+    const bounds = count === undefined ? { minItems: 1 } : { minItems: count, maxItems: count };
+    refuse(reader, place, `Expected an array of ${expected}.`, { value: list, bounds });
     return [];
   }
   reader.valueCount += list.length;
   if (reader.valueCount > reader.bounds.values) {
-    refuse(reader, location, `The lists of a filter have at most ${reader.bounds.values} values together.`);
+    const { values } = reader.bounds;
+    const broken = { value: list, bounds: { values } };
+    refuse(reader, place, `The lists of a filter have at most ${values} values together.`, broken);
     return [];
   }
-  return list.map((value: unknown, index) => ({ value, location: `${location}[${index}]` }));
+  return list.map((value: unknown, index) => ({ value, place: [...place, index] }));
 }
 
 /** Canonical text of one value; where the field is not known, only its kind and length are checked. */
 function readText(
   reader: Reader,
-  { value, location }: Member,
+  { value, place }: Member,
   field: FilterField | undefined,
 ): string | undefined {
   if (typeof value !== 'string')
-    return refuse(reader, location, 'Expected the value as text, in quotes.', value);
+    return refuse(reader, place, 'Expected the value as text, in quotes.', { value });
   const { valueCharacters } = reader.bounds;
   if (value.length > valueCharacters) {
-    return refuse(
-      reader,
-      location,
-      `A value has at most ${valueCharacters} characters; this one ${value.length}.`,
-    );
+    const broken = { value, bounds: { maxLength: valueCharacters } };
+    const message = `A value has at most ${valueCharacters} characters; this one ${value.length}.`;
+    return refuse(reader, place, message, broken);
   }
   if (field === undefined) return value;
   const read = readValue(value, field.type);
   if ('text' in read) return read.text;
-  return refuse(
-    reader,
-    location,
-    `Expected ${read.expected}: "${field.name}" is of type ${field.type}.`,
-    value,
-  );
+  const message = `Expected ${read.expected}: "${field.name}" is of type ${field.type}.`;
+  return refuse(reader, place, message, { value, bounds: { type: field.type } });
 }
 
 function isReversed(field: FilterField, low: string, high: string): boolean {
@@ -249,14 +249,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Notes a fault; the value is shown only where it is short. */
-function refuse(reader: Reader, location: string, message: string, value?: unknown): undefined {
-  if (reader.faults.length >= reader.bounds.faults) return undefined;
-  const isShown =
-    typeof value === 'number' ||
-    typeof value === 'boolean' ||
-    value === null ||
-    (typeof value === 'string' && value.length <= FAULT_VALUE_MAX_CHARACTERS);
-  reader.faults.push({ location, message, ...(isShown ? { value } : {}) });
+/** Notes a fault, up to the bound. */
+function refuse(reader: Reader, ...[place, message, broken]: Parameters<typeof faultAt>): undefined {
+  if (reader.faults.length < reader.bounds.faults) reader.faults.push(faultAt(place, message, broken));
   return undefined;
 }

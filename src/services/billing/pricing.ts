@@ -1,7 +1,8 @@
 import Big from 'big.js';
 import type { Prices } from '../../config.js';
 import type { PricingEstimate, PricingEstimateRequest } from '../../contract/pricing.js';
-import { Refusal, type RefusalLocation } from '../../errors.js';
+import { Refusal } from '../../errors.js';
+import { faultAt, placeText } from '../../places.js';
 import type { UsageTable } from '../../store/tables/usage.js';
 import type { RequestContext } from '../context.js';
 import type { Reply } from '../reply.js';
@@ -25,7 +26,7 @@ export class Pricing {
     { organizationId }: RequestContext,
   ): Reply<Estimate> {
     const { currency, unit_prices: unitPrices } = this.#prices;
-    requireKnown(Object.keys(endpoints), this.#prices);
+    requireKnown(endpoints, this.#prices);
     requireQuantities(endpoints, type);
     const costs = Object.entries(endpoints).map(([endpoint, quantity]) => {
       const units =
@@ -39,13 +40,14 @@ export class Pricing {
   }
 }
 
-function requireKnown(named: readonly string[], { unit_prices: known }: Prices): void {
-  const errors = named
-    .filter((endpoint) => !Object.hasOwn(known, endpoint))
-    .map((endpoint): RefusalLocation => ({
-      location: `body.endpoints.${endpoint}`,
-      message: `is no priced endpoint; there are ${Object.keys(known).join(', ')}`,
-    }));
+function requireKnown(endpoints: PricingEstimateRequest['endpoints'], { unit_prices: known }: Prices): void {
+  const names = Object.keys(known);
+  const message = `is no priced endpoint; there are ${names.join(', ')}`;
+  const errors = Object.entries(endpoints)
+    .filter(([endpoint]) => !Object.hasOwn(known, endpoint))
+    .map(([endpoint, value]) =>
+      faultAt(['body', 'endpoints', endpoint], message, { value, bounds: { enum: names } }),
+    );
   if (errors.length === 0) return;
   throw new Refusal('pricing_endpoint_unknown', 'Some endpoints have no price.', { errors });
 }
@@ -57,10 +59,9 @@ function requireQuantities(
   const member = type === 'unit_price' ? 'unit_quantity' : 'call_quantity';
   const errors = Object.entries(endpoints)
     .filter(([, quantity]) => quantity[member] === undefined)
-    .map(([endpoint]): RefusalLocation => ({
-      location: `body.endpoints.${endpoint}.${member}`,
-      message: `is required for the estimate type ${type}`,
-    }));
+    .map(([endpoint]) =>
+      faultAt(['body', 'endpoints', endpoint, member], `is required for the estimate type ${type}`),
+    );
   if (errors.length === 0) return;
   throw new Refusal('pricing_quantity_missing', `The estimate type ${type} needs ${member}.`, { errors });
 }
@@ -73,6 +74,6 @@ function unitsPerCall(endpoint: string, organizationId: string, usage: Pick<Usag
     'pricing_history_missing',
     `The organization has no successful call of ${endpoint} yet, so there is no history to estimate from. ` +
       'Ask with estimate_type "unit_price".',
-    { param: `endpoints.${endpoint}` },
+    { param: placeText(['endpoints', endpoint]) },
   );
 }

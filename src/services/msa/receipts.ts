@@ -62,7 +62,7 @@ export class MsaReceipts {
     // Written by services/search/receipts.ts under this very name.
     const content: unknown = receipts.get(id, context).value.content;
     const aligned = content as AlignedReceipt;
-    const release = catalog.release(aligned.release_id, context.organizationId);
+    const release = catalog.release(aligned.release_id, context.organizationId, 'receipt_id');
     if (aligned.parameters.evidence !== 'pairwise_sequence_alignment') throw withoutAlignments();
     const { sequence } = aligned.query;
     return { content: aligned, release, query: { length: sequence.length, sha256: sha256Hex(sequence) } };

@@ -103,11 +103,15 @@ function exportableRun(
   table: Pick<RunTable, 'get'>,
 ): RunRow {
   const run = table.get(runId);
-  if (run === undefined) throw new Refusal('run_not_found', `No run has the id ${runId}.`);
+  if (run === undefined)
+    throw new Refusal('run_not_found', `No run has the id ${runId}.`, { param: 'run_id' });
   if (run.organizationId !== organizationId)
     throw new Refusal('permission_denied', 'The run belongs to another organization.');
   if (run.endpoint !== 'homology.search' && !isBatch(run))
-    throw notPossible(`A run of ${run.endpoint} has no candidates; runs of homology searches have.`);
+    throw notPossible(
+      'run_id',
+      `A run of ${run.endpoint} has no candidates; runs of homology searches have.`,
+    );
   if (run.status !== 'completed') {
     throw new Refusal('run_not_completed', `The run is ${run.status}; export it when it has completed.`, {
       status: run.status,
@@ -125,7 +129,10 @@ type Described = Pick<SearchRunSummary, 'evidence_summary' | 'receipt'>;
 async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'rows'>): Promise<Described> {
   const queryCount = isBatch(run) ? run.rowCount : 1;
   if (queryIndex >= queryCount)
-    throw notPossible(`The run has ${queryCount} queries; the last has the index ${queryCount - 1}.`);
+    throw notPossible(
+      'query_index',
+      `The run has ${queryCount} queries; the last has the index ${queryCount - 1}.`,
+    );
   if (!isBatch(run)) return run.summary as SearchRunSummary;
   const block = await rows.blockAt(run.id, queryIndex);
   if (block === undefined)
@@ -141,11 +148,15 @@ function requireFormat(
 ): void {
   if (format.needsAlignments && evidence.requested !== 'pairwise_sequence_alignment') {
     throw notPossible(
+      'format',
       'The format holds alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
     );
   }
   if (format.needsQuery && isBatch(run) && queryIndex === undefined)
-    throw notPossible('A3M holds the alignment of one query: name one of the batch with query_index.');
+    throw notPossible(
+      'query_index',
+      'A3M holds the alignment of one query: name one of the batch with query_index.',
+    );
 }
 
 /** The query itself, which only the receipt of its search holds. */
@@ -158,6 +169,6 @@ function defaultPath({ run_id: id, query_index: index }: Omit<ExportRunInput, 'p
   return `exports/${id}${index === undefined ? '' : `.query-${index}`}.${format.extension}`;
 }
 
-function notPossible(message: string): Refusal {
-  return new Refusal('export_not_possible', message, { param: 'input' });
+function notPossible(param: keyof ExportRunInput, message: string): Refusal {
+  return new Refusal('export_not_possible', message, { param });
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BatchSearchRunInput } from '../../contract/runs/run-kinds.js';
-import { Refusal, type RefusalLocation } from '../../errors.js';
+import { Refusal } from '../../errors.js';
+import { faultAt, type Place, type RefusalLocation } from '../../places.js';
 import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import { readFasta } from '../../sequence/fasta.js';
 import { normaliseProtein } from '../../sequence/protein.js';
@@ -15,8 +16,9 @@ export interface BatchQuery {
 interface RawQuery {
   readonly id?: string;
   readonly text: string;
-  /** Where it stands, for refusals. */
-  readonly location: string;
+  /** Where it stands in the input of the run, and for people within that. */
+  readonly place: Place;
+  readonly line?: string;
 }
 
 /** Queries normalised without a pause for others: about a millisecond. */
@@ -33,11 +35,12 @@ export async function readQueries(
   const queries: BatchQuery[] = [];
   const errors: RefusalLocation[] = [];
   let faultCount = 0;
-  for await (const { id, text, location } of rawQueries(input, openFasta)) {
+  for await (const { id, text, place, line } of rawQueries(input, openFasta)) {
     const index = queries.length + faultCount;
     if (index === BATCH_MAX_QUERIES) {
       throw new Refusal('invalid_queries', `A batch has at most ${BATCH_MAX_QUERIES} queries.`, {
-        param: 'input',
+        param: String(place[1]),
+        maximum_query_count: BATCH_MAX_QUERIES,
       });
     }
     if (index % QUERIES_PER_PAUSE === 0) await setImmediate();
@@ -46,7 +49,9 @@ export async function readQueries(
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       faultCount += 1;
-      if (errors.length < REFUSAL_MAX_LOCATIONS) errors.push({ location, message: error.message, value: id });
+      if (errors.length === REFUSAL_MAX_LOCATIONS) continue;
+      const message = line === undefined ? error.message : `${line}: ${error.message}`;
+      errors.push(faultAt(place, message, { value: text, bounds: { query_index: index } }));
     }
   }
   if (faultCount === 0) return queries;
@@ -89,19 +94,20 @@ async function* rawQueries(
   openFasta: OpenFasta,
 ): AsyncGenerator<RawQuery> {
   for (const [index, { id, sequence }] of (queries ?? []).entries()) {
-    yield { id, text: sequence, location: `body.input.queries[${index}].sequence` };
+    yield { id, text: sequence, place: ['body', 'queries', index, 'sequence'] };
   }
-  if (fasta !== undefined) yield* fastaQueries('body.input.fasta', [Buffer.from(fasta)]);
+  if (fasta !== undefined) yield* fastaQueries('fasta', 'fasta', [Buffer.from(fasta)]);
   if (url === undefined) return;
   const file = openFasta(url);
   try {
-    yield* fastaQueries(file.path, file.bytes);
+    yield* fastaQueries('fasta_url', file.path, file.bytes);
   } finally {
     file.close();
   }
 }
 
 async function* fastaQueries(
+  member: 'fasta' | 'fasta_url',
   name: string,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<RawQuery> {
@@ -110,10 +116,11 @@ async function* fastaQueries(
   })();
   try {
     for await (const { header, text, place } of readFasta({ file: name, bytes })) {
-      yield { id: header.split(/\s/, 1)[0] || undefined, text, location: `${name}:${place.line}` };
+      const id = header.split(/\s/, 1)[0] || undefined;
+      yield { id, text, place: ['body', member], line: `${name}:${place.line}` };
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    throw new Refusal('invalid_queries', error.message, { ...error.details, param: 'input' });
+    throw new Refusal('invalid_queries', error.message, { ...error.details, param: member });
   }
 }

@@ -1,6 +1,6 @@
 import { canonicalSha256InTurns } from '../../canonical.js';
 import type { RunRequest } from '../../contract/runs/runs.js';
-import { assert, Refusal } from '../../errors.js';
+import { assert, Refusal, refusalInside } from '../../errors.js';
 import { packBytes } from '../../store/tables/run-rows.js';
 import type { CreatedRun, RunRow, RunTable } from '../../store/tables/runs.js';
 import { realWorld, type World } from '../../world.js';
@@ -31,7 +31,7 @@ export async function acceptRun(
   assert(kind !== undefined, 'every kind of run in the contract is registered');
   const { webhook_endpoint_id: webhookEndpointId } = request;
   if (webhookEndpointId !== undefined) requireWebhookEndpoint(webhookEndpointId, context);
-  const { plan, totalCount } = await kind.prepare(request.input, context);
+  const { plan, totalCount } = await prepare(kind, request, context);
   const created = await table.create(
     {
       id: world.newId('run'),
@@ -61,4 +61,17 @@ export async function acceptRun(
     retryAfterSeconds: 30,
     policy: { name: 'queue', quota: created.quota, quota_unit: 'concurrent-requests' },
   });
+}
+
+/** What a kind refuses of its input stands in the request's `input`. */
+async function prepare(
+  kind: RunKind,
+  { input }: RunRequest,
+  context: RequestContext,
+): ReturnType<RunKind['prepare']> {
+  try {
+    return await kind.prepare(input, context);
+  } catch (error) {
+    throw error instanceof Refusal ? refusalInside(error, 'input') : error;
+  }
 }

@@ -19,8 +19,11 @@ export interface Catalog {
    * Errors  Refusal `database_not_found`, `default_database_not_set`, `permission_denied`
    */
   defaultRelease(database: string | undefined, organizationId: string): CatalogRelease;
-  /** Errors  Refusal `release_not_found`, `permission_denied` */
-  release(releaseId: string, organizationId: string): CatalogRelease;
+  /**
+   * @param param member of the request that names the release, for the refusal
+   * Errors  Refusal `release_not_found`, `permission_denied`
+   */
+  release(releaseId: string, organizationId: string, param?: string): CatalogRelease;
   /** By slug. */
   databases(organizationId: string): readonly HomologyDatabase[];
   /** Newest first. Errors  Refusal `database_not_found`, `permission_denied` */
@@ -54,12 +57,10 @@ export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
       }
       return entryOf(visible(row, organizationId), defaultOf(row, table));
     },
-    release(releaseId, organizationId) {
+    release(releaseId, organizationId, param = 'database_release_id') {
       const holders = table.holders(releaseId).map((row) => ({ row, database: table.database(row.slug) }));
       if (holders.length === 0) {
-        throw new Refusal('release_not_found', `No release has the id ${releaseId}.`, {
-          param: 'database_release_id',
-        });
+        throw new Refusal('release_not_found', `No release has the id ${releaseId}.`, { param });
       }
       for (const { row, database } of holders) {
         if (database !== undefined && isVisible(database, organizationId)) return entryOf(database, row);

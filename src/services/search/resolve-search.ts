@@ -49,7 +49,7 @@ function selectRelease(wire: SearchWire, context: RequestContext, parts: Resolve
   const { organizationId } = context;
   if (wire.target_space_id !== undefined) {
     const stored = targetSpaces.find(wire.target_space_id, organizationId);
-    const release = catalog.release(stored.databaseReleaseId, organizationId);
+    const release = catalog.release(stored.databaseReleaseId, organizationId, 'target_space_id');
     return { release, targetSpaceOf: async (engine) => targetSpaces.reopen(engine.release, stored) };
   }
   const release =

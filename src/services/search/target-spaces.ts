@@ -71,7 +71,7 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
   return {
     unfiltered: unfilteredSpace,
     async ofFilter(release, filter, context) {
-      const canonical = compileFilter(filter, release.fields, { location: 'body.filter' });
+      const canonical = compileFilter(filter, release.fields, { place: ['body', 'filter'] });
       await remember(release, canonical, context);
       return evaluate(release, canonical);
     },
@@ -91,9 +91,10 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
         sha256: canonicalSha256(row.canonicalFilter),
       }),
     async compile(request, context) {
-      const entry = catalog.release(request.DatabaseReleaseID, context.organizationId);
+      const { organizationId } = context;
+      const entry = catalog.release(request.DatabaseReleaseID, organizationId, 'DatabaseReleaseID');
       const { release } = await engines.open(entry.releaseId);
-      const options = { location: 'body.Filter', operators: COMPILATION_OPERATORS };
+      const options = { place: ['body', 'Filter'], operators: COMPILATION_OPERATORS };
       const canonical = compileFilter(request.Filter, release.fields, options);
       await remember(release, canonical, context);
       const id = targetSpaceId(release, canonical);

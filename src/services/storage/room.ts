@@ -10,6 +10,9 @@ export interface StorageBounds {
   readonly reserveBytes: number;
 }
 
+/** A disk is not emptied within a moment. */
+const FULL_DISK_RETRY_SECONDS = 60;
+
 /** Refuses bytes before the disk is full. */
 export class StorageRoom {
   readonly #objects: Pick<Objects, 'freeBytes'>;
@@ -21,11 +24,15 @@ export class StorageRoom {
     this.#bounds = bounds;
   }
 
-  /** Errors  Refusal `storage_quota_exceeded` */
+  /** Errors  Refusal `storage_quota_exceeded`; `file_exceeds_quota` where not even an empty storage has room */
   requireQuota(usage: StorageUsage, moreBytes: number): void {
     const { quotaBytes } = this.#bounds;
     const usedBytes = usage.fileBytes + usage.uploadBytes;
     const facts = { used_bytes: usedBytes, quota_bytes: quotaBytes, requested_bytes: moreBytes };
+    if (moreBytes > quotaBytes) {
+      const message = `${moreBytes} bytes are more than the ${quotaBytes} that the organization may keep at all.`;
+      throw new Refusal('file_exceeds_quota', message, facts);
+    }
     if (usedBytes + moreBytes > quotaBytes) {
       const message = `The organization keeps ${usedBytes} of ${quotaBytes} bytes: no room for ${moreBytes} more.`;
       throw new Refusal('storage_quota_exceeded', message, facts);
@@ -48,6 +55,7 @@ export class StorageRoom {
     if (freeBytes >= neededBytes) return;
     throw new Refusal('storage_full', `The disk has no room for ${moreBytes} bytes besides its reserve.`, {
       requested_bytes: moreBytes,
+      retryAfterSeconds: FULL_DISK_RETRY_SECONDS,
     });
   }
 

@@ -68,7 +68,14 @@ describe(`the schemas of the homology request (seed ${SEED})`, () => {
         const lost = names[at % names.length] as string;
         const { [lost as 'op']: _lost, ...rest } = filter;
         const faults = search.check('body', request({ filter: rest }));
-        expect(faults).toEqual([{ location: `body.filter.${lost}`, message: 'is required', value: null }]);
+        expect(faults).toMatchObject([
+          {
+            location: `body.filter.${lost}`,
+            place: ['body', 'filter', lost],
+            message: 'is required',
+            value: null,
+          },
+        ]);
       }),
       { seed: SEED, numRuns: 100 },
     );

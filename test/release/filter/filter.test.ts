@@ -55,17 +55,17 @@ const parents = new Map([
 ]);
 
 function eligible(predicate: unknown): number[] {
-  const { predicate: canonical } = compileFilter(predicate, fields, { location: 'body.filter' });
+  const { predicate: canonical } = compileFilter(predicate, fields, { place: ['body', 'filter'] });
   return [...eligibleTargets(canonicalClause(canonical, fields), filteredRelease(rows, parents))];
 }
 
 function canonical(predicate: unknown): unknown {
-  return compileFilter(predicate, fields, { location: 'body.filter' }).predicate;
+  return compileFilter(predicate, fields, { place: ['body', 'filter'] }).predicate;
 }
 
 function faults(predicate: unknown, operators?: typeof COMPILATION_OPERATORS): Record<string, string> {
   try {
-    compileFilter(predicate, fields, { location: 'body.filter', ...(operators && { operators }) });
+    compileFilter(predicate, fields, { place: ['body', 'filter'], ...(operators && { operators }) });
   } catch (error) {
     expect(error).toBeInstanceOf(Refusal);
     expect((error as Refusal).code).toBe('invalid_filter');
@@ -267,7 +267,7 @@ describe('the canonical form', () => {
       { op: 'missing', field: 'organism' },
       { op: 'lt', field: 'length', value: '1' },
       { op: 'lte', field: 'length', value: '1' },
-    ].map((predicate) => compileFilter(predicate, fields, { location: 'filter' }).sha256);
+    ].map((predicate) => compileFilter(predicate, fields, { place: ['filter'] }).sha256);
     expect(new Set(differing).size).toBe(differing.length);
   });
 

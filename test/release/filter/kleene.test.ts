@@ -155,7 +155,7 @@ describe(`random filters (seed ${seed})`, () => {
 });
 
 function compile(filter: Predicate): ReturnType<typeof compileFilter> {
-  return compileFilter(filter, fields, { location: 'filter' });
+  return compileFilter(filter, fields, { place: ['filter'] });
 }
 
 function eligible(filter: Predicate, rows: readonly Row[]): number[] {

@@ -15,7 +15,7 @@ const release = {
   } as unknown as ReleaseManifest,
 } as unknown as Release;
 
-const compile = (predicate: unknown) => compileFilter(predicate, fields, { location: 'filter' });
+const compile = (predicate: unknown) => compileFilter(predicate, fields, { place: ['filter'] });
 
 describe('a target space', () => {
   it('holds the eligible targets in ascending order, and counts them and their residues', () => {
