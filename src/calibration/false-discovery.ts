@@ -1,29 +1,32 @@
 /**
- * Largest share of false entries that is expected in the list down to each entry: expected false hits at or
- * below its E-value ÷ entries at or below it, made monotone from the bottom up.
+ * Bound on the share of false entries among those with at least this evidence, for entries in the order of a ranking
+ * by another measurement: its E-value ÷ the entries ranked no lower with an E-value no greater, itself included; and no
+ * less than that of any of these.
+ *
+ * An entry's value depends on what stands above it only, so that it is the same however long the list is; entries with
+ * better evidence further down could only lower it. It never falls as E-values rise (test/calibration proves it by
+ * cases; the first entry of each E-value bounds all that come after it), and is at least the ratio of Benjamini and
+ * Hochberg over all that was searched.
  * Unit    natural logarithms in (minus infinity is allowed), ratios 0..1 out, in the order of the input
- * Source  Benjamini & Hochberg 1995; Storey 2002 with the null share taken as one
+ * Cost    entries × their logarithm
+ * Source  Benjamini & Hochberg 1995, Storey 2002 with the null share taken as one; stepped down, not up
  */
 export function qValues(logExpectedFalseHits: readonly number[]): Float64Array {
-  const ascending = new Float64Array(logExpectedFalseHits).sort();
-  const smallest = new Float64Array(ascending.length);
-  for (let rank = ascending.length, least = 1; rank >= 1; rank -= 1) {
-    least = Math.min(least, Math.exp(ascending[rank - 1]) / rank);
-    smallest[rank - 1] = least;
-  }
-  return new Float64Array(logExpectedFalseHits.map((log) => smallest[placeOf(log, ascending)]));
-}
-
-/** First place of a value among the ascending ones that it is one of: equal entries share the smallest ratio. */
-function placeOf(value: number, ascending: Float64Array): number {
-  let low = 0;
-  let high = ascending.length - 1;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (ascending[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  const distinct = [...new Set(logExpectedFalseHits)].sort((a, b) => a - b);
+  const places = new Map(distinct.map((log, at) => [log, at + 1]));
+  const counts = new Float64Array(distinct.length + 1);
+  const greatest = new Float64Array(distinct.length + 1);
+  return Float64Array.from(logExpectedFalseHits, (log) => {
+    const place = places.get(log) as number;
+    for (let at = place; at < counts.length; at += at & -at) counts[at] += 1;
+    let count = 0;
+    for (let at = place; at > 0; at -= at & -at) count += counts[at];
+    const ratio = Math.min(1, Math.exp(log) / count);
+    for (let at = place; at < greatest.length; at += at & -at) greatest[at] = Math.max(greatest[at], ratio);
+    let bound = 0;
+    for (let at = place; at > 0; at -= at & -at) bound = Math.max(bound, greatest[at]);
+    return bound;
+  });
 }
 
 /**

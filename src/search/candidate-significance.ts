@@ -42,7 +42,7 @@ export interface SupportedSignificance {
   readonly logExpectedFalseHitsMinimum: number;
   /** Chance that any unrelated target scores this well. */
   readonly familyWiseProbability: number;
-  /** False discovery rate of the list down to this candidate. */
+  /** Bound on the false discovery rate among candidates with at least this evidence; the same for every limit. */
   readonly qValue: number;
   /** The exponential that gives this probability at this score; undefined below the threshold of the tail. */
   readonly tangent: TailJudgement['tangent'];

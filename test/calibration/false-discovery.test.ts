@@ -4,20 +4,50 @@ import { familyWiseProbability, qValues } from '#src/calibration/false-discovery
 import { kolmogorovDistance, kolmogorovProbability } from '#src/calibration/kolmogorov.js';
 import { sampleDistinct, seededRandom } from '#src/random.js';
 
+const logs = fc.array(
+  fc.oneof(fc.double({ min: -800, max: 12, noNaN: true }), fc.integer({ min: -3, max: 3 })),
+  {
+    maxLength: 60,
+  },
+);
+
 describe('q-values', () => {
-  it('are the expected false hits over the hits down to each entry', () => {
-    const values = qValues([1e-3, 0.4, 0.5, 30].map(Math.log));
-    expect([...values]).toEqual([1e-3, 0.5 / 3, 0.5 / 3, 1].map((value) => expect.closeTo(value, 12)));
+  it('are the expected false hits over the entries above with as much evidence, and never less than theirs', () => {
+    const values = qValues([1e-3, 0.4, 30, 0.5, 1e-4].map(Math.log));
+    const expected = [1e-3, 0.4 / 2, 1, 0.4 / 2, 1e-4];
+    expect([...values]).toEqual(expected.map((value) => expect.closeTo(value, 12)));
   });
 
   it('never fall as E-values rise, lie in 0..1 and keep the order of the input', () => {
     fc.assert(
-      fc.property(fc.array(fc.double({ min: -800, max: 12, noNaN: true }), { maxLength: 50 }), (logs) => {
-        const values = qValues(logs);
-        logs.forEach((a, i) => {
+      fc.property(logs, (given) => {
+        const values = qValues(given);
+        given.forEach((a, i) => {
           expect(values[i]).toBeGreaterThanOrEqual(0);
           expect(values[i]).toBeLessThanOrEqual(1);
-          logs.forEach((b, j) => a < b && expect(values[i]).toBeLessThanOrEqual(values[j]));
+          given.forEach((b, j) => a <= b && expect(values[i]).toBeLessThanOrEqual(values[j]));
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('do not change with the length of the list', () => {
+    fc.assert(
+      fc.property(logs, fc.nat(60), (given, limit) => {
+        expect([...qValues(given.slice(0, limit))]).toEqual([...qValues(given).slice(0, limit)]);
+      }),
+    );
+  });
+
+  it('bound the ratio of Benjamini and Hochberg from above', () => {
+    fc.assert(
+      fc.property(logs, (given) => {
+        const values = qValues(given);
+        given.forEach((log, i) => {
+          const steps = given.filter((other) => other >= log);
+          const ratios = steps.map((other) => Math.exp(other) / given.filter((each) => each <= other).length);
+          expect(values[i]).toBeGreaterThanOrEqual(Math.min(1, ...ratios) * (1 - 1e-12));
         });
       }),
     );

@@ -98,7 +98,11 @@ export const SignificanceMeasurements = named(
     pair_tail_surprisal_bits: Type.Optional(
       quantity('−log₂ of the tail probability of one pair.', { minimum: 0 }),
     ),
-    q_value: optionalRatio('False discovery rate of the returned list down to this candidate.'),
+    q_value: optionalRatio(
+      'Upper bound on the share of false entries among the candidates with at least this evidence: E-value ÷ ' +
+        'candidates ranked no lower with an E-value no greater, and no less than that of any of these. It never falls ' +
+        'as E-values rise, and does not depend on `limit`.',
+    ),
     tail_model: Type.Optional(TailModel),
   }),
 );
