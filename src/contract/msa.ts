@@ -140,6 +140,7 @@ export const createMsaComponent = defineRoute({
   ...shared,
   operationId: 'sequences.msa.components.create',
   method: 'POST',
+  retry: 'same',
   path: '/v1/sequences/msa/components',
   summary: 'Place one sequence of a receipt into a component of an alignment',
   description:
@@ -164,6 +165,7 @@ export const createMsa = defineRoute({
   ...shared,
   operationId: 'sequences.msa.a3m.create',
   method: 'POST',
+  retry: 'same',
   path: '/v1/sequences/msa/a3m',
   summary: 'Build a multiple sequence alignment',
   description:

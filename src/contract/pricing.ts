@@ -50,6 +50,7 @@ export const PricingEstimate = named(
 export const estimatePricing = defineRoute({
   operationId: 'models.pricing.estimate',
   method: 'POST',
+  retry: 'same',
   path: '/v1/models/pricing/estimate',
   tag: 'pricing',
   summary: 'Estimate what calls would cost',

@@ -72,6 +72,7 @@ export const RefsResolution = named(
 export const resolveRefs = defineRoute({
   operationId: 'refs.resolve',
   method: 'POST',
+  retry: 'same',
   path: '/v1/refs/resolve',
   tag: 'references',
   summary: 'Find things by id, accession or name',

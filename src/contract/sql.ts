@@ -81,6 +81,7 @@ export const createSqlCredential = defineRoute({
   ...shared,
   operationId: 'sql_credentials.create',
   method: 'POST',
+  retry: 'stored',
   path: '/v1/sql-credentials',
   summary: 'Create a SQL credential',
   description:
@@ -119,6 +120,7 @@ export const rotateSqlCredential = defineRoute({
   ...shared,
   operationId: 'sql_credentials.rotate',
   method: 'POST',
+  retry: 'stored',
   path: '/v1/sql-credentials/{credential_id}/rotate',
   summary: 'Give a SQL credential a new password',
   description: 'The password before it opens nothing any more, and sessions that it opened are ended.',
@@ -207,6 +209,7 @@ export const querySql = defineRoute({
   ...shared,
   operationId: 'sql.query',
   method: 'POST',
+  retry: 'same',
   path: '/v1/sql/query',
   summary: 'Execute a SQL statement',
   description:

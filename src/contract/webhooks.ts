@@ -119,6 +119,7 @@ export const WebhookEndpointRequest = named(
 export const createWebhookEndpoint = defineRoute({
   operationId: 'webhooks.endpoints.create',
   method: 'POST',
+  retry: 'stored',
   path: '/v1/webhooks/endpoints',
   tag: 'webhooks',
   summary: 'Register a webhook endpoint',
@@ -177,6 +178,7 @@ export const deleteWebhookEndpoint = defineRoute({
 export const rotateWebhookSecret = defineRoute({
   operationId: 'webhooks.endpoints.rotate_secret',
   method: 'POST',
+  retry: 'stored',
   path: '/v1/webhooks/endpoints/{endpoint_id}/rotate-secret',
   tag: 'webhooks',
   summary: 'Give a webhook endpoint a new secret',
@@ -242,6 +244,7 @@ export const redeliverWebhook = defineRoute({
   ...oneDelivery,
   operationId: 'webhooks.deliveries.redeliver',
   method: 'POST',
+  retry: 'stored',
   path: '/v1/webhooks/deliveries/{delivery_id}/redeliver',
   summary: 'Send a webhook delivery again',
   description: 'Starts the schedule anew, with the same event id and body, whatever became of it before.',

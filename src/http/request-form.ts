@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../errors.js';
 
+/** Of these a second one would be dropped or joined to the first, here and by every proxy in its own way. */
+const SINGLE_HEADERS = ['Authorization', 'Idempotency-Key'];
 /** Names, addresses and a port; what else could stand there would be read differently by a proxy before us. */
 const HOST_PATTERN = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/;
 
@@ -12,12 +14,16 @@ export function requireForm({ httpVersion, headers, rawHeaders }: IncomingMessag
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     throw new Refusal('malformed_request', `HTTP/${httpVersion} is not spoken here; HTTP/1.1 is.`);
   }
-  const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host').length;
+  const hosts = countOf(rawHeaders, 'Host');
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
     throw new Refusal('malformed_request', `An HTTP/1.1 request has one Host header; ${hosts} came.`);
   }
   if (!HOST_PATTERN.test(headers.host ?? '')) {
     throw new Refusal('malformed_request', 'The Host header is not a name or an address.');
+  }
+  const repeated = SINGLE_HEADERS.find((name) => countOf(rawHeaders, name) > 1);
+  if (repeated !== undefined) {
+    throw new Refusal('malformed_request', `A request has one ${repeated} header at most.`);
   }
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
@@ -27,4 +33,9 @@ export function requireForm({ httpVersion, headers, rawHeaders }: IncomingMessag
   if (httpVersion === '1.1' && expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
     throw new Refusal('expectation_failed', 'Expect may only be 100-continue.');
   }
+}
+
+function countOf(rawHeaders: readonly string[], name: string): number {
+  const lower = name.toLowerCase();
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === lower).length;
 }

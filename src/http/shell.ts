@@ -4,7 +4,8 @@ import type { PublicRouteManifest } from '../contract/document/manifest.js';
 import type { JsonSchema } from '../contract/document/references.js';
 import type { Route } from '../contract/grammar/route.js';
 import type { RouteValidator } from '../contract/document/validation.js';
-import type { Principal } from '../services/context.js';
+import type { KeyedRequest, Principal } from '../services/context.js';
+import type { AnyReply } from '../services/reply.js';
 import type { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Admission, AdmissionLimits } from './admission/admission.js';
 import type { Handlers } from './handlers/handler.js';
@@ -97,6 +98,10 @@ export interface ShellState {
   /** Of the answer, as `Accept` and the route agree on it. */
   mediaType: string;
   input?: { readonly params: unknown; readonly query: unknown; readonly body: unknown };
+  /** Of a request with an Idempotency-Key that is executed. */
+  keyed?: KeyedRequest;
+  /** The reply that was written already, when its change was. */
+  remembered?: AnyReply<unknown>;
   /** Code of the refusal, for the log. */
   errorCode?: string;
   /** The original request of a replayed response, for the log. */

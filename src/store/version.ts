@@ -18,7 +18,7 @@ export type ControlRoot = RootDatabase<unknown, string>;
 export type Migration = (root: ControlRoot) => void;
 
 /** The first leads from version 1 to version 2, and so on: entries are added at the end, and never change or go. */
-const MIGRATIONS: readonly Migration[] = [dueDeliveriesByEndpoint];
+const MIGRATIONS: readonly Migration[] = [dueDeliveriesByEndpoint, forgetKeyedRuns];
 
 /** From then on the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
 export const DUE_BY_ENDPOINT_VERSION = 2;
@@ -26,6 +26,15 @@ export const DUE_BY_ENDPOINT_VERSION = 2;
 const FIRST_VERSION = 1;
 export const SETTINGS_TABLE = 'settings';
 export const VERSION_KEY = 'data-version';
+
+/**
+ * To version 3. Responses of keyed requests are sealed, each in the transaction of its change: the table by which runs
+ * were found again under their keys goes. Responses of before stay readable, in clear, for the day that is promised:
+ * what they could be sealed under, the store does not have.
+ */
+function forgetKeyedRuns(root: ControlRoot): void {
+  root.openDB({ name: 'runs-by-idempotency-key' }).dropSync();
+}
 
 export function latestVersion(migrations: readonly Migration[] = MIGRATIONS): number {
   return FIRST_VERSION + migrations.length;

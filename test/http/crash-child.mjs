@@ -6,7 +6,7 @@ import { openControlStore } from '#src/store/control-store.js';
 const [folder, when] = process.argv.slice(2);
 const table = new IdempotencyTable(openControlStore(folder));
 const now = new Date('2026-08-08T00:00:00Z');
-const claim = await table.claim('scope', 'fingerprint', now);
+const claim = await table.claim({ key: 'key', scope: 'scope', fingerprint: 'fingerprint' }, now);
 if (when === 'after') {
   await claim.keep({ status: 200, headers: { 'x-request-id': 'req_first' }, body: 'the first answer' }, now);
 }

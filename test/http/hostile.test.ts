@@ -221,6 +221,16 @@ const RAW: readonly (readonly [string, string | Buffer, ContractRefusalCode])[] 
   ['HTTP/9.9', 'GET /healthz HTTP/9.9\r\nHost: a\r\n\r\n', 'malformed_request'],
   ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n', 'malformed_request'],
   ['two Hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 'malformed_request'],
+  [
+    'two Authorizations',
+    `${AUTHORIZED}Authorization: Bearer ${KEY}\r\nContent-Length: 0\r\n\r\n`,
+    'malformed_request',
+  ],
+  [
+    'two Idempotency-Keys, the same or not',
+    `${AUTHORIZED}Idempotency-Key: a\r\nidempotency-key: a\r\nContent-Length: 0\r\n\r\n`,
+    'malformed_request',
+  ],
   ['HTTP/0.9', 'GET /healthz\r\n\r\n', 'malformed_request'],
   ['a Host with a space', 'GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n', 'malformed_request'],
   ['a compressed transfer', `${FIRST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 'malformed_request'],

@@ -21,21 +21,28 @@ import {
 
 const SEARCH = ROUTES['homology.search'];
 const KEYED = { 'idempotency-key': 'first' };
+/** As crash-child.mjs claims it. */
+const CLAIMED = { key: 'key', scope: 'scope', fingerprint: 'fingerprint' };
 
 let folder: string;
 let store: ControlStore;
 let executions: number;
+/** Requests whose change was written with their answer. */
+let written: string[];
 let served: Served;
 /** Lets executions that were told to wait go on. */
 let release: () => void;
 let now: Date;
 let fails: boolean;
+/** Whether an execution joins what it changes to its answer, as it must. */
+let isJoining: boolean;
 
 function handlers() {
   const gate = new Promise<void>((resolve) => (release = resolve));
   return fakeHandlers({
     'homology.search': async ({ body }, context) => {
       executions += 1;
+      if (isJoining) context.keyed?.writeWithAnswer(() => written.push(context.requestId));
       if (body.query.sequence === 'WAIT') await gate;
       if (fails) throw new Refusal('database_not_found', 'No database has the id or slug "x".');
       return { ...candidateSet(context.requestId, body.query.sequence), billableUnits: executions };
@@ -52,7 +59,9 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-idempotency-'));
   store = openControlStore(folder);
   executions = 0;
+  written = [];
   fails = false;
+  isJoining = true;
   now = new Date('2026-08-08T00:00:00Z');
   served = await start();
 });
@@ -78,6 +87,13 @@ describe('a request with an Idempotency-Key', () => {
     expect(first.headers['idempotent-replayed']).toBe(undefined);
     expect(second.headers['idempotent-replayed']).toBe('true');
     expect(executions).toBe(1);
+    expect(written).toEqual([first.headers['x-request-id']]);
+  });
+
+  it('is not answered by an operation that could do it twice', async () => {
+    isJoining = false;
+    expectFailure(await search(KEYED), 'internal_error', SEARCH);
+    expect((await search({})).status).toBe(200);
   });
 
   it('is the same request when its body is spelled in another order', async () => {
@@ -133,6 +149,7 @@ describe('a request with an Idempotency-Key', () => {
     expectFailure(await search(KEYED, { limit: 0 }), 'validation_failed', SEARCH);
     fails = true;
     expectFailure(await search(KEYED), 'database_not_found', SEARCH);
+    expect(written).toEqual([]);
     fails = false;
     expect((await search(KEYED)).status).toBe(200);
     expect(executions).toBe(2);
@@ -192,7 +209,7 @@ describe('a server that is killed', () => {
   it('between execution and reply still replays the answer', async () => {
     const crashed = crash('after');
     const reopened = openControlStore(crashed);
-    const { stored } = await new IdempotencyTable(reopened).claim('scope', 'fingerprint', now);
+    const { stored } = await new IdempotencyTable(reopened).claim(CLAIMED, now);
     expect(stored?.body).toBe('the first answer');
     expect(stored?.headers).toEqual({ 'x-request-id': 'req_first' });
     await reopened.close();
@@ -202,7 +219,7 @@ describe('a server that is killed', () => {
   it('before its answer was kept leaves the key free for the retry', async () => {
     const crashed = crash('before');
     const reopened = openControlStore(crashed);
-    const claim = await new IdempotencyTable(reopened).claim('scope', 'fingerprint', now);
+    const claim = await new IdempotencyTable(reopened).claim(CLAIMED, now);
     expect(claim.stored).toBe(undefined);
     await reopened.close();
     rmSync(crashed, { recursive: true });

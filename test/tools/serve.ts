@@ -105,6 +105,8 @@ const SEARCHING: HandlersOf<'homology'> = {
   'homology.search': async ({ body }, context) => {
     // What the published pattern says of a sequence, the operation refuses.
     normaliseProtein(body.query.sequence);
+    // It changes nothing that its answer could be without.
+    context.keyed?.writeWithAnswer(() => undefined);
     return candidateSet(context.requestId, body.query.sequence);
   },
   'homology.target_space_compilations.create': async ({ body }) => ({

@@ -70,6 +70,12 @@ export interface Route {
   readonly errorStyle: 'envelope' | 'envelope_only' | 'homology' | 'problem';
   /** `execution`: the operation computes, and waits in the bounded queue; `light`: it looks something up. */
   readonly work: 'execution' | 'light';
+  /**
+   * Why a retry under an Idempotency-Key does nothing twice, even where the server died before it could answer; every
+   * POST has one. `stored`: the answer is stored in one transaction with the change. `same`: executing again finds
+   * what was made, or makes nothing that stays.
+   */
+  readonly retry?: 'stored' | 'same';
   /** Refusals of the operation itself; those of the shell are added for every route. */
   readonly refusals: readonly ContractRefusalCode[];
 }

@@ -157,6 +157,7 @@ const CURSOR = Type.Optional(
 export const createRun = defineRoute({
   operationId: 'runs.create',
   method: 'POST',
+  retry: 'stored',
   path: '/v1/runs',
   tag: 'runs',
   summary: 'Create a run',
@@ -266,6 +267,7 @@ const CANCELLATION_LISTED: readonly ContractRefusalCode[] = [
 export const cancelRun = defineRoute({
   operationId: 'runs.cancel',
   method: 'POST',
+  retry: 'same',
   path: '/v1/runs/{run_id}/cancel',
   tag: 'runs',
   summary: 'Cancel a run',

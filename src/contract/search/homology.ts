@@ -114,6 +114,7 @@ export type HomologyRequest = Static<typeof HomologyRequest>;
 export const searchHomology = defineRoute({
   operationId: 'homology.search',
   method: 'POST',
+  retry: 'stored',
   path: '/v1/homology',
   tag: 'homology',
   summary: 'Search one protein against one release',

@@ -31,6 +31,7 @@ export const TargetSpaceCompilation = named(
 export const compileTargetSpace = defineRoute({
   operationId: 'homology.target_space_compilations.create',
   method: 'POST',
+  retry: 'same',
   path: '/v1/homology/target-space-compilations',
   tag: 'homology',
   summary: 'Compile a filter into a target space',

@@ -136,6 +136,7 @@ export const createSignedUrl = defineRoute({
   ...shared,
   operationId: 'storage.file_signed_urls.create',
   method: 'POST',
+  retry: 'same',
   path: '/v1/storage/file-signed-urls',
   summary: 'Sign a read-only URL',
   description:

@@ -140,6 +140,7 @@ export const createUpload = defineRoute({
   ...shared,
   operationId: 'storage.uploads.create',
   method: 'POST',
+  retry: 'stored',
   path: '/v1/storage/uploads',
   summary: 'Initiate a multipart upload',
   description:
@@ -167,6 +168,7 @@ export const createPartUrls = defineRoute({
   ...shared,
   operationId: 'storage.uploads.part_urls.create',
   method: 'POST',
+  retry: 'same',
   path: '/v1/storage/uploads/{upload_id}/part-urls',
   summary: 'Ask for part URLs',
   description: 'Short-lived signed URLs, each for the PUT of one part.',
@@ -250,6 +252,7 @@ export const acknowledgePart = defineRoute({
   ...shared,
   operationId: 'storage.uploads.parts.acknowledge',
   method: 'POST',
+  retry: 'same',
   path: '/v1/storage/uploads/{upload_id}/parts/{part_number}/acknowledge',
   summary: 'Acknowledge a part',
   description:
@@ -269,6 +272,7 @@ export const completeUpload = defineRoute({
   ...shared,
   operationId: 'storage.uploads.complete',
   method: 'POST',
+  retry: 'same',
   path: '/v1/storage/uploads/{upload_id}/complete',
   summary: 'Complete an upload',
   description:

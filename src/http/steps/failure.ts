@@ -237,8 +237,16 @@ function failureEnvelope(shell: Shell, state: ShellState, failure: Failure): Fai
   };
 }
 
+const ANSWER_HEADERS = [
+  'Content-Type',
+  'Content-Length',
+  'Location',
+  'Preference-Applied',
+  'Retry-After',
+  'X-Service-Billable-Units',
+];
+
 /** An answer that was begun before the failure leaves no header behind. */
 function removeAnswer(context: ShellContext): void {
-  for (const name of ['Content-Type', 'Content-Length', 'Location', 'X-Service-Billable-Units'])
-    context.remove(name);
+  for (const name of ANSWER_HEADERS) context.remove(name);
 }

@@ -25,7 +25,7 @@ export function handle(shell: Shell): Middleware {
       const { headers, mediaType } = state;
       const input = { ...state.input, rawBody, headers, mediaType };
       const reply = await handler(input, requestContext(shell, state));
-      respond(shell, context, reply);
+      if (reply !== state.remembered) respond(shell, context, reply);
     } finally {
       place?.leave();
     }
@@ -46,6 +46,7 @@ function requestContext(shell: Shell, state: ShellState): RequestContext {
     requestId: state.requestId,
     organizationId,
     keyId,
+    ...(state.keyed === undefined ? {} : { keyed: state.keyed }),
     signal: state.signal,
     baseUrl: shell.baseUrl(),
     receivedAtMs: state.receivedAtMs,

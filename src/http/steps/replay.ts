@@ -1,7 +1,9 @@
 import { canonicalSha256 } from '../../canonical.js';
 import type { Route } from '../../contract/grammar/route.js';
+import { assert } from '../../errors.js';
 import type { StoredResponse } from '../../store/tables/idempotency.js';
 import type { Principal } from '../../services/context.js';
+import { respond } from '../body/respond.js';
 import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';
 
 /** Headers that belong to the connection and the moment, not to the stored response. */
@@ -9,7 +11,9 @@ const NOT_STORED = new Set(['connection', 'content-length', 'date', 'keep-alive'
 
 /**
  * Keeps the promise of `Idempotency-Key`: one execution, and its response again for the same request.
- * A response is durable before it is sent; only successes are kept, because a refusal has done nothing.
+ * A response is durable before it is sent; only successes are kept, because a refusal has done nothing. What an
+ * operation changes is durable with its response, never before: the operation has it rendered and stored within its
+ * own transaction, or has its change written in the one that stores the response.
  * Errors  Refusal `idempotency_key_reused`, `idempotency_key_in_use`, `idempotency_storage_full`
  */
 export function replay(shell: Shell): Middleware {
@@ -18,13 +22,32 @@ export function replay(shell: Shell): Middleware {
     const key = state.headers['Idempotency-Key'];
     if (key === undefined) return next();
     const { organizationId } = state.principal as Principal;
-    const scope = canonicalSha256([organizationId, (state.route as Route).operationId, key]);
-    const claim = await shell.idempotency.claim(scope, fingerprint(state), shell.clock.now());
+    const route = state.route as Route;
+    const scope = canonicalSha256([organizationId, route.operationId, key]);
+    const request = { key, scope, fingerprint: fingerprint(state) };
+    const claim = await shell.idempotency.claim(request, shell.clock.now());
     if (claim.stored !== undefined) return sendStored(context, claim.stored);
+    let kept: string | undefined;
+    const writes: (() => void)[] = [];
+    state.keyed = {
+      remember(reply) {
+        respond(shell, context, reply);
+        const response = responseOf(context);
+        claim.put(response, shell.clock.now());
+        state.remembered = reply;
+        kept = response.body;
+      },
+      writeWithAnswer: (write) => void writes.push(write),
+    };
     try {
       await next();
+      const isJoined = kept !== undefined || writes.length > 0;
+      if (shell.isResponseChecked && route.retry === 'stored') {
+        assert(isJoined, `${route.operationId} must store its answer and its change together`);
+      }
       // Bytes that are made while they are read are gone when they have been read; only reads are answered so.
-      if (typeof context.body === 'string') await claim.keep(responseOf(context), shell.clock.now());
+      if (typeof context.body !== 'string' || context.body === kept) return;
+      await claim.keep(responseOf(context), shell.clock.now(), () => writes.forEach((write) => write()));
     } finally {
       claim.release();
     }

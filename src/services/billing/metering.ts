@@ -15,7 +15,7 @@ const WRITE_AT_COUNT = 1_000;
 
 /** Adds the answers of direct searches to the ledger. */
 export class Metering {
-  readonly #usage: Pick<UsageTable, 'record'>;
+  readonly #usage: Pick<UsageTable, 'record' | 'add'>;
   readonly #now: () => Date;
   readonly #world: World;
   readonly #writing = new Set<Promise<void>>();
@@ -23,7 +23,7 @@ export class Metering {
   #cancel: (() => void) | undefined;
   #failure: { readonly cause: unknown } | undefined;
 
-  constructor(usage: Pick<UsageTable, 'record'>, now: () => Date, world = realWorld) {
+  constructor(usage: Pick<UsageTable, 'record' | 'add'>, now: () => Date, world = realWorld) {
     this.#usage = usage;
     this.#now = now;
     this.#world = world;
@@ -31,21 +31,22 @@ export class Metering {
 
   /**
    * The answer, billed. It does not wait for the disk, because a cached answer is faster than a disk: a power cut can
-   * lose the entries of its last tenth of a second, an orderly stop none. Runs are billed in their own transaction.
+   * lose the entries of its last tenth of a second, an orderly stop none. The entry of a keyed request is written with
+   * its answer, so that a retry is billed once. Runs are billed in their own transaction.
    * Errors  that of the ledger, once, on the request after those whose entries could not be written
    */
-  bill<Value>(reply: Reply<Value>, { requestId, organizationId }: RequestContext): Reply<Value> {
+  bill<Value>(reply: Reply<Value>, { requestId, organizationId, keyed }: RequestContext): Reply<Value> {
     this.#throwFailure();
-    this.#entries.push({
+    const entry: UsageEntry = {
       id: requestId,
       organizationId,
       endpoint: 'homology.search',
       units: DIRECT_UNITS,
       formulaId: DIRECT_FORMULA_ID,
       createdAt: this.#now().toISOString(),
-    });
-    if (this.#entries.length >= WRITE_AT_COUNT) this.#write();
-    else this.#cancel ??= this.#world.setTimer(WRITE_AFTER_MS, () => this.#write());
+    };
+    if (keyed === undefined) this.#add(entry);
+    else keyed.writeWithAnswer(() => this.#usage.add(entry));
     return { ...reply, billableUnits: DIRECT_UNITS };
   }
 
@@ -53,6 +54,12 @@ export class Metering {
   async settle(): Promise<void> {
     this.#write();
     await Promise.all(this.#writing);
+  }
+
+  #add(entry: UsageEntry): void {
+    this.#entries.push(entry);
+    if (this.#entries.length >= WRITE_AT_COUNT) this.#write();
+    else this.#cancel ??= this.#world.setTimer(WRITE_AFTER_MS, () => this.#write());
   }
 
   #write(): void {

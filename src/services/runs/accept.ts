@@ -2,7 +2,7 @@ import { canonicalSha256InTurns } from '../../canonical.js';
 import type { RunRequest } from '../../contract/runs/runs.js';
 import { assert, Refusal, refusalInside } from '../../errors.js';
 import { packBytes } from '../../store/tables/run-rows.js';
-import type { CreatedRun, RunRow, RunTable } from '../../store/tables/runs.js';
+import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import { realWorld, type World } from '../../world.js';
 import type { RequestContext } from '../context.js';
 import type { RunKind } from './run-kind.js';
@@ -17,16 +17,16 @@ export interface AcceptDependencies {
 }
 
 /**
- * Prepares and stores a run.
+ * Prepares and stores a run. @param onAccepted called inside the transaction
  * Errors  the refusals of the kind, those of the webhook endpoint, `queue_full`, `run_storage_full`
  */
 export async function acceptRun(
   request: RunRequest,
-  idempotencyKey: string | undefined,
+  onAccepted: (run: RunRow) => void,
   context: RequestContext,
   kinds: ReadonlyMap<string, RunKind>,
   { table, now, world = realWorld, requireWebhookEndpoint }: AcceptDependencies,
-): Promise<Extract<CreatedRun, { readonly run: RunRow }>> {
+): Promise<RunRow> {
   const kind = kinds.get(request.endpoint);
   assert(kind !== undefined, 'every kind of run in the contract is registered');
   const { webhook_endpoint_id: webhookEndpointId } = request;
@@ -48,9 +48,9 @@ export async function acceptRun(
       totalCount,
     },
     await world.aside(packBytes(Buffer.from(JSON.stringify(plan)))),
-    idempotencyKey,
+    onAccepted,
   );
-  if ('run' in created) return created;
+  if (created.status === 'created') return created.run;
   if (created.status === 'storage_full') {
     throw new Refusal('run_storage_full', 'No further run can be kept until older ones expire.', {
       retryAfterSeconds: 3600,

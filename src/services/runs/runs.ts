@@ -8,7 +8,7 @@ import {
 } from '../../limits.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import { realWorld, type World } from '../../world.js';
-import type { RequestContext } from '../context.js';
+import { remembered, type RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 import type { Reply, StreamReply } from '../reply.js';
 import { acceptRun, type AcceptDependencies } from './accept.js';
@@ -27,7 +27,6 @@ interface RunListRequest extends PageRequest {
 /** Request headers by name, as the contract declares them. */
 interface RunHeaders {
   readonly Prefer?: string | undefined;
-  readonly 'Idempotency-Key'?: string | undefined;
 }
 
 interface RunsDependencies extends AcceptDependencies {
@@ -71,24 +70,18 @@ export class Runs {
 
   /** Errors  the refusals of runs.create; what was answered is on disk */
   async create(request: RunRequest, headers: RunHeaders, context: RequestContext): Promise<Reply<Run>> {
-    const idempotencyKey = headers['Idempotency-Key'];
-    const created = await acceptRun(request, idempotencyKey, context, this.#kinds, this.#dependencies);
-    // Before the start, the start itself will find it.
-    if (created.status === 'created' && this.#report !== undefined) this.#enqueue(created.run);
-    const { id } = created.run;
     const waitSeconds = waitOf(headers.Prefer) ?? (request.background ? 0 : RUN_WAIT_MAX_SECONDS);
-    const run = waitSeconds === 0 ? created.run : await this.#waitForEnd(id, waitSeconds, context);
-    const isEnded = waitSeconds > 0 && isFinal(run.status);
-    return {
-      ...replyOf(run),
-      generatedObjectIds: [id],
-      status: isEnded ? 200 : 202,
-      headers: {
-        Location: `/v1/runs/${id}`,
-        ...(isEnded ? {} : { 'Retry-After': '1' }),
-        ...preferenceApplied(headers.Prefer, waitSeconds),
-      },
+    const replyTo = (run: RunRow): Reply<Run> => creationReply(run, headers.Prefer, waitSeconds);
+    // Whoever asks again after a crash is told that the run was accepted, whatever the first request would have waited.
+    let accepted: Reply<Run> | undefined;
+    const onAccepted = (queued: RunRow): void => {
+      accepted = remembered(replyTo(queued), context);
     };
+    const run = await acceptRun(request, onAccepted, context, this.#kinds, this.#dependencies);
+    // Before the start, the start itself will find it.
+    if (this.#report !== undefined) this.#enqueue(run);
+    if (waitSeconds === 0) return accepted ?? replyTo(run);
+    return replyTo(await this.#waitForEnd(run.id, waitSeconds, context));
   }
 
   list(
@@ -218,6 +211,20 @@ function waitBeforeAttempt({ fruitlessAttemptCount, claimedAt }: RunRow, at: Dat
   if (slowed < 0 || claimedAt === undefined) return 0;
   const waitMs = Math.min(RUN_ATTEMPT_WAIT_MAX_MS, 1_000 * 2 ** slowed);
   return Date.parse(claimedAt) + waitMs - at.getTime();
+}
+
+function creationReply(run: RunRow, prefer: string | undefined, waitSeconds: number): Reply<Run> {
+  const isEnded = waitSeconds > 0 && isFinal(run.status);
+  return {
+    ...replyOf(run),
+    generatedObjectIds: [run.id],
+    status: isEnded ? 200 : 202,
+    headers: {
+      Location: `/v1/runs/${run.id}`,
+      ...(isEnded ? {} : { 'Retry-After': '1' }),
+      ...preferenceApplied(prefer, waitSeconds),
+    },
+  };
 }
 
 function replyOf(run: RunRow): Reply<Run> {

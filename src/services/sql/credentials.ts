@@ -14,7 +14,7 @@ import {
 } from '../../limits.js';
 import type { SqlCredentialRow, SqlCredentialTable } from '../../store/tables/sql-credentials.js';
 import { realWorld, type World } from '../../world.js';
-import type { RequestContext } from '../context.js';
+import { remembered, type RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 import type { Reply } from '../reply.js';
 import { hashSqlPassword, newSqlPassword, PasswordCheck } from './passwords.js';
@@ -61,8 +61,9 @@ export class SqlCredentials {
   /** Errors  Refusal `sql_credentials_full` */
   async create(
     { name, description }: SqlCredentialRequest,
-    { organizationId }: RequestContext,
+    context: RequestContext,
   ): Promise<Reply<SqlCredentialSecret>> {
+    const { organizationId } = context;
     const password = newSqlPassword(this.#world);
     const row: SqlCredentialRow = {
       id: this.#world.newId('sqlc'),
@@ -73,13 +74,19 @@ export class SqlCredentials {
       passwordHash: await hashSqlPassword(password, this.#world),
       createdAt: this.#now().toISOString(),
     };
-    if (!(await this.#table.add(row, SQL_CREDENTIALS_MAX_COUNT))) {
+    const reply: Reply<SqlCredentialSecret> = {
+      value: withPassword(row, password),
+      generatedObjectIds: [row.id],
+      outputRefs: [row.id],
+    };
+    const remember = (): void => context.keyed?.remember(reply);
+    if (!(await this.#table.add(row, SQL_CREDENTIALS_MAX_COUNT, remember))) {
       throw new Refusal(
         'sql_credentials_full',
         `An organization has at most ${SQL_CREDENTIALS_MAX_COUNT} active SQL credentials; revoke one first.`,
       );
     }
-    return { value: withPassword(row, password), generatedObjectIds: [row.id], outputRefs: [row.id] };
+    return reply;
   }
 
   list(request: PageRequest, { organizationId }: RequestContext): Reply<Page<SqlCredential>> {
@@ -95,26 +102,25 @@ export class SqlCredentials {
     const password = newSqlPassword(this.#world);
     const passwordHash = await hashSqlPassword(password, this.#world);
     const change = { passwordHash, lastRotatedAt: this.#now().toISOString() };
-    const changed = await this.#table.change(id, change);
-    if (changed === undefined) throw alreadyRevoked();
+    const reply = await this.#table.change(id, change, (changed) =>
+      remembered({ value: withPassword(changed, password), inputRefs: [id], outputRefs: [id] }, context),
+    );
+    if (reply === undefined) throw alreadyRevoked();
     this.#watch.check();
-    return { value: withPassword(changed, password), inputRefs: [id], outputRefs: [id] };
+    return reply;
   }
 
   /** Errors  those of rotate */
   async revoke(id: string, context: RequestContext): Promise<Reply<SqlCredentialRevocation>> {
     this.#requireOwn(id, context);
-    const revoked = await this.#table.change(id, { revokedAt: this.#now().toISOString() });
-    if (revoked === undefined) throw alreadyRevoked();
+    const revocation = await this.#table.change(id, { revokedAt: this.#now().toISOString() }, (revoked) => ({
+      sql_engine_user: revoked.username,
+      revoked: true as const,
+      sql_credential: presentCredential(revoked),
+    }));
+    if (revocation === undefined) throw alreadyRevoked();
     this.#watch.check();
-    return {
-      value: {
-        sql_engine_user: revoked.username,
-        revoked: true,
-        sql_credential: presentCredential(revoked),
-      },
-      inputRefs: [id],
-    };
+    return { value: revocation, inputRefs: [id] };
   }
 
   /** Errors  Refusal `invalid_sql_credential`, whatever is wrong; `sql_busy` */

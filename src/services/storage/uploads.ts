@@ -18,7 +18,7 @@ import type { Objects } from '../../store/objects/objects.js';
 import type { PartBytes, UploadPart } from '../../store/storage/upload-parts.js';
 import type { UploadRow, UploadTable } from '../../store/storage/uploads.js';
 import type { World } from '../../world.js';
-import type { RequestContext } from '../context.js';
+import { remembered, type RequestContext } from '../context.js';
 import { requirePlace } from './file-access.js';
 import type { Headers } from './file-ranges.js';
 import { absoluteUrl } from './file-urls.js';
@@ -65,7 +65,7 @@ export class Uploads {
     const partSizeBytes = partSizeOf(request);
     await room.requireDisk(sizeBytes);
     const createdAt = now();
-    const upload = await this.#table.create(
+    return this.#table.create(
       {
         id: world.newId('upl'),
         organizationId,
@@ -80,8 +80,8 @@ export class Uploads {
         expiresAt: new Date(createdAt.getTime() + UPLOAD_LIFETIME_MS).toISOString(),
       },
       (usage) => room.requireQuota(usage, sizeBytes),
+      (upload) => remembered({ ...this.#replyOf(upload, context), generatedObjectIds: [upload.id] }, context),
     );
-    return { ...this.#replyOf(upload, context), generatedObjectIds: [upload.id] };
   }
 
   /** Errors  Refusal `upload_not_found`, `permission_denied` */

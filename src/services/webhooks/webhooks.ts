@@ -10,7 +10,7 @@ import { Refusal } from '../../errors.js';
 import { WEBHOOK_ENDPOINTS_MAX_COUNT, WEBHOOK_SECRET_OVERLAP_MS } from '../../limits.js';
 import type { WebhookDeliveryRow, WebhookEndpointRow, WebhookTable } from '../../store/tables/webhooks.js';
 import { realWorld, type World } from '../../world.js';
-import type { RequestContext } from '../context.js';
+import { remembered, type RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
 import type { Reply } from '../reply.js';
 import { ForbiddenAddress, type AddressRules } from './address.js';
@@ -61,8 +61,9 @@ export class Webhooks {
   /** Errors  Refusal `webhook_url_refused`, `webhook_endpoints_full` */
   async createEndpoint(
     { url, event_types: eventTypes, description }: WebhookEndpointRequest,
-    { organizationId }: RequestContext,
+    context: RequestContext,
   ): Promise<Reply<WebhookEndpointSecret>> {
+    const { organizationId } = context;
     const secret = newWebhookSecret(this.#world);
     const createdAt = this.#now().toISOString();
     const row: WebhookEndpointRow = {
@@ -75,17 +76,19 @@ export class Webhooks {
       createdAt,
       updatedAt: createdAt,
     };
-    if (!(await this.#table.addEndpoint(row, WEBHOOK_ENDPOINTS_MAX_COUNT))) {
+    const reply: Reply<WebhookEndpointSecret> = {
+      value: { ...presentEndpoint(row), secret },
+      generatedObjectIds: [row.id],
+      outputRefs: [row.id],
+    };
+    const remember = (): void => context.keyed?.remember(reply);
+    if (!(await this.#table.addEndpoint(row, WEBHOOK_ENDPOINTS_MAX_COUNT, remember))) {
       throw new Refusal(
         'webhook_endpoints_full',
         `An organization has at most ${WEBHOOK_ENDPOINTS_MAX_COUNT} webhook endpoints; remove one first.`,
       );
     }
-    return {
-      value: { ...presentEndpoint(row), secret },
-      generatedObjectIds: [row.id],
-      outputRefs: [row.id],
-    };
+    return reply;
   }
 
   listEndpoints(request: PageRequest, { organizationId }: RequestContext): Reply<Page<WebhookEndpoint>> {
@@ -108,13 +111,19 @@ export class Webhooks {
     const secret = newWebhookSecret(this.#world);
     const at = this.#now();
     const expiresAt = new Date(at.getTime() + WEBHOOK_SECRET_OVERLAP_MS).toISOString();
-    const changed = await this.#table.changeEndpoint(id, {
-      // Two at most: a second rotation within the overlap ends the first secret at once.
+    // Two at most: a second rotation within the overlap ends the first secret at once.
+    const change = {
       secrets: [{ secret }, { secret: secrets[0].secret, expiresAt }],
       updatedAt: at.toISOString(),
-    });
-    if (changed === undefined) throw endpointAbsent(id);
-    return { value: { ...presentEndpoint(changed), secret }, inputRefs: [id], outputRefs: [id] };
+    };
+    const reply = await this.#table.changeEndpoint(id, change, (changed) =>
+      remembered(
+        { value: { ...presentEndpoint(changed), secret }, inputRefs: [id], outputRefs: [id] },
+        context,
+      ),
+    );
+    if (reply === undefined) throw endpointAbsent(id);
+    return reply;
   }
 
   /** Errors  those of deleteEndpoint; Refusal `webhook_endpoint_disabled` */
@@ -160,10 +169,11 @@ export class Webhooks {
     const { deliveredAt: _, failedAt: __, ...rest } = row;
     const schedule = { scheduleStartedAt: time, scheduledAttemptCount: 0, nextAttemptAt: time };
     const again: WebhookDeliveryRow = { ...rest, ...schedule, status: 'pending', updatedAt: time };
+    const reply = { value: this.#present(again), inputRefs: [id], outputRefs: [id] };
     // Whoever asks for it knows better than its silence whether the receiver is there.
-    await this.#table.settle(again, { silence: undefined });
+    await this.#table.settle(again, { silence: undefined }, () => context.keyed?.remember(reply));
     this.#deliveries.wake();
-    return { value: this.#present(again), inputRefs: [id], outputRefs: [id] };
+    return reply;
   }
 
   /** Attempts everything that is due now. */

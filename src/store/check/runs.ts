@@ -87,10 +87,6 @@ function checkPlaces(check: Check): void {
     if (!isFinal(status) || expiring.has(id)) continue;
     report('index_missing', `runs ${id}`, 'It does not stand in run-expiries: it would be kept for ever.');
   }
-  for (const [key, { runId }] of rows.of<{ runId: string }>('runs-by-idempotency-key')) {
-    if (rows.has('runs', runId)) continue;
-    report('index_dangling', `runs-by-idempotency-key ${key}`, `There is no run ${runId}.`);
-  }
 }
 
 /** Events of a subject count up from 1, and the last one of a run tells of the state that it is in. */

@@ -109,6 +109,8 @@ function checkUsageOrder({ rows, report }: Check): void {
 interface KeptResponse {
   readonly expiresAtMs: number;
   readonly bytes: number;
+  /** Of before version 2. */
+  readonly response?: object;
 }
 
 function checkIdempotency({ rows, report }: Check): void {
@@ -120,6 +122,13 @@ function checkIdempotency({ rows, report }: Check): void {
     if (!rows.has('idempotency-expiries', place)) {
       report('index_missing', `idempotency ${scope}`, 'It does not stand in idempotency-expiries.');
     }
+    if (row.response === undefined && !rows.has('idempotency-responses', scope)) {
+      report('reference_dangling', `idempotency ${scope}`, 'Its response is not there.');
+    }
+  }
+  for (const [scope] of rows.of<Buffer>('idempotency-responses')) {
+    if (rows.has('idempotency', scope)) continue;
+    report('index_dangling', `idempotency-responses ${scope}`, 'No request is known that it answered.');
   }
   for (const [key, scope] of rows.of<string>('idempotency-expiries')) {
     if (rows.has('idempotency', scope)) continue;

@@ -102,13 +102,20 @@ export class UploadTable {
     return this.#parts.list(id).flatMap(({ number, acknowledged }) => (acknowledged ? [number] : []));
   }
 
-  /** @param check may refuse by what the organization uses already */
-  create(upload: NewUpload, check: (usage: StorageUsage) => void): Promise<UploadRow> {
+  /**
+   * What `answer` makes of the upload, in the same transaction.
+   * @param check may refuse by what the organization uses already
+   */
+  create<Answer>(
+    upload: NewUpload,
+    check: (usage: StorageUsage) => void,
+    answer: (created: UploadRow) => Answer,
+  ): Promise<Answer> {
     return this.#store.transaction(() => {
       check(this.#usage.get(upload.organizationId));
       this.#usage.add(upload.organizationId, { uploadBytes: upload.sizeBytes, uploadCount: 1 });
       this.#schedule(upload.id, Date.parse(upload.expiresAt));
-      return this.#put({ ...upload, status: 'initiated' });
+      return answer(this.#put({ ...upload, status: 'initiated' }));
     });
   }
 

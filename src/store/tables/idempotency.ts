@@ -1,6 +1,7 @@
 import { Refusal } from '../../errors.js';
 import { IDEMPOTENCY_MAX_BYTES, IDEMPOTENCY_MAX_RESPONSES, IDEMPOTENCY_RETENTION_MS } from '../../limits.js';
 import type { ControlStore, Table } from '../control-store.js';
+import { keyFrom, seal, unseal } from '../sealing.js';
 
 export interface StoredResponse {
   readonly status: number;
@@ -8,12 +9,30 @@ export interface StoredResponse {
   readonly body: string;
 }
 
+/** A request that came with an Idempotency-Key. */
+interface KeyedRequest {
+  /** The key as the client chose it: opens the response, and is never written. */
+  readonly key: string;
+  /** SHA-256 of organization, route and key. */
+  readonly scope: string;
+  /** SHA-256 of what makes two requests the same. */
+  readonly fingerprint: string;
+}
+
 /** The right to execute under a key, or the response of the one who had it first. */
 interface Claim {
   /** Present when the request was answered before; then there is nothing to keep or release. */
   readonly stored?: StoredResponse;
-  /** Makes the response durable. Errors  those of the disk; then nothing is kept */
-  keep(response: StoredResponse, now: Date): Promise<void>;
+  /**
+   * Makes the response durable, in place of one that was kept under this claim before; only inside a transaction,
+   * which may hold what the response tells of.
+   */
+  put(response: StoredResponse, now: Date): void;
+  /**
+   * The same in a transaction of its own, which `beside` writes into, too.
+   * Errors  those of the disk; then nothing is kept
+   */
+  keep(response: StoredResponse, now: Date, beside?: () => void): Promise<void>;
   /** Lets the next request with this key execute, unless a response was kept. */
   release(): void;
 }
@@ -21,8 +40,10 @@ interface Claim {
 interface Row {
   readonly fingerprint: string;
   readonly expiresAtMs: number;
+  /** Of the response's body. */
   readonly bytes: number;
-  readonly response: StoredResponse;
+  /** Of before version 2, in clear; such rows expire within a day. */
+  readonly response?: StoredResponse;
 }
 
 interface Usage {
@@ -40,17 +61,25 @@ const BOUNDS: IdempotencyBounds = {
   maxBytes: IDEMPOTENCY_MAX_BYTES,
 };
 const USAGE = 'usage';
+const PURPOSE = 'gloaming idempotent response';
+const HEAD_END = '\n';
 /** Expired rows removed with each claim: more than a claim can add, so that the table never grows by neglect. */
 const SWEEP_MAX_ROWS = 4;
 
 /**
  * Responses of keyed requests, for 24 hours. A twin that still runs is known in memory only: after a crash nobody runs,
  * and the retry executes; a response that was kept before the crash is there.
+ *
+ * Responses hold passwords, secrets and signed URLs. Each is sealed under a key that is derived from the client's
+ * Idempotency-Key, of which the store holds but a hash: whoever has the store or a backup reads none of them, unless by
+ * guessing the Idempotency-Key; a random one, as the contract advises, cannot be guessed.
  */
 export class IdempotencyTable {
   readonly #store: ControlStore;
   readonly #bounds: IdempotencyBounds;
   readonly #rows: Table<Row>;
+  /** Sealed, by scope. */
+  readonly #responses: Table<Buffer>;
   /** `<expiry in ms, 15 digits>:<scope>`, so that the first keys are the first to go. */
   readonly #expiries: Table<string>;
   readonly #totals: Table<Usage>;
@@ -61,23 +90,22 @@ export class IdempotencyTable {
     this.#store = store;
     this.#bounds = bounds;
     this.#rows = store.table<Row>('idempotency');
+    this.#responses = store.bytes('idempotency-responses');
     this.#expiries = store.table<string>('idempotency-expiries');
     this.#totals = store.table<Usage>('idempotency-usage');
   }
 
   /**
-   * @param scope       SHA-256 of organization, route and key
-   * @param fingerprint SHA-256 of what makes two requests the same
    * Errors  Refusal `idempotency_key_reused` for another request under the key; `idempotency_key_in_use` while its twin
    *         runs; `idempotency_storage_full` at the bound: nothing is evicted before its time
    */
-  async claim(scope: string, fingerprint: string, now: Date): Promise<Claim> {
+  async claim(request: KeyedRequest, now: Date): Promise<Claim> {
+    const { scope, fingerprint } = request;
     const runningTwin = this.#running.get(scope);
     const row = this.#rows.get(scope);
     const live = row !== undefined && row.expiresAtMs > now.getTime() ? row : undefined;
     requireSame(live?.fingerprint ?? runningTwin ?? fingerprint, fingerprint);
-    if (live !== undefined)
-      return { stored: live.response, keep: async () => undefined, release: () => undefined };
+    if (live !== undefined) return answered(live.response ?? this.#open(request));
     if (runningTwin !== undefined) throw inUse();
     // Claimed before anything is awaited: of two twins one comes first.
     this.#running.set(scope, fingerprint);
@@ -89,25 +117,47 @@ export class IdempotencyTable {
       throw error;
     }
     return {
-      keep: (response, at) => this.#keep(scope, fingerprint, response, at),
+      put: (response, at) => this.#put(request, response, at),
+      keep: (response, at, beside) => this.#keep(request, response, at, beside),
       release: () => this.#release(scope),
     };
+  }
+
+  #open({ key, scope, fingerprint }: KeyedRequest): StoredResponse {
+    const sealed = this.#responses.get(scope) as Buffer;
+    const content = unseal(keyFrom(key, scope, PURPOSE), sealed, fingerprint);
+    const end = content.indexOf(HEAD_END);
+    const head = JSON.parse(content.toString('utf8', 0, end)) as Omit<StoredResponse, 'body'>;
+    return { ...head, body: content.toString('utf8', end + 1) };
   }
 
   #release(scope: string): void {
     this.#running.delete(scope);
   }
 
-  #keep(scope: string, fingerprint: string, response: StoredResponse, now: Date): Promise<void> {
-    const expiresAtMs = now.getTime() + IDEMPOTENCY_RETENTION_MS;
-    const bytes = Buffer.byteLength(response.body);
+  #keep(
+    request: KeyedRequest,
+    response: StoredResponse,
+    now: Date,
+    beside: () => void = () => undefined,
+  ): Promise<void> {
     return this.#store.transaction(() => {
-      const expired = this.#rows.get(scope);
-      if (expired !== undefined) this.#remove(scope, expired);
-      this.#rows.putSync(scope, { fingerprint, expiresAtMs, bytes, response });
-      this.#expiries.putSync(expiryKey(expiresAtMs, scope), scope);
-      this.#addUsage(1, bytes);
+      beside();
+      this.#put(request, response, now);
     });
+  }
+
+  #put({ key, scope, fingerprint }: KeyedRequest, { body, ...head }: StoredResponse, now: Date): void {
+    const expiresAtMs = now.getTime() + IDEMPOTENCY_RETENTION_MS;
+    const bytes = Buffer.byteLength(body);
+    // JSON escapes line ends, so that the first one ends the head.
+    const content = Buffer.from(JSON.stringify(head) + HEAD_END + body);
+    const before = this.#rows.get(scope);
+    if (before !== undefined) this.#remove(scope, before);
+    this.#rows.putSync(scope, { fingerprint, expiresAtMs, bytes });
+    this.#responses.putSync(scope, seal(keyFrom(key, scope, PURPOSE), content, fingerprint));
+    this.#expiries.putSync(expiryKey(expiresAtMs, scope), scope);
+    this.#addUsage(1, bytes);
   }
 
   async #sweep(nowMs: number): Promise<void> {
@@ -127,6 +177,7 @@ export class IdempotencyTable {
 
   #remove(scope: string, row: Row): void {
     this.#rows.removeSync(scope);
+    this.#responses.removeSync(scope);
     this.#expiries.removeSync(expiryKey(row.expiresAtMs, scope));
     this.#addUsage(-1, -row.bytes);
   }
@@ -149,6 +200,11 @@ export class IdempotencyTable {
       { retryAfterSeconds: 60 },
     );
   }
+}
+
+function answered(stored: StoredResponse): Claim {
+  const nothing = (): void => undefined;
+  return { stored, put: nothing, keep: async () => undefined, release: nothing };
 }
 
 function requireSame(first: string, fingerprint: string): void {

@@ -1,7 +1,5 @@
 import { canBecome, isFinal, type FinalRunStatus, type RunStatus } from '../../contract/runs/run-states.js';
-import { sha256Hex } from '../../canonical.js';
 import {
-  IDEMPOTENCY_RETENTION_MS,
   RUN_LIST_MAX_SCANNED,
   RUN_RETENTION_MS,
   RUNS_MAX_COUNT,
@@ -59,8 +57,6 @@ export interface RunRow extends NewRun {
   readonly error?: RunFailure;
   readonly billableUnits: number;
   readonly areResultsGone: boolean;
-  /** Where the table knows it by its idempotency key. */
-  readonly keyedAt?: string;
 }
 
 /** What one step of an execution brings. */
@@ -85,7 +81,7 @@ export interface RunEnd {
 }
 
 export type CreatedRun =
-  | { readonly status: 'created' | 'known'; readonly run: RunRow }
+  | { readonly status: 'created'; readonly run: RunRow }
   | { readonly status: 'storage_full' | 'queue_full' | 'organization_full'; readonly quota: number };
 
 interface RunFilter {
@@ -97,11 +93,6 @@ interface RunListPage {
   readonly runs: readonly RunRow[];
   /** Where the next page begins; undefined at the end. */
   readonly position?: string;
-}
-
-interface KeyedRun {
-  readonly runId: string;
-  readonly createdAt: string;
 }
 
 const SWEEP_MAX_RUNS = 16;
@@ -127,7 +118,6 @@ export class RunTable {
   /** `<organization> <time> <id>`. */
   readonly #byOrganization: Table<string>;
   readonly #unfinished: Table<string>;
-  readonly #keyed: Table<KeyedRun>;
   /** `<time> <id>`: when something about the run is to be dropped. */
   readonly #expiries: Table<string>;
 
@@ -140,24 +130,24 @@ export class RunTable {
     this.#plans = store.bytes('run-plans');
     this.#byOrganization = store.table<string>('runs-by-organization');
     this.#unfinished = store.table<string>('runs-unfinished');
-    this.#keyed = store.table<KeyedRun>('runs-by-idempotency-key');
     this.#expiries = store.table<string>('run-expiries');
   }
 
-  /** Accepts a run as queued; the same organization's run under this idempotency key is given back instead. */
-  create(run: NewRun, plan: Buffer, idempotencyKey: string | undefined): Promise<CreatedRun> {
+  /** Accepts a run as queued. @param onAccepted called inside the transaction */
+  create(
+    run: NewRun,
+    plan: Buffer,
+    onAccepted: (run: RunRow) => void = () => undefined,
+  ): Promise<CreatedRun> {
     return this.#store.transaction<CreatedRun>(() => {
-      const key = idempotencyKey && `${run.organizationId} ${sha256Hex(idempotencyKey)}`;
-      const known = key && this.#knownUnder(key, run);
-      if (known) return { status: 'known', run: known };
       const full = this.#fullness(run.organizationId);
       if (full !== undefined) return full;
-      const queued = this.#put({ ...run, ...FRESH, ...(key && { keyedAt: key }) });
+      const queued = this.#put({ ...run, ...FRESH });
       this.#plans.putSync(run.id, plan);
       this.#byOrganization.putSync(placeOf(run), run.id);
       this.#unfinished.putSync(placeOf(run), run.id);
-      if (key) this.#keyed.putSync(key, { runId: run.id, createdAt: run.createdAt });
       this.#tell(queued, run.createdAt);
+      onAccepted(queued);
       return { status: 'created', run: queued };
     });
   }
@@ -279,7 +269,6 @@ export class RunTable {
 
   #forget(run: RunRow): void {
     this.#byOrganization.removeSync(placeOf(run));
-    if (run.keyedAt && this.#keyed.get(run.keyedAt)?.runId === run.id) this.#keyed.removeSync(run.keyedAt);
     this.events.drop(run.id);
     this.#runs.removeSync(run.id);
   }
@@ -309,14 +298,6 @@ export class RunTable {
     ] as const;
     const full = counts.find(([, count, quota]) => count >= quota);
     return full && { status: full[0], quota: full[2] };
-  }
-
-  #knownUnder(key: string, run: NewRun): RunRow | undefined {
-    const entry = this.#keyed.get(key);
-    if (entry === undefined) return undefined;
-    const isLive = Date.parse(run.createdAt) - Date.parse(entry.createdAt) < IDEMPOTENCY_RETENTION_MS;
-    const known = this.#runs.get(entry.runId);
-    return isLive && known?.inputSha256 === run.inputSha256 ? known : undefined;
   }
 
   #withPiece(run: RunRow, { blocks, ...progress }: RunPiece): RunRow {

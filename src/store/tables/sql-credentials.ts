@@ -46,8 +46,9 @@ export class SqlCredentialTable {
   /**
    * Adds a credential; false where the organization has as many active ones as it may have. Of the revoked ones, the
    * most recent `maxCount` are remembered.
+   * @param beside writes in the same transaction
    */
-  add(row: SqlCredentialRow, maxCount: number): Promise<boolean> {
+  add(row: SqlCredentialRow, maxCount: number, beside: () => void = () => undefined): Promise<boolean> {
     return this.#store.transaction(() => {
       const known = this.list(row.organizationId);
       if (known.filter(({ revokedAt }) => revokedAt === undefined).length >= maxCount) return false;
@@ -58,18 +59,26 @@ export class SqlCredentialTable {
       }
       this.#rows.putSync(row.id, row);
       this.#byUsername.putSync(row.username, row.id);
+      beside();
       return true;
     });
   }
 
-  /** Changes a credential that is not revoked; undefined where there is none. */
-  change(id: string, change: Partial<SqlCredentialRow>): Promise<SqlCredentialRow | undefined> {
+  /**
+   * Changes a credential that is not revoked: what `answer` makes of it, in the same transaction; undefined where
+   * there is none.
+   */
+  change<Answer>(
+    id: string,
+    change: Partial<SqlCredentialRow>,
+    answer: (changed: SqlCredentialRow) => Answer,
+  ): Promise<Answer | undefined> {
     return this.#store.transaction(() => {
       const row = this.#rows.get(id);
       if (row === undefined || row.revokedAt !== undefined) return undefined;
       const changed = { ...row, ...change };
       this.#rows.putSync(id, changed);
-      return changed;
+      return answer(changed);
     });
   }
 }

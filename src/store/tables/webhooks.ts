@@ -92,11 +92,16 @@ export class WebhookTable {
     this.#byAge = store.table<string>('webhook-deliveries-by-age');
   }
 
-  /** False where the organization has this many already. */
-  addEndpoint(endpoint: WebhookEndpointRow, maxCount: number): Promise<boolean> {
+  /** False where the organization has this many already. @param beside writes in the same transaction */
+  addEndpoint(
+    endpoint: WebhookEndpointRow,
+    maxCount: number,
+    beside: () => void = () => undefined,
+  ): Promise<boolean> {
     return this.#store.transaction(() => {
       if (this.endpoints(endpoint.organizationId).length >= maxCount) return false;
       this.#endpoints.putSync(endpoint.id, endpoint);
+      beside();
       return true;
     });
   }
@@ -112,9 +117,16 @@ export class WebhookTable {
       .sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
   }
 
-  /** Undefined where it has gone meanwhile. */
-  changeEndpoint(id: string, change: Partial<WebhookEndpointRow>): Promise<WebhookEndpointRow | undefined> {
-    return this.#store.transaction(() => this.#change(id, change));
+  /** What `answer` makes of the changed endpoint, in the same transaction; undefined where it has gone meanwhile. */
+  changeEndpoint<Answer>(
+    id: string,
+    change: Partial<WebhookEndpointRow>,
+    answer: (changed: WebhookEndpointRow) => Answer,
+  ): Promise<Answer | undefined> {
+    return this.#store.transaction(() => {
+      const changed = this.#change(id, change);
+      return changed && answer(changed);
+    });
   }
 
   removeEndpoint(id: string): Promise<void> {
@@ -194,14 +206,20 @@ export class WebhookTable {
   /**
    * Writes what became of a delivery, for it and its endpoint together. Where its schedule was started anew during
    * the attempt, only the attempt counts; where it was forgotten, it stays so.
+   * @param beside writes in the same transaction
    */
-  settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): Promise<void> {
+  settle(
+    delivery: WebhookDeliveryRow,
+    endpoint: Partial<WebhookEndpointRow>,
+    beside: () => void = () => undefined,
+  ): Promise<void> {
     return this.#store.transaction(() => {
       const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
       const known = this.#deliveries.get(id);
       const isAnew = known !== undefined && known.scheduleStartedAt > scheduleStartedAt;
       if (known !== undefined) this.#put(isAnew ? { ...known, attemptCount } : delivery);
       this.#change(endpointId, endpoint);
+      beside();
     });
   }
 

@@ -163,11 +163,6 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
     change('runs', { status: 'queued' }),
     ['event_missing', 'index_dangling', 'index_missing', 'reference_dangling'],
   ],
-  [
-    'an idempotency key leads to no run',
-    change('runs-by-idempotency-key', { runId: 'run_none' }),
-    ['index_dangling'],
-  ],
   ['an event is gone, with a delivery of it', drop('events'), ['delivery_without_event', 'event_missing']],
   [
     'a delivery has no event',
@@ -190,6 +185,11 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage, kinds: readonly
     ['reference_dangling'],
   ],
   ['a kept response is gone', drop('idempotency'), ['index_dangling', 'total_wrong']],
+  [
+    'a kept response has lost what it holds',
+    misplace('idempotency-responses', 'elsewhere'),
+    ['index_dangling', 'reference_dangling'],
+  ],
   ['usage was miscounted', change('usage-totals', { units: 99 }), ['total_wrong']],
   ['an entry of the ledger has no place', drop('usage-order'), ['index_dangling', 'index_missing']],
   ['a key stands under another name', misplace('api-keys', 'otherkey'), ['index_dangling']],

@@ -20,7 +20,8 @@ function ledger(write: () => Promise<void> = async () => undefined) {
     written.push(entries);
     await write();
   };
-  const metering = new Metering({ record }, () => new Date(0));
+  const add = (entry: UsageEntry): void => void written.push([entry]);
+  const metering = new Metering({ record, add }, () => new Date(0));
   const bill = (id: string) => metering.bill({ value: id }, contextOf(id));
   return { written, metering, bill };
 }

@@ -27,6 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
+const same = <Row>(row: Row): Row => row;
 const of = (organizationId: string) => ({ organizationId }) as RequestContext;
 const create = async (organizationId = 'lab') =>
   (await credentials.create({ name: 'notebook', description: 'for plots' }, of(organizationId))).value;
@@ -130,13 +131,13 @@ describe('SQL credentials', () => {
     expect(await add('b')).toBe(true);
     expect(await add('c')).toBe(false);
     expect(await add('d', { organizationId: 'rivals' })).toBe(true);
-    await table.change('a', { revokedAt: '1' });
+    await table.change('a', { revokedAt: '1' }, same);
     expect(await add('c')).toBe(true);
     for (const [id, revokedAt] of [
       ['b', '2'],
       ['c', '3'],
     ]) {
-      await table.change(id as string, { revokedAt });
+      await table.change(id as string, { revokedAt }, same);
     }
     // Of the three revoked ones the earliest is forgotten.
     expect(await add('e')).toBe(true);
@@ -150,7 +151,7 @@ describe('SQL credentials', () => {
       ['here', (id: string) => credentials.revoke(id, of('lab'))],
       ['rotated', (id: string) => credentials.rotate(id, of('lab'))],
       // As another process does.
-      ['elsewhere', (id: string) => table.change(id, { revokedAt: '2026-01-01T00:00:00.000Z' })],
+      ['elsewhere', (id: string) => table.change(id, { revokedAt: '2026-01-01T00:00:00.000Z' }, same)],
     ] as const) {
       const { sql_engine_user: user, password, sql_credential: credential } = await create();
       credentials.watch(await credentials.logIn(user, password), () => ended.push(name));

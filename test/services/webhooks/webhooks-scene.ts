@@ -93,7 +93,7 @@ export async function openScene(): Promise<Scene> {
       const id = newId('run');
       const at = new Date(scene.clock);
       const run = { ...RUN, id, organizationId, createdAt: at.toISOString() };
-      await scene.runs.create(run, Buffer.from('plan'), undefined);
+      await scene.runs.create(run, Buffer.from('plan'));
       await scene.runs.claim(id, 'claim', at);
       await scene.runs.end(id, { to, at, claim: 'claim' });
       return id;

@@ -52,6 +52,7 @@ function create(path = 'a'): Promise<UploadRow> {
       expiresAt: DUE.toISOString(),
     },
     () => undefined,
+    (created) => created,
   );
 }
 

@@ -7,47 +7,85 @@ const scratch = useScratchStore();
 
 const NOW = new Date('2026-01-01T00:00:00.000Z');
 const response = (body: string) => ({ status: 200, headers: {}, body });
+const asked = (scope: string, fingerprint: string, key = 'key') => ({ key, scope, fingerprint });
 const later = (ms: number): Date => new Date(NOW.getTime() + ms);
 
 describe('a claim', () => {
   it('of a key that was answered gives the answer, until its time is over', async () => {
     const table = new IdempotencyTable(scratch.store);
-    await (await table.claim('scope', 'print', NOW)).keep(response('one'), NOW);
+    await (await table.claim(asked('scope', 'print'), NOW)).keep(response('one'), NOW);
     const reopened = new IdempotencyTable(scratch.store);
     const last = later(IDEMPOTENCY_RETENTION_MS - 1);
-    expect((await reopened.claim('scope', 'print', last)).stored).toEqual(response('one'));
+    expect((await reopened.claim(asked('scope', 'print'), last)).stored).toEqual(response('one'));
     const over = later(IDEMPOTENCY_RETENTION_MS);
-    expect((await reopened.claim('scope', 'print', over)).stored).toBeUndefined();
+    expect((await reopened.claim(asked('scope', 'print'), over)).stored).toBeUndefined();
+  });
+
+  it('opens the answer with the key that it was kept under, and nothing else does', async () => {
+    const table = new IdempotencyTable(scratch.store);
+    await (await table.claim(asked('scope', 'print'), NOW)).keep(response('one'), NOW);
+    const guess = table.claim(asked('scope', 'print', 'guess'), NOW);
+    await expect(guess).rejects.toThrow('cannot be opened');
+    const rows = scratch.store.bytes('idempotency-responses');
+    const sealed = Buffer.from(rows.get('scope')!);
+    for (const at of [0, 12, sealed.length - 1]) {
+      const changed = Buffer.from(sealed);
+      changed[at]! ^= 1;
+      rows.putSync('scope', changed);
+      await expect(table.claim(asked('scope', 'print'), NOW)).rejects.toThrow('cannot be opened');
+    }
+  });
+
+  it('finds an answer of before version 2, and drops it when its time is over', async () => {
+    const expiresAtMs = later(1).getTime();
+    const old = { fingerprint: 'print', expiresAtMs, bytes: 3, response: response('old') };
+    scratch.store.table('idempotency').putSync('scope', old);
+    const table = new IdempotencyTable(scratch.store);
+    expect((await table.claim(asked('scope', 'print'), NOW)).stored).toEqual(response('old'));
+    await (await table.claim(asked('scope', 'print'), later(1))).keep(response('new'), later(1));
+    expect(scratch.store.table('idempotency').get('scope')).not.toHaveProperty('response');
+  });
+
+  it('whose answer was put within a transaction has none where that was taken back', async () => {
+    const table = new IdempotencyTable(scratch.store);
+    const claim = await table.claim(asked('scope', 'print'), NOW);
+    const failing = scratch.store.transaction(() => {
+      claim.put(response('one'), NOW);
+      throw new Error('the change failed');
+    });
+    await expect(failing).rejects.toThrow('the change failed');
+    claim.release();
+    expect((await table.claim(asked('scope', 'print'), NOW)).stored).toBeUndefined();
   });
 
   it('is refused while its twin runs, and free when that gave it up', async () => {
     const table = new IdempotencyTable(scratch.store);
-    const first = await table.claim('scope', 'print', NOW);
-    await expect(table.claim('scope', 'print', NOW)).rejects.toMatchObject({
+    const first = await table.claim(asked('scope', 'print'), NOW);
+    await expect(table.claim(asked('scope', 'print'), NOW)).rejects.toMatchObject({
       code: 'idempotency_key_in_use',
     });
     first.release();
-    expect((await table.claim('scope', 'print', NOW)).stored).toBeUndefined();
+    expect((await table.claim(asked('scope', 'print'), NOW)).stored).toBeUndefined();
   });
 
   it('for another request is refused, whether the first one runs or has been answered', async () => {
     const table = new IdempotencyTable(scratch.store);
     const refusal = { code: 'idempotency_key_reused' };
-    const first = await table.claim('scope', 'print', NOW);
-    await expect(table.claim('scope', 'other', NOW)).rejects.toMatchObject(refusal);
+    const first = await table.claim(asked('scope', 'print'), NOW);
+    await expect(table.claim(asked('scope', 'other'), NOW)).rejects.toMatchObject(refusal);
     await first.keep(response('one'), NOW);
     first.release();
-    await expect(table.claim('scope', 'other', NOW)).rejects.toMatchObject(refusal);
+    await expect(table.claim(asked('scope', 'other'), NOW)).rejects.toMatchObject(refusal);
   });
 
   it('is refused at the bound of bytes, and has room again when an older answer has expired', async () => {
     const table = new IdempotencyTable(scratch.store, { maxResponses: 10, maxBytes: 3 });
-    await (await table.claim('old', 'print', NOW)).keep(response('åb'), NOW);
+    await (await table.claim(asked('old', 'print'), NOW)).keep(response('åb'), NOW);
     const refused = { code: 'idempotency_storage_full' };
-    await expect(table.claim('scope', 'print', NOW)).rejects.toMatchObject(refused);
-    await expect(table.claim('scope', 'other', NOW)).rejects.toMatchObject(refused);
+    await expect(table.claim(asked('scope', 'print'), NOW)).rejects.toMatchObject(refused);
+    await expect(table.claim(asked('scope', 'other'), NOW)).rejects.toMatchObject(refused);
     const over = later(IDEMPOTENCY_RETENTION_MS + 1);
-    await (await table.claim('scope', 'print', over)).keep(response('c'), over);
+    await (await table.claim(asked('scope', 'print'), over)).keep(response('c'), over);
     expect(scratch.store.table('idempotency-usage').get('usage')).toEqual({ responses: 1, bytes: 1 });
     expect([...scratch.store.table('idempotency').getKeys()]).toEqual(['scope']);
   });

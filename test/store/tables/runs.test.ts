@@ -47,7 +47,7 @@ function newRun(more: Partial<NewRun> = {}): NewRun {
 }
 
 async function queued(more: Partial<NewRun> = {}): Promise<string> {
-  const created = await table.create(newRun(more), PLAN, undefined);
+  const created = await table.create(newRun(more), PLAN);
   if (!('run' in created)) throw new Error(created.status);
   return created.run.id;
 }
@@ -182,16 +182,14 @@ describe('the rows of a run', () => {
 });
 
 describe('the table of runs', () => {
-  it('gives the run of an idempotency key again for the same input, for a day', async () => {
-    const first = await table.create(newRun(), PLAN, 'key');
-    const again = await table.create(newRun(), PLAN, 'key');
-    expect([again.status, 'run' in again && 'run' in first && again.run.id === first.run.id]).toEqual([
-      'known',
-      true,
-    ]);
-    expect((await table.create(newRun({ organizationId: 'other' }), PLAN, 'key')).status).toBe('created');
-    clock += 25 * 60 * 60 * 1000;
-    expect((await table.create(newRun(), PLAN, 'key')).status).toBe('created');
+  it('accepts no run whose answer could not be written beside it', async () => {
+    const run = newRun();
+    const refuse = (): void => {
+      throw new Error('no room for the answer');
+    };
+    await expect(table.create(run, PLAN, refuse)).rejects.toThrow('no room for the answer');
+    expect(table.get(run.id)).toBeUndefined();
+    expect(table.plan(run.id)).toBeUndefined();
   });
 
   it('lists the newest first, page by page, by state and endpoint', async () => {
@@ -236,14 +234,10 @@ describe('the table of runs', () => {
   it('refuses more unfinished runs of one organization than its share, and only of that one', async () => {
     const count = UNFINISHED_RUNS_PER_ORGANIZATION_MAX_COUNT;
     const runs = await Promise.all(
-      Array.from({ length: count + 3 }, () =>
-        table.create(newRun({ organizationId: 'greedy' }), PLAN, undefined),
-      ),
+      Array.from({ length: count + 3 }, () => table.create(newRun({ organizationId: 'greedy' }), PLAN)),
     );
     expect(runs.filter(({ status }) => status === 'created')).toHaveLength(count);
     expect(runs.at(-1)).toEqual({ status: 'organization_full', quota: count });
-    expect((await table.create(newRun({ organizationId: 'modest' }), PLAN, undefined)).status).toBe(
-      'created',
-    );
+    expect((await table.create(newRun({ organizationId: 'modest' }), PLAN)).status).toBe('created');
   });
 });

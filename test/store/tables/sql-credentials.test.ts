@@ -3,6 +3,7 @@ import { SqlCredentialTable, type SqlCredentialRow } from '#src/store/tables/sql
 import { useScratchStore } from '../scratch-store.js';
 
 const scratch = useScratchStore();
+const same = <Row>(row: Row): Row => row;
 
 function credential(id: string, more: Partial<SqlCredentialRow> = {}): SqlCredentialRow {
   return {
@@ -32,7 +33,7 @@ describe('a SQL credential', () => {
     await table.add(credential('r', { organizationId: 'rival' }), 1);
     await table.add(credential('a'), 1);
     expect(await table.add(credential('b'), 1)).toBe(false);
-    await table.change('sqlc_a', { revokedAt: revokedAt(1) });
+    await table.change('sqlc_a', { revokedAt: revokedAt(1) }, same);
     expect(await table.add(credential('b'), 1)).toBe(true);
     expect(table.list('lab').map(({ id }) => id)).toEqual(['sqlc_a', 'sqlc_b']);
   });
@@ -40,8 +41,10 @@ describe('a SQL credential', () => {
   it('that is revoked never changes again', async () => {
     const table = new SqlCredentialTable(scratch.store);
     await table.add(credential('a'), 1);
-    await table.change('sqlc_a', { revokedAt: revokedAt(1) });
-    expect(await table.change('sqlc_a', { revokedAt: undefined, passwordHash: 'other' })).toBeUndefined();
+    await table.change('sqlc_a', { revokedAt: revokedAt(1) }, same);
+    expect(
+      await table.change('sqlc_a', { revokedAt: undefined, passwordHash: 'other' }, same),
+    ).toBeUndefined();
     expect(table.get('sqlc_a')).toMatchObject({ revokedAt: revokedAt(1), passwordHash: 'hash' });
   });
 
@@ -49,7 +52,7 @@ describe('a SQL credential', () => {
     const table = new SqlCredentialTable(scratch.store);
     for (const [index, id] of ['c', 'a', 'b'].entries()) {
       await table.add(credential(id), 2);
-      await table.change(`sqlc_${id}`, { revokedAt: revokedAt(index + 1) });
+      await table.change(`sqlc_${id}`, { revokedAt: revokedAt(index + 1) }, same);
     }
     await table.add(credential('d'), 2);
     expect(table.list('lab').map(({ name }) => name)).toEqual(['a', 'b', 'd']);

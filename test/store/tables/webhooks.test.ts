@@ -151,6 +151,8 @@ describe('an endpoint', () => {
     expect(table.endpoints('lab').map(({ id }) => id)).toEqual(['whe_a', 'whe_b']);
     await table.removeEndpoint('whe_a');
     expect(table.endpoint('whe_a')).toBeUndefined();
-    expect(await table.changeEndpoint('whe_a', { url: 'https://other.example' })).toBeUndefined();
+    expect(
+      await table.changeEndpoint('whe_a', { url: 'https://other.example' }, (row) => row),
+    ).toBeUndefined();
   });
 });
