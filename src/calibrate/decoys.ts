@@ -1,7 +1,9 @@
+import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../calibration/control.js';
 import { projectMoments, tokenMoments, type ProjectedMoments } from '../calibration/moments.js';
 import { tailCoordinate, type PairNull } from '../calibration/pair-null.js';
 import { biasContribution } from '../calibration/protein-bias.js';
 import { affineParameters } from '../search/affine.js';
+import { controlScores } from '../search/control.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import type { BiasedSample } from './bias.js';
 import type { CalibrateOptions } from './options.js';
@@ -44,10 +46,19 @@ export async function decoyCoordinates(sequence: string, scoring: DecoyScoring):
     biasContribution(sample.bias, pairNull.shape, shapes[member], closeness[member]),
   );
   const queryBias = contributions.reduce((sum, value) => sum + value, 0) / contributions.length;
-  return Float64Array.from(shapes, (shape, index) => {
-    const pair = { ...shape, queryBias, targetBias: sample.biases[index] };
-    return tailCoordinate(pairNull, pair, { affineScore: affine[index], closeness: closeness[index] });
+  const place = (index: number, affineScore: number): number => {
+    const pair = { ...shapes[index], queryBias, targetBias: sample.biases[index] };
+    return tailCoordinate(pairNull, pair, { affineScore, closeness: closeness[index] });
+  };
+  const coordinates = Float64Array.from(shapes, (_, index) => place(index, affine[index]));
+  const striking = Uint32Array.from(shapes.keys()).filter((index) => coordinates[index] > CHANCE_COORDINATE);
+  if (striking.length === 0) return coordinates;
+  const others = striking.map((index) => targets[index]);
+  const found = await controlScores(sequence, others, options, { signal, threads });
+  striking.forEach((index, at) => {
+    coordinates[index] = controlledCoordinate(coordinates[index], place(index, found[at]));
   });
+  return coordinates;
 }
 
 /** For each sampled protein the coordinates of its reversed sequence with the whole sample. */
@@ -59,8 +70,4 @@ export async function reversedCoordinates(scoring: DecoyScoring): Promise<readon
     options.onProgress?.({ stage: 'decoys', done: rows.length, total: targets.length });
   }
   return rows;
-}
-
-export function reversed(sequence: string): string {
-  return [...sequence].reverse().join('');
 }

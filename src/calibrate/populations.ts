@@ -1,8 +1,9 @@
 import { judgeTail, stratumOf, type Bin } from '../calibration/calibration.js';
-import type { BinCard, PopulationCard } from '../calibration/card.js';
+import { MAXIMUM_LOG_EXTRAPOLATION, type BinCard, type PopulationCard } from '../calibration/card.js';
 import { sampleDistinct, type Random } from '../random.js';
+import { reversed } from '../calibration/control.js';
 import { openBins } from '../calibration/sidecar.js';
-import { decoyCoordinates, reversed, type DecoyScoring } from './decoys.js';
+import { decoyCoordinates, type DecoyScoring } from './decoys.js';
 import type { NullFit } from './null.js';
 
 /** A fitted null and what it is to be held against. */
@@ -75,7 +76,7 @@ function createCounter(id: string, bins: readonly (readonly Bin[])[], edges: rea
   return {
     add(queryLength, targetLength, coordinate) {
       const bin = bins[stratumOf(queryLength, edges)][stratumOf(targetLength, edges)];
-      const { logProbability } = judgeTail(bin, coordinate, Infinity);
+      const { logProbability } = judgeTail(bin, coordinate, MAXIMUM_LOG_EXTRAPOLATION);
       pairCount += 1;
       PROBABILITIES.forEach((probability, index) => {
         if (logProbability <= Math.log(probability)) observed[index] += 1;

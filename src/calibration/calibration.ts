@@ -1,7 +1,7 @@
 import type { BinCard, CalibrationCard } from './card.js';
 import type { MomentTable } from './moments.js';
 import type { PairNull } from './pair-null.js';
-import { tailLogProbability, tangentAt, type TailModel } from './tail-model.js';
+import { continuedTail, type TailModel } from './tail-model.js';
 
 /** The qualified empirical null of one release and policy, opened for judging. */
 export interface Calibration {
@@ -52,7 +52,8 @@ export function stratumOf(length: number, edges: readonly number[]): number {
 
 /**
  * ln P that an unrelated pair of this bin reaches the coordinate.
- * Range   never below the bin's floor: beyond it the floor is an upper bound of the probability, and says so
+ * Range   strictly falling above the threshold, without a floor: beyond the qualified factor the tail goes on as an
+ *         exponential, and says so
  */
 export function judgeTail(
   { card, tail }: Bin,
@@ -62,11 +63,9 @@ export function judgeTail(
   if (coordinate < tail.threshold) {
     return { logProbability: bodyLogProbability(card.body, coordinate), support: 'below_tail_threshold' };
   }
-  const logProbability = tailLogProbability(tail, coordinate);
-  const floor = logProbabilityFloor(card, maximumLogExtrapolation);
-  const tangent = tangentAt(tail, coordinate);
-  if (!(logProbability > floor))
-    return { logProbability: floor, support: 'beyond_extrapolation_limit', tangent };
+  const lowest = checkedLogProbability(card, maximumLogExtrapolation);
+  const { logProbability, isBeyond, tangent } = continuedTail(tail, coordinate, lowest);
+  if (isBeyond) return { logProbability, support: 'beyond_extrapolation_limit', tangent };
   const isObserved = logProbability >= -Math.log(card.pair_count);
   return {
     logProbability,
@@ -75,8 +74,8 @@ export function judgeTail(
   };
 }
 
-/** Smallest ln P that a bin answers with: one pair of its sample, and the qualified extrapolation beyond that. */
-export function logProbabilityFloor(card: BinCard, maximumLogExtrapolation: number): number {
+/** Smallest ln P that a bin's tail was checked at: one pair of its sample, and the qualified factor beyond that. */
+export function checkedLogProbability(card: BinCard, maximumLogExtrapolation: number): number {
   return -Math.log(card.pair_count) - maximumLogExtrapolation;
 }
 

@@ -65,7 +65,7 @@ export interface FileCard {
  * two Arrow files, so that one id pins every number. Nothing in it depends on when or where it was made.
  */
 export interface CalibrationCard {
-  readonly format: typeof CARD_FORMAT;
+  readonly format: CardFormat;
   readonly release_id: string;
   readonly policy_id: string;
   readonly seed: number;
@@ -124,7 +124,10 @@ export interface CalibrationCard {
   readonly files: { readonly targets: FileCard; readonly basis: FileCard };
 }
 
-export const CARD_FORMAT = 'gloaming-calibration/3';
+export const CARD_FORMAT = 'gloaming-calibration/4';
+/** Before striking pairs had controls (control.ts): such cards go on judging as they did. */
+export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
+export type CardFormat = typeof CARD_FORMAT | typeof UNCONTROLLED_FORMAT;
 /** Cards of a null that is no longer used: their releases count as not calibrated. */
 export const SUPERSEDED_FORMATS: readonly string[] = ['gloaming-calibration/1', 'gloaming-calibration/2'];
 
@@ -132,9 +135,12 @@ export const CARD_FILE = 'card.json';
 export const TARGETS_FILE = 'targets.arrow';
 export const BASIS_FILE = 'basis.arrow';
 
+/** The tail's shape is taken as it was fitted to a thousandth of what one pair of the sample shows. */
+export const MAXIMUM_LOG_EXTRAPOLATION = Math.log(1000);
+
 /** Identifiers of what this version measures; any change to what one means needs a new name. */
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
-export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/3';
+export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/4';
 export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/2';
 export const METHOD_ID = 'peaks_over_threshold/1';
 export const ESTIMAND_ID = 'unrelated_targets_with_smaller_tail_probability/1';

@@ -8,6 +8,7 @@ import {
   CARD_FILE,
   CARD_FORMAT,
   SUPERSEDED_FORMATS,
+  UNCONTROLLED_FORMAT,
   calibrationDirectory,
   calibrationId,
   type BinCard,
@@ -36,7 +37,7 @@ export async function readCalibrationCard(releaseDirectory: string): Promise<Cal
   } catch (cause) {
     throw new Fault(`${path} is no calibration card.`, { cause });
   }
-  if (card?.format === CARD_FORMAT) return card as CalibrationCard;
+  if (card?.format === CARD_FORMAT || card?.format === UNCONTROLLED_FORMAT) return card as CalibrationCard;
   if (SUPERSEDED_FORMATS.includes(card?.format)) return undefined;
   throw new Fault(`${path} has format ${JSON.stringify(card?.format)}; this version reads ${CARD_FORMAT}.`);
 }

@@ -30,6 +30,28 @@ export function tangentAt(model: TailModel, score: number): { lambda: number; lo
   return { lambda, logK: tailLogProbability(model, score) + lambda * score };
 }
 
+/**
+ * The tail as far as it was checked, and from there on the exponential that touches it: it never ends, whatever the
+ * shape, so that strong scores stay in order.
+ * @param lowest  ln P down to which the tail was checked
+ */
+export function continuedTail(
+  model: TailModel,
+  score: number,
+  lowest: number,
+): { logProbability: number; isBeyond: boolean; tangent: { lambda: number; logK: number } } {
+  const logProbability = tailLogProbability(model, score);
+  if (logProbability > lowest) return { logProbability, isBeyond: false, tangent: tangentAt(model, score) };
+  const tangent = tangentAt(model, scoreAt(model, lowest));
+  return { logProbability: tangent.logK - tangent.lambda * score, isBeyond: true, tangent };
+}
+
+/** Where the tail has fallen to a finite ln P at or below that of its threshold. */
+function scoreAt({ threshold, logExceedanceProbability, lambda, shape }: TailModel, logP: number): number {
+  const fallen = logExceedanceProbability - logP;
+  return threshold + (shape === 0 ? fallen : Math.expm1(shape * fallen) / shape) / lambda;
+}
+
 /** −ln of the share of exceedances whose excess is at least `nats` (excess × λ). */
 function excessNats(shape: number, nats: number): number {
   if (shape === 0) return nats;

@@ -31,13 +31,13 @@ export interface SupportedSignificance {
   readonly population: SearchedPopulation;
   /** Lengths of query and target, which the null pairs share. */
   readonly bin: BinCard;
-  /** How far the sample backs the tail; `beyond_extrapolation_limit` makes all numbers here upper bounds. */
+  /** How far the sample backs the tail; `beyond_extrapolation_limit` is an exponential that nothing has checked. */
   readonly support: TailJudgement['support'];
   /** ln of the chance that one unrelated pair scores at least this well. */
   readonly logTailProbability: number;
   /** E-value: expected number of unrelated targets that score at least this well. */
   readonly expectedFalseHits: number;
-  /** Its natural logarithm, which does not underflow, and the least that this bin supports. */
+  /** Its natural logarithm, which does not underflow, and the least at which this bin's tail was checked. */
   readonly logExpectedFalseHits: number;
   readonly logExpectedFalseHitsMinimum: number;
   /** Chance that any unrelated target scores this well. */
@@ -46,8 +46,6 @@ export interface SupportedSignificance {
   readonly qValue: number;
   /** The exponential that gives this probability at this score; undefined below the threshold of the tail. */
   readonly tangent: TailJudgement['tangent'];
-  /** (λ · score − ln k) / ln 2 on that exponential. Unit: bits. */
-  readonly bitScore: number | undefined;
 }
 
 /** A calibration as its judgements keep it: without its tables, which may be large. */

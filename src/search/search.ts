@@ -68,7 +68,7 @@ export async function searchMany(
     const ranked = rank(found, query.tokens.length, release, settings.limit);
     const rescored = await rescore(query, ranked, settings.evidence, engine, options);
     const aligned = await align(query, rescored, release);
-    const candidates = await judge(query.tokens, aligned, found.panel);
+    const candidates = await judge(query, aligned, found.panel, options);
     results.push(await seal(query, candidates, { policy, kernelRetry: found.retry }, settings, engine));
   }
   return results;

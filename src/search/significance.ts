@@ -1,12 +1,13 @@
 import {
+  checkedLogProbability,
   judgeTail,
-  logProbabilityFloor,
   stratumOf,
   type Bin,
   type Calibration,
   type TailJudgement,
 } from '../calibration/calibration.js';
-import type { CalibrationCard } from '../calibration/card.js';
+import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../calibration/card.js';
+import { CHANCE_COORDINATE, controlledCoordinate } from '../calibration/control.js';
 import { familyWiseProbability, qValues } from '../calibration/false-discovery.js';
 import {
   concentration,
@@ -15,10 +16,10 @@ import {
   tokenMoments,
   type ProjectedMoments,
 } from '../calibration/moments.js';
-import { tailCoordinate } from '../calibration/pair-null.js';
+import { tailCoordinate, type NullPair } from '../calibration/pair-null.js';
 import { biasContribution } from '../calibration/protein-bias.js';
 import { assert, Refusal } from '../errors.js';
-import type { MaxSimSums, QueryTokens } from '../kernels/kernels.js';
+import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
 import type { Aligned } from './align.js';
@@ -30,16 +31,24 @@ import type {
   UnsupportedReason,
   UnsupportedSignificance,
 } from './candidate-significance.js';
+import { controlScores } from './control.js';
 import { maxsimDistances } from './maxsim.js';
 import { searchedStrata } from './searched-strata.js';
-import type { Candidate, SearchEngine, SearchRequest, SignificanceRequirement } from './search-types.js';
+import type {
+  Candidate,
+  EncodedQuery,
+  SearchEngine,
+  SearchRequest,
+  SignificanceRequirement,
+} from './search-types.js';
 
 /** Judges one query's candidates. */
 export type Judge = (
-  query: QueryTokens,
+  query: EncodedQuery,
   candidates: readonly Aligned[],
   /** MaxSim sums with the calibration's panel; absent without a calibration. */
   panel: MaxSimSums | undefined,
+  options: KernelOptions,
 ) => Promise<readonly Candidate[]>;
 
 /**
@@ -49,15 +58,18 @@ export type Judge = (
 export function createJudge(
   { significance: requirement, targetSpace }: Pick<SearchRequest, 'significance' | 'targetSpace'>,
   sequences: readonly string[],
-  { release, calibration }: Pick<SearchEngine, 'release' | 'calibration'>,
+  engine: SearchEngine,
 ): Judge {
+  const { calibration } = engine;
   const lengths = sequences.map(({ length }) => length);
   refuseWithoutSignificance(requirement, lengths, calibration);
   if (requirement === 'not_requested') return async (_, candidates) => withOne(candidates, NOT_REQUESTED);
   if (calibration === undefined) return async (_, candidates) => withOne(candidates, NOT_CALIBRATED);
-  return async (query, candidates, panel) => {
+  return async (query, candidates, panel, options) => {
     assert(panel !== undefined, 'a calibrated search measures its panel');
-    const judged = await judgeQuery(query, candidates, panel, targetSpace, { release, calibration });
+    const control: Control = (targets) => controlScores(query.sequence, targets, engine, options);
+    const asked = { query: query.tokens, panel, control };
+    const judged = await judgeQuery(asked, candidates, targetSpace, { ...engine, calibration });
     return candidates.map((candidate, order) => ({ ...candidate, significance: judged[order] }));
   };
 }
@@ -86,10 +98,19 @@ const NO_CALIBRATION =
   'Significance is required, but this release has no qualified calibration. ' +
   'Ask with significance "if_available", or calibrate the release first.';
 
+/** One query and what its candidates are judged by. */
+interface Asked {
+  readonly query: QueryTokens;
+  readonly panel: MaxSimSums;
+  readonly control: Control;
+}
+
+/** Affine scores of the query read backwards with some targets. */
+type Control = (targets: Uint32Array) => Promise<Int32Array>;
+
 async function judgeQuery(
-  query: QueryTokens,
+  { query, panel, control }: Asked,
   candidates: readonly Aligned[],
-  panel: MaxSimSums,
   targetSpace: TargetSpace,
   engine: CalibratedEngine,
 ): Promise<readonly CandidateSignificance[]> {
@@ -107,7 +128,9 @@ async function judgeQuery(
   const projected = projectMoments(moments, basis, rank);
   const bias = queryBias(query, projected, panel, engine);
   const judged = { query, projected, bias };
-  const tails = await mapInTurns(candidates, (candidate) => judgeCandidate(judged, candidate, engine));
+  const placed = await mapInTurns(candidates, (candidate) => placeCandidate(judged, candidate, engine));
+  const controlled = await controlPairs(placed, control, calibration);
+  const tails = controlled.map((pair) => (typeof pair === 'string' ? pair : tailOf(pair, calibration)));
   const population = populationOf(query, targetSpace, engine);
   const logs = tails
     .filter((tail) => typeof tail !== 'string')
@@ -127,12 +150,12 @@ function unsupported(reason: UnsupportedReason, calibration: CalibrationIdentity
 
 /** Cost  one object of one shape: spreading parts into it would take longer than the rest of the judgement */
 function supported(
-  { bin, coordinate, logProbability, support, tangent }: BinnedTail,
+  { bin, logProbability, support, tangent }: BinnedTail,
   { logExpected, qValue }: { readonly logExpected: number; readonly qValue: number },
   population: SearchedPopulation,
   calibration: CalibrationIdentity,
 ): SupportedSignificance {
-  const floor = logProbabilityFloor(bin.card, calibration.card.maximum_log_extrapolation_factor);
+  const checked = checkedLogProbability(bin.card, calibration.card.maximum_log_extrapolation_factor);
   return {
     kind: 'supported',
     calibration,
@@ -142,11 +165,10 @@ function supported(
     logTailProbability: logProbability,
     expectedFalseHits: Math.exp(logExpected),
     logExpectedFalseHits: logExpected,
-    logExpectedFalseHitsMinimum: population.logCount + floor,
+    logExpectedFalseHitsMinimum: population.logCount + checked,
     familyWiseProbability: familyWiseProbability(logExpected),
     qValue,
     tangent,
-    bitScore: tangent && (tangent.lambda * coordinate - tangent.logK) / Math.LN2,
   };
 }
 
@@ -162,10 +184,18 @@ interface JudgedQuery {
   readonly bias: number;
 }
 
+/** One candidate on the tail coordinate, in the bin that judges it. */
+interface PlacedPair {
+  readonly targetIndex: number;
+  readonly bin: Bin;
+  readonly pair: NullPair;
+  readonly closeness: number;
+  readonly coordinate: number;
+}
+
 /** The tail of one candidate, in the bin that judged it. */
 interface BinnedTail extends TailJudgement {
   readonly bin: Bin;
-  readonly coordinate: number;
 }
 
 /** How much closer the query is to the panel than its length and moments say. */
@@ -191,12 +221,12 @@ function queryBias(
   return sum / calibration.panel.length;
 }
 
-/** The tail of one candidate, or the reason why there is none. */
-function judgeCandidate(
+/** Where a candidate lies on the tail coordinate, or the reason why it has no tail. */
+function placeCandidate(
   { query, projected, bias }: JudgedQuery,
   { targetIndex, affine, maxsim }: Aligned,
   { release, calibration }: CalibratedEngine,
-): BinnedTail | UnsupportedReason {
+): PlacedPair | UnsupportedReason {
   const { card, bins, moments, pairNull, biases } = calibration;
   const targetLength = release.targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
@@ -213,16 +243,40 @@ function judgeCandidate(
     queryBias: bias,
     targetBias: biases[targetIndex],
   };
-  const score = { affineScore: affine.rawScore, closeness: 1 - maxsim.bidirectional };
-  const coordinate = tailCoordinate(pairNull, pair, score);
-  const tail = judgeTail(bin, coordinate, card.maximum_log_extrapolation_factor);
-  return {
-    logProbability: tail.logProbability,
-    support: tail.support,
-    tangent: tail.tangent,
+  const closeness = 1 - maxsim.bidirectional;
+  const coordinate = tailCoordinate(pairNull, pair, { affineScore: affine.rawScore, closeness });
+  return { targetIndex, bin, pair, closeness, coordinate };
+}
+
+/** The pairs with striking ones after their controls (calibration/control.ts). */
+async function controlPairs(
+  placed: readonly (PlacedPair | UnsupportedReason)[],
+  control: Control,
+  { card, pairNull }: Calibration,
+): Promise<readonly (PlacedPair | UnsupportedReason)[]> {
+  if (card.format === UNCONTROLLED_FORMAT) return placed;
+  const isStriking = (place: PlacedPair | UnsupportedReason): place is PlacedPair =>
+    typeof place !== 'string' && place.coordinate > CHANCE_COORDINATE;
+  const striking = placed.filter(isStriking);
+  if (striking.length === 0) return placed;
+  const found = await control(Uint32Array.from(striking, ({ targetIndex }) => targetIndex));
+  let at = -1;
+  return placed.map((place) => {
+    if (!isStriking(place)) return place;
+    at += 1;
+    const { pair, closeness, coordinate } = place;
+    const reached = tailCoordinate(pairNull, pair, { affineScore: found[at], closeness });
+    return { ...place, coordinate: controlledCoordinate(coordinate, reached) };
+  });
+}
+
+function tailOf({ bin, coordinate }: PlacedPair, { card }: Calibration): BinnedTail {
+  const { logProbability, support, tangent } = judgeTail(
     bin,
     coordinate,
-  };
+    card.maximum_log_extrapolation_factor,
+  );
+  return { logProbability, support, tangent, bin };
 }
 
 function populationOf(

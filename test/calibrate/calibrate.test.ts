@@ -6,6 +6,7 @@ import { calibrateRelease } from '#src/calibrate/calibrate.js';
 import {
   CARD_FORMAT,
   SUPERSEDED_FORMATS,
+  UNCONTROLLED_FORMAT,
   calibrationDirectory,
   calibrationId,
   type CalibrationCard,
@@ -14,7 +15,7 @@ import { calibrationPlot } from '#src/calibration/plot.js';
 import { seededRandom } from '#src/random.js';
 import { openCalibration, verifyCalibration } from '#src/calibration/sidecar.js';
 import { nativeBackend } from '#src/kernels/native.js';
-import type { KernelBackend, TokenStore } from '#src/kernels/kernels.js';
+import type { KernelBackend, QueryTokens, TokenStore } from '#src/kernels/kernels.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
@@ -131,6 +132,31 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
       expect(observed / (expected * (240 / 300))).toBeGreaterThan(0.5);
       expect(observed / (expected * (240 / 300))).toBeLessThan(2);
     }
+  });
+
+  it('are those of chance where the query read backwards scores as well, but for older calibrations', async () => {
+    const [own] = queryTokens(release, 1);
+    const palindrome = { ...fakeEncoder(), encode: async () => [own] };
+    const calibration = await openCalibration(release.directory, { id: release.id, targetCount: 300 });
+    const expected = async (engine: Partial<SearchEngine>): Promise<number> => {
+      const [{ candidates }] = await searchMany(
+        [{ sequence: 'A'.repeat(own.length), normalizationId: 'test' }],
+        {
+          targetSpace: unfilteredSpace(release),
+          limit: 1,
+          evidence: 'candidate_measurement',
+          guarantee: 'exhaustive',
+          significance: 'required',
+        },
+        { release, encoder: palindrome, backend, store, calibration, ...engine },
+      );
+      expect(candidates[0].targetIndex).toBe(0);
+      return expectedFalseHits(candidates[0])!;
+    };
+    expect(await expected({})).toBeGreaterThan(0.05);
+    const older = { ...calibration!, card: { ...card, format: UNCONTROLLED_FORMAT } } as const;
+    expect(await expected({ calibration: older })).toBeLessThan(1e-9);
+    expect(await expected({ encoder: { ...palindrome, encode: encodeOnce([own]) } })).toBeLessThan(1e-9);
   });
 
   it('are named by the calibration that they rest on, and so is the result', async () => {
@@ -260,6 +286,18 @@ function calibrate(
   });
 }
 
+/** Tokens of the release's first proteins, as they stand in it. */
+function queryTokens(of: Release, count: number): readonly QueryTokens[] {
+  const { residueStarts } = of.tokens;
+  const bytes = readFileSync(join(of.directory, 'tokens.arrow'));
+  const { values_byte_offset: offset } = of.manifest.files.tokens;
+  const all = new Int8Array(bytes.buffer, bytes.byteOffset + offset);
+  return Array.from({ length: count }, (_, target) => ({
+    values: all.slice(residueStarts[target] * DIMENSION, residueStarts[target + 1] * DIMENSION),
+    length: of.targets.length(target),
+  }));
+}
+
 /** Searches with the release's own first proteins, as they stand in it. */
 async function searchFirst(
   of: Release,
@@ -267,17 +305,25 @@ async function searchFirst(
   { withCalibration = true, eligible }: { withCalibration?: boolean; eligible?: Uint32Array } = {},
   tokens: TokenStore = store,
 ): Promise<readonly SearchResult[]> {
-  const { residueStarts } = of.tokens;
-  const bytes = readFileSync(join(of.directory, 'tokens.arrow'));
-  const { values_byte_offset: offset } = of.manifest.files.tokens;
-  const all = new Int8Array(bytes.buffer, bytes.byteOffset + offset);
-  const queries = Array.from({ length: count }, (_, target) => ({
-    values: all.slice(residueStarts[target] * DIMENSION, residueStarts[target + 1] * DIMENSION),
-    length: of.targets.length(target),
-  }));
-  const encoder = { ...fakeEncoder(), encode: async () => queries };
+  const queries = queryTokens(of, count);
+  const encoder = { ...fakeEncoder(), encode: encodeOnce(queries) };
   const sequences = queries.map(({ length }) => 'A'.repeat(length));
   return search(of, encoder, sequences, 'if_available', withCalibration, eligible, tokens);
+}
+
+/** These tokens for the queries, which are encoded first; their controls are as unrelated as the release's proteins. */
+function encodeOnce(queries: readonly QueryTokens[]): SearchEngine['encoder']['encode'] {
+  const random = seededRandom(SEED);
+  let given: readonly QueryTokens[] | undefined = queries;
+  return async (sequences) => {
+    const first = given;
+    given = undefined;
+    const drawn = (length: number): QueryTokens => ({
+      values: Int8Array.from({ length: length * DIMENSION }, () => random.below(79) - 39),
+      length,
+    });
+    return first ?? sequences.map(({ length }) => drawn(length));
+  };
 }
 
 function searchSequences(
@@ -286,11 +332,12 @@ function searchSequences(
   token: (at: number) => number = (at) => (at % 13) - 6,
   requirement: 'if_available' | 'required' = 'if_available',
 ): Promise<readonly SearchResult[]> {
-  const encode = async () =>
+  const encode = encodeOnce(
     sequences.map(({ length }) => ({
       values: Int8Array.from({ length: length * DIMENSION }, (_, at) => token(at % DIMENSION)),
       length,
-    }));
+    })),
+  );
   return search(of, { ...fakeEncoder(), encode }, sequences, requirement, true);
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
 import {
+  continuedTail,
   fitTail,
   holdoutDistance,
   massBelow,
@@ -88,6 +89,24 @@ describe('a tail model', () => {
       for (const score of [2, 5, 9]) {
         const { lambda, logK } = tangentAt(model, score);
         expect(logK - lambda * score).toBeCloseTo(tailLogProbability(model, score), 10);
+      }
+    }
+  });
+
+  it('goes on beyond what was checked as the exponential that touches it there, and never ends', () => {
+    for (const shape of [0, 0.1, -0.2]) {
+      const model = { ...exponential, shape };
+      const lowest = -12;
+      const at = (score: number) => continuedTail(model, score, lowest);
+      let last = at(2).logProbability;
+      for (let score = 2.5; score <= 1_000; score += 0.5) {
+        const { logProbability, tangent, isBeyond } = at(score);
+        expect(logProbability).toBeLessThan(last);
+        expect(tangent.logK - tangent.lambda * score).toBeCloseTo(logProbability, 8);
+        expect(isBeyond).toBe(!(tailLogProbability(model, score) > lowest));
+        // No jump where one takes over from the other.
+        expect(last - logProbability).toBeLessThan(3);
+        last = logProbability;
       }
     }
   });

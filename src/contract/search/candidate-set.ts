@@ -53,7 +53,9 @@ const Measurements = closed({
     },
     {
       description:
-        'Distances. Quantisation can make the distance to itself slightly negative; it is not clamped.',
+        'Distances: 1 − cosine, 0 for the same direction and 2 for the opposite. Tokens are rounded to integers of ' +
+        'squared norm ≤ 32,767, so that a distance can leave that range by a little: with `inverse_step` 173 it lies ' +
+        'in −0.095..2.095, and that of a protein to itself is about 0, on either side. It is not clamped.',
     },
   ),
 });

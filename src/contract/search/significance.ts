@@ -4,8 +4,8 @@ import { closed, count, enumeration, flag, named, quantity, ratio, text } from '
 export const SignificanceStatus = enumeration(
   {
     supported_empirical: 'the score lies within the sample of the calibration',
-    supported_extrapolated: 'the score lies beyond the sample, within the qualified extrapolation',
-    upper_bound: 'the score lies beyond the qualified range; the numbers are upper bounds',
+    supported_extrapolated: 'the score lies beyond the sample; the tail was extrapolated to it',
+    upper_bound: 'no tail model reaches the score; the numbers are upper bounds',
     unsupported: 'the calibration does not cover this pair',
     not_available: 'the release has no qualified calibration for this policy',
     not_requested: 'significance was not asked for',
@@ -18,7 +18,7 @@ export const SignificanceReason = enumeration(
     within_calibration_sample: 'at or above the threshold, within the observed null scores',
     below_tail_threshold: 'below the threshold of the tail; the empirical distribution answers',
     within_extrapolation_limit: 'beyond the sample by less than the qualified factor',
-    beyond_extrapolation_limit: 'beyond the qualified factor',
+    beyond_extrapolation_limit: 'beyond the qualified factor; the tail goes on as an exponential',
     query_too_short: 'shorter than the calibrated queries',
     query_too_long: 'longer than the calibrated queries',
     query_composition_not_calibrated: 'its residues are more alike than those of any calibrated query',
@@ -65,13 +65,20 @@ export const SignificanceMeasurements = named(
     support_status: optionalText(
       'Support of the tail probability: one of the values of `significance.status`.',
     ),
-    bit_score: optionalQuantity('(λ · score − ln k) / ln 2. Unit: bits.'),
+    bit_score: Type.Optional(
+      quantity(
+        '−log₂ of `pair_tail_probability`, which is (λ · score − ln k) / ln 2 of `tail_model`: it rises as the ' +
+          'E-value falls, and is small for weak hits. Unit: bits.',
+        { minimum: 0 },
+      ),
+    ),
     calibration_bin: optionalText('Bin of query length and target stratum that judged the pair.'),
     e_value_calibration_id: optionalText('Calibration behind the expected number of false hits.'),
     e_value_conditioning_context_id: optionalText('What the null distribution is conditioned on.'),
     e_value_estimand: optionalText('What exactly is estimated.'),
     e_value_maximum_log_extrapolation_factor: optionalQuantity(
-      'How far beyond its sample the calibration is qualified to answer. Unit: natural logarithm.',
+      'How far beyond its sample the tail was checked. Unit: natural logarithm. The factor of one candidate is ' +
+        '`minimum_resolvable_probability` ÷ `pair_tail_probability`.',
     ),
     e_value_method: optionalText('How the tail was estimated.'),
     e_value_null_population_id: optionalText('Which pairs count as unrelated.'),
@@ -79,7 +86,9 @@ export const SignificanceMeasurements = named(
     e_value_search_policy_id: optionalText('Policy that the calibration was measured under.'),
     e_value_searched_inventory_id: optionalText('The searched population: release or target space.'),
     e_value_supported_log_maximum: optionalQuantity('Largest supported natural logarithm of the E-value.'),
-    e_value_supported_log_minimum: optionalQuantity('Smallest supported natural logarithm of the E-value.'),
+    e_value_supported_log_minimum: optionalQuantity(
+      'Natural logarithm of the E-value down to which the tail was checked; below it goes on as an exponential.',
+    ),
     e_value_tail_coordinate: optionalText('The score that the tail is measured on.'),
     e_value_target_stratum_count: optionalCount('Target length strata that the expectation sums over.'),
     expected_false_hits: Type.Optional(

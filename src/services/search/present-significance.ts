@@ -13,7 +13,7 @@ const STATUS_OF: Readonly<Record<SupportedSignificance['support'], Status>> = {
   below_tail_threshold: 'supported_empirical',
   within_calibration_sample: 'supported_empirical',
   within_extrapolation_limit: 'supported_extrapolated',
-  beyond_extrapolation_limit: 'upper_bound',
+  beyond_extrapolation_limit: 'supported_extrapolated',
 };
 
 export function significanceStatus(significance: CandidateSignificance): Status {
@@ -34,15 +34,18 @@ export function presentSignificance(significance: CandidateSignificance): Signif
   }
 }
 
-/** What only a tail model gives: absent below its threshold. */
-type OfTailModel = 'bit_score' | 'tail_model';
-/** Every measurement of the contract, so that one that is forgotten here does not compile. */
-type SupportedMeasurements = Required<Omit<SignificanceMeasurements, OfTailModel>> &
-  Pick<SignificanceMeasurements, OfTailModel>;
+/**
+ * Every measurement of the contract, so that one that is forgotten here does not compile; below its threshold there is
+ * no tail model.
+ */
+type SupportedMeasurements = Required<Omit<SignificanceMeasurements, 'tail_model'>> &
+  Pick<SignificanceMeasurements, 'tail_model'>;
 
 /** Cost  one object of one shape for each candidate, its parts written where they belong */
 function presentSupported(significance: SupportedSignificance, status: Status): SupportedMeasurements {
-  const { bin, population, logTailProbability, bitScore } = significance;
+  const { bin, population, logTailProbability } = significance;
+  // 0 − 0 is a plain 0, where a certain pair would have −0.
+  const bits = 0 - logTailProbability / Math.LN2;
   const { id, card } = significance.calibration;
   const measurements: SupportedMeasurements = {
     calibration_id: id,
@@ -51,6 +54,7 @@ function presentSupported(significance: SupportedSignificance, status: Status): 
     searched_residue_count: population.residueCount,
     searched_sequence_count: population.targetCount,
     support_status: status,
+    bit_score: bits,
     calibration_bin: bin.name,
     e_value_calibration_id: id,
     e_value_conditioning_context_id: card.conditioning_context_id,
@@ -67,15 +71,14 @@ function presentSupported(significance: SupportedSignificance, status: Status): 
     e_value_target_stratum_count: population.strataCount,
     expected_false_hits: significance.expectedFalseHits,
     family_wise_exceedance_probability: significance.familyWiseProbability,
-    is_e_value_upper_bound: significance.support === 'beyond_extrapolation_limit',
+    is_e_value_upper_bound: false,
     log_expected_false_hits: significance.logExpectedFalseHits,
     minimum_resolvable_probability: 1 / bin.pair_count,
     pair_tail_log_probability: logTailProbability,
     pair_tail_probability: Math.exp(logTailProbability),
-    pair_tail_surprisal_bits: -logTailProbability / Math.LN2,
+    pair_tail_surprisal_bits: bits,
     q_value: significance.qValue,
   };
-  if (bitScore !== undefined) measurements.bit_score = bitScore;
   const tailModel = presentTailModel(significance);
   if (tailModel !== undefined) measurements.tail_model = tailModel;
   return measurements;

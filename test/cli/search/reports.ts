@@ -174,6 +174,5 @@ function judgement(eValue: number | undefined): CandidateSignificance {
     familyWiseProbability: eValue,
     qValue: eValue,
     tangent: { lambda: 1, logK: 0 },
-    bitScore: -logExpectedFalseHits / Math.LN2,
   };
 }

@@ -44,7 +44,6 @@ const supported: SupportedSignificance = {
   familyWiseProbability: 0.35,
   qValue: 0.5,
   tangent: { lambda: 0.7, logK: Math.log(5) },
-  bitScore: 12,
 };
 
 describe('a judgement in the words of the contract', () => {
@@ -53,6 +52,7 @@ describe('a judgement in the words of the contract', () => {
     expect([status, reason]).toEqual(['supported_extrapolated', 'within_extrapolation_limit']);
     expect(Object.keys(measurements).sort()).toEqual(Object.keys(SignificanceMeasurements.properties).sort());
     expect(measurements).toMatchObject({
+      bit_score: 4,
       calibration_bin: 'short × long',
       calibration_id: 'calib_1',
       e_value_searched_inventory_id: 'htsp_1',
@@ -68,20 +68,19 @@ describe('a judgement in the words of the contract', () => {
     expect(measurements.tail_model!.k).toBeCloseTo(5, 12);
   });
 
-  it('lacks the tail model below its threshold, and calls only a bound a bound', () => {
+  it('lacks the tail model below its threshold, but not the bits, and calls nothing a bound', () => {
     const below = {
       ...supported,
       support: 'below_tail_threshold',
       tangent: undefined,
-      bitScore: undefined,
     } as const;
-    const found = presentSignificance(below);
+    const found = presentSignificance({ ...below, logTailProbability: 0 });
     expect(found.status).toBe('supported_empirical');
     expect(found.measurements).not.toHaveProperty('tail_model');
-    expect(found.measurements).not.toHaveProperty('bit_score');
-    const bound = presentSignificance({ ...supported, support: 'beyond_extrapolation_limit' });
-    expect(bound.status).toBe('upper_bound');
-    expect(bound.measurements.is_e_value_upper_bound).toBe(true);
+    expect(found.measurements.bit_score).toBe(0);
+    const far = presentSignificance({ ...supported, support: 'beyond_extrapolation_limit' });
+    expect(far.status).toBe('supported_extrapolated');
+    expect(far.measurements.is_e_value_upper_bound).toBe(false);
   });
 
   it('without a tail probability names the reason, and numbers only where a calibration was asked', () => {

@@ -1,0 +1,47 @@
+import { CHANCE_COORDINATE, controlledCoordinate } from '../calibration/control.js';
+import { tailCoordinate } from '../calibration/pair-null.js';
+import { controlScores } from '../search/control.js';
+import type { BiasedSample } from './bias.js';
+import type { NullFit } from './null.js';
+import type { CalibrateOptions } from './options.js';
+import { pairStart } from './pairs.js';
+
+/**
+ * The fit with the coordinates of striking pairs after their controls, as a search finds them; pairs of relatives,
+ * which nothing is fitted to, stay as they are.
+ * Errors  Fault of encoder or kernels; the signal's reason between two proteins
+ * Cost    one encoding of each protein that some unrelated one strikes, and an alignment for each such pair
+ */
+export async function controlPairs(
+  options: CalibrateOptions,
+  targets: Uint32Array,
+  sample: BiasedSample,
+  fit: NullFit,
+): Promise<NullFit> {
+  const { release, signal, threads, onProgress } = options;
+  const coordinates = fit.coordinates.slice();
+  for (let first = 0; first < targets.length; first += 1) {
+    signal?.throwIfAborted();
+    const striking = strikingPairs(first, targets.length, fit);
+    onProgress?.({ stage: 'decoys', done: first + 1, total: targets.length });
+    if (striking.length === 0) continue;
+    const query = release.targets.sequence(targets[first]);
+    const others = striking.map((pair) => targets[sample.seconds[pair]]);
+    const found = await controlScores(query, others, options, { signal, threads });
+    striking.forEach((pair, at) => {
+      const score = { affineScore: found[at], closeness: sample.closeness[pair] };
+      const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
+      coordinates[pair] = controlledCoordinate(coordinates[pair], control);
+    });
+  }
+  return { ...fit, coordinates };
+}
+
+/** Pairs of one protein with later ones that no chain of relatives connects and that chance hardly explains. */
+function strikingPairs(first: number, count: number, { coordinates, isConnected }: NullFit): Uint32Array {
+  const pairs: number[] = [];
+  for (let pair = pairStart(first, count); pair < pairStart(first + 1, count); pair += 1) {
+    if (coordinates[pair] > CHANCE_COORDINATE && !isConnected(pair)) pairs.push(pair);
+  }
+  return Uint32Array.from(pairs);
+}
