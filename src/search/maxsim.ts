@@ -3,7 +3,8 @@ import type { Candidate } from './search-types.js';
 /**
  * Mean closest cosine distances from the integer sums of one target.
  * Unit    1 − cosine, so 0 is identical direction and 2 opposite; the bidirectional one is the mean of the two
- * Range   quantisation can make the distance of a protein to itself slightly negative; it is never clamped
+ * Range   1 ± 32,767 ÷ inverseStep² (Cauchy–Schwarz), so that the distance of a protein to itself can be slightly
+ *         negative; it is never clamped
  * Source  cosine = dot / inverseStep², fixed by the encoder
  */
 export function maxsimDistances(

@@ -7,9 +7,9 @@ export function formatEValue(value: number): string {
   return value >= 10 ? value.toFixed(0) : String(Number(value.toPrecision(2)));
 }
 
-/** Rounding can make a self distance slightly negative, which four digits show as plain zero. */
+/** Quantisation can make a distance near 0 slightly negative; to a person it never is. */
 export function formatDistance(distance: number): string {
-  return distance.toFixed(4).replace('-0.0000', '0.0000');
+  return Math.max(0, distance).toFixed(4);
 }
 
 export function formatPercent(ratio: number): string {

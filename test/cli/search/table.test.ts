@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatEValue, formatPercent } from '#src/cli/search/numbers.js';
+import { formatDistance, formatEValue, formatPercent } from '#src/cli/search/numbers.js';
 import { layoutFor } from '#src/cli/search/output.js';
 import { ANSI_STYLE, PLAIN_STYLE, type Layout, type SearchReport } from '#src/cli/search/report.js';
 import { formatTables } from '#src/cli/search/table.js';
@@ -114,6 +114,11 @@ describe('numbers for people', () => {
     [2.5e7, '2.5e7'],
   ])('write the E-value %d as %s', (value, text) => {
     expect(formatEValue(value)).toBe(text);
+  });
+
+  it('never call a distance negative', () => {
+    expect([-0.0949, -0.00012, -0, 0.00004].map(formatDistance)).toEqual(Array(4).fill('0.0000'));
+    expect(formatDistance(0.12345)).toBe('0.1235');
   });
 
   it('never round a part up to the whole', () => {
