@@ -9,11 +9,12 @@ import { compileFilter } from '../../src/release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../src/release/filter/target-space.js';
 import type { TargetSpace } from '../../src/release/release.js';
 import { searchMany } from '../../src/search/search.js';
-import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from '../tools/labels.js';
 import { isInstalled, PEERS } from '../tools/homology-peers.js';
+import { benchDecoys, decoysOf, eachResult, type Decoys } from './decoys.js';
 import { createRanking, createTally, THRESHOLDS, type Ranking, type Tally } from './tally.js';
 import type { Bench } from '../main.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
@@ -24,9 +25,9 @@ import { median } from '../tools/statistics.js';
  * a pair is false when the fold groups differ. The calibration sees no labels.
  *
  *   npm run bench -- calibration [queries] [folder to keep databases in]
+ *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
  */
 
-const CHUNK = 10;
 const DECOY_QUERIES = 200;
 const TIMED_QUERIES = 20;
 const FRACTIONS: readonly number[] = [4, 16, 64];
@@ -37,17 +38,14 @@ interface Session {
   readonly tally: Tally;
 }
 
-export const run: Bench = async ([queryCount = '300', kept]) => {
-  const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
+export const run: Bench = async (options) => {
+  if (options[0] === '--decoys') return runDecoys(options.slice(1));
+  const [queryCount = '300', kept] = options;
+  const shared = sharedFolder();
   const labels = readLabels(join(shared, 'data', 'scope40', 'labels.tsv'));
   const { list } = await readProteins(join(shared, 'data', 'scope40', 'domains.fasta'));
-  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-calibration-')));
-  await mkdir(folder, { recursive: true });
-  const appliance = await openAppliance(
-    loadConfig({ ...process.env, GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') }),
-  );
-  const session = { labels, tally: createTally() };
-  try {
+  return withAppliance(kept, async (appliance, folder) => {
+    const session = { labels, tally: createTally() };
     const dev = list.filter(({ id }) => labels.get(id)?.isDev);
     const chosen = sampleDistinct(dev.length, Number(queryCount), seededRandom(1));
     const queries = Array.from(chosen, (index) => dev[index]);
@@ -59,11 +57,38 @@ export const run: Bench = async ([queryCount = '300', kept]) => {
     await tallyVariants(queries, list, engine, appliance, folder, session);
     await tallyPeers({ queries, decoys, list, folder, trueCount: found.trueCount }, session);
     return report(session.tally, found, list.length);
+  });
+};
+
+async function runDecoys([queryCount = '300', targetCount = '4000', kept]: readonly string[]): Promise<
+  Readonly<Record<string, unknown>>
+> {
+  const counts = { queryCount: Number(queryCount), targetCount: Number(targetCount) };
+  const fasta = join(sharedFolder(), 'data', 'uniprot-sample.fasta.gz');
+  return withAppliance(kept, (appliance, folder) => benchDecoys(appliance, folder, fasta, counts));
+}
+
+function sharedFolder(): string {
+  return process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
+}
+
+/** An appliance of its own in a folder that is kept where it has a name. */
+async function withAppliance<Result>(
+  kept: string | undefined,
+  work: (appliance: Appliance, folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-calibration-')));
+  await mkdir(folder, { recursive: true });
+  const appliance = await openAppliance(
+    loadConfig({ ...process.env, GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') }),
+  );
+  try {
+    return await work(appliance, folder);
   } finally {
     await appliance.close();
     if (kept === undefined) await rm(folder, { recursive: true });
   }
-};
+}
 
 /** In the order of the report. */
 const RANKED_BY = ['evalue', 'affine', 'normalized', 'maxsim'] as const;
@@ -121,26 +146,6 @@ async function tallyWhole(
   });
   const judgeUs = await timeJudge(queries, engine);
   return { rankings, trueCount, trueAtHundredth, coverage: judged / returned, judgeUs };
-}
-
-/** Reversed and shuffled sequences have no relatives: every hit is false. */
-type Decoys = Readonly<Record<string, readonly BenchProtein[]>>;
-
-function decoysOf(queries: readonly BenchProtein[]): Decoys {
-  const random = seededRandom(2);
-  const shuffle = (sequence: string): string => {
-    const order = Array.from(sequence, (letter) => ({ letter, key: random.next() }));
-    return order
-      .sort((a, b) => a.key - b.key)
-      .map(({ letter }) => letter)
-      .join('');
-  };
-  const changed = (change: (sequence: string) => string): readonly BenchProtein[] =>
-    queries.map(({ id, sequence }) => ({ id, sequence: change(sequence) }));
-  return {
-    'reversed queries': changed((sequence) => [...sequence].reverse().join('')),
-    'shuffled queries': changed(shuffle),
-  };
 }
 
 async function tallyDecoys(decoys: Decoys, engine: SearchEngine, { tally }: Session): Promise<void> {
@@ -224,27 +229,6 @@ async function tallyPeers(
       const hits = await peer.search(changed, list, folder, THRESHOLDS[0]);
       for (const { expected } of hits) tally.observe(stratum, Math.log(expected));
     }
-  }
-}
-
-async function eachResult(
-  queries: readonly BenchProtein[],
-  targetSpace: TargetSpace,
-  engine: SearchEngine,
-  take: (query: BenchProtein, candidates: readonly Candidate[]) => void,
-): Promise<void> {
-  const settings = {
-    targetSpace,
-    limit: Math.max(1, targetSpace.searchedTargetCount),
-    evidence: 'candidate_measurement',
-    guarantee: 'exhaustive',
-    significance: 'if_available',
-  } as const;
-  for (let start = 0; start < queries.length; start += CHUNK) {
-    const chunk = queries.slice(start, start + CHUNK);
-    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'gloaming-protein/1' }));
-    const results = await searchMany(asked, settings, engine);
-    results.forEach(({ candidates }, index) => take(chunk[index], candidates));
   }
 }
 

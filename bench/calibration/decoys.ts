@@ -1,0 +1,134 @@
+import { seededRandom, sampleDistinct } from '../../src/random.js';
+import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import type { Appliance } from '../../src/appliance.js';
+import type { TargetSpace } from '../../src/release/release.js';
+import { searchMany } from '../../src/search/search.js';
+import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
+import { repeatProbabilities } from '../../src/sequence/repeats.js';
+import { openCalibrated } from '../tools/calibrated-database.js';
+import { logExpectedOf } from '../tools/candidate-scores.js';
+import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { quartileOf } from '../tools/labels.js';
+import { createTally, THRESHOLDS, type Tally } from './tally.js';
+
+/*
+ * Do E-values of whole proteins tell the truth? Reversed and shuffled proteins against real ones: every hit is false.
+ * Whole proteins lie more than domains do: they have low complexity, repeats and coiled coils.
+ *
+ *   npm run bench -- calibration --decoys [queries] [targets] [folder to keep the database in]
+ */
+
+const CHUNK = 10;
+const FEWEST_RESIDUES = 30;
+/** Far below one false hit in all queries: what is found here is what the extrapolated tail gets wrong. */
+const FAR_BELOW = 1e-6;
+
+/** From this share of repeats on a query counts as one with repeats. */
+const REPEATED_SHARE = 0.05;
+
+/** Reversed and shuffled sequences have no relatives: every hit is false. */
+export type Decoys = Readonly<Record<string, readonly BenchProtein[]>>;
+
+export function decoysOf(queries: readonly BenchProtein[]): Decoys {
+  const random = seededRandom(2);
+  const shuffle = (sequence: string): string => {
+    const order = Array.from(sequence, (letter) => ({ letter, key: random.next() }));
+    return order
+      .sort((a, b) => a.key - b.key)
+      .map(({ letter }) => letter)
+      .join('');
+  };
+  const changed = (change: (sequence: string) => string): readonly BenchProtein[] =>
+    queries.map(({ id, sequence }) => ({ id, sequence: change(sequence) }));
+  return {
+    'reversed queries': changed((sequence) => [...sequence].reverse().join('')),
+    'shuffled queries': changed(shuffle),
+  };
+}
+
+export async function eachResult(
+  queries: readonly BenchProtein[],
+  targetSpace: TargetSpace,
+  engine: SearchEngine,
+  take: (query: BenchProtein, candidates: readonly Candidate[]) => void,
+): Promise<void> {
+  const settings = {
+    targetSpace,
+    limit: Math.max(1, targetSpace.searchedTargetCount),
+    evidence: 'candidate_measurement',
+    guarantee: 'exhaustive',
+    significance: 'if_available',
+  } as const;
+  for (let start = 0; start < queries.length; start += CHUNK) {
+    const chunk = queries.slice(start, start + CHUNK);
+    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'gloaming-protein/1' }));
+    const results = await searchMany(asked, settings, engine);
+    results.forEach(({ candidates }, index) => take(chunk[index], candidates));
+  }
+}
+
+/** Whole proteins and their decoys, against a calibrated database of others and themselves. */
+export async function benchDecoys(
+  appliance: Appliance,
+  folder: string,
+  fasta: string,
+  { queryCount, targetCount }: { readonly queryCount: number; readonly targetCount: number },
+): Promise<Readonly<Record<string, unknown>>> {
+  const { list, source } = await readProteins(fasta);
+  const pick = (from: readonly BenchProtein[], count: number, seed: number): readonly BenchProtein[] =>
+    Array.from(sampleDistinct(from.length, count, seededRandom(seed)), (index) => from[index]);
+  const targets = pick(list, targetCount, 7);
+  const usable = list.filter(({ sequence }) => sequence.length >= FEWEST_RESIDUES);
+  const queries = pick(usable, queryCount, 11);
+  const engine = await openCalibrated(appliance, targets, 'whole', folder);
+  const tally = createTally();
+  const far: Record<string, number> = {};
+  for (const [kind, decoys] of Object.entries(decoysOf(queries))) {
+    far[kind] = await tallyByLength(kind, decoys, engine, tally);
+  }
+  console.log(
+    `\n${queries.length} queries of ${source} against ${targets.length}: false hits ÷ claimed, by E`,
+  );
+  console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
+  for (const line of tally.lines(targets.length)) console.log(line);
+  const pairs = queries.length * targets.length;
+  for (const [kind, found] of Object.entries(far)) {
+    console.log(
+      `  ${kind}: ${found} of ${pairs} pairs at E <= ${FAR_BELOW}, claimed ${queries.length * FAR_BELOW}`,
+    );
+  }
+  return { ratios: tally.ratios(), far_below: { threshold: FAR_BELOW, pairs, found: far } };
+}
+
+/** Share of the residues that continue a repeat. */
+function repeatedShare(sequence: string): number {
+  return repeatProbabilities(sequence).filter((probability) => probability >= 0.5).length / sequence.length;
+}
+
+/** Counts what lies far below every threshold, too. */
+async function tallyByLength(
+  kind: string,
+  decoys: readonly BenchProtein[],
+  engine: SearchEngine,
+  tally: Tally,
+): Promise<number> {
+  const lengths = decoys.map(({ sequence }) => sequence.length).sort((a, b) => a - b);
+  const [change] = kind.split(' ');
+  for (const quartile of [1, 2, 3, 4]) tally.expect(`${change}, length quartile ${quartile}`, 0);
+  let found = 0;
+  await eachResult(decoys, unfilteredSpace(engine.release), engine, ({ sequence }, candidates) => {
+    const strata = [
+      kind,
+      `${change}, length quartile ${quartileOf(sequence.length, lengths) + 1}`,
+      ...(repeatedShare(sequence) >= REPEATED_SHARE ? [`${change}, with repeats`] : []),
+    ];
+    for (const stratum of strata) tally.expect(stratum);
+    for (const candidate of candidates) {
+      const log = logExpectedOf(candidate);
+      if (log === undefined) continue;
+      if (log <= Math.log(FAR_BELOW)) found += 1;
+      for (const stratum of strata) tally.observe(stratum, log);
+    }
+  });
+  return found;
+}
