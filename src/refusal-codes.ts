@@ -172,6 +172,7 @@ export type CommandRefusalCode =
   | 'data_folder_empty'
   | 'data_folder_newer'
   | 'data_folder_not_empty'
+  | 'secret_key_missing'
   | 'backup_not_found'
   | 'backup_damaged'
   | 'backup_source_damaged'

@@ -2,7 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database } from 'lmdb';
 import { realWorld, type World } from '../world.js';
-import { migrate, requireLatest, settingsOf, type ControlRoot } from './version.js';
+import type { ControlRoot } from './migrations.js';
+import { keyFrom, sealText, unsealText } from './sealing.js';
+import { openSecretKey } from './secret-key.js';
+import { migrate, requireLatest, settingsOf } from './version.js';
 
 /** The control state's place below the data folder. */
 export const CONTROL_FOLDER = 'control';
@@ -15,11 +18,13 @@ export class ControlStore {
   readonly world: World;
   readonly #root: ControlRoot;
   readonly #settings: Table<string>;
+  readonly #secretKey: Buffer;
 
   /** @param root at the latest version */
-  constructor(root: ControlRoot, world = realWorld) {
+  constructor(root: ControlRoot, secretKey: Buffer, world = realWorld) {
     this.world = world;
     this.#root = root;
+    this.#secretKey = secretKey;
     this.#settings = settingsOf(root);
   }
 
@@ -42,6 +47,21 @@ export class ControlStore {
       requireLatest(this.#settings);
       return work();
     });
+  }
+
+  /** Text that whoever has the control state or a backup cannot read. @param name what it is, bound to it */
+  seal(text: string, name: string): string {
+    return sealText(this.#secretKey, text, name);
+  }
+
+  /** Errors  Fault where it was changed, or is not what the name says */
+  unseal(sealed: string, name: string): string {
+    return unsealText(this.#secretKey, sealed, name);
+  }
+
+  /** A key for one purpose, which takes this appliance's key and, where there is one, a secret of somebody else. */
+  keyFor(purpose: string, salt: string, secret = ''): Buffer {
+    return keyFrom(Buffer.concat([this.#secretKey, Buffer.from(secret)]), salt, purpose);
   }
 
   /** Grows with every commit, of this process or another. */
@@ -73,8 +93,8 @@ export interface OpenOptions {
 /**
  * Opens (and creates) the control state below the data folder, at the version that this program writes.
  * Several processes may hold it open at once: LMDB serialises their writers.
- * Errors  Refusal `data_folder_newer`; Fault where a migration fails, or is needed and not allowed; those of the file
- *         system and of LMDB, with their own messages
+ * Errors  Refusal `data_folder_newer`, `secret_key_missing`; Fault where a migration fails, or is needed and not
+ *         allowed; those of the file system and of LMDB, with their own messages
  */
 export function openControlStore(
   dataFolder: string,
@@ -93,7 +113,7 @@ export function openControlStore(
   try {
     if (mayMigrate) migrate(root, dataFolder);
     else requireLatest(settingsOf(root));
-    return new ControlStore(through(root), world);
+    return new ControlStore(through(root), openSecretKey(root, dataFolder), world);
   } catch (error) {
     void root.close();
     throw error;

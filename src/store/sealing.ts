@@ -40,3 +40,13 @@ export function unseal(key: Buffer, sealed: Buffer, name: string): Buffer {
     });
   }
 }
+
+/** The same for text, as text. */
+export function sealText(key: Buffer, text: string, name: string): string {
+  return seal(key, Buffer.from(text), name).toString('base64');
+}
+
+/** Errors  as unseal */
+export function unsealText(key: Buffer, sealed: string, name: string): string {
+  return unseal(key, Buffer.from(sealed, 'base64'), name).toString();
+}

@@ -8,9 +8,9 @@ export async function sealingKey(store: ControlStore): Promise<Buffer> {
   const secrets = store.table<string>('secrets');
   const text = await store.transaction(() => {
     const known = secrets.get(SEALING_KEY);
-    if (known !== undefined) return known;
+    if (known !== undefined) return store.unseal(known, SEALING_KEY);
     const made = store.world.randomBytes(SEALING_KEY_BYTES).toString('base64');
-    secrets.putSync(SEALING_KEY, made);
+    secrets.putSync(SEALING_KEY, store.seal(made, SEALING_KEY));
     return made;
   });
   return Buffer.from(text, 'base64');

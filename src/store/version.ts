@@ -1,5 +1,6 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import { Fault, Refusal } from '../errors.js';
+import { MIGRATIONS, type ControlRoot, type Migration } from './migrations.js';
 
 /*
  * The version of the control state: which tables there are, how their keys are made, what their rows mean. It grows
@@ -12,29 +13,9 @@ import { Fault, Refusal } from '../errors.js';
  * a superseded one counts as none until it is measured again, and of an unknown one it is refused.
  */
 
-export type ControlRoot = RootDatabase<unknown, string>;
-
-/** Brings the tables from one version to the next, within a transaction; its name is told where it fails. */
-export type Migration = (root: ControlRoot) => void;
-
-/** The first leads from version 1 to version 2, and so on: entries are added at the end, and never change or go. */
-const MIGRATIONS: readonly Migration[] = [dueDeliveriesByEndpoint, forgetKeyedRuns];
-
-/** From then on the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
-export const DUE_BY_ENDPOINT_VERSION = 2;
-
 const FIRST_VERSION = 1;
 export const SETTINGS_TABLE = 'settings';
 export const VERSION_KEY = 'data-version';
-
-/**
- * To version 3. Responses of keyed requests are sealed, each in the transaction of its change: the table by which runs
- * were found again under their keys goes. Responses of before stay readable, in clear, for the day that is promised:
- * what they could be sealed under, the store does not have.
- */
-function forgetKeyedRuns(root: ControlRoot): void {
-  root.openDB({ name: 'runs-by-idempotency-key' }).dropSync();
-}
 
 export function latestVersion(migrations: readonly Migration[] = MIGRATIONS): number {
   return FIRST_VERSION + migrations.length;
@@ -59,27 +40,15 @@ export function migrate(
     const start = isFresh ? latest : versionOf(settings.get(VERSION_KEY));
     requireReadable(start, dataFolder, latest);
     for (let version = start; version < latest; version += 1) {
-      step(root, version, migrations[version - FIRST_VERSION]);
+      step(root, dataFolder, version, migrations[version - FIRST_VERSION]);
     }
     settings.putSync(VERSION_KEY, String(latest));
   });
 }
 
-/** Deliveries that are due were in one queue of all, `<time> <id>`; now each endpoint has its own. */
-function dueDeliveriesByEndpoint(root: ControlRoot): void {
-  const due = root.openDB<string, string>({ name: 'webhook-deliveries-due', encoding: 'json' });
-  type Delivery = Readonly<Record<'organizationId' | 'endpointId', string>>;
-  const deliveries = root.openDB<Delivery, string>({ name: 'webhook-deliveries', encoding: 'json' });
-  for (const { key, value: id } of [...due.getRange()]) {
-    due.removeSync(key);
-    const row = deliveries.get(id);
-    if (row !== undefined) due.putSync(`${row.organizationId} ${row.endpointId} ${key}`, id);
-  }
-}
-
-function step(root: ControlRoot, version: number, migration: Migration): void {
+function step(root: ControlRoot, dataFolder: string, version: number, migration: Migration): void {
   try {
-    migration(root);
+    migration(root, dataFolder);
   } catch (cause) {
     throw new Fault(
       `The control state could not be brought from version ${version} to ${version + 1} (${migration.name}); ` +

@@ -138,7 +138,10 @@ describe('a data folder of version 1', () => {
 
   it('still has to deliver to its endpoint', () => {
     const webhooks = new WebhookTable(store);
-    expect(webhooks.endpoint(ids.endpoint)?.eventTypes).toEqual(['run.completed', 'file.completed']);
+    const endpoint = webhooks.endpoint(ids.endpoint);
+    expect(endpoint?.eventTypes).toEqual(['run.completed', 'file.completed']);
+    expect(endpoint?.secrets).toEqual([{ secret: expect.stringMatching(/^whsec_/) }]);
+    expect(store.bytes('webhook-endpoints').get(ids.endpoint)?.toString()).not.toContain('whsec_');
     const { deliveries } = webhooks.deliveries(organizationId, { endpointId: ids.endpoint }, 10);
     expect(deliveries.map(({ status }) => status)).toEqual(['pending', 'pending', 'pending']);
     const waiting = { organizationId, endpointId: ids.endpoint };

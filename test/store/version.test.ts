@@ -5,7 +5,8 @@ import { open } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CONTROL_FOLDER, openControlStore } from '#src/store/control-store.js';
 import { openSnapshot } from '#src/store/snapshot.js';
-import { latestVersion, migrate, VERSION_KEY, type ControlRoot, type Migration } from '#src/store/version.js';
+import type { ControlRoot, Migration } from '#src/store/migrations.js';
+import { latestVersion, migrate, VERSION_KEY } from '#src/store/version.js';
 
 let folder: string;
 beforeEach(() => {

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { backup } from '../../services/backup/backup.js';
 import { restore } from '../../services/backup/restore.js';
+import { SECRET_KEY_FILE } from '../../store/secret-key.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress, formatQuantity } from '../terminal/progress.js';
 
@@ -35,7 +36,8 @@ async function save(folder: string, isVerifying: boolean, context: CommandContex
     `Backed up ${fileCount} files (${formatQuantity(sizeBytes, 'B')}) in ${seconds} s; ` +
       `${copiedCount} of them were new (${formatQuantity(copiedBytes, 'B')})` +
       `${removedCount === 0 ? '' : `, ${removedCount} of earlier backups were not needed any more`}.\n` +
-      'Settings and TLS files are not in it. It holds what opens the appliance: keep it as safe as that.\n',
+      `Settings, TLS files and ${SECRET_KEY_FILE} are not in it. Keep a copy of that file of the data folder ` +
+      'elsewhere: without it a restored appliance has no webhook secrets, and its signed URLs end.\n',
   );
 }
 
@@ -50,6 +52,7 @@ async function bringBack(folder: string, { environment, stdout, stderr }: Comman
   stdout.write(
     `Restored ${report.fileCount} files (${formatQuantity(report.sizeBytes, 'B')}) as of ${report.createdAt}; ` +
       `${report.knownCount} were in place already. Every digest was verified.\n` +
-      'API keys are those of that time; requests that were answered later are not known any more.\n',
+      'API keys are those of that time; requests that were answered later are not known any more.\n' +
+      `Before the start, put the ${SECRET_KEY_FILE} of the appliance into ${folders.dataFolder}: no backup holds it.\n`,
   );
 }

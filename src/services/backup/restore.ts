@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { Refusal } from '../../errors.js';
 import { hashFile, syncFolder } from '../../release/hashed-file.js';
 import { CONTROL_FOLDER } from '../../store/control-store.js';
+import { SECRET_KEY_FILE } from '../../store/secret-key.js';
 import { copyFile, pathIn } from './bytes.js';
 import { readManifest, type BackupFile } from './manifest.js';
 
@@ -54,7 +55,10 @@ async function requireEmpty(dataFolder: string): Promise<void> {
   const entries = await readdir(dataFolder).catch((): string[] => []);
   const isBegun = entries.includes(RESTORING_FOLDER);
   // The control state comes last: what an interrupted restore had put in its place is not used by anyone.
-  const others = entries.filter((name) => name !== RESTORING_FOLDER && !(isBegun && name !== CONTROL_FOLDER));
+  // The appliance's key, which no backup holds, may be there before.
+  const others = entries.filter(
+    (name) => name !== RESTORING_FOLDER && name !== SECRET_KEY_FILE && !(isBegun && name !== CONTROL_FOLDER),
+  );
   if (others.length === 0) return;
   throw new Refusal(
     'data_folder_not_empty',

@@ -204,6 +204,7 @@ export class WebhookDeliveries {
     const valid = secrets
       .filter(({ expiresAt }) => expiresAt === undefined || expiresAt > at.toISOString())
       .map(({ secret }) => secret);
+    if (valid.length === 0) return { error: 'The endpoint has lost its secret: rotate it.' };
     const headers = signatureHeaders(delivery.eventId, at, delivery.body, valid);
     const url = new URL(text);
     const ending = new AbortController();

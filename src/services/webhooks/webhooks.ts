@@ -113,7 +113,7 @@ export class Webhooks {
     const expiresAt = new Date(at.getTime() + WEBHOOK_SECRET_OVERLAP_MS).toISOString();
     // Two at most: a second rotation within the overlap ends the first secret at once.
     const change = {
-      secrets: [{ secret }, { secret: secrets[0].secret, expiresAt }],
+      secrets: [{ secret }, ...secrets.slice(0, 1).map((first) => ({ ...first, expiresAt }))],
       updatedAt: at.toISOString(),
     };
     const reply = await this.#table.changeEndpoint(id, change, (changed) =>

@@ -8,7 +8,8 @@ import type { DatabaseRow } from '../tables/releases.js';
 import type { TargetSpaceRow } from '../tables/target-spaces.js';
 import type { UsageEntry, UsageTotals } from '../tables/usage.js';
 import type { WebhookDeliveryRow } from '../tables/webhooks.js';
-import { DUE_BY_ENDPOINT_VERSION, SETTINGS_TABLE, VERSION_KEY, versionOf } from '../version.js';
+import { DUE_BY_ENDPOINT_VERSION } from '../migrations.js';
+import { SETTINGS_TABLE, VERSION_KEY, versionOf } from '../version.js';
 
 /* What is named by its content has that content, totals are sums, and places lead somewhere. */
 

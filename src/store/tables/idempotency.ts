@@ -1,7 +1,7 @@
 import { Refusal } from '../../errors.js';
 import { IDEMPOTENCY_MAX_BYTES, IDEMPOTENCY_MAX_RESPONSES, IDEMPOTENCY_RETENTION_MS } from '../../limits.js';
 import type { ControlStore, Table } from '../control-store.js';
-import { keyFrom, seal, unseal } from '../sealing.js';
+import { seal, unseal } from '../sealing.js';
 
 export interface StoredResponse {
   readonly status: number;
@@ -42,8 +42,8 @@ interface Row {
   readonly expiresAtMs: number;
   /** Of the response's body. */
   readonly bytes: number;
-  /** Of before version 2, in clear; such rows expire within a day. */
-  readonly response?: StoredResponse;
+  /** Sealed when version 3 came, under the appliance's key alone; such rows expire within a day. */
+  readonly wasInClear?: true;
 }
 
 interface Usage {
@@ -71,8 +71,8 @@ const SWEEP_MAX_ROWS = 4;
  * and the retry executes; a response that was kept before the crash is there.
  *
  * Responses hold passwords, secrets and signed URLs. Each is sealed under a key that is derived from the client's
- * Idempotency-Key, of which the store holds but a hash: whoever has the store or a backup reads none of them, unless by
- * guessing the Idempotency-Key; a random one, as the contract advises, cannot be guessed.
+ * Idempotency-Key, of which the store holds but a hash, and from the appliance's own key, which makes up for an
+ * Idempotency-Key that can be guessed: whoever has the control state, a backup or all of the machine reads none of them.
  */
 export class IdempotencyTable {
   readonly #store: ControlStore;
@@ -105,7 +105,7 @@ export class IdempotencyTable {
     const row = this.#rows.get(scope);
     const live = row !== undefined && row.expiresAtMs > now.getTime() ? row : undefined;
     requireSame(live?.fingerprint ?? runningTwin ?? fingerprint, fingerprint);
-    if (live !== undefined) return answered(live.response ?? this.#open(request));
+    if (live !== undefined) return answered(this.#open(request, live));
     if (runningTwin !== undefined) throw inUse();
     // Claimed before anything is awaited: of two twins one comes first.
     this.#running.set(scope, fingerprint);
@@ -117,15 +117,16 @@ export class IdempotencyTable {
       throw error;
     }
     return {
-      put: (response, at) => this.#put(request, response, at),
+      put: (response, at) => this.#sealed(request, response)(at),
       keep: (response, at, beside) => this.#keep(request, response, at, beside),
       release: () => this.#release(scope),
     };
   }
 
-  #open({ key, scope, fingerprint }: KeyedRequest): StoredResponse {
+  #open({ key, scope, fingerprint }: KeyedRequest, { wasInClear }: Row): StoredResponse {
     const sealed = this.#responses.get(scope) as Buffer;
-    const content = unseal(keyFrom(key, scope, PURPOSE), sealed, fingerprint);
+    const opening = this.#store.keyFor(PURPOSE, scope, wasInClear ? '' : key);
+    const content = unseal(opening, sealed, fingerprint);
     const end = content.indexOf(HEAD_END);
     const head = JSON.parse(content.toString('utf8', 0, end)) as Omit<StoredResponse, 'body'>;
     return { ...head, body: content.toString('utf8', end + 1) };
@@ -135,29 +136,30 @@ export class IdempotencyTable {
     this.#running.delete(scope);
   }
 
-  #keep(
-    request: KeyedRequest,
-    response: StoredResponse,
-    now: Date,
-    beside: () => void = () => undefined,
-  ): Promise<void> {
+  #keep(request: KeyedRequest, response: StoredResponse, now: Date, beside = nothing): Promise<void> {
+    // Sealed before: an answer may have megabytes, and a transaction keeps others waiting.
+    const put = this.#sealed(request, response);
     return this.#store.transaction(() => {
       beside();
-      this.#put(request, response, now);
+      put(now);
     });
   }
 
-  #put({ key, scope, fingerprint }: KeyedRequest, { body, ...head }: StoredResponse, now: Date): void {
-    const expiresAtMs = now.getTime() + IDEMPOTENCY_RETENTION_MS;
+  /** What puts the response, inside a transaction. */
+  #sealed({ key, scope, fingerprint }: KeyedRequest, { body, ...head }: StoredResponse): (now: Date) => void {
     const bytes = Buffer.byteLength(body);
     // JSON escapes line ends, so that the first one ends the head.
     const content = Buffer.from(JSON.stringify(head) + HEAD_END + body);
-    const before = this.#rows.get(scope);
-    if (before !== undefined) this.#remove(scope, before);
-    this.#rows.putSync(scope, { fingerprint, expiresAtMs, bytes });
-    this.#responses.putSync(scope, seal(keyFrom(key, scope, PURPOSE), content, fingerprint));
-    this.#expiries.putSync(expiryKey(expiresAtMs, scope), scope);
-    this.#addUsage(1, bytes);
+    const sealed = seal(this.#store.keyFor(PURPOSE, scope, key), content, fingerprint);
+    return (now) => {
+      const expiresAtMs = now.getTime() + IDEMPOTENCY_RETENTION_MS;
+      const before = this.#rows.get(scope);
+      if (before !== undefined) this.#remove(scope, before);
+      this.#rows.putSync(scope, { fingerprint, expiresAtMs, bytes });
+      this.#responses.putSync(scope, sealed);
+      this.#expiries.putSync(expiryKey(expiresAtMs, scope), scope);
+      this.#addUsage(1, bytes);
+    };
   }
 
   async #sweep(nowMs: number): Promise<void> {
@@ -202,8 +204,9 @@ export class IdempotencyTable {
   }
 }
 
+function nothing(): void {}
+
 function answered(stored: StoredResponse): Claim {
-  const nothing = (): void => undefined;
   return { stored, put: nothing, keep: async () => undefined, release: nothing };
 }
 

@@ -16,6 +16,7 @@ export interface WebhookEndpointRow {
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly description?: string;
+  /** The one that was given last comes first; none where the appliance's key was lost with them. */
   readonly secrets: readonly WebhookSecret[];
   readonly disabledReason?: 'gone' | 'lasting_failure';
   readonly lastSuccessAt?: string;
@@ -24,6 +25,11 @@ export interface WebhookEndpointRow {
   readonly createdAt: string;
   readonly updatedAt: string;
 }
+
+/** As it stands in the table: whoever reads that signs nothing. */
+type StoredEndpoint = Omit<WebhookEndpointRow, 'secrets'> & {
+  readonly secrets: readonly (Omit<WebhookSecret, 'secret'> & { readonly sealed: string })[];
+};
 
 export interface WebhookDeliveryRow {
   /** `whd_…`. */
@@ -74,7 +80,7 @@ const SWEEP_MAX_DELIVERIES = 256;
  */
 export class WebhookTable {
   readonly #store: ControlStore;
-  readonly #endpoints: Table<WebhookEndpointRow>;
+  readonly #endpoints: Table<StoredEndpoint>;
   readonly #deliveries: Table<WebhookDeliveryRow>;
   /** `<organization> <time> <id>`. */
   readonly #byOrganization: Table<string>;
@@ -85,7 +91,7 @@ export class WebhookTable {
 
   constructor(store: ControlStore) {
     this.#store = store;
-    this.#endpoints = store.table<WebhookEndpointRow>('webhook-endpoints');
+    this.#endpoints = store.table<StoredEndpoint>('webhook-endpoints');
     this.#deliveries = store.table<WebhookDeliveryRow>('webhook-deliveries');
     this.#byOrganization = store.table<string>('webhook-deliveries-by-organization');
     this.#due = store.table<string>('webhook-deliveries-due');
@@ -99,22 +105,21 @@ export class WebhookTable {
     beside: () => void = () => undefined,
   ): Promise<boolean> {
     return this.#store.transaction(() => {
-      if (this.endpoints(endpoint.organizationId).length >= maxCount) return false;
-      this.#endpoints.putSync(endpoint.id, endpoint);
+      if (this.#endpointsOf(endpoint.organizationId).length >= maxCount) return false;
+      this.#endpoints.putSync(endpoint.id, this.#sealed(endpoint));
       beside();
       return true;
     });
   }
 
   endpoint(id: string): WebhookEndpointRow | undefined {
-    return this.#endpoints.get(id);
+    const row = this.#endpoints.get(id);
+    return row && this.#opened(row);
   }
 
   /** Oldest first. */
   endpoints(organizationId: string): readonly WebhookEndpointRow[] {
-    return [...this.#endpoints.getRange().map(({ value }) => value)]
-      .filter((row) => row.organizationId === organizationId)
-      .sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
+    return this.#endpointsOf(organizationId).map((row) => this.#opened(row));
   }
 
   /** What `answer` makes of the changed endpoint, in the same transaction; undefined where it has gone meanwhile. */
@@ -143,7 +148,7 @@ export class WebhookTable {
   /** A pending delivery for each endpoint that takes the event or is told of it. Only in the event's transaction. */
   enqueue(event: EventRow): void {
     const { organizationId, timestamp } = event;
-    for (const endpoint of this.endpoints(organizationId)) {
+    for (const endpoint of this.#endpointsOf(organizationId)) {
       const isTold = endpoint.id === event.toldEndpointId && endpoint.disabledReason === undefined;
       if (!isTold && !takes(endpoint, event.type)) continue;
       const delivery = firstDelivery(this.#store.world.newId('whd'), event, endpoint.id);
@@ -250,11 +255,33 @@ export class WebhookTable {
   }
 
   #change(id: string, change: Partial<WebhookEndpointRow>): WebhookEndpointRow | undefined {
-    const row = this.#endpoints.get(id);
+    const row = this.endpoint(id);
     if (row === undefined) return undefined;
     const changed = { ...row, ...change };
-    this.#endpoints.putSync(id, changed);
+    this.#endpoints.putSync(id, this.#sealed(changed));
     return changed;
+  }
+
+  #endpointsOf(organizationId: string): readonly StoredEndpoint[] {
+    return [...this.#endpoints.getRange().map(({ value }) => value)]
+      .filter((row) => row.organizationId === organizationId)
+      .sort((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1));
+  }
+
+  #sealed({ secrets, ...row }: WebhookEndpointRow): StoredEndpoint {
+    const seal = ({ secret, ...rest }: WebhookSecret) => ({
+      ...rest,
+      sealed: this.#store.seal(secret, row.id),
+    });
+    return { ...row, secrets: secrets.map(seal) };
+  }
+
+  #opened({ secrets, ...row }: StoredEndpoint): WebhookEndpointRow {
+    const open = ({ sealed, ...rest }: StoredEndpoint['secrets'][number]) => ({
+      ...rest,
+      secret: this.#store.unseal(sealed, row.id),
+    });
+    return { ...row, secrets: secrets.map(open) };
   }
 }
 
@@ -284,7 +311,7 @@ function firstDelivery(
   };
 }
 
-function takes({ disabledReason, eventTypes }: WebhookEndpointRow, type: string): boolean {
+function takes({ disabledReason, eventTypes }: StoredEndpoint, type: string): boolean {
   return disabledReason === undefined && eventTypes.includes(type);
 }
 

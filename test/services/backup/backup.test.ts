@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -21,6 +22,7 @@ import { loadConfig } from '#src/config.js';
 import { backup } from '#src/services/backup/backup.js';
 import { fsck } from '#src/services/backup/fsck.js';
 import { restore } from '#src/services/backup/restore.js';
+import { SECRET_KEY_FILE } from '#src/store/secret-key.js';
 import { ask } from '../storage/storage-served.js';
 import { environmentOf, useAppliance, type Folders, type UsedAppliance } from './used-appliance.js';
 import { PROGRAM } from '../../tools/paths.js';
@@ -67,9 +69,14 @@ describe('a backup', () => {
     const report = await restore({ folders, source: target });
     expect(report).toMatchObject({ createdAt: now.toISOString(), knownCount: 0 });
     expect(filesBelow(folders.indexesFolder)).toEqual(filesBelow(used.folders.indexesFolder));
-    expect(filesBelow(folders.dataFolder)).toEqual(filesBelow(used.folders.dataFolder));
+    const files = filesBelow(used.folders.dataFolder);
+    expect(filesBelow(folders.dataFolder)).toEqual(files.filter((name) => name !== SECRET_KEY_FILE));
+    // What it is sealed under was not in the backup.
+    const config = loadConfig(environmentOf(folders));
+    await expect(openAppliance(config)).rejects.toMatchObject({ code: 'secret_key_missing' });
+    copyFileSync(join(used.folders.dataFolder, SECRET_KEY_FILE), join(folders.dataFolder, SECRET_KEY_FILE));
     expect((await fsck({ folders, now: new Date() })).findings).toEqual([]);
-    const appliance = await openAppliance(loadConfig(environmentOf(folders)));
+    const appliance = await openAppliance(config);
     const server = await serve(appliance, pino({ level: 'silent' }), { isResponseChecked: true });
     const { run, receipt, msa, upload } = used.ids;
     const gets = [`/v1/runs/${run}/results`, `/v1/receipts/${receipt}`, `/v1/storage/uploads/${upload}`];

@@ -1,8 +1,15 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/document/routes.js';
 import type { Route } from '#src/contract/grammar/route.js';
 import { handlersOf } from '#src/http/handlers/handlers.js';
 import type { Handlers } from '#src/http/handlers/handler.js';
+import { backup } from '#src/services/backup/backup.js';
+import { CONTROL_FOLDER } from '#src/store/control-store.js';
+import { SECRET_KEY_FILE } from '#src/store/secret-key.js';
+import { sealingKey } from '#src/store/secrets.js';
 import { UsageTable } from '#src/store/tables/usage.js';
 import { serve, type Served } from '../../tools/serve.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
@@ -101,6 +108,8 @@ const REQUESTS: Readonly<Record<string, (scene: Scene) => Request>> = {
   'sql_credentials.create': () => ({ path: '/v1/sql-credentials', body: { name: 'new' } }),
   'sql_credentials.rotate': ({ credentialId }) => ({ path: `/v1/sql-credentials/${credentialId}/rotate` }),
 };
+/** What in an answer lets somebody in, or sign. */
+const SECRETS = /"(?:secret|password)":"([^"]+)"|signature=([\w-]+)/g;
 /** Reads rows with another kind of key; nothing is made. */
 const READS_ONLY = ['sql.query'];
 
@@ -112,6 +121,8 @@ let key: string;
 let scene: Scene;
 /** Whether operations fail when they have done all that they do. */
 let isDying = false;
+/** All that was answered and lets somebody in. */
+const secrets = new Set<string>();
 
 beforeAll(async () => {
   small = await startSmallAppliance();
@@ -186,6 +197,8 @@ async function setScene(): Promise<Scene> {
 async function post(id: string): Promise<Answer & { readonly text: string }> {
   const { path, body } = REQUESTS[id]!(scene);
   const answer = await ask(served.origin + path, 'POST', key, body, { 'Idempotency-Key': `key of ${id}` });
+  for (const [, given, signature] of JSON.stringify(answer.body).matchAll(SECRETS))
+    secrets.add(given ?? signature!);
   return { ...answer, text: JSON.stringify(answer.body) };
 }
 
@@ -234,4 +247,30 @@ describe('a keyed request whose server failed before it could answer', () => {
       if (isStored) expect(second.headers.get('X-Request-ID')).toBe(first.headers.get('X-Request-ID'));
     });
   }
+});
+
+describe('what was answered and lets somebody in', () => {
+  it('stands neither in the control state nor in a backup', async () => {
+    expect(secrets.size).toBe(6);
+    const { dataFolder, indexesFolder } = small.appliance.config;
+    const target = mkdtempSync(join(tmpdir(), 'gloaming-secrets-'));
+    await backup({ folders: { dataFolder, indexesFolder }, target, now: new Date() });
+    const sealing = await sealingKey(small.appliance.store);
+    const masterKey = readFileSync(join(dataFolder, SECRET_KEY_FILE), 'utf8').trim();
+    const hidden = [...secrets, sealing.toString('base64'), masterKey].flatMap((text) => [
+      Buffer.from(text),
+      Buffer.from(text.replace(/^(whsec|gls)_/, ''), 'base64'),
+    ]);
+    const places = [join(dataFolder, CONTROL_FOLDER), target].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name)),
+    );
+    expect(places.length).toBeGreaterThan(5);
+    for (const place of places) {
+      const bytes = readFileSync(place);
+      expect(hidden.filter((secret) => bytes.includes(secret)).map(String), place).toEqual([]);
+    }
+    rmSync(target, { recursive: true });
+  });
 });

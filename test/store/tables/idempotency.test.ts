@@ -36,16 +36,6 @@ describe('a claim', () => {
     }
   });
 
-  it('finds an answer of before version 2, and drops it when its time is over', async () => {
-    const expiresAtMs = later(1).getTime();
-    const old = { fingerprint: 'print', expiresAtMs, bytes: 3, response: response('old') };
-    scratch.store.table('idempotency').putSync('scope', old);
-    const table = new IdempotencyTable(scratch.store);
-    expect((await table.claim(asked('scope', 'print'), NOW)).stored).toEqual(response('old'));
-    await (await table.claim(asked('scope', 'print'), later(1))).keep(response('new'), later(1));
-    expect(scratch.store.table('idempotency').get('scope')).not.toHaveProperty('response');
-  });
-
   it('whose answer was put within a transaction has none where that was taken back', async () => {
     const table = new IdempotencyTable(scratch.store);
     const claim = await table.claim(asked('scope', 'print'), NOW);

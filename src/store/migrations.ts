@@ -1,0 +1,69 @@
+import type { Database, RootDatabase } from 'lmdb';
+import { keyWithin } from './secret-key.js';
+import { keyFrom, seal, sealText } from './sealing.js';
+
+export type ControlRoot = RootDatabase<unknown, string>;
+
+/** Brings the tables from one version to the next, within a transaction; its name is told where it fails. */
+export type Migration = (root: ControlRoot, dataFolder: string) => void;
+
+/** The first leads from version 1 to version 2, and so on: entries are added at the end, and never change or go. */
+export const MIGRATIONS: readonly Migration[] = [dueDeliveriesByEndpoint, sealSecrets];
+
+/** From then on the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
+export const DUE_BY_ENDPOINT_VERSION = 2;
+
+type Rows<Row> = Database<Row, string>;
+
+/** To version 2: deliveries that are due were in one queue of all, `<time> <id>`; now each endpoint has its own. */
+function dueDeliveriesByEndpoint(root: ControlRoot): void {
+  const due: Rows<string> = root.openDB({ name: 'webhook-deliveries-due', encoding: 'json' });
+  type Delivery = Readonly<Record<'organizationId' | 'endpointId', string>>;
+  const deliveries: Rows<Delivery> = root.openDB({ name: 'webhook-deliveries', encoding: 'json' });
+  for (const { key, value: id } of [...due.getRange()]) {
+    due.removeSync(key);
+    const row = deliveries.get(id);
+    if (row !== undefined) due.putSync(`${row.organizationId} ${row.endpointId} ${key}`, id);
+  }
+}
+
+/**
+ * To version 3: secrets are sealed, and the table goes by which runs were found again under their idempotency keys.
+ * Responses that were kept in clear are sealed under the appliance's key alone: of their Idempotency-Keys nothing is
+ * known. Pages that held what was in clear are free, and overwritten in time; a backup and its restore leave them out.
+ */
+function sealSecrets(root: ControlRoot, dataFolder: string): void {
+  const key = keyWithin(root, dataFolder);
+  const secrets: Rows<string> = root.openDB({ name: 'secrets', encoding: 'json' });
+  const sealing = secrets.get('sealing');
+  if (sealing !== undefined) secrets.putSync('sealing', sealText(key, sealing, 'sealing'));
+  sealWebhooks(root, key);
+  sealResponses(root, key);
+  root.openDB({ name: 'runs-by-idempotency-key' }).dropSync();
+}
+
+function sealWebhooks(root: ControlRoot, key: Buffer): void {
+  type Endpoint = { readonly secrets: readonly { readonly secret: string; readonly expiresAt?: string }[] };
+  const endpoints: Rows<object> = root.openDB({ name: 'webhook-endpoints', encoding: 'json' });
+  for (const { key: id, value } of [...endpoints.getRange()]) {
+    const secrets = (value as Endpoint).secrets.map(({ secret, ...rest }) => ({
+      ...rest,
+      sealed: sealText(key, secret, id),
+    }));
+    endpoints.putSync(id, { ...value, secrets });
+  }
+}
+
+function sealResponses(root: ControlRoot, key: Buffer): void {
+  type Kept = { readonly fingerprint: string; readonly response: { readonly body: string } };
+  const rows: Rows<Kept> = root.openDB({ name: 'idempotency', encoding: 'json' });
+  const responses: Rows<Buffer> = root.openDB({ name: 'idempotency-responses', encoding: 'binary' });
+  for (const scope of [...rows.getKeys()]) {
+    const { response, ...row } = rows.get(scope) as Kept;
+    const { body, ...head } = response;
+    const content = Buffer.from(`${JSON.stringify(head)}\n${body}`);
+    const purpose = 'gloaming idempotent response';
+    responses.putSync(scope, seal(keyFrom(key, scope, purpose), content, row.fingerprint));
+    rows.putSync(scope, { ...row, wasInClear: true } as unknown as Kept);
+  }
+}

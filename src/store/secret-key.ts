@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Database, RootDatabase } from 'lmdb';
+import { Refusal } from '../errors.js';
+import { keyFrom } from './sealing.js';
+
+/*
+ * What the control state must be able to read again (webhook secrets, the key of seals, kept responses) is sealed under
+ * one key, in a file beside the control state. No backup takes that file: whoever finds a backup, or the control state
+ * alone, lets himself in nowhere and signs nothing. The price is told at every backup and restore: the file is to be
+ * kept elsewhere, as TLS keys are, 44 characters that never change. Rejected: the key in the backup, which would then
+ * be as good as clear; the key wrapped under a passphrase, which nobody is there to type when a server starts.
+ *
+ * Where the file is lost, an empty one in its place says so: what was sealed is given up, once, by whoever may write
+ * there, and never because a disk was not mounted.
+ */
+
+export const SECRET_KEY_FILE = 'secret.key';
+
+const KEY_BYTES = 32;
+const SECRETS_TABLE = 'secrets';
+/** Tells keys apart, and nothing of them. */
+const KEY_ID = 'key-id';
+/** Tables that hold nothing but what was sealed, or counts of that. */
+const SEALED_TABLES = ['idempotency', 'idempotency-expiries', 'idempotency-responses', 'idempotency-usage'];
+
+type Root = RootDatabase<unknown, string>;
+type Rows<Row> = Database<Row, string>;
+
+/**
+ * The key under which this control state is sealed; made with the first state.
+ * Errors  Refusal `secret_key_missing` where the file is gone, or holds another key; those of the file system
+ */
+export function openSecretKey(root: Root, dataFolder: string): Buffer {
+  const path = join(dataFolder, SECRET_KEY_FILE);
+  const known = secretsOf(root).get(KEY_ID);
+  const found = readKey(path);
+  if (found !== undefined && known === idOf(found)) return found;
+  // Within a transaction, so that of two processes one makes the key.
+  return root.transactionSync(() => keyWithin(root, dataFolder));
+}
+
+/** The same for a migration, inside its transaction. */
+export function keyWithin(root: Root, dataFolder: string): Buffer {
+  const path = join(dataFolder, SECRET_KEY_FILE);
+  const secrets = secretsOf(root);
+  const known = secrets.get(KEY_ID);
+  const found = readKey(path);
+  if (known !== undefined && known === (found && idOf(found))) return found as Buffer;
+  if (known !== undefined && found?.length !== 0) throw missing(path, found !== undefined);
+  if (known !== undefined) giveUp(root);
+  const key = found === undefined || found.length === 0 ? makeKey(path) : found;
+  secrets.putSync(KEY_ID, idOf(key));
+  return key;
+}
+
+function secretsOf(root: Root): Rows<string> {
+  return root.openDB<string, string>({ name: SECRETS_TABLE, encoding: 'json' });
+}
+
+/** Of no bytes where the file is empty. */
+function readKey(path: string): Buffer | undefined {
+  try {
+    const text = readFileSync(path, 'utf8').trim();
+    const key = Buffer.from(text, 'base64');
+    if (key.length === (text === '' ? 0 : KEY_BYTES)) return key;
+    throw missing(path, true);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** On disk, whole, before anything is sealed under it. */
+function makeKey(path: string): Buffer {
+  const key = randomBytes(KEY_BYTES);
+  const incoming = `${path}.incoming`;
+  const file = openSync(incoming, 'w', 0o600);
+  writeSync(file, `${key.toString('base64')}\n`);
+  fsyncSync(file);
+  closeSync(file);
+  renameSync(incoming, path);
+  const folder = openSync(join(path, '..'), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+  return key;
+}
+
+/** Endpoints stay, without secrets: nothing is sent to them until they are given new ones. */
+function giveUp(root: Root): void {
+  secretsOf(root).clearSync();
+  for (const name of SEALED_TABLES) root.openDB({ name }).clearSync();
+  const endpoints: Rows<object> = root.openDB({ name: 'webhook-endpoints', encoding: 'json' });
+  for (const { key, value } of [...endpoints.getRange()]) endpoints.putSync(key, { ...value, secrets: [] });
+}
+
+function idOf(key: Buffer): string {
+  return keyFrom(key, '', 'gloaming key id').toString('hex');
+}
+
+function missing(path: string, isOther: boolean): Refusal {
+  return new Refusal(
+    'secret_key_missing',
+    `${path} ${isOther ? 'holds another key than that' : 'is missing: the key'} under which this control state is ` +
+      'sealed. Put back the file of the appliance (no backup holds it); if it is lost, put an empty file there: signed ' +
+      'URLs and answers kept for retries are then given up, and webhook endpoints need new secrets (rotate-secret).',
+  );
+}
