@@ -110,7 +110,7 @@ function checkUsageOrder({ rows, report }: Check): void {
 interface KeptResponse {
   readonly expiresAtMs: number;
   readonly bytes: number;
-  /** Of before version 2. */
+  /** Of before version 3. */
   readonly response?: object;
 }
 

@@ -71,8 +71,8 @@ const SWEEP_MAX_ROWS = 4;
  * and the retry executes; a response that was kept before the crash is there.
  *
  * Responses hold passwords, secrets and signed URLs. Each is sealed under a key that is derived from the client's
- * Idempotency-Key, of which the store holds but a hash, and from the appliance's own key, which makes up for an
- * Idempotency-Key that can be guessed: whoever has the control state, a backup or all of the machine reads none of them.
+ * Idempotency-Key, of which the store holds but a hash, and from the appliance's own key: whoever has the control state
+ * or a backup reads none of them, and whoever has all of the machine those only whose Idempotency-Key is guessed.
  */
 export class IdempotencyTable {
   readonly #store: ControlStore;
