@@ -37,7 +37,7 @@ export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs
     kinds: [
       searchRuns(searching),
       batchSearchRuns({ ...searching, files }),
-      exportRuns({ table: tables.runs, receipts: search.receipts, writer, world }),
+      exportRuns({ ...search, table: tables.runs, writer, world }),
       msaRuns(msas),
       structureRuns({
         predictor: config.structurePredictor,

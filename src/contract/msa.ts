@@ -144,7 +144,8 @@ export const createMsaComponent = defineRoute({
   path: '/v1/sequences/msa/components',
   summary: 'Place one sequence of a receipt into a component of an alignment',
   description:
-    'The row of one aligned candidate over the query. The same candidate gives the same component.',
+    'The row of one aligned candidate over the query, while you may see the database that was searched. The same ' +
+    'candidate gives the same component.',
   body: MsaComponentRequest,
   success: {
     status: 201,
@@ -170,7 +171,8 @@ export const createMsa = defineRoute({
   summary: 'Build a multiple sequence alignment',
   description:
     'Stacks the aligned candidates of a receipt, or components, over the query: the query first, then by rank. ' +
-    'The same inputs give the same id. Without any row but the query it carries the warning `msa_query_only`.',
+    'The same inputs give the same id. Without any row but the query it carries the warning `msa_query_only`. It takes ' +
+    'the grant of the database that was searched; what was built before stays readable after that.',
   body: MsaRequest,
   success: { status: 201, schema: envelopeOf('MsaEnvelope', Msa), description: 'How it was made.' },
   work: 'execution',

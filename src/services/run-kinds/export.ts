@@ -8,12 +8,14 @@ import { FORMATS, type ExportFormat } from '../export/formats.js';
 import { exportSlices, isBatch } from '../export/rows.js';
 import { realWorld, type World } from '../../world.js';
 import { presentRunFile, releaseAfter, type FileWriter } from '../storage/file-writer.js';
+import type { Catalog } from '../search/catalog.js';
 import type { Receipts } from '../search/receipts.js';
 import { defineRunKind, type PreparedRun, type RunKind, type RunSteps } from '../runs/run-kind.js';
 
 interface ExportRunDependencies {
   readonly table: Pick<RunTable, 'get' | 'rows'>;
   readonly receipts: Receipts;
+  readonly catalog: Pick<Catalog, 'requireGrant'>;
   readonly writer: FileWriter;
   /** Default realWorld. */
   readonly world?: World;
@@ -41,9 +43,10 @@ export function exportRuns(dependencies: ExportRunDependencies): RunKind {
 async function prepareExport(
   { path, ...input }: ExportRunInput,
   context: RequestContext,
-  { table, receipts, writer }: ExportRunDependencies,
+  dependencies: ExportRunDependencies,
 ): Promise<PreparedRun<Plan>> {
-  const run = exportableRun(input.run_id, context, table);
+  const { table, receipts, writer } = dependencies;
+  const run = exportableRun(input.run_id, context, dependencies);
   const format = FORMATS[input.format];
   const found = await describe(run, input.query_index, table);
   requireFormat(run, found, format, input.query_index);
@@ -56,11 +59,12 @@ async function prepareExport(
 async function* exportRun(
   { path, baseUrl, ...asked }: Plan,
   context: RequestContext,
-  { table, receipts, writer, world = realWorld }: ExportRunDependencies,
+  dependencies: ExportRunDependencies,
 ): RunSteps {
+  const { table, receipts, writer, world = realWorld } = dependencies;
   const { format: formatName, query_index: queryIndex } = asked;
   const format = FORMATS[formatName];
-  const run = exportableRun(asked.run_id, context, table);
+  const run = exportableRun(asked.run_id, context, dependencies);
   const found = await describe(run, queryIndex, table);
   const encoder = format.encoder(format.needsQuery ? sequenceOf(found, context, receipts) : '');
   const file = writer.open(context);
@@ -100,7 +104,7 @@ async function* exportRun(
 function exportableRun(
   runId: string,
   { organizationId }: RequestContext,
-  table: Pick<RunTable, 'get'>,
+  { table, catalog }: ExportRunDependencies,
 ): RunRow {
   const run = table.get(runId);
   if (run === undefined)
@@ -119,6 +123,9 @@ function exportableRun(
   }
   if (run.areResultsGone)
     throw new Refusal('result_expired', `The results of ${run.id} were kept until ${run.expiresAt}.`);
+  // What the run has returned stays readable after the grant of its database has ended; a file would be new.
+  const { database } = run.summary as SearchRunSummary;
+  catalog.requireGrant(database.release_id, organizationId);
   return run;
 }
 

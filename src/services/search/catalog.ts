@@ -24,6 +24,8 @@ export interface Catalog {
    * Errors  Refusal `release_not_found`, `permission_denied`
    */
   release(releaseId: string, organizationId: string, param?: string): CatalogRelease;
+  /** One that has gone is nobody's. Errors  Refusal `permission_denied` where only others may see it now */
+  requireGrant(releaseId: string, organizationId: string): void;
   /** By slug. */
   databases(organizationId: string): readonly HomologyDatabase[];
   /** Newest first. Errors  Refusal `database_not_found`, `permission_denied` */
@@ -44,6 +46,20 @@ export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
       { param: 'database' },
     );
   };
+  const release = (
+    releaseId: string,
+    organizationId: string,
+    param = 'database_release_id',
+  ): CatalogRelease => {
+    const holders = table.holders(releaseId).map((row) => ({ row, database: table.database(row.slug) }));
+    if (holders.length === 0) {
+      throw new Refusal('release_not_found', `No release has the id ${releaseId}.`, { param });
+    }
+    for (const { row, database } of holders) {
+      if (database !== undefined && isVisible(database, organizationId)) return entryOf(database, row);
+    }
+    throw new Refusal('permission_denied', 'The release is private to other organizations.');
+  };
   return {
     defaultRelease(selector, organizationId) {
       const row = selector === undefined ? table.defaultDatabase() : databaseNamed(selector, organizationId);
@@ -57,15 +73,9 @@ export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
       }
       return entryOf(visible(row, organizationId), defaultOf(row, table));
     },
-    release(releaseId, organizationId, param = 'database_release_id') {
-      const holders = table.holders(releaseId).map((row) => ({ row, database: table.database(row.slug) }));
-      if (holders.length === 0) {
-        throw new Refusal('release_not_found', `No release has the id ${releaseId}.`, { param });
-      }
-      for (const { row, database } of holders) {
-        if (database !== undefined && isVisible(database, organizationId)) return entryOf(database, row);
-      }
-      throw new Refusal('permission_denied', 'The release is private to other organizations.');
+    release,
+    requireGrant(releaseId, organizationId) {
+      if (table.holders(releaseId).length > 0) release(releaseId, organizationId);
     },
     databases: (organizationId) =>
       table
