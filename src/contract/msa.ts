@@ -171,8 +171,8 @@ export const createMsa = defineRoute({
   summary: 'Build a multiple sequence alignment',
   description:
     'Stacks the aligned candidates of a receipt, or components, over the query: the query first, then by rank. ' +
-    'The same inputs give the same id. Without any row but the query it carries the warning `msa_query_only`. It takes ' +
-    'the grant of the database that was searched; what was built before stays readable after that.',
+    'The same inputs give the same id. Without any row but the query it carries the warning `msa_query_only`. ' +
+    'It takes the grant of the database that was searched; what was built before stays readable after that.',
   body: MsaRequest,
   success: { status: 201, schema: envelopeOf('MsaEnvelope', Msa), description: 'How it was made.' },
   work: 'execution',

@@ -58,8 +58,8 @@ export const ExportRunInput = named(
     },
     {
       description:
-        'The rows of a run as one file in storage, while you may see the database that was searched; its results stay ' +
-        'readable after that.',
+        'The rows of a run as one file in storage, while you may see the database that was searched; ' +
+        'its results stay readable after that.',
       chosen: true,
     },
   ),

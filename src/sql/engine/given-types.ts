@@ -48,7 +48,7 @@ function notGiven(name: string, why: string): StatementFailure {
   return new StatementFailure('invalid', `The column "${name}" ${why}; cast it to VARCHAR or JSON.`);
 }
 
-/** The library reads structs into objects, where this name means something else, and a second of a name hides the first. */
+/** The library reads structs into objects: there this name means something else, and one name hides another like it. */
 function lostMember(type: DuckDBType): string | undefined {
   if (type instanceof DuckDBStructType) {
     const { entryNames: names, entryTypes } = type;
