@@ -20,7 +20,7 @@ export interface LinkedAbort {
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
   /** Lets go of the outer signals; whoever links an abort releases it when the work is over. */
-  release(): void;
+  readonly release: () => void;
 }
 
 /**

@@ -1,11 +1,11 @@
 /** A stream of pseudo-random numbers that is the same on every machine for the same seed. */
 export interface Random {
   /** A 32-bit unsigned integer. */
-  next(): number;
+  readonly next: () => number;
   /** A uniform integer in [0, bound); bound 1..2³². */
-  below(bound: number): number;
+  readonly below: (bound: number) => number;
   /** A uniform number in [0, 1), a multiple of 2⁻³². */
-  share(): number;
+  readonly share: () => number;
 }
 
 /**

@@ -97,15 +97,19 @@ async function measure(store: ControlStore, seconds: number, hangingCount: numbe
     loop_p99_ms: loop.percentile(99) / 1e6,
     loop_worst_ms: loop.max / 1e6,
   };
-  console.log(
-    `${figures.events} events to a healthy receiver beside ${hangingCount} that hang, ` +
-      `with ${figures.queued_deliveries} deliveries queued:\n` +
-      `p50 ${figures.p50_ms.toFixed(1)} ms, p99 ${figures.p99_ms.toFixed(1)} ms, ` +
-      `worst ${figures.worst_ms.toFixed(1)} ms, never ${figures.undelivered}; ` +
-      `${hangingHeard} attempts hung; event loop p99 ${figures.loop_p99_ms.toFixed(1)} ms, ` +
-      `worst ${figures.loop_worst_ms.toFixed(1)} ms`,
-  );
+  describe(figures);
   return figures;
+}
+
+function describe(figures: Readonly<Record<string, number>>): void {
+  const ms = (name: string): string => `${figures[name].toFixed(1)} ms`;
+  console.log(
+    `${figures.events} events to a healthy receiver beside ${figures.hanging_endpoints} that hang, ` +
+      `with ${figures.queued_deliveries} deliveries queued:\n` +
+      `p50 ${ms('p50_ms')}, p99 ${ms('p99_ms')}, worst ${ms('worst_ms')}, never ${figures.undelivered}; ` +
+      `${figures.attempts_at_hanging} attempts hung; ` +
+      `event loop p99 ${ms('loop_p99_ms')}, worst ${ms('loop_worst_ms')}`,
+  );
 }
 
 /** Events of the healthy organization, one after the other; when each was committed. */

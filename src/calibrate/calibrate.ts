@@ -179,14 +179,7 @@ async function describe(
     estimand_id: ESTIMAND_ID,
     qualification_id: QUALIFICATION_ID,
     maximum_log_extrapolation_factor: MAXIMUM_LOG_EXTRAPOLATION,
-    sample: {
-      protein_count: sample.proteinCount,
-      pair_count: sample.pairCount,
-      connected_pair_count: fit.connectedPairCount,
-      link_count: fit.linkCount,
-      link_log_probability: fit.linkLogProbability,
-      largest_component: fit.largestComponent,
-    },
+    sample: describeSample(sample, fit),
     supported: {
       query_minimum_residues: range.minimum,
       query_maximum_residues: range.maximum,
@@ -195,24 +188,39 @@ async function describe(
       maximum_concentration: maximumConcentration,
     },
     stratum_edges: edges,
-    pair_null: {
-      log_shorter: pairNull.shape.logShorter,
-      log_longer: pairNull.shape.logLonger,
-      mean_cosine: pairNull.shape.meanCosine,
-      cosine_spread: pairNull.shape.cosineSpread,
-      bias: pairNull.bias,
-      weights: pairNull.weights,
-      scale: pairNull.scale,
-      length_slope: pairNull.lengthSlope,
-      mean_slope: pairNull.meanSlope,
-      spread_slope: pairNull.spreadSlope,
-      score_per_cosine: pairNull.scorePerCosine,
-    },
+    pair_null: describePairNull(pairNull),
     bias: { ...sample.bias, panel: Array.from(sample.panel, (member) => targets[member]) },
     bins,
     populations: await observePopulations({ decoys, fit, bins, edges, random }),
     tried: TRIED,
     moments: { dimension, rank: basis.rank },
+  };
+}
+
+function describeSample(sample: NullSample, fit: NullFit): CardContent['sample'] {
+  return {
+    protein_count: sample.proteinCount,
+    pair_count: sample.pairCount,
+    connected_pair_count: fit.connectedPairCount,
+    link_count: fit.linkCount,
+    link_log_probability: fit.linkLogProbability,
+    largest_component: fit.largestComponent,
+  };
+}
+
+function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardContent['pair_null'] {
+  return {
+    log_shorter: shape.logShorter,
+    log_longer: shape.logLonger,
+    mean_cosine: shape.meanCosine,
+    cosine_spread: shape.cosineSpread,
+    bias: pairNull.bias,
+    weights: pairNull.weights,
+    scale: pairNull.scale,
+    length_slope: pairNull.lengthSlope,
+    mean_slope: pairNull.meanSlope,
+    spread_slope: pairNull.spreadSlope,
+    score_per_cosine: pairNull.scorePerCosine,
   };
 }
 

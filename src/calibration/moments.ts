@@ -8,7 +8,7 @@ import { secondMoments } from '../kernels/native.js';
  */
 
 /** Longer proteins are measured on this many evenly spread rows, which bounds the cost of a query. */
-export const MOMENT_MAX_ROWS = 256;
+const MOMENT_MAX_ROWS = 256;
 
 /** Moments of one protein. Unit: components of unit vectors (an int8 component ÷ inverseStep). */
 export interface TokenMoments {

@@ -93,7 +93,7 @@ export async function verifyCalibration(releaseDirectory: string): Promise<reado
   return problems;
 }
 
-export function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
+function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
   return {
     shape: {
       logShorter: scaleOf(model.log_shorter),

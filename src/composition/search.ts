@@ -19,7 +19,7 @@ export interface SearchCapability {
   readonly receipts: Receipts;
   readonly homology: Homology;
   /** An installed encoder by id, ready to encode; the caller closes it. */
-  loadEncoder(encoderId: string): Promise<Encoder>;
+  readonly loadEncoder: (encoderId: string) => Promise<Encoder>;
   /** Keeps the installed version of this encoder for the releases that it made. */
   keepEncoder(encoderId: string): Promise<void>;
 }

@@ -41,71 +41,83 @@ export async function startEncodePool(
   start: () => Promise<EncodeThread>,
   threadCount: number,
 ): Promise<EncodePool> {
-  let threads = await startThreads(start, threadCount);
-  let restart: Promise<void> | undefined;
-  let isClosed = false;
+  return new ThreadPool(start, await startThreads(start, threadCount));
+}
+
+class ThreadPool implements EncodePool {
+  readonly #start: () => Promise<EncodeThread>;
+  readonly #threadCount: number;
+  #threads: readonly EncodeThread[];
+  #restart: Promise<void> | undefined;
+  #isClosed = false;
   /** Calls with waiting tasks; the first is served next. */
-  let calls: Call[] = [];
+  #calls: Call[] = [];
 
-  const serve = (): void => {
-    const alive = threads.filter((thread) => !thread.isEnded);
-    while (calls.length > 0) {
-      const thread = leastBusy(alive);
-      if (thread === undefined || thread.pendingCount >= THREAD_MAX_TASKS) break;
-      const call = calls.shift()!;
-      const { task, receive } = call.waiting.pop()!;
-      if (call.waiting.length > 0) calls.push(call);
-      const received = (window: EncodedWindow): void => {
-        receive(window);
-        call.missingCount--;
-        if (call.missingCount === 0) call.resolve();
-      };
-      void thread.encode(task).then(received).catch(call.reject).finally(serve);
-    }
-    if (alive.length === 0)
-      for (const call of calls) call.reject(new Fault('No worker of the encoder is left.'));
-  };
+  constructor(start: () => Promise<EncodeThread>, threads: readonly EncodeThread[]) {
+    this.#start = start;
+    this.#threadCount = threads.length;
+    this.#threads = threads;
+  }
 
-  /**
-   * Ended threads are replaced when the next call comes, not when they end: a model that kills them must not
-   * loop.
-   */
-  const replaceEnded = async (): Promise<void> => {
-    const alive = threads.filter((thread) => !thread.isEnded);
-    if (alive.length === threadCount) return;
-    threads = [...alive, ...(await startThreads(start, threadCount - alive.length))];
-  };
-
-  const run = async (tasks: readonly PoolTask[], signal?: AbortSignal): Promise<void> => {
+  async run(tasks: readonly PoolTask[], signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    restart ??= replaceEnded().finally(() => (restart = undefined));
-    await restart;
+    this.#restart ??= this.#replaceEnded().finally(() => (this.#restart = undefined));
+    await this.#restart;
     signal?.throwIfAborted();
-    if (isClosed) throw new Fault('The encoder is closed.');
+    if (this.#isClosed) throw new Fault('The encoder is closed.');
     if (tasks.length === 0) return;
     let call: Call | undefined;
     const cancel = (): void => call?.reject(signal?.reason);
     try {
       await new Promise<void>((resolve, reject) => {
         call = { waiting: tasks.toReversed(), missingCount: tasks.length, resolve, reject };
-        calls.push(call);
+        this.#calls.push(call);
         signal?.addEventListener('abort', cancel, { once: true });
-        serve();
+        this.#serve();
       });
     } finally {
       signal?.removeEventListener('abort', cancel);
-      calls = calls.filter((other) => other !== call);
+      this.#calls = this.#calls.filter((other) => other !== call);
     }
-  };
+  }
 
-  const close = async (): Promise<void> => {
-    isClosed = true;
-    for (const call of calls) call.reject(new Fault('The encoder was closed.'));
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const call of this.#calls) call.reject(new Fault('The encoder was closed.'));
     // Threads that are being started must be closed too; whether they start is their caller's business.
-    await restart?.catch(() => undefined);
-    await Promise.all(threads.map((thread) => thread.close()));
-  };
-  return { run, close };
+    await this.#restart?.catch(() => undefined);
+    await Promise.all(this.#threads.map((thread) => thread.close()));
+  }
+
+  #serve(): void {
+    const alive = this.#threads.filter((thread) => !thread.isEnded);
+    while (this.#calls.length > 0) {
+      const thread = leastBusy(alive);
+      if (thread === undefined || thread.pendingCount >= THREAD_MAX_TASKS) break;
+      const call = this.#calls.shift()!;
+      const { task, receive } = call.waiting.pop()!;
+      if (call.waiting.length > 0) this.#calls.push(call);
+      const received = (window: EncodedWindow): void => {
+        receive(window);
+        call.missingCount--;
+        if (call.missingCount === 0) call.resolve();
+      };
+      void thread
+        .encode(task)
+        .then(received)
+        .catch(call.reject)
+        .finally(() => this.#serve());
+    }
+    if (alive.length === 0)
+      for (const call of this.#calls) call.reject(new Fault('No worker of the encoder is left.'));
+  }
+
+  /** When the next call comes, not when they end: a model that kills its threads must not loop. */
+  async #replaceEnded(): Promise<void> {
+    const alive = this.#threads.filter((thread) => !thread.isEnded);
+    const missing = this.#threadCount - alive.length;
+    if (missing > 0) this.#threads = [...alive, ...(await startThreads(this.#start, missing))];
+  }
 }
 
 async function startThreads(

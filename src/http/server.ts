@@ -19,7 +19,7 @@ export interface HttpServer {
    * Turns readiness, takes no new connection, lets requests at work finish within the grace, then ends them.
    * The second call waits for the first.
    */
-  stop(graceMs: number): Promise<void>;
+  readonly stop: (graceMs: number) => Promise<void>;
 }
 
 /**

@@ -25,7 +25,7 @@ export function readTarget(url: string): RequestTarget {
 }
 
 /** A path parameter or query text, decoded. Errors  Refusal `malformed_path` */
-export function decode(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -61,12 +61,7 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
   const retries = retryLog(affine);
   const turns = createTurns(isDeviceBusy);
 
-  /** What the GPU gives or, where the configuration allows it and the GPU fails, what the CPU gives. */
-  const serve = async <Result>(
-    onGpu: () => Promise<Result>,
-    onCpu: (retry: KernelRetry) => Promise<Result>,
-    { signal }: KernelOptions = {},
-  ): Promise<Result> => {
+  const serve: Serve = async (onGpu, onCpu, { signal } = {}) => {
     try {
       return await turns.take(onGpu, signal);
     } catch (error) {
@@ -97,30 +92,47 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
       }
     },
     ...calls,
-    maxsim: (store, queries, eligible, callOptions = {}) =>
+    ...servedCalls(addon, calls, serve),
+  };
+}
+
+/** What the GPU gives or, where that is allowed and the GPU fails, what the CPU gives. */
+type Serve = <Result>(
+  onGpu: () => Promise<Result>,
+  onCpu: (retry: KernelRetry) => Promise<Result>,
+  options?: KernelOptions,
+) => Promise<Result>;
+
+function servedCalls(
+  addon: Addon,
+  calls: Pick<KernelBackend, 'maxsim'>,
+  serve: Serve,
+): Pick<KernelBackend, 'maxsim' | 'nearest'> {
+  return {
+    maxsim: (store, queries, eligible, options = {}) =>
       serve(
         () =>
-          run<readonly MaxSimSums[]>(addon, callOptions, (threads, isBackground, callback) =>
+          run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
             addon.maxsim(handleOf(store), queries, eligible, true, threads, isBackground, callback),
           ),
         async (retry) => {
-          const sums = await calls.maxsim(store, queries, eligible, callOptions);
+          const sums = await calls.maxsim(store, queries, eligible, options);
           return sums.map((found) => ({ ...found, retry }));
         },
-        callOptions,
+        options,
       ),
-    nearest: (store, queries, eligible, count, callOptions = {}) =>
+    nearest: (store, queries, eligible, count, options = {}) =>
       serve(
         () =>
-          run<readonly NearestSums[]>(addon, callOptions, (_threads, isBackground, callback) =>
+          run<readonly NearestSums[]>(addon, options, (_threads, isBackground, callback) =>
             addon.nearest(handleOf(store), queries, eligible, count, isBackground, callback),
           ),
         async (retry) => {
           const targets = eligible ?? Uint32Array.from({ length: store.targetCount }, (_, target) => target);
-          const sums = await calls.maxsim(store, queries, eligible, callOptions);
+          const sums = await calls.maxsim(store, queries, eligible, options);
           return sums.map((found) => ({ targets, ...found, retry }));
         },
-        callOptions,
+        options,
       ),
   };
 }

@@ -20,7 +20,7 @@ export class SessionTable {
   enter(
     organizationId: string,
     cancel: () => void,
-  ): { readonly processId: number; readonly secret: number; leave(): void } {
+  ): { readonly processId: number; readonly secret: number; readonly leave: () => void } {
     const own = [...this.#entries.values()].filter((entry) => entry.organizationId === organizationId).length;
     if (
       this.#entries.size >= POSTGRES_SESSIONS_MAX_COUNT ||

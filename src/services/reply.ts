@@ -64,7 +64,7 @@ export interface ByteContent {
   /** Absent where the bytes are made while they are read. */
   readonly sizeBytes?: number;
   /** Called only where the bytes are wanted: not for HEAD. */
-  open(): OpenBytes;
+  readonly open: () => OpenBytes;
 }
 
 export interface OpenBytes {
@@ -72,5 +72,5 @@ export interface OpenBytes {
   /** Told of every piece when the last byte of it has gone out. */
   readonly release?: (piece: Uint8Array) => void;
   /** Called when nothing more will be read, whether all was or not. */
-  close(): void;
+  readonly close: () => void;
 }

@@ -48,11 +48,11 @@ afterAll(() => rmSync(folder, { recursive: true }));
 interface Session {
   readonly appliance: Appliance;
   readonly server: RunningServer;
-  post(
+  readonly post: (
     path: string,
     body: unknown,
-  ): Promise<{ status: number; headers: Headers; body: HomologyCandidateSet }>;
-  end(): Promise<void>;
+  ) => Promise<{ status: number; headers: Headers; body: HomologyCandidateSet }>;
+  readonly end: () => Promise<void>;
 }
 
 async function session(more: Record<string, string> = {}): Promise<Session> {

@@ -9,12 +9,12 @@ export interface ServerMessage {
 /** The PostgreSQL protocol by hand, so that a test can send what no library would. */
 export interface PostgresClient {
   readonly socket: Socket;
-  send(...messages: readonly Buffer[]): void;
+  readonly send: (...messages: readonly Buffer[]) => void;
   /** Messages up to the next of this type, or to the end of the connection. */
-  until(type: string): Promise<readonly ServerMessage[]>;
+  readonly until: (type: string) => Promise<readonly ServerMessage[]>;
   /** Resolves when the server has closed, with what it said before. */
-  closed(): Promise<readonly ServerMessage[]>;
-  end(): void;
+  readonly closed: () => Promise<readonly ServerMessage[]>;
+  readonly end: () => void;
 }
 
 export function openPostgres(port: number): Promise<PostgresClient> {

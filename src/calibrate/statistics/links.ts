@@ -2,7 +2,7 @@
 export interface Components {
   /** Joins the groups of two proteins. */
   link(a: number, b: number): void;
-  isConnected(a: number, b: number): boolean;
+  readonly isConnected: (a: number, b: number) => boolean;
   /** Proteins in the largest group. */
   largest(): number;
 }

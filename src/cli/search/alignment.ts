@@ -36,7 +36,7 @@ export function drawAlignment(report: SearchReport, candidate: Candidate, layout
 }
 
 /** Residues over residues, gaps as `-`. */
-export function alignmentLines(query: string, target: string, alignment: PairwiseAlignment): AlignmentLines {
+function alignmentLines(query: string, target: string, alignment: PairwiseAlignment): AlignmentLines {
   const lines = { query: '', middle: '', target: '' };
   let queryAt = alignment.queryStart;
   let targetAt = alignment.targetStart;

@@ -3,7 +3,7 @@ import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import type { EvidenceRequest, Guarantee, SignificanceRequirement } from '../../search/search-types.js';
 
-export const FORMATS = ['table', 'json', 'tsv', 'fasta', 'a3m', 'arrow'] as const;
+const FORMATS = ['table', 'json', 'tsv', 'fasta', 'a3m', 'arrow'] as const;
 export type FormatName = (typeof FORMATS)[number];
 
 /** What the command line says; commander has checked the choices. */

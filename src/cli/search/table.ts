@@ -18,7 +18,7 @@ interface TableColumn {
   readonly isNumber: boolean;
   /** Narrowest width that the column may be cut to; absent = never cut. */
   readonly least?: number;
-  cell(candidate: Candidate): string;
+  readonly cell: (candidate: Candidate) => string;
 }
 
 const GAP = 2;

@@ -70,14 +70,7 @@ export async function serve(
     isResponseChecked,
   });
   url = await listen(server, config);
-  await appliance.storage.start((error) =>
-    log.error({ err: error }, 'Stored files could not be cleaned up.'),
-  );
-  await appliance.runs.start((error, runId) =>
-    log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
-  );
-  await appliance.sql.start(sqlListeners(log, metrics));
-  appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
+  await startWork(appliance, log, metrics);
   const stopAll = async (graceMs: number): Promise<void> => {
     // First, so that nobody who waits for a run holds the server up.
     await appliance.runs.stop();
@@ -97,6 +90,18 @@ export async function serve(
       await stopAll(graceMs);
     },
   };
+}
+
+/** What goes on beside the requests. */
+async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): Promise<void> {
+  await appliance.storage.start((error) =>
+    log.error({ err: error }, 'Stored files could not be cleaned up.'),
+  );
+  await appliance.runs.start((error, runId) =>
+    log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+  );
+  await appliance.sql.start(sqlListeners(log, metrics));
+  appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
 }
 
 /** GPUs that do not serve from the start, and failures of those that do. */

@@ -8,7 +8,7 @@ export interface ProgressState {
 export type ProgressStage = keyof typeof STAGES;
 
 export interface Progress {
-  update(state: ProgressState): void;
+  readonly update: (state: ProgressState) => void;
   /** Ends the line that is being drawn; what is printed next starts on its own line. */
   end(): void;
 }

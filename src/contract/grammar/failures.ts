@@ -23,7 +23,7 @@ const REQUEST_ID = text('Equals the header `X-Request-ID`.');
 const PARAM = text('The member of the request that is at fault, as a dotted path.');
 
 /** One place of the request that is wrong, as the envelope's error lists it. */
-export const ErrorLocation = named(
+const ErrorLocation = named(
   'ErrorLocation',
   closed({
     loc: Type.Array(Type.String(), {

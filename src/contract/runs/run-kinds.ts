@@ -31,7 +31,7 @@ const LIMIT = defaulted(
   }),
 );
 
-export const SearchRunInput = named(
+const SearchRunInput = named(
   'SearchRunInput',
   closed(
     { query: ProteinQuery, ...SEARCH_SETTINGS, limit: LIMIT },

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox';
 import { closed, count, enumeration, flag, named, quantity, ratio, text } from '../grammar/schema.js';
 
-export const SignificanceStatus = enumeration(
+const SignificanceStatus = enumeration(
   {
     supported_empirical: 'the score lies within the sample of the calibration',
     supported_extrapolated: 'the score lies beyond the sample; the tail was extrapolated to it',

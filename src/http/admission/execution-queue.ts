@@ -18,7 +18,7 @@ export interface Place {
    */
   start(signal: AbortSignal, startDeadlineMs: number | undefined): Promise<void>;
   /** Gives the place back; a second call does nothing. */
-  leave(): void;
+  readonly leave: () => void;
 }
 
 /** Executions that are at work or wait for their turn. */

@@ -141,7 +141,7 @@ function createJoin(metadata: MetadataTable | undefined, taxonomy: Taxonomy | un
       }
       return { id: header.id, text: record.text, attributes, record };
     },
-    notes(): readonly string[] {
+    notes: (): readonly string[] => {
       const notes: string[] = [];
       if (metadata !== undefined && matched < metadata.rowCount) {
         notes.push(`${metadata.rowCount - matched} of ${metadata.rowCount} metadata rows match no protein.`);

@@ -35,6 +35,6 @@ export interface ProteinSource {
   /** The proteins in the release's order, the same at every call. */
   proteins(onBytes?: (bytes: number) => void): AsyncIterable<SourceProtein>;
   /** What the user should know when all proteins have been read, one sentence each. */
-  notes(): readonly string[];
+  readonly notes: () => readonly string[];
   close(): void;
 }

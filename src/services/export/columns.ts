@@ -6,7 +6,7 @@ import type { ExportRow } from './rows.js';
 export interface ExportColumn {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number';
-  value(row: ExportRow): string | number | undefined;
+  readonly value: (row: ExportRow) => string | number | undefined;
 }
 
 type Read = (candidate: HomologyCandidate) => string | number | undefined;

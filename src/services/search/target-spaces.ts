@@ -58,16 +58,7 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
     release: Release,
     filter: CanonicalFilter,
     { organizationId }: RequestContext,
-  ): Promise<void> =>
-    table.put(
-      {
-        id: targetSpaceId(release, filter),
-        databaseReleaseId: release.id,
-        canonicalFilter: filter.predicate,
-        filterSchemaId: release.manifest.filter_schema.id,
-      },
-      organizationId,
-    );
+  ): Promise<void> => table.put(spaceRow(release, filter), organizationId);
   return {
     unfiltered: unfilteredSpace,
     async ofFilter(release, filter, context) {
@@ -97,23 +88,37 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
       const options = { place: ['body', 'Filter'], operators: COMPILATION_OPERATORS };
       const canonical = compileFilter(request.Filter, release.fields, options);
       await remember(release, canonical, context);
-      const id = targetSpaceId(release, canonical);
+      const value = presentCompilation(release, canonical);
       return {
-        value: {
-          object: 'homology_target_space_compilation',
-          id,
-          target_space_id: id,
-          database_release_id: release.id,
-          canonical_filter_sha256: canonical.sha256,
-          filter_schema_id: release.manifest.filter_schema.id,
-          semantic_profile_id: semanticProfileId(release.manifest),
-        },
+        value,
         databaseSnapshots: [releaseSnapshot(entry)],
-        generatedObjectIds: [id],
+        generatedObjectIds: [value.id],
         inputRefs: [release.id],
-        objectRefs: [release.id, release.manifest.filter_schema.id],
-        outputRefs: [id],
+        objectRefs: [release.id, value.filter_schema_id],
+        outputRefs: [value.id],
       };
     },
+  };
+}
+
+function spaceRow(release: Release, filter: CanonicalFilter): TargetSpaceRow {
+  return {
+    id: targetSpaceId(release, filter),
+    databaseReleaseId: release.id,
+    canonicalFilter: filter.predicate,
+    filterSchemaId: release.manifest.filter_schema.id,
+  };
+}
+
+function presentCompilation(release: Release, filter: CanonicalFilter): TargetSpaceCompilation {
+  const id = targetSpaceId(release, filter);
+  return {
+    object: 'homology_target_space_compilation',
+    id,
+    target_space_id: id,
+    database_release_id: release.id,
+    canonical_filter_sha256: filter.sha256,
+    filter_schema_id: release.manifest.filter_schema.id,
+    semantic_profile_id: semanticProfileId(release.manifest),
   };
 }

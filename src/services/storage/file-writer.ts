@@ -11,7 +11,7 @@ import type { StorageRoom } from './room.js';
 export interface WrittenFile {
   readonly sha256: string;
   readonly sizeBytes: number;
-  release(): void;
+  readonly release: () => void;
 }
 
 export interface PlacedFile {

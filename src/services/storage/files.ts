@@ -28,7 +28,7 @@ export interface ManagedFile {
   /** To be read once; the bytes stay readable until then, even where the file is deleted meanwhile. */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Gives the bytes free where they are not read to their end. */
-  close(): void;
+  readonly close: () => void;
 }
 
 interface FileReadRequest {

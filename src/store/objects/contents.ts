@@ -12,7 +12,7 @@ export interface Content {
 export interface OpenContent {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Not needed after the bytes have been read or their iteration has been ended. */
-  close(): void;
+  readonly close: () => void;
 }
 
 interface ContentRow {

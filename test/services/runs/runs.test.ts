@@ -124,9 +124,9 @@ async function eventsOf(id: string): Promise<string[]> {
 /** Stops a piece until it is let go. */
 function gate(): {
   readonly reached: Promise<void>;
-  reach(): void;
+  readonly reach: () => void;
   readonly open: Promise<void>;
-  release(): void;
+  readonly release: () => void;
 } {
   let reach = (): void => undefined;
   let release = (): void => undefined;

@@ -10,11 +10,11 @@ export interface Read {
 /** What tests ask about files, of a server that `bench` gives when it is asked for. */
 export interface FilesAsked {
   /** Without `who`, without key. */
-  read(url: string, headers?: Record<string, string>, who?: Who, method?: string): Promise<Read>;
-  sign(who: Who, url: string, body?: Json): Promise<Answer>;
-  setAcl(who: Who, url: string, acl: Json): Promise<Answer>;
-  getAcl(who: Who, url: string): Promise<Answer>;
-  remove(who: Who, path: string): Promise<Answer>;
+  readonly read: (url: string, headers?: Record<string, string>, who?: Who, method?: string) => Promise<Read>;
+  readonly sign: (who: Who, url: string, body?: Json) => Promise<Answer>;
+  readonly setAcl: (who: Who, url: string, acl: Json) => Promise<Answer>;
+  readonly getAcl: (who: Who, url: string) => Promise<Answer>;
+  readonly remove: (who: Who, path: string) => Promise<Answer>;
 }
 
 export function askFiles(bench: () => StorageBench): FilesAsked {
