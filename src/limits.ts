@@ -117,8 +117,8 @@ export const RUNS_AT_WORK_MAX_COUNT = 2;
 
 /** Path of a file that a run writes, in characters: bounded again in bytes where it is read. */
 export const RUN_OUTPUT_PATH_MAX_CHARACTERS = 1_024;
-/** Candidates that an export writes before others get a turn: a few milliseconds of work. */
-export const EXPORT_SLICE_MAX_CANDIDATES = 200;
+/** Bytes of an export that are hashed and written before others get a turn. */
+export const EXPORT_WRITE_MAX_BYTES = 256 * KIBIBYTE_BYTES;
 /** Rows and bytes of text of one row group (Parquet) or record batch (Arrow): what an export holds in memory. */
 export const EXPORT_GROUP_MAX_ROWS = 2_048;
 export const EXPORT_GROUP_MAX_BYTES = 4 * MEBIBYTE_BYTES;

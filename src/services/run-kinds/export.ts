@@ -1,11 +1,15 @@
 import type { HomologyQueryResult, SearchRunSummary } from '../../contract/runs/run-kinds.js';
 import type { ExportRunInput, ExportRunSummary } from '../../contract/runs/run-files.js';
+import { untilAborted } from '../../abort.js';
 import { Refusal } from '../../errors.js';
+import { EXPORT_WRITE_MAX_BYTES } from '../../limits.js';
 import type { FileRow } from '../../store/storage/files.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import type { RequestContext } from '../context.js';
 import { FORMATS, type ExportFormat } from '../export/formats.js';
-import { exportSlices, isBatch } from '../export/rows.js';
+import { ExportThread } from '../export/export-thread.js';
+import type { ExportPiece, ExportRequest } from '../export/export-worker.js';
+import { isBatch } from '../export/rows.js';
 import { realWorld, type World } from '../../world.js';
 import { presentRunFile, releaseAfter, type FileWriter } from '../storage/file-writer.js';
 import type { Catalog } from '../search/catalog.js';
@@ -66,25 +70,32 @@ async function* exportRun(
   const format = FORMATS[formatName];
   const run = exportableRun(asked.run_id, context, dependencies);
   const found = await describe(run, queryIndex, table);
-  const encoder = format.encoder(format.needsQuery ? sequenceOf(found, context, receipts) : '');
+  const query = format.needsQuery ? sequenceOf(found, context, receipts) : '';
+  const thread = new ExportThread({ format: formatName, query, isBatch: isBatch(run) });
   const file = writer.open(context);
+  const writePiece = async (request: ExportRequest): Promise<ExportPiece> => {
+    const piece = await untilAborted(thread.write(request), context.signal);
+    for (const bytes of slicesOf(piece.bytes)) await file.write(bytes);
+    return piece;
+  };
   try {
     let doneCount = 0;
     let candidateCount = 0;
     let yieldedAt = world.monotonicMs();
-    for await (const slice of exportSlices(run, queryIndex, table, context.signal)) {
-      const bytes = encoder.add(slice.rows);
-      if (bytes.length > 0) await file.write(bytes);
-      candidateCount += slice.rows.length;
-      doneCount = slice.doneCount;
+    const { start, end } = rowsToExport(run, queryIndex);
+    for (let at = start; at < end;) {
+      const piece = await writePiece(requireBlock(run, at, end, table));
+      if (piece.rowCount === 0) throw gone(run);
+      at += piece.rowCount;
+      doneCount = at - start;
+      candidateCount += piece.candidateCount;
       if (world.monotonicMs() - yieldedAt < PIECE_MS) continue;
       yield { rows: [], stage: 'exporting', doneCount, checkpoint: undefined };
       yieldedAt = world.monotonicMs();
     }
-    await file.write(encoder.end());
+    const { recordCount: record_count } = await writePiece(null);
     const written = await file.end();
     releaseAfter(context.signal, written.release);
-    const { recordCount: record_count } = encoder;
     const put = (at: Date): FileRow =>
       writer.put([{ written, path, contentType: format.contentType }], context, at)[0];
     const summarise = (at: Date): ExportRunSummary => ({
@@ -96,8 +107,32 @@ async function* exportRun(
     });
     return { rows: [], doneCount, summarise, billableUnits: 0 };
   } finally {
-    await file.discard();
+    await Promise.all([thread.close(), file.discard()]);
   }
+}
+
+/** Rows of the run [start, end): those of one query of a batch, or all. */
+function rowsToExport(run: RunRow, queryIndex: number | undefined) {
+  if (isBatch(run) && queryIndex !== undefined) return { start: queryIndex, end: queryIndex + 1 };
+  return { start: 0, end: run.rowCount };
+}
+
+/** The rows [at, end) that lie in one block. Errors  Refusal `result_expired` where they go meanwhile */
+function requireBlock(
+  run: RunRow,
+  at: number,
+  end: number,
+  { rows }: Pick<RunTable, 'rows'>,
+): NonNullable<ExportRequest> {
+  const block = rows.packedBlockAt(run.id, at);
+  if (block === undefined) throw gone(run);
+  const { firstRow, packed } = block;
+  return { packed: Uint8Array.from(packed), start: at - firstRow, end: end - firstRow };
+}
+
+function* slicesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += EXPORT_WRITE_MAX_BYTES)
+    yield bytes.subarray(at, at + EXPORT_WRITE_MAX_BYTES);
 }
 
 /** Errors  the refusals of runs.create about runs and exports */
@@ -142,8 +177,7 @@ async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'r
     );
   if (!isBatch(run)) return run.summary as SearchRunSummary;
   const block = await rows.blockAt(run.id, queryIndex);
-  if (block === undefined)
-    throw new Refusal('result_expired', `The results of ${run.id} have gone meanwhile.`);
+  if (block === undefined) throw gone(run);
   return block.rows[queryIndex - block.firstRow] as HomologyQueryResult;
 }
 
@@ -174,6 +208,10 @@ function sequenceOf({ receipt }: Described, context: RequestContext, receipts: R
 
 function defaultPath({ run_id: id, query_index: index }: Omit<ExportRunInput, 'path'>, format: ExportFormat) {
   return `exports/${id}${index === undefined ? '' : `.query-${index}`}.${format.extension}`;
+}
+
+function gone({ id }: RunRow): Refusal {
+  return new Refusal('result_expired', `The results of ${id} have gone meanwhile.`);
 }
 
 function notPossible(param: keyof ExportRunInput, message: string): Refusal {

@@ -18,6 +18,12 @@ export interface RowBlock {
   readonly packed: Buffer;
 }
 
+/** The same as it is stored, gzip of a JSON array. */
+interface PackedBlock {
+  readonly firstRow: number;
+  readonly packed: Uint8Array;
+}
+
 /** A stored block and where its first row stands in the result. */
 interface FoundBlock {
   readonly firstRow: number;
@@ -43,12 +49,19 @@ export class RunRowTable {
 
   /** The block that holds this row; undefined where the run has no such row. */
   async blockAt(runId: string, row: number): Promise<FoundBlock | undefined> {
+    const found = this.packedBlockAt(runId, row);
+    if (found === undefined) return undefined;
+    const { firstRow } = found;
+    const rows = await unpackRows(found.packed);
+    return row < firstRow + rows.length ? { firstRow, rows } : undefined;
+  }
+
+  /** The same as it is stored, for those who unpack it elsewhere; the last block for rows behind it. */
+  packedBlockAt(runId: string, row: number): PackedBlock | undefined {
     const range = { start: keyOf(runId, row), end: `${runId} `, reverse: true, limit: 1 };
     const [found] = [...this.#blocks.getRange(range)];
     if (found === undefined) return undefined;
-    const firstRow = Number(found.key.slice(runId.length + 1));
-    const rows = JSON.parse(await unpackText(found.value)) as readonly unknown[];
-    return row < firstRow + rows.length ? { firstRow, rows } : undefined;
+    return { firstRow: Number(found.key.slice(runId.length + 1)), packed: found.value };
   }
 
   /** Only inside a transaction. */
@@ -92,6 +105,10 @@ export async function packRows(
 /** Fast rather than small: JSON of candidates shrinks to a fifth at the first level already. */
 export function packBytes(bytes: Uint8Array): Promise<Buffer> {
   return pack(bytes, { level: 1 });
+}
+
+export async function unpackRows(packed: Uint8Array): Promise<readonly unknown[]> {
+  return JSON.parse(await unpackText(packed)) as readonly unknown[];
 }
 
 export async function unpackText(packed: Uint8Array): Promise<string> {

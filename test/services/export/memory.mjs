@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { FileWriter } from '#src/services/storage/file-writer.js';
 import { exportRuns } from '#src/services/run-kinds/export.js';
 import { StorageRoom } from '#src/services/storage/room.js';
@@ -55,6 +56,7 @@ const queryRow = (at) => ({
   candidates: Array.from({ length: CANDIDATES }, (_, rank) => candidate(at, rank + 1)),
   evidence_summary: { requested: 'pairwise_sequence_alignment' },
 });
+const blockFrom = (firstRow) => Array.from({ length: BLOCK_ROWS }, (_row, at) => queryRow(firstRow + at));
 const run = {
   id: 'run_000000000000000000000000',
   organizationId: 'lab',
@@ -67,7 +69,11 @@ const table = {
   rows: {
     async blockAt(_, row) {
       const firstRow = row - (row % BLOCK_ROWS);
-      return { firstRow, rows: Array.from({ length: BLOCK_ROWS }, (_row, at) => queryRow(firstRow + at)) };
+      return { firstRow, rows: blockFrom(firstRow) };
+    },
+    packedBlockAt(_, row) {
+      const firstRow = row - (row % BLOCK_ROWS);
+      return { firstRow, packed: gzipSync(JSON.stringify(blockFrom(firstRow)), { level: 1 }) };
     },
   },
 };
@@ -98,7 +104,15 @@ const { record_count, file } = await store.transaction(() => step.value.summaris
 const usedBytes = memory('VmHWM') - idleBytes;
 await store.close();
 rmSync(folder, { recursive: true });
-console.log(JSON.stringify({ records: record_count, fileBytes: file.size_bytes, usedBytes, longestPauseMs }));
+console.log(
+  JSON.stringify({
+    records: record_count,
+    fileBytes: file.size_bytes,
+    usedBytes,
+    longestPauseMs,
+    sha256: file.checksum,
+  }),
+);
 
 function memory(what) {
   const status = readFileSync('/proc/self/status', 'utf8');

@@ -1,0 +1,58 @@
+import { Worker } from 'node:worker_threads';
+import { Fault, Refusal } from '../../errors.js';
+import type { ExportAnswer, ExportPiece, ExportRequest, ExportSettings } from './export-worker.js';
+
+/** The compiled entry point, beside this file. */
+const WORKER_FILE = new URL('./export-worker.js', import.meta.url);
+/** It holds a block of rows and a group of columns or, of a FASTA file, the ids of all its targets. */
+const HEAP = { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 8 };
+
+interface Asked {
+  readonly resolve: (piece: ExportPiece) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The thread that writes one export, seen from outside. Its user asks for one thing at a time, and closes it. */
+export class ExportThread {
+  readonly #worker: Worker;
+  #asked: Asked | undefined;
+  #ended: Fault | undefined;
+
+  constructor(settings: ExportSettings) {
+    this.#worker = new Worker(WORKER_FILE, { workerData: settings, resourceLimits: HEAP });
+    this.#worker.on('message', (answer: ExportAnswer) => this.#take(answer));
+    this.#worker.on('error', (cause) => this.#end(cause));
+    this.#worker.on('exit', (code) => this.#end(new Error(`exit code ${code}`)));
+  }
+
+  /**
+   * The bytes that some rows of a stored block add to the file; null asks for its end.
+   * Errors  Refusal `export_not_possible`; Fault where the block cannot be read or the thread ends
+   */
+  write(request: ExportRequest): Promise<ExportPiece> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== undefined) return reject(this.#ended);
+      this.#asked = { resolve, reject };
+      this.#worker.postMessage(request);
+    });
+  }
+
+  /** Ends the thread, whatever it does. */
+  async close(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #take(answer: ExportAnswer): void {
+    const asked = this.#asked;
+    this.#asked = undefined;
+    if ('piece' in answer) asked?.resolve(answer.piece);
+    else if ('failure' in answer) asked?.reject(new Fault(`An export cannot be written: ${answer.failure}`));
+    else asked?.reject(new Refusal(answer.refusal.code, answer.refusal.message, answer.refusal.details));
+  }
+
+  #end(cause: unknown): void {
+    this.#ended ??= new Fault('The thread that writes an export has ended.', { cause });
+    this.#asked?.reject(this.#ended);
+    this.#asked = undefined;
+  }
+}

@@ -1,0 +1,41 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { ExportThread } from '#src/services/export/export-thread.js';
+
+/* The thread of one export; what it writes is tested with the runs that use it, and its digests with its memory. */
+
+const rows = Array.from({ length: 10 }, (_, index) => ({
+  rank: index + 1,
+  target: { id: `T${index}`, sequence: 'MKV', attributes: {} },
+  measurements: { maxsim: { bidirectional: index } },
+  significance: { measurements: {} },
+}));
+const packed = gzipSync(JSON.stringify(rows));
+const startThread = (): ExportThread => new ExportThread({ format: 'fasta', query: '', isBatch: false });
+
+describe('the thread of an export', () => {
+  it('writes the rows that were asked for, and tells how many a block had', async () => {
+    const thread = startThread();
+    const first = await thread.write({ packed, start: 2, end: 4 });
+    expect([first.rowCount, first.candidateCount, first.recordCount]).toEqual([2, 2, 2]);
+    const behind = await thread.write({ packed, start: 10, end: 20 });
+    expect(behind.rowCount).toBe(0);
+    const last = await thread.write(null);
+    expect(last.recordCount).toBe(2);
+    const file = Buffer.concat([first.bytes, behind.bytes, last.bytes]).toString();
+    expect(file.match(/^>\S+/gm)).toEqual(['>T2', '>T3']);
+    await thread.close();
+  });
+
+  it('fails where a block is damaged, and where it was closed', async () => {
+    const thread = startThread();
+    await expect(thread.write({ packed: packed.subarray(0, 40), start: 0, end: 1 })).rejects.toThrow(
+      'An export cannot be written',
+    );
+    const pending = thread.write({ packed, start: 0, end: 1 });
+    const failing = expect(pending).rejects.toThrow('has ended');
+    await thread.close();
+    await failing;
+    await expect(thread.write(null)).rejects.toThrow('has ended');
+  });
+});
