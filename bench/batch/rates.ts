@@ -53,7 +53,7 @@ export async function rankAll(
   for (const { sequence } of queries) {
     const [query] = await encoder.encode([sequence]);
     const [sums] = await backend.maxsim(store, [query], undefined, { threads });
-    const found = rank({ sums, targets: undefined }, query.length, release, limit);
+    const found = await rank({ sums, targets: undefined }, query.length, release, limit);
     ranked.push(Uint32Array.from(found, ({ targetIndex }) => targetIndex));
   }
   return ranked;

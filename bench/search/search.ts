@@ -194,7 +194,7 @@ async function timeAlone(
     const [sums] = await backend.maxsim(store, [tokens], undefined, { threads });
     const comparedAt = performance.now();
     // Ranking is no kernel: it counts as overhead.
-    const ranked = rank({ sums, targets: undefined }, tokens.length, release, LIMIT);
+    const ranked = await rank({ sums, targets: undefined }, tokens.length, release, LIMIT);
     const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
     const rankedAt = performance.now();
     const parameters = affineParameters(release, sequence, targets);

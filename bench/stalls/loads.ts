@@ -46,6 +46,7 @@ export const LOADS: readonly Load[] = [
     name: 'a run of 10,000 aligned candidates',
     prepare: (scene) => Promise.resolve(async () => void (await searchRun(scene, 0))),
   },
+  { name: 'pages of 1,000 results', prepare: pages },
   exportLoad('parquet'),
   exportLoad('arrow'),
   exportLoad('tsv'),
@@ -53,6 +54,7 @@ export const LOADS: readonly Load[] = [
     name: 'a batch of 200 queries, 100 aligned each',
     prepare: (scene) => Promise.resolve(() => batch(scene)),
   },
+  { name: 'a request for 100,000 queries, 35 MB', prepare: largeRequest },
   { name: 'an upload', prepare: upload },
 ];
 
@@ -126,6 +128,36 @@ function exportLoad(format: string): Load {
         }
       };
     },
+  };
+}
+
+/** All results of a run, as a client pages through them. */
+async function pages(scene: LoadScene): Promise<() => Promise<void>> {
+  const runId = await searchRun(scene, 0);
+  return async () => {
+    for (let cursor = ''; ;) {
+      const path = `/v1/runs/${runId}/results?limit=1000${cursor}`;
+      const page = await call(scene, { method: 'GET', path });
+      const next = /"next_cursor":"([^"]+)"/.exec(page.toString('latin1'))?.[1];
+      if (next === undefined) return;
+      cursor = `&cursor=${next}`;
+    }
+  };
+}
+
+/** Accepted, and cancelled before it is worked on. */
+async function largeRequest(scene: LoadScene): Promise<() => Promise<void>> {
+  const sequence = (at: number): string => scene.proteins[at % scene.proteins.length].sequence;
+  const queries = Array.from({ length: 100_000 }, (_, at) => ({
+    id: `q${at}`,
+    sequence: sequence(at).padEnd(300, 'A').slice(0, 300),
+  }));
+  const body = { endpoint: 'homology.batch_search', input: { queries, limit: 1 } };
+  return async () => {
+    const headers = { Prefer: 'respond-async' };
+    const answer = await call(scene, { method: 'POST', path: '/v1/runs', body, headers });
+    const { data } = JSON.parse(String(answer)) as { readonly data: { readonly id: string } };
+    await call(scene, { method: 'POST', path: `/v1/runs/${data.id}/cancel` });
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Release } from '../release/release.js';
 import type { Compared } from './compare.js';
+import { Slice } from '../turns.js';
 import { maxsimDistances } from './maxsim.js';
 import type { Candidate } from './search-types.js';
 
@@ -17,12 +18,12 @@ export type Ranked = Pick<
  * division rounds, so doubles decide except where they are within two roundings of each other, and there the
  * cross-multiplied integers do.
  */
-export function rank(
+export async function rank(
   { sums, targets: compared }: Pick<Compared, 'sums' | 'targets'>,
   queryLength: number,
   { targets, manifest }: Pick<Release, 'targets' | 'manifest'>,
   limit: number,
-): readonly Ranked[] {
+): Promise<readonly Ranked[]> {
   const count = sums.queryToTarget.length;
   const targetAt = (position: number): number => (compared === undefined ? position : compared[position]);
   const numeratorAt = (position: number): number =>
@@ -30,9 +31,9 @@ export function rank(
     sums.targetToQuery[position] * queryLength;
 
   const closeness = new Float64Array(count);
-  for (let position = 0; position < count; position += 1) {
-    closeness[position] = numeratorAt(position) / targets.length(targetAt(position));
-  }
+  const closenessAt = (position: number): number =>
+    (closeness[position] = numeratorAt(position) / targets.length(targetAt(position)));
+  const positions = await shortlist(count, closenessAt, limit);
   const order = (a: number, b: number): number => {
     const difference = closeness[b] - closeness[a];
     if (Math.abs(difference) > roundingOf(closeness[a], closeness[b])) return difference;
@@ -41,7 +42,7 @@ export function rank(
     if (left !== right) return left > right ? -1 : 1;
     return targets.id(targetAt(a)) < targets.id(targetAt(b)) ? -1 : 1;
   };
-  return shortlist(closeness, limit)
+  return positions
     .sort(order)
     .slice(0, limit)
     .map((position, above) => {
@@ -65,14 +66,41 @@ export function rank(
     });
 }
 
-/** Every position that could be among the best `limit`: those at or within rounding of the limit-th value. */
-function shortlist(closeness: Float64Array, limit: number): number[] {
-  if (closeness.length <= limit) return Array.from(closeness.keys());
-  const bar = kthLargest(closeness.slice(), limit);
-  const positions: number[] = [];
-  for (let position = 0; position < closeness.length; position += 1) {
-    const value = closeness[position];
-    if (value >= bar - roundingOf(value, bar)) positions.push(position);
+/** Positions that are looked at without a pause: some milliseconds. */
+const BLOCK_POSITIONS = 65_536;
+
+/**
+ * Every position that could be among the best `limit`: those at or within rounding of the limit-th value.
+ * Whenever they have doubled, what the best so far leave no room for is dropped; as the limit-th value only rises,
+ * nothing is dropped that would have stayed at the end.
+ */
+async function shortlist(
+  count: number,
+  valueAt: (position: number) => number,
+  limit: number,
+): Promise<number[]> {
+  const slice = new Slice();
+  let positions: number[] = [];
+  let values: number[] = [];
+  let bar = -Infinity;
+  const isNear = (value: number): boolean => value >= bar - roundingOf(value, bar);
+  let most = limit + 1;
+  const drop = (): void => {
+    bar = kthLargest(Float64Array.from(values), limit);
+    positions = positions.filter((_, index) => isNear(values[index]));
+    values = values.filter(isNear);
+    most = 2 * positions.length;
+  };
+  for (let start = 0; start < count; start += BLOCK_POSITIONS) {
+    const end = Math.min(count, start + BLOCK_POSITIONS);
+    for (let position = start; position < end; position += 1) {
+      const value = valueAt(position);
+      if (!isNear(value)) continue;
+      positions.push(position);
+      values.push(value);
+    }
+    if (positions.length >= most || (end === count && positions.length > limit)) drop();
+    if (slice.isOver) await slice.pause();
   }
   return positions;
 }

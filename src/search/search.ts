@@ -65,7 +65,7 @@ export async function searchMany(
   const results: SearchResult[] = [];
   for (const [index, found] of compared.entries()) {
     const query = { ...queries[index], tokens: tokens[index] };
-    const ranked = rank(found, query.tokens.length, release, settings.limit);
+    const ranked = await rank(found, query.tokens.length, release, settings.limit);
     const rescored = await rescore(query, ranked, settings.evidence, engine, options);
     const aligned = await align(query, rescored, release);
     const candidates = await judge(query, aligned, found.panel, options);

@@ -8,39 +8,39 @@ const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() *
 console.log(`rank seed ${seed}`);
 
 describe('rank', () => {
-  it('orders by the exact mean of both directions, nearest first', () => {
+  it('orders by the exact mean of both directions, nearest first', async () => {
     // Closeness Sqt + Lq·Stq/Lt with Lq = 2: 10 + 2·6/3 = 14, 12 + 2·1/1 = 14 and a bit more, 1 + 2·1/4.
     const sums = { queryToTarget: Int32Array.of(10, 13, 1), targetToQuery: Int32Array.of(6, 1, 1) };
-    const ranked = rankOf(sums, undefined, table([3, 1, 4]), 2, 10);
+    const ranked = await rankOf(sums, undefined, table([3, 1, 4]), 2, 10);
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([1, 0, 2]);
   });
 
-  it('breaks exact ties by target id, also where lengths differ', () => {
+  it('breaks exact ties by target id, also where lengths differ', async () => {
     const sums = { queryToTarget: Int32Array.of(5, 5, 5), targetToQuery: Int32Array.of(4, 2, 6) };
-    const ranked = rankOf(sums, undefined, table([2, 1, 3], ['c', 'b', 'a']), 7, 3);
+    const ranked = await rankOf(sums, undefined, table([2, 1, 3], ['c', 'b', 'a']), 7, 3);
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([2, 1, 0]);
   });
 
-  it('tells fractions apart that are equal as doubles', () => {
+  it('tells fractions apart that are equal as doubles', async () => {
     // S + 1/65,535 and S + 1/65,534 differ by 2⁻³², and doubles near S are 2⁻²¹ apart.
     const sums = {
       queryToTarget: Int32Array.of(2 ** 31 - 1, 2 ** 31 - 1),
       targetToQuery: Int32Array.of(1, 1),
     };
-    const ranked = rankOf(sums, undefined, table([65_535, 65_534], ['a', 'b']), 1, 2);
+    const ranked = await rankOf(sums, undefined, table([65_535, 65_534], ['a', 'b']), 1, 2);
     expect(ranked.map((entry) => entry.targetIndex)).toEqual([1, 0]);
   });
 
-  it('names targets by their place in the release where a filter skips some', () => {
+  it('names targets by their place in the release where a filter skips some', async () => {
     const sums = { queryToTarget: Int32Array.of(1, 9), targetToQuery: Int32Array.of(1, 9) };
-    const ranked = rankOf(sums, Uint32Array.of(2, 5), table([4, 4, 4, 4, 4, 4]), 4, 1);
+    const ranked = await rankOf(sums, Uint32Array.of(2, 5), table([4, 4, 4, 4, 4, 4]), 4, 1);
     // Nine of the sixteen that the steps of 4 make of cosine 1, over four residues each.
     const distance = 1 - 9 / (16 * 4);
     const maxsim = { bidirectional: distance, queryToTarget: distance, targetToQuery: distance };
     expect(ranked).toEqual([{ rank: 1, targetIndex: 5, queryToTargetSum: 9, targetToQuerySum: 9, maxsim }]);
   });
 
-  it('returns the head of a full exact sort for any limit, with many ties', () => {
+  it('returns the head of a full exact sort for any limit, with many ties', async () => {
     const random = seededRandom(seed);
     const count = 3_000;
     const lengths = Array.from({ length: count }, () => 1 + random.below(6));
@@ -55,8 +55,29 @@ describe('rank', () => {
       return right - left || (targets.id(a) < targets.id(b) ? -1 : 1);
     });
     for (const limit of [1, 2, 17, 500, 2_999, 3_000, 5_000]) {
-      const found = rankOf(sums, undefined, targets, 5, limit).map((entry) => entry.targetIndex);
-      expect(found, `limit ${limit}`).toEqual(exact.slice(0, limit));
+      const found = await rankOf(sums, undefined, targets, 5, limit);
+      expect(
+        found.map((entry) => entry.targetIndex),
+        `limit ${limit}`,
+      ).toEqual(exact.slice(0, limit));
+    }
+  });
+
+  it('finds the best of more targets than are looked at without a pause', async () => {
+    const random = seededRandom(seed);
+    const count = 300_000;
+    const sums = {
+      queryToTarget: Int32Array.from({ length: count }, () => random.below(1_000_000)),
+      targetToQuery: Int32Array.from({ length: count }, () => random.below(1_000_000)),
+    };
+    const targets = table(new Array<number>(count).fill(7));
+    const closeness = (at: number): number => sums.queryToTarget[at] * 7 + sums.targetToQuery[at] * 5;
+    const exact = Array.from({ length: count }, (_, at) => at).sort(
+      (a, b) => closeness(b) - closeness(a) || a - b,
+    );
+    for (const limit of [1, 900]) {
+      const found = await rankOf(sums, undefined, targets, 5, limit);
+      expect(found.map((entry) => entry.targetIndex)).toEqual(exact.slice(0, limit));
     }
   });
 });
@@ -67,7 +88,7 @@ function rankOf(
   targets: TargetTable,
   queryLength: number,
   limit: number,
-): readonly Ranked[] {
+): Promise<readonly Ranked[]> {
   const manifest = { encoder: { inverse_step: 4 } } as unknown as ReleaseManifest;
   return rank({ sums, targets: eligible }, queryLength, { targets, manifest }, limit);
 }
