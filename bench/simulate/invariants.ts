@@ -1,0 +1,241 @@
+import type { Tables } from '../../src/composition/tables.js';
+import { isFinal, canBecome, type RunStatus } from '../../src/contract/runs/run-states.js';
+import type { EventRow } from '../../src/store/tables/events.js';
+import type { RunRow } from '../../src/store/tables/runs.js';
+import type { UsageEntry } from '../../src/store/tables/usage.js';
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../../src/store/tables/webhooks.js';
+import type { Expectations, Kind } from './expectations.js';
+import type { Mirror } from './mirror.js';
+import { Broken } from './operator.js';
+import type { Receivers } from './receivers.js';
+
+/** A row of what clients make. */
+interface Made {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly status?: string;
+}
+
+const LABELS: Readonly<Record<Kind, string>> = {
+  runs: 'label',
+  uploads: 'path',
+  'webhook-endpoints': 'description',
+  'sql-credentials': 'name',
+};
+const KINDS = Object.keys(LABELS) as readonly Kind[];
+
+/** What has been seen, in this life of the server and those before. */
+export interface Seen {
+  readonly events: Set<string>;
+  /** When each delivery was seen first, by its id. */
+  readonly deliveries: Map<string, { readonly row: WebhookDeliveryRow; readonly atMs: number }>;
+}
+
+interface InvariantParts {
+  readonly mirror: Mirror;
+  readonly expectations: Expectations;
+  readonly receivers: Receivers;
+  readonly seen: Seen;
+  readonly nowMs: () => number;
+  /** Since when the server serves, the disk has room and the clock goes on as it did. */
+  readonly calmSinceMs: () => number;
+}
+
+/** A first attempt comes so long after its event at the latest, where the receiver is well and the machine too. */
+const FIRST_ATTEMPT_MAX_MS = 8_000;
+
+/** What holds after every commit, whatever else happens. */
+export class Invariants {
+  readonly #mirror: Mirror;
+  readonly #expectations: Expectations;
+  readonly #receivers: Receivers;
+  readonly #seen: Seen;
+  readonly #nowMs: () => number;
+  readonly #calmSinceMs: () => number;
+
+  constructor({ mirror, expectations, receivers, seen, nowMs, calmSinceMs }: InvariantParts) {
+    this.#mirror = mirror;
+    this.#expectations = expectations;
+    this.#receivers = receivers;
+    this.#seen = seen;
+    this.#nowMs = nowMs;
+    this.#calmSinceMs = calmSinceMs;
+  }
+
+  /** Errors  Broken */
+  check(): void {
+    for (const kind of KINDS) this.#checkMade(kind);
+    this.#checkFiles();
+    const runs = this.#rows<RunRow>('runs');
+    this.#checkUsage(runs);
+    this.#checkEvents(runs);
+    this.#checkDeliveries();
+  }
+
+  /** Nothing acknowledged is lost, nothing is doubled under a key, nothing stands under another's name. */
+  #checkMade(kind: Kind): void {
+    const found = new Map<string, Made[]>();
+    for (const row of this.#rows<Made>(kind)) {
+      const text = (row as unknown as Readonly<Record<string, string>>)[LABELS[kind]];
+      const label = text.replace(/\.txt$/, '');
+      found.set(label, [...(found.get(label) ?? []), row]);
+    }
+    for (const intent of this.#expectations.intents.values()) {
+      if (intent.kind !== kind) continue;
+      const rows = found.get(intent.label) ?? [];
+      found.delete(intent.label);
+      const told = `${intent.label} (${[...intent.ids].join(', ')})`;
+      if (intent.isKeyed) require(rows.length <= 1, `${told} is there ${rows.length} times in ${kind}`);
+      require(!intent.isKeyed || intent.ids.size <= 1, `${told} was answered with more than one id`);
+      for (const { organizationId } of rows) {
+        require(organizationId === intent.organizationId, `${told} belongs to ${organizationId}`);
+      }
+      if (intent.isRemoved) require(rows.every(isEnded), `${told} has ended and is alive in ${kind}`);
+      const isThere = (id: string): boolean => rows.some((row) => row.id === id);
+      if (intent.isRemovalAsked) continue;
+      for (const id of intent.ids) require(isThere(id), `${told} was acknowledged and is lost: ${id}`);
+    }
+    require(found.size === 0, `nobody asked for ${[...found.keys()].join(', ')} in ${kind}`);
+  }
+
+  #checkFiles(): void {
+    const there = this.#mirror.rows('files-by-path');
+    for (const organizationId of this.#expectations.searches.keys()) {
+      for (const path of this.#expectations.filesOf(organizationId)) {
+        require(there.has(`${organizationId}/${path}`), `the file ${path} was acknowledged and is lost`);
+      }
+    }
+  }
+
+  /** Each completed run has one entry, with what it was billed; there is none beside, but for direct searches. */
+  #checkUsage(runs: readonly RunRow[]): void {
+    const billed = new Map<string, UsageEntry>();
+    const direct = new Map<string, number>();
+    for (const entry of this.#rows<UsageEntry>('usage')) {
+      if (entry.id.startsWith('run_')) billed.set(entry.id, entry);
+      else direct.set(entry.organizationId, (direct.get(entry.organizationId) ?? 0) + 1);
+    }
+    for (const { id, status, billableUnits } of runs) {
+      const units = billed.get(id)?.units;
+      billed.delete(id);
+      if (status === 'completed')
+        require(units === billableUnits, `${id} cost ${billableUnits}, billed: ${units}`);
+      else require(units === undefined, `${id} is ${status} and was billed`);
+    }
+    require(billed.size === 0, `${[...billed.keys()].join(', ')} was billed and is not there`);
+    for (const [organizationId, { asked }] of this.#expectations.searches) {
+      const count = direct.get(organizationId) ?? 0;
+      require(count <= asked, `${organizationId} asked ${asked} searches and was billed for ${count}`);
+    }
+  }
+
+  /** Events of a run count up from 1 and walk through its states, to the one that it is in. */
+  #checkEvents(runs: readonly RunRow[]): void {
+    const told = new Map<string, EventRow[]>();
+    for (const event of this.#rows<EventRow>('events')) {
+      const events = told.get(event.subjectId) ?? [];
+      told.set(event.subjectId, events);
+      events.push(event);
+      if (this.#seen.events.has(event.id)) continue;
+      this.#seen.events.add(event.id);
+      this.#requireDeliveries(event);
+    }
+    for (const { id, status } of runs) {
+      const events = told.get(id) ?? [];
+      const states = events.map(({ type }) => type.slice('run.'.length) as RunStatus);
+      const isWalk = states.every((state, index) => index === 0 || canBecome(states[index - 1], state));
+      require(states[0] === 'queued' && isWalk, `${id} went through ${states.join(', ')}`);
+      require(states.at(-1) === status, `${id} is ${status} and told of ${states.join(', ')}`);
+      events.forEach(({ sequence }, at) => require(sequence === at + 1, `${id} has events out of order`));
+    }
+  }
+
+  /** Each endpoint that takes an event has its delivery from the same commit on. */
+  #requireDeliveries({ id, type, organizationId }: EventRow): void {
+    const addressed = new Set(
+      this.#rows<WebhookDeliveryRow>('webhook-deliveries')
+        .filter(({ eventId }) => eventId === id)
+        .map(({ endpointId }) => endpointId),
+    );
+    for (const endpoint of this.#rows<WebhookEndpointRow>('webhook-endpoints')) {
+      const takes = endpoint.disabledReason === undefined && endpoint.eventTypes.includes(type);
+      const isMeant = takes && endpoint.organizationId === organizationId;
+      require(addressed.has(endpoint.id) === isMeant, `${type} ${id} and ${endpoint.id}: meant ${isMeant}`);
+    }
+  }
+
+  /** What is told to be delivered has arrived; nothing that waits is forgotten. */
+  #checkDeliveries(): void {
+    const rows = new Map(this.#rows<WebhookDeliveryRow>('webhook-deliveries').map((row) => [row.id, row]));
+    const hosts = new Map(
+      this.#rows<WebhookEndpointRow>('webhook-endpoints').map(({ id, url }) => [id, new URL(url).hostname]),
+    );
+    for (const id of this.#seen.deliveries.keys()) require(rows.has(id), `the delivery ${id} was forgotten`);
+    for (const row of rows.values()) {
+      const atMs = this.#seen.deliveries.get(row.id)?.atMs ?? this.#nowMs();
+      this.#seen.deliveries.set(row.id, { row, atMs });
+      const host = hosts.get(row.endpointId);
+      if (host === undefined) continue;
+      this.#requirePrompt(row, host, atMs);
+      if (row.status !== 'delivered') continue;
+      const hasCome = this.#receivers.hasCome(host, row.eventId);
+      require(hasCome, `${row.eventId} counts as delivered to ${host} and never came`);
+    }
+  }
+
+  /** Whoever is well does not wait for those who are not. */
+  #requirePrompt({ id, status, attemptCount }: WebhookDeliveryRow, host: string, atMs: number): void {
+    if (status !== 'pending' || attemptCount > 0 || atMs < this.#calmSinceMs()) return;
+    if (!this.#receivers.hasBeenGood(host)) return;
+    const waitedMs = this.#nowMs() - atMs;
+    require(waitedMs <=
+      FIRST_ATTEMPT_MAX_MS, `${id} has waited ${Math.round(waitedMs)} ms for ${host}, which is well`);
+  }
+
+  #rows<Row>(table: string): Row[] {
+    return [...this.#mirror.rows<Row>(table).values()];
+  }
+}
+
+/** What holds when nothing has broken for long: all work is done, all events have come, all searches are billed. */
+export function checkRest(
+  tables: Tables,
+  expectations: Expectations,
+  seen: Seen,
+  receivers: Receivers,
+): void {
+  const unfinished = tables.runs.unfinished();
+  require(unfinished.length === 0, `${unfinished.map(({ id }) => id).join(', ')} never came to an end`);
+  for (const intent of expectations.intents.values()) {
+    if (intent.kind !== 'runs') continue;
+    for (const id of intent.ids) {
+      const status = tables.runs.get(id)?.status;
+      const isGood = status === 'completed' || (intent.isRemovalAsked && status === 'cancelled');
+      require(status !== undefined && isFinal(status) && isGood, `${intent.label} ${id} is ${status}`);
+    }
+  }
+  for (const { row } of seen.deliveries.values()) {
+    const endpoint = tables.webhooks.endpoint(row.endpointId);
+    if (endpoint === undefined || endpoint.disabledReason !== undefined) continue;
+    const hasCome = receivers.hasCome(new URL(endpoint.url).hostname, row.eventId);
+    require(hasCome, `${row.eventId} never came to ${endpoint.url}`);
+  }
+  for (const [organizationId, { answered, mayBeLost }] of expectations.searches) {
+    const { calls } = tables.usage.totals(organizationId, 'homology.search');
+    const direct = calls - completedRuns(tables, organizationId);
+    const told = `${organizationId} was answered ${answered} searches (${mayBeLost} at the moment of a fault)`;
+    require(direct >= answered - mayBeLost, `${told} and billed for ${direct}`);
+  }
+}
+
+function completedRuns(tables: Tables, organizationId: string): number {
+  return tables.runs.list(organizationId, { status: 'completed' }, 1_000).runs.length;
+}
+
+function isEnded({ status }: Made): boolean {
+  return status === 'cancelled' || status === 'aborted';
+}
+
+function require(condition: boolean, what: string): void {
+  if (!condition) throw new Broken(what);
+}
