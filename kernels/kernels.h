@@ -15,7 +15,8 @@
  *                                  mapped or copied tokens, memory of one thread (pool.h, store.h, workspace.h);
  *                                  second moments of a protein's tokens, for significance (moments.h)
  *     dispatch.cpp                 picks one table of kernels (struct Kernels below) at run time
- *     reference/ avx2/ avx512/ amx/ neon/    one table each, the same file names in each; what affine kernels share is in
+ *     reference/ avx2/ avx512/ amx/ neon/
+ *                                  one table each, the same file names in each; what affine kernels share is in
  *                                  wavefront.h (one target) and batch.h (one target per lane)
  *     cuda/                        maxsim on GPUs: layout.h says how tokens lie there, sweep.h the rest
  *
@@ -25,8 +26,9 @@
  * Integer sums and maxima are exact in any order, so no instruction set, tile, thread count or batch can change a bit.
  *
  * How tokens lie in memory. Targets stay as the release stores them: row-major, one row of `dimension` bytes per
- * residue, never repacked. Only the query is packed, once per call, so that one vector register holds the same four
- * bytes (int8: "quad"; AVX2: two int16) of neighbouring tokens and one broadcast of four target bytes meets them all:
+ * residue; only batch.h packs any of them, a row of each at a time. The query is packed, once per call, so that one
+ * vector register holds the same four bytes (int8: "quad"; AVX2: two int16) of neighbouring tokens and one broadcast of
+ * four target bytes meets them all:
  *
  *     target row t     | b0 b1 b2 b3 | b4 b5 b6 b7 | …            dimension bytes
  *                        └─ quad 0 ─┘  └─ quad 1 ─┘

@@ -2,7 +2,8 @@
  *
  *   kernels-equality [seed]
  *
- * Tables of kernels come from dispatch.cpp: one that is added there is tested here. AMX is emulated where there is none. */
+ * Tables of kernels come from dispatch.cpp: one that is added there is tested here. Where there is no AMX, it is
+ * emulated. */
 #include <chrono>
 
 #include "test/case.h"
