@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { createClient } from '#src/contract/document/client.js';
-import { checkContract } from '../tools/contract-checks.js';
+import { checkContract } from '../tools/contract/checks.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
 /* Every bound, method, credential and deletion of every public route, against everything that is real. */

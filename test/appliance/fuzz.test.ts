@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { createClient } from '#src/contract/document/client.js';
-import { fuzzContract } from '../tools/contract-fuzzer.js';
+import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { createCredential } from '../tools/sql-client.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 

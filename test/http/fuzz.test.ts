@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fuzzContract } from '../tools/contract-fuzzer.js';
+import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { KEY, MANIFEST, serve, type Served } from '../tools/serve.js';
 
 /** More cases for a night: GLOAMING_FUZZ_CASES=20000. The default keeps a test run short. */

@@ -7,7 +7,7 @@ import {
   responseFaults,
   type Check,
   type Operation,
-} from './contract-fuzzer.js';
+} from './fuzzer.js';
 import type { Json, Known } from './schema-arbitrary.js';
 import { casesAround, exampleOf, type CaseSource, type SchemaCase } from './schema-cases.js';
 

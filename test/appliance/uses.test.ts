@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createClient } from '#src/contract/document/client.js';
+import { DEMO_SLUG } from '#src/demo/demo.js';
+import { checkUses } from '../tools/contract/uses.js';
+import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
+
+let small: SmallAppliance;
+beforeAll(async () => {
+  small = await startSmallAppliance();
+});
+afterAll(() => small.close());
+
+it('what is made is there, belongs to its maker, and is gone when it is deleted, over every public route', async () => {
+  const key = await small.keyOf('lab');
+  const client = createClient({ baseUrl: small.url, apiKey: key });
+  const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;
+  const { body: found } = await client.call('homology.search', {
+    body: { query, limit: 3, evidence: 'pairwise_sequence_alignment' },
+  });
+  const { body: sql } = await client.call('sql_credentials.create', { body: { name: 'uses' } });
+  const { requests, counts, faults } = await checkUses({
+    origin: small.url,
+    key,
+    strangersKey: await small.keyOf('strangers'),
+    sqlCredential: `${sql.data.sql_engine_user}:${sql.data.password}`,
+    known: {
+      sequence: [query.sequence],
+      database: [DEMO_SLUG],
+      receipt_id: [found.receipt.id],
+      target_id: [found.candidates[0]?.target.id],
+      DatabaseReleaseID: [found.database.release_id],
+      Filter: [{ op: 'exists', field: 'organism' }],
+      file_name: ['a.txt'],
+      url: ['http://127.0.0.1:9/'],
+      endpoints: [{ 'homology.search': { unit_quantity: 1, call_quantity: 1 } }],
+    },
+  });
+  expect(faults).toEqual([]);
+  for (const check of [
+    'ensure_resource_availability',
+    'use_after_free',
+    'namespace_rule',
+    'resource_leakage',
+    'information_leakage',
+    'missing_required_header',
+  ]) {
+    expect(counts[check], check).toBeGreaterThan(2);
+  }
+  expect(requests).toBeGreaterThan(400);
+}, 300_000);
