@@ -1,4 +1,4 @@
-/** Where in a request: its part, then the members and positions on the way: `['body', 'filter', 'filters', 2, 'op']`. */
+/** Where in a request: its part, then members and positions on the way: `['body', 'filter', 'filters', 2, 'op']`. */
 export type Place = readonly (string | number)[];
 
 export interface RefusalLocation {
@@ -32,7 +32,7 @@ export function faultAt(
 }
 
 /** The caller's value, shortened: a failure must not grow with what it refuses. */
-export function quote(value: unknown): unknown {
+function quote(value: unknown): unknown {
   if (value === undefined) return null;
   if (typeof value === 'string') {
     return value.length <= QUOTED_MAX_CHARACTERS ? value : `${value.slice(0, QUOTED_MAX_CHARACTERS)}…`;

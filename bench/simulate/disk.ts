@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import type { ControlRoot } from '../../src/store/version.js';
+import type { ControlRoot } from '../../src/store/migrations.js';
 import type { Disk } from '../../src/store/objects/disk.js';
 import { bound, Mirror } from './mirror.js';
 import type { Life, Timeline } from './world.js';

@@ -1,4 +1,4 @@
-import type { ControlRoot } from '../../src/store/version.js';
+import type { ControlRoot } from '../../src/store/migrations.js';
 import type { Table } from '../../src/store/control-store.js';
 
 type Rows = Map<string, unknown>;

@@ -29,7 +29,7 @@ export function composeSearch(ground: Ground): SearchCapability {
   const catalog = createCatalog(tables.releases);
   const engines = openEngines(ground);
   const targetSpaces = createTargetSpaces({ table: tables.targetSpaces, catalog, engines });
-  const receipts = createReceipts(tables.receipts);
+  const receipts = createReceipts(tables.receipts, catalog);
   const parts = { catalog, engines, targetSpaces, receipts };
   return {
     ...parts,

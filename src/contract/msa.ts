@@ -177,6 +177,7 @@ export const createMsa = defineRoute({
   success: { status: 201, schema: envelopeOf('MsaEnvelope', Msa), description: 'How it was made.' },
   work: 'execution',
   refusals: [
+    'budget_exhausted',
     'receipt_not_found',
     'permission_denied',
     'release_not_found',

@@ -216,8 +216,8 @@ export const querySql = defineRoute({
     'Reads the organization’s world: `databases`, `releases`, `targets` and `attributes` of the releases that it may ' +
     'see, `runs`, `candidates` of retained runs and `usage`; besides, a schema for each database whose `targets` has ' +
     'the attributes as columns. `SHOW ALL TABLES` lists them. Runs and usage are those of a moment ago. ' +
-    `With \`Accept: ${ARROW_STREAM_TYPE}\` the rows come as an Arrow IPC stream, which is not kept under an ` +
-    'Idempotency-Key: the statement is executed again.',
+    `With \`Accept: ${ARROW_STREAM_TYPE}\` the rows come as an Arrow IPC stream; under an Idempotency-Key ` +
+    'it is kept as any answer is, and has 16 MiB at most.',
   access: 'sql_credential',
   body: SqlQueryRequest,
   success: {

@@ -30,7 +30,7 @@ interface ReplyFacts extends ReplyHead {
   readonly inputRefs?: readonly string[];
   readonly objectRefs?: readonly string[];
   readonly outputRefs?: readonly string[];
-  /** Default 1: a single resource. */
+  /** Of the list, or of the rows that the resource stands for; default 1: a single resource. */
   readonly rowCount?: number;
   /** Present when execution produced a chargeable terminal result. */
   readonly billableUnits?: number;
@@ -51,6 +51,12 @@ export interface EmptyReply extends ReplyHead {
   readonly status: number;
 }
 
+/** What provenance and evidence tell of a value that is answered with again and again, such as a run. */
+export type Traces = Pick<
+  Reply<unknown>,
+  'isCacheHit' | 'databaseSnapshots' | 'toolVersions' | 'inputRefs' | 'objectRefs'
+>;
+
 interface ReplyHead {
   /** Another status of success that the route declares; default: its first. */
   readonly status?: number;
@@ -63,6 +69,8 @@ export interface ByteContent {
   readonly contentType: string;
   /** Absent where the bytes are made while they are read. */
   readonly sizeBytes?: number;
+  /** All of them, where they are there already: such an answer can be kept under an Idempotency-Key. */
+  readonly whole?: Buffer;
   /** Called only where the bytes are wanted: not for HEAD. */
   readonly open: () => OpenBytes;
 }

@@ -244,7 +244,7 @@ describe('an alignment that a run builds', () => {
   it('is the one that the route builds, with its warnings', async () => {
     const { data } = await build({ maximum_depth: 9 });
     const { body } = await create({ receipt_id: found.receipt.id, maximum_depth: 9 });
-    expect(body.data).toMatchObject({ status: 'completed', usage: { billable_units: 0 } });
+    expect(body.data).toMatchObject({ status: 'completed', usage: { billable_units: 1 } });
     expect(body.data.result?.summary).toEqual({ object: 'msa_build_summary', msa: data, warnings: [] });
     const { body: lonely } = await create({ receipt_id: found.receipt.id, maximum_depth: 1 });
     const { warnings } = lonely.data.result?.summary as { warnings: { code: string }[] };

@@ -18,7 +18,7 @@ export const Provenance = named(
     operation: text('Id of the operation, as in the OpenAPI document.'),
     request_id: text('Equals the header `X-Request-ID`.'),
     server_version: text('Exact build of the server: release version and commit.'),
-    cache_hit: flag('True when an earlier equal execution was reused.'),
+    cache_hit: flag('True when an earlier equal execution was reused, or what it had made.'),
     database_snapshots: Type.Array(
       closed({
         name: text('Slug of the database.'),
@@ -33,8 +33,8 @@ export const Provenance = named(
     }),
     input_hash: Type.Optional(
       sha256(
-        'SHA-256 of the canonical JSON (RFC 8785) of the request body as it was sent; of `null` without a body. Absent ' +
-          'only where a refusal came before a long body was read, or where the body is no JSON.',
+        'SHA-256 of the canonical JSON (RFC 8785) of the request body as it was sent; of `null` without a body. ' +
+          'Absent only where a refusal came before a long body was read, or where the body is no JSON.',
       ),
     ),
     parameters_hash: sha256(
@@ -46,7 +46,10 @@ export const Provenance = named(
         version: text('Its version.'),
         path: text('What of it served: its instruction set, device or file.'),
       }),
-      { description: 'What computed the result.' },
+      {
+        description:
+          'What computed the result: this server first; for a result of before, also what computed that.',
+      },
     ),
   }),
 );
@@ -61,7 +64,9 @@ export const Evidence = named(
     output_refs: Type.Array(Type.String(), {
       description: 'Ids that the answer names and can be asked for.',
     }),
-    row_count: count('Rows in `data`; 1 for a single resource.'),
+    row_count: count(
+      'Rows in `data`, or of the result that `data` stands for; 1 for a single resource without rows.',
+    ),
   }),
 );
 

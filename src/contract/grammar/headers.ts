@@ -36,7 +36,10 @@ export const START_DEADLINE_HEADER = {
 export const RUNNER_HINT_HEADER = {
   'X-Service-Runner-Hint': Type.String({
     maxLength: 256,
-    description: 'Value of an earlier `X-Service-Runner-Hints`; best effort.',
+    description:
+      'Value of an earlier `X-Service-Runner-Hints`. An appliance has one worker, which serves every request ' +
+      'whatever is hinted at: the hint changes nothing here, and matters only to what may stand before several ' +
+      'appliances.',
     chosen: true,
   }),
 };
@@ -55,7 +58,10 @@ export const COMMON_RESPONSE_HEADERS: Readonly<Record<string, TSchema>> = {
     description: 'Digest of the full API contract; a change means that the surface moved.',
   }),
   'X-Service-Served-From': Type.String({ description: 'Execution worker that handled the latest attempt.' }),
-  'X-Service-Runner-Hints': Type.String({ description: 'Affinity hint for a later related request.' }),
+  'X-Service-Runner-Hints': Type.String({
+    description:
+      'Affinity hint for a later related request: the worker that has in memory what this one used.',
+  }),
 };
 
 /** Headers of successes besides those. */

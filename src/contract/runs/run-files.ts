@@ -11,6 +11,17 @@ export const RunFile = named(
   'RunFile',
   closed(
     {
+      // Absent of files that an earlier version wrote.
+      object_id: Type.Optional(
+        text('Names the bytes: `obj_` and their SHA-256. Equal bytes have equal ids, whoever wrote them.', {
+          pattern: '^obj_[0-9a-f]{64}$',
+        }),
+      ),
+      object_url: Type.Optional(
+        text(
+          'Serves these bytes and never others: once the file is replaced it is gone (410), once deleted not found.',
+        ),
+      ),
       file_id: text('File id.', { pattern: '^fil_[0-9a-f]{24}$' }),
       path: text('Where it stands in the storage of the organization.'),
       url: text('Its ordinary URL; `POST /v1/storage/file-signed-urls` makes one without credentials of it.'),

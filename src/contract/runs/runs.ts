@@ -82,7 +82,10 @@ export const Run = named(
       status: RunStatusSchema,
       label: Type.Optional(text('Your name of the run.')),
       priority: enumeration({ high: 'first', normal: 'in between', low: 'last' }),
-      is_background: flag('False where the creating request waited for the end.'),
+      is_background: flag(
+        'What the creating request asked for: false where it wanted to wait for the end, by `background: false` ' +
+          'or by `Prefer: wait`, however long it then waited.',
+      ),
       webhook_endpoint_id: Type.Optional(TOLD_ENDPOINT),
       input_sha256: sha256('SHA-256 of the canonical JSON of `input` with defaults filled in.'),
       created_at: moment('When it was accepted.'),

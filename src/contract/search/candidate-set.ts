@@ -125,7 +125,10 @@ const EvidenceSummary = closed({
     candidate_measurement: 'measurements only',
     pairwise_sequence_alignment: 'measurements and alignments',
   }),
-  is_requested_evidence_complete: flag('True when every returned candidate carries all that was asked for.'),
+  is_requested_evidence_complete: flag(
+    'True when every returned candidate carries all that was asked for: alignments, and supported judgements unless ' +
+      'none were requested. False takes nothing from what is there.',
+  ),
   alignment: closed({
     status: enumeration(
       {

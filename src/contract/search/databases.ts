@@ -42,7 +42,19 @@ const FilterFieldSchema = closed({
     string_list: 'several texts',
   }),
   is_taxonomy: flag('True where `descends_from` applies.'),
+  operators: Type.Array(Type.String(), { description: 'Operators that take the field.' }),
 });
+
+const FilterLimits = closed(
+  {
+    maximum_depth: count('Filters within filters, the outermost included.'),
+    maximum_clauses: count('Filters in all.'),
+    maximum_values: count('Entries of all `values` together.'),
+    maximum_substring_values: count('Of them, those of `contains_any` and `contains_all` on texts.'),
+    maximum_value_characters: count('Characters of one value.'),
+  },
+  { description: 'Bounds of one filter over these fields.' },
+);
 
 export const HomologyRelease = named(
   'HomologyRelease',
@@ -66,6 +78,7 @@ export const HomologyRelease = named(
       residue_count: count('Residues.'),
       filter_schema_id: text('Names the fields below.'),
       filter_fields: Type.Array(FilterFieldSchema, { description: 'Fields that a filter may name.' }),
+      filter_limits: FilterLimits,
     },
     { chosen: true },
   ),

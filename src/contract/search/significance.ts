@@ -109,8 +109,8 @@ export const SignificanceMeasurements = named(
     ),
     q_value: optionalRatio(
       'Upper bound on the share of false entries among the candidates with at least this evidence: E-value ÷ ' +
-        'candidates ranked no lower with an E-value no greater, and no less than that of any of these. It never falls ' +
-        'as E-values rise, and does not depend on `limit`.',
+        'candidates ranked no lower with an E-value no greater, and no less than that of any of these. It never ' +
+        'falls as E-values rise, and does not depend on `limit`.',
     ),
     tail_model: Type.Optional(TailModel),
   }),

@@ -197,7 +197,7 @@ export const createPartUrls = defineRoute({
 
 /** Query of a signed URL, which this server wrote. */
 export const SIGNATURE_QUERY = {
-  version: Type.String({ maxLength: 64, description: 'What the URL was signed for.' }),
+  version: Type.String({ maxLength: 64, description: 'Version of the file that the URL was made for.' }),
   expires: Type.Integer({
     minimum: 0,
     maximum: 99_999_999_999,

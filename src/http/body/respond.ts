@@ -70,8 +70,12 @@ function writePieces(context: ShellContext, pieces: JsonPieces): void {
   writeBytes(context, { contentType: 'application/json', sizeBytes, open });
 }
 
-function writeBytes(context: ShellContext, { contentType, sizeBytes, open }: ByteContent): void {
+function writeBytes(context: ShellContext, { contentType, sizeBytes, whole, open }: ByteContent): void {
   context.set('Content-Type', contentType);
+  if (whole !== undefined) {
+    context.body = whole;
+    return;
+  }
   if (sizeBytes !== undefined) context.length = sizeBytes;
   if (context.method === 'HEAD') return;
   // Koa would pipe a stream, which never tells when a piece has gone out and its memory may go.
@@ -141,7 +145,10 @@ export function provenance(
     generated_object_ids: [...(reply?.generatedObjectIds ?? [])],
     ...(state.inputHash !== undefined && { input_hash: state.inputHash }),
     parameters_hash: state.parametersHash ?? canonicalSha256({ path: params, query, body: body ?? null }),
-    tool_versions: reply?.toolVersions ?? [],
+    tool_versions: [
+      { name: 'gloaming', version: shell.serverVersion, path: shell.workerId },
+      ...(reply?.toolVersions ?? []),
+    ],
   };
 }
 

@@ -9,7 +9,8 @@ export interface SqlServices {
 
 export function sqlHandlers({ sql }: Pick<SqlServices, 'sql'>): HandlersOf<'sql'> {
   return {
-    'sql.query': ({ body, mediaType }, context) => sql.query(body, mediaType, context),
+    'sql.query': ({ body, mediaType, headers }, context) =>
+      sql.query(body, mediaType, headers['Idempotency-Key'] !== undefined, context),
   };
 }
 

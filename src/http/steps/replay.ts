@@ -45,8 +45,9 @@ export function replay(shell: Shell): Middleware {
       if (shell.isResponseChecked && route.retry === 'stored') {
         assert(isJoined, `${route.operationId} must store its answer and its change together`);
       }
-      // Bytes that are made while they are read are gone when they have been read; only reads are answered so.
-      if (typeof context.body !== 'string' || context.body === kept) return;
+      // Bytes that are made while they are read are gone when they have been read; no keyed request is answered so.
+      const isWhole = typeof context.body === 'string' || Buffer.isBuffer(context.body);
+      if (!isWhole || (context.body === kept && writes.length === 0)) return;
       await claim.keep(responseOf(context), shell.clock.now(), () => writes.forEach((write) => write()));
     } finally {
       claim.release();
@@ -61,6 +62,7 @@ function fingerprint(state: ShellState): string {
     query: state.query,
     body_sha256: state.inputHash,
     pin: state.headers['Service-Contract-Pin'] ?? null,
+    ...(state.mediaType !== 'application/json' && { media_type: state.mediaType }),
   });
 }
 
@@ -68,7 +70,10 @@ function responseOf(context: ShellContext): StoredResponse {
   const headers = Object.entries(context.response.headers)
     .filter(([name, value]) => !NOT_STORED.has(name) && typeof value === 'string')
     .map(([name, value]) => [name, String(value)] as const);
-  return { status: context.status, headers: Object.fromEntries(headers), body: String(context.body) };
+  const kept = { status: context.status, headers: Object.fromEntries(headers) };
+  return Buffer.isBuffer(context.body)
+    ? { ...kept, body: context.body.toString('base64'), encoding: 'base64' }
+    : { ...kept, body: String(context.body) };
 }
 
 /** The first response, byte for byte, with its own X-Request-ID. */
@@ -76,6 +81,6 @@ function sendStored(context: ShellContext, stored: StoredResponse): void {
   context.status = stored.status;
   context.set(stored.headers);
   context.set('Idempotent-Replayed', 'true');
-  context.body = stored.body;
+  context.body = stored.encoding === undefined ? stored.body : Buffer.from(stored.body, stored.encoding);
   context.state.replayOf = stored.headers['x-request-id'];
 }

@@ -72,6 +72,15 @@ export const HOMOLOGY_OPERATORS = [
   { op: 'descends_from', keys: ['field', 'value'], fieldTypes: ['integer'], needsTaxonomy: true },
 ] as const satisfies readonly OperatorShape[];
 
+/** Operators that take a field of this type, in the order of the table. */
+export function operatorsOf(type: AttributeType, isTaxonomy: boolean): string[] {
+  return (HOMOLOGY_OPERATORS as readonly OperatorShape[])
+    .filter(
+      ({ fieldTypes, needsTaxonomy = false }) => fieldTypes.includes(type) && (isTaxonomy || !needsTaxonomy),
+    )
+    .map(({ op }) => op);
+}
+
 export type FilterOperator = (typeof HOMOLOGY_OPERATORS)[number]['op'];
 
 /** A predicate as it travels. Values are text, read by the type of the field. */

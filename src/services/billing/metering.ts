@@ -6,14 +6,35 @@ import type { Reply } from '../reply.js';
 /** How the units of a direct search are counted: one for each request that is answered, from the cache or not. */
 export const DIRECT_FORMULA_ID = 'homology.search/1';
 export const DIRECT_UNITS = 1;
-/** How the units of a run are counted: one for each query that was searched, or structure that was predicted. */
-export const RUN_FORMULA_ID = 'runs/1';
+/** How the units of a run are counted: one for each query searched, alignment built or structure predicted. */
+export const RUN_FORMULA_ID = 'runs/2';
+/** An alignment is one unit, whether a run builds it or a request, new or built before. */
+export const MSA_UNITS = 1;
+
+/** What an answer is billed as. */
+interface Charge {
+  /** As prices and usage name it. */
+  readonly endpoint: string;
+  readonly units: number;
+  readonly formulaId: string;
+}
+
+const DIRECT_CHARGE: Charge = {
+  endpoint: 'homology.search',
+  units: DIRECT_UNITS,
+  formulaId: DIRECT_FORMULA_ID,
+};
+export const MSA_CHARGE: Charge = {
+  endpoint: 'sequences.msa.build',
+  units: MSA_UNITS,
+  formulaId: 'sequences.msa.build/1',
+};
 
 /** Entries are written together: one commit for all of so long a time, or of so many. */
 const WRITE_AFTER_MS = 90;
 const WRITE_AT_COUNT = 1_000;
 
-/** Adds the answers of direct searches to the ledger. */
+/** Adds the answers of requests that compute to the ledger. */
 export class Metering {
   readonly #usage: Pick<UsageTable, 'record' | 'add'>;
   readonly #now: () => Date;
@@ -35,19 +56,21 @@ export class Metering {
    * its answer, so that a retry is billed once. Runs are billed in their own transaction.
    * Errors  that of the ledger, once, on the request after those whose entries could not be written
    */
-  bill<Value>(reply: Reply<Value>, { requestId, organizationId, keyed }: RequestContext): Reply<Value> {
+  bill<Value>(
+    reply: Reply<Value>,
+    { requestId, organizationId, keyed }: RequestContext,
+    charge = DIRECT_CHARGE,
+  ): Reply<Value> {
     this.#throwFailure();
     const entry: UsageEntry = {
       id: requestId,
       organizationId,
-      endpoint: 'homology.search',
-      units: DIRECT_UNITS,
-      formulaId: DIRECT_FORMULA_ID,
+      ...charge,
       createdAt: this.#now().toISOString(),
     };
     if (keyed === undefined) this.#add(entry);
     else keyed.writeWithAnswer(() => this.#usage.add(entry));
-    return { ...reply, billableUnits: DIRECT_UNITS };
+    return { ...reply, billableUnits: charge.units };
   }
 
   /** Waits until every entry is on disk. */

@@ -1,12 +1,18 @@
+import { LRUCache } from 'lru-cache';
 import { canonicalSha256 } from '../../canonical.js';
 import type { Msa, MsaComponent, MsaComponentRequest, MsaRequest } from '../../contract/msa.js';
 import { Refusal } from '../../errors.js';
 import type { MsaTables, NamedRow } from '../../store/tables/msas.js';
 import type { OpenContent } from '../../store/objects/contents.js';
 import type { Objects } from '../../store/objects/objects.js';
-import { releaseSnapshot, type CatalogRelease } from '../search/catalog.js';
+import { releaseSnapshot } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';
-import { MsaReceipts, withoutAlignments, type MsaReceiptsDependencies } from './receipts.js';
+import {
+  MsaReceipts,
+  withoutAlignments,
+  type MsaReceiptsDependencies,
+  type OpenReceipt,
+} from './receipts.js';
 import { selectRows, type PossibleRow } from './rows.js';
 import { a3mPieces, asJsonString, encodePieces, jsonBytesOf, prefersJson } from './text.js';
 import type { BytesReply, EmptyReply, Reply } from '../reply.js';
@@ -17,6 +23,8 @@ interface MsasDependencies extends MsaReceiptsDependencies {
   readonly now: () => Date;
 }
 
+/** Alignments that are found again without being built. */
+const BUILT_MAX_COUNT = 10_000;
 const IMMUTABLE = 'private, max-age=31536000, immutable';
 
 /** Multiple sequence alignments: immutable, named by what they hold and how they were made. */
@@ -25,6 +33,8 @@ export class Msas {
   readonly #objects: Objects;
   readonly #now: () => Date;
   readonly #receipts: MsaReceipts;
+  /** Digest of what an alignment was asked with → its id. */
+  readonly #built = new LRUCache<string, string>({ max: BUILT_MAX_COUNT });
 
   constructor({ tables, objects, now, ...sources }: MsasDependencies) {
     this.#tables = tables;
@@ -53,8 +63,9 @@ export class Msas {
     const id = `msac_${canonicalSha256(named)}`;
     const content: MsaComponent = { object: 'msa_component', id, ...named };
     const createdAt = this.#now().toISOString();
+    const isCacheHit = isOf(this.#tables.components.get(id), context);
     await this.#tables.components.keep({ id, createdAt, content }, context.organizationId);
-    return { value: content, ...traces(id, [receipt_id], receipt.release) };
+    return { value: content, ...traces(id, [receipt_id], receipt, isCacheHit) };
   }
 
   /** Errors  the refusals of the route; the signal's reason */
@@ -64,6 +75,13 @@ export class Msas {
     const components = component_ids?.map((id) => this.#componentRow(id, receipt.query, context));
     const possible = components ?? receipt.rows;
     refuseWithoutSignificance(possible, parameters);
+    const inputs = [receipt_id, ...(component_ids ?? [])];
+    // What is built from equal inputs is equal; the ids of components tell their rows.
+    const key = canonicalSha256({ request, calibration_id: receipt.calibrationId ?? null });
+    const built = this.#built.get(key);
+    const known = built === undefined ? undefined : this.#tables.msas.get(built);
+    // Whose it is not yet, it becomes by being built.
+    if (isOf(known, context)) return replyOf(known.content.manifest, inputs, receipt, true);
     const aligned = possible.filter((row) => row !== undefined);
     const selected = await selectRows(aligned, receipt.sequence, parameters, context.signal);
     const pieces = a3mPieces(receipt.sequence, selected.rows);
@@ -88,12 +106,10 @@ export class Msas {
     });
     const stored = { manifest: content, sha256, sizeBytes, jsonBytes: jsonBytesOf(pieces) };
     const row = { id: content.id, createdAt: this.#now().toISOString(), content: stored };
+    const isCacheHit = isOf(this.#tables.msas.get(content.id), context);
     await this.#tables.msas.keep(row, received, context.organizationId);
-    return {
-      value: content,
-      ...traces(content.id, [receipt_id, ...(component_ids ?? [])], receipt.release),
-      warnings: pieces.length === 1 ? [queryOnly(content)] : [],
-    };
+    this.#built.set(key, content.id);
+    return replyOf(content, inputs, receipt, isCacheHit);
   }
 
   /** What can be refused of a build without work. Errors  some refusals of the route */
@@ -143,12 +159,32 @@ function msaOf(named: Omit<Msa, 'object' | 'id'>): Msa {
   return { object: 'msa', id: `msa_${canonicalSha256(named)}`, ...named };
 }
 
-function traces(id: string, inputs: readonly string[], entry: CatalogRelease) {
+function isOf<Content>(
+  row: NamedRow<Content> | undefined,
+  { organizationId }: RequestContext,
+): row is NamedRow<Content> {
+  return row?.organizationIds.includes(organizationId) ?? false;
+}
+
+function replyOf(
+  content: Msa,
+  inputs: readonly string[],
+  receipt: OpenReceipt,
+  isCacheHit: boolean,
+): Reply<Msa> {
+  const warnings = content.row_count === 1 ? [queryOnly(content)] : [];
+  return { value: content, ...traces(content.id, inputs, receipt, isCacheHit), warnings };
+}
+
+function traces(id: string, inputs: readonly string[], receipt: OpenReceipt, isCacheHit: boolean) {
+  const { release, tools, calibrationId } = receipt;
   return {
-    databaseSnapshots: [releaseSnapshot(entry)],
-    generatedObjectIds: [id],
+    isCacheHit,
+    databaseSnapshots: [releaseSnapshot(release)],
+    toolVersions: tools,
+    generatedObjectIds: isCacheHit ? [] : [id],
     inputRefs: inputs,
-    objectRefs: [...inputs, entry.releaseId],
+    objectRefs: [...inputs, release.releaseId, ...(calibrationId === undefined ? [] : [calibrationId])],
     outputRefs: [id],
   };
 }

@@ -12,6 +12,7 @@ import type { Catalog, CatalogRelease } from '../search/catalog.js';
 import type { Engines } from '../search/engines.js';
 import type { Receipts } from '../search/receipts.js';
 import type { TargetSpaces } from '../search/target-spaces.js';
+import { toolsOf } from '../search/traces.js';
 import { possibleRow, type AlignedReceipt, type PossibleRow } from './rows.js';
 
 export interface MsaReceiptsDependencies {
@@ -29,8 +30,10 @@ interface ReadReceipt {
 }
 
 /** A receipt with alignments, and the release that its sequences come from. */
-interface OpenReceipt {
+export interface OpenReceipt {
   readonly release: CatalogRelease;
+  /** What computes E-values and rows here. */
+  readonly tools: ReturnType<typeof toolsOf>;
   readonly sequence: string;
   readonly query: Msa['query'];
   /** Present where rows have E-values. */
@@ -80,6 +83,7 @@ export class MsaReceipts {
     const { calibration } = engine;
     return {
       release,
+      tools: toolsOf(engine),
       sequence,
       query,
       ...(calibration && expected.length > 0 && { calibrationId: calibration.id }),

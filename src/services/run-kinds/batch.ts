@@ -1,4 +1,8 @@
-import type { BatchSearchRunSummary, HomologyQueryResult } from '../../contract/runs/run-kinds.js';
+import type {
+  BatchSearchRunInput,
+  BatchSearchRunSummary,
+  HomologyQueryResult,
+} from '../../contract/runs/run-kinds.js';
 import { sha256Hex } from '../../canonical.js';
 import {
   BATCH_PACK_MAX_CANDIDATES,
@@ -14,6 +18,7 @@ import type { RequestContext } from '../context.js';
 import type { Files } from '../storage/files.js';
 import { presentDatabase, presentExecution, presentFound, searchWarnings } from '../search/present-search.js';
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
+import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind, type RunStep } from '../runs/run-kind.js';
 import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
 import { packedLength, packQueries, readPackedQuery, readQueries, unpackQueries } from './queries.js';
@@ -56,11 +61,12 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
   return defineRunKind<'homology.batch_search', Plan>({
     key: 'homology.batch_search',
     async prepare(input, context) {
-      const queries = await readQueries(input, (url) => parts.files.openManagedFile(url, context));
+      const { queries, fileIds } = await readBatch(input, context, parts);
       const resolved = await resolveSearch(input, context, parts);
       const packed = { normalizationId: NORMALIZATION_ID, queries: packQueries(queries) };
       const lengths = queries.map(({ sequence }) => sequence.length);
-      return { plan: { ...planSearch(resolved, lengths), ...packed }, totalCount: queries.length };
+      const plan = { ...planSearch(resolved, lengths), ...packed };
+      return { plan, totalCount: queries.length, traces: searchTraces(input, resolved, fileIds) };
     },
     async *execute(plan, { context, checkpoint }) {
       const resolved = await reopenSearch(plan, context, parts);
@@ -103,9 +109,25 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
         doneCount: done.doneCount,
         summarise: () => summary,
         billableUnits: lines.length,
+        traces: { toolVersions: toolsOf(engine, done.retriedOn) },
       };
     },
   });
+}
+
+/** The queries of a batch, and the ids of the files that they stand in. */
+async function readBatch(
+  input: BatchSearchRunInput,
+  context: RequestContext,
+  { files }: BatchSearchRunParts,
+) {
+  const fileIds: string[] = [];
+  const queries = await readQueries(input, (url) => {
+    const file = files.openManagedFile(url, context);
+    fileIds.push(file.id);
+    return file;
+  });
+  return { queries, fileIds };
 }
 
 /** Searches the next queries together; past the end there is nothing to do. */

@@ -6,6 +6,7 @@ import { EXPORT_WRITE_MAX_BYTES } from '../../limits.js';
 import type { FileRow } from '../../store/storage/files.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import type { RequestContext } from '../context.js';
+import type { Traces } from '../reply.js';
 import { FORMATS, type ExportFormat } from '../export/formats.js';
 import { ExportThread } from '../export/export-thread.js';
 import type { ExportPiece, ExportRequest } from '../export/export-worker.js';
@@ -57,7 +58,12 @@ async function prepareExport(
   if (format.needsQuery) sequenceOf(found, context, receipts);
   const place = writer.placeOf(path ?? defaultPath(input, format), context);
   const plan = { ...input, path: place, baseUrl: context.baseUrl ?? '' };
-  return { plan, totalCount: input.query_index === undefined || !isBatch(run) ? run.rowCount : 1 };
+  const { databaseSnapshots = [] } = (run.traces ?? {}) as Traces;
+  return {
+    plan,
+    totalCount: input.query_index === undefined || !isBatch(run) ? run.rowCount : 1,
+    traces: { databaseSnapshots, inputRefs: [run.id], objectRefs: [run.id] },
+  };
 }
 
 async function* exportRun(

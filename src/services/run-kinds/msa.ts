@@ -1,5 +1,6 @@
 import type { MsaRunSummary } from '../../contract/runs/run-kinds.js';
 import type { MsaRequest } from '../../contract/msa.js';
+import { MSA_UNITS } from '../billing/metering.js';
 import type { Msas } from '../msa/msas.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';
 
@@ -9,13 +10,16 @@ export function msaRuns(msas: Pick<Msas, 'check' | 'build'>): RunKind {
     key: 'sequences.msa.build',
     async prepare(input, context) {
       msas.check(input, context);
-      return { plan: input, totalCount: 1 };
+      const { receipt_id: receiptId, component_ids: componentIds = [] } = input;
+      return { plan: input, totalCount: 1, traces: { inputRefs: [receiptId, ...componentIds] } };
     },
     // The alignment is named by its content: where a crash comes before the end of the run, it is made once more.
     async *execute(plan, { context }) {
-      const { value: msa, warnings = [] } = await msas.build(plan, context);
+      const { value: msa, warnings = [], ...reply } = await msas.build(plan, context);
       const summary: MsaRunSummary = { object: 'msa_build_summary', msa, warnings: [...warnings] };
-      return { rows: [], doneCount: 1, summarise: () => summary, billableUnits: 0 };
+      const { databaseSnapshots, toolVersions, objectRefs, isCacheHit } = reply;
+      const traces = { databaseSnapshots, toolVersions, objectRefs, isCacheHit };
+      return { rows: [], doneCount: 1, summarise: () => summary, billableUnits: MSA_UNITS, traces };
     },
   });
 }

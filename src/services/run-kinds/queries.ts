@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BatchSearchRunInput } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
-import { faultAt, type Place, type RefusalLocation } from '../../places.js';
+import { faultAt, placeText, type Place, type RefusalLocation } from '../../places.js';
 import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import { readFasta } from '../../sequence/fasta.js';
 import { normaliseProtein } from '../../sequence/protein.js';
@@ -58,7 +58,7 @@ export async function readQueries(
   throw new Refusal(
     'invalid_queries',
     `${faultCount} of ${queries.length + faultCount} queries cannot be searched; the first is ` +
-      `${errors[0].location}: ${errors[0].message}`,
+      `${placeText(['input', ...(errors[0].place ?? []).slice(1)])}: ${errors[0].message}`,
     { errors, fault_count: faultCount },
   );
 }

@@ -5,6 +5,7 @@ import { readProteinQuery } from '../search/protein-query.js';
 import { presentExecuted } from '../search/present-search.js';
 import type { Receipts } from '../search/receipts.js';
 import { resolveSearch, type ResolveParts } from '../search/resolve-search.js';
+import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';
 import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
 
@@ -25,7 +26,8 @@ export function searchRuns(parts: SearchRunParts): RunKind {
     async prepare(input, context) {
       const query = readProteinQuery(input.query.sequence);
       const resolved = await resolveSearch(input, context, parts);
-      return { plan: { ...planSearch(resolved, [query.sequence.length]), query }, totalCount: 1 };
+      const plan = { ...planSearch(resolved, [query.sequence.length]), query };
+      return { plan, totalCount: 1, traces: searchTraces(input, resolved) };
     },
     // One query is one piece of work: there is nothing to yield before its end.
     async *execute({ query, ...plan }, { context }) {
@@ -37,7 +39,8 @@ export function searchRuns(parts: SearchRunParts): RunKind {
       const searched = { database: release, engine, request, result, serverVersion: parts.serverVersion };
       const { candidates: rows, ...answer } = await presentExecuted(searched, createdAt, receipt);
       const summary: SearchRunSummary = { object: 'homology_search_summary', ...answer };
-      return { rows, doneCount: 1, summarise: () => summary, billableUnits: 1 };
+      const traces = { toolVersions: toolsOf(engine, result.kernelRetry?.servedBy) };
+      return { rows, doneCount: 1, summarise: () => summary, billableUnits: 1, traces };
     },
   });
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { canonicalSha256 } from '../../canonical.js';
 import type { StructurePredictor } from '../../config.js';
 import type { StructureRunInput } from '../../contract/runs/run-structures.js';
 import { Refusal } from '../../errors.js';
@@ -32,7 +33,9 @@ interface StructureRunDependencies {
 }
 
 interface Plan {
-  readonly source: { readonly msaId: string } | { readonly url: string; readonly storageVersion: string };
+  readonly source:
+    | { readonly msaId: string }
+    | { readonly fileId: string; readonly url: string; readonly storageVersion: string };
   /** As it will stand; absent = one of the run's own. */
   readonly folder?: string;
   readonly baseUrl: string;
@@ -56,10 +59,11 @@ async function preparePrediction(
   requirePredictor(dependencies);
   const source = sourceOf(input, context, dependencies);
   openSource(source, context, dependencies).close();
+  const sourceId = 'msaId' in source ? source.msaId : source.fileId;
   const folder = input.folder?.replace(/\/$/, '');
   if (folder !== undefined) dependencies.writer.placeOf(`${folder}/${LOG_FILE}`, context);
   const plan = { source, ...(folder !== undefined && { folder }), baseUrl: context.baseUrl ?? '' };
-  return { plan, totalCount: 1 };
+  return { plan, totalCount: 1, traces: { inputRefs: [sourceId], objectRefs: [sourceId] } };
 }
 
 async function* predict(
@@ -87,13 +91,23 @@ async function* predict(
     const end = await running.ended;
     context.signal.throwIfAborted();
     const target = { folder: folder ?? `structures/${runId}`, baseUrl, a3mSha256 };
-    return await collectPrediction(end, predictor, place, target, context, dependencies.writer);
+    const outcome = await collectPrediction(end, predictor, place, target, context, dependencies.writer);
+    return { ...outcome, traces: { toolVersions: [toolOf(predictor)] } };
   } finally {
     stop();
     await running?.ended;
     slot.release();
     await rm(place, { recursive: true, force: true });
   }
+}
+
+/** The operator's own program: what of it is known is how it is called. */
+function toolOf({ command, args }: StructurePredictor) {
+  return {
+    name: 'structure predictor',
+    version: `sha256:${canonicalSha256([command, ...args])}`,
+    path: command,
+  };
 }
 
 function requirePredictor({ predictor }: StructureRunDependencies): StructurePredictor {
@@ -112,7 +126,7 @@ function sourceOf(
   if (input.a3m_object_id !== undefined) return { msaId: input.a3m_object_id };
   const file = files.openManagedFile(input.a3m_url as string, context);
   file.close();
-  return { url: files.relativeUrl(file), storageVersion: file.storageVersion };
+  return { fileId: file.id, url: files.relativeUrl(file), storageVersion: file.storageVersion };
 }
 
 /** Errors  the refusals of alignments and files; `msa_too_large` */

@@ -31,7 +31,7 @@ export async function acceptRun(
   assert(kind !== undefined, 'every kind of run in the contract is registered');
   const { webhook_endpoint_id: webhookEndpointId } = request;
   if (webhookEndpointId !== undefined) requireWebhookEndpoint(webhookEndpointId, context);
-  const { plan, totalCount } = await prepare(kind, request, context);
+  const { plan, totalCount, traces } = await prepare(kind, request, context);
   const created = await table.create(
     {
       id: world.newId('run'),
@@ -46,6 +46,7 @@ export async function acceptRun(
       inputSha256: await canonicalSha256InTurns(request.input),
       createdAt: now().toISOString(),
       totalCount,
+      traces,
     },
     await world.aside(packBytes(Buffer.from(JSON.stringify(plan)))),
     onAccepted,

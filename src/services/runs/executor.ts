@@ -4,6 +4,7 @@ import { RUN_MAX_FRUITLESS_ATTEMPTS } from '../../limits.js';
 import { packRows, unpackText, type RowBlock } from '../../store/tables/run-rows.js';
 import type { RunEnd, RunFailure, RunPiece, RunRow, RunTable } from '../../store/tables/runs.js';
 import type { World } from '../../world.js';
+import type { Traces } from '../reply.js';
 import type { RunTurn } from './queue.js';
 import type { RunFailureOutcome, RunKind, RunOutcome, RunStep, RunSteps } from './run-kind.js';
 import type { RunWatch } from './watch.js';
@@ -133,7 +134,7 @@ export class RunExecutor {
     const blocks = await this.#world.aside(packRows(value.rows));
     attempt.workMs += this.#world.monotonicMs() - startedAt;
     const piece = pieceOf(value, blocks, attempt.workMs);
-    if (done === true) return this.#finish(run.id, { ...endOf(value), claim, piece });
+    if (done === true) return this.#finish(run.id, { ...endOf(value, run.traces), claim, piece });
     const kept = await this.#table.keep(run.id, claim, piece);
     this.#watch.notify(run.id);
     if (kept !== undefined) return { after: value.resumeAfter };
@@ -166,10 +167,11 @@ function cleanUp({ steps }: Attempt): Promise<unknown> {
   return steps.return(undefined as never);
 }
 
-function endOf(outcome: RunOutcome | RunFailureOutcome): Omit<RunEnd, 'at'> {
+function endOf(outcome: RunOutcome | RunFailureOutcome, accepted: unknown): Omit<RunEnd, 'at'> {
   if ('fail' in outcome) return { to: 'failed', fail: (at) => failureOf(outcome.fail(at)) };
   const { billableUnits } = outcome;
-  return { to: 'completed', summarise: (at) => outcome.summarise(at), billableUnits };
+  const traces = { ...(accepted as Traces | undefined), ...outcome.traces };
+  return { to: 'completed', summarise: (at) => outcome.summarise(at), billableUnits, traces };
 }
 
 function pieceOf(

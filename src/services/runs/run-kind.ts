@@ -1,6 +1,7 @@
 import type { RunEndpointKey, RunInput } from '../../contract/runs/run-kinds.js';
 import type { Refusal } from '../../errors.js';
 import type { RequestContext } from '../context.js';
+import type { Traces } from '../reply.js';
 
 /** What a run is at work on, at its first attempt or a resumed one. */
 export interface RunWork {
@@ -37,6 +38,8 @@ export interface RunOutcome {
    */
   summarise(at: Date): unknown;
   readonly billableUnits: number;
+  /** What is known of it beyond what was known when it was accepted. */
+  readonly traces?: Traces;
 }
 
 /** The last piece of work that came to nothing, kept together with the failure of the run. */
@@ -54,6 +57,7 @@ export interface PreparedRun<Plan> {
   readonly plan: Plan;
   /** Units of work in all. */
   readonly totalCount: number;
+  readonly traces?: Traces;
 }
 
 /** What one entry of RUN_ENDPOINTS, which holds the schemas of input and result, does: written by its own file. */

@@ -10,10 +10,11 @@ import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import { realWorld, type World } from '../../world.js';
 import { remembered, type RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
-import type { Reply, StreamReply } from '../reply.js';
+import type { Reply, StreamReply, Traces } from '../reply.js';
 import { acceptRun, type AcceptDependencies } from './accept.js';
 import { streamEvents } from './events.js';
 import { RunExecutor } from './executor.js';
+import { outputsOf, rowCountOf, warningsOf } from './outputs.js';
 import { preferenceApplied, presentRun, resultPage, waitOf } from './present.js';
 import { RunQueue } from './queue.js';
 import type { RunKind } from './run-kind.js';
@@ -77,7 +78,8 @@ export class Runs {
     const onAccepted = (queued: RunRow): void => {
       accepted = remembered(replyTo(queued), context);
     };
-    const run = await acceptRun(request, onAccepted, context, this.#kinds, this.#dependencies);
+    const asked = { ...request, background: waitSeconds === 0 };
+    const run = await acceptRun(asked, onAccepted, context, this.#kinds, this.#dependencies);
     // Before the start, the start itself will find it.
     if (this.#report !== undefined) this.#enqueue(run);
     if (waitSeconds === 0) return accepted ?? replyTo(run);
@@ -106,7 +108,7 @@ export class Runs {
     const run = this.#find(runId, context);
     const waitSeconds = waitOf(headers.Prefer) ?? 0;
     const known = waitSeconds === 0 ? run : await this.#waitForEnd(runId, waitSeconds, context);
-    return { ...replyOf(known), headers: preferenceApplied(headers.Prefer, waitSeconds) };
+    return { ...replyOf(known, [runId]), headers: preferenceApplied(headers.Prefer, waitSeconds) };
   }
 
   /** Errors  those of get; Refusal `run_already_finished` */
@@ -117,10 +119,10 @@ export class Runs {
       this.#queue.remove(runId);
       this.#executor.abandon(runId);
       this.#watch.notify(runId);
-      return replyOf(cancelled);
+      return replyOf(cancelled, [runId]);
     }
     const run = this.#find(runId, context);
-    if (run.status === 'cancelled') return replyOf(run);
+    if (run.status === 'cancelled') return replyOf(run, [runId]);
     throw new Refusal(
       'run_already_finished',
       `The run has ${run.status === 'failed' ? 'failed' : 'completed'}: nothing is left to cancel.`,
@@ -227,10 +229,16 @@ function creationReply(run: RunRow, prefer: string | undefined, waitSeconds: num
   };
 }
 
-function replyOf(run: RunRow): Reply<Run> {
+/** @param named ids that the request itself named */
+function replyOf(run: RunRow, named: readonly string[] = []): Reply<Run> {
+  const traces = (run.traces ?? {}) as Traces;
   return {
     value: presentRun(run),
-    outputRefs: [run.id],
+    ...traces,
+    inputRefs: [...named, ...(traces.inputRefs ?? [])],
+    outputRefs: [run.id, ...outputsOf(run)],
+    warnings: warningsOf(run),
+    rowCount: rowCountOf(run),
     ...(run.status === 'completed' && { billableUnits: run.billableUnits }),
   };
 }

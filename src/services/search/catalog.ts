@@ -1,6 +1,14 @@
 import type { HomologyDatabase, HomologyRelease } from '../../contract/search/databases.js';
 import type { Provenance } from '../../contract/grammar/envelope.js';
 import { assert, Refusal } from '../../errors.js';
+import {
+  FILTER_MAX_CLAUSES,
+  FILTER_MAX_DEPTH,
+  FILTER_MAX_SUBSTRINGS,
+  FILTER_MAX_VALUES,
+  FILTER_VALUE_MAX_CHARACTERS,
+} from '../../limits.js';
+import { operatorsOf } from '../../release/filter/operators.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { DatabaseRow, ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 
@@ -26,6 +34,8 @@ export interface Catalog {
   release(releaseId: string, organizationId: string, param?: string): CatalogRelease;
   /** One that has gone is nobody's. Errors  Refusal `permission_denied` where only others may see it now */
   requireGrant(releaseId: string, organizationId: string): void;
+  /** The same, undefined where it is not there for this organization. */
+  find(releaseId: string, organizationId: string): CatalogRelease | undefined;
   /** By slug. */
   databases(organizationId: string): readonly HomologyDatabase[];
   /** Newest first. Errors  Refusal `database_not_found`, `permission_denied` */
@@ -46,21 +56,26 @@ export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
       { param: 'database' },
     );
   };
+  const find = (releaseId: string, organizationId: string): CatalogRelease | undefined => {
+    for (const row of table.holders(releaseId)) {
+      const database = table.database(row.slug);
+      if (database !== undefined && isVisible(database, organizationId)) return entryOf(database, row);
+    }
+    return undefined;
+  };
   const release = (
     releaseId: string,
     organizationId: string,
     param = 'database_release_id',
   ): CatalogRelease => {
-    const holders = table.holders(releaseId).map((row) => ({ row, database: table.database(row.slug) }));
-    if (holders.length === 0) {
+    const found = find(releaseId, organizationId);
+    if (found !== undefined) return found;
+    if (table.holders(releaseId).length === 0)
       throw new Refusal('release_not_found', `No release has the id ${releaseId}.`, { param });
-    }
-    for (const { row, database } of holders) {
-      if (database !== undefined && isVisible(database, organizationId)) return entryOf(database, row);
-    }
     throw new Refusal('permission_denied', 'The release is private to other organizations.');
   };
   return {
+    find,
     defaultRelease(selector, organizationId) {
       const row = selector === undefined ? table.defaultDatabase() : databaseNamed(selector, organizationId);
       if (row === undefined) {
@@ -90,7 +105,9 @@ export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
 }
 
 /** A release as provenance names it. */
-export function releaseSnapshot(entry: CatalogRelease): Provenance['database_snapshots'][number] {
+export function releaseSnapshot(
+  entry: Pick<CatalogRelease, 'releaseId' | 'slug'>,
+): Provenance['database_snapshots'][number] {
   return {
     name: entry.slug,
     version: entry.releaseId,
@@ -150,6 +167,16 @@ function presentRelease(
     target_count: manifest.counts.targets,
     residue_count: manifest.counts.residues,
     filter_schema_id: manifest.filter_schema.id,
-    filter_fields: manifest.filter_schema.fields.map((field) => ({ ...field })),
+    filter_fields: manifest.filter_schema.fields.map((field) => ({
+      ...field,
+      operators: operatorsOf(field.type, field.is_taxonomy),
+    })),
+    filter_limits: {
+      maximum_depth: FILTER_MAX_DEPTH,
+      maximum_clauses: FILTER_MAX_CLAUSES,
+      maximum_values: FILTER_MAX_VALUES,
+      maximum_substring_values: FILTER_MAX_SUBSTRINGS,
+      maximum_value_characters: FILTER_VALUE_MAX_CHARACTERS,
+    },
   };
 }

@@ -11,7 +11,8 @@ export function summariseEvidence(request: SearchAsked, result: SearchResult): E
   const significance = summariseSignificance(request, result);
   return {
     requested: request.evidence,
-    is_requested_evidence_complete: alignment.affected_candidate_count === 0,
+    is_requested_evidence_complete:
+      alignment.affected_candidate_count + significance.affected_candidate_count === 0,
     alignment,
     significance,
   };

@@ -5,7 +5,15 @@ import { Refusal } from '../../errors.js';
 import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
 import type { ReceiptTable } from '../../store/tables/receipts.js';
 import type { RequestContext } from '../context.js';
-import type { Reply } from '../reply.js';
+import { releaseSnapshot, type Catalog } from './catalog.js';
+import type { Reply, Traces } from '../reply.js';
+
+/** Members of a receipt's content that name what it was computed from. */
+interface ReceiptOrigin {
+  readonly release_id: string;
+  readonly kernels_version: string;
+  readonly encoder: { readonly id: string; readonly sha256: string };
+}
 
 /** Hash-named records of what was computed from what. */
 export interface Receipts {
@@ -20,7 +28,7 @@ export interface Receipts {
   get(id: string, context: RequestContext): Reply<Receipt>;
 }
 
-export function createReceipts(table: ReceiptTable): Receipts {
+export function createReceipts(table: ReceiptTable, catalog: Pick<Catalog, 'find'>): Receipts {
   // An execution that is reused has the receipt that it had.
   const issued = new WeakMap<object, HomologyCandidateSet['receipt']>();
   return {
@@ -51,10 +59,28 @@ export function createReceipts(table: ReceiptTable): Receipts {
           created_at: row.createdAt,
           content: row.content,
         },
+        ...originOf(row.content, catalog, organizationId),
         inputRefs: [id],
         objectRefs: [id],
       };
     },
+  };
+}
+
+/** What a receipt was computed from and by: every variant of these tools gives the same bits. */
+function originOf(
+  content: Readonly<Record<string, unknown>>,
+  catalog: Pick<Catalog, 'find'>,
+  organizationId: string,
+): Traces {
+  const { release_id: releaseId, encoder, kernels_version: version } = content as unknown as ReceiptOrigin;
+  const release = { releaseId, slug: catalog.find(releaseId, organizationId)?.slug ?? 'unlisted' };
+  return {
+    databaseSnapshots: [releaseSnapshot(release)],
+    toolVersions: [
+      { name: 'gloaming-kernels', version, path: 'any' },
+      { name: `encoder ${encoder.id}`, version: `sha256:${encoder.sha256}`, path: 'any' },
+    ],
   };
 }
 

@@ -87,12 +87,14 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
       const { release } = await engines.open(entry.releaseId);
       const options = { place: ['body', 'Filter'], operators: COMPILATION_OPERATORS };
       const canonical = compileFilter(request.Filter, release.fields, options);
-      await remember(release, canonical, context);
       const value = presentCompilation(release, canonical);
+      const isCacheHit = table.find(value.id, organizationId).status === 'found';
+      await remember(release, canonical, context);
       return {
         value,
+        isCacheHit,
         databaseSnapshots: [releaseSnapshot(entry)],
-        generatedObjectIds: [value.id],
+        generatedObjectIds: isCacheHit ? [] : [value.id],
         inputRefs: [release.id],
         objectRefs: [release.id, value.filter_schema_id],
         outputRefs: [value.id],

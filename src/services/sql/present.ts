@@ -76,3 +76,37 @@ export async function arrowReply(cursor: SqlCursor): Promise<BytesReply> {
   const open = () => ({ bytes: bytes(), close: () => cursor.close() });
   return { bytes: { contentType: ARROW_STREAM_TYPE, open } };
 }
+
+/**
+ * The same at once, because it is kept under its Idempotency-Key and given again.
+ * Errors  those of the cursor; Refusal `response_too_large`
+ */
+export async function keptArrowReply(cursor: SqlCursor): Promise<BytesReply> {
+  const pieces: Uint8Array[] = [];
+  let sizeBytes = 0;
+  try {
+    for (let isDone = false; !isDone;) {
+      const batch = await cursor.fetch(SQL_BATCH_MAX_ROWS);
+      pieces.push(batch.bytes ?? new Uint8Array(0));
+      sizeBytes += batch.bytes?.length ?? 0;
+      if (sizeBytes > INLINE_RESPONSE_MAX_BYTES) throw tooLargeToKeep();
+      isDone = batch.isDone;
+    }
+  } finally {
+    cursor.close();
+  }
+  const whole = Buffer.concat(pieces);
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield whole;
+  }
+  const open = () => ({ bytes: bytes(), close: () => undefined });
+  return { bytes: { contentType: ARROW_STREAM_TYPE, sizeBytes, whole, open } };
+}
+
+function tooLargeToKeep(): Refusal {
+  return new Refusal(
+    'response_too_large',
+    'An answer that is kept under an Idempotency-Key has 16 MiB at most. A statement only reads: send it without ' +
+      'one.',
+  );
+}

@@ -8,7 +8,7 @@ import type { RequestContext } from '../context.js';
 import type { BytesReply, WrittenReply } from '../reply.js';
 import type { SqlCredentials, SqlLogin } from './credentials.js';
 import type { SqlEngines, SqlTurn } from './engines.js';
-import { arrowReply, jsonEncoding, jsonReply } from './present.js';
+import { arrowReply, jsonEncoding, jsonReply, keptArrowReply } from './present.js';
 import type { SqlWorlds } from './worlds.js';
 
 /** One statement, for the audit log. */
@@ -58,10 +58,14 @@ export class Sql {
     this.#longestMs = timeoutMs;
   }
 
-  /** Errors  those of execute; Refusal `response_too_large` */
+  /**
+   * @param isKept whether the answer is kept under an Idempotency-Key
+   * Errors  those of execute; Refusal `response_too_large`
+   */
   async query(
     { sql, parameters = [], limit, timeout_seconds: seconds }: SqlQueryRequest,
     mediaType: string,
+    isKept: boolean,
     context: RequestContext,
   ): Promise<WrittenReply | BytesReply> {
     const login = this.#credentials.resume(context.keyId);
@@ -73,7 +77,8 @@ export class Sql {
       ...(seconds !== undefined && { timeoutMs: seconds * 1000 }),
       signal: context.signal,
     });
-    return isArrow ? arrowReply(cursor) : jsonReply(cursor, limit);
+    if (!isArrow) return jsonReply(cursor, limit);
+    return isKept ? keptArrowReply(cursor) : arrowReply(cursor);
   }
 
   /**

@@ -152,10 +152,13 @@ class OpenFile {
 
 /** A file that a run has written. @param baseUrl where the client that created the run reached the server */
 export function presentRunFile(file: FileRow, baseUrl: string): RunFile {
+  const url = absoluteUrl(filePath(file), { baseUrl });
   return {
+    object_id: `obj_${file.sha256}`,
+    object_url: `${url}?version=${file.version}`,
     file_id: file.id,
     path: file.path,
-    url: absoluteUrl(filePath(file), { baseUrl }),
+    url,
     content_type: file.contentType,
     size_bytes: file.sizeBytes,
     checksum: file.sha256,

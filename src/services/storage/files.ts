@@ -66,8 +66,10 @@ export class Files {
     const file = this.#table.get(fileId);
     if (file === undefined || fileNameOf(file.path) !== fileName) throw notFound('this URL');
     if (query.signature === undefined) requireReadable(file, context);
-    else if (query.version !== file.version) {
-      throw new Refusal('url_expired', 'The file has been replaced since the URL was signed.');
+    // A URL with a version names these bytes; a signed one always has it.
+    const wantsVersion = query.signature !== undefined || query.version !== undefined;
+    if (wantsVersion && query.version !== file.version) {
+      throw new Refusal('url_expired', 'The file has been replaced since the URL was made.');
     }
     const wanted = wantedOf(file, headers);
     const common = { status: wanted.status, headers: fileHeaders(file) };

@@ -7,6 +7,8 @@ export interface StoredResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Of the body; absent for text. */
+  readonly encoding?: 'base64';
 }
 
 /** A request that came with an Idempotency-Key. */

@@ -33,6 +33,8 @@ export interface NewRun {
   readonly inputSha256: string;
   readonly createdAt: string;
   readonly totalCount: number;
+  /** What provenance tells of it; JSON of the services, absent where an earlier version made the run. */
+  readonly traces?: unknown;
 }
 
 export interface RunRow extends NewRun {
@@ -78,6 +80,7 @@ export interface RunEnd {
   readonly summarise?: (at: Date) => unknown;
   readonly fail?: (at: Date) => RunFailure;
   readonly billableUnits?: number;
+  readonly traces?: unknown;
 }
 
 export type CreatedRun =

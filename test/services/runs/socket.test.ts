@@ -198,7 +198,12 @@ describe('a batch', () => {
       body: { endpoint: 'homology.batch_search', input: { fasta } },
     });
     expect(refused.headers.get('Service-Error-Type')).toBe('invalid_queries');
-    expect(refused.body.error.errors.map(({ loc }: Json) => loc.at(-1))).toEqual(['fasta:3', 'fasta:5']);
+    expect(
+      refused.body.error.errors.map(({ loc, msg }: Json) => [loc.join('.'), msg.split(': ')[0]]),
+    ).toEqual([
+      ['body.input.fasta', 'fasta:3'],
+      ['body.input.fasta', 'fasta:5'],
+    ]);
     const taken = await serving.call('POST', '/v1/runs', {
       body: {
         endpoint: 'homology.batch_search',

@@ -227,6 +227,24 @@ describe('POST /v1/sql/query', () => {
     expect([code, message]).toEqual(['response_too_large', expect.stringMatching(/; 16[67] rows would fit/)]);
   });
 
+  it('gives the same Arrow answer again under the same Idempotency-Key, and no other', async () => {
+    const keyed = { Accept: ARROW_STREAM_TYPE, 'Idempotency-Key': 'once' };
+    const ask = (headers: Readonly<Record<string, string>>) =>
+      postSql(scene, scene.one, { sql: 'SELECT random() AS r FROM range(100)' }, headers);
+    const [first, second] = [await ask(keyed), await ask(keyed)];
+    expect([first.status, first.headers.get('content-type')]).toEqual([200, ARROW_STREAM_TYPE]);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect(second.headers.get('content-type')).toBe(ARROW_STREAM_TYPE);
+    const [bytes, again] = [await first.arrayBuffer(), await second.arrayBuffer()];
+    expect(Buffer.from(again).equals(Buffer.from(bytes))).toBe(true);
+    expect(tableFromIPC(new Uint8Array(again)).numRows).toBe(100);
+    const asJson = await ask({ 'Idempotency-Key': 'once' });
+    expect(asJson.headers.get('service-error-type')).toBe('idempotency_key_reused');
+    const large = { sql: "SELECT repeat('x', 100000) AS t FROM range(400)" };
+    const refused = await postSql(scene, scene.one, large, { ...keyed, 'Idempotency-Key': 'large' });
+    expect(refused.headers.get('service-error-type')).toBe('response_too_large');
+  });
+
   it('streams Arrow to those who ask for it', async () => {
     const response = await postSql(
       scene,

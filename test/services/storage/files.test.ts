@@ -292,7 +292,19 @@ describe('a full storage', () => {
       file_name: 'x',
       size_bytes: 1,
     });
-    expect([answer.status, code(answer)]).toEqual([409, 'storage_full']);
+    expect([answer.status, code(answer)]).toEqual([503, 'storage_full']);
+    expect(answer.headers.get('retry-after')).toBe('60');
     await full.end();
+  });
+
+  it('has no room at any time for a file that is larger than all of it', async () => {
+    const small = await serveStorage({ storage_quota_mib: 1 });
+    const answer = await ask(`${small.url}/v1/storage/uploads`, 'POST', small.keys.lab, {
+      file_name: 'x',
+      size_bytes: 1024 * 1024 + 1,
+    });
+    expect([answer.status, code(answer)]).toEqual([413, 'file_exceeds_quota']);
+    expect(answer.headers.get('service-retryable')).toBe('false');
+    await small.end();
   });
 });
