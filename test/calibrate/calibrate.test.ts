@@ -86,12 +86,16 @@ describe(`the calibration of a release (seed ${SEED})`, () => {
     writeFileSync(path, bytes);
   });
 
-  it('of a superseded format counts as none, and one of a newer is refused in one sentence', async () => {
+  it('of a superseded format counts as none, one without controls goes on, a newer one is refused', async () => {
     const path = join(calibrationDirectory(release.directory), 'card.json');
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace(CARD_FORMAT, SUPERSEDED_FORMATS[0]));
     const known = { id: release.id, targetCount: release.targets.count };
     expect(await openCalibration(release.directory, known)).toBeUndefined();
+    writeFileSync(path, text.replace(CARD_FORMAT, UNCONTROLLED_FORMAT));
+    expect(await openCalibration(release.directory, known)).toMatchObject({
+      card: { format: UNCONTROLLED_FORMAT, release_id: release.id },
+    });
     writeFileSync(path, text.replace(CARD_FORMAT, 'gloaming-calibration/99'));
     await expect(openCalibration(release.directory, known)).rejects.toThrow(
       `${path} has format "gloaming-calibration/99"; this version reads ${CARD_FORMAT}.`,
