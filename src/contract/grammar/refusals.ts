@@ -178,7 +178,7 @@ export const REFUSALS = {
     'The organization has no room for it: delete files or abort uploads.',
   ),
   file_exceeds_quota: invalid(413, 'The file alone is larger than all that the organization may keep.'),
-  storage_full: refusal(503, 'capacity_error', 'The disk has no room for it besides its reserve.', true),
+  storage_full: refusal(409, 'capacity_error', 'The disk has no room for it besides its reserve.', true),
   msa_not_found: absent('No multiple sequence alignment has this id.'),
   msa_component_not_found: absent('No component of an alignment has this id.'),
   msa_alignments_missing: invalid(

@@ -292,7 +292,7 @@ describe('a full storage', () => {
       file_name: 'x',
       size_bytes: 1,
     });
-    expect([answer.status, code(answer)]).toEqual([503, 'storage_full']);
+    expect([answer.status, code(answer)]).toEqual([409, 'storage_full']);
     expect(answer.headers.get('retry-after')).toBe('60');
     await full.end();
   });
