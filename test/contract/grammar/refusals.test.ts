@@ -28,6 +28,7 @@ const FOR_THE_COMMAND_LINE = [
   'sequence/input-file.ts',
   'services/backup/',
   'services/keys.ts',
+  'store/secret-key.ts',
   'store/snapshot.ts',
   'store/version.ts',
 ];
