@@ -243,6 +243,10 @@ export const POSTGRES_READ_AHEAD_BYTES = MEBIBYTE_BYTES;
 export const POSTGRES_STATEMENTS_MAX_COUNT = 256;
 export const POSTGRES_PORTALS_MAX_COUNT = 16;
 
+// The control store (store/).
+/** Room of the control state on a full disk: the first half for everybody, the second for whoever frees room. */
+export const CONTROL_RESERVE_BYTES = 16 * MEBIBYTE_BYTES;
+
 // GPUs (kernels/turns.ts).
 /** Attempts at GPU memory that only a search that was cancelled can still use, and the pause after each. */
 export const GPU_BUSY_MAX_ATTEMPTS = 25;

@@ -169,10 +169,12 @@ export type CommandRefusalCode =
   | 'encoder_exists'
   | 'encoder_changed'
   // Backups and checks of what is kept.
+  | 'data_folder_damaged'
   | 'data_folder_empty'
   | 'data_folder_newer'
   | 'data_folder_not_empty'
   | 'secret_key_missing'
+  | 'data_folder_not_writable'
   | 'backup_not_found'
   | 'backup_damaged'
   | 'backup_source_damaged'

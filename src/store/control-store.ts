@@ -1,16 +1,25 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database } from 'lmdb';
 import { realWorld, type World } from '../world.js';
+import { attendToCommits, failureOfTransaction } from './failed-commits.js';
 import type { ControlRoot } from './migrations.js';
+import { Place } from './place.js';
+import { CONTROL_FILE, CONTROL_FOLDER, prepareDataFolder } from './prepare.js';
+import { ControlReserve } from './reserve.js';
 import { keyFrom, sealText, unsealText } from './sealing.js';
 import { openSecretKey } from './secret-key.js';
 import { migrate, requireLatest, settingsOf } from './version.js';
 
-/** The control state's place below the data folder. */
-export const CONTROL_FOLDER = 'control';
-
 export type Table<Value> = Database<Value, string>;
+
+interface ControlStoreDependencies {
+  readonly secretKey: Buffer;
+  readonly place: Place;
+  readonly reserve?: ControlReserve | undefined;
+  /** Default realWorld. */
+  readonly world?: World | undefined;
+}
 
 /** The appliance's control state: one LMDB environment, one owner file of this folder per table. */
 export class ControlStore {
@@ -19,13 +28,20 @@ export class ControlStore {
   readonly #root: ControlRoot;
   readonly #settings: Table<string>;
   readonly #secretKey: Buffer;
+  readonly #place: Place;
+  readonly #reserve: ControlReserve | undefined;
+  /** When a commit failed last, and of what; forgotten with the next that succeeds. */
+  #failure: { readonly atMs: number; readonly message: string } | undefined;
+  #askedAtMs = -Infinity;
 
   /** @param root at the latest version */
-  constructor(root: ControlRoot, secretKey: Buffer, world = realWorld) {
+  constructor(root: ControlRoot, { secretKey, place, reserve, world = realWorld }: ControlStoreDependencies) {
     this.world = world;
     this.#root = root;
     this.#secretKey = secretKey;
     this.#settings = settingsOf(root);
+    this.#place = place;
+    this.#reserve = reserve;
   }
 
   table<Value>(name: string): Table<Value> {
@@ -39,12 +55,12 @@ export class ControlStore {
 
   /**
    * All writes inside commit together, durably, or not at all; reads inside see the writes before them.
-   * Errors  what the work throws; Fault where a newer program has migrated the data meanwhile
+   * Errors  what the work throws; Refusal `storage_unavailable` where the disk takes nothing, or nothing but what frees
+   *         room: then nothing has changed; Fault where a newer program has migrated the data meanwhile
    */
   transaction<Result>(work: () => Result): Promise<Result> {
-    // A child of LMDB's transaction, which holds the work of many: the others go on where this one is taken back.
-    return this.#root.childTransaction(() => {
-      requireLatest(this.#settings);
+    return this.#commit(() => {
+      this.#reserve?.require();
       return work();
     });
   }
@@ -64,6 +80,49 @@ export class ControlStore {
     return keyFrom(Buffer.concat([this.#secretKey, Buffer.from(secret)]), salt, purpose);
   }
 
+  /** A transaction of work that takes away more than it adds: on a full disk it has the reserve. */
+  freeing<Result>(work: () => Result): Promise<Result> {
+    return this.#commit(work);
+  }
+
+  /** Why nothing can be written at the moment, for people; undefined where all is well. */
+  problem(): string | undefined {
+    const place = this.#place.problem();
+    if (place !== undefined) return `the data folder is lost: ${place}`;
+    const { atMs, message } = this.#failure ?? { atMs: -Infinity, message: '' };
+    const isRecent = performance.now() - atMs < FAILURE_MEMORY_MS;
+    if (!isRecent && this.#reserve?.isShort !== true) return undefined;
+    this.#lookAgain();
+    return isRecent ? message : 'the disk is full: only what frees room is taken';
+  }
+
+  async #commit<Result>(work: () => Result): Promise<Result> {
+    try {
+      // A child of LMDB's transaction, which holds the work of many: the others go on where this one is taken back.
+      const result = await this.#root.childTransaction(() => {
+        this.#place.require();
+        requireLatest(this.#settings);
+        return work();
+      });
+      this.#failure = undefined;
+      return result;
+    } catch (error) {
+      const failure = await failureOfTransaction(error);
+      if (failure !== error && failure instanceof Error) {
+        this.#failure = { atMs: performance.now(), message: failure.message };
+      }
+      throw failure;
+    }
+  }
+
+  /** Where nobody writes, nobody would notice that there is room again. */
+  #lookAgain(): void {
+    if (performance.now() - this.#askedAtMs < LOOK_AGAIN_MS) return;
+    this.#askedAtMs = performance.now();
+    // Its failure stands in what `problem` tells.
+    void this.transaction(() => undefined).catch(() => undefined);
+  }
+
   /** Grows with every commit, of this process or another. */
   commitNumber(): number {
     return (this.#root.getStats() as { readonly lastTxnId: number }).lastTxnId;
@@ -79,9 +138,15 @@ export class ControlStore {
   }
 }
 
+/** A load balancer that asks for readiness must not keep away for good the writes that would show it. */
+const FAILURE_MEMORY_MS = 30_000;
+const LOOK_AGAIN_MS = 1_000;
+
 export interface OpenOptions {
   /** Default true. A process that works for a server takes the data as that left it. */
   readonly mayMigrate?: boolean;
+  /** Keeps room for control state on a disk that fills up. Default false; for the process that serves. */
+  readonly hasReserve?: boolean;
   /** Default realWorld. */
   readonly world?: World;
   /** Default true. Where no power fails, as in a simulation, commits need not wait for the disk. */
@@ -93,14 +158,22 @@ export interface OpenOptions {
 /**
  * Opens (and creates) the control state below the data folder, at the version that this program writes.
  * Several processes may hold it open at once: LMDB serialises their writers.
- * Errors  Refusal `data_folder_newer`, `secret_key_missing`; Fault where a migration fails, or is needed and not
- *         allowed; those of the file system and of LMDB, with their own messages
+ * Errors  Refusal `data_folder_newer`, `data_folder_damaged`, `data_folder_not_writable`, `secret_key_missing`; Fault
+ *         where a migration fails, or is needed and not allowed; those of the file system and of LMDB, with their own
+ *         messages
  */
 export function openControlStore(
   dataFolder: string,
-  { mayMigrate = true, world, isSynced = true, through = (root) => root }: OpenOptions = {},
+  {
+    mayMigrate = true,
+    hasReserve = false,
+    world,
+    isSynced = true,
+    through = (root) => root,
+  }: OpenOptions = {},
 ): ControlStore {
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  prepareDataFolder(dataFolder);
+  const path = join(dataFolder, CONTROL_FOLDER, CONTROL_FILE);
   const root: ControlRoot = open({
     path: join(dataFolder, CONTROL_FOLDER),
     maxDbs: 64,
@@ -110,10 +183,17 @@ export function openControlStore(
     overlappingSync: false,
     noSync: !isSynced,
   });
+  attendToCommits(root);
   try {
+    chmodSync(path, 0o600);
     if (mayMigrate) migrate(root, dataFolder);
     else requireLatest(settingsOf(root));
-    return new ControlStore(through(root), openSecretKey(root, dataFolder), world);
+    return new ControlStore(through(root), {
+      secretKey: openSecretKey(root, dataFolder),
+      place: new Place([dataFolder, path]),
+      reserve: hasReserve ? new ControlReserve(root, path) : undefined,
+      world,
+    });
   } catch (error) {
     void root.close();
     throw error;

@@ -6,9 +6,11 @@ const SEALING_KEY_BYTES = 32;
 /** The appliance's own key for seals (cursors, signed URLs): made on first use, the same ever after. */
 export async function sealingKey(store: ControlStore): Promise<Buffer> {
   const secrets = store.table<string>('secrets');
+  const known = secrets.get(SEALING_KEY);
+  if (known !== undefined) return Buffer.from(store.unseal(known, SEALING_KEY), 'base64');
   const text = await store.transaction(() => {
-    const known = secrets.get(SEALING_KEY);
-    if (known !== undefined) return store.unseal(known, SEALING_KEY);
+    const other = secrets.get(SEALING_KEY);
+    if (other !== undefined) return store.unseal(other, SEALING_KEY);
     const made = store.world.randomBytes(SEALING_KEY_BYTES).toString('base64');
     secrets.putSync(SEALING_KEY, store.seal(made, SEALING_KEY));
     return made;

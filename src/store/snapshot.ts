@@ -2,7 +2,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase, type Transaction } from 'lmdb';
 import { Refusal } from '../errors.js';
-import { CONTROL_FOLDER } from './control-store.js';
+import { CONTROL_FOLDER, requireControlState } from './prepare.js';
 import { requireReadable, SETTINGS_TABLE, VERSION_KEY, versionOf } from './version.js';
 
 export interface StoredRow {
@@ -61,7 +61,8 @@ export class Snapshot {
 /**
  * Opens the control state for reading: nothing is written, nothing is made, and data of before keep their version, so
  * that they can be backed up before they are migrated.
- * Errors  Refusal `data_folder_empty` where there is none, `data_folder_newer` where a later program has written it;
+ * Errors  Refusal `data_folder_empty` where there is none, `data_folder_newer` where a later program has written it,
+ *         `data_folder_damaged` where its file is shorter than its pages;
  *         those of LMDB where its file is damaged
  */
 export async function openSnapshot(dataFolder: string): Promise<Snapshot> {
@@ -69,6 +70,7 @@ export async function openSnapshot(dataFolder: string): Promise<Snapshot> {
   if (!(await stat(join(path, 'data.mdb')).catch(() => undefined))?.isFile()) {
     throw new Refusal('data_folder_empty', `${dataFolder} holds no control state of an appliance.`);
   }
+  requireControlState(dataFolder);
   const snapshot = new Snapshot(open({ path, maxDbs: 64, encoding: 'binary', readOnly: true }));
   try {
     const stored = snapshot.get(SETTINGS_TABLE, VERSION_KEY);

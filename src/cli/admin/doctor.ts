@@ -1,4 +1,5 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
@@ -14,6 +15,7 @@ import { measureKernels } from '../../kernels/measure.js';
 import { nativeVariants } from '../../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../../limits.js';
 import { listEncoders } from '../../encoder/find.js';
+import { wronglyShared } from '../../store/prepare.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
 
@@ -51,6 +53,9 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   );
   stdout.write(`Indexes    ${config.indexesFolder}: ${await isWritable(config.indexesFolder)}\n`);
   stdout.write(`Data       ${config.dataFolder}: ${await isWritable(config.dataFolder)}\n`);
+  for (const [path] of wronglyShared(config.dataFolder)) {
+    stdout.write(`${label('Data')}others may read ${path}; the next start repairs it.\n`);
+  }
   // Before the backend is chosen: where the configured device cannot run, nothing comes after these lines.
   stdout.write(`${gpuLines(config.device).join('\n')}\n\n`);
 
@@ -100,9 +105,10 @@ function label(name: string): string {
   return name.padEnd(11);
 }
 
+/** Makes nothing: whoever starts first decides who may read what is there. */
 async function isWritable(folder: string): Promise<string> {
+  if (!existsSync(folder)) return 'not there yet';
   try {
-    await mkdir(folder, { recursive: true });
     await access(folder, constants.W_OK);
     return 'writable';
   } catch (error) {

@@ -55,7 +55,11 @@ export async function serve(
       return { keyId: credentialId, organizationId };
     },
     readiness: () => {
-      const missing = appliance.releases.databases().length === 0 ? ['no database has been built'] : [];
+      const problem = store.problem();
+      const missing = [
+        ...(appliance.releases.databases().length === 0 ? ['no database has been built'] : []),
+        ...(problem === undefined ? [] : [problem]),
+      ];
       return { isReady: missing.length === 0, missing };
     },
     idempotency: new IdempotencyTable(store),

@@ -8,6 +8,7 @@ import { newId } from '../../ids.js';
 import type { RequestContext } from '../../services/context.js';
 import type { CommandContext } from '../terminal/command.js';
 import { adoptReleases } from '../index/catalog.js';
+import { isStorageUnavailable } from '../../store/unavailable.js';
 import { createProgress } from '../terminal/progress.js';
 import { createLog } from './log.js';
 import { serve, type RunningServer } from './serve.js';
@@ -78,13 +79,16 @@ async function welcome(
   stdout.write(
     `Gloaming ${appliance.serverVersion} serves on ${url} (${appliance.backend.variant} kernels)\n`,
   );
-  stdout.write(`${await selfCheck(appliance, check)}\n`);
+  stdout.write(`${await selfCheck(appliance, check).catch(whyUnchecked)}\n`);
   if (!LOOPBACK_HOSTS.has(config.host)) {
     stdout.write('Others can reach this address: make keys with "gloaming keys create <name>".\n');
     return;
   }
-  await keys.revokeDemoKeys();
-  const { key } = await keys.create('demo', DEMO_ORGANIZATION, true);
+  const key = await newDemoKey(keys).catch((error: unknown) => {
+    if (!isStorageUnavailable(error)) throw error;
+    stdout.write(`No demo key was made: ${(error as Error).message} What is there is served.\n`);
+  });
+  if (key === undefined) return;
   const body = JSON.stringify({
     query: { kind: 'protein_sequence', sequence: check.query.sequence },
     database: DEMO_SLUG,
@@ -95,6 +99,17 @@ async function welcome(
     `curl -s ${url}/v1/homology -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'\n\n`,
   );
   stdout.write(`Documentation: ${url}/docs   Stop: Ctrl-C\n`);
+}
+
+/** A full disk keeps no receipts; what is there is served all the same. */
+function whyUnchecked(error: unknown): string {
+  if (!isStorageUnavailable(error)) throw error;
+  return `No self-check was made: ${(error as Error).message}`;
+}
+
+async function newDemoKey(keys: Appliance['keys']): Promise<string> {
+  await keys.revokeDemoKeys();
+  return (await keys.create('demo', DEMO_ORGANIZATION, true)).key;
 }
 
 /** The first search, of a simulated protein whose true relatives are known. */

@@ -4,7 +4,7 @@ import { lockBuild } from '../../indexing/build-lock.js';
 import { Refusal } from '../../errors.js';
 import { hashFile } from '../../release/hashed-file.js';
 import { checkedRows } from '../../store/check/rows.js';
-import { CONTROL_FOLDER } from '../../store/control-store.js';
+import { CONTROL_FOLDER } from '../../store/prepare.js';
 import { OBJECTS_FOLDER } from '../../store/objects/objects.js';
 import { openSnapshot, type Snapshot } from '../../store/snapshot.js';
 import { BackupBytes, INCOMING_FOLDER } from './bytes.js';

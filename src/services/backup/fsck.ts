@@ -1,7 +1,8 @@
 import { Refusal } from '../../errors.js';
 import type { EncoderFolders } from '../../encoder/find.js';
 import { checkStore, type StoreVerdict } from '../../store/check/check.js';
-import type { Finding } from '../../store/check/findings.js';
+import type { Finding, Report } from '../../store/check/findings.js';
+import { problemOfControlState } from '../../store/probe.js';
 import { openSnapshot, type Snapshot } from '../../store/snapshot.js';
 import { checkIndexes, type IndexesVerdict } from './fsck-indexes.js';
 
@@ -16,21 +17,20 @@ interface FsckOptions {
 /**
  * Looks for every kind of damage in the data and indexes folders; store/check/findings.ts lists them. Writes nothing,
  * and may run beside a server at work: what changes meanwhile is looked at again before it is told.
- * Errors  none for damage, which is the verdict, unless the control state itself cannot be opened
+ * The control state is read by a process of its own first: damage of its pages would end the one that reads them.
+ * Errors  none for damage, which is the verdict
  * Cost    one read of all stored bytes
  */
 export async function fsck({ folders, now, onBytes = () => undefined }: FsckOptions): Promise<FsckVerdict> {
   const findings: Finding[] = [];
-  const snapshot = await openIfThere(folders.dataFolder);
+  const report: Report = (kind, subject, message) => void findings.push({ kind, subject, message });
+  const problem = await problemOfControlState(folders.dataFolder);
+  if (problem !== undefined) report('control_state_damaged', 'control/data.mdb', `${problem}.`);
+  const snapshot = problem === undefined ? await openIfThere(folders.dataFolder) : undefined;
   try {
     const store =
       snapshot === undefined ? NOTHING : await checkStore(snapshot, folders.dataFolder, now, onBytes);
-    const indexes = await checkIndexes(
-      folders,
-      snapshot,
-      (kind, subject, message) => void findings.push({ kind, subject, message }),
-      onBytes,
-    );
+    const indexes = await checkIndexes(folders, snapshot, report, onBytes);
     return { ...store, ...indexes, findings: [...store.findings, ...findings] };
   } finally {
     await snapshot?.close();

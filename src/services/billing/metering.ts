@@ -33,13 +33,14 @@ export const MSA_CHARGE: Charge = {
 /** Entries are written together: one commit for all of so long a time, or of so many. */
 const WRITE_AFTER_MS = 90;
 const WRITE_AT_COUNT = 1_000;
+const RETRY_AFTER_MS = 1_000;
 
 /** Adds the answers of requests that compute to the ledger. */
 export class Metering {
   readonly #usage: Pick<UsageTable, 'record' | 'add'>;
   readonly #now: () => Date;
   readonly #world: World;
-  readonly #writing = new Set<Promise<void>>();
+  readonly #writing = new Set<Promise<unknown>>();
   #entries: UsageEntry[] = [];
   #cancel: (() => void) | undefined;
   #failure: { readonly cause: unknown } | undefined;
@@ -54,14 +55,14 @@ export class Metering {
    * The answer, billed. It does not wait for the disk, because a cached answer is faster than a disk: a power cut can
    * lose the entries of its last tenth of a second, an orderly stop none. The entry of a keyed request is written with
    * its answer, so that a retry is billed once. Runs are billed in their own transaction.
-   * Errors  that of the ledger, once, on the request after those whose entries could not be written
+   * Errors  that of the ledger, from the first entries that could not be written until they are
    */
   bill<Value>(
     reply: Reply<Value>,
     { requestId, organizationId, keyed }: RequestContext,
     charge = DIRECT_CHARGE,
   ): Reply<Value> {
-    this.#throwFailure();
+    if (this.#failure !== undefined) throw this.#failure.cause;
     const entry: UsageEntry = {
       id: requestId,
       organizationId,
@@ -89,20 +90,22 @@ export class Metering {
     this.#cancel?.();
     this.#cancel = undefined;
     if (this.#entries.length === 0) return;
+    const entries = this.#entries;
+    this.#entries = [];
     const written = this.#usage
-      .record(this.#entries)
-      .catch((cause: unknown) => {
-        this.#failure = { cause };
-      })
+      .record(entries)
+      .then(
+        () => (this.#failure = undefined),
+        (cause: unknown) => this.#keep(entries, cause),
+      )
       .finally(() => this.#writing.delete(written));
     this.#writing.add(written);
-    this.#entries = [];
   }
 
-  #throwFailure(): void {
-    if (this.#failure === undefined) return;
-    const { cause } = this.#failure;
-    this.#failure = undefined;
-    throw cause;
+  /** What was answered is billed when the disk takes it; meanwhile nothing is added. */
+  #keep(entries: readonly UsageEntry[], cause: unknown): void {
+    this.#failure = { cause };
+    this.#entries = [...entries, ...this.#entries];
+    this.#cancel ??= this.#world.setTimer(RETRY_AFTER_MS, () => this.#write());
   }
 }

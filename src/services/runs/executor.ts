@@ -1,8 +1,9 @@
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Refusal } from '../../errors.js';
-import { RUN_MAX_FRUITLESS_ATTEMPTS } from '../../limits.js';
+import { RUN_ATTEMPT_WAIT_MAX_MS, RUN_MAX_FRUITLESS_ATTEMPTS } from '../../limits.js';
 import { packRows, unpackText, type RowBlock } from '../../store/tables/run-rows.js';
 import type { RunEnd, RunFailure, RunPiece, RunRow, RunTable } from '../../store/tables/runs.js';
+import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { World } from '../../world.js';
 import type { Traces } from '../reply.js';
 import type { RunTurn } from './queue.js';
@@ -25,8 +26,11 @@ interface Attempt {
   readonly run: RunRow;
   /** What distinguishes this attempt from one before a crash, or of another process. */
   readonly claim: string;
-  readonly steps: RunSteps;
-  readonly controller: AbortController;
+  /** undefined where the disk has ended them: they begin again behind what was kept. */
+  steps: RunSteps | undefined;
+  controller: AbortController;
+  /** Writes what has been done and is not on disk yet; to be called again where the disk refuses it. */
+  keep?: () => Promise<RunTurn | undefined>;
   /** Time spent on kept pieces, of this and earlier attempts. */
   workMs: number;
 }
@@ -46,6 +50,8 @@ export class RunExecutor {
   readonly #world: World;
   readonly #onFault: (error: unknown, runId: string) => void;
   readonly #attempts = new Map<string, Attempt>();
+  /** Turns that the disk has refused, one after the other, by run. */
+  readonly #refusals = new Map<string, number>();
   #isInterrupted = false;
 
   constructor({ table, kinds, watch, now, world, onFault }: RunExecutorDependencies) {
@@ -57,21 +63,34 @@ export class RunExecutor {
     this.#onFault = onFault;
   }
 
-  /** Does the next piece of a run; undefined at its end. Never rejects. */
+  /** Does the next piece of a run, or waits where the disk takes nothing; undefined at its end. Never rejects. */
   async step(runId: string): Promise<RunTurn | undefined> {
     if (this.#isInterrupted) return undefined;
     let claim: string | undefined;
     try {
       const attempt = this.#attempts.get(runId) ?? (await this.#begin(runId));
       claim = attempt?.claim;
-      return attempt === undefined ? this.#settle(runId) : await this.#advance(attempt);
+      const turn = attempt === undefined ? this.#settle(runId) : await this.#advance(attempt);
+      this.#refusals.delete(runId);
+      return turn;
     } catch (error) {
-      // The disk may refuse this, too; then the run stays as it is and the next server tries again.
+      if (isStorageUnavailable(error)) return this.#wait(runId, error);
       return this.#fail(runId, error, claim).catch((cause: unknown) => {
+        if (isStorageUnavailable(cause)) return this.#wait(runId, cause);
         this.#onFault(cause, runId);
         return this.#settle(runId);
       });
     }
+  }
+
+  /** The run stays as it is on disk and here; its next turn comes later, and later each time. */
+  #wait(runId: string, error: unknown): RunTurn {
+    const refusals = this.#refusals.get(runId) ?? 0;
+    this.#refusals.set(runId, refusals + 1);
+    if (refusals === 0) this.#onFault(error, runId);
+    const waitMs = Math.min(RUN_ATTEMPT_WAIT_MAX_MS, 1_000 * 2 ** refusals);
+    const after = new Promise<void>((resolve) => void this.#world.setTimer(waitMs, resolve));
+    return { after };
   }
 
   /** Ends the work of a run that has ended otherwise. */
@@ -80,6 +99,7 @@ export class RunExecutor {
     if (attempt === undefined) return;
     this.#attempts.delete(runId);
     attempt.controller.abort(new Interrupted());
+    this.#refusals.delete(runId);
     // Between two turns nobody else lets the generator clean up.
     void cleanUp(attempt).catch(() => undefined);
   }
@@ -128,13 +148,39 @@ export class RunExecutor {
   }
 
   async #advance(attempt: Attempt): Promise<RunTurn | undefined> {
-    const { run, claim, steps } = attempt;
+    attempt.keep ??= await this.#work(attempt);
+    const turn = await attempt.keep();
+    attempt.keep = undefined;
+    return turn;
+  }
+
+  /** Does the next piece, and says how it is kept. */
+  async #work(attempt: Attempt): Promise<() => Promise<RunTurn | undefined>> {
+    const { run, claim } = attempt;
+    attempt.steps ??= await this.#startAgain(attempt);
     const startedAt = this.#world.monotonicMs();
-    const { done, value } = await steps.next();
+    const { done, value } = await attempt.steps.next().catch((error: unknown) => {
+      if (isStorageUnavailable(error)) attempt.steps = undefined;
+      throw error;
+    });
     const blocks = await this.#world.aside(packRows(value.rows));
     attempt.workMs += this.#world.monotonicMs() - startedAt;
     const piece = pieceOf(value, blocks, attempt.workMs);
-    if (done === true) return this.#finish(run.id, { ...endOf(value, run.traces), claim, piece });
+    return done === true
+      ? () => this.#finish(run.id, { ...endOf(value, run.traces), claim, piece })
+      : () => this.#keep(attempt, value, piece);
+  }
+
+  /** The same attempt, which has failed at nothing of its own. */
+  #startAgain(attempt: Attempt): Promise<RunSteps> {
+    attempt.controller.abort(new Interrupted());
+    attempt.controller = new AbortController();
+    if (this.#isInterrupted) attempt.controller.abort(new Interrupted());
+    return this.#start(this.#table.get(attempt.run.id) ?? attempt.run, attempt.controller.signal);
+  }
+
+  async #keep(attempt: Attempt, value: RunStep, piece: RunPiece): Promise<RunTurn | undefined> {
+    const { run, claim } = attempt;
     const kept = await this.#table.keep(run.id, claim, piece);
     this.#watch.notify(run.id);
     if (kept !== undefined) return { after: value.resumeAfter };
@@ -147,7 +193,11 @@ export class RunExecutor {
   async #fail(runId: string, error: unknown, claim?: string): Promise<undefined> {
     if (error instanceof Interrupted) return this.#settle(runId);
     if (!(error instanceof Refusal)) this.#onFault(error, runId);
-    return this.#finish(runId, { to: 'failed', claim, fail: () => failureOf(error) });
+    const finish = (): Promise<undefined> =>
+      this.#finish(runId, { to: 'failed', claim, fail: () => failureOf(error) });
+    const attempt = this.#attempts.get(runId);
+    if (attempt !== undefined) attempt.keep = finish;
+    return finish();
   }
 
   async #finish(runId: string, end: Omit<RunEnd, 'at'>): Promise<undefined> {
@@ -158,13 +208,14 @@ export class RunExecutor {
   #settle(runId: string): undefined {
     this.#attempts.get(runId)?.controller.abort(new Interrupted());
     this.#attempts.delete(runId);
+    this.#refusals.delete(runId);
     this.#watch.notify(runId);
   }
 }
 
 /** Lets the generator go through its `finally`. */
-function cleanUp({ steps }: Attempt): Promise<unknown> {
-  return steps.return(undefined as never);
+async function cleanUp({ steps }: Attempt): Promise<void> {
+  await steps?.return(undefined as never);
 }
 
 function endOf(outcome: RunOutcome | RunFailureOutcome, accepted: unknown): Omit<RunEnd, 'at'> {

@@ -152,7 +152,7 @@ export class Runs {
    */
   async start(onFault: (error: unknown, runId: string) => void): Promise<void> {
     this.#report = onFault;
-    await this.#sweep();
+    await this.#sweep().catch((error: unknown) => onFault(error, 'sweep'));
     const sweep = (): void => void this.#sweep().catch((error) => onFault(error, 'sweep'));
     this.#endSweeps = this.#world.every(SWEEP_INTERVAL_MS, sweep);
     for (const run of this.#table.unfinished()) {

@@ -1,5 +1,6 @@
 import { Refusal } from '../../errors.js';
 import { JoinedHashes } from '../../store/objects/joined-hash.js';
+import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { StorageTables } from '../../store/storage/storage.js';
 import { realWorld, type World } from '../../world.js';
 import { notFound } from './file-access.js';
@@ -85,8 +86,14 @@ export class Storage {
    * @param onFault told of failures that are ours
    */
   async start(onFault: (error: unknown) => void): Promise<void> {
-    await this.#tables.objects.recover();
-    await this.#sweep();
+    try {
+      await this.#tables.objects.recover();
+      await this.#sweep();
+    } catch (error) {
+      // What is left over hurts nobody; a disk that takes nothing must not keep the server from answering.
+      if (!isStorageUnavailable(error)) throw error;
+      onFault(error);
+    }
     this.#endSweeps = this.#world.every(SWEEP_INTERVAL_MS, () => {
       this.#sweeping = this.#sweep().catch(onFault);
     });

@@ -11,6 +11,7 @@ const RELEASE =
   'Put its files back from a backup, or remove it with "gloaming index remove" and build it again.';
 
 export const FINDING_KINDS = {
+  control_state_damaged: { level: 'damage', remedy: FROM_BACKUP },
   row_unreadable: { level: 'damage', remedy: FROM_BACKUP },
   index_dangling: { level: 'damage', remedy: REPORT },
   index_missing: { level: 'damage', remedy: REPORT },

@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlStore, Table } from '../control-store.js';
 import { realDisk, type Disk } from './disk.js';
+import { asStorageFailure } from '../unavailable.js';
 import { discardFile, placeOf, readFile, syncFolder, writeAll } from './object-files.js';
 
 /*
@@ -73,14 +74,16 @@ export class Objects {
    */
   async receive(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Received> {
     const path = join(this.#folder, INCOMING_FOLDER, this.#newName());
-    const handle = await this.#disk.open(path, 'wx', 0o600);
+    const handle = await this.#disk.open(path, 'wx', 0o600).catch((cause: unknown) => {
+      throw asStorageFailure(cause);
+    });
     const discard = (): Promise<void> => discardFile(this.#disk, handle, path);
     try {
       const written = await writeAll(handle, bytes, maxBytes);
       return { ...written, keep: () => this.#keep(handle, path, written.sha256), discard };
     } catch (error) {
       await discard();
-      throw error;
+      throw asStorageFailure(error);
     }
   }
 
@@ -127,16 +130,15 @@ export class Objects {
   /** Removes files that nobody refers to any more; a pinned one waits for the next time. */
   async collect(): Promise<void> {
     await this.#collectUnclaimed();
-    if ([...this.#garbage.getKeys({ limit: 1 })].length === 0) return;
     let after = '';
     for (let isMore = true; isMore;) {
-      await this.#store.transaction(() => {
-        const due = [...this.#garbage.getKeys({ start: after, limit: COLLECT_MAX_FILES })];
-        for (const sha256 of due) {
-          if (this.#removeUnneeded(sha256)) this.#garbage.removeSync(sha256);
-          after = `${sha256}!`;
-        }
-        isMore = due.length === COLLECT_MAX_FILES;
+      // Read outside of the transaction: what became garbage in a commit that is still to come may be taken back.
+      const due = [...this.#garbage.getKeys({ start: after, limit: COLLECT_MAX_FILES })];
+      isMore = due.length === COLLECT_MAX_FILES;
+      after = `${due.at(-1) ?? ''}!`;
+      if (due.length === 0) return;
+      await this.#store.freeing(() => {
+        for (const sha256 of due) if (this.#removeUnneeded(sha256)) this.#garbage.removeSync(sha256);
       });
     }
   }
@@ -171,7 +173,7 @@ export class Objects {
     } catch (error) {
       unpin();
       await discardFile(this.#disk, handle, path);
-      throw error;
+      throw asStorageFailure(error);
     }
   }
 
@@ -186,9 +188,11 @@ export class Objects {
   }
 
   async #collectUnclaimed(): Promise<void> {
-    const given = [...this.#unclaimed].filter((sha256) => !this.#pins.has(sha256));
+    const given = [...this.#unclaimed].filter(
+      (sha256) => !this.#pins.has(sha256) && this.#rows.get(sha256) === undefined,
+    );
     if (given.length === 0) return;
-    await this.#store.transaction(() => {
+    await this.#store.freeing(() => {
       for (const sha256 of given) if (this.#removeUnneeded(sha256)) this.#unclaimed.delete(sha256);
     });
   }
@@ -198,7 +202,7 @@ export class Objects {
     const names = await this.#disk.readdir(join(this.#folder, shelf));
     const unknown = names.filter((name) => this.#rows.get(name) === undefined);
     if (unknown.length === 0) return 0;
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const removed = unknown.filter((name) => this.#removeUnneeded(name));
       for (const name of removed) this.#garbage.removeSync(name);
       return removed.length;

@@ -148,7 +148,7 @@ export class FileTable {
     choose: (found: readonly FileRow[]) => readonly FileRow[],
     at: Date,
   ): Promise<readonly FileRow[]> {
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const file = this.at(organizationId, path);
       const below = [...this.#byPath.getRange(rangeBelow(organizationId, path))].map(
         ({ value: id }) => this.#files.get(id) as FileRow,
@@ -161,7 +161,7 @@ export class FileTable {
 
   /** Forgets the events of files that were deleted long ago; true while there are more. */
   sweep(now: Date): Promise<boolean> {
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const due = [...this.#expiries.getRange({ end: `${now.toISOString()}!`, limit: SWEEP_MAX_FILES })];
       for (const { key, value: id } of due) {
         this.#expiries.removeSync(key);

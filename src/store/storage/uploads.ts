@@ -169,7 +169,7 @@ export class UploadTable {
 
   /** Takes parts again after a completion that failed. */
   reopen(id: string): Promise<void> {
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const upload = this.#uploads.get(id) as UploadRow;
       if (upload.status !== 'completing') return;
       this.#put({ ...upload, status: 'uploading' });
@@ -180,15 +180,17 @@ export class UploadTable {
   abort(id: string, now: Date): Promise<UploadChange<true>> {
     const isAllowed = (status: UploadStatus): boolean =>
       status === 'aborted' || canUploadBecome(status, 'aborted');
-    return this.#change(id, now, isAllowed, (upload) => {
-      if (upload.status !== 'aborted') this.#end(upload, 'aborted', now);
-      return true as const;
-    });
+    return this.#store.freeing(() =>
+      this.#changeNow(id, now, isAllowed, (upload) => {
+        if (upload.status !== 'aborted') this.#end(upload, 'aborted', now);
+        return true as const;
+      }),
+    );
   }
 
   /** Expires uploads whose time is over, and forgets them a while later; true while there are more. */
   sweep(now: Date): Promise<boolean> {
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const range = { end: `${now.toISOString()}!`, limit: SWEEP_MAX_UPLOADS };
       const due = [...this.#expiries.getRange(range)];
       for (const { key, value: id } of due) {
@@ -211,12 +213,19 @@ export class UploadTable {
     isAllowed: (status: UploadStatus) => boolean,
     work: (upload: UploadRow) => Result,
   ): Promise<UploadChange<Result>> {
-    return this.#store.transaction(() => {
-      const upload = this.#current(id, now);
-      if (!isAllowed(upload.status)) return { upload };
-      const result = work(upload);
-      return { upload: this.#uploads.get(id) as UploadRow, result };
-    });
+    return this.#store.transaction(() => this.#changeNow(id, now, isAllowed, work));
+  }
+
+  #changeNow<Result>(
+    id: string,
+    now: Date,
+    isAllowed: (status: UploadStatus) => boolean,
+    work: (upload: UploadRow) => Result,
+  ): UploadChange<Result> {
+    const upload = this.#current(id, now);
+    if (!isAllowed(upload.status)) return { upload };
+    const result = work(upload);
+    return { upload: this.#uploads.get(id) as UploadRow, result };
   }
 
   /** The upload, expired on the spot where its time is over: no change overtakes the clock. */

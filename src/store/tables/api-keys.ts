@@ -45,7 +45,7 @@ export class ApiKeyTable {
 
   /** Revokes every live key that matches, in one transaction, and says which. */
   revoke(matches: (row: ApiKeyRow) => boolean, revokedAt: string): Promise<readonly ApiKeyRow[]> {
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const revoked = this.list()
         .filter((row) => row.revokedAt === undefined && matches(row))
         .map((row) => ({ ...row, revokedAt }));

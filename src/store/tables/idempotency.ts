@@ -166,7 +166,7 @@ export class IdempotencyTable {
 
   async #sweep(nowMs: number): Promise<void> {
     if (this.#due(nowMs).length === 0) return;
-    await this.#store.transaction(() => {
+    await this.#store.freeing(() => {
       for (const scope of this.#due(nowMs)) {
         const row = this.#rows.get(scope);
         if (row !== undefined) this.#remove(scope, row);

@@ -219,7 +219,8 @@ export class RunTable {
   /** Ends a run; undefined where its state forbids it or the claim has been lost. */
   end(id: string, end: RunEnd): Promise<RunRow | undefined> {
     const { to, at, claim, piece, summarise, fail, ...facts } = end;
-    return this.#store.transaction(() => {
+    // Only a completed run brings more than it takes away.
+    return this.#store[to === 'completed' ? 'transaction' : 'freeing'](() => {
       const run = this.#runs.get(id);
       if (run === undefined || !canBecome(run.status, to)) return undefined;
       if (claim !== undefined && run.claim !== claim) return undefined;
@@ -251,7 +252,7 @@ export class RunTable {
 
   /** Drops results whose time is over, and runs a second such time later; true while there is more to drop. */
   sweep(now: Date): Promise<boolean> {
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const due = [...this.#expiries.getRange({ end: now.toISOString(), limit: SWEEP_MAX_RUNS })];
       for (const { key, value: id } of due) {
         this.#expiries.removeSync(key);

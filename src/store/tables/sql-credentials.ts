@@ -73,7 +73,7 @@ export class SqlCredentialTable {
     change: Partial<SqlCredentialRow>,
     answer: (changed: SqlCredentialRow) => Answer,
   ): Promise<Answer | undefined> {
-    return this.#store.transaction(() => {
+    return this.#store[change.revokedAt === undefined ? 'transaction' : 'freeing'](() => {
       const row = this.#rows.get(id);
       if (row === undefined || row.revokedAt !== undefined) return undefined;
       const changed = { ...row, ...change };

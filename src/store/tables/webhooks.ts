@@ -135,7 +135,7 @@ export class WebhookTable {
   }
 
   removeEndpoint(id: string): Promise<void> {
-    return this.#store.transaction(() => void this.#endpoints.removeSync(id));
+    return this.#store.freeing(() => void this.#endpoints.removeSync(id));
   }
 
   /** Organizations with an endpoint that takes events of this type. */
@@ -218,7 +218,7 @@ export class WebhookTable {
     endpoint: Partial<WebhookEndpointRow>,
     beside: () => void = () => undefined,
   ): Promise<void> {
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
       const known = this.#deliveries.get(id);
       const isAnew = known !== undefined && known.scheduleStartedAt > scheduleStartedAt;
@@ -230,7 +230,7 @@ export class WebhookTable {
 
   /** Forgets deliveries whose time is over; true while there are more. */
   sweep(now: Date): Promise<boolean> {
-    return this.#store.transaction(() => {
+    return this.#store.freeing(() => {
       const before = new Date(now.getTime() - WEBHOOK_DELIVERY_RETENTION_MS).toISOString();
       const old = [...this.#byAge.getRange({ end: before, limit: SWEEP_MAX_DELIVERIES })];
       for (const { key, value: id } of old) {

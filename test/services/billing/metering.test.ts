@@ -53,11 +53,18 @@ describe('metering', () => {
     await settling;
   });
 
-  it('tells of a ledger that cannot be written once, on the next request', async () => {
-    const { metering, bill } = ledger(() => Promise.reject(new Error('no space')));
+  it('bills nobody while the ledger cannot be written, and loses nothing that was billed before', async () => {
+    let isFull = true;
+    const { written, metering, bill } = ledger(async () => {
+      if (isFull) throw new Error('no space');
+    });
     bill('a');
     await metering.settle();
     expect(() => bill('b')).toThrow('no space');
-    expect(bill('c').billableUnits).toBe(1);
+    expect(() => bill('c')).toThrow('no space');
+    isFull = false;
+    await metering.settle();
+    expect(written.at(-1)?.map(({ id }) => id)).toEqual(['a']);
+    expect(bill('d').billableUnits).toBe(1);
   });
 });

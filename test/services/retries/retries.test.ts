@@ -7,7 +7,7 @@ import type { Route } from '#src/contract/grammar/route.js';
 import { handlersOf } from '#src/http/handlers/handlers.js';
 import type { Handlers } from '#src/http/handlers/handler.js';
 import { backup } from '#src/services/backup/backup.js';
-import { CONTROL_FOLDER } from '#src/store/control-store.js';
+import { CONTROL_FOLDER } from '#src/store/prepare.js';
 import { SECRET_KEY_FILE } from '#src/store/secret-key.js';
 import { sealingKey } from '#src/store/secrets.js';
 import { UsageTable } from '#src/store/tables/usage.js';

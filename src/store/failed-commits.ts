@@ -1,0 +1,55 @@
+import { constants } from 'node:os';
+import type { RootDatabase } from 'lmdb';
+import { storageUnavailable } from './unavailable.js';
+
+/*
+ * A commit that fails rejects more than the promise of whoever waits for it (lmdb 3, write.js): the turn's own
+ * promise, which nobody holds, and `commitError` of every one of these errors, a promise that rejects with what LMDB
+ * said. Both are attended to here, at their roots, so that any other unhandled rejection still ends the process.
+ */
+interface FailedCommit extends Error {
+  readonly commitError: Promise<never>;
+}
+
+/** The environment's transaction is given up: LMDB has seen a page that cannot be written and trusts itself no more. */
+const MDB_PANIC = -30_795;
+/** LMDB tells right after it has rejected; where its word was lost, nobody waits for it any longer than this. */
+const CAUSE_WAIT_MS = 100;
+
+/** Holds the promise of each turn's commit, which lmdb makes after it has asked those who listen. */
+export function attendToCommits(root: RootDatabase<unknown, string>): void {
+  const attend = (error: unknown): void => {
+    if (isFailedCommit(error)) error.commitError.catch(() => undefined);
+  };
+  root.on('beforecommit', () => queueMicrotask(() => void root.committed.then(() => undefined, attend)));
+}
+
+/**
+ * What a caller is told of a failure in a transaction: the refusal `storage_unavailable` for a commit that the disk
+ * did not take; anything else as it is.
+ */
+export async function failureOfTransaction(error: unknown): Promise<unknown> {
+  if (!isFailedCommit(error)) return error;
+  const cause = await causeOf(error);
+  const code = (cause as { readonly code?: number } | undefined)?.code;
+  const [name] = Object.entries(constants.errno).find(([, number]) => number === code) ?? [];
+  const what =
+    code === MDB_PANIC ? 'the control state is to be opened again by a restart' : (name ?? String(code));
+  return storageUnavailable(`The disk refuses writes (${what}); nothing was kept.`, cause ?? error);
+}
+
+function isFailedCommit(error: unknown): error is FailedCommit {
+  return error instanceof Error && (error as Partial<FailedCommit>).commitError instanceof Promise;
+}
+
+async function causeOf({ commitError }: FailedCommit): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), CAUSE_WAIT_MS);
+  });
+  try {
+    return await Promise.race([commitError.catch((cause: unknown) => cause), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,33 @@
+import { statSync, type Stats } from 'node:fs';
+import { storageUnavailable } from './unavailable.js';
+
+/** The files that a process opened still stand where they were opened; otherwise it writes for nobody. */
+export class Place {
+  readonly #identities: ReadonlyMap<string, string>;
+
+  /** @param paths are there */
+  constructor(paths: readonly string[]) {
+    this.#identities = new Map(paths.map((path) => [path, identityOf(statSync(path))]));
+  }
+
+  /** What is not where it was, in words; undefined while all is. */
+  problem(): string | undefined {
+    for (const [path, identity] of this.#identities) {
+      const found = statSync(path, { throwIfNoEntry: false });
+      if (found === undefined) return `${path} is gone`;
+      if (identityOf(found) !== identity) return `another file stands at ${path}`;
+    }
+    return undefined;
+  }
+
+  /** Errors  Refusal `storage_unavailable` */
+  require(): void {
+    const problem = this.problem();
+    if (problem !== undefined)
+      throw storageUnavailable('The data folder is not there any more.', new Error(problem));
+  }
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}

@@ -1,0 +1,105 @@
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { Refusal } from '../errors.js';
+import { problemOfFile } from './file-form.js';
+
+/** The control state's place below the data folder. */
+export const CONTROL_FOLDER = 'control';
+/** LMDB's files in it. */
+export const CONTROL_FILE = 'data.mdb';
+export const LOCK_FILE = 'lock.mdb';
+
+/** What stands beside the control state once it has been there. */
+const COMPANIONS = ['objects', 'predictions', 'sql'];
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const OTHERS = 0o077;
+/** Readers' slots of LMDB. Without blocks of its own the file could not take a reader on a full disk. */
+const LOCK_FILE_BYTES = 3 * 4096;
+
+/**
+ * Makes the folders of the control state, for nobody else to read, and looks at its file before LMDB maps it.
+ * Errors  Refusal `data_folder_not_writable`; `data_folder_damaged` where the file is shorter than its pages, is
+ *         none of LMDB's, or is missing beside bytes that it refers to
+ */
+export function prepareDataFolder(dataFolder: string): void {
+  const control = join(dataFolder, CONTROL_FOLDER);
+  const file = join(control, CONTROL_FILE);
+  const lock = join(control, LOCK_FILE);
+  try {
+    mkdirSync(control, { recursive: true, mode: FOLDER_MODE });
+    for (const path of [dataFolder, control, file]) if (existsSync(path)) accessSync(path, constants.W_OK);
+    for (const [path, mode] of wronglyShared(dataFolder)) chmodSync(path, mode);
+    if (!existsSync(lock))
+      writeFileSync(lock, Buffer.alloc(LOCK_FILE_BYTES), { flag: 'wx', mode: FILE_MODE });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Another process may make it at this moment.
+    if (code !== 'EEXIST') throw notWritable(dataFolder, String(code));
+  }
+  requireControlState(dataFolder);
+}
+
+/** Errors  Refusal `data_folder_damaged` */
+export function requireControlState(dataFolder: string): void {
+  const problem = problemOfControlFile(dataFolder);
+  if (problem !== undefined) throw damaged(dataFolder, problem);
+}
+
+/** What is wrong with LMDB's file before anybody maps it; one that is still to be made is good. */
+export function problemOfControlFile(dataFolder: string): string | undefined {
+  if (!isControlStateEmpty(dataFolder)) return problemOfFile(join(dataFolder, CONTROL_FOLDER, CONTROL_FILE));
+  const companion = COMPANIONS.find((name) => existsSync(join(dataFolder, name)));
+  return companion && `it is empty or missing, and ${join(dataFolder, companion)} is there`;
+}
+
+export function isControlStateEmpty(dataFolder: string): boolean {
+  const file = join(dataFolder, CONTROL_FOLDER, CONTROL_FILE);
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** Files and folders that others than the owner may read, with the mode that they should have. */
+export function wronglyShared(dataFolder: string): readonly (readonly [path: string, mode: number])[] {
+  const control = join(dataFolder, CONTROL_FOLDER);
+  const paths = [
+    dataFolder,
+    ...childrenOf(dataFolder).filter((path) =>
+      [control, ...COMPANIONS.map((name) => join(dataFolder, name))].includes(path),
+    ),
+    ...childrenOf(control),
+  ];
+  return paths.flatMap((path) => {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined || (stats.mode & OTHERS) === 0) return [];
+    return [[path, stats.isDirectory() ? FOLDER_MODE : FILE_MODE] as const];
+  });
+}
+
+export function damaged(dataFolder: string, why: string): Refusal {
+  return new Refusal(
+    'data_folder_damaged',
+    `${join(dataFolder, CONTROL_FOLDER, CONTROL_FILE)} is damaged: ${why}. Move the data folder away and ` +
+      'restore a backup in its place with "gloaming restore"; "gloaming fsck" tells what else is damaged.',
+  );
+}
+
+function notWritable(dataFolder: string, code: string): Refusal {
+  return new Refusal(
+    'data_folder_not_writable',
+    `${dataFolder} cannot be written (${code}): give this user the right to, make room, or name ` +
+      'another folder by GLOAMING_DATA.',
+  );
+}
+
+function childrenOf(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+}

@@ -1,0 +1,76 @@
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import type { RootDatabase } from 'lmdb';
+import { CONTROL_RESERVE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
+import { isStorageUnavailable, storageUnavailable } from './unavailable.js';
+
+/*
+ * Room that the control state has on a disk where nobody else finds any: its file is longer than its pages, by blocks
+ * that have been written once and so are the file's own. While a part of them is left, whoever deletes, cancels or
+ * revokes can commit; whoever adds is refused before. On file systems that never write a block in its place (btrfs,
+ * ZFS) this holds nothing, and a commit that fails says so.
+ */
+
+/** Below this only what frees may commit. */
+const KEPT_BYTES = CONTROL_RESERVE_BYTES / 2;
+/** From here on it is made whole again, so that it does not grow with every page. */
+const REFILL_BYTES = (3 * CONTROL_RESERVE_BYTES) / 4;
+const REFILL_INTERVAL_MS = 1_000;
+const ZEROS = Buffer.alloc(MEBIBYTE_BYTES);
+
+interface Stats {
+  readonly pageSize: number;
+  readonly lastPageNumber: number;
+}
+
+export class ControlReserve {
+  readonly #root: RootDatabase<unknown, string>;
+  readonly #path: string;
+  #isShort = false;
+  #refilledAtMs = -Infinity;
+
+  /** @param path of LMDB's data file */
+  constructor(root: RootDatabase<unknown, string>, path: string) {
+    this.#root = root;
+    this.#path = path;
+  }
+
+  get isShort(): boolean {
+    return this.#isShort;
+  }
+
+  /**
+   * Makes the reserve whole where the disk lets it. Only inside a transaction: nobody else makes the file longer.
+   * Errors  Refusal `storage_unavailable` where too little is left
+   */
+  require(): void {
+    const descriptor = openSync(this.#path, constants.O_RDWR | constants.O_APPEND);
+    try {
+      let left = this.#bytesLeft(descriptor);
+      if (left < REFILL_BYTES && performance.now() - this.#refilledAtMs >= REFILL_INTERVAL_MS) {
+        refill(descriptor, CONTROL_RESERVE_BYTES - left);
+        left = this.#bytesLeft(descriptor);
+        if (left < REFILL_BYTES) this.#refilledAtMs = performance.now();
+      }
+      this.#isShort = left < KEPT_BYTES;
+    } finally {
+      closeSync(descriptor);
+    }
+    if (this.#isShort) throw storageUnavailable('The disk is full: only what frees room is taken.');
+  }
+
+  #bytesLeft(descriptor: number): number {
+    const { pageSize, lastPageNumber } = this.#root.getStats() as unknown as Stats;
+    return fstatSync(descriptor).size - (lastPageNumber + 1) * pageSize;
+  }
+}
+
+/** At the end of the file, which is beyond all that LMDB has written, in this transaction too. */
+function refill(descriptor: number, bytes: number): void {
+  try {
+    for (let missing = bytes; missing > 0;) {
+      missing -= writeSync(descriptor, ZEROS, 0, Math.min(missing, ZEROS.length));
+    }
+  } catch (error) {
+    if (!isStorageUnavailable(error)) throw error;
+  }
+}

@@ -1,0 +1,192 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seededRandom } from '#src/random.js';
+import { openControlStore } from '#src/store/control-store.js';
+import { problemOfControlFile, wronglyShared } from '#src/store/prepare.js';
+import { problemOfControlState } from '#src/store/probe.js';
+import { PROGRAM } from '../tools/paths.js';
+
+/*
+ * Damage of the control state itself: whatever is cut off or changed, fsck tells it and the server does not start on
+ * it, in words; no process ends by a signal. GLOAMING_MUTATIONS=1000 for the long version; GLOAMING_SEED repeats one.
+ */
+
+const MUTATIONS = Number(process.env.GLOAMING_MUTATIONS ?? 3);
+const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const random = seededRandom(seed);
+
+let folder: string;
+let original: string;
+let copies = 0;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gloaming-damage-'));
+  original = join(folder, 'original');
+  const store = openControlStore(original);
+  const table = store.table<string>('receipts');
+  for (let turn = 0; turn < 40; turn += 1) {
+    await store.transaction(() => {
+      for (let row = 0; row < 20; row += 1) table.putSync(`key ${turn} ${row}`, 'x'.repeat(row * 400));
+    });
+  }
+  await store.close();
+  mkdirSync(join(original, 'objects', 'incoming'), { recursive: true, mode: 0o700 });
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function copy(): { readonly data: string; readonly file: string } {
+  const data = join(folder, String((copies += 1)));
+  cpSync(original, data, { recursive: true });
+  return { data, file: join(data, 'control', 'data.mdb') };
+}
+
+function gloaming(data: string, ...argv: string[]) {
+  const env = {
+    ...process.env,
+    GLOAMING_DATA: data,
+    GLOAMING_INDEXES: join(folder, 'indexes'),
+    GLOAMING_PORT: '0',
+  };
+  return spawnSync(process.execPath, [PROGRAM, ...argv], { env, encoding: 'utf8', timeout: 60_000 });
+}
+
+function expectWords({ status, signal, stderr }: ReturnType<typeof gloaming>, words: RegExp): void {
+  expect({ signal, stderr }).toEqual({ signal: null, stderr: expect.stringMatching(words) });
+  expect(status).toBe(2);
+  expect(stderr).not.toMatch(/\n\s+at /);
+}
+
+describe('a control state that is damaged', () => {
+  it('is told by its size wherever it is cut off', () => {
+    const { data, file } = copy();
+    const { size } = statSync(file);
+    expect(problemOfControlFile(data)).toBe(undefined);
+    for (let cut = 1; cut < size; cut += Math.ceil(size / 200)) {
+      truncateSync(file, size - cut);
+      expect(problemOfControlFile(data)).toBeTypeOf('string');
+    }
+  });
+
+  it('is a finding of fsck and one sentence of the server where it is cut off', () => {
+    const { data, file } = copy();
+    truncateSync(file, statSync(file).size / 2);
+    const checked = gloaming(data, 'fsck');
+    expectWords(checked, /Damage was found in 1 places/);
+    expect(checked.stdout).toContain('control state damaged');
+    expectWords(
+      gloaming(data, 'keys', 'list'),
+      /^gloaming: .* is damaged: it has \d+ bytes, and its pages \d+/,
+    );
+  });
+
+  it('is refused where it is empty or missing beside what it refers to, and made where nothing is', async () => {
+    const { data, file } = copy();
+    writeFileSync(file, '');
+    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects is there/);
+    rmSync(file);
+    expectWords(gloaming(data, 'keys', 'list'), /it is empty or missing, and .*objects is there/);
+    expect(gloaming(data, 'fsck').stdout).toContain('empty or missing');
+    expect(existsSync(file)).toBe(false);
+    await openControlStore(join(folder, 'new')).close();
+  });
+
+  it(
+    `ends no process by a signal, whatever is changed in it (seed ${seed})`,
+    { timeout: 600_000 },
+    async () => {
+      const { data, file } = copy();
+      const bytes = readFileSync(file);
+      let found = 0;
+      for (let count = 0; count < MUTATIONS; count += 1) {
+        writeFileSync(file, mutate(bytes));
+        const problem = await problemOfControlState(data);
+        const checked = gloaming(data, 'fsck');
+        expect({ count, signal: checked.signal, stderr: checked.stderr }).toMatchObject({
+          count,
+          signal: null,
+        });
+        expect(checked.stderr).not.toMatch(/\n\s+at /);
+        if (problem === undefined) continue;
+        found += 1;
+        expect(checked.stdout).toContain('control state damaged');
+      }
+      process.stdout.write(`${MUTATIONS} mutations, ${found} told of the pages\n`);
+    },
+  );
+});
+
+/** Bytes of the headers and of the tree, where they hurt, or a page full of noise. */
+function mutate(bytes: Buffer): Buffer {
+  const changed = Buffer.from(bytes);
+  const page = random.below(changed.length / 4096) * 4096;
+  const kind = random.below(3);
+  const [start, length] =
+    kind === 0 ? [page, 4096] : kind === 1 ? [page, 24] : [page + random.below(4000), 8];
+  for (let at = start; at < start + length; at += 1) changed[at] = random.below(256);
+  return changed;
+}
+
+describe('a data folder', () => {
+  it('is for nobody else to read, and is repaired where it was', async () => {
+    const { data, file } = copy();
+    for (const path of [data, join(data, 'control'), join(data, 'objects')]) chmodSync(path, 0o755);
+    chmodSync(file, 0o644);
+    expect(wronglyShared(data)).toHaveLength(4);
+    expect(gloaming(data, 'doctor').stdout).toContain(`others may read ${file}`);
+    await openControlStore(data).close();
+    expect(wronglyShared(data)).toEqual([]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(data).mode & 0o777).toBe(0o700);
+  });
+
+  it('is not made by doctor', () => {
+    const data = join(folder, 'none');
+    expect(gloaming(data, 'doctor').stdout).toContain('not there yet');
+    expect(existsSync(data)).toBe(false);
+  });
+
+  it('that is gone, or is another one, takes no writes', async () => {
+    const { data } = copy();
+    const store = openControlStore(data);
+    const table = store.table<string>('receipts');
+    expect(store.problem()).toBe(undefined);
+    rmSync(data, { recursive: true });
+    expect(store.problem()).toContain('is gone');
+    const write = (): Promise<unknown> => store.transaction(() => table.putSync('a', 'b'));
+    await expect(write()).rejects.toMatchObject({ code: 'storage_unavailable' });
+    cpSync(original, data, { recursive: true });
+    expect(store.problem()).toContain('another file');
+    await expect(store.freeing(() => table.removeSync('a'))).rejects.toMatchObject({
+      code: 'storage_unavailable',
+    });
+    await store.close();
+  });
+
+  it.skipIf(spawnSync('unshare', ['-rm', 'true']).status !== 0)('that is read-only is one sentence', () => {
+    const { data } = copy();
+    const script = `mount -t tmpfs none /mnt && cp -r ${data}/. /mnt && mount -o remount,ro /mnt && exec "$@"`;
+    const answer = spawnSync(
+      'unshare',
+      ['-rm', 'sh', '-c', script, 'sh', process.execPath, PROGRAM, 'keys', 'list'],
+      {
+        env: { ...process.env, GLOAMING_DATA: '/mnt', GLOAMING_INDEXES: join(folder, 'indexes') },
+        encoding: 'utf8',
+      },
+    );
+    expectWords(answer, /^gloaming: \/mnt cannot be written \(EROFS\)/);
+  });
+});
