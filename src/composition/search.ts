@@ -9,6 +9,7 @@ import { createEngines, type Engines } from '../services/search/engines.js';
 import { createHomology, type Homology } from '../services/search/homology.js';
 import { createReceipts, type Receipts } from '../services/search/receipts.js';
 import { createTargetSpaces, type TargetSpaces } from '../services/search/target-spaces.js';
+import { ReleaseWatch } from '../services/search/release-watch.js';
 import type { Ground } from './ground.js';
 
 /** Searching releases, which are opened, as encoders are, when they are first used. */
@@ -18,6 +19,8 @@ export interface SearchCapability {
   readonly targetSpaces: TargetSpaces;
   readonly receipts: Receipts;
   readonly homology: Homology;
+  /** Looks at the bytes of releases between its start and its stop, which the server calls. */
+  readonly releaseWatch: ReleaseWatch;
   /** An installed encoder by id, ready to encode; the caller closes it. */
   readonly loadEncoder: (encoderId: string) => Promise<Encoder>;
   /** Keeps the installed version of this encoder for the releases that it made. */
@@ -27,12 +30,14 @@ export interface SearchCapability {
 export function composeSearch(ground: Ground): SearchCapability {
   const { config, tables, serverVersion, workerOn, now } = ground;
   const catalog = createCatalog(tables.releases);
-  const engines = openEngines(ground);
+  const releaseWatch = new ReleaseWatch();
+  const engines = openEngines(ground, releaseWatch);
   const targetSpaces = createTargetSpaces({ table: tables.targetSpaces, catalog, engines });
   const receipts = createReceipts(tables.receipts, catalog);
   const parts = { catalog, engines, targetSpaces, receipts };
   return {
     ...parts,
+    releaseWatch,
     homology: createHomology({ ...parts, serverVersion, workerOn, now }),
     loadEncoder: async (id) => loadEncoder(await findEncoder(id, config), encoderOptionsOf(config)),
     keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
@@ -45,12 +50,16 @@ export function releaseFolder({ config, tables }: Ground, releaseId: string): st
   return releaseDirectory(config.indexesFolder, holder.slug, releaseId);
 }
 
-function openEngines(ground: Ground): Engines {
+function openEngines(ground: Ground, watch: ReleaseWatch): Engines {
   const { config, backend, tables } = ground;
-  return createEngines({
+  const engines = createEngines({
     backend,
     threads: config.threads,
-    openRelease: async (releaseId) => openRelease(releaseFolder(ground, releaseId)),
+    async openRelease(releaseId) {
+      const release = await openRelease(releaseFolder(ground, releaseId));
+      watch.add(release);
+      return release;
+    },
     calibrationOf: (releaseId) => {
       const holders = tables.releases.holders(releaseId);
       const holder = holders.find(({ calibrationId }) => calibrationId !== undefined) ?? holders.at(0);
@@ -64,4 +73,11 @@ function openEngines(ground: Ground): Engines {
     loadEncoder: async (id, digest) =>
       loadEncoder(await findEncoderVersion(id, digest, config), encoderOptionsOf(config)),
   });
+  return {
+    ...engines,
+    async open(releaseId) {
+      watch.require(releaseId);
+      return engines.open(releaseId);
+    },
+  };
 }

@@ -56,11 +56,12 @@ export async function serve(
     },
     readiness: () => {
       const problem = store.problem();
-      const missing = [
+      const obstacles = [
         ...(appliance.releases.databases().length === 0 ? ['no database has been built'] : []),
         ...(problem === undefined ? [] : [problem]),
       ];
-      return { isReady: missing.length === 0, missing };
+      const missing = [...obstacles, ...appliance.releaseWatch.problems()];
+      return { isReady: obstacles.length === 0, missing };
     },
     idempotency: new IdempotencyTable(store),
     limits: limitsOf(config),
@@ -78,6 +79,7 @@ export async function serve(
   const stopAll = async (graceMs: number): Promise<void> => {
     // First, so that nobody who waits for a run holds the server up.
     await appliance.runs.stop();
+    await appliance.releaseWatch.stop();
     await appliance.webhooks.stop();
     await stop(graceMs);
     await appliance.storage.stop();
@@ -105,6 +107,9 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
     log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
   );
   await appliance.sql.start(sqlListeners(log, metrics));
+  appliance.releaseWatch.start((problem, releaseId) =>
+    log.error({ release_id: releaseId, problem }, 'A release has changed, and is out of service.'),
+  );
   appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
 }
 

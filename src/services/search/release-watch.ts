@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { KIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
+import { listedFiles } from '../../release/manifest.js';
+import type { FileEntry, ReleaseManifest } from '../../release/release.js';
+import { storageUnavailable } from '../../store/unavailable.js';
+
+interface WatchedRelease {
+  readonly id: string;
+  readonly directory: string;
+  readonly manifest: ReleaseManifest;
+}
+
+interface WatchPace {
+  /** Read while nobody searches, and while somebody does. */
+  readonly idleBytesPerSecond: number;
+  readonly busyBytesPerSecond: number;
+  /** From the end of one look at all releases to the next. */
+  readonly restMs: number;
+}
+
+const PACE: WatchPace = {
+  idleBytesPerSecond: 20 * MEBIBYTE_BYTES,
+  busyBytesPerSecond: 2 * MEBIBYTE_BYTES,
+  restMs: 10 * 60_000,
+};
+/** A search that was begun may be at work for so long. */
+const BUSY_MS = 2_000;
+const CHUNK_BYTES = 256 * KIBIBYTE_BYTES;
+
+/**
+ * Reads the files of releases that serve again and again, slowly: opening them has checked their sizes alone. One whose
+ * bytes are not those that were built serves nobody any more until the server is started again.
+ */
+export class ReleaseWatch {
+  #pace = PACE;
+  readonly #releases = new Map<string, WatchedRelease>();
+  /** By release. */
+  readonly #problems = new Map<string, string>();
+  #ending = new AbortController();
+  #searchedAtMs = -Infinity;
+  #watching: Promise<void> = Promise.resolve();
+
+  /** A release has been opened. */
+  add(release: WatchedRelease): void {
+    this.#releases.set(release.id, release);
+  }
+
+  /** It is about to be searched. Errors  Refusal `storage_unavailable` where it has changed */
+  require(releaseId: string): void {
+    this.#searchedAtMs = performance.now();
+    const problem = this.#problems.get(releaseId);
+    if (problem === undefined) return;
+    throw storageUnavailable(
+      `The files of release ${releaseId} have changed; it is out of service.`,
+      new Error(problem),
+    );
+  }
+
+  /** For people: what is out of service, and why. */
+  problems(): readonly string[] {
+    return [...this.#problems].map(([id, problem]) => `release ${id} is out of service: ${problem}`);
+  }
+
+  /** Only once, or after a stop. @param onProblem told once of each release that is taken out of service */
+  start(onProblem: (problem: string, releaseId: string) => void, pace = PACE): void {
+    const ending = new AbortController();
+    this.#ending = ending;
+    this.#pace = pace;
+    this.#watching = this.#watch(onProblem).catch((error: unknown) => {
+      if (!ending.signal.aborted) throw error;
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    await this.#watching;
+  }
+
+  async #watch(onProblem: (problem: string, releaseId: string) => void): Promise<void> {
+    for (;;) {
+      await this.#rest(this.#pace.restMs);
+      for (const release of [...this.#releases.values()]) {
+        if (this.#problems.has(release.id)) continue;
+        const problem = await this.#problemOf(release);
+        if (problem === undefined) continue;
+        this.#problems.set(release.id, problem);
+        onProblem(problem, release.id);
+      }
+    }
+  }
+
+  async #problemOf({ directory, manifest }: WatchedRelease): Promise<string | undefined> {
+    for (const file of listedFiles(manifest)) {
+      const sha256 = await this.#digestOf(join(directory, file.path), file).catch((error: unknown) => {
+        if (this.#ending.signal.aborted) throw error;
+        return `none, it cannot be read: ${String((error as NodeJS.ErrnoException).code)}`;
+      });
+      if (sha256 !== file.sha256) return `${file.path} has the SHA-256 ${sha256}; ${file.sha256} was built`;
+    }
+    return undefined;
+  }
+
+  async #digestOf(path: string, { size_bytes: sizeBytes }: FileEntry): Promise<string> {
+    const hash = createHash('sha256');
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const handle = await open(path, 'r');
+    try {
+      // One byte more than was built is a change, too.
+      for (let position = 0; position <= sizeBytes;) {
+        const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position);
+        if (bytesRead === 0) break;
+        hash.update(chunk.subarray(0, bytesRead));
+        position += bytesRead;
+        await this.#rest((1_000 * bytesRead) / this.#bytesPerSecond());
+      }
+      return hash.digest('hex');
+    } finally {
+      await handle.close();
+    }
+  }
+
+  #bytesPerSecond(): number {
+    const isBusy = performance.now() - this.#searchedAtMs < BUSY_MS;
+    return isBusy ? this.#pace.busyBytesPerSecond : this.#pace.idleBytesPerSecond;
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await pause(ms, undefined, { ref: false, signal: this.#ending.signal });
+  }
+}
