@@ -75,7 +75,7 @@ async function writeListInTurns(list: readonly unknown[], write: Write): Promise
     if (step === 1) await writeInTurns(list[start], write);
     else {
       write(canonicalJson(list.slice(start, start + step)).slice(1, -1));
-      await pause();
+      if (start + step < list.length) await pause();
     }
   }
   write(']');

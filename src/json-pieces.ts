@@ -7,10 +7,12 @@ export type JsonPieces = readonly Uint8Array[];
 const PIECE_CHARACTERS = 64 * 1024;
 
 /**
- * What JSON.stringify would write of an object, as bytes; the elements of the lists among its members are written in
- * slices. Members are data: no `toJSON`, and no list with gaps.
+ * What JSON.stringify would write of a value, as bytes; the elements of the lists among an object's members are
+ * written in slices. Values are data: no `toJSON`, and no list with gaps.
  */
-export async function jsonInTurns(value: object): Promise<JsonPieces> {
+export async function jsonInTurns(value: unknown): Promise<JsonPieces> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return [Buffer.from(JSON.stringify(value))];
   const writer = new PieceWriter();
   let separator = '{';
   for (const [name, member] of Object.entries(value) as [string, unknown][]) {
