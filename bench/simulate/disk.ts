@@ -8,6 +8,9 @@ import type { Life, Timeline } from './world.js';
 /** Where the next kill waits: at a commit, before it or before it is heard of. */
 export type KillPoint = 'before commit' | 'after commit';
 
+/** Takes back the transaction that a full disk refuses. */
+const FULL = new Error('The simulated disk is full.');
+
 /**
  * The one disk of the simulated machine, below a folder in memory. It outlives the server, it fills up, and it decides
  * when commits and file operations end. A kill loses no byte that was written: power does not fail here.
@@ -67,7 +70,7 @@ export class SimulatedDisk {
           if (await this.#isKilled('after commit')) return;
           this.#timeline.after(this.#timeline.between(0.01, 1), 'committed', () => {
             if (!life.isAlive) return;
-            if ('error' in outcome) reject(outcome.error);
+            if ('error' in outcome) reject(outcome.error === FULL ? commitFailure() : outcome.error);
             else resolve(outcome.result);
           });
         });
@@ -78,17 +81,16 @@ export class SimulatedDisk {
 
   #commit<Result>(root: ControlRoot, work: () => Result): { result: Result } | { error: unknown } {
     const isFull = this.isFull;
-    const full = new Error('full');
     try {
       const result = root.transactionSync(() => {
         const value = work();
-        if (isFull) throw full;
+        if (isFull) throw FULL;
         return value;
       });
       this.commitCount += 1;
       return { result };
     } catch (error) {
-      return { error: error === full ? commitFailure() : error };
+      return { error };
     }
   }
 
@@ -123,9 +125,9 @@ function noSpace(syscall: string): Error {
   return Object.assign(new Error(message), { code: 'ENOSPC', errno: -28, syscall });
 }
 
-/** As lmdb tells it: the cause is a promise of its own, which rejects whether anybody listens or not. */
+/** As lmdb tells it: the cause is a promise of its own, which rejects a turn later whether anybody listens or not. */
 function commitFailure(): Error {
   const cause = Object.assign(new Error('No space left on device'), { code: 28 });
-  const error = new Error('Commit failed (see commitError for details)');
-  return Object.assign(error, { commitError: Promise.reject(cause) });
+  const commitError = new Promise<never>((_resolve, reject) => void setImmediate(reject, cause));
+  return Object.assign(new Error('Commit failed (see commitError for details)'), { commitError });
 }
