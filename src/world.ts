@@ -7,20 +7,20 @@ import { newId, type EventPrefix } from './ids.js';
  */
 export interface World {
   /** The wall clock, which people and peers set: it may jump. */
-  now(): Date;
+  readonly now: () => Date;
   /** Milliseconds that only grow. */
-  monotonicMs(): number;
+  readonly monotonicMs: () => number;
   /** Calls back once, unless the result is called before. Keeps no process alive. */
-  setTimer(ms: number, work: () => void): () => void;
+  readonly setTimer: (ms: number, work: () => void) => () => void;
   /** Calls back again and again, until the result is called. Keeps no process alive. */
-  every(ms: number, work: () => void): () => void;
+  readonly every: (ms: number, work: () => void) => () => void;
   /** In [0, 1). */
-  random(): number;
+  readonly random: () => number;
   /** Nobody can guess them. */
-  randomBytes(count: number): Buffer;
-  newId(prefix: EventPrefix): string;
+  readonly randomBytes: (count: number) => Buffer;
+  readonly newId: (prefix: EventPrefix) => string;
   /** What threads beside this one are at: a simulation decides when their end is heard of. */
-  aside<Result>(work: Promise<Result>): Promise<Result>;
+  readonly aside: <Result>(work: Promise<Result>) => Promise<Result>;
 }
 
 export const realWorld: World = Object.freeze<World>({

@@ -9,6 +9,7 @@ import type { AdmissionLimits } from '../../http/admission/admission.js';
 import { handlersOf } from '../../http/handlers/handlers.js';
 import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer } from '../../http/server.js';
+import type { Readiness } from '../../http/shell.js';
 import { servePostgres, type PostgresServer } from '../../postgres/server.js';
 import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
 import { IdempotencyTable } from '../../store/tables/idempotency.js';
@@ -54,15 +55,7 @@ export async function serve(
       const { credentialId, organizationId } = await appliance.sqlCredentials.logIn(username, password);
       return { keyId: credentialId, organizationId };
     },
-    readiness: () => {
-      const problem = store.problem();
-      const obstacles = [
-        ...(appliance.releases.databases().length === 0 ? ['no database has been built'] : []),
-        ...(problem === undefined ? [] : [problem]),
-      ];
-      const missing = [...obstacles, ...appliance.releaseWatch.problems()];
-      return { isReady: obstacles.length === 0, missing };
-    },
+    readiness: () => readinessOf(appliance),
     idempotency: new IdempotencyTable(store),
     limits: limitsOf(config),
     clock: { nowMs: () => performance.now(), now: () => new Date() },
@@ -99,6 +92,15 @@ export async function serve(
 }
 
 /** What goes on beside the requests. */
+function readinessOf({ store, releases, releaseWatch }: Appliance): Readiness {
+  const problem = store.problem();
+  const obstacles = [
+    ...(releases.databases().length === 0 ? ['no database has been built'] : []),
+    ...(problem === undefined ? [] : [problem]),
+  ];
+  return { isReady: obstacles.length === 0, missing: [...obstacles, ...releaseWatch.problems()] };
+}
+
 async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): Promise<void> {
   await appliance.storage.start((error) =>
     log.error({ err: error }, 'Stored files could not be cleaned up.'),

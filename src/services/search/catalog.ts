@@ -43,10 +43,6 @@ export interface Catalog {
 }
 
 export function createCatalog(table: ReleaseTable<ReleaseManifest>): Catalog {
-  const visible = (row: DatabaseRow, organizationId: string): DatabaseRow => {
-    if (isVisible(row, organizationId)) return row;
-    throw new Refusal('permission_denied', 'The database is private to other organizations.');
-  };
   const databaseNamed = (idOrSlug: string, organizationId: string): DatabaseRow => {
     const row = table.database(idOrSlug);
     if (row !== undefined) return visible(row, organizationId);
@@ -114,6 +110,11 @@ export function releaseSnapshot(
     digest: `sha256:${entry.releaseId.slice('dbr_'.length)}`,
     kind: 'homology_release',
   };
+}
+
+function visible(row: DatabaseRow, organizationId: string): DatabaseRow {
+  if (isVisible(row, organizationId)) return row;
+  throw new Refusal('permission_denied', 'The database is private to other organizations.');
 }
 
 function isVisible(row: DatabaseRow, organizationId: string): boolean {

@@ -54,16 +54,11 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
     cache.set(id, space);
     return space;
   };
-  const remember = (
-    release: Release,
-    filter: CanonicalFilter,
-    { organizationId }: RequestContext,
-  ): Promise<void> => table.put(spaceRow(release, filter), organizationId);
   return {
     unfiltered: unfilteredSpace,
     async ofFilter(release, filter, context) {
       const canonical = compileFilter(filter, release.fields, { place: ['body', 'filter'] });
-      await remember(release, canonical, context);
+      await table.put(spaceRow(release, canonical), context.organizationId);
       return evaluate(release, canonical);
     },
     find(id, organizationId) {
@@ -89,7 +84,7 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
       const canonical = compileFilter(request.Filter, release.fields, options);
       const value = presentCompilation(release, canonical);
       const isCacheHit = table.find(value.id, organizationId).status === 'found';
-      await remember(release, canonical, context);
+      await table.put(spaceRow(release, canonical), organizationId);
       return {
         value,
         isCacheHit,

@@ -29,6 +29,7 @@ const FOR_THE_COMMAND_LINE = [
   'services/backup/',
   'services/keys.ts',
   'store/secret-key.ts',
+  'store/prepare.ts',
   'store/snapshot.ts',
   'store/version.ts',
 ];

@@ -28,7 +28,7 @@ interface Client {
   readonly random: Random;
   /** Ids of what it was told that it created, by the name that it gave to it. */
   readonly told: Map<string, string>;
-  searchCount: number;
+  billedCount: number;
   /** Names of requests, and so their keys. */
   nameCount: number;
 }
@@ -64,7 +64,7 @@ async function clientOf({ keys }: Appliance, number: number): Promise<Client> {
     key,
     random: seededRandom(seed + number),
     told: new Map(),
-    searchCount: 0,
+    billedCount: 0,
     nameCount: 0,
   };
 }
@@ -175,11 +175,12 @@ const WORKS: readonly ((client: Client, name: string) => Promise<void>)[] = [
     const query = { kind: 'protein_sequence', sequence };
     const body = { query, limit: 2, evidence: 'pairwise_sequence_alignment' };
     const found = await keyed(client, name, '/v1/homology', body);
-    client.searchCount += 1;
+    client.billedCount += 1;
     const receipt = { receipt_id: found.receipt.id };
     const component = { ...receipt, target_id: found.candidates[0].target.id };
     await keyed(client, `${name} component`, '/v1/sequences/msa/components', component);
     await keyed(client, `${name} msa`, '/v1/sequences/msa/a3m', receipt);
+    client.billedCount += 1;
     const space = {
       DatabaseReleaseID: found.database.release_id,
       Filter: { op: 'exists', field: 'organism' },
@@ -214,13 +215,13 @@ function checkTable<Row extends Named>(
   orphans.push(...own.filter((row) => told.get(nameOf(row) ?? '') !== row.id).map(({ id }) => id));
 }
 
-/** One entry for each search that was answered. */
-function checkLedger(usage: UsageTable, { organization, searchCount }: Client): void {
+/** One entry for each search and each alignment that was answered. */
+function checkLedger(usage: UsageTable, { organization, billedCount }: Client): void {
   const entries = usage.list(organization, 0, 1_000_000).filter(({ id }) => id.startsWith('req_'));
-  const excess = entries.length - searchCount;
-  if (excess > 0) doubled.push(...Array<string>(excess).fill(`search of ${organization}`));
+  const excess = entries.length - billedCount;
+  if (excess > 0) doubled.push(...Array<string>(excess).fill(`bill of ${organization}`));
   if (excess < 0)
-    orphans.push(...Array<string>(-excess).fill(`search of ${organization} that was not billed`));
+    orphans.push(...Array<string>(-excess).fill(`answer of ${organization} that was not billed`));
 }
 
 describe(`a server that is killed ${KILLS} times amid keyed requests (seed ${seed})`, () => {
