@@ -302,6 +302,8 @@ const NAMES_A_ROUTE: ReadonlySet<string> = new Set([
   'another expectation',
   'a body that never comes, without key',
   'a body that is announced too large',
+  'two Authorizations',
+  'two Idempotency-Keys, the same or not',
 ]);
 
 describe('bytes that are refused:', () => {

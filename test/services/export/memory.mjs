@@ -63,6 +63,7 @@ const run = {
   endpoint: 'homology.batch_search',
   status: 'completed',
   rowCount: QUERIES,
+  summary: { database: { release_id: `dbr_${'0'.repeat(64)}` } },
 };
 const table = {
   get: () => run,
@@ -85,6 +86,7 @@ const room = new StorageRoom(objects, { quotaBytes: 1e12, reserveBytes: 0 });
 const endpoint = exportRuns({
   table,
   receipts: undefined,
+  catalog: { requireGrant: () => undefined },
   writer: new FileWriter({ objects, files, usage, room }),
 });
 const context = { organizationId: 'lab', keyId: 'local', signal: new AbortController().signal };
