@@ -19,10 +19,9 @@ export interface Scene {
 }
 
 const ATTEMPTS_MAX_COUNT = 8;
-const KEYED_SHARE = 0.75;
-const TWIN_SHARE = 0.15;
-const IMPATIENT_SHARE = 0.08;
-/** Codes of a disk that is full, and only then. */
+const [KEYED_SHARE, TWIN_SHARE, IMPATIENT_SHARE] = [0.75, 0.15, 0.08];
+/** Codes of a disk that is full, or was a moment ago: the ledger tries again a second later. */
+const FULL_ECHO_MS = 2_000;
 const FULL_CODES = new Set(['storage_unavailable', 'storage_full']);
 /** Asked again, under the same key. */
 const AGAIN = new Set([...FULL_CODES, 'idempotency_key_in_use', 'client_closed_request', 'lost']);
@@ -215,7 +214,7 @@ export class Client {
       outcome = answer === undefined ? { code: 'lost' } : { answer };
     } catch (error) {
       const { code } = failureOf(error);
-      const isExcused = FULL_CODES.has(code) && fullAtMs() >= sentAtMs;
+      const isExcused = FULL_CODES.has(code) && fullAtMs() >= sentAtMs - FULL_ECHO_MS;
       if (code === 'internal_error' || (FULL_CODES.has(code) && !isExcused)) {
         throw new Broken(`${operation} failed: ${code}`, { cause: error });
       }

@@ -108,8 +108,8 @@ export class Expectations {
     searches.fresh.push(this.#nowMs());
   }
 
-  /** The server was killed, or the disk was full for so long: answers since then need not be billed. */
-  forgive(ms = 0): void {
+  /** The server was killed: answers of a moment ago, or of so long before, need not be billed. */
+  forgive(ms: number): void {
     const before = this.#nowMs() - BILLED_WITHIN_MS - ms;
     for (const searches of this.searches.values()) {
       searches.mayBeLost += searches.fresh.filter((atMs) => atMs >= before).length;

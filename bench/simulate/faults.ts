@@ -18,6 +18,8 @@ interface FaultScene {
   readonly calm: ReadonlySet<Misfortune>;
 }
 
+/** Entries that a full disk refused are written so long after there is room at the latest. */
+const BILLED_AFTER_MS = 2_000;
 const KILL_EVERY_MS = 12_000;
 const FULL_EVERY_MS = 40_000;
 const FULL_FOR_MS = 15_000;
@@ -59,11 +61,17 @@ export class Faults {
   }
 
   freeDisk(): void {
-    const { disk, timeline, expectations } = this.#scene;
+    const { disk, timeline } = this.#scene;
     if (!disk.isFull) return;
     disk.isFull = false;
     this.fullAtMs = timeline.nowMs;
-    expectations.forgive(timeline.nowMs - this.#filledAtMs);
+  }
+
+  /** A kill loses what was answered and not billed: of a moment, or since the disk filled up and took no entries. */
+  forgive(): void {
+    const { timeline, expectations } = this.#scene;
+    const isFresh = timeline.nowMs - this.lastFullAtMs() < BILLED_AFTER_MS;
+    expectations.forgive(isFresh ? timeline.nowMs - this.#filledAtMs : 0);
   }
 
   /** Everything is well from now on. */

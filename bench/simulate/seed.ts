@@ -186,7 +186,7 @@ class Simulation {
 
   /** The whole folder, as fsck sees it, between two lives. */
   async #afterDeath(): Promise<void> {
-    this.#expectations.forgive();
+    this.#faults.forgive();
     const snapshot = await openSnapshot(this.#folder);
     try {
       const { findings } = await checkStore(snapshot, this.#folder, this.#timeline.wallClock());
