@@ -1,3 +1,5 @@
+import { assert } from './errors.js';
+
 /** A stream of pseudo-random numbers that is the same on every machine for the same seed. */
 export interface Random {
   /** A 32-bit unsigned integer. */
@@ -53,6 +55,7 @@ export function frozenRandom(seed: number): Random {
 
 function randomOf(next: () => number): Random {
   const below = (bound: number): number => {
+    assert(bound >= 1, 'nothing can be drawn of nothing');
     // Values past the last whole multiple of the bound would favour small results.
     const end = 2 ** 32 - (2 ** 32 % bound);
     for (;;) {

@@ -154,7 +154,7 @@ async function client(number: number): Promise<void> {
     const choice = random.share();
     const open = own.filter(({ toldFinal }) => toldFinal === undefined);
     const asked = open.length > 0 && random.share() < 0.5 ? open : own;
-    const known = asked[random.below(asked.length)];
+    const known = asked.length === 0 ? undefined : asked[random.below(asked.length)];
     const mayCreate =
       own.length < FIRST_RUNS_OF_ONE_CLIENT + killCount && open.length < OPEN_RUNS_OF_ONE_CLIENT;
     if (known === undefined || (choice < 0.3 && mayCreate)) {
