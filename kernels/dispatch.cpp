@@ -64,9 +64,6 @@ const Kernels neonKernels{"neon",
 
 const Kernels* const* compiledKernels(size_t* count) {
   static const Kernels* const all[] = {
-#if defined(GLOAMING_HAS_AMX)
-      &amxKernels,
-#endif
 #if defined(__x86_64__)
       &avx512vnniKernels,
       &avx2Kernels,
@@ -74,6 +71,11 @@ const Kernels* const* compiledKernels(size_t* count) {
       &neonKernels,
 #endif
       &referenceKernels,
+#if defined(GLOAMING_HAS_AMX)
+      // Equal to the reference on emulated tiles. Until a machine that has them has shown it, too, it must be asked for;
+      // then it comes first.
+      &amxKernels,
+#endif
   };
   *count = sizeof all / sizeof all[0];
   return all;
@@ -103,10 +105,6 @@ const Kernels* chooseKernels(const char* name) {
   const Kernels* const* all = compiledKernels(&count);
   const bool any = name == nullptr || name[0] == '\0';
   for (size_t k = 0; k < count; ++k) {
-#if defined(GLOAMING_HAS_AMX)
-    // Equal to the reference on emulated tiles; until a machine that has them has shown it, too, it must be asked for.
-    if (any && all[k] == &amxKernels) continue;
-#endif
     if ((any || std::strcmp(all[k]->name, name) == 0) && canRun(*all[k])) return all[k];
   }
   return nullptr;

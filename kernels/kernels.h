@@ -169,7 +169,7 @@ extern const Kernels amxKernels;
 extern const Kernels neonKernels;
 #endif
 
-/** All tables compiled in, fastest first; count is written. */
+/** All tables compiled in, in the order of preference; count is written. */
 const Kernels* const* compiledKernels(size_t* count);
 /** Whether this processor and its operating system can run the table. */
 bool canRun(const Kernels& kernels);
