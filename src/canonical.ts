@@ -9,7 +9,8 @@ import { pause } from './turns.js';
  */
 export function canonicalJson(value: unknown): string {
   // The package is CommonJS whose types say "default export"; under NodeNext the callable is the import itself.
-  const text = (canonicalize as unknown as (value: unknown) => string | undefined)(value);
+  const write: unknown = canonicalize;
+  const text = (write as (value: unknown) => string | undefined)(value);
   if (text === undefined) throw new TypeError('The value has no JSON representation.');
   return text;
 }

@@ -56,7 +56,8 @@ function sealWebhooks(root: ControlRoot, key: Buffer): void {
 
 function sealResponses(root: ControlRoot, key: Buffer): void {
   type Kept = { readonly fingerprint: string; readonly response: { readonly body: string } };
-  const rows: Rows<Kept> = root.openDB({ name: 'idempotency', encoding: 'json' });
+  type Sealed = Pick<Kept, 'fingerprint'> & { readonly wasInClear: true };
+  const rows: Rows<Kept | Sealed> = root.openDB({ name: 'idempotency', encoding: 'json' });
   const responses: Rows<Buffer> = root.openDB({ name: 'idempotency-responses', encoding: 'binary' });
   for (const scope of [...rows.getKeys()]) {
     const { response, ...row } = rows.get(scope) as Kept;
@@ -64,6 +65,6 @@ function sealResponses(root: ControlRoot, key: Buffer): void {
     const content = Buffer.from(`${JSON.stringify(head)}\n${body}`);
     const purpose = 'gloaming idempotent response';
     responses.putSync(scope, seal(keyFrom(key, scope, purpose), content, row.fingerprint));
-    rows.putSync(scope, { ...row, wasInClear: true } as unknown as Kept);
+    rows.putSync(scope, { ...row, wasInClear: true });
   }
 }

@@ -59,7 +59,7 @@ export class ControlReserve {
   }
 
   #bytesLeft(descriptor: number): number {
-    const { pageSize, lastPageNumber } = this.#root.getStats() as unknown as Stats;
+    const { pageSize, lastPageNumber } = this.#root.getStats() as Stats;
     return fstatSync(descriptor).size - (lastPageNumber + 1) * pageSize;
   }
 }

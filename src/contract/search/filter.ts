@@ -90,7 +90,7 @@ function filterUnion(
   valueOps: readonly FilterOperator[],
   valuesOps: readonly FilterOperator[],
 ) {
-  const self = { $ref: name } as unknown as TSchema;
+  const self = Type.Unsafe({ $ref: name });
   const nested = Type.Array(self, { minItems: 1, maxItems: FILTER_MAX_CLAUSES });
   const members = (op: FilterOperator): Record<string, TSchema> => {
     if ((GROUP_OPS as readonly string[]).includes(op)) return { filters: nested };
