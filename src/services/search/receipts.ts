@@ -73,7 +73,11 @@ function originOf(
   catalog: Pick<Catalog, 'find'>,
   organizationId: string,
 ): Traces {
-  const { release_id: releaseId, encoder, kernels_version: version } = content as Readonly<Record<string, unknown>> & ReceiptOrigin;
+  const {
+    release_id: releaseId,
+    encoder,
+    kernels_version: version,
+  } = content as Readonly<Record<string, unknown>> & ReceiptOrigin;
   const release = { releaseId, slug: catalog.find(releaseId, organizationId)?.slug ?? 'unlisted' };
   return {
     databaseSnapshots: [releaseSnapshot(release)],
