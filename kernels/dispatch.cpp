@@ -72,8 +72,8 @@ const Kernels* const* compiledKernels(size_t* count) {
 #endif
       &referenceKernels,
 #if defined(GLOAMING_HAS_AMX)
-      // Equal to the reference on emulated tiles. Until a machine that has them has shown it, too, it must be asked for;
-      // then it comes first.
+      // Equal to the reference on emulated tiles. Until a machine that has them has shown it, too, it must be asked
+      // for; then it comes first.
       &amxKernels,
 #endif
   };
