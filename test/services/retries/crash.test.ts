@@ -1,8 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAppliance, type Appliance } from '#src/appliance.js';
 import { loadConfig } from '#src/config.js';
@@ -10,6 +8,7 @@ import { seededRandom, type Random } from '#src/random.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { UsageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type Json } from '../runs/runs-served.js';
+import { serveInProcess } from '../../tools/served-process.js';
 
 /*
  * A server is killed again and again while clients create all that can be created, each under an Idempotency-Key, and
@@ -70,10 +69,9 @@ async function clientOf({ keys }: Appliance, number: number): Promise<Client> {
 }
 
 async function startServer(): Promise<void> {
-  const program = fileURLToPath(new URL('../../tools/served-appliance.mjs', import.meta.url));
-  const env = { ...process.env, ...bench.environment };
-  server = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  [url] = (await once(createInterface({ input: server.stdout! }), 'line')) as [string];
+  const started = serveInProcess(bench.environment);
+  server = started.server;
+  url = await started.listening;
 }
 
 async function killServer(): Promise<void> {

@@ -1,18 +1,17 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seededRandom, type Random } from '#src/random.js';
 import { openControlStore } from '#src/store/control-store.js';
 import { UsageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type CallOptions, type Json } from './runs-served.js';
+import { serveInProcess } from '../../tools/served-process.js';
 
 /*
  * A server is killed again and again while clients create, cancel, page and export. Afterwards every acknowledged run
@@ -57,16 +56,9 @@ afterAll(() => {
 });
 
 async function startServer(): Promise<void> {
-  server = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('../../tools/served-appliance.mjs', import.meta.url))],
-    {
-      env: { ...process.env, ...bench.environment },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const lines = createInterface({ input: server.stdout! });
-  [url] = (await once(lines, 'line')) as [string];
+  const started = serveInProcess(bench.environment);
+  server = started.server;
+  url = await started.listening;
 }
 
 async function killServer(): Promise<void> {

@@ -1,10 +1,8 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ask,
@@ -17,6 +15,7 @@ import {
   type StorageBench,
 } from './storage-served.js';
 import { PROGRAM } from '../../tools/paths.js';
+import { serveInProcess } from '../../tools/served-process.js';
 
 /*
  * A server is killed again and again with uploads in flight. Afterwards no acknowledged part and no completed file is
@@ -47,16 +46,9 @@ afterAll(async () => {
 });
 
 async function startServer(): Promise<void> {
-  server = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('../../tools/served-appliance.mjs', import.meta.url))],
-    {
-      env: { ...process.env, ...bench.environment },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const lines = createInterface({ input: server.stdout! });
-  [url] = (await once(lines, 'line')) as [string];
+  const started = serveInProcess(bench.environment);
+  server = started.server;
+  url = await started.listening;
 }
 
 async function killServer(): Promise<void> {

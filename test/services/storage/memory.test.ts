@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ask, bytesOf, putPart, serveStorage, type StorageBench } from './storage-served.js';
+import { serveInProcess } from '../../tools/served-process.js';
 
 const MEBIBYTE = 1024 * 1024;
 const SIZE_MEBIBYTES = 300;
@@ -28,16 +26,9 @@ function memory(pid: number, what: 'VmRSS' | 'VmHWM'): number {
 it.skipIf(!isLinux)(
   `${SIZE_MEBIBYTES} MiB in one part come in and go out with less than 64 MB of memory`,
   async () => {
-    const server = spawn(
-      process.execPath,
-      [fileURLToPath(new URL('../../tools/served-appliance.mjs', import.meta.url))],
-      {
-        env: { ...process.env, ...bench.environment },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
+    const { server, listening } = serveInProcess(bench.environment);
     try {
-      const [url] = (await once(createInterface({ input: server.stdout }), 'line')) as [string];
+      const url = await listening;
       const call = async (method: string, path: string, body?: unknown) =>
         (await ask(url + path, method, bench.keys.lab, body)).body.data;
       const size_bytes = SIZE_MEBIBYTES * MEBIBYTE;

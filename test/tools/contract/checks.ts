@@ -9,6 +9,7 @@ import {
   type Operation,
 } from './fuzzer.js';
 import type { Json, Known } from './schema-arbitrary.js';
+import { createdId, exampleRequest } from './requests.js';
 import { casesAround, exampleOf, type CaseSource, type SchemaCase } from './schema-cases.js';
 
 /*
@@ -227,29 +228,6 @@ async function checkDeletion(checker: Checker, operation: Operation): Promise<vo
     const isSigned = (asked.security ?? []).some((scheme) => scheme['signedUrl'] !== undefined);
     if (status !== 404 && !isSigned) checker.fault(asked, 'after deletion', `must be a 404, was ${status}`);
   }
-}
-
-/** The id of what was made, in the data or in a member of it that has one. */
-function createdId(body: Json, name: string): string | undefined {
-  const data = (body['data'] ?? {}) as Json;
-  const inner =
-    data[name.replace(/_id$/, '')] ?? Object.values(data).find((each) => (each as Json | null)?.['id']);
-  return (data['id'] ?? (inner as Json | undefined)?.['id']) as string | undefined;
-}
-
-function exampleRequest(checker: Checker, operation: Operation): Asked {
-  const part = (place: string): Json =>
-    Object.fromEntries(
-      operation.parameters
-        .filter((parameter) => parameter.in === place && parameter.required)
-        .map(({ name, schema }) => [name, exampleOf(schema, checker, name)]),
-    );
-  const schema = operation.requestBody?.content['application/json']?.schema;
-  return {
-    path: part('path'),
-    query: part('query'),
-    ...(schema === undefined ? {} : { body: exampleOf(schema, checker) }),
-  };
 }
 
 function send(options: ChecksOptions, operation: Operation, asked: Asked): Promise<Answer> {

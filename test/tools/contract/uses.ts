@@ -7,7 +7,7 @@ import {
   type Operation,
 } from './fuzzer.js';
 import type { Json, Known } from './schema-arbitrary.js';
-import { exampleOf } from './schema-cases.js';
+import { createdId, exampleRequest } from './requests.js';
 
 /*
  * Checks of several requests that belong together, over every operation of the document that a server gives out. Their
@@ -152,7 +152,7 @@ function collectionsOf(operations: readonly Operation[]): readonly Collection[] 
 
 async function make(checker: Checker, { create, parameter }: Collection): Promise<string> {
   const created = await checker.ask(create, exampleRequest(checker, create));
-  const id = createdId(created.text, parameter);
+  const id = createdId(JSON.parse(created.text) as Json, parameter);
   if (created.status >= 300 || id === undefined)
     throw new Error(
       `${create.method} ${create.path} made nothing: ${created.status} ${created.text.slice(0, 300)}`,
@@ -302,29 +302,6 @@ function isSigned({ security = [] }: Operation): boolean {
 function requestOf(checker: Checker, operation: Operation, parameter: string, id: string): Asked {
   const example = exampleRequest(checker, operation);
   return { ...example, path: { ...example.path, [parameter]: id } };
-}
-
-function exampleRequest(checker: Checker, operation: Operation): Asked {
-  const part = (place: string): Json =>
-    Object.fromEntries(
-      operation.parameters
-        .filter((parameter) => parameter.in === place && parameter.required)
-        .map(({ name, schema }) => [name, exampleOf(schema, checker, name)]),
-    );
-  const schema = operation.requestBody?.content['application/json']?.schema;
-  return {
-    path: part('path'),
-    query: part('query'),
-    ...(schema === undefined ? {} : { body: exampleOf(schema, checker) }),
-  };
-}
-
-/** The id of what was made, in the data or in a member of it that has one. */
-function createdId(text: string, parameter: string): string | undefined {
-  const data = ((JSON.parse(text) as Json)['data'] ?? {}) as Json;
-  const inner =
-    data[parameter.replace(/_id$/, '')] ?? Object.values(data).find((each) => (each as Json | null)?.['id']);
-  return (data['id'] ?? (inner as Json | undefined)?.['id']) as string | undefined;
 }
 
 async function send(options: UsesOptions, operation: Operation, asked: Asked): Promise<Answer> {

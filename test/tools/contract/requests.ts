@@ -1,0 +1,33 @@
+import type { Operation } from './fuzzer.js';
+import type { Json } from './schema-arbitrary.js';
+import { exampleOf, type CaseSource } from './schema-cases.js';
+
+interface ExampleRequest {
+  readonly path: Json;
+  readonly query: Json;
+  readonly body?: unknown;
+}
+
+/** The smallest request of an operation: what it requires, by its own examples. */
+export function exampleRequest(source: CaseSource, operation: Operation): ExampleRequest {
+  const part = (place: string): Json =>
+    Object.fromEntries(
+      operation.parameters
+        .filter((parameter) => parameter.in === place && parameter.required)
+        .map(({ name, schema }) => [name, exampleOf(schema, source, name)]),
+    );
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  return {
+    path: part('path'),
+    query: part('query'),
+    ...(schema === undefined ? {} : { body: exampleOf(schema, source) }),
+  };
+}
+
+/** The id of what was made, in the data or in a member of it that has one. */
+export function createdId(body: Json, name: string): string | undefined {
+  const data = (body['data'] ?? {}) as Json;
+  const inner =
+    data[name.replace(/_id$/, '')] ?? Object.values(data).find((each) => (each as Json | null)?.['id']);
+  return (data['id'] ?? (inner as Json | undefined)?.['id']) as string | undefined;
+}

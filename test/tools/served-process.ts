@@ -1,0 +1,22 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+/** An appliance that serves in a process of its own, to be killed or measured. */
+export interface ServedProcess {
+  readonly server: ChildProcessByStdio<null, Readable, null>;
+  /** Where it serves, once it does. */
+  readonly listening: Promise<string>;
+}
+
+const PROGRAM = fileURLToPath(new URL('served-appliance.mjs', import.meta.url));
+
+/** @param environment settings of the appliance, beside the variables of this process */
+export function serveInProcess(environment: Readonly<Record<string, string>>): ServedProcess {
+  const env = { ...process.env, ...environment };
+  const server = spawn(process.execPath, [PROGRAM], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const listening = once(createInterface({ input: server.stdout }), 'line').then(([url]) => url as string);
+  return { server, listening };
+}
