@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { CONTRACT_VERSION } from '../contract/grammar/headers.js';
 
-/** The contract's version and the commit that was checked out; a package without history says so. */
+/** The contract's version and the commit: the one that a package was built from, or the one that is checked out. */
 export function buildVersion(packageFolder: string): string {
+  const packaged = join(packageFolder, 'COMMIT');
+  if (existsSync(packaged)) return `${CONTRACT_VERSION}+${readFileSync(packaged, 'utf8').trim()}`;
   try {
     const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
       cwd: packageFolder,

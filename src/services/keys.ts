@@ -81,9 +81,9 @@ export class Keys {
     );
   }
 
-  /** Ends the demo key before the next one is minted. */
-  async revokeDemoKeys(): Promise<void> {
-    await this.#table.revoke((row) => row.isDemo, this.#now().toISOString());
+  /** Whether `gloaming start` has made a key for whoever tries it out, and nobody has revoked it. */
+  hasDemoKey(): boolean {
+    return this.#table.list().some(({ isDemo, revokedAt }) => isDemo && revokedAt === undefined);
   }
 }
 

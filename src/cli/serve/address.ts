@@ -1,6 +1,25 @@
+import { createServer } from 'node:net';
+import type { ApplianceConfig } from '../../config.js';
 import { Fault, Refusal } from '../../errors.js';
 
 export type PortSetting = 'GLOAMING_PORT' | 'GLOAMING_POSTGRES_PORT';
+
+/**
+ * Whether the configured ports can be listened on, asked before any work.
+ * Errors  Refusal `address_unavailable`
+ */
+export async function checkAddresses({ host, port, postgresPort }: ApplianceConfig): Promise<void> {
+  await checkAddress(host, port, 'GLOAMING_PORT');
+  if (postgresPort !== undefined) await checkAddress(host, postgresPort, 'GLOAMING_POSTGRES_PORT');
+}
+
+async function checkAddress(host: string, port: number, setting: PortSetting): Promise<void> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', (cause) => reject(listenError(cause, host, port, setting)));
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
+}
 
 /**
  * Why a server does not listen, in words that help whoever started it.

@@ -10,31 +10,69 @@ import type { CommandContext } from '../terminal/command.js';
 import { adoptReleases } from '../index/catalog.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import { createProgress } from '../terminal/progress.js';
+import { checkAddresses } from './address.js';
 import { createLog } from './log.js';
 import { serve, type RunningServer } from './serve.js';
+import { createServiceManager } from './service-manager.js';
 
 const STOP_GRACE_MS = 30_000;
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 const DEMO_ORGANIZATION = 'default';
 
-/** `gloaming start`: what `npm start` runs. */
+/** `gloaming start`, which `npm start` runs, for whoever tries it out; `gloaming serve` for service managers. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('start')
-    .alias('serve')
-    .description('serve over HTTP; builds the demo database first where it is missing')
+    .description('try it out: builds a demo database where there is none, makes a key, serves over HTTP')
     .action(() => start(context));
+  program
+    .command('serve')
+    .description('serve over HTTP what has been built, for a service manager: no demo, no keys')
+    .action(() => serveAsService(context));
 }
 
 async function start(context: CommandContext): Promise<void> {
+  const demo = demoProteins();
+  await runServer(context, {
+    prepare: (appliance) => buildDemoIfEmpty(appliance, demo, context),
+    announce: (appliance, server) => welcome(appliance, server, selfCheckOf(demo), context),
+  });
+}
+
+/** Folders made by other means than this server's own commands are taken in; nothing is built. */
+async function serveAsService(context: CommandContext): Promise<void> {
+  const manager = createServiceManager(context.environment);
+  await runServer(context, {
+    async prepare({ config, releases }) {
+      await adoptReleases(config.indexesFolder, releases);
+    },
+    async announce({ serverVersion, backend }, { url }) {
+      const kernels = `${backend.variant} kernels`;
+      context.stdout.write(`Gloaming ${serverVersion} serves on ${url} (${kernels})\n`);
+      await manager.ready();
+    },
+    onStop: () => manager.stopping(),
+  });
+}
+
+interface Serving {
+  /** What is done before anybody is served. */
+  prepare(appliance: Appliance): Promise<void>;
+  announce(appliance: Appliance, server: RunningServer): Promise<void>;
+  onStop?(): void;
+}
+
+async function runServer(context: CommandContext, serving: Serving): Promise<void> {
   const config = loadConfig(context.environment);
+  // Nobody builds a database for minutes to hear then that the port is taken.
+  await checkAddresses(config);
   const appliance = await openAppliance(config);
   try {
-    const demo = demoProteins();
-    await buildDemoIfMissing(appliance, demo, context);
+    await serving.prepare(appliance);
     const server = await serve(appliance, createLog(config.logLevel, 2));
-    await welcome(appliance, server, selfCheckOf(demo), context);
+    await serving.announce(appliance, server);
     await untilStopped();
+    serving.onStop?.();
     context.stdout.write('Stopping: requests at work are finished first.\n');
     await server.stop(STOP_GRACE_MS);
   } finally {
@@ -42,7 +80,8 @@ async function start(context: CommandContext): Promise<void> {
   }
 }
 
-async function buildDemoIfMissing(
+/** A lab that has built databases of its own has no use for the demo. */
+async function buildDemoIfEmpty(
   appliance: Appliance,
   demo: SimulatedDatabase,
   context: CommandContext,
@@ -50,7 +89,7 @@ async function buildDemoIfMissing(
   const { config, releases } = appliance;
   // The folders are the truth: the catalog may be lost, or older than they are.
   const scanned = await adoptReleases(config.indexesFolder, releases);
-  if (scanned.releases.some(({ slug }) => slug === DEMO_SLUG)) return;
+  if (scanned.releases.length > 0) return;
   const encoder = await appliance.loadEncoder(config.encoder);
   const progress = createProgress(context.stderr);
   try {
@@ -75,41 +114,50 @@ async function welcome(
   check: SelfCheck,
   { stdout }: CommandContext,
 ): Promise<void> {
-  const { keys, config } = appliance;
+  const { config, releases } = appliance;
   stdout.write(
     `Gloaming ${appliance.serverVersion} serves on ${url} (${appliance.backend.variant} kernels)\n`,
   );
-  stdout.write(`${await selfCheck(appliance, check).catch(whyUnchecked)}\n`);
+  const demo = releases.databases().find(({ slug }) => slug === DEMO_SLUG);
+  if (demo !== undefined) stdout.write(`${await selfCheck(appliance, check).catch(whyUnchecked)}\n`);
   if (!LOOPBACK_HOSTS.has(config.host)) {
     stdout.write('Others can reach this address: make keys with "gloaming keys create <name>".\n');
     return;
   }
-  const key = await newDemoKey(keys).catch((error: unknown) => {
-    if (!isStorageUnavailable(error)) throw error;
-    stdout.write(`No demo key was made: ${(error as Error).message} What is there is served.\n`);
-  });
-  if (key === undefined) return;
-  const body = JSON.stringify({
-    query: { kind: 'protein_sequence', sequence: check.query.sequence },
-    database: DEMO_SLUG,
-    limit: 5,
-  });
-  stdout.write(`API key: ${key}\n\nTry:\n`);
-  stdout.write(
-    `curl -s ${url}/v1/homology -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'\n\n`,
-  );
+  stdout.write(`${await demoKeyLine(appliance, stdout.isTTY === true)}\n`);
+  if (demo !== undefined) {
+    const body = JSON.stringify({
+      query: { kind: 'protein_sequence', sequence: check.query.sequence },
+      database: DEMO_SLUG,
+      limit: 5,
+    });
+    const headers = `-H "Authorization: Bearer $GLOAMING_API_KEY" -H 'Content-Type: application/json'`;
+    stdout.write(`\nTry:\ncurl -s ${url}/v1/homology ${headers} -d '${body}'\n\n`);
+  }
   stdout.write(`Documentation: ${url}/docs   Stop: Ctrl-C\n`);
+}
+
+/**
+ * The demo key is shown once, and on a terminal only: a log is read by more people than a screen. Whoever has it keeps
+ * it over a restart.
+ */
+async function demoKeyLine({ keys }: Appliance, isTerminal: boolean): Promise<string> {
+  const another = 'export GLOAMING_API_KEY=$(npx gloaming keys create me)';
+  if (keys.hasDemoKey()) return `API key: the one that the first start showed; for another: ${another}`;
+  if (!isTerminal) return `API key: make one with ${another}`;
+  try {
+    const { key } = await keys.create('demo', DEMO_ORGANIZATION, true);
+    return `API key, shown only now: export GLOAMING_API_KEY=${key}`;
+  } catch (error) {
+    if (!isStorageUnavailable(error)) throw error;
+    return `No demo key was made: ${(error as Error).message} What is there is served.`;
+  }
 }
 
 /** A full disk keeps no receipts; what is there is served all the same. */
 function whyUnchecked(error: unknown): string {
   if (!isStorageUnavailable(error)) throw error;
   return `No self-check was made: ${(error as Error).message}`;
-}
-
-async function newDemoKey(keys: Appliance['keys']): Promise<string> {
-  await keys.revokeDemoKeys();
-  return (await keys.create('demo', DEMO_ORGANIZATION, true)).key;
 }
 
 /** The first search, of a simulated protein whose true relatives are known. */

