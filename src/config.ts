@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { closest } from 'fastest-levenshtein';
 import { Refusal } from './errors.js';
 import { MEBIBYTE_BYTES } from './limits.js';
 
@@ -193,7 +194,10 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     postgres_port: environment.GLOAMING_POSTGRES_PORT,
     threads: environment.GLOAMING_THREADS,
   };
+  const { GLOAMING_TLS_CERTIFICATE: certificate_file, GLOAMING_TLS_KEY: key_file } = environment;
+  const hasTls = certificate_file !== undefined || key_file !== undefined;
   return {
+    ...(hasTls && { tls: { certificate_file, key_file } }),
     ...Object.fromEntries(Object.entries(text).filter(([, value]) => value !== undefined)),
     ...Object.fromEntries(
       Object.entries(numbers)
@@ -219,13 +223,25 @@ export function loadPrices(packageFolder: string): Prices {
 }
 
 function validate<Settings>(settings: Record<string, unknown>, schema: Record<string, unknown>): Settings {
-  const check = new Ajv2020({ allErrors: true }).compile(schema);
+  const check = new Ajv2020({ allErrors: true, verbose: true }).compile(schema);
   if (check(settings)) return settings as Settings;
-  const faults = (check.errors ?? []).map((error) => {
-    const place = error.instancePath.slice(1) || String(error.params.additionalProperty ?? 'settings');
-    return `${place} ${error.message ?? 'is invalid'}`;
-  });
-  throw new Refusal('invalid_config', `The configuration is not valid: ${faults.join('; ')}.`);
+  const faults = (check.errors ?? []).map((error) => faultOf(error));
+  throw new Refusal(
+    'invalid_config',
+    `The configuration is not valid: ${faults.join('; ')}.`.replace(/\?\.$/, '?'),
+  );
+}
+
+/** @param error  of Ajv with `verbose`, which has the schema of the object that it is about */
+function faultOf({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
+  const place = instancePath.slice(1).replaceAll('/', '.');
+  if (keyword === 'additionalProperties') {
+    const name = String(params.additionalProperty);
+    const known = Object.keys((parentSchema?.properties ?? {}) as Record<string, unknown>);
+    return `"${place === '' ? '' : `${place}.`}${name}" is no setting; did you mean "${closest(name, known)}"?`;
+  }
+  const allowed = keyword === 'enum' ? `: ${(params.allowedValues as readonly unknown[]).join(', ')}` : '';
+  return `${place === '' ? 'the settings' : place} ${message ?? 'is invalid'}${allowed}`;
 }
 
 function readJson(path: string): Record<string, unknown> {

@@ -1,13 +1,15 @@
 #!/usr/bin/env node
 import { inspect } from 'node:util';
 import { Command } from 'commander';
-import { Refusal } from '../errors.js';
+import { Fault, Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './terminal/command.js';
 import { register as registerBackup } from './admin/backup.js';
 import { register as registerCalibration } from './index/calibration.js';
+import { register as registerConfig } from './admin/config.js';
 import { register as registerDoctor } from './admin/doctor.js';
 import { register as registerEncoder } from './admin/encoder.js';
 import { register as registerFsck } from './admin/fsck.js';
+import { register as registerInit } from './admin/init.js';
 import { register as registerIndex } from './index/index.js';
 import { register as registerKeys } from './admin/keys.js';
 import { register as registerRuns } from './runs/runs.js';
@@ -17,6 +19,8 @@ import { register as registerVerify } from './search/verify.js';
 
 const COMMANDS: readonly RegisterCommand[] = [
   registerStart,
+  registerInit,
+  registerConfig,
   registerSearch,
   registerRuns,
   registerIndex,
@@ -48,7 +52,7 @@ try {
   process.exitCode = report(error);
 }
 
-/** What the caller can fix is one line; what we must fix shows its causes. */
+/** What the caller can fix is one line, and so is what disk, device or peer did; what we must fix shows its causes. */
 function report(error: unknown): number {
   if (error instanceof Refusal) {
     context.stderr.write(`gloaming: ${error.message}\n`);
@@ -57,6 +61,13 @@ function report(error: unknown): number {
       for (const each of errors) context.stderr.write(`  ${each.location}: ${each.message}\n`);
     return 2;
   }
-  context.stderr.write(`gloaming: ${inspect(error)}\n`);
+  context.stderr.write(`gloaming: ${error instanceof Fault ? sentencesOf(error) : inspect(error)}\n`);
   return 1;
+}
+
+/** A fault and its causes, outermost first. */
+function sentencesOf(fault: Fault): string {
+  const said: string[] = [];
+  for (let each: unknown = fault; each instanceof Error; each = each.cause) said.push(each.message);
+  return said.join(' ');
 }

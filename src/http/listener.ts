@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as TlsServer } from 'node:https';
 import type { Logger } from 'pino';
-import { Fault } from '../errors.js';
+import { Refusal } from '../errors.js';
 import { BYTE_BODY_MAX_MS, HEADER_MAX_BYTES } from '../limits.js';
 
 /** How long the server waits for what a client owes it. Unit milliseconds. */
@@ -34,7 +34,7 @@ const TLS_FILES_CHECK_INTERVAL_MS = 2_000;
 
 /**
  * Node's server, bounded as the shell needs it, with TLS where there are files for it.
- * Errors  Fault when certificate or key cannot be read or do not fit
+ * Errors  Refusal `invalid_config` when certificate or key cannot be read or do not fit
  */
 export function createListener(
   timeouts: Timeouts,
@@ -64,7 +64,11 @@ function createTlsListener(options: object, tls: TlsFiles, log: Logger): TlsServ
     pems = readPems(tls);
     server = createHttpsServer({ ...options, ...pems, minVersion: 'TLSv1.2' });
   } catch (cause) {
-    throw new Fault(`TLS cannot be served with ${tls.certificateFile} and ${tls.keyFile}.`, { cause });
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Refusal(
+      'invalid_config',
+      `TLS cannot be served with ${tls.certificateFile} and ${tls.keyFile}: ${why}.`,
+    );
   }
   const reload = (): void => {
     try {

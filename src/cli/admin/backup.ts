@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { backup } from '../../services/backup/backup.js';
 import { restore } from '../../services/backup/restore.js';
+import { recordMaintenance } from '../../services/backup/maintenance.js';
 import { SECRET_KEY_FILE } from '../../store/secret-key.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress, formatQuantity } from '../terminal/progress.js';
@@ -24,13 +25,17 @@ export function register(program: Command, context: CommandContext): void {
 
 async function save(folder: string, isVerifying: boolean, context: CommandContext): Promise<void> {
   const startedMs = performance.now();
+  const folders = loadConfig(context.environment);
+  const { dataFolder } = folders;
+  const now = new Date();
   const report = await backup({
-    folders: loadConfig(context.environment),
+    folders,
     target: resolve(folder),
-    now: new Date(),
+    now,
     isVerifying,
   });
   const { fileCount, sizeBytes, copiedCount, copiedBytes, removedCount } = report;
+  recordMaintenance(dataFolder, 'backup', { at: now.toISOString(), outcome: `into ${resolve(folder)}` });
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   context.stdout.write(
     `Backed up ${fileCount} files (${formatQuantity(sizeBytes, 'B')}) in ${seconds} s; ` +

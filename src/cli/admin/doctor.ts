@@ -1,8 +1,7 @@
-import { access, constants } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
+import { Refusal } from '../../errors.js';
 import {
   chooseBackend,
   describeGpus,
@@ -15,9 +14,9 @@ import { measureKernels } from '../../kernels/measure.js';
 import { nativeVariants } from '../../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../../limits.js';
 import { listEncoders } from '../../encoder/find.js';
-import { wronglyShared } from '../../store/prepare.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
+import { examineAppliance, isBad, type Finding } from './checks.js';
 
 /** `gloaming doctor`: what serves here, what does not, and why. */
 export function register(program: Command, context: CommandContext): void {
@@ -25,7 +24,22 @@ export function register(program: Command, context: CommandContext): void {
     .command('doctor')
     .description('which backend serves which operation, which encoders there are, why a GPU is not used')
     .option('--bench', 'measure the kernels against the limit of this machine, in under 30 seconds')
-    .action(({ bench = false }: { bench?: boolean }) => (bench ? measure(context) : examine(context)));
+    .option('--json', 'what was found, for monitoring')
+    .addHelpText('after', '\nExit code: 0 where nothing is bad, 2 where something is.')
+    .action(({ bench = false, json = false }: { bench?: boolean; json?: boolean }) =>
+      bench ? measure(context) : json ? examineAsJson(context) : examine(context),
+    );
+}
+
+async function examineAsJson({ environment, stdout }: CommandContext): Promise<void> {
+  const findings = await examineAppliance(loadConfig(environment));
+  stdout.write(`${JSON.stringify({ is_good: !findings.some(isBad), findings }, undefined, 2)}\n`);
+  refuseBad(findings);
+}
+
+function refuseBad(findings: readonly Finding[]): void {
+  const bad = findings.filter(isBad);
+  if (bad.length > 0) throw new Refusal('invalid_config', bad.map(({ message }) => `${message}.`).join(' '));
 }
 
 /** What share of this machine's limit the kernels that serve here reach. */
@@ -49,12 +63,13 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   const config = loadConfig(environment);
   const memory = (totalmem() / GIBIBYTE_BYTES).toFixed(0);
   stdout.write(
-    `Machine    ${cpus()[0].model}, ${cpus().length} cores, ${memory} GiB, Node ${process.version}\n`,
+    `${label('Machine')}${cpus()[0].model}, ${cpus().length} cores, ${memory} GiB, Node ${process.version}\n`,
   );
-  stdout.write(`Indexes    ${config.indexesFolder}: ${await isWritable(config.indexesFolder)}\n`);
-  stdout.write(`Data       ${config.dataFolder}: ${await isWritable(config.dataFolder)}\n`);
-  for (const [path] of wronglyShared(config.dataFolder)) {
-    stdout.write(`${label('Data')}others may read ${path}; the next start repairs it.\n`);
+  const findings = await examineAppliance(config);
+  for (const { topic, state, message } of findings) {
+    stdout.write(
+      `${label(topic[0].toUpperCase() + topic.slice(1))}${state === 'good' ? '' : `${state}: `}${message}\n`,
+    );
   }
   // Before the backend is chosen: where the configured device cannot run, nothing comes after these lines.
   stdout.write(`${gpuLines(config.device).join('\n')}\n\n`);
@@ -81,6 +96,7 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
     problem ?? 'good',
   ]);
   stdout.write(formatTable(['encoder', 'from', 'dimensions', 'state'], encoders));
+  refuseBad(findings);
 }
 
 /** What GPUs there are, and why they serve or do not. */
@@ -102,16 +118,5 @@ export function gpuLines(device: Device, report = gpuReport()): readonly string[
 }
 
 function label(name: string): string {
-  return name.padEnd(11);
-}
-
-/** Makes nothing: whoever starts first decides who may read what is there. */
-async function isWritable(folder: string): Promise<string> {
-  if (!existsSync(folder)) return 'not there yet';
-  try {
-    await access(folder, constants.W_OK);
-    return 'writable';
-  } catch (error) {
-    return `not writable (${(error as NodeJS.ErrnoException).code ?? String(error)})`;
-  }
+  return name.padEnd(13);
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import { fsck, type FsckVerdict } from '../../services/backup/fsck.js';
+import { recordMaintenance } from '../../services/backup/maintenance.js';
 import { FINDING_KINDS, type Finding, type FindingKind } from '../../store/check/findings.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress, formatQuantity } from '../terminal/progress.js';
@@ -27,14 +28,18 @@ export function register(program: Command, context: CommandContext): void {
 async function check(isJson: boolean, { environment, stdout, stderr }: CommandContext): Promise<void> {
   const progress = createProgress(stderr);
   let done = 0;
+  const folders = loadConfig(environment);
+  const now = new Date();
   const verdict = await fsck({
-    folders: loadConfig(environment),
-    now: new Date(),
+    folders,
+    now,
     onBytes: (bytes, total) => progress.update({ stage: 'verify', done: (done += bytes), total }),
   });
   progress.end();
   stdout.write(isJson ? jsonOf(verdict) : textOf(verdict));
   const damageCount = verdict.findings.filter(isDamage).length;
+  const outcome = damageCount === 0 ? 'no damage' : `damage in ${damageCount} places`;
+  recordMaintenance(folders.dataFolder, 'fsck', { at: now.toISOString(), outcome });
   if (damageCount === 0) return;
   throw new Refusal('damage_found', `Damage was found in ${damageCount} places.`);
 }

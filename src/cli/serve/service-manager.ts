@@ -31,6 +31,6 @@ export function createServiceManager({ NOTIFY_SOCKET, WATCHDOG_USEC }: Environme
 /** A sign that does not arrive is systemd's to judge: it restarts what it does not hear of. */
 function notify(state: string): Promise<void> {
   return new Promise((resolve) => {
-    execFile('systemd-notify', [`--pid=${process.pid}`, state], () => resolve());
+    execFile('systemd-notify', [state], () => resolve());
   });
 }

@@ -35,14 +35,14 @@ async function doctor(device: string): Promise<{ said: string; failure: unknown 
 test.skipIf(hasGpu)('doctor says why the CPU serves and no GPU does', async () => {
   const { said, failure } = await doctor('auto');
   expect(failure).toBeUndefined();
-  expect(said).toMatch(/^GPU {8}No GPU is used: .+\.$/m);
-  if (!CUDA_IS_VERIFIED) expect(said).toMatch(/^CUDA {7}This backend has not been verified on a GPU yet/m);
+  expect(said).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
+  if (!CUDA_IS_VERIFIED) expect(said).toMatch(/^CUDA {9}This backend has not been verified on a GPU yet/m);
   expect(said).toMatch(/^maxsim +native /m);
 });
 
 test.skipIf(hasGpu)('where the configured device cannot run, doctor says why before it fails', async () => {
   const { said, failure } = await doctor('cuda');
-  expect(said).toMatch(/^GPU {8}No GPU is used: .+\.$/m);
+  expect(said).toMatch(/^GPU {10}No GPU is used: .+\.$/m);
   expect(failure).toMatchObject({
     message: expect.stringMatching(/^The device is cuda, but .+\.$/) as string,
   });
@@ -50,9 +50,9 @@ test.skipIf(hasGpu)('where the configured device cannot run, doctor says why bef
 
 test('doctor names each GPU, what is in the way of others, and who knows what lies there', () => {
   expect(gpuLines('cuda', emulatedAddon().gpus()).slice(0, 4)).toEqual([
-    'GPU 0      Emulated (9.0), 64.0 GiB, 32.0 free, driver for CUDA 13.0, hopper kernels',
-    'GPU 1      Old has compute capability 7.0, 8.0 is needed; it is not used',
-    'GPU        The device setting is cuda.',
-    "GPU        What lies in its memory, the server's /metrics tell (gloaming_gpu_resident_…).",
+    'GPU 0        Emulated (9.0), 64.0 GiB, 32.0 free, driver for CUDA 13.0, hopper kernels',
+    'GPU 1        Old has compute capability 7.0, 8.0 is needed; it is not used',
+    'GPU          The device setting is cuda.',
+    "GPU          What lies in its memory, the server's /metrics tell (gloaming_gpu_resident_…).",
   ]);
 });

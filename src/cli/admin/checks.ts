@@ -1,0 +1,167 @@
+import { X509Certificate } from 'node:crypto';
+import { access, constants, readFile, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { dirname } from 'node:path';
+import type { ApplianceConfig } from '../../config.js';
+import { readCalibrationCard } from '../../calibration/sidecar.js';
+import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
+import { scanReleases } from '../../release/catalog.js';
+import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
+import { wronglyShared } from '../../store/prepare.js';
+import { checkAddresses } from '../serve/address.js';
+
+/** One thing that was looked at, for people and for monitoring. */
+export interface Finding {
+  readonly topic: string;
+  /** `note`: worth knowing; `warning`: will become bad; `bad`: a server does not start, or must not be relied on. */
+  readonly state: 'good' | 'note' | 'warning' | 'bad';
+  readonly message: string;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const TLS_WARNING_DAYS = 21;
+const BACKUP_WARNING_DAYS = 3;
+const FSCK_WARNING_DAYS = 21;
+/** Of the memory: what is left is the page cache's, the runtime's and SQL's. */
+const MEMORY_SHARE = 0.8;
+
+export function isBad({ state }: Finding): boolean {
+  return state === 'bad';
+}
+
+/** Everything that an administrator would look at, in the order of a start. Changes nothing. */
+export async function examineAppliance(
+  config: ApplianceConfig,
+  now: Date = new Date(),
+): Promise<readonly Finding[]> {
+  return [
+    ...(await examineFolders(config)),
+    await examinePort(config),
+    ...(await examineTls(config, now)),
+    await examineDisk(config),
+    ...(await examineDatabases(config)),
+    examineMaintenance(config, 'backup', BACKUP_WARNING_DAYS, now),
+    examineMaintenance(config, 'fsck', FSCK_WARNING_DAYS, now),
+  ];
+}
+
+async function examineFolders({ indexesFolder, dataFolder }: ApplianceConfig): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const folder of [indexesFolder, dataFolder]) {
+    const place = existingAbove(folder);
+    try {
+      await access(place, constants.W_OK | constants.X_OK);
+      const message = place === folder ? `${folder} is writable` : `${folder} will be made in ${place}`;
+      findings.push({ topic: 'folders', state: 'good', message });
+    } catch (error) {
+      const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+      const message = `${folder} is not writable (${code}); give it to the user that runs gloaming`;
+      findings.push({ topic: 'folders', state: 'bad', message });
+    }
+  }
+  for (const [path] of wronglyShared(dataFolder)) {
+    const message = `others may read ${path}; the next start repairs it`;
+    findings.push({ topic: 'folders', state: 'warning', message });
+  }
+  return findings;
+}
+
+/** The folder itself, or the nearest one above it that is there. */
+function existingAbove(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : existingAbove(dirname(folder));
+}
+
+async function examinePort(config: ApplianceConfig): Promise<Finding> {
+  const { host, port, tls } = config;
+  try {
+    await checkAddresses(config);
+    return { topic: 'port', state: 'good', message: `${host}:${port} is free` };
+  } catch (error) {
+    const scheme = tls === undefined ? 'http' : 'https';
+    const isOurs = await servesGloaming(`${scheme}://${host}:${port}`);
+    if (isOurs) return { topic: 'port', state: 'good', message: `${host}:${port} is served by gloaming` };
+    return { topic: 'port', state: 'bad', message: (error as Error).message };
+  }
+}
+
+async function servesGloaming(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) });
+    return response.headers.has('service-contract-digest');
+  } catch {
+    return false;
+  }
+}
+
+async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<readonly Finding[]> {
+  if (tls === undefined) {
+    const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(host);
+    const message = isLocal
+      ? 'plain HTTP, for this machine only'
+      : 'plain HTTP: everybody in the network can read the API keys that are sent';
+    return [{ topic: 'tls', state: isLocal ? 'good' : 'warning', message }];
+  }
+  try {
+    const certificate = new X509Certificate(await readFile(tls.certificateFile));
+    await access(tls.keyFile, constants.R_OK);
+    const days = Math.floor((Date.parse(certificate.validTo) - now.getTime()) / DAY_MS);
+    const until = `the certificate ${tls.certificateFile} is valid until ${certificate.validTo}`;
+    if (days < 0) return [{ topic: 'tls', state: 'bad', message: `${until}: it has expired; renew it` }];
+    const state = days < TLS_WARNING_DAYS ? 'warning' : 'good';
+    return [{ topic: 'tls', state, message: `${until}, ${days} days from now` }];
+  } catch (error) {
+    const message = `${tls.certificateFile} and ${tls.keyFile} cannot be used: ${(error as Error).message}`;
+    return [{ topic: 'tls', state: 'bad', message }];
+  }
+}
+
+async function examineDisk({ dataFolder, storageReserveBytes }: ApplianceConfig): Promise<Finding> {
+  const { bavail, bsize } = await statfs(existingAbove(dataFolder));
+  const free = bavail * bsize;
+  const message = `${gibibytes(free)} free for ${dataFolder}, of which uploads leave ${gibibytes(storageReserveBytes)}`;
+  if (free < 64 * MEBIBYTE_BYTES) return { topic: 'disk', state: 'bad', message };
+  return { topic: 'disk', state: free < storageReserveBytes ? 'warning' : 'good', message };
+}
+
+async function examineDatabases({ indexesFolder }: ApplianceConfig): Promise<readonly Finding[]> {
+  const { releases, damaged } = await scanReleases(indexesFolder);
+  const tokenBytes = releases.reduce((sum, { manifest }) => sum + manifest.files.tokens.size_bytes, 0);
+  const message = `${releases.length} releases take ${gibibytes(tokenBytes)} of ${gibibytes(totalmem())} memory`;
+  const isRoomy = tokenBytes <= MEMORY_SHARE * totalmem();
+  const remedy = isRoomy ? '' : '; searches will wait for the disk: remove releases or add memory';
+  const findings: Finding[] = [
+    { topic: 'memory', state: isRoomy ? 'good' : 'warning', message: message + remedy },
+  ];
+  for (const { directory, problem } of damaged) {
+    findings.push({ topic: 'databases', state: 'bad', message: `${directory}: ${problem}` });
+  }
+  for (const { slug, directory, id } of releases) {
+    if ((await readCalibrationCard(directory).catch(() => undefined)) !== undefined) continue;
+    const remedyOf = `gloaming index calibrate ${slug}`;
+    findings.push({
+      topic: 'calibration',
+      state: 'note',
+      message: `${slug} (${id.slice(0, 12)}…) has no E-values: ${remedyOf}`,
+    });
+  }
+  return findings;
+}
+
+function examineMaintenance(
+  { dataFolder }: ApplianceConfig,
+  kind: MaintenanceKind,
+  warningDays: number,
+  now: Date,
+): Finding {
+  const last = lastMaintenance(dataFolder, kind);
+  if (last === undefined)
+    return { topic: kind, state: 'note', message: `gloaming ${kind} has not been run here` };
+  const days = Math.floor((now.getTime() - Date.parse(last.at)) / DAY_MS);
+  const state = days > warningDays ? 'warning' : 'good';
+  return { topic: kind, state, message: `last at ${last.at}, ${days} days ago: ${last.outcome}` };
+}
+
+function gibibytes(bytes: number): string {
+  return `${(bytes / GIBIBYTE_BYTES).toFixed(1)} GiB`;
+}

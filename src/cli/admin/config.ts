@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { loadConfig } from '../../config.js';
+import { Refusal } from '../../errors.js';
+import type { CommandContext } from '../terminal/command.js';
+import { examineAppliance, isBad } from './checks.js';
+
+/** `gloaming config check`: would a server start with these settings? */
+export function register(program: Command, context: CommandContext): void {
+  program
+    .command('config')
+    .description('settings of this appliance')
+    .command('check')
+    .description('read settings, folders and TLS files as a start would, and say what is wrong')
+    .addHelpText('after', '\nExit code: 0 where a server would start, 2 where it would not.')
+    .action(() => check(context));
+}
+
+async function check({ environment, stdout }: CommandContext): Promise<void> {
+  const config = loadConfig(environment);
+  const places = [
+    ['settings', environment.GLOAMING_CONFIG ?? 'as shipped'],
+    ['indexes', config.indexesFolder],
+    ['data', config.dataFolder],
+    ['address', `${config.tls === undefined ? 'http' : 'https'}://${config.host}:${config.port}`],
+    ['others know it as', config.publicUrl ?? 'the same'],
+  ];
+  for (const [name, value] of places) stdout.write(`${name.padEnd(19)}${value}\n`);
+  const found = (await examineAppliance(config)).filter(({ topic }) => TOPICS.has(topic));
+  for (const { state, topic, message } of found) stdout.write(`${state.padEnd(9)}${topic}: ${message}\n`);
+  const bad = found.filter(isBad).length;
+  if (bad > 0)
+    throw new Refusal(
+      'invalid_config',
+      `A server would not start: see ${bad === 1 ? 'the line' : 'the lines'} marked bad.`,
+    );
+}
+
+const TOPICS: ReadonlySet<string> = new Set(['folders', 'port', 'tls']);

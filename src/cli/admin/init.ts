@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { hostname, networkInterfaces } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { promisify } from 'node:util';
+import { InvalidArgumentError, type Command } from 'commander';
+import { loadConfig } from '../../config.js';
+import { Refusal } from '../../errors.js';
+import type { CommandContext } from '../terminal/command.js';
+
+const run = promisify(execFile);
+/** Browsers take certificates of a private authority for so long. */
+const CERTIFICATE_DAYS = 825;
+const AUTHORITY_DAYS = 3650;
+
+interface InitOptions {
+  readonly host?: string;
+  readonly port?: number;
+  readonly name?: string;
+  readonly tls?: 'self-signed' | 'none';
+}
+
+/** `gloaming init`: the first settings of an appliance, in a folder of their own. */
+export function register(program: Command, context: CommandContext): void {
+  program
+    .command('init')
+    .description('write the settings of a new appliance, with TLS if wanted; asks for what is not said')
+    .argument('[folder]', 'where settings, TLS files, databases and data go', 'gloaming')
+    .option('--host <address>', 'address to listen on; 0.0.0.0 is every network of this machine')
+    .option('--port <number>', 'port to listen on', portOf)
+    .option('--name <host name>', 'name by which others reach this machine (default: its own)')
+    .option(
+      '--tls <kind>',
+      'self-signed: a private authority and a certificate of it; none: plain HTTP',
+      tlsOf,
+    )
+    .action((folder: string, options: InitOptions) => init(resolve(folder), options, context));
+}
+
+async function init(folder: string, given: InitOptions, context: CommandContext): Promise<void> {
+  const settingsFile = join(folder, 'appliance.json');
+  if (existsSync(settingsFile)) {
+    throw new Refusal(
+      'invalid_config',
+      `${settingsFile} is there already; edit it, or choose another folder.`,
+    );
+  }
+  const { host, port, tls } = await complete(given, context);
+  const name = given.name ?? hostname();
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const files = tls === 'self-signed' ? await makeCertificates(join(folder, 'tls'), name) : undefined;
+  const isLocal = host === '127.0.0.1';
+  const scheme = files === undefined ? 'http' : 'https';
+  const settings = {
+    indexes_folder: join(folder, 'indexes'),
+    data_folder: join(folder, 'data'),
+    host,
+    port,
+    ...(!isLocal && { public_url: `${scheme}://${name}:${port}` }),
+    ...(files && { tls: { certificate_file: files.certificate, key_file: files.key } }),
+  };
+  await writeFile(settingsFile, `${JSON.stringify(settings, undefined, 2)}\n`, { flag: 'wx', mode: 0o600 });
+  loadConfig({ GLOAMING_CONFIG: settingsFile });
+  context.stdout.write(
+    [
+      `Settings   ${settingsFile}`,
+      ...(files
+        ? [
+            `TLS        ${files.certificate}, ${CERTIFICATE_DAYS} days`,
+            `           give ${files.authority} to whoever connects`,
+          ]
+        : []),
+      '',
+      'Next:',
+      `  export GLOAMING_CONFIG=${settingsFile}`,
+      '  gloaming config check',
+      '  gloaming index build proteins.fasta.gz --name mylab',
+      '  gloaming keys create me',
+      '  gloaming serve',
+      '',
+    ].join('\n'),
+  );
+}
+
+/** Asks on a terminal for what the options leave open; elsewhere the careful choice is taken. */
+async function complete(
+  { host, port, tls }: InitOptions,
+  { stdin, stdout }: CommandContext,
+): Promise<Required<Pick<InitOptions, 'host' | 'port' | 'tls'>>> {
+  const isAsking = stdout.isTTY === true && (stdin as { readonly isTTY?: boolean }).isTTY === true;
+  const terminal = isAsking ? createInterface({ input: stdin, output: stdout }) : undefined;
+  const ask = async (question: string, fallback: string): Promise<string> =>
+    ((await terminal?.question(`${question} [${fallback}] `)) ?? '').trim() || fallback;
+  try {
+    const chosenHost =
+      host ?? (await ask('Address to listen on; 0.0.0.0 for the whole network', '127.0.0.1'));
+    const chosenPort = port ?? portOf(await ask('Port', '8080'));
+    const safeTls = chosenHost === '127.0.0.1' ? 'none' : 'self-signed';
+    const chosenTls = tls ?? tlsOf(await ask('TLS: self-signed or none', safeTls));
+    return { host: chosenHost, port: chosenPort, tls: chosenTls };
+  } finally {
+    terminal?.close();
+  }
+}
+
+/** A private authority and a certificate of it, for this machine's names and addresses. */
+async function makeCertificates(
+  folder: string,
+  name: string,
+): Promise<{ readonly certificate: string; readonly key: string; readonly authority: string }> {
+  const [authority, authorityKey, certificate, key] = ['ca.crt', 'ca.key', 'server.crt', 'server.key'].map(
+    (file) => join(folder, file),
+  );
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const names = [
+    `DNS:${name}`,
+    'DNS:localhost',
+    ...addresses.map(({ address }) => `IP:${address.split('%')[0]}`),
+  ];
+  await mkdir(folder, { mode: 0o700 });
+  const fresh = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc'];
+  try {
+    await run('openssl', [
+      ...[...fresh, '-days', `${AUTHORITY_DAYS}`, '-subj', `/CN=Gloaming authority of ${name}`],
+      ...['-addext', 'keyUsage=critical,keyCertSign,cRLSign', '-keyout', authorityKey, '-out', authority],
+    ]);
+    await run('openssl', [
+      ...[
+        ...fresh,
+        '-days',
+        `${CERTIFICATE_DAYS}`,
+        '-subj',
+        `/CN=${name}`,
+        '-CA',
+        authority,
+        '-CAkey',
+        authorityKey,
+      ],
+      ...[
+        '-addext',
+        `subjectAltName=${[...new Set(names)].join(',')}`,
+        '-addext',
+        'basicConstraints=critical,CA:FALSE',
+      ],
+      ...['-addext', 'extendedKeyUsage=serverAuth', '-keyout', key, '-out', certificate],
+    ]);
+    for (const secret of [authorityKey, key]) await chmod(secret, 0o600);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    const { code, stderr = '' } = error as { readonly code?: unknown; readonly stderr?: string };
+    const reason =
+      code === 'ENOENT'
+        ? 'openssl was not found; install it, or use --tls none'
+        : stderr.trim().split('\n').at(-1);
+    throw new Refusal('invalid_config', `No certificate could be made: ${reason}.`);
+  }
+  return { certificate, key, authority };
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isSafeInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError('a port is a whole number from 1 to 65535.');
+}
+
+function tlsOf(text: string): 'self-signed' | 'none' {
+  if (text === 'self-signed' || text === 'none') return text;
+  throw new InvalidArgumentError('expected is self-signed or none.');
+}

@@ -1,0 +1,42 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What is done to the data from time to time, and when it was done last. */
+export interface Maintenance {
+  /** RFC 3339. */
+  readonly at: string;
+  /** In a word or two, such as `no damage`. */
+  readonly outcome: string;
+}
+
+export type MaintenanceKind = 'backup' | 'fsck';
+
+/** Beside the control state, not in it: looking for damage changes nothing there. */
+function fileOf(dataFolder: string, kind: MaintenanceKind): string {
+  return join(dataFolder, `last-${kind}.json`);
+}
+
+/** Whoever may only read the data folder, or finds its disk full, has done the work all the same. */
+export function recordMaintenance(dataFolder: string, kind: MaintenanceKind, done: Maintenance): void {
+  const file = fileOf(dataFolder, kind);
+  try {
+    writeFileSync(`${file}.new`, `${JSON.stringify(done)}\n`, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  } catch {
+    return;
+  }
+}
+
+/** Undefined where it was never done, or nobody can tell. */
+export function lastMaintenance(dataFolder: string, kind: MaintenanceKind): Maintenance | undefined {
+  try {
+    const { at, outcome } = JSON.parse(
+      readFileSync(fileOf(dataFolder, kind), 'utf8'),
+    ) as Partial<Maintenance>;
+    if (typeof at !== 'string' || typeof outcome !== 'string' || Number.isNaN(Date.parse(at)))
+      return undefined;
+    return { at, outcome };
+  } catch {
+    return undefined;
+  }
+}
