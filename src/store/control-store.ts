@@ -9,6 +9,7 @@ import { CONTROL_FILE, CONTROL_FOLDER, prepareDataFolder } from './prepare.js';
 import { ControlReserve } from './reserve.js';
 import { keyFrom, sealText, unsealText } from './sealing.js';
 import { openSecretKey } from './secret-key.js';
+import { storageUnavailable } from './unavailable.js';
 import { migrate, requireLatest, settingsOf } from './version.js';
 
 export type Table<Value> = Database<Value, string>;
@@ -65,6 +66,15 @@ export class ControlStore {
     });
   }
 
+  /**
+   * For whoever adds only after having answered.
+   * Errors  Refusal `storage_unavailable` where what adds is refused at the moment
+   */
+  requireRoom(): void {
+    const problem = this.problem();
+    if (problem !== undefined) throw storageUnavailable(`Nothing can be recorded: ${problem}`);
+  }
+
   /** Text that whoever has the control state or a backup cannot read. @param name what it is, bound to it */
   seal(text: string, name: string): string {
     return sealText(this.#secretKey, text, name);
@@ -90,7 +100,7 @@ export class ControlStore {
     const place = this.#place.problem();
     if (place !== undefined) return `the data folder is lost: ${place}`;
     const { atMs, message } = this.#failure ?? { atMs: -Infinity, message: '' };
-    const isRecent = performance.now() - atMs < FAILURE_MEMORY_MS;
+    const isRecent = this.world.monotonicMs() - atMs < FAILURE_MEMORY_MS;
     if (!isRecent && this.#reserve?.isShort !== true) return undefined;
     this.#lookAgain();
     return isRecent ? message : 'the disk is full: only what frees room is taken';
@@ -102,6 +112,7 @@ export class ControlStore {
       const result = await this.#root.childTransaction(() => {
         this.#place.require();
         requireLatest(this.#settings);
+        this.#reserve?.look();
         return work();
       });
       this.#failure = undefined;
@@ -109,7 +120,7 @@ export class ControlStore {
     } catch (error) {
       const failure = await failureOfTransaction(error);
       if (failure !== error && failure instanceof Error) {
-        this.#failure = { atMs: performance.now(), message: failure.message };
+        this.#failure = { atMs: this.world.monotonicMs(), message: failure.message };
       }
       throw failure;
     }
@@ -117,8 +128,8 @@ export class ControlStore {
 
   /** Where nobody writes, nobody would notice that there is room again. */
   #lookAgain(): void {
-    if (performance.now() - this.#askedAtMs < LOOK_AGAIN_MS) return;
-    this.#askedAtMs = performance.now();
+    if (this.world.monotonicMs() - this.#askedAtMs < LOOK_AGAIN_MS) return;
+    this.#askedAtMs = this.world.monotonicMs();
     // Its failure stands in what `problem` tells.
     void this.transaction(() => undefined).catch(() => undefined);
   }

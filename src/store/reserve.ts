@@ -38,11 +38,13 @@ export class ControlReserve {
     return this.#isShort;
   }
 
-  /**
-   * Makes the reserve whole where the disk lets it. Only inside a transaction: nobody else makes the file longer.
-   * Errors  Refusal `storage_unavailable` where too little is left
-   */
+  /** Errors  Refusal `storage_unavailable` where too little was left at the last look */
   require(): void {
+    if (this.#isShort) throw storageUnavailable('The disk is full: only what frees room is taken.');
+  }
+
+  /** Makes the reserve whole where the disk lets it. Only inside a transaction: nobody else makes the file longer. */
+  look(): void {
     const descriptor = openSync(this.#path, constants.O_RDWR | constants.O_APPEND);
     try {
       let left = this.#bytesLeft(descriptor);
@@ -55,7 +57,6 @@ export class ControlReserve {
     } finally {
       closeSync(descriptor);
     }
-    if (this.#isShort) throw storageUnavailable('The disk is full: only what frees room is taken.');
   }
 
   #bytesLeft(descriptor: number): number {

@@ -2,6 +2,7 @@ import { canonicalSha256 } from '../../canonical.js';
 import type { Route } from '../../contract/grammar/route.js';
 import { assert } from '../../errors.js';
 import type { StoredResponse } from '../../store/tables/idempotency.js';
+import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { Principal } from '../../services/context.js';
 import { respond } from '../body/respond.js';
 import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';
@@ -48,11 +49,23 @@ export function replay(shell: Shell): Middleware {
       // Bytes that are made while they are read are gone when they have been read; no keyed request is answered so.
       const isWhole = typeof context.body === 'string' || Buffer.isBuffer(context.body);
       if (!isWhole || (context.body === kept && writes.length === 0)) return;
-      await claim.keep(responseOf(context), shell.clock.now(), () => writes.forEach((write) => write()));
+      await claim
+        .keep(responseOf(context), shell.clock.now(), () => writes.forEach((write) => write()))
+        .catch((error: unknown) => {
+          if (!isAnsweredUnkept(route, writes, error)) throw error;
+        });
     } finally {
       claim.release();
     }
   };
+}
+
+/**
+ * Where the disk takes nothing, what finds its own result when it is executed again is answered all the same: what it
+ * did (a cancellation) is durable, and a client that was told of a failure would be told something false.
+ */
+function isAnsweredUnkept(route: Route, writes: readonly unknown[], error: unknown): boolean {
+  return route.retry === 'same' && writes.length === 0 && isStorageUnavailable(error);
 }
 
 /** What makes two requests the same: path, query, body as sent and the contract that was relied on. */

@@ -35,17 +35,18 @@ const WRITE_AFTER_MS = 90;
 const WRITE_AT_COUNT = 1_000;
 const RETRY_AFTER_MS = 1_000;
 
+type Ledger = Pick<UsageTable, 'record' | 'add' | 'requireRoom'>;
+
 /** Adds the answers of requests that compute to the ledger. */
 export class Metering {
-  readonly #usage: Pick<UsageTable, 'record' | 'add'>;
+  readonly #usage: Ledger;
   readonly #now: () => Date;
   readonly #world: World;
   readonly #writing = new Set<Promise<unknown>>();
   #entries: UsageEntry[] = [];
   #cancel: (() => void) | undefined;
-  #failure: { readonly cause: unknown } | undefined;
 
-  constructor(usage: Pick<UsageTable, 'record' | 'add'>, now: () => Date, world = realWorld) {
+  constructor(usage: Ledger, now: () => Date, world = realWorld) {
     this.#usage = usage;
     this.#now = now;
     this.#world = world;
@@ -55,14 +56,14 @@ export class Metering {
    * The answer, billed. It does not wait for the disk, because a cached answer is faster than a disk: a power cut can
    * lose the entries of its last tenth of a second, an orderly stop none. The entry of a keyed request is written with
    * its answer, so that a retry is billed once. Runs are billed in their own transaction.
-   * Errors  that of the ledger, from the first entries that could not be written until they are
+   * Errors  Refusal `storage_unavailable` while the ledger takes no more: what cannot be billed is not given
    */
   bill<Value>(
     reply: Reply<Value>,
     { requestId, organizationId, keyed }: RequestContext,
     charge = DIRECT_CHARGE,
   ): Reply<Value> {
-    if (this.#failure !== undefined) throw this.#failure.cause;
+    this.#usage.requireRoom();
     const entry: UsageEntry = {
       id: requestId,
       organizationId,
@@ -94,17 +95,13 @@ export class Metering {
     this.#entries = [];
     const written = this.#usage
       .record(entries)
-      .then(
-        () => (this.#failure = undefined),
-        (cause: unknown) => this.#keep(entries, cause),
-      )
+      .catch(() => this.#keep(entries))
       .finally(() => this.#writing.delete(written));
     this.#writing.add(written);
   }
 
-  /** What was answered is billed when the disk takes it; meanwhile nothing is added. */
-  #keep(entries: readonly UsageEntry[], cause: unknown): void {
-    this.#failure = { cause };
+  /** What was answered is billed when the disk takes it; meanwhile the ledger refuses to add anything. */
+  #keep(entries: readonly UsageEntry[]): void {
     this.#entries = [...entries, ...this.#entries];
     this.#cancel ??= this.#world.setTimer(RETRY_AFTER_MS, () => this.#write());
   }

@@ -6,6 +6,7 @@ import type { HomologyRelease } from '../../contract/search/databases.js';
 import { SQL_SNAPSHOT_MIN_AGE_MS } from '../../limits.js';
 import { writeRecordsSnapshot, writeReleaseSnapshot } from '../../sql/snapshot/snapshot.js';
 import type { SqlRecords, SqlRelease, SqlWorld } from '../../sql/world.js';
+import { isStorageUnavailable } from '../../store/unavailable.js';
 import type { Catalog } from '../search/catalog.js';
 
 interface SqlWorldsDependencies {
@@ -51,7 +52,7 @@ export class SqlWorlds {
   /**
    * The releases that the organization may see now, and its records of a moment ago. A release is copied when it is
    * first seen; one that cannot be read is left out, and reported.
-   * Errors  Fault where the records cannot be written
+   * Errors  Fault where the records cannot be written; Refusal `storage_unavailable` where the disk takes nothing
    */
   async worldOf(organizationId: string): Promise<NamedWorld> {
     const { catalog } = this.#dependencies;
@@ -97,7 +98,7 @@ class ReleaseCopies {
     this.#onFault = onFault;
   }
 
-  /** undefined where the release cannot be copied. */
+  /** undefined where the release cannot be copied. Errors  Refusal `storage_unavailable` */
   async of(release: HomologyRelease): Promise<SqlRelease | undefined> {
     const { id } = release;
     const file = join('releases', `${id}.${RELEASE_FORMAT}.parquet`);
@@ -121,6 +122,8 @@ class ReleaseCopies {
         path: join(this.#folder, file),
       });
     } catch (error) {
+      // The release is good, and will be there when there is room: without it an answer would be wrong.
+      if (isStorageUnavailable(error)) throw error;
       this.#failedAtMs.set(id, performance.now());
       this.#onFault(error);
     } finally {

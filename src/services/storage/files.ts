@@ -137,7 +137,7 @@ export class Files {
     const deleted = await this.#table.remove(context.organizationId, path, choose, now());
     if (deleted.length === 0) throw notFound(`the path ${JSON.stringify(text.slice(0, 128))}`);
     onChange();
-    await objects.collect();
+    await objects.tryCollect();
     return {
       value: {
         path,

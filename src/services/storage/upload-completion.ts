@@ -75,7 +75,7 @@ async function completeUpload(
     throw error;
   } finally {
     release();
-    await objects.collect();
+    await objects.tryCollect();
   }
 }
 

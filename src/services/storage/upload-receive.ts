@@ -47,7 +47,7 @@ export async function receivePart(
     }
   } finally {
     giveBack();
-    await objects.collect();
+    await objects.tryCollect();
   }
 }
 

@@ -137,7 +137,7 @@ export class Uploads {
     if (upload.partCount > 1) {
       hashes.ahead(uploadId, part - 1, (index) => table.acknowledgedPart(uploadId, index + 1));
     }
-    await objects.collect();
+    await objects.tryCollect();
     return { value: presentPart(uploadId, part, acknowledged, true), inputRefs: [uploadId] };
   }
 
@@ -156,7 +156,7 @@ export class Uploads {
     const { upload, result } = await this.#table.abort(uploadId, now());
     if (result === undefined) throw notOpen(upload);
     hashes.forget(uploadId);
-    await objects.collect();
+    await objects.tryCollect();
     return { ...this.#replyOf(upload, context), inputRefs: [uploadId] };
   }
 

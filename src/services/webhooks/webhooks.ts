@@ -171,7 +171,7 @@ export class Webhooks {
     const again: WebhookDeliveryRow = { ...rest, ...schedule, status: 'pending', updatedAt: time };
     const reply = { value: this.#present(again), inputRefs: [id], outputRefs: [id] };
     // Whoever asks for it knows better than its silence whether the receiver is there.
-    await this.#table.settle(again, { silence: undefined }, () => context.keyed?.remember(reply));
+    await this.#table.startAnew(again, { silence: undefined }, () => context.keyed?.remember(reply));
     this.#deliveries.wake();
     return reply;
   }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
 import { PARQUET_GROUP_MAX_CHARACTERS, PARQUET_GROUP_MAX_ROWS } from '../../limits.js';
@@ -17,7 +17,8 @@ export interface ParquetColumn<Row> {
 }
 
 /**
- * Writes rows as a Parquet file that is there whole or not at all: under a temporary name, synced, renamed.
+ * Writes rows as a Parquet file that is there whole or not at all: under a temporary name, synced, renamed. What could
+ * not be written to its end is removed: on a full disk halves would take the room that somebody makes.
  * Not for the event loop of a server: it computes and writes without a pause.
  * Cost    holds one row group, 65,536 rows or 64 Mi characters of text
  * Errors  those of the file system
@@ -29,11 +30,27 @@ export async function writeParquet<Row>(
 ): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${process.pid}.new`;
+  try {
+    await writeRows(temporary, columns, rows);
+    sync(temporary);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  sync(dirname(path));
+}
+
+async function writeRows<Row>(
+  path: string,
+  columns: readonly ParquetColumn<Row>[],
+  rows: AsyncIterable<Row> | Iterable<Row>,
+): Promise<void> {
   const schema: SchemaElement[] = [
     { name: 'root', num_children: columns.length },
     ...columns.flatMap(({ name, type }) => elementsOf(name, type)),
   ];
-  const writer = new ParquetWriter({ writer: fileWriter(temporary), schema });
+  const writer = new ParquetWriter({ writer: fileWriter(path), schema });
   let group: unknown[][] = columns.map(() => []);
   let rowCount = 0;
   let characters = 0;
@@ -60,9 +77,6 @@ export async function writeParquet<Row>(
   }
   close();
   void writer.finish();
-  sync(temporary);
-  renameSync(temporary, path);
-  sync(dirname(path));
 }
 
 const SCALARS: Readonly<Record<Exclude<ParquetType, 'string_list'>, Partial<SchemaElement>>> = {

@@ -5,7 +5,13 @@ import type { SqlRecords } from '../world.js';
 /* The process that writes Parquet files: one job, one answer, and it ends. It keeps the server's event loop free. */
 
 export type SnapshotJob = ReleaseJob | RecordsJob;
-export type SnapshotAnswer = { readonly records?: SqlRecords } | { readonly failure: string };
+export type SnapshotAnswer = { readonly records?: SqlRecords } | SnapshotFailure;
+
+interface SnapshotFailure {
+  readonly failure: string;
+  /** Of the file system: `ENOSPC`. */
+  readonly code?: string;
+}
 
 process.once('message', (job: SnapshotJob) => {
   void answer(job).then((result) => process.send?.(result, () => process.disconnect()));
@@ -17,6 +23,8 @@ async function answer(job: SnapshotJob): Promise<SnapshotAnswer> {
     await snapshotRelease(job);
     return {};
   } catch (error) {
-    return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    const { code } = error as NodeJS.ErrnoException;
+    const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { failure, ...(typeof code === 'string' && { code }) };
   }
 }

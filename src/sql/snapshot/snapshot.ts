@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { Fault } from '../../errors.js';
+import { asStorageFailure } from '../../store/unavailable.js';
 import type { RecordsJob } from './records.js';
 import type { SnapshotAnswer, SnapshotJob } from './process.js';
 import type { ReleaseJob } from './release.js';
@@ -8,12 +9,15 @@ import type { SqlRecords } from '../world.js';
 /** The compiled entry point, beside this file. */
 const PROCESS_FILE = new URL('./process.js', import.meta.url);
 
-/** Writes the Parquet file of a release, in a process of its own. Errors  Fault where it fails */
+/**
+ * Writes the Parquet file of a release, in a process of its own.
+ * Errors  Fault where it fails; Refusal `storage_unavailable` where the disk takes nothing
+ */
 export async function writeReleaseSnapshot(job: ReleaseJob): Promise<void> {
   await work(job);
 }
 
-/** Brings the Parquet files of an organization up to date, in a process of its own. Errors  Fault where it fails */
+/** Brings the Parquet files of an organization up to date, in a process of its own. Errors  as writeReleaseSnapshot */
 export async function writeRecordsSnapshot(job: RecordsJob): Promise<SqlRecords> {
   const { records } = (await work(job)) as { readonly records: SqlRecords };
   return records;
@@ -23,11 +27,13 @@ function work(job: SnapshotJob): Promise<SnapshotAnswer> {
   return new Promise((resolve, reject) => {
     const child = fork(PROCESS_FILE, { serialization: 'advanced', execArgv: [] });
     const fail = (cause: unknown): void =>
-      reject(new Fault(`The SQL snapshot of the ${job.kind} could not be written.`, { cause }));
+      reject(
+        asStorageFailure(new Fault(`The SQL snapshot of the ${job.kind} could not be written.`, { cause })),
+      );
     child.once('error', fail);
     child.once('exit', (code, signal) => fail(new Error(`The process ended with ${signal ?? code}.`)));
     child.once('message', (answer: SnapshotAnswer) => {
-      if ('failure' in answer) fail(new Error(answer.failure));
+      if ('failure' in answer) fail(Object.assign(new Error(answer.failure), { code: answer.code }));
       else resolve(answer);
     });
     child.send(job, (error) => error && fail(error));

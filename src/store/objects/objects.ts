@@ -127,6 +127,15 @@ export class Objects {
     this.#garbage.putSync(sha256, row.sizeBytes);
   }
 
+  /**
+   * collect, after a change that is durable already: what cannot be removed now waits for the next time, and whoever
+   * made the change is not told that it failed.
+   */
+  async tryCollect(): Promise<void> {
+    // The server's own collections meet the same failure, and tell it.
+    await this.collect().catch(() => undefined);
+  }
+
   /** Removes files that nobody refers to any more; a pinned one waits for the next time. */
   async collect(): Promise<void> {
     await this.#collectUnclaimed();

@@ -44,9 +44,14 @@ export class UsageTable {
     this.#addAll([entry]);
   }
 
-  /** Adds entries in one transaction of their own. */
+  /** Adds entries in one transaction of their own: of answers that were given, so that they may take the reserve. */
   record(entries: readonly UsageEntry[]): Promise<void> {
-    return this.#store.transaction(() => this.#addAll(entries));
+    return this.#store.freeing(() => this.#addAll(entries));
+  }
+
+  /** Errors  Refusal `storage_unavailable` where entries that are still to come could not be added */
+  requireRoom(): void {
+    this.#store.requireRoom();
   }
 
   totals(organizationId: string, endpoint: string): UsageTotals {

@@ -211,19 +211,19 @@ export class WebhookTable {
   /**
    * Writes what became of a delivery, for it and its endpoint together. Where its schedule was started anew during
    * the attempt, only the attempt counts; where it was forgotten, it stays so.
-   * @param beside writes in the same transaction
    */
-  settle(
+  settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): Promise<void> {
+    return this.#store.freeing(() => this.#settle(delivery, endpoint));
+  }
+
+  /** The same of a schedule that somebody starts anew, which asks for more. @param beside writes with it */
+  startAnew(
     delivery: WebhookDeliveryRow,
     endpoint: Partial<WebhookEndpointRow>,
-    beside: () => void = () => undefined,
+    beside: () => void,
   ): Promise<void> {
-    return this.#store.freeing(() => {
-      const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
-      const known = this.#deliveries.get(id);
-      const isAnew = known !== undefined && known.scheduleStartedAt > scheduleStartedAt;
-      if (known !== undefined) this.#put(isAnew ? { ...known, attemptCount } : delivery);
-      this.#change(endpointId, endpoint);
+    return this.#store.transaction(() => {
+      this.#settle(delivery, endpoint);
       beside();
     });
   }
@@ -242,6 +242,14 @@ export class WebhookTable {
       }
       return old.length === SWEEP_MAX_DELIVERIES;
     });
+  }
+
+  #settle(delivery: WebhookDeliveryRow, endpoint: Partial<WebhookEndpointRow>): void {
+    const { id, endpointId, attemptCount, scheduleStartedAt } = delivery;
+    const known = this.#deliveries.get(id);
+    const isAnew = known !== undefined && known.scheduleStartedAt > scheduleStartedAt;
+    if (known !== undefined) this.#put(isAnew ? { ...known, attemptCount } : delivery);
+    this.#change(endpointId, endpoint);
   }
 
   #put(row: WebhookDeliveryRow): void {

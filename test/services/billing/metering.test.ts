@@ -14,14 +14,14 @@ const contextOf = (requestId: string): RequestContext => ({
 });
 
 /** A ledger that writes what the test says, and shows what it was asked to write. */
-function ledger(write: () => Promise<void> = async () => undefined) {
+function ledger(write: () => Promise<void> = async () => undefined, requireRoom = () => undefined as void) {
   const written: (readonly UsageEntry[])[] = [];
   const record = async (entries: readonly UsageEntry[]): Promise<void> => {
     written.push(entries);
     await write();
   };
   const add = (entry: UsageEntry): void => void written.push([entry]);
-  const metering = new Metering({ record, add }, () => new Date(0));
+  const metering = new Metering({ record, add, requireRoom }, () => new Date(0));
   const bill = (id: string) => metering.bill({ value: id }, contextOf(id));
   return { written, metering, bill };
 }
@@ -54,11 +54,13 @@ describe('metering', () => {
   });
 
   it('bills nobody while the ledger cannot be written, and loses nothing that was billed before', async () => {
-    let isFull = true;
-    const { written, metering, bill } = ledger(async () => {
+    let isFull = false;
+    const requireRoom = (): void => {
       if (isFull) throw new Error('no space');
-    });
+    };
+    const { written, metering, bill } = ledger(async () => requireRoom(), requireRoom);
     bill('a');
+    isFull = true;
     await metering.settle();
     expect(() => bill('b')).toThrow('no space');
     expect(() => bill('c')).toThrow('no space');

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -181,6 +181,21 @@ describe('deletion', () => {
     const after = await bench.upload('lab', 'doomed.txt', Buffer.from('doomed'));
     expect(after.url).not.toBe(before.url);
     expect((await read(signed)).status).toBe(404);
+  });
+
+  it('is a success where the bytes cannot be removed at once; they go with the next', async () => {
+    const bytes = bytesOf(35, 1_000);
+    await bench.upload('lab', 'stuck.bin', bytes);
+    const digest = sha256(bytes);
+    const place = join(bench.folder, 'data', 'objects', digest.slice(0, 2), digest);
+    rmSync(place);
+    mkdirSync(place);
+    expect((await remove('lab', 'stuck.bin')).status).toBe(200);
+    expect((await remove('lab', 'stuck.bin')).status).toBe(404);
+    rmSync(place, { recursive: true });
+    writeFileSync(place, bytes);
+    await bench.upload('lab', 'other.bin', bytesOf(36, 1_000));
+    expect(existsSync(place)).toBe(false);
   });
 
   it('of a folder takes what is below it, and nothing beside it or of others', async () => {
