@@ -1,5 +1,4 @@
 import { AMINO_ACIDS, BLOSUM62 } from '../../sequence/substitution.js';
-import { expectedFalseHits } from '../../search/candidate-significance.js';
 import type { Candidate, PairwiseAlignment } from '../../search/search-types.js';
 import { cigarRuns } from '../../sequence/a3m.js';
 import { alignmentOf, attributeText, type Layout, type SearchReport, targetId } from './report.js';
@@ -62,7 +61,7 @@ function measurementsOf(
   alignment: PairwiseAlignment,
   { middle }: AlignmentLines,
 ): string[] {
-  const eValue = expectedFalseHits(candidate);
+  const { significance } = candidate;
   const identical = alignment.identicalResidueCount;
   const positive = [...middle].filter((mark) => mark !== ' ').length;
   const share = (count: number): string =>
@@ -72,7 +71,9 @@ function measurementsOf(
     [
       `distance ${formatDistance(candidate.maxsim.bidirectional)}`,
       `score ${candidate.affine.rawScore} (${candidate.affine.normalizedScore.toFixed(3)} of a self match)`,
-      ...(eValue === undefined ? [] : [`E-value ${formatEValue(eValue)}`]),
+      ...(significance.kind === 'supported'
+        ? [`E-value ${formatEValue(significance.logExpectedFalseHits)}`]
+        : []),
     ].join(', '),
     `identical ${share(identical)}, similar ${share(positive)}, gaps ${gaps}`,
   ];

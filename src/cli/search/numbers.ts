@@ -1,10 +1,15 @@
 /** Numbers as people read them in tables; machine-readable formats write all digits instead. */
 
-/** Two significant digits; a value that binary64 cannot tell from zero says so. */
-export function formatEValue(value: number): string {
-  if (value === 0) return '<1e-300';
-  if (value < 0.001 || value >= 1e6) return value.toExponential(1).replace('e+', 'e');
-  return value >= 10 ? value.toFixed(0) : String(Number(value.toPrecision(2)));
+/** Two significant digits. @param logValue its natural logarithm, because binary64 holds nothing under 1e-323 */
+export function formatEValue(logValue: number): string {
+  const value = Math.exp(logValue);
+  if (value >= 10 && value < 1e6) return value.toFixed(0);
+  if (value >= 0.001 && value < 10) return String(Number(value.toPrecision(2)));
+  const log = logValue / Math.LN10;
+  const [digits, carried] = Number(10 ** (log - Math.floor(log)))
+    .toExponential(1)
+    .split('e');
+  return `${digits}e${Math.floor(log) + Number(carried)}`;
 }
 
 /** Quantisation can make a distance near 0 slightly negative; to a person it never is. */

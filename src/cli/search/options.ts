@@ -1,13 +1,16 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import type { EvidenceRequest, Guarantee, SignificanceRequirement } from '../../search/search-types.js';
+import { needAlignments } from '../../services/selection/select.js';
+import { addCutOffOptions, addSortOption, cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
 
 const FORMATS = ['table', 'json', 'tsv', 'fasta', 'a3m', 'arrow'] as const;
 export type FormatName = (typeof FORMATS)[number];
 
 /** What the command line says; commander has checked the choices. */
-export interface SearchFlags {
+export interface SearchFlags extends SelectionFlags {
   readonly database?: string;
   readonly format: FormatName;
   readonly alignments?: boolean;
@@ -22,24 +25,48 @@ export interface SearchFlags {
 
 const TABLE_LIMIT = 25;
 const DEFAULT_LIMIT = 100;
+/** Where cut-offs decide what is shown, the limit shall not. */
+const CUT_OFF_LIMIT = 1_000;
 const THREADS_MAX = 256;
 
 /** A person looks at the best few; the other formats follow the default of the HTTP route. */
-export function limitOf({ limit, format }: SearchFlags): number {
-  return limit ?? (format === 'table' ? TABLE_LIMIT : DEFAULT_LIMIT);
+export function limitOf(flags: SearchFlags): number {
+  const { limit, format } = flags;
+  if (limit !== undefined) return limit;
+  if (format === 'a3m' || Object.keys(cutOffsOf(flags)).length > 0) return CUT_OFF_LIMIT;
+  return format === 'table' ? TABLE_LIMIT : DEFAULT_LIMIT;
+}
+
+/**
+ * What is shown of what was found. People and their tools get the best E-values first; JSON is the answer of the
+ * homology route, in its order.
+ * Errors  Refusal `invalid_option` where E-values are to be small that nobody wants
+ */
+export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; readonly sort: Sort } {
+  const { sort = flags.format === 'json' ? 'rank' : 'evalue', significance, maxEvalue } = flags;
+  if (maxEvalue !== undefined && significance === 'not_requested') {
+    throw new Refusal(
+      'invalid_option',
+      '--max-evalue needs the E-values that --significance not_requested leaves out. Leave out one of the two.',
+    );
+  }
+  return { cutOffs: cutOffsOf(flags), sort };
 }
 
 /**
  * Alignments are computed where the output shows something of them (the table does: coverage and identity).
  * Errors  Refusal `invalid_option` where the evidence asked for lacks what the output was asked to show
  */
-export function evidenceOf({ evidence, format, alignments }: SearchFlags): EvidenceRequest {
-  const needsAlignments = alignments === true || format === 'a3m';
+export function evidenceOf(flags: SearchFlags): EvidenceRequest {
+  const { evidence, format, alignments } = flags;
+  const hasCutOffs = needAlignments(cutOffsOf(flags));
+  const needsAlignments = alignments === true || format === 'a3m' || hasCutOffs;
   if (evidence === 'candidate_measurement' && needsAlignments) {
+    const who =
+      alignments === true ? '--alignments' : hasCutOffs ? 'A least coverage or identity' : '--format a3m';
     throw new Refusal(
       'invalid_option',
-      `${format === 'a3m' ? '--format a3m' : '--alignments'} shows alignments, which ` +
-        '--evidence candidate_measurement does not compute. Leave out one of the two.',
+      `${who} needs alignments, which --evidence candidate_measurement does not compute. Leave out one of the two.`,
     );
   }
   if (evidence !== undefined) return evidence;
@@ -48,8 +75,9 @@ export function evidenceOf({ evidence, format, alignments }: SearchFlags): Evide
 
 export function addSearchOptions(command: Command): Command {
   const limitHelp =
-    `candidates per query, 1 to ${RETAINED_MAX_CANDIDATES} ` +
-    `(default: ${TABLE_LIMIT} in a table, else ${DEFAULT_LIMIT})`;
+    `nearest candidates per query, 1 to ${RETAINED_MAX_CANDIDATES} ` +
+    `(default: ${CUT_OFF_LIMIT} with cut-offs or as a3m, ${TABLE_LIMIT} in a table, else ${DEFAULT_LIMIT})`;
+  addCutOffOptions(addSortOption(command));
   return command
     .option(
       '-d, --database <name>',

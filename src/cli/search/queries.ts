@@ -65,7 +65,16 @@ export async function* searchAll(
   for await (const pack of packsOf(queries, Math.max(1, size))) {
     const results = await searchMany(pack, settings, place.engine, signal);
     for (const [index, result] of results.entries()) {
-      yield { ...place, query: pack[index], result, request, release, targetSpace };
+      yield {
+        ...place,
+        query: pack[index],
+        result,
+        request,
+        release,
+        targetSpace,
+        sort: 'rank',
+        leftOutCount: 0,
+      };
     }
   }
 }

@@ -6,6 +6,7 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../../search/search-types.js';
+import type { Sort } from '../../contract/search/selection.js';
 import type { SearchedDatabase } from '../../services/search/present-search.js';
 
 /** A query from a FASTA file. */
@@ -17,7 +18,11 @@ export interface NamedQuery extends ProteinQuery {
 /** All that is known of one finished query: every format is written from this value and nothing else. */
 export interface SearchReport {
   readonly query: NamedQuery;
+  /** Its candidates are those that are shown, in the order `sort`. */
   readonly result: SearchResult;
+  readonly sort: Sort;
+  /** Candidates of the search that the cut-offs left out. */
+  readonly leftOutCount: number;
   readonly request: Pick<SearchRequest, 'evidence' | 'guarantee' | 'significance' | 'limit'>;
   readonly release: Release;
   readonly engine: SearchEngine;

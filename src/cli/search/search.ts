@@ -13,10 +13,18 @@ import type { CommandContext } from '../terminal/command.js';
 import { formatArrow } from './arrow.js';
 import { readFilterExpressions } from './filter.js';
 import { formatJson } from './json.js';
-import { addSearchOptions, evidenceOf, limitOf, type FormatName, type SearchFlags } from './options.js';
+import {
+  addSearchOptions,
+  evidenceOf,
+  limitOf,
+  selectionOf,
+  type FormatName,
+  type SearchFlags,
+} from './options.js';
 import { layoutFor, writeOutput } from './output.js';
 import { onlyQuery, readQueries, searchAll } from './queries.js';
 import { alignmentOf, type SearchFormat, type SearchReport } from './report.js';
+import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
 import { formatA3m, formatFasta } from './sequences.js';
 import { formatTables } from './table.js';
 import { formatTsv } from './tsv.js';
@@ -52,6 +60,7 @@ export function register(program: Command, context: CommandContext): void {
 async function runSearch(fasta: string, flags: SearchFlags, context: CommandContext): Promise<void> {
   const evidence = evidenceOf(flags);
   const filter = readFilterExpressions(flags.filter);
+  const selection = selectionOf(flags);
   refuseBinaryOnTerminal(flags, context);
   const config = loadConfig(context.environment);
   const appliance = await openAppliance({ ...config, threads: flags.threads ?? config.threads });
@@ -59,6 +68,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
     const { releases, engines, serverVersion } = appliance;
     const database = selectRelease(releases, flags.database);
     const engine = await engines.open(database.releaseId);
+    refuseBoundWithoutCalibration(selection, engine);
     const settings = {
       targetSpace: spaceOf(engine.release, filter),
       limit: limitOf(flags),
@@ -70,7 +80,8 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
     const asked = flags.format === 'a3m' ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
     const reports = searchAll(asked, settings, { engine, database, serverVersion }, stopping.signal);
-    const answers = flags.format === 'a3m' ? warnOfLoneQuery(reports, context) : reports;
+    const shown = selectReports(reports, selection, flags.format, context);
+    const answers = flags.format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, flags.alignments === true, flags.output);
     try {
       await writeOutput(FORMATTERS[flags.format](answers, layout), flags.output, context.stdout);

@@ -10,6 +10,7 @@ import {
   type SearchReport,
   targetId,
 } from './report.js';
+import { sayLeftOut, sayOrder } from '../terminal/selection.js';
 import { formatTable } from '../terminal/table.js';
 
 /** A column of the table; text columns that may be cut give way to a narrow line, in this order. */
@@ -102,8 +103,8 @@ function columnsOf(report: SearchReport): TableColumn[] {
   if (candidates.some((candidate) => expectedFalseHits(candidate) !== undefined)) {
     columns.push(
       number('E-value', (candidate) => {
-        const value = expectedFalseHits(candidate);
-        return value === undefined ? '–' : formatEValue(value);
+        const { significance } = candidate;
+        return significance.kind === 'supported' ? formatEValue(significance.logExpectedFalseHits) : '–';
       }),
     );
   }
@@ -174,18 +175,21 @@ function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1).trimEnd()}…`;
 }
 
-function footOf({ result, request, targetSpace }: SearchReport): string {
+function footOf({ result, request, targetSpace, sort, leftOutCount }: SearchReport): string {
   const { candidates, isResultLimitReached } = result;
-  if (candidates.length === 0) return 'No protein passes the filter, so nothing was compared.\n';
-  const shown = formatCount(candidates.length);
+  const foundCount = candidates.length + leftOutCount;
+  if (foundCount === 0) return 'No protein passes the filter, so nothing was compared.\n';
+  const found = formatCount(foundCount);
   const lines = [
     isResultLimitReached
-      ? `The nearest ${shown} of ${formatCount(targetSpace.searchedTargetCount)}; --limit shows more.`
-      : `All ${shown} are shown.`,
-    'Ranked by distance; 0 is the same protein. Near does not mean homologous.',
+      ? `The nearest ${found} of ${formatCount(targetSpace.searchedTargetCount)}; --limit looks at more.`
+      : `All ${found} were looked at.`,
+    ...[sayLeftOut(leftOutCount, foundCount)].filter((line) => line !== ''),
+    sayOrder(sort),
+    'A distance of 0 is the same protein; near does not mean homologous.',
   ];
   const hasEValues = candidates.some((candidate) => expectedFalseHits(candidate) !== undefined);
-  if (request.significance !== 'not_requested' && !hasEValues) {
+  if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
     lines.push('No E-values: this release has no qualified calibration.');
   }
   return lines.map((line) => `${line}\n`).join('');

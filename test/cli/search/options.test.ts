@@ -1,7 +1,13 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { readFilterExpressions } from '#src/cli/search/filter.js';
-import { addSearchOptions, evidenceOf, limitOf, type SearchFlags } from '#src/cli/search/options.js';
+import {
+  addSearchOptions,
+  evidenceOf,
+  limitOf,
+  selectionOf,
+  type SearchFlags,
+} from '#src/cli/search/options.js';
 
 function flagsOf(...words: string[]): SearchFlags {
   const command = addSearchOptions(
@@ -35,6 +41,33 @@ describe('the options of a search', () => {
     expect(evidenceOf(flagsOf('--format', 'tsv'))).toBe('candidate_measurement');
     expect(evidenceOf(flagsOf('--format', 'tsv', '--alignments'))).toBe('pairwise_sequence_alignment');
     expect(evidenceOf(flagsOf('--evidence', 'candidate_measurement'))).toBe('candidate_measurement');
+  });
+
+  it('look at more candidates where cut-offs decide what is shown', () => {
+    expect(limitOf(flagsOf('-e', '1e-3'))).toBe(1_000);
+    expect(limitOf(flagsOf('--format', 'a3m'))).toBe(1_000);
+    expect(limitOf(flagsOf('-e', '1e-3', '--limit', '7'))).toBe(7);
+  });
+
+  it('order by E-value, but leave JSON in the order of the homology route', () => {
+    expect(selectionOf(flagsOf())).toEqual({ cutOffs: {}, sort: 'evalue' });
+    expect(selectionOf(flagsOf('-f', 'json')).sort).toBe('rank');
+    expect(selectionOf(flagsOf('-f', 'json', '--sort', 'score')).sort).toBe('score');
+  });
+
+  it('read cut-offs as ratios or per cent, and compute the alignments that these need', () => {
+    const flags = flagsOf('-f', 'tsv', '-e', '1e-3', '--min-query-coverage', '50%', '--min-identity', '0.2');
+    expect(selectionOf(flags).cutOffs).toEqual({
+      maximum_expected_false_hits: 1e-3,
+      minimum_query_coverage_ratio: 0.5,
+      minimum_sequence_identity_ratio: 0.2,
+    });
+    expect(evidenceOf(flags)).toBe('pairwise_sequence_alignment');
+    expect(evidenceOf(flagsOf('-f', 'tsv', '-e', '1'))).toBe('candidate_measurement');
+    for (const ratio of ['50', '-1', '1.01', '101%', 'half', '', '%'])
+      expect(() => flagsOf('--min-target-coverage', ratio)).toThrow();
+    for (const evalue of ['-1', 'small', '', 'Infinity']) expect(() => flagsOf('-e', evalue)).toThrow();
+    expect(() => selectionOf(flagsOf('-e', '1', '--significance', 'not_requested'))).toThrow('--max-evalue');
   });
 
   it('refuse to show alignments that they were told to leave out', () => {

@@ -70,6 +70,8 @@ export function reportOf(options: { eValues?: readonly number[]; alignments?: bo
       queryTokensSha256: '0'.repeat(64),
       resultSha256: '1'.repeat(64),
     },
+    sort: 'evalue',
+    leftOutCount: 0,
     request: {
       evidence: alignments ? 'pairwise_sequence_alignment' : 'candidate_measurement',
       guarantee: 'approximate',

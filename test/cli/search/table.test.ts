@@ -21,8 +21,9 @@ rank  target  organism              distance  score  E-value  coverage  identity
    2  P00002                          0.2500     61    0.012      77 %      74 %
    3  P00003  Saccharomyces cerev…    0.7500      0      130         –         –
 
-The nearest 3 of 1,234; --limit shows more.
-Ranked by distance; 0 is the same protein. Near does not mean homologous.
+The nearest 3 of 1,234; --limit looks at more.
+Ordered by E-value, then score (--sort rank: by distance).
+A distance of 0 is the same protein; near does not mean homologous.
 `);
   });
 
@@ -105,7 +106,8 @@ describe('the layout of a search', () => {
 
 describe('numbers for people', () => {
   it.each([
-    [0, '<1e-300'],
+    [1, '1'],
+    [9.96e-7, '1.0e-6'],
     [1.234e-20, '1.2e-20'],
     [0.00123, '0.0012'],
     [0.05, '0.05'],
@@ -113,7 +115,11 @@ describe('numbers for people', () => {
     [1234.5, '1235'],
     [2.5e7, '2.5e7'],
   ])('write the E-value %d as %s', (value, text) => {
-    expect(formatEValue(value)).toBe(text);
+    expect(formatEValue(Math.log(value))).toBe(text);
+  });
+
+  it('write an E-value that is too small for a double', () => {
+    expect(formatEValue(-1_000)).toBe('5.1e-435');
   });
 
   it('never call a distance negative', () => {

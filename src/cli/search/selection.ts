@@ -1,0 +1,53 @@
+import type { CutOffs, Sort } from '../../contract/search/selection.js';
+import { Refusal } from '../../errors.js';
+import type { SearchEngine } from '../../search/search-types.js';
+import { evidenceOfFound } from '../../services/selection/evidence.js';
+import { selectByEvidence } from '../../services/selection/select.js';
+import type { CommandContext } from '../terminal/command.js';
+import { sayLeftOut, sayOrder } from '../terminal/selection.js';
+import type { FormatName } from './options.js';
+import type { SearchReport } from './report.js';
+
+interface Selection {
+  readonly cutOffs: CutOffs;
+  readonly sort: Sort;
+}
+
+/** Errors  Refusal `significance_unavailable` where a bound on E-values would leave everything out */
+export function refuseBoundWithoutCalibration({ cutOffs }: Selection, { calibration }: SearchEngine): void {
+  if (cutOffs.maximum_expected_false_hits === undefined || calibration !== undefined) return;
+  throw new Refusal(
+    'significance_unavailable',
+    '--max-evalue needs E-values, and this release has no qualified calibration. "gloaming index calibrate" makes ' +
+      'one; --min-query-coverage and --min-identity work without.',
+  );
+}
+
+/**
+ * What is shown of each search, in its order. A table says of itself what it leaves out and how it is ordered; of the
+ * other formats, which programs read, one line on standard error does.
+ */
+export async function* selectReports(
+  reports: AsyncIterable<SearchReport>,
+  selection: Selection,
+  format: FormatName,
+  { stderr }: Pick<CommandContext, 'stderr'>,
+): AsyncGenerator<SearchReport> {
+  let candidateCount = 0;
+  let leftOutCount = 0;
+  for await (const report of reports) {
+    const { candidates } = report.result;
+    const selected = selectByEvidence(candidates, evidenceOfFound, selection);
+    candidateCount += candidates.length;
+    leftOutCount += selected.leftOutCount;
+    yield {
+      ...report,
+      result: { ...report.result, candidates: selected.kept },
+      sort: selection.sort,
+      leftOutCount: selected.leftOutCount,
+    };
+  }
+  if (format === 'table') return;
+  const lines = [sayOrder(selection.sort), sayLeftOut(leftOutCount, candidateCount)];
+  stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
+}
