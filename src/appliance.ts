@@ -1,12 +1,13 @@
 import { composeBilling, type BillingCapability } from './composition/billing.js';
 import { openGround } from './composition/ground.js';
-import { composeMsas, composeRefs, composeRuns } from './composition/runs.js';
+import { composeColabfold, composeMsas, composeRefs, composeRuns } from './composition/runs.js';
 import { composeSearch, type SearchCapability } from './composition/search.js';
 import { composeSql, type SqlCapability } from './composition/sql.js';
 import { composeStorage, composeWebhooks } from './composition/storage.js';
 import type { ApplianceConfig } from './config.js';
 import type { KernelBackend } from './kernels/kernels.js';
 import type { ReleaseManifest } from './release/release.js';
+import type { ColabfoldTickets } from './services/colabfold/tickets.js';
 import { Keys } from './services/keys.js';
 import type { Msas } from './services/msa/msas.js';
 import type { Pages } from './services/pages.js';
@@ -30,6 +31,8 @@ export interface Appliance extends SearchCapability, BillingCapability, SqlCapab
   readonly refs: Refs;
   /** Accepts runs; they are worked on between its start and its stop, which the server calls. */
   readonly runs: Runs;
+  /** Present where the settings serve it. */
+  readonly colabfold?: ColabfoldTickets;
   /** Takes and serves files; cleans up between its start and its stop, which the server calls. */
   readonly storage: Storage;
   /** Delivers between its start and its stop, which the server calls. */
@@ -56,6 +59,7 @@ export async function openAppliance(config: ApplianceConfig, world: World = real
   const { sql, sqlCredentials } = composeSql(ground, search.catalog);
   const refs = composeRefs(ground, search);
   const runs = composeRuns(ground, { search, msas, storage, webhooks });
+  const colabfold = composeColabfold(ground, search, billing.budgets, runs);
   return {
     config,
     store,
@@ -74,6 +78,7 @@ export async function openAppliance(config: ApplianceConfig, world: World = real
     sqlCredentials,
     refs,
     runs,
+    colabfold,
     async close() {
       await runs.stop();
       sql.stop();

@@ -51,6 +51,28 @@ export interface ApplianceConfig {
   readonly webhookNetworks: readonly string[];
   /** Absent = the run endpoint `structure.predict` refuses. */
   readonly structurePredictor?: StructurePredictor;
+  /** Absent = ColabFold's MSA interface is not served. */
+  readonly colabfold?: ColabfoldSettings;
+}
+
+/** How ColabFold's MSA interface is served. */
+export interface ColabfoldSettings {
+  /** Where, without a slash at the end. */
+  readonly path: string;
+  /** Slug or id of what `uniref.a3m` and `pair.a3m` are made of. */
+  readonly database: string;
+  /** Of what the environmental file is made; absent = it holds the queries alone. */
+  readonly environmentalDatabase?: string;
+  /** Greatest E-value of a row; null = rows need none. */
+  readonly maxEvalue: number | null;
+  /** Least aligned stretch of the query ÷ its length. */
+  readonly minCoverage: number;
+  /** Candidates of a search, 1..10,000. */
+  readonly maxSequences: number;
+  /** Header that may carry the API key, in lower case. */
+  readonly keyHeader: string;
+  /** Whom requests of this machine speak for that have no API key; absent = nobody. */
+  readonly anonymousOrganization?: string;
 }
 
 /** A command that predicts a structure from an alignment. */
@@ -103,6 +125,16 @@ interface ConfigFile {
     readonly output_max_mib?: number;
     readonly output_max_files?: number;
     readonly concurrent_predictions?: number;
+  };
+  readonly colabfold?: {
+    readonly database: string;
+    readonly environmental_database?: string;
+    readonly path?: string;
+    readonly max_evalue?: number | null;
+    readonly min_coverage?: number;
+    readonly max_sequences?: number;
+    readonly key_header?: string;
+    readonly anonymous_organization?: string;
   };
 }
 
@@ -159,7 +191,24 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     logLevel: file.log_level,
     webhookNetworks: file.webhook_networks,
     structurePredictor: predictorOf(file),
+    colabfold: colabfoldOf(file),
   });
+}
+
+/** What MMseqs2's server asks of a row by default: E-value .001 at most, half of the query covered. */
+function colabfoldOf({ colabfold }: ConfigFile): ColabfoldSettings | undefined {
+  return (
+    colabfold && {
+      path: colabfold.path ?? '/colabfold',
+      database: colabfold.database,
+      environmentalDatabase: colabfold.environmental_database,
+      maxEvalue: colabfold.max_evalue === undefined ? 1e-3 : colabfold.max_evalue,
+      minCoverage: colabfold.min_coverage ?? 0.5,
+      maxSequences: colabfold.max_sequences ?? 3_000,
+      keyHeader: (colabfold.key_header ?? 'X-API-Key').toLowerCase(),
+      anonymousOrganization: colabfold.anonymous_organization,
+    }
+  );
 }
 
 function predictorOf({ structure_predictor: predictor }: ConfigFile): StructurePredictor | undefined {

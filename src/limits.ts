@@ -141,6 +141,21 @@ export const MSAS_MAX_COUNT = 100_000;
 export const MSAS_MAX_BYTES = 64 * GIBIBYTE_BYTES;
 export const MSA_COMPONENTS_MAX_COUNT = 200_000;
 
+// ColabFold's MSA interface (services/colabfold/).
+/** Sequences of one ticket, and characters of the name of one: the id of a ticket holds them all. */
+export const COLABFOLD_QUERIES_MAX_COUNT = 32;
+export const COLABFOLD_NAME_MAX_CHARACTERS = 64;
+export const COLABFOLD_FORM_MAX_BYTES = MEBIBYTE_BYTES;
+/** Clients give up after 6 s and come again. */
+export const COLABFOLD_ANSWER_MAX_MS = 5_000;
+/** Rows besides the query where a client asks for a filtered alignment. */
+export const COLABFOLD_FILTERED_DEPTH = 3_000;
+/** Text of one archive, and archives that are kept for a client that comes again. */
+export const COLABFOLD_ARCHIVE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+export const COLABFOLD_ARCHIVES_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+/** Runs of one sequence within a day, where those before have failed or were cancelled. */
+export const COLABFOLD_ATTEMPTS_MAX_COUNT = 8;
+
 /** One uploaded file, and its parts, as S3 bounds them. */
 export const UPLOAD_MAX_BYTES = 5 * 1024 * GIBIBYTE_BYTES;
 export const PART_MIN_BYTES = 5 * MEBIBYTE_BYTES;

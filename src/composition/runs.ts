@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { RUNS_AT_WORK_MAX_COUNT } from '../limits.js';
+import type { Budgets } from '../services/billing/budgets.js';
+import { ColabfoldTickets } from '../services/colabfold/tickets.js';
 import { Msas } from '../services/msa/msas.js';
 import { Refs } from '../services/refs/refs.js';
 import { TargetNames } from '../services/refs/targets.js';
@@ -11,6 +13,7 @@ import { structureRuns } from '../services/run-kinds/structure.js';
 import { Runs } from '../services/runs/runs.js';
 import type { Storage } from '../services/storage/storage.js';
 import type { Webhooks } from '../services/webhooks/webhooks.js';
+import { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Ground } from './ground.js';
 import { releaseFolder, type SearchCapability } from './search.js';
 
@@ -54,6 +57,19 @@ export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs
     requireWebhookEndpoint: (id, context) => webhooks.requireEndpoint(id, context),
     onChange: () => webhooks.wake(),
   });
+}
+
+/** ColabFold's MSA interface over these runs; undefined where it is not to be served. */
+export function composeColabfold(
+  { config: { colabfold: settings }, store, tables, now }: Ground,
+  { catalog, receipts }: SearchCapability,
+  budgets: Budgets,
+  runs: Runs,
+): ColabfoldTickets | undefined {
+  if (settings === undefined) return undefined;
+  const idempotency = new IdempotencyTable(store);
+  const table = tables.runs;
+  return new ColabfoldTickets({ settings, catalog, receipts, runs, table, budgets, idempotency, now });
 }
 
 /** Names of all that can be named. */

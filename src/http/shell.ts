@@ -10,6 +10,7 @@ import type { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Admission, AdmissionLimits } from './admission/admission.js';
 import type { Handlers } from './handlers/handler.js';
 import type { Timeouts, TlsFiles } from './listener.js';
+import type { ColabfoldDoor } from './pages/colabfold.js';
 import type { Metrics } from './pages/metrics.js';
 
 /** A request that came with a signature. */
@@ -41,6 +42,8 @@ export interface ShellOptions {
   /** Errors  Refusal `invalid_sql_credential`, `sql_busy` */
   readonly authenticateSql: (username: string, password: string) => Promise<Principal>;
   readonly readiness: () => Readiness;
+  /** Absent: ColabFold's MSA interface is not served. */
+  readonly colabfold?: ColabfoldDoor;
   readonly idempotency: IdempotencyTable;
   readonly limits: AdmissionLimits;
   /** Monotonic milliseconds (performance.now) and the wall clock. */

@@ -7,6 +7,7 @@ import type { ApplianceConfig } from '../../config.js';
 import type { PublicRouteManifest } from '../../contract/document/manifest.js';
 import type { AdmissionLimits } from '../../http/admission/admission.js';
 import { handlersOf } from '../../http/handlers/handlers.js';
+import type { ColabfoldDoor } from '../../http/pages/colabfold.js';
 import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer } from '../../http/server.js';
 import type { Readiness } from '../../http/shell.js';
@@ -56,6 +57,7 @@ export async function serve(
       return { keyId: credentialId, organizationId };
     },
     readiness: () => readinessOf(appliance),
+    colabfold: doorOf(appliance),
     idempotency: new IdempotencyTable(store),
     limits: limitsOf(config),
     clock: { nowMs: () => performance.now(), now: () => new Date() },
@@ -89,6 +91,13 @@ export async function serve(
       await stopAll(graceMs);
     },
   };
+}
+
+function doorOf({
+  config: { colabfold: settings },
+  colabfold: tickets,
+}: Appliance): ColabfoldDoor | undefined {
+  return settings && tickets && { settings, tickets };
 }
 
 /** What goes on beside the requests. */

@@ -3,13 +3,16 @@ import { FailureEnvelope } from '../../contract/grammar/envelope.js';
 import { asPublished } from '../../contract/document/openapi.js';
 import { namedSchemas } from '../../contract/document/references.js';
 import { Refusal } from '../../errors.js';
+import { colabfoldPages } from './colabfold.js';
 import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
 import { DOCS_FILES_PATH, docsFile, docsPage, docsPolicy } from './docs-page.js';
 import type { Shell, ShellContext } from '../shell.js';
 
-/** A page for operators and tools: not part of the contract, and without key. */
+/** A page for operators and tools: not part of the contract, and without the steps of operations. */
 export interface InternalPage {
   readonly name: string;
+  /** Default: get. */
+  readonly method?: 'get' | 'post';
   readonly path: string;
   readonly serve: (context: ShellContext) => Promise<void>;
 }
@@ -33,6 +36,7 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
     ),
     page('internal.docs_errors', '/docs/errors', (context) => sendHtml(context, errorsPage(), ERRORS_POLICY)),
     page('internal.docs_files', DOCS_FILES_PATH, sendDocsFile),
+    ...colabfoldPages(shell),
   ];
 }
 

@@ -31,8 +31,8 @@ export function createRouter(shell: Shell, steps: readonly Middleware[]): ShellR
     const add = router[METHODS[route.method]].bind(router);
     add(route.operationId, routerPath(route.path), enter(route.operationId, route), ...steps);
   }
-  for (const { name, path, serve } of internalPages(shell)) {
-    router.get(name, routerPath(path), enter(name), serve);
+  for (const { name, method = 'get', path, serve } of internalPages(shell)) {
+    router[method](name, routerPath(path), enter(name), serve);
   }
   return router;
 }

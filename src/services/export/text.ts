@@ -116,7 +116,8 @@ function blastCells(
   ];
 }
 
-function a3mRecord(candidate: HomologyCandidate, query: string): string {
+/** A candidate as a row of A3M with its header line; empty where nothing of it is aligned. */
+export function a3mRecord(candidate: HomologyCandidate, query: string): string {
   const alignment = alignedPart(candidate);
   if (alignment === undefined) return '';
   const { target, measurements, significance } = candidate;

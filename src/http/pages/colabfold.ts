@@ -1,0 +1,206 @@
+import type { ColabfoldSettings } from '../../config.js';
+import { REFUSALS } from '../../contract/grammar/refusals.js';
+import type { ContractRefusalCode } from '../../refusal-codes.js';
+import { Refusal } from '../../errors.js';
+import { COLABFOLD_ANSWER_MAX_MS, COLABFOLD_FORM_MAX_BYTES } from '../../limits.js';
+import type { ColabfoldTickets, TicketState } from '../../services/colabfold/tickets.js';
+import type { Principal, RequestContext } from '../../services/context.js';
+import { discardBody, readBody } from '../body/body.js';
+import { TIMEOUTS } from '../listener.js';
+import { failureOf } from '../steps/failure.js';
+import type { Shell, ShellContext } from '../shell.js';
+import type { InternalPage } from './internal-pages.js';
+
+/** What the interface is served from. */
+export interface ColabfoldDoor {
+  readonly settings: Pick<ColabfoldSettings, 'path' | 'keyHeader' | 'anonymousOrganization'>;
+  readonly tickets: ColabfoldTickets;
+}
+
+type Serve = (context: ShellContext, request: RequestContext) => Promise<void>;
+
+/** Codes that mean: the same request will be served later. */
+const LATER: ReadonlySet<ContractRefusalCode> = new Set([
+  'rate_limit_exceeded',
+  'queue_full',
+  'run_storage_full',
+  'idempotency_key_in_use',
+  'idempotency_storage_full',
+  'server_stopping',
+]);
+
+/**
+ * ColabFold's MSA interface: clients read `status` of a JSON body, whatever the HTTP status, and give up on a request
+ * after 6 s. Every answer but an archive is such a body, those to failures, too.
+ * Source  the requests of ColabFold's client
+ */
+export function colabfoldPages(shell: Shell): readonly InternalPage[] {
+  const { colabfold: door } = shell;
+  if (door === undefined) return [];
+  const { tickets } = door;
+  const page = (name: string, method: 'get' | 'post', path: string, serve: Serve): InternalPage => ({
+    name: `internal.colabfold.${name}`,
+    method,
+    path: door.settings.path + path,
+    serve: (context) => answer(shell, door, context, serve),
+  });
+  const submit =
+    (route: 'msa' | 'pair'): Serve =>
+    async (context, request) => {
+      const form = await readForm(context);
+      const state = await inTime(shell, tickets.submit(route, form, request));
+      if (state === undefined) {
+        send(context, 429, { status: 'RATELIMIT', reason: 'The ticket is being made; send it again.' });
+      } else sendState(context, state);
+    };
+  return [
+    page('submit', 'post', '/ticket/msa', submit('msa')),
+    page('submit_pair', 'post', '/ticket/pair', submit('pair')),
+    page('status', 'get', '/ticket/{ticket}', async (context, request) => {
+      const state = tickets.status(ticketOf(context), request);
+      if (state === undefined) sendAbsent(context);
+      else sendState(context, state);
+    }),
+    page('download', 'get', '/result/download/{ticket}', async (context, request) => {
+      const archive = await tickets.archive(ticketOf(context), request);
+      if (archive === undefined) return sendAbsent(context);
+      context.set({
+        'Content-Type': 'application/gzip',
+        'Content-Disposition': 'attachment; filename="msa.tar.gz"',
+        'Cache-Control': 'private, no-store',
+      });
+      context.body = archive;
+    }),
+  ];
+}
+
+/** Lets the request in, serves it, and puts its failure in the words of the interface. */
+async function answer(shell: Shell, door: ColabfoldDoor, context: ShellContext, serve: Serve): Promise<void> {
+  const { state } = context;
+  try {
+    const leave = shell.admission.enter();
+    try {
+      state.principal = principalOf(shell, door, context);
+      shell.admission.takeRequest(state.principal.keyId);
+      await serve(context, {
+        ...state.principal,
+        requestId: state.requestId,
+        signal: state.signal,
+        baseUrl: shell.baseUrl(),
+        receivedAtMs: state.receivedAtMs,
+      });
+    } finally {
+      leave();
+    }
+  } catch (error) {
+    const { code, message } = failureOf(error);
+    state.errorCode = code;
+    if (code === 'internal_error' || code === 'storage_unavailable')
+      shell.log.error({ err: error, request_id: state.requestId }, 'A request failed by our fault.');
+    await discardBody(context.req, context.res).catch(() => undefined);
+    const status = LATER.has(code)
+      ? laterStatus(context)
+      : code === 'storage_unavailable'
+        ? 'MAINTENANCE'
+        : 'ERROR';
+    send(context, REFUSALS[code].status, { status, reason: message });
+  }
+}
+
+/** Who polls is to go on polling; who submits is to submit again. */
+function laterStatus({ method }: ShellContext): 'UNKNOWN' | 'RATELIMIT' {
+  return method === 'POST' ? 'RATELIMIT' : 'UNKNOWN';
+}
+
+/** Undefined where it takes longer than clients wait; it goes on, and whoever asks again finds it. */
+async function inTime<Value>(shell: Shell, promised: Promise<Value>): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  let isLate = false;
+  promised.catch((error: unknown) => {
+    if (isLate) shell.log.warn({ err: error }, 'A ticket that was not waited for could not be made.');
+  });
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      isLate = true;
+      resolve(undefined);
+    }, COLABFOLD_ANSWER_MAX_MS);
+  });
+  try {
+    return await Promise.race([promised, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Boltz says that its form is JSON where it sends a key in a header of its own; it is a form all the same. */
+async function readForm({ req, res }: ShellContext): Promise<{ readonly q: string; readonly mode: string }> {
+  const body = await readBody(req, res, COLABFOLD_FORM_MAX_BYTES, TIMEOUTS.requestMs);
+  const form = new URLSearchParams(body.toString('utf8'));
+  return { q: form.get('q') ?? '', mode: form.get('mode') ?? '' };
+}
+
+/** Errors  Refusal `missing_api_key`, `invalid_api_key` */
+function principalOf(shell: Shell, { settings }: ColabfoldDoor, context: ShellContext): Principal {
+  const key = keyOf(context, settings.keyHeader);
+  if (key?.startsWith('glm_')) return shell.authenticate(key);
+  // Protenix sends a name and a password of its own to every server.
+  const { anonymousOrganization: organizationId } = settings;
+  if (organizationId !== undefined && isFromHere(context)) return { keyId: 'anonymous', organizationId };
+  if (key !== undefined) return shell.authenticate(key);
+  throw new Refusal(
+    'missing_api_key',
+    `Send an API key as the password of HTTP Basic (http://x:KEY@…), as a Bearer token or in ${settings.keyHeader}.`,
+  );
+}
+
+function keyOf(context: ShellContext, header: string): string | undefined {
+  const own = context.get(header);
+  if (own !== '') return own;
+  const authorization = context.get('Authorization');
+  const bearer = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
+  if (bearer !== undefined) return bearer;
+  const basic = /^Basic +([A-Za-z0-9+/=]{1,1024})$/i.exec(authorization)?.[1];
+  const text = Buffer.from(basic ?? '', 'base64').toString('utf8');
+  return basic === undefined ? undefined : text.slice(text.indexOf(':') + 1);
+}
+
+/** Whatever a browser adds to a request of a page, and a proxy to one of somebody else. */
+const FOREIGN_HEADERS = [
+  'origin',
+  'referer',
+  'sec-fetch-site',
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-real-ip',
+];
+const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
+/** A page may have its own name point to this machine. */
+const LOOPBACK_HOST = /^(localhost|\[::1\]|127(\.\d{1,3}){3})(:\d{1,5})?$/i;
+
+function isFromHere({ req }: ShellContext): boolean {
+  return (
+    LOOPBACK_ADDRESS.test(req.socket.remoteAddress ?? '') &&
+    LOOPBACK_HOST.test(req.headers.host ?? '') &&
+    FOREIGN_HEADERS.every((name) => req.headers[name] === undefined)
+  );
+}
+
+function ticketOf({ state }: ShellContext): string {
+  return state.params.ticket ?? '';
+}
+
+function sendState(context: ShellContext, state: TicketState): void {
+  send(context, 200, state);
+}
+
+/** A client that polls for what is not there would go on for ever, were it told that it is unknown. */
+function sendAbsent(context: ShellContext): void {
+  send(context, 404, { status: 'ERROR', reason: 'There is no such ticket, or its results have expired.' });
+}
+
+function send(context: ShellContext, status: number, body: object): void {
+  context.status = status;
+  context.set({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  context.body = JSON.stringify(body);
+}

@@ -1,0 +1,146 @@
+import type { ColabfoldSettings } from '../../config.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import { COLABFOLD_FILTERED_DEPTH } from '../../limits.js';
+import { a3mRecord } from '../export/text.js';
+import { selectRows, type PossibleRow } from '../msa/rows.js';
+
+/** One query of a ticket with the candidates of one database, by rank, some at a time. */
+export interface Chain {
+  readonly name: string;
+  readonly sequence: string;
+  readonly candidates: AsyncIterable<readonly HomologyCandidate[]>;
+}
+
+export type Rules = Pick<ColabfoldSettings, 'maxEvalue' | 'minCoverage' | 'maxSequences'>;
+
+/** Ends every block, the last one, too. */
+const BLOCK_END = '\0';
+/** Of a row that stands for a chain of which a species has no protein. */
+const ABSENT_HEADER = 'absent';
+
+/**
+ * The block of a query: itself under the name that the client gave it, then the rows that the rules keep.
+ * @param maxBytes rows beyond are left out
+ * Errors  the signal's reason
+ */
+export async function unpairedBlock(
+  { name, sequence, candidates }: Chain,
+  rules: Rules,
+  isFiltered: boolean,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const possible: PossibleRow[] = [];
+  for await (const some of candidates) {
+    possible.push(...some.filter((each) => isKept(each, rules)).map((each) => possibleRow(each, sequence)));
+  }
+  const depth = isFiltered ? COLABFOLD_FILTERED_DEPTH : rules.maxSequences;
+  const { rows } = await selectRows(
+    possible,
+    sequence,
+    {
+      maximum_depth: depth + 1,
+      minimum_query_coverage_ratio: 0,
+      minimum_sequence_identity_ratio: 0,
+      maximum_sequence_identity_ratio: 1,
+      selection: isFiltered ? 'identity_strata' : 'rank',
+    },
+    signal,
+  );
+  const records = rows.map(({ header, row }) => `>${header}\n${row}\n`);
+  return blockOf(name, sequence, records, maxBytes);
+}
+
+/** The best protein of a species that a chain has. */
+interface SpeciesRow {
+  readonly rank: number;
+  readonly record: string;
+}
+
+/**
+ * Blocks of equal depth: the n-th rows of all chains are of one species, each the best that its chain has of it.
+ * Species of more of the chains come first, those of the same number by the mean rank of their rows.
+ * @param pairing `complete` takes the species of which every chain has a protein; `greedy`, of which two have one
+ * @param maxBytes of all blocks together; rows beyond are left out
+ */
+export async function pairedBlocks(
+  chains: readonly Chain[],
+  rules: Rules,
+  pairing: 'greedy' | 'complete',
+  maxBytes: number,
+): Promise<readonly Buffer[]> {
+  const best: Map<number, SpeciesRow>[] = [];
+  for (const chain of chains) best.push(await bestOfSpecies(chain, rules));
+  const least = pairing === 'complete' ? chains.length : Math.min(2, chains.length);
+  const species = [...new Set(best.flatMap((rows) => [...rows.keys()]))]
+    .map((taxid) => ({ taxid, ranks: best.flatMap((rows) => rows.get(taxid)?.rank ?? []) }))
+    .filter(({ ranks }) => ranks.length >= least)
+    .sort((a, b) => b.ranks.length - a.ranks.length || mean(a.ranks) - mean(b.ranks) || a.taxid - b.taxid);
+  const depth = depthWithin(maxBytes, chains, species, best);
+  return chains.map(({ name, sequence }, at) => {
+    const absent = `>${ABSENT_HEADER}\n${'-'.repeat(sequence.length)}\n`;
+    const records = species.slice(0, depth).map(({ taxid }) => best[at].get(taxid)?.record ?? absent);
+    return blockOf(name, sequence, records, Infinity);
+  });
+}
+
+async function bestOfSpecies(
+  { sequence, candidates }: Chain,
+  rules: Rules,
+): Promise<Map<number, SpeciesRow>> {
+  const best = new Map<number, SpeciesRow>();
+  for await (const some of candidates) {
+    for (const candidate of some) {
+      const { taxid } = candidate.target.attributes;
+      if (typeof taxid !== 'number' || best.has(taxid) || !isKept(candidate, rules)) continue;
+      best.set(taxid, { rank: candidate.rank, record: a3mRecord(candidate, sequence) });
+    }
+  }
+  return best;
+}
+
+/** Rows of all blocks alike that the bound has room for. */
+function depthWithin(
+  maxBytes: number,
+  chains: readonly Chain[],
+  species: readonly { readonly taxid: number }[],
+  best: readonly Map<number, SpeciesRow>[],
+): number {
+  let bytes = 0;
+  const beyond = species.findIndex(({ taxid }) => {
+    for (const [at, { sequence }] of chains.entries())
+      bytes += best[at].get(taxid)?.record.length ?? sequence.length + ABSENT_HEADER.length;
+    return bytes > maxBytes;
+  });
+  return beyond === -1 ? species.length : beyond;
+}
+
+/** What no calibration supports has no E-value, and passes no bound on it. */
+function isKept({ alignment, significance }: HomologyCandidate, { maxEvalue, minCoverage }: Rules): boolean {
+  if (alignment === undefined || alignment.cigar === '') return false;
+  const { expected_false_hits: eValue = Infinity } = significance.measurements;
+  return alignment.query_coverage_ratio >= minCoverage && (maxEvalue === null || eValue <= maxEvalue);
+}
+
+function possibleRow(candidate: HomologyCandidate, query: string): PossibleRow {
+  const { query_coverage_ratio = 0, sequence_identity_ratio = 0 } = candidate.alignment ?? {};
+  const measured = { query_coverage_ratio, sequence_identity_ratio };
+  return {
+    ...measured,
+    write() {
+      const [header = '', row = ''] = a3mRecord(candidate, query).slice(1).split('\n');
+      return { target_id: candidate.target.id, ...measured, header, row };
+    },
+  };
+}
+
+function blockOf(name: string, sequence: string, records: readonly string[], maxBytes: number): Buffer {
+  let bytes = 0;
+  const beyond = records.findIndex((record) => (bytes += record.length) > maxBytes);
+  const kept = beyond === -1 ? records : records.slice(0, beyond);
+  return Buffer.from([`>${name}\n${sequence}\n`, ...kept, BLOCK_END].join(''));
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,109 @@
+import { Refusal } from '../../errors.js';
+import { COLABFOLD_NAME_MAX_CHARACTERS, COLABFOLD_QUERIES_MAX_COUNT } from '../../limits.js';
+
+/** What a client asked for, from the words of its `mode`. */
+export interface TicketMode {
+  /** Greedy pairs a species that some of the chains have; complete, only one that all have. */
+  readonly pairing?: 'greedy' | 'complete';
+  /** Whether the file of the environmental database is wanted. */
+  readonly hasEnvironment: boolean;
+  /** Whether rows are thinned out over the range of identity where there are many. */
+  readonly isFiltered: boolean;
+}
+
+/** A query of a ticket, with the run over each database that was searched for it. */
+export interface TicketQuery {
+  /** Header that the client gave it, which its block begins with. */
+  readonly name: string;
+  readonly runIds: readonly string[];
+}
+
+/**
+ * What the id of a ticket says. It is the ticket: runs are kept, and whoever may read them may read what is made of
+ * them, so that nothing else has to be kept, swept or restored.
+ */
+export interface Ticket {
+  readonly mode: TicketMode;
+  readonly queries: readonly TicketQuery[];
+}
+
+type Written = readonly [mode: string, ...queries: (readonly [name: string, ...runs: string[]])[]];
+
+const RUN_PREFIX = 'run_';
+const MSA_WORDS = new Set(['env', 'all', 'nofilter']);
+const PAIR_WORDS = new Set(['pairgreedy', 'paircomplete', 'env']);
+
+/**
+ * Reads `mode` of a form: words between hyphens.
+ * Errors  Refusal `validation_failed` for a word that is none of this route's
+ */
+export function readMode(route: 'msa' | 'pair', mode: string): TicketMode {
+  const words = mode.split('-').filter(Boolean);
+  const known = route === 'pair' ? PAIR_WORDS : MSA_WORDS;
+  const unknown = words.find((word) => !known.has(word));
+  if (unknown !== undefined) {
+    throw new Refusal(
+      'validation_failed',
+      `The mode may hold ${[...known].join(', ')}, not ${JSON.stringify(unknown.slice(0, 64))}.`,
+      { param: 'mode' },
+    );
+  }
+  if (route === 'pair') {
+    const pairing = words.includes('pairgreedy') ? 'greedy' : 'complete';
+    return { pairing, hasEnvironment: false, isFiltered: false };
+  }
+  return { hasEnvironment: words.includes('env'), isFiltered: !words.includes('nofilter') };
+}
+
+/** Letters of an URL's path, some fifty for a query over one database. */
+export function writeTicket({ mode, queries }: Ticket): string {
+  const { pairing = '', hasEnvironment, isFiltered } = mode;
+  const letters = `${pairing.charAt(0)}${hasEnvironment ? 'e' : ''}${isFiltered ? 'f' : ''}`;
+  const written: Written = [
+    letters,
+    ...queries.map(({ name, runIds }) => [name, ...runIds.map((id) => id.slice(RUN_PREFIX.length))] as const),
+  ];
+  return Buffer.from(JSON.stringify(written)).toString('base64url');
+}
+
+/** The ticket of an id; undefined for what writeTicket has not written. The runs may be anybody's. */
+export function readTicket(id: string): Ticket | undefined {
+  const written = parse(Buffer.from(id, 'base64url').toString('utf8'));
+  if (!isWritten(written)) return undefined;
+  const [letters, ...queries] = written;
+  const pairing = letters.startsWith('g') ? 'greedy' : letters.startsWith('c') ? 'complete' : undefined;
+  return {
+    mode: {
+      ...(pairing && { pairing }),
+      hasEnvironment: letters.includes('e'),
+      isFiltered: letters.includes('f'),
+    },
+    queries: queries.map(([name, ...runs]) => ({ name, runIds: runs.map((run) => RUN_PREFIX + run) })),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isWritten(value: unknown): value is Written {
+  if (!Array.isArray(value)) return false;
+  const [letters, ...queries] = value as readonly unknown[];
+  const isMode = typeof letters === 'string' && /^[gc]?e?f?$/.test(letters);
+  const isBounded = queries.length > 0 && queries.length <= COLABFOLD_QUERIES_MAX_COUNT;
+  return isMode && isBounded && queries.every(isWrittenQuery);
+}
+
+function isWrittenQuery(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length < 2 || value.length > 3) return false;
+  const [name, ...runs] = value as readonly unknown[];
+  return isName(name) && runs.every((run) => typeof run === 'string' && /^[0-9a-f]{24}$/.test(run));
+}
+
+function isName(name: unknown): boolean {
+  return typeof name === 'string' && name.length <= COLABFOLD_NAME_MAX_CHARACTERS && !/[\0\r\n]/.test(name);
+}

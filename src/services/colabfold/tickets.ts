@@ -1,0 +1,266 @@
+import { LRUCache } from 'lru-cache';
+import { canonicalSha256, sha256Hex } from '../../canonical.js';
+import type { ColabfoldSettings } from '../../config.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { Run } from '../../contract/runs/runs.js';
+import type { SearchRunSummary } from '../../contract/runs/run-kinds.js';
+import { Refusal } from '../../errors.js';
+import {
+  COLABFOLD_ARCHIVE_MAX_BYTES,
+  COLABFOLD_ARCHIVES_MAX_BYTES,
+  COLABFOLD_ATTEMPTS_MAX_COUNT,
+} from '../../limits.js';
+import type { IdempotencyTable } from '../../store/tables/idempotency.js';
+import type { RunRow, RunTable } from '../../store/tables/runs.js';
+import { pause } from '../../turns.js';
+import type { Budgets } from '../billing/budgets.js';
+import type { RequestContext } from '../context.js';
+import type { Runs } from '../runs/runs.js';
+import type { Catalog } from '../search/catalog.js';
+import type { Receipts } from '../search/receipts.js';
+import { pairedBlocks, unpairedBlock, type Chain } from './alignments.js';
+import { tarGz, type ArchivedFile } from './archive.js';
+import { readFormQueries, type NamedQuery } from './form.js';
+import { readMode, readTicket, writeTicket, type Ticket, type TicketQuery } from './ticket.js';
+
+interface ColabfoldDependencies {
+  readonly settings: ColabfoldSettings;
+  readonly catalog: Pick<Catalog, 'defaultRelease'>;
+  readonly receipts: Pick<Receipts, 'get'>;
+  readonly runs: Pick<Runs, 'create'>;
+  readonly table: Pick<RunTable, 'get' | 'rows'>;
+  readonly budgets: Pick<Budgets, 'requireFunds'>;
+  readonly idempotency: IdempotencyTable;
+  readonly now: () => Date;
+}
+
+/** What a client is told of its ticket. */
+export interface TicketState {
+  readonly id: string;
+  readonly status: 'PENDING' | 'RUNNING' | 'COMPLETE' | 'ERROR';
+  /** The runs behind it: they can be watched and cancelled. */
+  readonly run_ids: readonly string[];
+  /** Why it cannot be served, for people. */
+  readonly reason?: string;
+}
+
+/** Names of the files, as clients look for them. */
+const MAIN_FILE = 'uniref.a3m';
+const ENVIRONMENT_FILE = 'bfd.mgnify30.metaeuk30.smag30.a3m';
+const PAIRED_FILE = 'pair.a3m';
+
+/**
+ * ColabFold's MSA server over ordinary runs. Each sequence is a run of `homology.search` over each database, made under
+ * a key that is derived from all that decides its result: who sends a sequence again, alone or in another complex,
+ * paired or not, is led to the same run, which is billed once.
+ * Source  the requests of ColabFold's client, which Boltz, Chai and Protenix share
+ */
+export class ColabfoldTickets {
+  readonly #dependencies: ColabfoldDependencies;
+  /** Archives by ticket, those that are being made among them: a client that gave up waiting comes again. */
+  readonly #archives = new LRUCache<string, Buffer>({
+    maxSize: COLABFOLD_ARCHIVES_MAX_BYTES,
+    sizeCalculation: ({ length }) => length + 1,
+  });
+  readonly #making = new Map<string, Promise<Buffer>>();
+
+  constructor(dependencies: ColabfoldDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Errors  those of the form, the catalog, budgets and runs.create */
+  async submit(
+    route: 'msa' | 'pair',
+    form: { readonly q: string; readonly mode: string },
+    context: RequestContext,
+  ): Promise<TicketState> {
+    const mode = readMode(route, form.mode);
+    const queries = await readFormQueries(form.q);
+    const { database, environmentalDatabase } = this.#dependencies.settings;
+    const isWide = mode.hasEnvironment && environmentalDatabase !== undefined;
+    const databases = isWide ? [database, environmentalDatabase] : [database];
+    const found: TicketQuery[] = [];
+    for (const query of queries) {
+      const runIds: string[] = [];
+      for (const slug of databases) runIds.push(await this.#runOf(query, slug, context));
+      found.push({ name: query.name, runIds });
+    }
+    return this.#stateOf({ mode, queries: found }, context);
+  }
+
+  /** Undefined for what is no ticket, or whose runs have gone. Errors  Refusal `permission_denied` */
+  status(id: string, context: RequestContext): TicketState | undefined {
+    const ticket = readTicket(id);
+    return ticket && this.#isKept(ticket) ? this.#stateOf(ticket, context) : undefined;
+  }
+
+  /**
+   * The archive of a complete ticket; undefined as for status.
+   * Errors  Refusal `permission_denied`, `run_not_completed`; Faults of the disk
+   */
+  async archive(id: string, context: RequestContext): Promise<Buffer | undefined> {
+    const ticket = readTicket(id);
+    if (ticket === undefined || !this.#isKept(ticket)) return undefined;
+    const { status } = this.#stateOf(ticket, context);
+    if (status !== 'COMPLETE')
+      throw new Refusal('run_not_completed', `The ticket is ${status}; ask again when it is COMPLETE.`);
+    const key = sha256Hex(`${context.organizationId} ${id}`);
+    const known = this.#archives.get(key) ?? this.#making.get(key);
+    if (known !== undefined) return known;
+    // Whoever asked first may go: it is made for whoever asks next.
+    const made = this.#make(ticket, { ...context, signal: new AbortController().signal });
+    this.#making.set(key, made);
+    try {
+      const archive = await made;
+      this.#archives.set(key, archive);
+      return archive;
+    } finally {
+      this.#making.delete(key);
+    }
+  }
+
+  /** The run of this query: one that was accepted before where it can still be read, or a new one. */
+  async #runOf(query: NamedQuery, slug: string, context: RequestContext): Promise<string> {
+    const { settings, catalog, idempotency, table, now } = this.#dependencies;
+    const { releaseId } = catalog.defaultRelease(slug, context.organizationId);
+    for (let attempt = 0; attempt < COLABFOLD_ATTEMPTS_MAX_COUNT; attempt += 1) {
+      const key = canonicalSha256([query.sequence, releaseId, settings.maxSequences, attempt]);
+      const scope = canonicalSha256([context.organizationId, 'colabfold.ticket', key]);
+      const claim = await idempotency.claim({ key, scope, fingerprint: key }, now());
+      if (claim.stored !== undefined) {
+        const run = table.get(claim.stored.body);
+        if (run !== undefined && isOfUse(run)) return run.id;
+        continue;
+      }
+      try {
+        return await this.#createRun(query, releaseId, {
+          ...context,
+          keyed: {
+            remember: ({ value }) => claim.put({ status: 202, headers: {}, body: (value as Run).id }, now()),
+            writeWithAnswer: () => undefined,
+          },
+        });
+      } finally {
+        claim.release();
+      }
+    }
+    throw new Refusal(
+      'queue_full',
+      `${COLABFOLD_ATTEMPTS_MAX_COUNT} runs of this sequence have failed or were cancelled within a day.`,
+      { retryAfterSeconds: 3600 },
+    );
+  }
+
+  async #createRun({ sequence }: NamedQuery, releaseId: string, context: RequestContext): Promise<string> {
+    const { settings, runs, budgets } = this.#dependencies;
+    budgets.requireFunds(context.organizationId);
+    const { value } = await runs.create(
+      {
+        endpoint: 'homology.search',
+        input: {
+          query: { kind: 'protein_sequence', sequence },
+          database_release_id: releaseId,
+          evidence: 'pairwise_sequence_alignment',
+          guarantee: 'approximate',
+          significance: 'if_available',
+          limit: settings.maxSequences,
+        },
+        label: 'colabfold',
+        priority: 'normal',
+        background: true,
+      },
+      {},
+      context,
+    );
+    return value.id;
+  }
+
+  #isKept({ queries }: Ticket): boolean {
+    const runs = queries.flatMap(({ runIds }) => runIds.map((id) => this.#dependencies.table.get(id)));
+    return runs.every((run) => run !== undefined && !run.areResultsGone);
+  }
+
+  #stateOf(ticket: Ticket, { organizationId }: RequestContext): TicketState {
+    const runs = runIdsOf(ticket).map((id) => this.#dependencies.table.get(id) as RunRow);
+    if (runs.some((run) => run.organizationId !== organizationId))
+      throw new Refusal('permission_denied', 'The ticket belongs to another organization.');
+    const told = { id: writeTicket(ticket), run_ids: runs.map(({ id }) => id) };
+    const reason = runs.map((run) => obstacleOf(run, this.#dependencies.settings)).find(Boolean);
+    if (reason !== undefined) return { ...told, status: 'ERROR', reason };
+    if (runs.every(({ status }) => status === 'completed')) return { ...told, status: 'COMPLETE' };
+    return { ...told, status: runs.some(({ status }) => status !== 'queued') ? 'RUNNING' : 'PENDING' };
+  }
+
+  async #make(ticket: Ticket, context: RequestContext): Promise<Buffer> {
+    const { mode, queries } = ticket;
+    const { settings } = this.#dependencies;
+    if (mode.pairing !== undefined) {
+      const chains = queries.map((query) => this.#chainOf(query, 0, context));
+      const pieces = await pairedBlocks(chains, settings, mode.pairing, COLABFOLD_ARCHIVE_MAX_BYTES);
+      return tarGz([{ name: PAIRED_FILE, pieces }]);
+    }
+    const names = mode.hasEnvironment ? [MAIN_FILE, ENVIRONMENT_FILE] : [MAIN_FILE];
+    const maxBytes = Math.floor(COLABFOLD_ARCHIVE_MAX_BYTES / (names.length * queries.length));
+    const files: ArchivedFile[] = [];
+    for (const [at, name] of names.entries()) {
+      const pieces: Buffer[] = [];
+      for (const query of queries) {
+        const chain = this.#chainOf(query, at, context);
+        pieces.push(await unpairedBlock(chain, settings, mode.isFiltered, maxBytes, context.signal));
+      }
+      files.push({ name, pieces });
+    }
+    return tarGz(files);
+  }
+
+  /** Of a database that was not searched there are no candidates. */
+  #chainOf({ name, runIds }: TicketQuery, at: number, context: RequestContext): Chain {
+    const { table, receipts } = this.#dependencies;
+    const main = table.get(runIds[0]) as RunRow;
+    const { receipt } = main.summary as SearchRunSummary;
+    // Only the receipt of a search holds its query.
+    const { query } = receipts.get(receipt.id, context).value.content;
+    const { sequence } = query as { readonly sequence: string };
+    return { name, sequence, candidates: at < runIds.length ? this.#candidatesOf(runIds[at]) : nothing() };
+  }
+
+  async *#candidatesOf(runId: string): AsyncGenerator<readonly HomologyCandidate[]> {
+    const { table } = this.#dependencies;
+    const rowCount = table.get(runId)?.rowCount ?? 0;
+    for (let at = 0; at < rowCount;) {
+      const block = await table.rows.blockAt(runId, at);
+      if (block === undefined)
+        throw new Refusal('result_expired', `The results of ${runId} have gone meanwhile.`);
+      yield block.rows as readonly HomologyCandidate[];
+      at = block.firstRow + block.rows.length;
+      await pause();
+    }
+  }
+}
+
+async function* nothing(): AsyncGenerator<readonly HomologyCandidate[]> {
+  yield [];
+}
+
+function runIdsOf({ queries }: Ticket): readonly string[] {
+  return queries.flatMap(({ runIds }) => runIds);
+}
+
+/** A run that came to nothing, or whose results have gone, does not keep a sequence from being searched again. */
+function isOfUse({ status, areResultsGone }: RunRow): boolean {
+  return status !== 'failed' && status !== 'cancelled' && !areResultsGone;
+}
+
+/** Why there will be no alignment; undefined where there is one, or may be. */
+function obstacleOf(run: RunRow, { maxEvalue }: ColabfoldSettings): string | undefined {
+  if (run.status === 'cancelled') return `The run ${run.id} was cancelled.`;
+  if (run.status === 'failed') return run.error?.message ?? `The run ${run.id} has failed.`;
+  if (run.status !== 'completed' || maxEvalue === null || run.rowCount === 0) return undefined;
+  const { evidence_summary: evidence, database } = run.summary as SearchRunSummary;
+  if (evidence.significance.status !== 'not_available') return undefined;
+  // An alignment of the query alone would be taken for the absence of relatives.
+  return (
+    `The database ${database.slug} gives a query of this length no E-values, and the alignments are bound by them. ` +
+    'Calibrate it ("gloaming index calibrate"), or set "max_evalue" of "colabfold" to null.'
+  );
+}

@@ -1,0 +1,100 @@
+import { gunzipSync } from 'node:zlib';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/* The requests that ColabFold's client makes, in its order and with its patience, but for the pauses, which are short. */
+
+type Json = Readonly<Record<string, any>>;
+
+export interface Asked {
+  readonly sequences: readonly string[];
+  readonly mode: string;
+  readonly isPaired?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The time that clients give a request. */
+const PATIENCE_MS = 6_020;
+const PAUSE_MS = 40;
+
+/** A client of one server. @param hostUrl asked for before every request: a server that was killed comes back elsewhere */
+export function colabfoldClient(hostUrl: () => string | undefined) {
+  const send = async (path: string, init: RequestInit): Promise<Response> => {
+    for (;;) {
+      const base = hostUrl();
+      try {
+        if (base !== undefined)
+          return await fetch(base + path, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) });
+      } catch {
+        // It timed out, or its server died: clients send it again.
+      }
+      await wait(PAUSE_MS);
+    }
+  };
+  const submit = async ({ sequences, mode, isPaired = false, headers = {} }: Asked): Promise<Json> => {
+    const q = sequences.map((sequence, at) => `>${101 + at}\n${sequence}\n`).join('');
+    const path = isPaired ? '/ticket/pair' : '/ticket/msa';
+    const response = await send(path, { method: 'POST', headers, body: new URLSearchParams({ q, mode }) });
+    return (await response.json()) as Json;
+  };
+  const status = async (id: string, headers: Asked['headers'] = {}): Promise<Json> =>
+    (await (await send(`/ticket/${id}`, { headers })).json()) as Json;
+  return {
+    submit,
+    status,
+    /** From the queries to the files of the archive. Errors  where the server answers ERROR or MAINTENANCE */
+    async run(asked: Asked): Promise<{ readonly id: string; readonly files: ReadonlyMap<string, string> }> {
+      for (;;) {
+        let told = await submit(asked);
+        while (told.status === 'UNKNOWN' || told.status === 'RATELIMIT') {
+          await wait(PAUSE_MS);
+          told = await submit(asked);
+        }
+        requireNoError(told);
+        const { id } = told as { readonly id: string };
+        while (['UNKNOWN', 'RUNNING', 'PENDING'].includes(told.status as string)) {
+          await wait(PAUSE_MS);
+          told = await status(id, asked.headers);
+        }
+        requireNoError(told);
+        if (told.status !== 'COMPLETE') continue;
+        const archive = await send(`/result/download/${id}`, { headers: asked.headers ?? {} });
+        return { id, files: untar(gunzipSync(Buffer.from(await archive.arrayBuffer()))) };
+      }
+    },
+  };
+}
+
+function requireNoError(told: Json): void {
+  if (told.status === 'ERROR' || told.status === 'MAINTENANCE')
+    throw new Error(`${told.status}: ${told.reason}`);
+}
+
+/** Lines of each query as the client gathers them: a block begins where a NUL stood before. */
+export function gather(text: string): ReadonlyMap<number, readonly string[]> {
+  const lines = new Map<number, string[]>();
+  let isStart = true;
+  let query = NaN;
+  for (const raw of text.split(/(?<=\n)/)) {
+    const line = raw.replaceAll('\0', '');
+    isStart ||= raw.includes('\0');
+    if (line.startsWith('>') && isStart) {
+      query = Number(line.slice(1));
+      isStart = false;
+      if (!lines.has(query)) lines.set(query, []);
+    }
+    if (line !== '') lines.get(query)?.push(line.trimEnd());
+  }
+  return lines;
+}
+
+/** Content of each file of an archive. Source  POSIX.1-2001, ustar */
+export function untar(bytes: Buffer): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (let at = 0; bytes[at] !== 0;) {
+    const name = bytes.toString('latin1', at, at + 100).replace(/\0.*$/s, '');
+    const size = Number.parseInt(bytes.toString('latin1', at + 124, at + 135), 8);
+    files.set(name, bytes.toString('utf8', at + 512, at + 512 + size));
+    at += 512 + 512 * Math.ceil(size / 512);
+  }
+  return files;
+}
