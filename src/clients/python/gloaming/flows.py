@@ -1,0 +1,327 @@
+"""The operations, each as one flow for both clients."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from urllib.parse import urlsplit
+
+from .calls import Caller, derived_key
+from .errors import ConnectionFailed, DamagedDownload, GloamingError, RunCancelled, RunFailed
+from .events import FINAL_STATES, EventReader
+from .hits import Hit, Hits
+from .inputs import Protein, Proteins, fasta_path, is_one_protein, read_protein, read_proteins
+from .results import Reference, SqlResult
+from .wire import Emit, Flow, Json, NoAnswer, Read, Request, Sleep
+
+#: Called with the bytes that are there and those that there will be.
+Progress = Callable[[int, int], None]
+#: FASTA files beyond are uploaded rather than sent with the run. Unit: bytes.
+INLINE_FASTA_MAX_BYTES = 4 * 1024 * 1024
+#: Signed URLs that are asked for at once.
+PART_URLS_AT_ONCE = 32
+#: How long one request waits for a run; longer ones are asked for again. Unit: seconds.
+WAIT_SECONDS = 20
+RESULT_PAGE_ROWS = 500
+
+
+def search_body(options: Mapping[str, Any]) -> Json:
+    """Members of the request from keyword arguments: those that are None are left to the service."""
+    given = {name: value for name, value in options.items() if value is not None}
+    alignments = given.pop("alignments", True)
+    return {**given, "evidence": "pairwise_sequence_alignment" if alignments else "candidate_measurement"}
+
+
+def search(caller: Caller, query: Protein, options: Mapping[str, Any], key: Optional[str]) -> Flow[Hits]:
+    name, sequence = read_protein(query)
+    body = {"query": {"kind": "protein_sequence", "sequence": sequence}, **search_body(options)}
+    answer = yield from caller.post("/v1/homology", body, idempotency_key=key)
+    return Hits(answer, sequence, name or "query")
+
+
+class Submission:
+    """A run that was accepted, with the queries that its results do not repeat."""
+
+    def __init__(self, run: Json, queries: Optional[Sequence[str]]) -> None:
+        self.run = run
+        self.queries = queries
+
+
+def submit(
+    caller: Caller,
+    queries: Proteins,
+    options: Mapping[str, Any],
+    run_options: Mapping[str, Any],
+    key: Optional[str],
+) -> Flow[Submission]:
+    settings = search_body(options)
+    if is_one_protein(queries):
+        sequence = read_protein(queries).sequence
+        body: Json = {"query": {"kind": "protein_sequence", "sequence": sequence}, **settings}
+        return (yield from create(caller, "homology.search", body, run_options, key, [sequence]))
+    path = fasta_path(queries)
+    if path is not None and path.stat().st_size > INLINE_FASTA_MAX_BYTES:
+        url = yield from upload(caller, path, None, None)
+        return (yield from create(caller, "homology.batch_search", {"fasta_url": url, **settings}, run_options, key))
+    proteins = list(read_proteins(queries))
+    named = [{"sequence": sequence, **({"id": name} if name else {})} for name, sequence in proteins]
+    sent = [sequence for _, sequence in proteins]
+    body = {"queries": named, **settings}
+    return (yield from create(caller, "homology.batch_search", body, run_options, key, sent))
+
+
+def create(
+    caller: Caller,
+    endpoint: str,
+    body: Mapping[str, Any],
+    run_options: Mapping[str, Any],
+    key: Optional[str],
+    queries: Optional[Sequence[str]] = None,
+) -> Flow[Submission]:
+    given = {name: value for name, value in run_options.items() if value is not None}
+    request = {"endpoint": endpoint, "input": body, **given}
+    answer = yield from caller.post("/v1/runs", request, idempotency_key=key, headers={"Prefer": "respond-async"})
+    return Submission(answer["data"], queries)
+
+
+def read_run(caller: Caller, run_id: str, wait_seconds: int = 0) -> Flow[Json]:
+    headers = {"Prefer": f"wait={wait_seconds}"} if wait_seconds > 0 else {}
+    answer = yield from caller.get(f"/v1/runs/{run_id}", headers=headers)
+    data: Json = answer["data"]
+    return data
+
+
+def cancel(caller: Caller, run_id: str) -> Flow[Json]:
+    answer = yield from caller.post(f"/v1/runs/{run_id}/cancel")
+    data: Json = answer["data"]
+    return data
+
+
+def wait_for(caller: Caller, run_id: str) -> Flow[Json]:
+    """The completed run. Raises RunFailed, RunCancelled."""
+    while True:
+        run = yield from read_run(caller, run_id, WAIT_SECONDS)
+        if run["status"] in FINAL_STATES:
+            return require_completed(run)
+
+
+def require_completed(run: Json) -> Json:
+    if run["status"] == "completed":
+        return run
+    if run["status"] == "cancelled":
+        raise RunCancelled(f"The run {run['id']} was cancelled.", details={"run_id": run["id"]})
+    error = run.get("error", {})
+    raise RunFailed(f"The run {run['id']} has failed: {error.get('message')}", details={"run_id": run["id"], **error})
+
+
+def watch(caller: Caller, run_id: str) -> Flow[None]:
+    """Events until the last one; where the connection ends before, from behind the last one that came."""
+    reader = EventReader()
+    silent = 0
+    while True:
+        headers = {"Accept": "text/event-stream"}
+        if reader.last_id is not None:
+            headers["Last-Event-ID"] = reader.last_id
+        stream = yield from caller.open(Request("GET", f"/v1/runs/{run_id}/events", headers=headers))
+        before = reader.last_id
+        while True:
+            chunk = yield Read(stream)
+            if isinstance(chunk, NoAnswer) or chunk == b"":
+                break
+            for event in reader.feed(chunk):
+                yield Emit(event)
+                if event.is_final:
+                    return
+        fresh = EventReader()
+        fresh.last_id = reader.last_id
+        silent = silent + 1 if reader.last_id == before else 0
+        reader = fresh
+        if (yield from read_run(caller, run_id))["status"] in FINAL_STATES and silent > 0:
+            return
+        yield Sleep(min(5.0, 0.2 * 2**silent))
+
+
+def pages(caller: Caller, path: str, query: Mapping[str, Any]) -> Flow[None]:
+    """Rows of a list over its cursors."""
+    cursor: Optional[str] = None
+    while True:
+        page = yield from caller.get(path, {**query, "cursor": cursor})
+        for row in page["data"]:
+            yield Emit(row)
+        cursor = page["next_cursor"]
+        if not page["has_more"]:
+            return
+
+
+def results(caller: Caller, run_id: str, queries: Optional[Sequence[str]]) -> Flow[None]:
+    """Rows of a run in their order, also while it works: a Hit of a search, Hits of each query of a batch."""
+    cursor: Optional[str] = None
+    run: Json = yield from read_run(caller, run_id)
+    while True:
+        if run["status"] not in FINAL_STATES:
+            run = yield from read_run(caller, run_id)
+        if run["status"] in ("failed", "cancelled"):
+            require_completed(run)
+        page = yield from caller.get(f"/v1/runs/{run_id}/results", {"cursor": cursor, "limit": RESULT_PAGE_ROWS})
+        if run["endpoint"] == "homology.search":
+            sequence = yield from query_of(caller, run, queries)
+            found = Hits({"candidates": page["data"]}, sequence)
+            for hit in found:
+                yield Emit(hit)
+        else:
+            for row in page["data"]:
+                at = row["query_index"]
+                sequence = queries[at] if queries is not None else (yield from receipt_query(caller, row))
+                yield Emit(Hits(row, sequence, row["query_id"]))
+        cursor = page["next_cursor"] or cursor
+        if not page["has_more"]:
+            return
+        if not page["data"]:
+            run = yield from read_run(caller, run_id, WAIT_SECONDS)
+
+
+def query_of(caller: Caller, run: Json, queries: Optional[Sequence[str]]) -> Flow[str]:
+    if queries is not None:
+        return queries[0]
+    summary = run.get("result", {}).get("summary")
+    return "" if summary is None else (yield from receipt_query(caller, summary))
+
+
+def receipt_query(caller: Caller, searched: Json) -> Flow[str]:
+    """The query of a search that somebody else has submitted: only its receipt holds it."""
+    receipt = yield from caller.get(f"/v1/receipts/{searched['receipt']['id']}")
+    return str(receipt["data"]["content"]["query"]["sequence"])
+
+
+def export(
+    caller: Caller,
+    run_id: str,
+    file_format: str,
+    to: "Optional[Union[str, os.PathLike[str]]]",
+    query_index: Optional[int],
+) -> Flow[Path]:
+    body: Json = {"run_id": run_id, "format": file_format}
+    if query_index is not None:
+        body["query_index"] = query_index
+    key = derived_key("export", body)
+    submission = yield from create(caller, "homology.export", body, {}, key)
+    run = yield from wait_for(caller, submission.run["id"])
+    file = run["result"]["summary"]["file"]
+    target = Path(to) if to is not None else Path(str(file["path"]).rsplit("/", 1)[-1])
+    yield from download(caller, file, target)
+    return target
+
+
+def download(caller: Caller, file: Json, target: Path) -> Flow[None]:
+    """Writes a stored file where it is to stand, whole or not at all; what broke off is gone on with."""
+    path = urlsplit(file["url"]).path
+    digest = hashlib.sha256()
+    got = 0
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
+        try:
+            failures = 0
+            while got < file["size_bytes"]:
+                headers = {"Accept": "*/*", "Range": f"bytes={got}-"} if got > 0 else {"Accept": "*/*"}
+                stream = yield from caller.open(Request("GET", path, headers=headers))
+                while True:
+                    chunk = yield Read(stream)
+                    if isinstance(chunk, NoAnswer) or chunk == b"":
+                        break
+                    digest.update(chunk)
+                    got += part.write(chunk)
+                if got < file["size_bytes"]:
+                    failures += 1
+                    if failures > 8:
+                        raise ConnectionFailed(f"The download of {file['path']} broke off again and again.")
+                    yield Sleep(0.2 * failures)
+            part.close()
+            if digest.hexdigest() != file["checksum"]:
+                raise DamagedDownload(f"{file['path']} came with another checksum than it is stored under.")
+            os.replace(part.name, target)
+        except BaseException:
+            part.close()
+            os.unlink(part.name)
+            raise
+
+
+def upload(caller: Caller, path: Path, name: Optional[str], progress: Optional[Progress]) -> Flow[str]:
+    """The URL of the file. An upload of the same unchanged file that was interrupted within a day is gone on with."""
+    state = path.stat()
+    name = name or path.name
+    key = derived_key("upload", name, str(path.resolve()), state.st_size, state.st_mtime_ns)
+    body = {"file_name": name, "size_bytes": state.st_size}
+    begun: Json = (yield from caller.post("/v1/storage/uploads", body, idempotency_key=key))["data"]
+    try:
+        data: Json = (yield from caller.get(f"/v1/storage/uploads/{begun['id']}"))["data"]
+        if data["status"] in ("aborted", "expired"):
+            data = yield from upload_again(caller, body)
+    except GloamingError as error:
+        if error.status not in (404, 410):
+            raise
+        data = yield from upload_again(caller, body)
+    size, part_size = data["size_bytes"], data["part_size_bytes"]
+    done = set(data["uploaded_parts"])
+    missing = [number for number in range(1, data["part_count"] + 1) if number not in done]
+    got = sum(min(part_size, size - (number - 1) * part_size) for number in done)
+    tell = progress or (lambda _done, _all: None)
+    tell(got, size)
+    if data["status"] == "completed":
+        return str(data["url"])
+    with open(path, "rb") as file:
+        for start in range(0, len(missing), PART_URLS_AT_ONCE):
+            some = missing[start : start + PART_URLS_AT_ONCE]
+            asked = yield from caller.post(f"/v1/storage/uploads/{data['id']}/part-urls", {"part_numbers": some})
+            for part in asked["data"]["urls"]:
+                file.seek((part["part_number"] - 1) * part_size)
+                chunk = file.read(part_size)
+                yield from put_part(caller, data["id"], part, chunk)
+                got += len(chunk)
+                tell(got, size)
+    completed = yield from caller.post(f"/v1/storage/uploads/{data['id']}/complete")
+    return str(completed["data"]["url"])
+
+
+def upload_again(caller: Caller, body: Json) -> Flow[Json]:
+    data: Json = (yield from caller.post("/v1/storage/uploads", body))["data"]
+    return data
+
+
+def put_part(caller: Caller, upload_id: str, part: Json, chunk: bytes) -> Flow[None]:
+    digest = hashlib.sha256(chunk)
+    headers = {"x-amz-checksum-sha256": base64.b64encode(digest.digest()).decode()}
+    yield from caller.put_signed(part["url"], chunk, headers)
+    path = f"/v1/storage/uploads/{upload_id}/parts/{part['part_number']}/acknowledge"
+    yield from caller.post(path, {"checksum": digest.hexdigest()})
+
+
+def resolve(caller: Caller, query: str, limit: int) -> Flow[List[Reference]]:
+    answer = yield from caller.post("/v1/refs/resolve", {"query": query, "limit": limit})
+    return [Reference.of(each) for each in answer["data"]["references"]]
+
+
+def databases(caller: Caller) -> Flow[None]:
+    yield from pages(caller, "/v1/homology/databases", {"limit": 100})
+
+
+def create_sql_credential(caller: Caller) -> Flow[Dict[str, str]]:
+    answer = yield from caller.post("/v1/sql-credentials", {"name": "Python client"})
+    data = answer["data"]
+    return {"id": data["sql_credential"]["id"], "user": data["sql_engine_user"], "password": data["password"]}
+
+
+def revoke_sql_credential(caller: Caller, credential_id: str) -> Flow[None]:
+    yield from caller.delete(f"/v1/sql-credentials/{credential_id}")
+
+
+def sql(
+    caller: Caller, statement: str, parameters: Sequence[Any], limit: int, credential: "tuple[str, str]"
+) -> Flow[SqlResult]:
+    body: Json = {"sql": statement, "limit": limit}
+    if parameters:
+        body["parameters"] = list(parameters)
+    answer = yield from caller.post("/v1/sql/query", body, sql_credential=credential)
+    return SqlResult.of(answer["data"])

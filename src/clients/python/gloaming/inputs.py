@@ -1,0 +1,99 @@
+"""Proteins in all the ways in which Python programs have them."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
+
+#: One protein: a sequence, FASTA of one record, the path of such a file, or Biopython's SeqRecord or Seq.
+Protein = Union[str, "os.PathLike[str]", Any]
+#: Several: a list of them, a mapping of names to sequences, the path of a FASTA file, plain or gzip, or FASTA text.
+Proteins = Union[Protein, Iterable[Any], Mapping[str, str]]
+
+
+class NamedSequence(NamedTuple):
+    """A protein with the name that it came with."""
+
+    name: Optional[str]
+    sequence: str
+
+
+def read_protein(protein: Protein) -> NamedSequence:
+    """Raises ValueError where there is not exactly one."""
+    found = list(read_proteins(protein))
+    if len(found) == 1:
+        return found[0]
+    raise ValueError(f"one protein is expected, and {len(found)} came; submit() takes several")
+
+
+def read_proteins(proteins: Proteins) -> Iterator[NamedSequence]:
+    """The proteins in their order. Raises TypeError for what is none, OSError for a file that cannot be read."""
+    path = fasta_path(proteins)
+    if path is not None:
+        yield from _read_fasta(_open_text(path))
+    elif isinstance(proteins, str):
+        if proteins.lstrip().startswith(">"):
+            yield from _read_fasta(proteins.splitlines())
+        else:
+            yield NamedSequence(None, _letters(proteins))
+    elif isinstance(proteins, Mapping):
+        for name, sequence in proteins.items():
+            yield NamedSequence(str(name), _letters(str(sequence)))
+    elif hasattr(proteins, "seq"):
+        yield NamedSequence(str(getattr(proteins, "id", "")) or None, _letters(str(proteins.seq)))
+    elif type(proteins).__module__.startswith("Bio."):
+        yield NamedSequence(None, _letters(str(proteins)))
+    elif isinstance(proteins, tuple) and len(proteins) == 2 and all(isinstance(part, str) for part in proteins):
+        yield NamedSequence(proteins[0], _letters(proteins[1]))
+    elif isinstance(proteins, Iterable):
+        for each in proteins:
+            yield from read_proteins(each)
+    else:
+        raise TypeError(f"{type(proteins).__name__} is no protein: a sequence, a SeqRecord or a path is expected")
+
+
+def is_one_protein(proteins: Proteins) -> bool:
+    """Whether it is one by its very kind; files and lists are several, however many they hold."""
+    if isinstance(proteins, str):
+        return fasta_path(proteins) is None and not proteins.lstrip().startswith(">")
+    return hasattr(proteins, "seq") or type(proteins).__module__.startswith("Bio.")
+
+
+def fasta_path(proteins: Proteins) -> Optional[Path]:
+    """The file that is meant, where one is: a path object, or text that names a file and is no sequence."""
+    if isinstance(proteins, os.PathLike):
+        return Path(proteins)
+    if isinstance(proteins, str) and len(proteins) < 4096 and not proteins.isalpha() and ">" not in proteins:
+        path = Path(proteins)
+        return path if "\n" not in proteins and path.is_file() else None
+    return None
+
+
+def _letters(text: str) -> str:
+    """As the service counts positions: without white space and the stop codon at the end."""
+    return "".join(text.split()).rstrip("*").upper()
+
+
+def _open_text(path: Path) -> Iterator[str]:
+    with open(path, "rb") as file:
+        is_gzip = file.read(2) == b"\x1f\x8b"
+    with gzip.open(path, "rt") if is_gzip else open(path, "rt") as lines:
+        yield from lines
+
+
+def _read_fasta(lines: Iterable[str]) -> Iterator[NamedSequence]:
+    name: Optional[str] = None
+    parts: Optional[List[str]] = None
+    for line in lines:
+        if line.startswith(">"):
+            if parts is not None:
+                yield NamedSequence(name, _letters("".join(parts)))
+            name, parts = next(iter(line[1:].split()), None), []
+        elif parts is not None:
+            parts.append("".join(line.split()))
+        elif line.strip():
+            raise ValueError("FASTA is expected: its first line begins with '>'")
+    if parts is not None:
+        yield NamedSequence(name, _letters("".join(parts)))

@@ -1,0 +1,61 @@
+"""What both clients know of a run without asking."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence
+
+from .flows import Submission
+from .wire import Json
+
+
+class RunState:
+    """A run as the appliance told of it last."""
+
+    def __init__(self, submission: Submission) -> None:
+        #: The whole of what it told.
+        self.raw: Json = submission.run
+        self._queries: Optional[Sequence[str]] = submission.queries
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} of {self.endpoint}: {self.status}>"
+
+    @property
+    def id(self) -> str:
+        """Names the run, as in `client.run(id)`.
+
+        Examples:
+            >>> client.submit(protein).id[:4]
+            'run_'
+        """
+        return str(self.raw["id"])
+
+    @property
+    def endpoint(self) -> str:
+        """What it does.
+
+        Examples:
+            >>> client.submit([protein]).endpoint
+            'homology.batch_search'
+        """
+        return str(self.raw["endpoint"])
+
+    @property
+    def status(self) -> str:
+        """`queued`, `running`, `completed`, `failed` or `cancelled`; refresh() asks how it is now.
+
+        Examples:
+            >>> client.submit([protein]).wait().status
+            'completed'
+        """
+        return str(self.raw["status"])
+
+    @property
+    def summary(self) -> Json:
+        """What was found besides the rows; empty until the run has completed.
+
+        Examples:
+            >>> client.submit([protein]).wait().summary["query_count"]
+            1
+        """
+        result = self.raw.get("result")
+        return dict(result["summary"]) if result is not None else {}

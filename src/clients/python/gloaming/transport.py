@@ -1,0 +1,203 @@
+"""Performs the effects of flows: the only place that knows sockets, and the only one that there is twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import time
+from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Union
+
+import httpx
+
+from .wire import Effect, Emit, Flow, NoAnswer, Open, Read, Request, Response, Send, Sleep, Stream, T
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+USER_AGENT = "gloaming-client/0.1.0"
+
+
+class Address:
+    """Where the service is, who asks, and whom to trust: arguments first, then the environment."""
+
+    def __init__(self, url: Optional[str], key: Optional[str], ca_bundle: Optional[str]) -> None:
+        self.url = (url or os.environ.get("GLOAMING_URL") or DEFAULT_URL).rstrip("/")
+        self.key = key or os.environ.get("GLOAMING_API_KEY") or ""
+        if not self.key:
+            raise ValueError(
+                'An API key is needed: the argument key, or GLOAMING_API_KEY; "gloaming keys create" makes one.'
+            )
+        bundle = ca_bundle or os.environ.get("GLOAMING_CA_BUNDLE")
+        self.verify: Union[bool, ssl.SSLContext] = ssl.create_default_context(cafile=bundle) if bundle else True
+
+    def headers_of(self, request: Request) -> Dict[str, str]:
+        headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **request.headers}
+        if request.body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        if request.sql_credential is None and not request.is_signed:
+            headers["Authorization"] = f"Bearer {self.key}"
+        return headers
+
+    def arguments_of(self, request: Request) -> Dict[str, Any]:
+        arguments: Dict[str, Any] = {
+            "method": request.method,
+            "url": request.path if request.is_signed else self.url + request.path,
+            "params": dict(request.query) or None,
+            "headers": self.headers_of(request),
+            "content": request.body,
+        }
+        if request.sql_credential is not None:
+            arguments["auth"] = request.sql_credential
+        return arguments
+
+
+def response_of(answer: httpx.Response) -> Response:
+    return Response(answer.status_code, _headers_of(answer), answer.content)
+
+
+def stream_of(answer: httpx.Response, chunks: Any) -> Stream:
+    return Stream(answer.status_code, _headers_of(answer), (answer, chunks))
+
+
+def _headers_of(answer: httpx.Response) -> Dict[str, str]:
+    return {name.lower(): value for name, value in answer.headers.items()}
+
+
+class BlockingTransport:
+    """Performs effects one after the other in the calling thread."""
+
+    def __init__(self, address: Address, timeout: float) -> None:
+        self._address = address
+        self._client = httpx.Client(verify=address.verify, timeout=timeout)
+
+    def run(self, flow: Flow[T]) -> T:
+        """The flow's result. Raises what the flow raises."""
+        streams: List[Stream] = []
+        try:
+            outcome: Any = None
+            while True:
+                outcome = self._perform(flow.send(outcome), streams)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            self._end(flow, streams)
+
+    def iterate(self, flow: Flow[None]) -> Iterator[Any]:
+        """What the flow emits."""
+        streams: List[Stream] = []
+        try:
+            outcome: Any = None
+            while True:
+                effect = flow.send(outcome)
+                outcome = None
+                if isinstance(effect, Emit):
+                    yield effect.item
+                else:
+                    outcome = self._perform(effect, streams)
+        except StopIteration:
+            return
+        finally:
+            self._end(flow, streams)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _perform(self, effect: Effect, streams: List[Stream]) -> Any:
+        if isinstance(effect, Sleep):
+            return time.sleep(effect.seconds)
+        try:
+            if isinstance(effect, Send):
+                return response_of(self._client.request(**self._address.arguments_of(effect.request)))
+            if isinstance(effect, Open):
+                request = self._client.build_request(**_without_auth(self._address.arguments_of(effect.request)))
+                answer = self._client.send(request, stream=True)
+                if not answer.is_success:
+                    answer.read()
+                    return response_of(answer)
+                streams.append(stream_of(answer, answer.iter_bytes()))
+                return streams[-1]
+            if isinstance(effect, Read):
+                return next(effect.stream.handle[1], b"")
+        except httpx.TransportError as cause:
+            return NoAnswer(cause)
+        raise TypeError(f"{effect!r} is nothing that can be performed")
+
+    def _end(self, flow: Flow[Any], streams: List[Stream]) -> None:
+        flow.close()
+        for stream in streams:
+            stream.handle[0].close()
+
+
+class AwaitingTransport:
+    """Performs effects in an event loop."""
+
+    def __init__(self, address: Address, timeout: float) -> None:
+        self._address = address
+        self._client = httpx.AsyncClient(verify=address.verify, timeout=timeout)
+
+    async def run(self, flow: Flow[T]) -> T:
+        """The flow's result. Raises what the flow raises."""
+        streams: List[Stream] = []
+        try:
+            outcome: Any = None
+            while True:
+                outcome = await self._perform(flow.send(outcome), streams)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            await self._end(flow, streams)
+
+    async def iterate(self, flow: Flow[None]) -> AsyncIterator[Any]:
+        """What the flow emits."""
+        streams: List[Stream] = []
+        try:
+            outcome: Any = None
+            while True:
+                try:
+                    effect = flow.send(outcome)
+                except StopIteration:
+                    return
+                outcome = None
+                if isinstance(effect, Emit):
+                    yield effect.item
+                else:
+                    outcome = await self._perform(effect, streams)
+        finally:
+            await self._end(flow, streams)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _perform(self, effect: Effect, streams: List[Stream]) -> Any:
+        if isinstance(effect, Sleep):
+            return await asyncio.sleep(effect.seconds)
+        try:
+            if isinstance(effect, Send):
+                return response_of(await self._client.request(**self._address.arguments_of(effect.request)))
+            if isinstance(effect, Open):
+                request = self._client.build_request(**_without_auth(self._address.arguments_of(effect.request)))
+                answer = await self._client.send(request, stream=True)
+                if not answer.is_success:
+                    await answer.aread()
+                    return response_of(answer)
+                streams.append(stream_of(answer, answer.aiter_bytes()))
+                return streams[-1]
+            if isinstance(effect, Read):
+                try:
+                    return await effect.stream.handle[1].__anext__()
+                except StopAsyncIteration:
+                    return b""
+        except httpx.TransportError as cause:
+            return NoAnswer(cause)
+        raise TypeError(f"{effect!r} is nothing that can be performed")
+
+    async def _end(self, flow: Flow[Any], streams: List[Stream]) -> None:
+        flow.close()
+        for stream in streams:
+            await stream.handle[0].aclose()
+
+
+def _without_auth(arguments: Dict[str, Any]) -> Dict[str, Any]:
+    """No request of a SQL credential is read in pieces."""
+    return {name: value for name, value in arguments.items() if name != "auth"}

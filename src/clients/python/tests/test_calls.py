@@ -1,0 +1,121 @@
+"""Retries, keys and errors, by flows alone: no socket is opened."""
+
+import json
+
+import pytest
+
+from gloaming import ConnectionFailed, NotFoundError, RateLimitError
+from gloaming.calls import Caller
+from gloaming.codes import BY_CODE, DatabaseNotFound
+from gloaming.events import EventReader
+from gloaming.flows import results, watch
+from gloaming.wire import Emit, NoAnswer, Open, Read, Response, Send, Sleep, Stream
+
+
+def play(flow, outcomes):
+    """Runs a flow over these outcomes; its requests, pauses and items, and what it returns."""
+    requests, pauses, items, waiting = [], [], [], list(outcomes)
+    outcome = None
+    try:
+        while True:
+            effect = flow.send(outcome)
+            outcome = None
+            if isinstance(effect, Sleep):
+                pauses.append(effect.seconds)
+            elif isinstance(effect, Emit):
+                items.append(effect.item)
+            else:
+                if isinstance(effect, (Send, Open)):
+                    requests.append(effect.request)
+                outcome = waiting.pop(0)
+    except StopIteration as end:
+        assert waiting == []
+        return requests, pauses, items, end.value
+
+
+def ok(value):
+    return Response(200, {}, json.dumps(value).encode())
+
+
+def refused(status, code, *, retryable=False, after=None):
+    headers = {"service-error-type": code, "service-retryable": str(retryable).lower()}
+    body = {"ok": False, "error": {"code": code, "message": "No.", "param": "database", "details": {"n": 1}}}
+    return Response(status, {**headers, **({"retry-after": after} if after else {})}, json.dumps(body).encode())
+
+
+def test_a_post_is_sent_again_under_its_first_key_until_it_is_answered():
+    answers = [NoAnswer(OSError("gone")), refused(503, "server_stopping", retryable=True), ok({"a": 1})]
+    requests, pauses, _, result = play(Caller(60).post("/v1/x", {"b": 2}), answers)
+    assert result == {"a": 1}
+    assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
+    assert len(requests) == 3 and len(pauses) == 2
+
+
+def test_the_time_that_the_service_names_is_waited_for():
+    answers = [refused(429, "rate_limit_exceeded", retryable=True, after="7"), ok({})]
+    assert play(Caller(60).get("/v1/x"), answers)[1] == [7.0]
+
+
+def test_what_takes_longer_than_its_patience_fails_with_the_refusal():
+    answers = [refused(429, "rate_limit_exceeded", retryable=True, after="90")]
+    with pytest.raises(RateLimitError) as caught:
+        play(Caller(60).get("/v1/x"), answers)
+    assert caught.value.code == "rate_limit_exceeded" and caught.value.is_retryable
+
+
+def test_a_refusal_that_stays_is_not_asked_for_again():
+    with pytest.raises(DatabaseNotFound) as caught:
+        play(Caller(60).post("/v1/x", {}), [refused(404, "database_not_found")])
+    error = caught.value
+    assert isinstance(error, NotFoundError)
+    assert (error.code, error.status, error.param, error.details) == ("database_not_found", 404, "database", {"n": 1})
+
+
+def test_no_answer_at_all_is_an_exception_of_its_own():
+    with pytest.raises(ConnectionFailed) as caught:
+        play(Caller(0.1).get("/v1/x"), [NoAnswer(OSError("refused"))])
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_every_code_has_one_class():
+    assert all(each.code == code for code, each in BY_CODE.items())
+    assert len({each.__name__ for each in BY_CODE.values()}) == len(BY_CODE)
+
+
+def event(number, status):
+    data = {"type": f"run.{status}", "timestamp": "t", "data": {"run_id": "run_1", "status": status}}
+    return f"id: {number}\nevent: run.{status}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def test_events_are_read_whatever_the_pieces_that_they_come_in():
+    bytes_ = event(1, "queued") + b": still there\n\n" + event(2, "running")
+    for size in (1, 7, 1000):
+        reader = EventReader()
+        chunks = [bytes_[at : at + size] for at in range(0, len(bytes_), size)]
+        assert [each.status for chunk in chunks for each in reader.feed(chunk)] == ["queued", "running"]
+        assert reader.last_id == "2"
+
+
+def test_watching_goes_on_behind_the_last_event_when_the_connection_ends():
+    stream = Stream(200, {}, None)
+    first = [stream, event(1, "queued"), event(2, "running")[:20], NoAnswer(OSError("gone"))]
+    second = [stream, event(2, "running"), event(3, "completed")]
+    between = ok({"data": {"id": "run_1", "status": "running"}})
+    requests, _, items, _ = play(watch(Caller(60), "run_1"), [*first, between, *second])
+    assert [each.status for each in items] == ["queued", "running", "completed"]
+    opened = [request.headers.get("Last-Event-ID") for request in requests if "events" in request.path]
+    assert opened == [None, "1"]
+
+
+def test_results_are_read_over_cursors_while_the_run_works():
+    row = {"query_index": 0, "query_id": "a", "candidates": []}
+    running = {"id": "run_1", "status": "running", "endpoint": "homology.batch_search"}
+    page = {"data": [row], "has_more": True, "next_cursor": "c1"}
+    empty = {"data": [], "has_more": True, "next_cursor": None}
+    last = {"data": [row], "has_more": False, "next_cursor": None}
+    done = {**running, "status": "completed"}
+    answers = [{"data": running}, {"data": running}, page, {"data": running}, empty, {"data": done}, last]
+    requests, _, items, _ = play(results(Caller(60), "run_1", ["MK"]), [ok(answer) for answer in answers])
+    assert [hits.query_id for hits in items] == ["a", "a"]
+    cursors = [request.query.get("cursor") for request in requests if "results" in request.path]
+    assert cursors == [None, "c1", "c1"]

@@ -1,0 +1,106 @@
+"""Against a served appliance, beyond the examples of the docstrings."""
+
+import asyncio
+import time
+
+import pytest
+
+from gloaming import AsyncGloaming, Gloaming, GloamingError, RunCancelled, WebhookVerificationError, verify_webhook
+
+
+def test_hits_are_the_same_by_every_way(client, protein, fasta_file):
+    direct = [(hit.id, hit.score) for hit in client.search(protein, limit=20)]
+    assert [(hit.id, hit.score) for hit in client.submit(protein, limit=20).results()] == direct
+    batch = list(client.submit(fasta_file, limit=20).results())
+    assert [hits.query_id for hits in batch] == ["one", "two"]
+    assert [(hit.id, hit.score) for hit in batch[1]] == direct
+
+    async def awaited():
+        async with AsyncGloaming() as appliance:
+            return await asyncio.gather(*(appliance.search(protein, limit=20) for _ in range(3)))
+
+    assert [[(hit.id, hit.score) for hit in hits] for hits in asyncio.run(awaited())] == [direct] * 3
+
+
+def test_alignments_agree_with_the_sequences(client, protein):
+    for hit in client.search(protein, limit=30):
+        alignment = hit.alignment
+        assert alignment.query_row.replace("-", "") == protein[alignment.query_start : alignment.query_end]
+        assert alignment.target_row.replace("-", "") == hit.sequence[alignment.target_start : alignment.target_end]
+        same = sum(a == b for a, b in zip(alignment.query_row, alignment.target_row))
+        assert same / len(alignment.query_row) == pytest.approx(alignment.identity)
+
+
+def test_a3m_is_what_the_service_exports(client, protein, tmp_path):
+    run = client.submit(protein, limit=30).wait()
+    exported = run.export("a3m", tmp_path / "served.a3m").read_text().splitlines()[1::2]
+    assert client.search(protein, limit=30).a3m().splitlines()[1::2] == exported
+
+
+def test_a_run_of_another_session_has_its_queries_too(client, protein):
+    run = client.submit([protein], limit=3).wait()
+    found = list(client.run(run.id).results())
+    assert found[0].query == protein and found[0][0].alignment is not None
+
+
+def test_a_step_that_is_run_again_is_led_to_its_run(client, protein):
+    key = f"step {time.time()}"
+    assert client.submit(protein, idempotency_key=key).id == client.submit(protein, idempotency_key=key).id
+    assert client.submit(protein).id != client.submit(protein).id
+
+
+def test_a_cancelled_run_is_told_of_as_such(client, protein):
+    run = client.submit([protein] * 400).cancel()
+    with pytest.raises(RunCancelled):
+        run.wait()
+
+
+def test_an_upload_in_parts_is_gone_on_with(client, tmp_path, monkeypatch):
+    path = tmp_path / "large.bin"
+    path.write_bytes(bytes(range(256)) * 4 * 1024 * 90)
+    done = []
+
+    def stop(got, size):
+        done.append(got)
+        if 0 < got < size:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        client.upload(path, progress=stop)
+    again = []
+    url = client.upload(path, progress=lambda got, size: again.append(got))
+    assert again[0] == done[-1] > 0 and again[-1] == path.stat().st_size
+    assert url.endswith("/large.bin")
+
+
+def test_a_key_that_is_none_is_refused_as_such(protein):
+    with pytest.raises(GloamingError) as caught:
+        Gloaming(key="glm_none").search(protein)
+    assert (caught.value.code, caught.value.status) == ("invalid_api_key", 401)
+    assert type(caught.value).__name__ == "InvalidApiKey"
+
+
+def test_a_message_of_somebody_else_or_of_long_ago_is_none(sign):
+    message = sign(b'{"type": "run.completed"}')
+    assert verify_webhook(message.body, message.headers, ["whsec_AAAA", message.secret])["type"] == "run.completed"
+    for body, headers, secret in [
+        (b"{}", message.headers, message.secret),
+        (message.body, message.headers, "whsec_AAAA"),
+        (message.body, {}, message.secret),
+        (message.body, sign(message.body, at=time.time() - 3600).headers, message.secret),
+    ]:
+        with pytest.raises(WebhookVerificationError):
+            verify_webhook(body, headers, secret)
+
+
+def test_the_search_objects_of_biopython_write_what_they_read(client, protein, tmp_path):
+    pytest.importorskip("Bio.SearchIO")
+    result = client.search(protein, limit=10).to_searchio()
+    assert [hit.id for hit in result] == [hit.id for hit in client.search(protein, limit=10) if hit.alignment]
+    assert result[0][0].ident_pct == 100
+    assert str(result[0][0].query.seq) == protein
+
+
+def test_a_table_for_notebooks_escapes_what_it_shows(client, protein):
+    table = client.search(protein, limit=3)._repr_html_()
+    assert table.count("<tr>") == 4 and "<script" not in table

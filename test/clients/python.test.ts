@@ -1,0 +1,118 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { REFUSALS, type ErrorType } from '#src/contract/grammar/refusals.js';
+import { ROOT } from '../tools/paths.js';
+import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
+
+/* The Python client, by Debian's Python against a served appliance. */
+
+const FOLDER = join(ROOT, 'src/clients/python');
+const PYTHON = '/usr/bin/python3';
+const has = (module: string): boolean => spawnSync(PYTHON, ['-c', `import ${module}`]).status === 0;
+const hasPytest = has('pytest') && has('httpx');
+const hasMypy = has('mypy') && has('httpx');
+if (!hasPytest) console.log('Skipped: python3-pytest or python3-httpx is not installed here.');
+if (!hasMypy) console.log('Skipped: python3-mypy or python3-httpx is not installed here.');
+
+let small: SmallAppliance;
+
+beforeAll(async () => {
+  small = await startSmallAppliance();
+});
+afterAll(() => small.close());
+
+async function python(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...environment };
+  return promisify(execFile)(PYTHON, args, { cwd: FOLDER, env, timeout: 240_000 }).catch(
+    (error: { readonly stdout: string; readonly stderr: string }) => {
+      throw new Error(`${error.stdout.slice(-8_000)}\n${error.stderr.slice(-2_000)}`);
+    },
+  );
+}
+
+describe('the Python client', () => {
+  it.skipIf(!hasPytest)(
+    'passes its tests and the examples of its documentation',
+    async () => {
+      const { stdout } = await python(['-m', 'pytest', '-q', '-rs'], {
+        GLOAMING_URL: small.url,
+        GLOAMING_API_KEY: await small.keyOf('lab'),
+        GLOAMING_TEST_PROTEIN: small.sequences[0]!,
+      });
+      console.log(stdout.trim().split('\n').slice(-8).join('\n'));
+      expect(stdout).toMatch(/\d+ passed/);
+    },
+    250_000,
+  );
+
+  it.skipIf(!hasMypy)(
+    'has types that mypy accepts at its strictest',
+    async () => {
+      const { stdout } = await python(['-m', 'mypy', '--strict', '--cache-dir=/dev/null', 'gloaming']);
+      expect(stdout).toMatch(/Success/);
+    },
+    250_000,
+  );
+
+  it('has an exception for each code of the contract, below that of its type', async () => {
+    await expect(codesModule()).toMatchFileSnapshot(join(FOLDER, 'gloaming/codes.py'));
+  });
+
+  it('is of the version that its requests tell', () => {
+    const version = /^version = "(.+)"$/m.exec(readFileSync(join(FOLDER, 'pyproject.toml'), 'utf8'))?.[1];
+    expect(readFileSync(join(FOLDER, 'gloaming/transport.py'), 'utf8')).toContain(
+      `"gloaming-client/${version}"`,
+    );
+  });
+});
+
+const CLASSES: Readonly<Record<ErrorType, string>> = {
+  invalid_request_error: 'InvalidRequestError',
+  authentication_error: 'AuthenticationError',
+  permission_error: 'ForbiddenError',
+  not_found_error: 'NotFoundError',
+  conflict_error: 'ConflictError',
+  idempotency_error: 'IdempotencyError',
+  rate_limit_error: 'RateLimitError',
+  capacity_error: 'CapacityError',
+  api_error: 'ServiceError',
+};
+
+function codesModule(): string {
+  const named = Object.entries(REFUSALS).map(([code, rule]) => ({ code, name: pascalCase(code), ...rule }));
+  const classes = named.map(
+    ({ code, name, type, status, meaning }) =>
+      `class ${name}(${CLASSES[type]}):\n    """${wrapped(meaning)} Status ${status}."""\n\n    code = "${code}"\n`,
+  );
+  const bases = [...new Set(named.map(({ type }) => CLASSES[type]))].sort();
+  return [
+    `"""The exception of each code, made from the contract: test/clients/python.test.ts writes it with -u."""\n`,
+    `from __future__ import annotations\n`,
+    `from typing import Dict, Type\n`,
+    `from .errors import (\n${bases.map((base) => `    ${base},\n`).join('')}    GloamingError,\n)\n`,
+    ...classes.flatMap((text) => ['', text]),
+    '',
+    `#: Code on the wire → its class.`,
+    `BY_CODE: Dict[str, Type[GloamingError]] = {\n${named
+      .map(({ code, name }) => `    "${code}": ${name},\n`)
+      .join('')}}\n`,
+  ].join('\n');
+}
+
+function pascalCase(code: string): string {
+  return code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Lines of a docstring that has no line over 120 characters. */
+function wrapped(meaning: string): string {
+  const lines: string[] = [''];
+  for (const word of meaning.replaceAll('\\', '\\\\').split(' ')) {
+    const last = lines.length - 1;
+    if (`${lines[last]} ${word}`.length > 100) lines.push(word);
+    else lines[last] = `${lines[last]} ${word}`.trim();
+  }
+  return lines.join('\n    ');
+}
