@@ -44,6 +44,8 @@ export interface ShellOptions {
   readonly readiness: () => Readiness;
   /** Absent: ColabFold's MSA interface is not served. */
   readonly colabfold?: ColabfoldDoor;
+  /** Sources of the Python client; absent: it is not served. */
+  readonly pythonClientFolder?: string;
   readonly idempotency: IdempotencyTable;
   readonly limits: AdmissionLimits;
   /** Monotonic milliseconds (performance.now) and the wall clock. */

@@ -1,9 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { REFUSALS, type ErrorType } from '#src/contract/grammar/refusals.js';
+import { buildPythonWheel } from '#src/http/pages/python-wheel.js';
 import { ROOT } from '../tools/paths.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
@@ -60,6 +62,74 @@ describe('the Python client', () => {
   it('has an exception for each code of the contract, below that of its type', async () => {
     await expect(codesModule()).toMatchFileSnapshot(join(FOLDER, 'gloaming/codes.py'));
   });
+
+  it.skipIf(!has('pip'))(
+    'is what pip installs from the appliance, by its address or its index',
+    async () => {
+      const { fileName } = await buildPythonWheel(FOLDER);
+      const folder = mkdtempSync(join(tmpdir(), 'gloaming-pip-'));
+      const pip = ['-m', 'pip', '--no-cache-dir', '--disable-pip-version-check', '--quiet'];
+      try {
+        const target = join(folder, 'by-address');
+        await python([
+          ...pip,
+          'install',
+          '--no-deps',
+          '--target',
+          target,
+          `${small.url}/client/python/${fileName}`,
+        ]);
+        const { stdout } = await python(['-c', 'import gloaming; print(gloaming.__file__)'], {
+          PYTHONPATH: target,
+          PYTHONSAFEPATH: '1',
+        });
+        expect(stdout.trim()).toBe(join(target, 'gloaming/__init__.py'));
+        const index = `${small.url}/client/python/`;
+        await python([
+          ...pip,
+          'download',
+          '--no-deps',
+          '--index-url',
+          index,
+          '--dest',
+          folder,
+          'gloaming-client',
+        ]);
+        expect(readdirSync(folder)).toContain(fileName);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+    60_000,
+  );
+
+  it.skipIf(!has('hatchling'))(
+    'is the wheel that hatchling builds, but for the order of its lines',
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'gloaming-hatchling-'));
+      try {
+        await python(['-m', 'hatchling', 'build', '-t', 'wheel', '-d', folder]);
+        const { fileName, bytes } = await buildPythonWheel(FOLDER);
+        writeFileSync(join(folder, 'ours.whl'), bytes);
+        const compare = [
+          'import email, sys, zipfile',
+          'wheels = [zipfile.ZipFile(path) for path in sys.argv[1:]]',
+          'assert all(wheel.testzip() is None for wheel in wheels)',
+          'files = [{name: wheel.read(name) for name in wheel.namelist() if "dist-info" not in name} for wheel in wheels]',
+          'assert files[0] == files[1], set(files[0]) ^ set(files[1])',
+          'info = [email.message_from_bytes(wheel.read("gloaming_client-0.1.0.dist-info/METADATA")) for wheel in wheels]',
+          'named = ("Name", "Version", "Summary", "Requires-Python", "Requires-Dist", "Provides-Extra")',
+          'facts = [{name: sorted(text.replace("\'", chr(34)) for text in each.get_all(name)) for name in named} for each in info]',
+          'assert facts[0] == facts[1], facts',
+          'assert info[0].get_payload().strip() == info[1].get_payload().strip()',
+        ];
+        await python(['-c', compare.join('\n'), join(folder, fileName), join(folder, 'ours.whl')]);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    },
+    60_000,
+  );
 
   it('is of the version that its requests tell', () => {
     const version = /^version = "(.+)"$/m.exec(readFileSync(join(FOLDER, 'pyproject.toml'), 'utf8'))?.[1];

@@ -58,6 +58,7 @@ export async function serve(
     },
     readiness: () => readinessOf(appliance),
     colabfold: doorOf(appliance),
+    pythonClientFolder: join(config.packageFolder, 'src', 'clients', 'python'),
     idempotency: new IdempotencyTable(store),
     limits: limitsOf(config),
     clock: { nowMs: () => performance.now(), now: () => new Date() },

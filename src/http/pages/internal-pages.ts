@@ -6,6 +6,7 @@ import { Refusal } from '../../errors.js';
 import { colabfoldPages } from './colabfold.js';
 import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
 import { DOCS_FILES_PATH, docsFile, docsPage, docsPolicy } from './docs-page.js';
+import { pythonClientPages } from './python-client.js';
 import type { Shell, ShellContext } from '../shell.js';
 
 /** A page for operators and tools: not part of the contract, and without the steps of operations. */
@@ -37,6 +38,7 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
     page('internal.docs_errors', '/docs/errors', (context) => sendHtml(context, errorsPage(), ERRORS_POLICY)),
     page('internal.docs_files', DOCS_FILES_PATH, sendDocsFile),
     ...colabfoldPages(shell),
+    ...pythonClientPages(shell),
   ];
 }
 
