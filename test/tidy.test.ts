@@ -12,6 +12,7 @@ const root = ROOT;
  * the folders are the ground that all stand on, but for those named here.
  */
 const LAYERS: Readonly<Record<string, number>> = {
+  clients: 1,
   contract: 1,
   sequence: 1,
   kernels: 1,
@@ -82,8 +83,10 @@ const imports = programs.flatMap(importsOf);
 const sourceImports = imports.filter(({ from }) => from.startsWith('src/'));
 
 describe('the tree', () => {
-  it('has no file over 400 lines', () => {
-    expect(written.filter((path) => read(path).split('\n').length > FILE_MAX_LINES + 1)).toEqual([]);
+  it('has no file over 400 lines, but those that a program has written', () => {
+    const isByHand = (path: string): boolean => !read(path).startsWith('// Written by ');
+    const long = written.filter((path) => read(path).split('\n').length > FILE_MAX_LINES + 1);
+    expect(long.filter(isByHand)).toEqual([]);
   });
 
   it('has no folder of more than 15 programs', () => {
