@@ -1,8 +1,9 @@
 /* Entry point of an encoder's worker thread: holds one model and answers tasks one by one, in order. */
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { assert } from '../errors.js';
+import { quantise } from '../kernels/quantise.js';
 import { openEncoderModel, type EncoderDevice, type EncoderModel } from './model.js';
-import { quantise } from './vectors.js';
+
 import type { EncoderCard } from './encoder.js';
 
 export interface WorkerSettings {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Fault } from '#src/errors.js';
-import { fadeVectors, quantise, unitVectors } from '#src/encoder/vectors.js';
+import { fadeVectors, unitVectors } from '#src/encoder/vectors.js';
+import { quantise } from '#src/kernels/quantise.js';
 
 describe('unit vectors', () => {
   it('have length 1 and the direction of the features', () => {

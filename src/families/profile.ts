@@ -1,0 +1,126 @@
+import { BACKGROUND } from '../sequence/residue-scales.js';
+import { AMINO_ACIDS, BLOSUM62 } from '../sequence/substitution.js';
+import { NOTHING, rowWeights, type FamilyAlignment } from './alignment.js';
+
+const KINDS = AMINO_ACIDS.length;
+/** Residues over which the variety of a family is averaged. */
+const VARIETY_WINDOW = 15;
+/** Effective number of letters at which half of what is missing to them is taken from the substitution matrix. */
+const PSEUDOCOUNT_VARIETY = 1.5;
+const PSEUDOCOUNT_MOST = 0.9;
+/** Nats per half bit of BLOSUM62. Source: Altschul et al. 1997, ungapped with Robinson's background */
+const LAMBDA = 0.3176;
+const BALANCE_ROUNDS = 50;
+
+/**
+ * How often each amino acid stands in each place of a family, as far as its relatives tell; the fewer and the more
+ * alike they are, the more is what BLOSUM62 would expect of them.
+ *
+ * Shape   float64 [length × 20] in the order of AMINO_ACIDS, row-major; each row adds up to 1
+ * Source  frequencies by Henikoff weights; a share 1 ÷ (1 + N ÷ 1.5) of pseudocounts, N = e^entropy of the letters,
+ *         averaged over 15 columns; conditional probabilities of BLOSUM62 at λ = .3176
+ */
+export function familyProfile(alignment: FamilyAlignment): Float64Array {
+  const observed = observedFrequencies(alignment);
+  const variety = smoothedVariety(observed);
+  const profile = new Float64Array(observed.length);
+  for (const [column, effective] of variety.entries()) {
+    const share = Math.min(PSEUDOCOUNT_MOST, 1 / (1 + effective / PSEUDOCOUNT_VARIETY));
+    const start = column * KINDS;
+    for (let given = 0; given < KINDS; given += 1) {
+      const frequency = observed[start + given];
+      if (frequency === 0) continue;
+      profile[start + given] += (1 - share) * frequency;
+      for (let kind = 0; kind < KINDS; kind += 1) {
+        profile[start + kind] += share * frequency * CONDITIONAL[given * KINDS + kind];
+      }
+    }
+  }
+  return profile;
+}
+
+/** Weighted letters of each column; the background where no row has one. */
+function observedFrequencies(alignment: FamilyAlignment): Float64Array {
+  const { length, rows } = alignment;
+  const weights = rowWeights(alignment);
+  const observed = new Float64Array(length * KINDS);
+  for (const [index, row] of rows.entries()) {
+    for (let column = 0; column < length; column += 1) {
+      if (row[column] !== NOTHING) observed[column * KINDS + row[column]] += weights[index];
+    }
+  }
+  for (let column = 0; column < length; column += 1) {
+    const frequencies = observed.subarray(column * KINDS, (column + 1) * KINDS);
+    const covered = frequencies.reduce((sum, frequency) => sum + frequency, 0);
+    if (covered === 0) frequencies.set(BACKGROUND_SHARES);
+    else for (let kind = 0; kind < KINDS; kind += 1) frequencies[kind] /= covered;
+  }
+  return observed;
+}
+
+/** e^entropy of each column, averaged over the window around it as far as the protein goes. */
+function smoothedVariety(observed: Float64Array): Float64Array {
+  const length = observed.length / KINDS;
+  const sums = new Float64Array(length + 1);
+  for (let column = 0; column < length; column += 1) {
+    let entropy = 0;
+    for (let at = column * KINDS; at < (column + 1) * KINDS; at += 1) {
+      if (observed[at] > 0) entropy -= observed[at] * Math.log(observed[at]);
+    }
+    sums[column + 1] = sums[column] + Math.exp(entropy);
+  }
+  const half = (VARIETY_WINDOW - 1) / 2;
+  return Float64Array.from({ length }, (_, column) => {
+    const [from, to] = [Math.max(0, column - half), Math.min(length, column + half + 1)];
+    return (sums[to] - sums[from]) / (to - from);
+  });
+}
+
+/**
+ * Log odds of a profile against the background, by the share that each amino acid has in it; rows of length 1.
+ * Shape   float64 [length × 20]
+ */
+export function unitLogOdds(profile: Float64Array): Float64Array {
+  const rows = new Float64Array(profile.length);
+  for (let start = 0; start < profile.length; start += KINDS) {
+    let squares = 0;
+    for (let kind = 0; kind < KINDS; kind += 1) {
+      const value = Math.log(profile[start + kind] / BACKGROUND_SHARES[kind]) * ROOTS[kind];
+      rows[start + kind] = value;
+      squares += value * value;
+    }
+    const scale = squares === 0 ? 0 : 1 / Math.sqrt(squares);
+    for (let kind = 0; kind < KINDS; kind += 1) rows[start + kind] *= scale;
+  }
+  return rows;
+}
+
+/** Robinson's shares are given to five digits; these add up to 1. */
+const BACKGROUND_SHARES = shares(BACKGROUND);
+const ROOTS = BACKGROUND_SHARES.map(Math.sqrt);
+
+function shares(values: readonly number[]): Float64Array {
+  const total = values.reduce((sum, value) => sum + value, 0);
+  return Float64Array.from(values, (value) => value / total);
+}
+
+/** [given × kind]: chance that a place which has one amino acid has another in a relative. */
+const CONDITIONAL = conditionalProbabilities();
+
+/** BLOSUM62's joint probabilities, scaled until they have the background on both sides. */
+function conditionalProbabilities(): Float64Array {
+  const joint = Float64Array.from({ length: KINDS * KINDS }, (_, at) => {
+    const [first, second] = [Math.floor(at / KINDS), at % KINDS];
+    return BACKGROUND_SHARES[first] * BACKGROUND_SHARES[second] * Math.exp(LAMBDA * BLOSUM62[first][second]);
+  });
+  const rowSums = (): Float64Array =>
+    Float64Array.from({ length: KINDS }, (_, row) =>
+      joint.subarray(row * KINDS, (row + 1) * KINDS).reduce((sum, value) => sum + value, 0),
+    );
+  for (let round = 0; round < BALANCE_ROUNDS; round += 1) {
+    const factors = rowSums().map((sum, row) => Math.sqrt(BACKGROUND_SHARES[row] / sum));
+    joint.forEach((value, at) => (joint[at] = value * factors[Math.floor(at / KINDS)] * factors[at % KINDS]));
+  }
+  const sums = rowSums();
+  return joint.map((value, at) => value / sums[Math.floor(at / KINDS)]);
+}

@@ -1,0 +1,48 @@
+import { alignFamily, NOTHING } from './alignment.js';
+import type { Family } from './family.js';
+import type { RelativeRules } from './rules.js';
+
+/**
+ * Those of the found relatives that count: near enough, long enough, each once, none a near copy of the protein or of a
+ * nearer relative, and of more than `profileCount` as many at even distances from the nearest to the farthest.
+ * Errors  Fault where an alignment leaves its sequences
+ */
+export function selectRelatives(found: Family, rules: RelativeRules): Family {
+  const { sequence } = found;
+  const seen = new Set<string>();
+  const near = found.relatives
+    .filter(
+      ({ expected, coverage, identity }) =>
+        expected <= rules.maxExpected && coverage >= rules.minCoverage && identity <= rules.maxIdentity,
+    )
+    .toSorted((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1))
+    .filter(({ id }) => !seen.has(id) && seen.add(id));
+  const { rows } = alignFamily({ sequence, relatives: near });
+  const kept: number[] = [];
+  for (let index = 0; index < near.length; index += 1) {
+    const row = rows[index + 1];
+    if (!kept.some((other) => areCopies(row, rows[other + 1], rules.maxIdentity))) kept.push(index);
+  }
+  return { sequence, relatives: spread(kept, rules.profileCount).map((index) => near[index]) };
+}
+
+/** `count` of a list at even distances, the first and the last among them, or all of it. */
+export function spread<Item>(list: readonly Item[], count: number): readonly Item[] {
+  if (list.length <= count) return list;
+  if (count < 2) return list.slice(0, count);
+  return Array.from(
+    { length: count },
+    (_, place) => list[Math.round((place * (list.length - 1)) / (count - 1))],
+  );
+}
+
+/** Whether more than this share of the columns in which both have a letter have the same. */
+function areCopies(first: Uint8Array, second: Uint8Array, maxIdentity: number): boolean {
+  let [both, same] = [0, 0];
+  for (let column = 0; column < first.length; column += 1) {
+    if (first[column] === NOTHING || second[column] === NOTHING) continue;
+    both += 1;
+    if (first[column] === second[column]) same += 1;
+  }
+  return same > maxIdentity * both;
+}

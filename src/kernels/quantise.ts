@@ -1,0 +1,25 @@
+import { assert } from '../errors.js';
+import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
+
+/**
+ * int8 residue tokens of unit vectors: round(x × inverseStep), halves upwards, clamped to ±127.
+ * Range   squared norms stay ≤ 32,767: rounding adds at most √dimension ÷ 2 to a norm of inverseStep, and the
+ *         card's check keeps that sum under √32,767; clamping only shortens
+ */
+export function quantise(
+  vectors: Float32Array | Float64Array,
+  dimension: number,
+  inverseStep: number,
+): Int8Array {
+  const tokens = new Int8Array(vectors.length);
+  for (let start = 0; start < vectors.length; start += dimension) {
+    let squaredNorm = 0;
+    for (let i = start; i < start + dimension; i++) {
+      const value = Math.max(-127, Math.min(127, Math.round(vectors[i] * inverseStep)));
+      tokens[i] = value;
+      squaredNorm += value * value;
+    }
+    assert(squaredNorm <= TOKEN_MAX_SQUARED_NORM, 'a dot product of two tokens must fit in int16');
+  }
+  return tokens;
+}
