@@ -3,10 +3,20 @@
  * so that backends can be compared bit for bit; kernels/reference/ defines the numbers.
  */
 
+/** Bytes of a residue's profile: 20 values, one for each amino acid in the order of `AMINO_ACIDS`, and zeros. */
+export const PROFILE_WIDTH = 32;
+
 /** Residue tokens of one protein: int8 [length × dimension], row-major, squared norm of each row ≤ 32,767. */
 export interface QueryTokens {
   readonly values: Int8Array;
   readonly length: number;
+  /**
+   * Which amino acids a protein's relatives have at each of its residues: [length × PROFILE_WIDTH], row-major, absent
+   * where nothing is known of them. A value is round(scale × frequency ÷ √background), at most 127, so that the dot
+   * product of two rows is scale² × Σ q p ÷ background, symmetric in both.
+   * Range  values 0..127, squared norm of each row ≤ 32,767
+   */
+  readonly profile?: Int8Array;
 }
 
 /** Where a release's tokens are. Targets are ragged: target t owns rows residueStarts[t] … residueStarts[t + 1] − 1. */
@@ -16,8 +26,14 @@ export interface TokenSource {
   /** Length targetCount + 1, ascending, starts with 0, ends with the residue count; each target has 1..65,535 rows. */
   readonly residueStarts: Uint32Array;
   /** Row-major int8 tokens: a range of a file (mapped, never read whole) or memory. */
-  readonly tokens: { readonly path: string; readonly byteOffset: number } | { readonly values: Int8Array };
+  readonly tokens: RowSource;
+  /** Their profiles, row by row (`QueryTokens`); absent where the release has none. */
+  readonly profiles?: RowSource;
 }
+
+/** Row-major int8 rows of all targets, one target after the other. */
+export type RowSource =
+  { readonly path: string; readonly byteOffset: number } | { readonly values: Int8Array };
 
 /** Tokens that a backend has opened. Closing it while a call runs is safe: the memory goes when the call has ended. */
 export interface TokenStore {
@@ -66,14 +82,21 @@ export interface NearestSums extends MaxSimSums {
 /**
  * Parameters of affine local alignment.
  * The substitution score of two residues is ((dot × multiplier) >> 16) − offset, with an arithmetic shift, and what
- * their letters score. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
- * Range   multiplier 1..32,767; offset −16,384..32,767, with letters 128 within that; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ * their letters and their profiles score. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
+ *
+ * Two profiles whose rows have the dot product x score (L × profileWeight) >> 16, where L = log2((x + 1) ÷ 2) in
+ * 1,024ths, linear between powers of two: 1,024 × (e − 2) + ((x + 1) << 10 >> e) with e = floor(log2(x + 1)).
+ * Range   multiplier 1..32,767; offset −16,384..32,767, with letters 128 within that, with profiles −8,192 at least
+ *         before; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */
 export interface AffineParameters {
   readonly multiplier: number;
   readonly offset: number;
   readonly gapOpen: number;
   readonly gapExtend: number;
+  /** 1..32,767: a doubled dot product of profiles scores a 64th of it. Absent where profiles score nothing; else query
+   * and store must have them. */
+  readonly profileWeight?: number;
   /** Absent where letters score nothing. */
   readonly letters?: AffineLetters;
 }

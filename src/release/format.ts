@@ -11,6 +11,7 @@ import {
   Utf8,
   type DataType,
 } from 'apache-arrow';
+import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { arrowBatchStart, arrowFileEnd, arrowFileStart, padded } from './arrow-bytes.js';
 import type { AttributeType, FilterField } from './release.js';
 
@@ -22,13 +23,15 @@ import type { AttributeType, FilterField } from './release.js';
  *   targets.arrow     id, sequence, length, self_score; a row per target, in the order of the input
  *   attributes.arrow  a nullable column per field of the filter schema; the same rows
  *   tokens.arrow      `token`: int8 × dimension, a row per residue of all targets, one after the other
+ *   profiles.arrow    `profile`: int8 × 32, what the relatives of each residue are (kernels.ts); the same rows as
+ *                     tokens.arrow. Only where targets have relatives
  *   taxonomy.arrow    taxid, parent_taxid, rank, name of each taxon on the lineage of a target; only where
  *                     the build was given a taxonomy
  *   names.index       words of ids and names with the targets that have them (names-format.ts); not in
  *                     releases of before there was such a file
  *
  * The .arrow files are Arrow IPC files, not compressed.
- * tokens.arrow is ONE record batch whose values are one contiguous
+ * tokens.arrow and profiles.arrow are ONE record batch each, whose values are one contiguous
  * range that starts at a multiple of 64 bytes (`values_byte_offset` in the manifest), so that it can be
  * mapped. The others come in batches of BATCH_ROWS rows (the last may be shorter), which keeps 32-bit
  * offsets inside a batch however large the release is, and makes a row's batch and place in it a shift and
@@ -41,6 +44,7 @@ export const MANIFEST_FILE = 'manifest.json';
 export const TARGETS_FILE = 'targets.arrow';
 export const ATTRIBUTES_FILE = 'attributes.arrow';
 export const TOKENS_FILE = 'tokens.arrow';
+export const PROFILES_FILE = 'profiles.arrow';
 export const TAXONOMY_FILE = 'taxonomy.arrow';
 
 export const BATCH_ROWS_LOG2 = 12;
@@ -84,7 +88,7 @@ function attributeArrowType(type: AttributeType): DataType {
   }
 }
 
-/** The bytes of tokens.arrow around its values; they follow from dimension and residue count alone. */
+/** The bytes of tokens.arrow, or of profiles.arrow, around its values; they follow from the counts alone. */
 export interface TokensFrame {
   /** Written first; its length is `values_byte_offset`. */
   readonly start: Buffer;
@@ -94,8 +98,16 @@ export interface TokensFrame {
 }
 
 export function tokensFrame(dimension: number, residues: number): TokensFrame {
+  return rowsFrame('token', dimension, residues);
+}
+
+export function profilesFrame(residues: number): TokensFrame {
+  return rowsFrame('profile', PROFILE_WIDTH, residues);
+}
+
+function rowsFrame(column: string, dimension: number, residues: number): TokensFrame {
   const schema = new Schema([
-    new Field('token', new FixedSizeList(dimension, new Field('item', new Int8(), false)), false),
+    new Field(column, new FixedSizeList(dimension, new Field('item', new Int8(), false)), false),
   ]);
   const valuesByteLength = dimension * residues;
   const fileStart = arrowFileStart(schema);

@@ -36,8 +36,8 @@ export function manifestText(manifest: ReleaseManifest): string {
 
 /** The files of a release, without manifest.json. */
 export function listedFiles(manifest: ReleaseManifest): readonly FileEntry[] {
-  const { targets, attributes, tokens, taxonomy, names } = manifest.files;
-  return [targets, attributes, tokens, taxonomy, names].filter((file) => file !== undefined);
+  const { targets, attributes, tokens, profiles, taxonomy, names } = manifest.files;
+  return [targets, attributes, tokens, profiles, taxonomy, names].filter((file) => file !== undefined);
 }
 
 /**

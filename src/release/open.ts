@@ -2,9 +2,17 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Fault } from '../errors.js';
 import { blosum62Scores } from '../sequence/substitution.js';
-import { TOKENS_FILE } from './format.js';
+import { PROFILES_FILE, TOKENS_FILE } from './format.js';
 import { listedFiles, readManifest } from './manifest.js';
-import type { FilterField, Release, ReleaseAffine, ReleaseManifest, TargetTable } from './release.js';
+import type {
+  FilterField,
+  PairAffine,
+  ProfileAffineManifest,
+  Release,
+  ReleaseAffine,
+  ReleaseManifest,
+  TargetTable,
+} from './release.js';
 import { openTargetTable } from './target-table.js';
 import { lineageOf, readTaxonomy } from './taxonomy.js';
 
@@ -27,6 +35,7 @@ export async function openRelease(directory: string): Promise<Release> {
   const fields = manifest.filter_schema.fields.map(({ name, type, is_taxonomy }): FilterField => {
     return Object.freeze(is_taxonomy ? { name, type, isTaxonomy: true } : { name, type });
   });
+  const { profiles } = manifest.files;
   const targets = await openTargetTable(folder, fields, manifest.counts.targets);
   const taxonomy = manifest.files.taxonomy === undefined ? new Map() : await readTaxonomy(folder);
   return Object.freeze({
@@ -40,20 +49,26 @@ export async function openRelease(directory: string): Promise<Release> {
       dimension: manifest.encoder.dimension,
       residueStarts: residueStarts(targets, manifest),
       tokens: { path: join(folder, TOKENS_FILE), byteOffset: manifest.files.tokens.values_byte_offset },
+      profiles: profiles && { path: join(folder, PROFILES_FILE), byteOffset: profiles.values_byte_offset },
     }),
     lineage: (taxid: number) => lineageOf(taxonomy, taxid).map((taxon) => taxon.taxid),
   });
 }
 
-export function affineOf({
+export function affineOf({ profile, ...affine }: ReleaseManifest['affine']): ReleaseAffine {
+  const withProfiles = profile && Object.freeze({ ...pairAffineOf(profile), profileWeight: profile.weight });
+  return Object.freeze({ ...pairAffineOf(affine), withProfiles });
+}
+
+function pairAffineOf({
   multiplier,
   offset,
   gap_open: gapOpen,
   gap_extend: gapExtend,
   blosum62,
-}: ReleaseManifest['affine']): ReleaseAffine {
+}: Omit<ReleaseManifest['affine'] | ProfileAffineManifest, 'profile'>): PairAffine {
   const letterScores = blosum62 === undefined ? undefined : blosum62Scores(blosum62);
-  return Object.freeze({ multiplier, offset, gapOpen, gapExtend, letterScores });
+  return { multiplier, offset, gapOpen, gapExtend, letterScores };
 }
 
 function residueStarts(targets: TargetTable, manifest: ReleaseManifest): Uint32Array {

@@ -18,6 +18,26 @@ export interface FileEntry {
   readonly sha256: string;
 }
 
+/** A file of int8 rows, one for each residue; the values are one range of it. */
+export interface RowsEntry extends FileEntry {
+  readonly values_byte_offset: number;
+  readonly values_byte_length: number;
+}
+
+/** Affine parameters for two proteins with profiles, complete. */
+export interface ProfileAffineManifest {
+  /** A profile's value is round(scale × frequency ÷ √background), at most 127. */
+  readonly scale: number;
+  /** Score of a doubled Σ q p ÷ background, in 64ths. */
+  readonly weight: number;
+  readonly multiplier: number;
+  readonly offset: number;
+  readonly gap_open: number;
+  readonly gap_extend: number;
+  /** Weight of the letters' BLOSUM62 score beside the profiles; absent for none. */
+  readonly blosum62?: number;
+}
+
 /**
  * What a release is: the canonical SHA-256 of this value is its id (`dbr_…`), so nothing in it may depend on when,
  * where or in how many sittings it was built. On disk: `manifest.json`, wire names.
@@ -46,6 +66,8 @@ export interface ReleaseManifest {
     readonly gap_extend: number;
     /** Weight of the letters' BLOSUM62 score, 1..11; absent for none. */
     readonly blosum62?: number;
+    /** What is used in their place where query and target have profiles; present in releases that have them. */
+    readonly profile?: ProfileAffineManifest;
   };
   readonly counts: { readonly targets: number; readonly residues: number };
   readonly filter_schema: {
@@ -61,7 +83,9 @@ export interface ReleaseManifest {
   readonly files: {
     readonly targets: FileEntry;
     readonly attributes: FileEntry;
-    readonly tokens: FileEntry & { readonly values_byte_offset: number; readonly values_byte_length: number };
+    readonly tokens: RowsEntry;
+    /** Absent where targets have no profiles. */
+    readonly profiles?: RowsEntry;
     /** Present where the release was built with a taxonomy. */
     readonly taxonomy?: FileEntry;
     /** What the targets are called; absent in releases of before there was such a file. */
@@ -87,7 +111,12 @@ export interface TargetTable {
 }
 
 /** Release-owned parameters of affine alignment; `search/affine.ts` adds the letters of a query and its targets. */
-export interface ReleaseAffine extends Omit<AffineParameters, 'letters'> {
+export interface ReleaseAffine extends PairAffine {
+  /** For a query with a profile, of a release with profiles. */
+  readonly withProfiles?: PairAffine;
+}
+
+export interface PairAffine extends Omit<AffineParameters, 'letters'> {
   /** [32 × 32], kernels.ts; absent where letters score nothing. */
   readonly letterScores?: Int8Array;
 }

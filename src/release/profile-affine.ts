@@ -1,0 +1,35 @@
+import type { ProfileAffineManifest, ReleaseManifest } from './release.js';
+
+/** With it no profile of observed frequencies outgrows a squared norm of 32,767, and few of its values a byte. */
+export const PROFILE_SCALE = 16;
+
+/** Points of score, for a cosine of 80 points: a nat of Σ q p ÷ background, what is taken from every pair, and gaps. */
+const PER_COSINE = 80;
+const NAT = 30;
+const OFFSET = 38;
+const GAP_OPEN = 60;
+const GAP_EXTEND = 5;
+
+/** The linear logarithm of the kernels lies up to .086 octaves below the true one: half of it, to centre the error. */
+const LOG_CENTRE_OCTAVES = 0.043;
+
+/**
+ * Affine parameters of a release with profiles, from those of its encoder: the same points for a cosine, the others in
+ * proportion. Unrelated residues (Σ q p ÷ background = 1) score nothing by their profiles.
+ */
+export function profileAffine(
+  { multiplier }: Pick<ReleaseManifest['affine'], 'multiplier'>,
+  inverseStep: number,
+): ProfileAffineManifest {
+  const points = (multiplier * inverseStep ** 2) / 65_536 / PER_COSINE;
+  const octave = NAT * points * Math.LN2;
+  const zero = octave * (Math.log2((PROFILE_SCALE ** 2 + 1) / 2) - LOG_CENTRE_OCTAVES);
+  return {
+    scale: PROFILE_SCALE,
+    weight: Math.round(64 * octave),
+    multiplier,
+    offset: Math.round(OFFSET * points + zero),
+    gap_open: Math.round(GAP_OPEN * points),
+    gap_extend: Math.round(GAP_EXTEND * points),
+  };
+}
