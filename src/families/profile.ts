@@ -1,3 +1,4 @@
+import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { BACKGROUND } from '../sequence/residue-scales.js';
 import { AMINO_ACIDS, BLOSUM62 } from '../sequence/substitution.js';
 import { NOTHING, rowWeights, type FamilyAlignment } from './alignment.js';
@@ -91,6 +92,21 @@ export function unitLogOdds(profile: Float64Array): Float64Array {
     }
     const scale = squares === 0 ? 0 : 1 / Math.sqrt(squares);
     for (let kind = 0; kind < KINDS; kind += 1) rows[start + kind] *= scale;
+  }
+  return rows;
+}
+
+/**
+ * A profile as the affine score reads it: round(scale × frequency ÷ √background), at most 127.
+ * Shape   int8 [length × PROFILE_WIDTH], row-major (kernels.ts)
+ */
+export function profileRows(profile: Float64Array, scale: number): Int8Array {
+  const rows = new Int8Array((profile.length / KINDS) * PROFILE_WIDTH);
+  for (let column = 0; column * KINDS < profile.length; column += 1) {
+    for (let kind = 0; kind < KINDS; kind += 1) {
+      const value = Math.round((scale * profile[column * KINDS + kind]) / ROOTS[kind]);
+      rows[column * PROFILE_WIDTH + kind] = Math.min(127, value);
+    }
   }
   return rows;
 }

@@ -1,5 +1,6 @@
 import { alignFamily, NOTHING } from './alignment.js';
 import type { Family } from './family.js';
+import type { SelectedFamily } from './finder.js';
 import type { RelativeRules } from './rules.js';
 
 /**
@@ -7,7 +8,7 @@ import type { RelativeRules } from './rules.js';
  * nearer relative, and of more than `profileCount` as many at even distances from the nearest to the farthest.
  * Errors  Fault where an alignment leaves its sequences
  */
-export function selectRelatives(found: Family, rules: RelativeRules): Family {
+export function selectRelatives(found: Family, rules: RelativeRules): SelectedFamily {
   const { sequence } = found;
   const seen = new Set<string>();
   const near = found.relatives
@@ -23,11 +24,12 @@ export function selectRelatives(found: Family, rules: RelativeRules): Family {
     const row = rows[index + 1];
     if (!kept.some((other) => areCopies(row, rows[other + 1], rules.maxIdentity))) kept.push(index);
   }
-  return { sequence, relatives: spread(kept, rules.profileCount).map((index) => near[index]) };
+  const relatives = spread(kept, rules.profileCount).map((index) => near[index]);
+  return { sequence, relatives, averaged: spread(relatives, rules.vectorCount) };
 }
 
 /** `count` of a list at even distances, the first and the last among them, or all of it. */
-export function spread<Item>(list: readonly Item[], count: number): readonly Item[] {
+function spread<Item>(list: readonly Item[], count: number): readonly Item[] {
   if (list.length <= count) return list;
   if (count < 2) return list.slice(0, count);
   return Array.from(

@@ -3,8 +3,7 @@ import { quantise } from '../kernels/quantise.js';
 import { AMINO_ACIDS } from '../sequence/substitution.js';
 import { alignFamily, rowWeights, type FamilyAlignment } from './alignment.js';
 import type { Family } from './family.js';
-import { familyProfile, unitLogOdds } from './profile.js';
-import { spread } from './select.js';
+import { familyProfile, profileRows, unitLogOdds } from './profile.js';
 
 /** How the tokens of a family come about. */
 export interface FamilyTokenForm {
@@ -13,33 +12,33 @@ export interface FamilyTokenForm {
   /** Of the family's tokens: the encoder's, or room for 20 log odds more. */
   readonly dimension: number;
   readonly inverseStep: number;
-  /** Relatives whose vectors are averaged. */
-  readonly vectorCount: number;
   /** Share of the squared length that the profile's log odds have, 0..½; 0 for none. */
   readonly profileShare: number;
+  /** Of the profiles' values (kernels.ts). */
+  readonly profileScale: number;
 }
 
-/** The relatives of a selected family whose vectors count. */
-export function vectorFamily({ sequence, relatives }: Family, vectorCount: number): Family {
-  return { sequence, relatives: spread(relatives, vectorCount) };
-}
+/** Tokens with their profile. */
+export type FamilyTokens = QueryTokens & Required<Pick<QueryTokens, 'profile'>>;
 
 /**
  * int8 tokens of a protein as its family has them: in each place the weighted mean of the vectors that stand there,
- * scaled to the length of a token again, and beside it what the profile says.
+ * scaled to the length of a token again, and with them what the profile says.
  * Shape   as many rows as the protein has residues, of the form's dimension
  * Order   float64 in the order of rows, residues, components, so that the same family gives the same bits
- * @param family   the selected relatives
- * @param vectors  tokens of the protein, then of each relative of vectorFamily (its `residues`)
+ * @param family    the selected relatives, for the profile
+ * @param averaged  those of them whose vectors are averaged
+ * @param vectors   tokens of the protein, then of each of these (its `residues`)
  */
 export function familyTokens(
   family: Family,
+  averaged: Family,
   vectors: readonly QueryTokens[],
   form: FamilyTokenForm,
-): QueryTokens {
-  const { encoderDimension, dimension, inverseStep, profileShare } = form;
+): FamilyTokens {
+  const { encoderDimension, dimension, inverseStep, profileShare, profileScale } = form;
   const { length } = family.sequence;
-  const means = meanVectors(alignFamily(vectorFamily(family, form.vectorCount)), vectors, encoderDimension);
+  const means = meanVectors(alignFamily(averaged), vectors, encoderDimension);
   const rows = new Float64Array(length * dimension);
   const ownScale = Math.sqrt(1 - profileShare);
   for (let residue = 0; residue < length; residue += 1) {
@@ -47,8 +46,9 @@ export function familyTokens(
       rows[residue * dimension + at] = means[residue * encoderDimension + at] * ownScale;
     }
   }
+  const profile = familyProfile(alignFamily(family));
   if (profileShare > 0) {
-    const odds = unitLogOdds(familyProfile(alignFamily(family)));
+    const odds = unitLogOdds(profile);
     const scale = Math.sqrt(profileShare);
     for (let residue = 0; residue < length; residue += 1) {
       for (let kind = 0; kind < KINDS; kind += 1) {
@@ -56,7 +56,11 @@ export function familyTokens(
       }
     }
   }
-  return { values: quantise(rows, dimension, inverseStep), length };
+  return {
+    values: quantise(rows, dimension, inverseStep),
+    length,
+    profile: profileRows(profile, profileScale),
+  };
 }
 
 const KINDS = AMINO_ACIDS.length;

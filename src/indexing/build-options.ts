@@ -1,6 +1,18 @@
+import type { RelativesFinder } from '../families/finder.js';
+import type { RelativeRules } from '../families/rules.js';
+import type { FamilyTokenForm } from '../families/tokens.js';
 import type { FoundRelease } from '../release/catalog.js';
+import type { RelativesBackground } from '../release/release.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { ProteinInput } from './sources/protein-source.js';
+
+/** Where the relatives of a build's proteins come from, and what is made of them. */
+export interface BuildFamilies {
+  readonly finder: RelativesFinder;
+  readonly form: FamilyTokenForm;
+  readonly rules: RelativeRules;
+  readonly background: RelativesBackground;
+}
 
 export interface BuildOptions {
   readonly indexesFolder: string;
@@ -11,6 +23,8 @@ export interface BuildOptions {
   readonly isSimulated?: boolean;
   readonly input: ProteinInput;
   readonly encoder: Encoder;
+  /** Gives proteins the tokens of their families; absent for those of the encoder alone. */
+  readonly families?: BuildFamilies;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: BuildProgress) => void;
 }

@@ -1,16 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Refusal } from '../errors.js';
-import type { QueryTokens } from '../kernels/kernels.js';
-import { TOKENS_FILE, tokensFrame } from '../release/format.js';
+import { assert, Refusal } from '../errors.js';
+import { PROFILE_WIDTH } from '../kernels/kernels.js';
+import { PROFILES_FILE, profilesFrame, TOKENS_FILE, tokensFrame, type RowsFrame } from '../release/format.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
 import { affineOf } from '../release/open.js';
-import type { FileEntry } from '../release/release.js';
-import type { Encoder } from '../encoder/encoder.js';
+import type { ReleaseAffine, RelativesManifest, RowsEntry } from '../release/release.js';
+import { openRowsFile, type RowsFile } from '../release/rows-file.js';
 import { diagonalSelfScore } from '../search/self-score.js';
 import { readState, writeState, type BuildFolder } from './build-folder.js';
 import { readProteinSpool, type SpooledLine } from './protein-spool.js';
+import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
 
 export interface EncodeOptions {
@@ -20,62 +21,74 @@ export interface EncodeOptions {
 }
 
 export interface EncodeResult {
-  readonly tokens: FileEntry;
+  readonly tokens: RowsEntry;
+  readonly profiles?: RowsEntry;
+  /** Proteins that have relatives, and all relatives that count. */
+  readonly related: RelatedCounts;
   /** By this run. */
   readonly encodedResidues: number;
 }
+
+type RelatedCounts = RelativesManifest['counts'];
 
 /** Everything before these counts is on the disk, whatever happens next. */
 interface Checkpoint {
   readonly targets: number;
   readonly residues: number;
   readonly spoolOffset: number;
+  readonly related: RelatedCounts;
   /** Present when all is encoded. */
-  readonly tokens?: FileEntry;
+  readonly files?: Pick<EncodeResult, 'tokens' | 'profiles'>;
 }
 
 const SCORE_BYTES = 4;
-/**
- * Handed to the encoder before the first of them is awaited: enough to hide a long protein among many
- * threads.
- */
+/** Handed to the encoder before the first of them is awaited. */
 const AHEAD_MAX_RESIDUES = 131_072;
-const AHEAD_MAX_PROTEINS = 1_024;
 const CHECKPOINT_INTERVAL_MS = 1_000;
-const START: Checkpoint = { targets: 0, residues: 0, spoolOffset: 0 };
+const START: Checkpoint = {
+  targets: 0,
+  residues: 0,
+  spoolOffset: 0,
+  related: { targets: 0, relatives: 0 },
+};
 
 /**
- * Encodes the spooled proteins in order into tokens.arrow, and their self scores beside it, from the last
- * checkpoint on. A protein's tokens depend on nothing but the protein and the encoder, so it does not
- * matter where it was interrupted.
- * Errors  Refusal `disk_full` before it starts where the tokens cannot fit; the encoder's; the file system's
- * Cost    the encoder's, and a read of what an interrupted run had written, for its digest
+ * Encodes the spooled proteins in order into tokens.arrow, where they have relatives into profiles.arrow, too, and
+ * their self scores beside them, from the last checkpoint on. A protein's tokens depend on nothing but the protein and
+ * what the manifest names, so it does not matter where it was interrupted.
+ * Errors  Refusal `disk_full` before it starts where the tokens cannot fit; those of encoder, finder and file system
+ * Cost    those of encoder and finder, and a read of what an interrupted run had written, for its digest
  */
 export async function encodeProteins(
-  encoder: Encoder,
+  source: ProteinTokens,
   corpus: Corpus,
   folder: BuildFolder,
   options: EncodeOptions,
 ): Promise<EncodeResult> {
   const from = (await readState<Checkpoint>(folder.encoded)) ?? START;
-  if (from.tokens !== undefined) return { tokens: from.tokens, encodedResidues: 0 };
-  const { dimension } = encoder.card;
-  const frame = tokensFrame(dimension, corpus.residues);
-  const keptBytes = from.residues === 0 ? 0 : frame.start.length + from.residues * dimension;
-  await checkSpace(folder.release, frame.valuesByteLength - keptBytes + corpus.spoolBytes);
-  const tokens = await openHashedFile(join(folder.release, TOKENS_FILE), keptBytes);
-  const scores = await openHashedFile(folder.scores, from.targets * SCORE_BYTES);
+  if (from.files !== undefined) return { ...from.files, related: from.related, encodedResidues: 0 };
+  const { dimension, hasProfiles } = source;
+  const rowBytes = dimension + (hasProfiles ? PROFILE_WIDTH : 0);
+  await checkSpace(folder.release, (corpus.residues - from.residues) * rowBytes + corpus.spoolBytes);
+  const open = (name: string, frame: RowsFrame, width: number): Promise<RowsFile> =>
+    openRowsFile(join(folder.release, name), frame, from.residues * width);
+  const files: BuildFiles = {
+    tokens: await open(TOKENS_FILE, tokensFrame(dimension, corpus.residues), dimension),
+    profiles: hasProfiles
+      ? await open(PROFILES_FILE, profilesFrame(corpus.residues), PROFILE_WIDTH)
+      : undefined,
+    scores: await openHashedFile(folder.scores, from.targets * SCORE_BYTES),
+  };
   try {
-    if (keptBytes === 0) await tokens.write(frame.start);
-    await encodeFrom(from, encoder, { tokens, scores, folder, options });
-    await tokens.write(frame.end);
-    await scores.finish();
-    const entry = await tokens.finish();
+    const related = await encodeFrom(from, source, { files, folder, options });
+    await files.scores.finish();
+    const entries = { tokens: await files.tokens.finish(), profiles: await files.profiles?.finish() };
     const { targets, residues, spoolBytes: spoolOffset } = corpus;
-    await writeState(folder.encoded, { targets, residues, spoolOffset, tokens: entry } satisfies Checkpoint);
-    return { tokens: entry, encodedResidues: residues - from.residues };
+    const end: Checkpoint = { targets, residues, spoolOffset, related, files: entries };
+    await writeState(folder.encoded, end);
+    return { ...entries, related, encodedResidues: residues - from.residues };
   } catch (cause) {
-    await Promise.all([tokens.abandon(), scores.abandon()]);
+    await Promise.all([files.tokens, files.profiles, files.scores].map((file) => file?.abandon()));
     throw cause;
   }
 }
@@ -86,65 +99,119 @@ export async function readSelfScores(folder: BuildFolder): Promise<Int32Array> {
   return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCORE_BYTES);
 }
 
-interface Sink {
-  readonly tokens: HashedFile;
+/** What is written as proteins are encoded. */
+interface BuildFiles {
+  readonly tokens: RowsFile;
+  readonly profiles?: RowsFile;
   readonly scores: HashedFile;
+}
+
+interface Sink {
+  readonly files: BuildFiles;
   readonly folder: BuildFolder;
   readonly options: EncodeOptions;
 }
 
-/**
- * One call of the encoder for each protein: it serves calls in their order, so the first is finished first
- * and a kill costs little, however slow the encoder is.
- */
-async function encodeFrom(from: Checkpoint, encoder: Encoder, sink: Sink): Promise<void> {
-  const { tokens, scores, folder, options } = sink;
+/** Proteins of one call, which may not have been answered yet. */
+interface Batch {
+  readonly lines: readonly SpooledLine[];
+  readonly encoded: Promise<readonly BuiltTokens[]>;
+}
+
+/** Calls are made ahead and written in their order. */
+async function encodeFrom(from: Checkpoint, source: ProteinTokens, sink: Sink): Promise<RelatedCounts> {
+  const { folder, options } = sink;
   const { signal } = options;
   // Every call that is ahead listens to it.
-  if (signal !== undefined) setMaxListeners(AHEAD_MAX_PROTEINS + 1, signal);
+  if (signal !== undefined) setMaxListeners(source.aheadBatches + 1, signal);
   const checkpoints = createCheckpoints(sink);
-  const affine = affineOf(encoder.card.affine);
-  const ahead: { line: SpooledLine; encoded: Promise<readonly QueryTokens[]> }[] = [];
+  const affine = affineOf(source.affine);
+  const ahead: Batch[] = [];
   let aheadResidues = 0;
   let done = from;
   options.onResidues(done.residues);
   const writeFirst = async (): Promise<void> => {
-    const [{ line, encoded }] = ahead;
-    const [rows] = await encoded;
+    const { lines, encoded } = ahead[0];
+    const built = await encoded;
     ahead.shift();
-    aheadResidues -= rows.length;
-    await tokens.write(bytesOf(rows.values));
-    const selfScore = diagonalSelfScore(rows, line.protein.sequence, encoder.card.dimension, affine);
-    await scores.write(bytesOf(Int32Array.of(selfScore)));
-    done = {
-      targets: done.targets + 1,
-      residues: done.residues + rows.length,
-      spoolOffset: line.endOffset,
-    };
+    for (const [index, line] of lines.entries()) {
+      aheadResidues -= line.protein.sequence.length;
+      await writeProtein(line, built[index], sink.files, source.dimension, affine);
+      done = advance(done, line, built[index]);
+    }
     options.onResidues(done.residues);
     await checkpoints.offer(done);
   };
-  for await (const line of readProteinSpool(folder.spool, from.spoolOffset)) {
+  for await (const lines of batches(folder, from.spoolOffset, source.batchProteins)) {
     signal?.throwIfAborted();
-    const { sequence } = line.protein;
-    const encoded = encoder.encode([sequence], { signal });
+    const encoded = source.encode(
+      lines.map(({ protein }) => protein),
+      signal,
+    );
     // It is awaited in its turn; until then its failure must not count as unhandled.
     encoded.catch(() => undefined);
-    ahead.push({ line, encoded });
-    aheadResidues += sequence.length;
-    while (aheadResidues > AHEAD_MAX_RESIDUES || ahead.length > AHEAD_MAX_PROTEINS) await writeFirst();
+    ahead.push({ lines, encoded });
+    for (const { protein } of lines) aheadResidues += protein.sequence.length;
+    while (ahead.length > 0 && (ahead.length > source.aheadBatches || aheadResidues > AHEAD_MAX_RESIDUES)) {
+      await writeFirst();
+    }
   }
   while (ahead.length > 0) await writeFirst();
   await checkpoints.settle();
+  return done.related;
+}
+
+async function* batches(
+  folder: BuildFolder,
+  spoolOffset: number,
+  count: number,
+): AsyncGenerator<readonly SpooledLine[]> {
+  let lines: SpooledLine[] = [];
+  for await (const line of readProteinSpool(folder.spool, spoolOffset)) {
+    lines.push(line);
+    if (lines.length < count) continue;
+    yield lines;
+    lines = [];
+  }
+  if (lines.length > 0) yield lines;
+}
+
+async function writeProtein(
+  { protein }: SpooledLine,
+  { tokens }: BuiltTokens,
+  files: BuildFiles,
+  dimension: number,
+  affine: ReleaseAffine,
+): Promise<void> {
+  await files.tokens.write(bytesOf(tokens.values));
+  if (files.profiles !== undefined) {
+    assert(tokens.profile !== undefined, 'in a release with profiles every protein has one');
+    await files.profiles.write(bytesOf(tokens.profile));
+  }
+  const selfScore = diagonalSelfScore(tokens, protein.sequence, dimension, affine);
+  await files.scores.write(bytesOf(Int32Array.of(selfScore)));
+}
+
+function advance(done: Checkpoint, line: SpooledLine, { tokens, relatives }: BuiltTokens): Checkpoint {
+  return {
+    targets: done.targets + 1,
+    residues: done.residues + tokens.length,
+    spoolOffset: line.endOffset,
+    related: {
+      targets: done.related.targets + (relatives > 0 ? 1 : 0),
+      relatives: done.related.relatives + relatives,
+    },
+  };
 }
 
 /** Saves every few seconds how far everything has reached the disk, beside the encoding that goes on. */
-function createCheckpoints({ tokens, scores, folder }: Sink) {
+function createCheckpoints({ files, folder }: Sink) {
   let startedAtMs = performance.now();
   let saving: Promise<void> | undefined;
   const save = async (state: Checkpoint): Promise<void> => {
-    await tokens.sync();
-    await scores.sync();
+    await files.tokens.sync();
+    await files.profiles?.sync();
+    await files.scores.sync();
     await writeState(folder.encoded, state);
   };
   const settle = async (): Promise<void> => {

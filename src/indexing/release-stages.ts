@@ -3,15 +3,16 @@ import { Refusal } from '../errors.js';
 import { scanReleases, type FoundRelease } from '../release/catalog.js';
 import { RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
-import type { FileEntry, ReleaseManifest } from '../release/release.js';
+import type { FileEntry, RelativesManifest, ReleaseManifest } from '../release/release.js';
 import { createNamesWriter } from '../release/names/writer.js';
 import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
 import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { dropBuildFolder, readState, writeState, type BuildFolder } from './build-folder.js';
-import type { BuildOptions, BuildProgress } from './build-options.js';
+import type { BuildFamilies, BuildOptions, BuildProgress } from './build-options.js';
 import { readSelfScores } from './encode-proteins.js';
 import { readProteinSpool } from './protein-spool.js';
+import type { ProteinTokens } from './protein-tokens.js';
 import { readProteins, type Corpus } from './read-proteins.js';
 
 type Report = (stage: BuildProgress['stage'], done: number, total: number) => void;
@@ -85,9 +86,18 @@ export async function writeStage(
   }
 }
 
-/** The manifest but for its files. */
-export function describeRelease(options: BuildOptions, corpus: Corpus): Omit<ReleaseManifest, 'files'> {
+/** The manifest but for its files and what is counted on the way to them. */
+export interface ReleaseDescription extends Omit<ReleaseManifest, 'files' | 'relatives'> {
+  readonly relatives?: Omit<RelativesManifest, 'counts'>;
+}
+
+export function describeRelease(
+  options: BuildOptions,
+  corpus: Corpus,
+  { affine, dimension }: ProteinTokens,
+): ReleaseDescription {
   const { card, digest } = options.encoder;
+  const { families } = options;
   return {
     format: RELEASE_FORMAT,
     title: options.title ?? options.slug,
@@ -95,11 +105,32 @@ export function describeRelease(options: BuildOptions, corpus: Corpus): Omit<Rel
     is_simulated: options.isSimulated === true,
     corpus_snapshot_id: corpus.corpusSnapshotId,
     normalization_id: NORMALIZATION_ID,
-    encoder: { id: card.id, sha256: digest, dimension: card.dimension, inverse_step: card.inverse_step },
-    affine: card.affine,
+    encoder: { id: card.id, sha256: digest, dimension, inverse_step: card.inverse_step },
+    affine,
     counts: { targets: corpus.targets, residues: corpus.residues },
+    ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
     filter_schema: filterSchema(corpus.fields),
     policies: [EXHAUSTIVE_POLICY],
+  };
+}
+
+/** The manifest's member of relatives, before they are counted. */
+export function describeRelatives({
+  background,
+  rules,
+  form,
+}: BuildFamilies): Omit<RelativesManifest, 'counts'> {
+  return {
+    background,
+    rules: {
+      max_expected: rules.maxExpected,
+      min_coverage: rules.minCoverage,
+      max_identity: rules.maxIdentity,
+      profile_count: rules.profileCount,
+      vector_count: rules.vectorCount,
+    },
+    encoder_dimension: form.encoderDimension,
+    profile_share: form.profileShare,
   };
 }
 
@@ -109,17 +140,23 @@ export function describeRelease(options: BuildOptions, corpus: Corpus): Omit<Rel
 export async function findBuilt(
   indexesFolder: string,
   slug: string,
-  description: Omit<ReleaseManifest, 'files'>,
+  description: ReleaseDescription,
   taxonomy: FileEntry | undefined,
 ): Promise<FoundRelease | undefined> {
   const wanted = canonicalJson(description);
   const { releases } = await scanReleases(indexesFolder);
-  return releases.find((release) => {
-    const { files, ...rest } = release.manifest;
-    return (
-      release.slug === slug && canonicalJson(rest) === wanted && files.taxonomy?.sha256 === taxonomy?.sha256
-    );
-  });
+  return releases.find(
+    ({ manifest, ...release }) =>
+      release.slug === slug &&
+      canonicalJson(describedBy(manifest)) === wanted &&
+      manifest.files.taxonomy?.sha256 === taxonomy?.sha256,
+  );
+}
+
+function describedBy({ files: _, relatives, ...rest }: ReleaseManifest): ReleaseDescription {
+  if (relatives === undefined) return rest;
+  const { counts: __, ...described } = relatives;
+  return { ...rest, relatives: described };
 }
 
 /** Every taxon on a lineage of these, once. */

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
-import { RELEASE_FORMAT, tokensFrame } from '../release/format.js';
+import { RELEASE_FORMAT } from '../release/format.js';
 import { listedFiles } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
@@ -10,7 +10,8 @@ import { openBuildFolder, putInPlace, type BuildFolder } from './build-folder.js
 import { lockBuild } from './build-lock.js';
 import type { BuildOptions, BuildProgress, BuildReport } from './build-options.js';
 import { encodeProteins } from './encode-proteins.js';
-import { describeRelease, findBuilt, readStage, writeStage } from './release-stages.js';
+import { proteinTokens } from './protein-tokens.js';
+import { describeRelease, describeRelatives, findBuilt, readStage, writeStage } from './release-stages.js';
 
 /**
  * Builds a release: read → encode → write → rename into place. Killed at any moment, the same call goes on
@@ -41,7 +42,8 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
   const report = (stage: BuildProgress['stage'], done: number, total: number): void =>
     options.onProgress?.({ stage, done, total });
   const { corpus, taxonomy } = await readStage(options, folder, report);
-  const description = describeRelease(options, corpus);
+  const source = proteinTokens(encoder, options.families);
+  const description = describeRelease(options, corpus, source);
   const common = { replaced: corpus.replaced, notes: corpus.notes };
   const built = await findBuilt(indexesFolder, slug, description, taxonomy);
   if (built !== undefined) {
@@ -56,22 +58,20 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
     };
   }
   const startedMs = performance.now();
-  const { tokens, encodedResidues } = await encodeProteins(encoder, corpus, folder, {
+  const { tokens, profiles, related, encodedResidues } = await encodeProteins(source, corpus, folder, {
     signal,
     onResidues: (residues) => report('encode', residues, corpus.residues),
   });
   const encodeMs = performance.now() - startedMs;
   const tables = await writeStage(corpus, folder, report, signal);
-  const frame = tokensFrame(encoder.card.dimension, corpus.residues);
+  const { relatives, ...rest } = description;
   const manifest: ReleaseManifest = {
-    ...description,
+    ...rest,
+    ...(relatives === undefined ? {} : { relatives: { ...relatives, counts: related } }),
     files: {
       ...tables,
-      tokens: {
-        ...tokens,
-        values_byte_offset: frame.start.length,
-        values_byte_length: frame.valuesByteLength,
-      },
+      tokens,
+      ...(profiles === undefined ? {} : { profiles }),
       ...(taxonomy === undefined ? {} : { taxonomy }),
     },
   };
@@ -80,7 +80,15 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
 }
 
 /** All that the release's bytes depend on. */
-function identityOf({ slug, title, description, isSimulated, input, encoder }: BuildOptions): unknown {
+function identityOf({
+  slug,
+  title,
+  description,
+  isSimulated,
+  input,
+  encoder,
+  families,
+}: BuildOptions): unknown {
   return {
     format: RELEASE_FORMAT,
     normalization: NORMALIZATION_ID,
@@ -90,6 +98,7 @@ function identityOf({ slug, title, description, isSimulated, input, encoder }: B
     is_simulated: isSimulated === true,
     input: input.digest,
     encoder: encoder.digest,
+    ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
   };
 }
 

@@ -89,7 +89,7 @@ function attributeArrowType(type: AttributeType): DataType {
 }
 
 /** The bytes of tokens.arrow, or of profiles.arrow, around its values; they follow from the counts alone. */
-export interface TokensFrame {
+export interface RowsFrame {
   /** Written first; its length is `values_byte_offset`. */
   readonly start: Buffer;
   readonly valuesByteLength: number;
@@ -97,15 +97,15 @@ export interface TokensFrame {
   readonly end: Buffer;
 }
 
-export function tokensFrame(dimension: number, residues: number): TokensFrame {
+export function tokensFrame(dimension: number, residues: number): RowsFrame {
   return rowsFrame('token', dimension, residues);
 }
 
-export function profilesFrame(residues: number): TokensFrame {
+export function profilesFrame(residues: number): RowsFrame {
   return rowsFrame('profile', PROFILE_WIDTH, residues);
 }
 
-function rowsFrame(column: string, dimension: number, residues: number): TokensFrame {
+function rowsFrame(column: string, dimension: number, residues: number): RowsFrame {
   const schema = new Schema([
     new Field(column, new FixedSizeList(dimension, new Field('item', new Int8(), false)), false),
   ]);

@@ -38,6 +38,45 @@ export interface ProfileAffineManifest {
   readonly blosum62?: number;
 }
 
+/** How the targets of a release were given their relatives; its queries are given theirs in the same way. */
+export interface RelativesManifest {
+  readonly background: RelativesBackground;
+  readonly rules: {
+    readonly max_expected: number;
+    readonly min_coverage: number;
+    readonly max_identity: number;
+    readonly profile_count: number;
+    readonly vector_count: number;
+  };
+  /** Components of the encoder's vectors, and the share of a token's squared length that its profile has. */
+  readonly encoder_dimension: number;
+  readonly profile_share: number;
+  /** Of the targets: those with any relatives, and all relatives that count. */
+  readonly counts: { readonly targets: number; readonly relatives: number };
+}
+
+/** Where relatives are looked for. */
+export type RelativesBackground =
+  | {
+      /** Our own search of a release, with the E-values of a calibration of it. */
+      readonly method: 'search';
+      readonly release_id: string;
+      readonly calibration_id: string;
+    }
+  | {
+      /** mmseqs over sequences that the appliance keeps under this name. */
+      readonly method: 'mmseqs';
+      readonly name: string;
+      readonly sha256: string;
+      readonly version: string;
+      readonly rounds: number;
+    }
+  | {
+      /** Alignments that were given by id; queries have none. */
+      readonly method: 'alignments';
+      readonly sha256: string;
+    };
+
 /**
  * What a release is: the canonical SHA-256 of this value is its id (`dbr_…`), so nothing in it may depend on when,
  * where or in how many sittings it was built. On disk: `manifest.json`, wire names.
@@ -70,6 +109,8 @@ export interface ReleaseManifest {
     readonly profile?: ProfileAffineManifest;
   };
   readonly counts: { readonly targets: number; readonly residues: number };
+  /** Absent where targets have no relatives. `encoder.dimension` is that of the tokens, with relatives or without. */
+  readonly relatives?: RelativesManifest;
   readonly filter_schema: {
     readonly id: string;
     readonly fields: readonly {

@@ -1,0 +1,33 @@
+import type { QueryTokens } from '../kernels/kernels.js';
+import type { Family, Relative } from './family.js';
+
+/** A protein whose relatives are looked for. */
+export interface FamilyQuery {
+  /** Its id where it has one: alignments are filed under it. */
+  readonly id?: string;
+  readonly sequence: string;
+}
+
+/** A protein with the relatives that count (select.ts). */
+export interface SelectedFamily extends Family {
+  /** Those whose vectors are averaged. */
+  readonly averaged: readonly Relative[];
+  /** Tokens of their `residues` where they are at hand; otherwise they are encoded. */
+  readonly vectors?: readonly QueryTokens[];
+}
+
+/** Where relatives come from. Equal proteins get equal relatives, alone or among others. */
+export interface RelativesFinder {
+  /** Proteins that a call is best made for. */
+  readonly batchProteins: number;
+  /** One family for each protein, in order. Errors  its own, or the signal's reason */
+  find(
+    proteins: readonly FamilyQuery[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly SelectedFamily[]>;
+}
+
+/** A protein of which no relatives are known or wanted. */
+export function aloneFamily(sequence: string): SelectedFamily {
+  return { sequence, relatives: [], averaged: [] };
+}
