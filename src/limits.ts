@@ -47,6 +47,11 @@ export const ATTRIBUTES_MAX_CHARACTERS = 65_536;
 export const RECEIPTS_MAX_COUNT = 200_000;
 /** Finished searches whose candidates are kept for an equal request. */
 export const SEARCH_CACHE_MAX_CANDIDATES = 500_000;
+/** One of a lab's own alignments of a protein. */
+export const ALIGNMENT_MAX_BYTES = 64 * MEBIBYTE_BYTES;
+export const ALIGNMENT_MAX_ROWS = 20_000;
+/** Tokens of queries with relatives that are kept for an equal query, for each release. */
+export const FAMILY_CACHE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 /** Releases that are open (tables in memory, tokens mapped) at once; the one used longest ago is closed first. */
 export const OPEN_RELEASES_MAX_COUNT = 16;
 /** Compiled target spaces that are kept in memory, at most this many eligible targets in all. */

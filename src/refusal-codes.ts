@@ -54,6 +54,7 @@ type SearchCode =
   | 'sequence_is_nucleotide'
   | 'sequence_too_long'
   | 'significance_unavailable'
+  | 'relatives_unavailable'
   | 'response_too_large'
   | 'msa_not_found'
   | 'msa_component_not_found'
@@ -162,6 +163,11 @@ export type CommandRefusalCode =
   | 'interrupted'
   | 'calibration_impossible'
   | 'calibration_not_found'
+  // Relatives and where they come from.
+  | 'tool_missing'
+  | 'background_not_found'
+  | 'background_exists'
+  | 'invalid_alignment'
   // Encoders.
   | 'invalid_encoder_card'
   | 'unknown_encoder'

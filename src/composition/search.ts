@@ -55,6 +55,7 @@ function openEngines(ground: Ground, watch: ReleaseWatch): Engines {
   const engines = createEngines({
     backend,
     threads: config.threads,
+    indexesFolder: config.indexesFolder,
     async openRelease(releaseId) {
       const release = await openRelease(releaseFolder(ground, releaseId));
       watch.add(release);

@@ -185,6 +185,7 @@ export const createMsa = defineRoute({
     'msa_component_not_found',
     'msa_components_mismatch',
     'significance_unavailable',
+    'relatives_unavailable',
     'msa_too_large',
   ],
 });

@@ -40,11 +40,13 @@ function spread<Item>(list: readonly Item[], count: number): readonly Item[] {
 
 /** Whether more than this share of the columns in which both have a letter have the same. */
 function areCopies(first: Uint8Array, second: Uint8Array, maxIdentity: number): boolean {
-  let [both, same] = [0, 0];
-  for (let column = 0; column < first.length; column += 1) {
+  // With so many differences no number of columns makes them copies.
+  const most = (1 - maxIdentity) * first.length;
+  let [both, different] = [0, 0];
+  for (let column = 0; column < first.length && different <= most; column += 1) {
     if (first[column] === NOTHING || second[column] === NOTHING) continue;
     both += 1;
-    if (first[column] === second[column]) same += 1;
+    if (first[column] !== second[column]) different += 1;
   }
-  return same > maxIdentity * both;
+  return both - different > maxIdentity * both;
 }

@@ -36,8 +36,8 @@ export const REMOVED_PREFIX = '.removed-';
 
 const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const RELEASE_ID = /^dbr_[0-9a-f]{64}$/;
-/** Beside the databases lies the folder of encoders. */
-const RESERVED_SLUGS: ReadonlySet<string> = new Set(['encoders']);
+/** Beside the databases lie the folders of encoders and backgrounds. */
+const RESERVED_SLUGS: ReadonlySet<string> = new Set(['backgrounds', 'encoders']);
 
 /** Errors  Refusal `invalid_slug` that says what a database may be called */
 export function checkSlug(slug: string): string {
@@ -46,7 +46,7 @@ export function checkSlug(slug: string): string {
   throw new Refusal(
     'invalid_slug',
     `${JSON.stringify(slug)} cannot name a database: expected are 1 to 64 lower-case letters, digits, ".", "-" and ` +
-      '"_", a letter or digit first; not "encoders", and not "db_…" or "dbr_…".',
+      '"_", a letter or digit first; not "backgrounds" or "encoders", and not "db_…" or "dbr_…".',
   );
 }
 

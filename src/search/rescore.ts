@@ -39,9 +39,14 @@ function withScores(
   ranked: readonly Ranked[],
   scores: Int32Array,
   { tokens, sequence }: EncodedQuery,
-  { release, encoder }: SearchEngine,
+  { release }: SearchEngine,
 ): Rescored['candidates'] {
-  const querySelfScore = diagonalSelfScore(tokens, sequence, encoder.card.dimension, release.affine);
+  const querySelfScore = diagonalSelfScore(
+    tokens,
+    sequence,
+    release.manifest.encoder.dimension,
+    release.affine,
+  );
   return ranked.map((candidate, order) => {
     const rawScore = scores[order];
     const selfScore = Math.min(querySelfScore, release.targets.selfScore(candidate.targetIndex));

@@ -12,13 +12,13 @@ import type {
 
 /** The result of one query under the digest that names it. */
 export async function seal(
-  { tokens }: EncodedQuery,
+  { tokens, relatives }: EncodedQuery,
   candidates: readonly Candidate[],
   served: Pick<SearchResult, 'policy' | 'kernelRetry'>,
   { targetSpace, limit }: Pick<SearchRequest, 'targetSpace' | 'limit'>,
-  { release, encoder, calibration }: SearchEngine,
+  { release, calibration }: SearchEngine,
 ): Promise<SearchResult> {
-  const queryTokensSha256 = tokensSha256(tokens, encoder.card.dimension);
+  const queryTokensSha256 = tokensSha256(tokens, release.manifest.encoder.dimension);
   const pinned = {
     release,
     targetSpace,
@@ -32,16 +32,19 @@ export async function seal(
     ...served,
     queryLength: tokens.length,
     queryTokensSha256,
+    ...(relatives && { relatives }),
     resultSha256: await resultSha256(pinned, candidates),
   };
 }
 
-/** Digest of a query's int8 tokens and their shape: what the promise of equal bits starts from. */
-function tokensSha256(tokens: QueryTokens, dimension: number): string {
-  const bytes = sha256Hex(
-    new Uint8Array(tokens.values.buffer, tokens.values.byteOffset, tokens.values.byteLength),
-  );
-  return canonicalSha256({ bytes, dimension, length: tokens.length });
+/** Digest of a query's int8 tokens, their profile and their shape: what the promise of equal bits starts from. */
+function tokensSha256({ values, profile, length }: QueryTokens, dimension: number): string {
+  const bytes = rowsSha256(values);
+  return canonicalSha256({ bytes, dimension, length, ...(profile && { profile: rowsSha256(profile) }) });
+}
+
+function rowsSha256({ buffer, byteOffset, byteLength }: Int8Array): string {
+  return sha256Hex(new Uint8Array(buffer, byteOffset, byteLength));
 }
 
 /**

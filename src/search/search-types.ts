@@ -2,6 +2,7 @@ import type { Calibration } from '../calibration/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { KernelBackend, KernelRetry, QueryTokens, TokenStore } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
+import type { FamilySource } from '../families/source.js';
 import type { CandidateSignificance } from './candidate-significance.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
@@ -16,9 +17,21 @@ export interface ProteinQuery {
   readonly normalizationId: string;
 }
 
+/** Whether a query is given relatives, as the targets of its release were, or is compared as it stands. */
+export type QueryRelatives = 'as_release' | 'none';
+
 /** A query and its tokens. */
 export interface EncodedQuery extends ProteinQuery {
   readonly tokens: QueryTokens;
+  /** Present where the release's targets have relatives. */
+  readonly relatives?: SearchedRelatives;
+}
+
+/** What a query's relatives were, and what it took to find them. */
+export interface SearchedRelatives {
+  readonly count: number;
+  /** For all queries of the call; next to nothing where they were known. */
+  readonly elapsedMs: number;
 }
 
 /** What is asked of one release. */
@@ -30,6 +43,8 @@ export interface SearchRequest {
   readonly evidence: EvidenceRequest;
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
+  /** Default `as_release`; without meaning where the targets have no relatives. */
+  readonly relatives?: QueryRelatives;
 }
 
 /** What a search works with: a release, its tokens in a backend, and the encoder that made them. */
@@ -38,6 +53,8 @@ export interface SearchEngine {
   readonly encoder: Encoder;
   readonly backend: KernelBackend;
   readonly store: TokenStore;
+  /** Present where the targets have relatives: gives queries theirs. */
+  readonly families?: FamilySource;
   /** Qualified null of the release; absent where it has none. */
   readonly calibration?: Calibration;
   /** Threads for the kernels; the result does not depend on it. */
@@ -96,6 +113,8 @@ export interface SearchResult {
   readonly policy: ResolvedPolicy;
   readonly queryLength: number;
   readonly queryTokensSha256: string;
+  /** Present where the release's targets have relatives. */
+  readonly relatives?: SearchedRelatives;
   readonly resultSha256: string;
   /** Present where a device failed and the CPU served in its place. */
   readonly kernelRetry?: KernelRetry;

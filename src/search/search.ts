@@ -2,6 +2,7 @@ import { assert } from '../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
 import { compare } from './compare.js';
+import { encode } from './encode.js';
 import { resolvePolicy } from './policy.js';
 import { rank } from './rank.js';
 import { rescore } from './rescore.js';
@@ -14,7 +15,7 @@ import { createJudge } from './significance.js';
  * with their measurements, and the digest that names what was found.
  *
  *   resolve policy   the guarantee that is asked for → how the release meets it
- *   encode           residues → int8 tokens
+ *   encode           residues → int8 tokens, with those of relatives where the release's targets have them
  *   compare          tokens → integer MaxSim sums with every eligible target
  *   rank             sums → the nearest targets, and their distances
  *   rescore          these targets → affine scores, with the paths behind them where alignments are asked for
@@ -53,23 +54,25 @@ export async function searchMany(
 ): Promise<readonly SearchResult[]> {
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
-  const { release, encoder, threads, isBackground } = engine;
+  const { release, threads, isBackground } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { signal, threads, isBackground };
 
   const policy = resolvePolicy(release.manifest, settings.guarantee);
   const judge = createJudge(settings, sequences, engine);
-  const tokens = await encoder.encode(sequences, { signal });
+  const encoded = await encode(queries, settings, engine, { signal });
+  const tokens = encoded.map((query) => query.tokens);
   const compared = await compare(tokens, settings, engine, options);
 
   const results: SearchResult[] = [];
   for (const [index, found] of compared.entries()) {
-    const query = { ...queries[index], tokens: tokens[index] };
+    const query = encoded[index];
     const ranked = await rank(found, query.tokens.length, release, settings.limit);
     const rescored = await rescore(query, ranked, settings.evidence, engine, options);
     const aligned = await align(query, rescored, release);
     const candidates = await judge(query, aligned, found.panel, options);
-    results.push(await seal(query, candidates, { policy, kernelRetry: found.retry }, settings, engine));
+    const served = { policy, kernelRetry: found.retry };
+    results.push(await seal(query, candidates, served, settings, engine));
   }
   return results;
 }

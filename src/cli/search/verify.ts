@@ -21,7 +21,7 @@ interface ReceiptContent {
     readonly normalization_id: string;
     readonly tokens_sha256: string;
   };
-  readonly parameters: Pick<SearchRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>;
+  readonly parameters: Pick<SearchRequest, 'evidence' | 'guarantee' | 'limit' | 'relatives' | 'significance'>;
   readonly target_space: { readonly id: string; readonly canonical_filter: unknown } | null;
 }
 
@@ -90,11 +90,16 @@ function isReceiptContent(content: unknown): content is ReceiptContent {
     isObject(parameters) &&
     ASKED.every((name) => SEARCH_SETTINGS[name].enum.includes(parameters[name])) &&
     isLimit(parameters['limit']) &&
+    (parameters['relatives'] === undefined || isRelatives(parameters['relatives'])) &&
     (space === null || (isObject(space) && hasTexts(space, ['id']) && 'canonical_filter' in space))
   );
 }
 
 const ASKED = ['evidence', 'guarantee', 'significance'] as const;
+
+function isRelatives(value: unknown): boolean {
+  return SEARCH_SETTINGS.relatives.enum.includes(value);
+}
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;

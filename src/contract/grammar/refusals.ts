@@ -229,6 +229,10 @@ export const REFUSALS = {
     422,
     'Significance is required and no qualified calibration supports it.',
   ),
+  relatives_unavailable: invalid(
+    422,
+    'The targets have relatives, and what a query is given its own from is no longer there; ask for `relatives: none`.',
+  ),
   response_too_large: invalid(422, 'The answer exceeds 16 MiB; the message says how many rows would fit.'),
 
   // When and how often.

@@ -223,6 +223,11 @@ export const HomologyCandidateSet = named(
       performance: closed({
         is_cache_hit: flag('True when the candidates of an earlier equal execution were reused.'),
         queue_wait_ms: count('From arrival until work started.'),
+        relatives_search_ms: Type.Optional(
+          count(
+            "Finding the query's relatives, part of the execution; present where the targets have relatives.",
+          ),
+        ),
         search_execution_ms: count('Encoding, comparing, ranking and aligning.'),
         server_total_ms: count('From arrival until this answer was written.'),
       }),
@@ -230,6 +235,11 @@ export const HomologyCandidateSet = named(
         kind: constant('protein_sequence'),
         normalization_id: text('How the letters were read.'),
         normalized_length: count('Residues after normalisation.'),
+        relative_count: Type.Optional(
+          count(
+            "Relatives that the query's tokens were made with; present where the targets have relatives.",
+          ),
+        ),
         sha256: sha256('SHA-256 of the normalised sequence.'),
       }),
       ranking: closed({

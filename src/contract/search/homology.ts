@@ -74,6 +74,15 @@ export const SEARCH_SETTINGS = {
       { chosen: true },
     ),
   ),
+  relatives: Type.Optional(
+    enumeration(
+      {
+        as_release: 'the query is given relatives as the targets of the release were, if they were: the default',
+        none: 'the query is compared as it stands',
+      },
+      { chosen: true },
+    ),
+  ),
 };
 
 /** Database, release and target space are three ways to say what is searched. */
@@ -140,6 +149,7 @@ export const searchHomology = defineRoute({
     'sequence_too_long',
     'invalid_filter',
     'significance_unavailable',
+    'relatives_unavailable',
     'response_too_large',
   ],
 });

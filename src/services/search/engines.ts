@@ -4,6 +4,7 @@ import type { KernelBackend } from '../../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../../limits.js';
 import type { Release } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
+import { openFamilySource } from '../../relatives/open.js';
 import type { SearchEngine } from '../../search/search-types.js';
 
 /** Releases that are ready to be searched, each with the encoder that made it. */
@@ -19,6 +20,7 @@ export interface Engines {
 export interface EngineSources {
   readonly backend: KernelBackend;
   readonly threads: number;
+  readonly indexesFolder: string;
   /** Opens a release of the catalog by id. */
   openRelease(releaseId: string): Promise<Release>;
   /** Where the calibration of a release is and which it is; undefined where the catalog no longer has the release. */
@@ -57,16 +59,18 @@ export function createEngines(sources: EngineSources): Engines {
     const encoder = await once(encoders, sha256, () => sources.loadEncoder(id, sha256));
     const store = await sources.backend.open(release.tokens);
     const { backend, threads } = sources;
-    return { plain: { release, encoder, backend, store, threads }, calibrated: new Map() };
+    const families = openFamilySource(release.manifest, encoder, { ...sources, openEngine: open });
+    return { plain: { release, encoder, families, backend, store, threads }, calibrated: new Map() };
+  };
+  const open = async (releaseId: string): Promise<SearchEngine> => {
+    const { plain, calibrated } = await once(opened, releaseId, () => openPlain(releaseId));
+    const place = sources.calibrationOf(releaseId);
+    const name = place?.id ?? '';
+    if (!calibrated.has(name)) calibrated.clear();
+    return once(calibrated, name, () => calibrate(plain, place?.releaseDirectory));
   };
   return {
-    async open(releaseId) {
-      const { plain, calibrated } = await once(opened, releaseId, () => openPlain(releaseId));
-      const place = sources.calibrationOf(releaseId);
-      const name = place?.id ?? '';
-      if (!calibrated.has(name)) calibrated.clear();
-      return once(calibrated, name, () => calibrate(plain, place?.releaseDirectory));
-    },
+    open,
     async close() {
       opened.clear();
       const loaded = await Promise.allSettled(encoders.values());

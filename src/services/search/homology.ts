@@ -62,12 +62,14 @@ export function createHomology(parts: HomologyParts): Homology {
       cache.set(key, execution);
       const receipt = await parts.receipts.issue(resolved.engine, resolved.request, execution, context);
       const searchMs = known === undefined ? performance.now() - startedAt : 0;
+      const { relatives } = execution.result;
       const answer = await present(resolved, execution, receipt, context, parts.serverVersion);
       const finished = {
         ...answer,
         performance: {
           is_cache_hit: known !== undefined,
           queue_wait_ms: wholeMs(context.queueWaitMs ?? 0),
+          ...(relatives && { relatives_search_ms: known === undefined ? wholeMs(relatives.elapsedMs) : 0 }),
           search_execution_ms: wholeMs(searchMs),
           server_total_ms: wholeMs(performance.now() - context.receivedAtMs),
         },
@@ -105,6 +107,7 @@ function cacheKey({ release, engine, request }: Resolved): string {
     guarantee: request.guarantee,
     limit: request.limit,
     query: request.query.sequence,
+    relatives: request.relatives ?? null,
     release_id: release.releaseId,
     significance: request.significance,
     target_space_id: request.targetSpace.id ?? null,

@@ -51,7 +51,7 @@ type ExecutedAnswer = FoundAnswer &
 export async function presentFound({ engine, request, result }: Found): Promise<FoundAnswer> {
   const { candidates, queryLength } = result;
   return {
-    query: presentQuery(request.query),
+    query: presentQuery(request.query, result),
     candidates: await mapInTurns(candidates, (candidate) =>
       presentCandidate(candidate, queryLength, engine.release),
     ),
@@ -97,11 +97,15 @@ const RANKING: CandidateSet['ranking'] = {
   tie_breakers: [{ field: 'target.id', order: 'ascending' }],
 };
 
-function presentQuery({ sequence, normalizationId }: ProteinQuery): CandidateSet['query'] {
+function presentQuery(
+  { sequence, normalizationId }: ProteinQuery,
+  { relatives }: Pick<SearchResult, 'relatives'>,
+): CandidateSet['query'] {
   return {
     kind: 'protein_sequence',
     normalization_id: normalizationId,
     normalized_length: sequence.length,
+    ...(relatives && { relative_count: relatives.count }),
     sha256: sha256Hex(sequence),
   };
 }

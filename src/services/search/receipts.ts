@@ -119,6 +119,7 @@ function receiptContent(
       evidence: request.evidence,
       guarantee: request.guarantee,
       limit: request.limit,
+      ...(result.relatives && { relatives: request.relatives ?? 'as_release' }),
       significance: request.significance,
     },
     policy_id: result.policy.id,

@@ -35,8 +35,8 @@ export async function resolveSearch(
   const { release, targetSpaceOf } = selectRelease(wire, context, parts);
   const engine = await parts.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
-  const { limit, evidence, guarantee, significance } = wire;
-  return { release, engine, settings: { targetSpace, limit, evidence, guarantee, significance } };
+  const { limit, evidence, guarantee, significance, relatives } = wire;
+  return { release, engine, settings: { targetSpace, limit, evidence, guarantee, significance, relatives } };
 }
 
 interface Selection {

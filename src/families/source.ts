@@ -1,0 +1,21 @@
+import type { QueryTokens } from '../kernels/kernels.js';
+import type { FamilyTokenForm } from './tokens.js';
+
+/** A query's tokens as its family has them, and how many relatives count in them. */
+export interface EncodedFamily {
+  readonly tokens: QueryTokens;
+  readonly relatives: number;
+}
+
+/** What gives the queries of a release their relatives, as its targets were given theirs. */
+export interface FamilySource {
+  readonly form: FamilyTokenForm;
+  /**
+   * Tokens of each query, in order; equal queries have equal tokens.
+   * Errors  Refusal `relatives_unavailable` where what they are looked for in is no longer there; the finder's
+   */
+  encode(
+    sequences: readonly string[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly EncodedFamily[]>;
+}

@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process';
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Fault, Refusal } from '../errors.js';
+import { cropOf, type Relative } from '../families/family.js';
+import { aloneFamily, type FamilyQuery, type RelativesFinder } from '../families/finder.js';
+import type { RelativeRules } from '../families/rules.js';
+import { selectRelatives } from '../families/select.js';
+import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
+
+/** A child that takes longer is stopped, whatever it was given. */
+const CHILD_MAX_MS = 12 * 60 * 60 * 1000;
+const TABLE_MAX_BYTES = 8 * GIBIBYTE_BYTES;
+const COMPLAINT_MAX_BYTES = MEBIBYTE_BYTES / 16;
+const MEMORY_LIMIT = '8G';
+/** A child reads the background's index anew, so that few large calls cost least. */
+const BATCH_PROTEINS = 2_000;
+/** Hits of a protein that are looked at. */
+const MAX_HITS = 300;
+/** The default sensitivity, named because results follow from it. */
+const SENSITIVITY = '5.7';
+
+/** A background that mmseqs searches. */
+export interface MmseqsBackground {
+  /** Path of its database, as createdb left it. */
+  readonly database: string;
+  /** 1, or 2: the profiles of what the first search finds are searched again. */
+  readonly rounds: number;
+}
+
+/** Version of the installed mmseqs; undefined where there is none. */
+export async function mmseqsVersion(): Promise<string | undefined> {
+  try {
+    return (await runMmseqs(['version'], {})).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Relatives by mmseqs, with its masking of low complexity and its correction for composition.
+ * Errors  Refusal `tool_missing`; Fault with what it complained of where it fails; the signal's reason
+ */
+export function mmseqsRelatives(
+  background: MmseqsBackground,
+  rules: RelativeRules,
+  threads: number,
+): RelativesFinder {
+  return {
+    batchProteins: BATCH_PROTEINS,
+    async find(proteins, { signal } = {}) {
+      const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
+      try {
+        const table = await searchBackground(proteins, background, rules, { folder, threads, signal });
+        const found = await readTable(table, proteins.length, background.rounds);
+        return proteins.map(({ sequence }, index) =>
+          found[index].length === 0
+            ? aloneFamily(sequence)
+            : selectRelatives({ sequence, relatives: found[index] }, rules),
+        );
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+interface Workplace {
+  readonly folder: string;
+  readonly threads: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The table of hits, a line for each; queries are named by their place, so that no id is anybody's file or option. */
+async function searchBackground(
+  proteins: readonly FamilyQuery[],
+  { database, rounds }: MmseqsBackground,
+  rules: RelativeRules,
+  { folder, threads, signal }: Workplace,
+): Promise<string> {
+  const path = (name: string): string => join(folder, name);
+  const common = ['--threads', String(Math.max(1, threads)), '-v', '1'];
+  const hits = ['-s', SENSITIVITY, '-e', String(rules.maxExpected), '--max-seqs', String(MAX_HITS)];
+  const cover = ['-c', String(rules.minCoverage), '--cov-mode', '2', '-a'];
+  const memory = ['--split-memory-limit', MEMORY_LIMIT];
+  const search = async (queries: string, result: string): Promise<void> => {
+    const scratch = path(`${result}-scratch`);
+    await mkdir(scratch);
+    const files = [path(queries), database, path(result), scratch];
+    await runMmseqs(['search', ...files, ...hits, ...cover, ...memory, ...common], { signal });
+  };
+  const fasta = proteins.map(({ sequence }, index) => `>q${index}\n${sequence}\n`).join('');
+  await writeFile(path('queries.fasta'), fasta);
+  await runMmseqs(['createdb', path('queries.fasta'), path('queries'), '-v', '1'], { signal });
+  await search('queries', 'result1');
+  let [queries, result] = ['queries', 'result1'];
+  for (let round = 2; round <= rounds; round += 1) {
+    const profiles = `profiles${round}`;
+    const files = [path(queries), database, path(result), path(profiles)];
+    await runMmseqs(['result2profile', ...files, ...common], { signal });
+    [queries, result] = [profiles, `result${round}`];
+    await search(queries, result);
+  }
+  const files = [path(queries), database, path(result), path('table.tsv')];
+  await runMmseqs(['convertalis', ...files, '--format-output', COLUMNS, ...common], { signal });
+  return path('table.tsv');
+}
+
+const COLUMNS = 'query,target,evalue,fident,qstart,qend,qlen,tstart,tend,cigar,tseq';
+
+/** Relatives of each query by its place. */
+async function readTable(path: string, queries: number, round: number): Promise<readonly Relative[][]> {
+  const { size } = await stat(path);
+  if (size > TABLE_MAX_BYTES)
+    throw new Fault(`mmseqs wrote ${size} bytes of hits; fewer proteins at once may go.`);
+  const found: Relative[][] = Array.from({ length: queries }, () => []);
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+    const { query, relative } = parseMmseqsLine(line, round);
+    if (found[query] === undefined) throw unreadable(line);
+    found[query].push(relative);
+  }
+  return found;
+}
+
+/**
+ * One line of the table; its positions are one-based with inclusive ends.
+ * Errors  Fault where it has another form
+ */
+export function parseMmseqsLine(
+  line: string,
+  round: number,
+): { readonly query: number; readonly relative: Relative } {
+  const cells = line.split('\t');
+  const numbers = cells.slice(2, 9).map(Number);
+  if (cells.length !== 11 || numbers.some(Number.isNaN) || !/^q\d+$/.test(cells[0])) throw unreadable(line);
+  const [expected, identity, queryStart, queryEnd, length, targetStart, targetEnd] = numbers;
+  const target = cells[10].toUpperCase();
+  const start = queryStart - 1;
+  const stretch = { start, end: queryEnd, length, targetStart: targetStart - 1, targetEnd };
+  const relative = {
+    id: cells[1],
+    expected,
+    identity,
+    coverage: (queryEnd - start) / length,
+    round,
+    ...cropOf(target, stretch),
+    start,
+    cigar: cells[9],
+  };
+  return { query: Number(cells[0].slice(1)), relative };
+}
+
+function unreadable(line: string): Fault {
+  return new Fault(`mmseqs answered with a line that is no alignment: ${line.slice(0, 200)}`);
+}
+
+/** Runs mmseqs to its end; what it prints. */
+export async function runMmseqs(
+  args: readonly string[],
+  { signal }: { readonly signal?: AbortSignal },
+): Promise<string> {
+  signal?.throwIfAborted();
+  const child = spawn('mmseqs', args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: CHILD_MAX_MS,
+    killSignal: 'SIGKILL',
+    signal,
+  });
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8');
+    child[name].on('data', (text: string) => {
+      if (said[name].length < COMPLAINT_MAX_BYTES) said[name] += text;
+    });
+  }
+  const status = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', (cause: NodeJS.ErrnoException) => {
+      if (signal?.aborted) reject(signal.reason as Error);
+      else if (cause.code === 'ENOENT') reject(missing());
+      else reject(cause);
+    });
+    child.on('close', resolve);
+  });
+  if (status === 0) return said.stdout;
+  const complaint = (said.stderr || said.stdout).trim().slice(-1_000);
+  throw new Fault(`mmseqs ${args[0]} failed: ${complaint || 'it was stopped, or ran longer than 12 hours'}`);
+}
+
+function missing(): Refusal {
+  return new Refusal(
+    'tool_missing',
+    'mmseqs is not installed here (Debian and Ubuntu: apt-get install mmseqs2).',
+  );
+}

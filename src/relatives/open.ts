@@ -1,0 +1,116 @@
+import type { Encoder } from '../encoder/encoder.js';
+import { Refusal } from '../errors.js';
+import { aloneFamily, type RelativesFinder } from '../families/finder.js';
+import type { RelativeRules } from '../families/rules.js';
+import type { FamilySource } from '../families/source.js';
+import type { FamilyTokenForm } from '../families/tokens.js';
+import { PROFILE_SCALE } from '../release/profile-affine.js';
+import type { RelativesBackground, RelativesManifest, ReleaseManifest } from '../release/release.js';
+import type { SearchEngine } from '../search/search-types.js';
+import { backgroundDatabase, findBackground } from './backgrounds.js';
+import { mmseqsRelatives, mmseqsVersion } from './mmseqs.js';
+import { searchedRelatives } from './search.js';
+import { createFamilySource } from './source.js';
+
+/** Where backgrounds are. */
+export interface BackgroundSources {
+  readonly indexesFolder: string;
+  /** Of children that search backgrounds. */
+  readonly threads: number;
+  /**
+   * The engine of a background release with its calibration.
+   * Errors  Refusal or Fault where it is not there
+   */
+  openEngine(releaseId: string): Promise<SearchEngine>;
+}
+
+/** What gives queries of a release their relatives; undefined where its targets have none. */
+export function openFamilySource(
+  { relatives, encoder: { dimension, inverse_step: inverseStep }, affine }: ReleaseManifest,
+  encoder: Encoder,
+  sources: BackgroundSources,
+): FamilySource | undefined {
+  if (relatives === undefined) return undefined;
+  const form: FamilyTokenForm = {
+    encoderDimension: relatives.encoder_dimension,
+    dimension,
+    inverseStep,
+    profileShare: relatives.profile_share,
+    profileScale: affine.profile?.scale ?? PROFILE_SCALE,
+  };
+  return createFamilySource(encoder, finderOf(relatives.background, rulesOf(relatives), sources), form);
+}
+
+/** Finds relatives as a manifest says they were found. */
+function finderOf(
+  background: RelativesBackground,
+  rules: RelativeRules,
+  sources: BackgroundSources,
+): RelativesFinder {
+  switch (background.method) {
+    case 'search':
+      return searchedRelatives(() => openBackground(background, sources), rules);
+    case 'mmseqs': {
+      const { indexesFolder, threads } = sources;
+      const database = backgroundDatabase(indexesFolder, background.name);
+      const finder = mmseqsRelatives({ database, rounds: background.rounds }, rules, threads);
+      return {
+        batchProteins: finder.batchProteins,
+        async find(proteins, options) {
+          await requireBackground(background, indexesFolder);
+          return finder.find(proteins, options);
+        },
+      };
+    }
+    case 'alignments':
+      // They were given with the targets; a query stands alone.
+      return {
+        batchProteins: 1,
+        find: async (proteins) => proteins.map(({ sequence }) => aloneFamily(sequence)),
+      };
+  }
+}
+
+type Searched = Extract<RelativesBackground, { readonly method: 'search' }>;
+type ByMmseqs = Extract<RelativesBackground, { readonly method: 'mmseqs' }>;
+
+async function openBackground(
+  { release_id: releaseId, calibration_id: calibrationId }: Searched,
+  { openEngine }: BackgroundSources,
+): Promise<SearchEngine> {
+  const engine = await openEngine(releaseId).catch((cause: Error) => {
+    throw unavailable(`release ${releaseId} cannot be searched here: ${cause.message}`);
+  });
+  if (engine.calibration?.id === calibrationId) return engine;
+  const now = engine.calibration?.id ?? 'none';
+  throw unavailable(
+    `release ${releaseId} was judged by calibration ${calibrationId}, and now it has ${now}.`,
+  );
+}
+
+async function requireBackground({ name, sha256, version }: ByMmseqs, indexesFolder: string): Promise<void> {
+  const kept = await findBackground(indexesFolder, name);
+  if (kept === undefined) throw unavailable(`there is no background ${name} here.`);
+  if (kept.sha256 !== sha256) throw unavailable(`the background ${name} holds other sequences now.`);
+  const installed = await mmseqsVersion();
+  if (installed === version) return;
+  throw unavailable(`it was searched by mmseqs ${version}, and here is ${installed ?? 'none'}.`);
+}
+
+function unavailable(why: string): Refusal {
+  return new Refusal(
+    'relatives_unavailable',
+    `The targets have relatives, and a query cannot be given its own as they were: ${why} ` +
+      'Build the database again, or ask for relatives "none".',
+  );
+}
+
+function rulesOf({ rules }: RelativesManifest): RelativeRules {
+  return {
+    maxExpected: rules.max_expected,
+    minCoverage: rules.min_coverage,
+    maxIdentity: rules.max_identity,
+    profileCount: rules.profile_count,
+    vectorCount: rules.vector_count,
+  };
+}

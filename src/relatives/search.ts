@@ -1,0 +1,103 @@
+import { aloneFamily, type RelativesFinder, type SelectedFamily } from '../families/finder.js';
+import type { Relative } from '../families/family.js';
+import type { RelativeRules } from '../families/rules.js';
+import { selectRelatives } from '../families/select.js';
+import type { QueryTokens } from '../kernels/kernels.js';
+import { unfilteredSpace } from '../release/filter/target-space.js';
+import type { Release } from '../release/release.js';
+import { openRowReader, type RowReader } from '../release/row-reader.js';
+import { expectedFalseHits } from '../search/candidate-significance.js';
+import { searchMany } from '../search/search.js';
+import type { Candidate, SearchEngine } from '../search/search-types.js';
+import { NORMALIZATION_ID } from '../sequence/protein.js';
+
+/** Nearest targets that are aligned and judged; only those within the rules' E-value are relatives. */
+const CANDIDATES = 500;
+/** The release's tokens are read once for all of a batch. */
+const BATCH_PROTEINS = 32;
+
+/**
+ * Relatives by our own search of a background: the nearest of a release by MaxSim, aligned by affine score, with the
+ * E-values of its calibration. Their vectors are those that the release has of them, seen in the whole protein, so
+ * that nothing but the protein itself is encoded.
+ * @param open  the background's engine, calibrated; asked for at each call, because engines may be closed between two
+ * Errors  Refusal `significance_unavailable` where the background has no calibration; Faults of encoder and kernels
+ */
+export function searchedRelatives(open: () => Promise<SearchEngine>, rules: RelativeRules): RelativesFinder {
+  return {
+    batchProteins: BATCH_PROTEINS,
+    async find(proteins, { signal } = {}) {
+      const background = await open();
+      const settings = {
+        targetSpace: unfilteredSpace(background.release),
+        limit: CANDIDATES,
+        evidence: 'pairwise_sequence_alignment',
+        guarantee: 'exhaustive',
+        significance: 'if_available',
+      } as const;
+      const queries = proteins.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+      const results = await searchMany(queries, settings, background, signal);
+      const reader = await openRowReader(background.release.tokens);
+      try {
+        const families: SelectedFamily[] = [];
+        for (const [index, { candidates }] of results.entries()) {
+          const { sequence } = proteins[index];
+          families.push(await familyOf(sequence, candidates, background.release, reader, rules));
+        }
+        return families;
+      } finally {
+        await reader.close();
+      }
+    },
+  };
+}
+
+/** A relative with its target in the background. */
+interface Found extends Relative {
+  readonly targetIndex: number;
+  readonly targetStart: number;
+}
+
+async function familyOf(
+  sequence: string,
+  candidates: readonly Candidate[],
+  release: Release,
+  reader: RowReader,
+  rules: RelativeRules,
+): Promise<SelectedFamily> {
+  const found = candidates.flatMap((candidate) => relativeOf(candidate, release) ?? []);
+  if (found.length === 0) return aloneFamily(sequence);
+  const family = selectRelatives({ sequence, relatives: found }, rules);
+  const byId = new Map(found.map((relative) => [relative.id, relative]));
+  const vectors: QueryTokens[] = [];
+  for (const { id, residues } of family.averaged) {
+    const { targetIndex, targetStart } = byId.get(id)!;
+    const values = await reader.read(
+      release.tokens.residueStarts[targetIndex] + targetStart,
+      residues.length,
+    );
+    vectors.push({ values, length: residues.length });
+  }
+  return { ...family, vectors };
+}
+
+/** The candidate as a row over the query; undefined where nothing supports an E-value or nothing is aligned. */
+function relativeOf(candidate: Candidate, { targets }: Release): Found | undefined {
+  const { alignment, targetIndex } = candidate;
+  const expected = expectedFalseHits(candidate);
+  if (alignment === undefined || alignment.cigar === '' || expected === undefined) return undefined;
+  const { targetStart, targetEnd } = alignment;
+  return {
+    id: targets.id(targetIndex),
+    expected,
+    identity: alignment.sequenceIdentityRatio,
+    coverage: alignment.queryCoverageRatio,
+    round: 1,
+    residues: targets.sequence(targetIndex).slice(targetStart, targetEnd),
+    start: alignment.queryStart,
+    residueStart: 0,
+    cigar: alignment.cigar,
+    targetIndex,
+    targetStart,
+  };
+}
