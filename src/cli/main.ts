@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { Fault, Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './terminal/command.js';
 import { register as registerBackup } from './admin/backup.js';
+import { register as registerBackground } from './index/background.js';
 import { register as registerCalibration } from './index/calibration.js';
 import { register as registerConfig } from './admin/config.js';
 import { register as registerDoctor } from './admin/doctor.js';
@@ -25,6 +26,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerRuns,
   registerIndex,
   registerCalibration,
+  registerBackground,
   registerEncoder,
   registerKeys,
   registerVerify,

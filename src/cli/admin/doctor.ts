@@ -13,6 +13,7 @@ import { CUDA_IS_VERIFIED, gpuReport } from '../../kernels/cuda.js';
 import { measureKernels } from '../../kernels/measure.js';
 import { nativeVariants } from '../../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../../limits.js';
+import { mmseqsVersion } from '../../relatives/mmseqs.js';
 import { listEncoders } from '../../encoder/find.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
@@ -96,6 +97,12 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
     problem ?? 'good',
   ]);
   stdout.write(formatTable(['encoder', 'from', 'dimensions', 'state'], encoders));
+  const mmseqs = await mmseqsVersion();
+  const found =
+    mmseqs === undefined
+      ? 'not installed; only backgrounds of their own need it (apt-get install mmseqs2)'
+      : `${mmseqs}: searches backgrounds for relatives`;
+  stdout.write(`\n${label('mmseqs')}${found}\n`);
   refuseBad(findings);
 }
 

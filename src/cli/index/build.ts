@@ -1,19 +1,22 @@
 import type { Command } from 'commander';
-import type { BuildReport } from '../../indexing/build-options.js';
+import type { BuildFamilies, BuildReport } from '../../indexing/build-options.js';
+import type { ProteinInput } from '../../indexing/sources/protein-source.js';
 import { fastaInput, inputBytes, type FastaFiles } from '../../indexing/sources/fasta-source.js';
 import { buildRelease } from '../../indexing/release.js';
 import { calibrationId } from '../../calibration/card.js';
 import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { Refusal } from '../../errors.js';
 import { checkSlug } from '../../release/catalog.js';
-import type { Release } from '../../release/release.js';
+import type { Release, ReleaseManifest } from '../../release/release.js';
+import type { Encoder } from '../../encoder/encoder.js';
 import { findEncoder } from '../../encoder/find.js';
 import { keepEncoder } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import type { CommandContext } from '../terminal/command.js';
 import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
-import { withCatalog, type IndexCatalog } from './catalog.js';
-import { createProgress, formatDuration, formatQuantity } from '../terminal/progress.js';
+import { shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { checkRelativesFlags, openBuildFamilies } from './relatives.js';
+import { createProgress, formatDuration, formatQuantity, type Progress } from '../terminal/progress.js';
 
 interface Options {
   readonly name: string;
@@ -24,6 +27,8 @@ interface Options {
   readonly encoder?: string;
   /** False with --no-calibration. */
   readonly calibration: boolean;
+  readonly relatives: string;
+  readonly alignments?: string;
 }
 
 export function addBuildCommand(index: Command, context: CommandContext): void {
@@ -41,6 +46,15 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps, plain or gzip: adds lineages by taxid')
     .option('--encoder <id>', 'encoder of the new release (default: the configured one)')
     .option('--no-calibration', 'do not measure how surprising scores are: answers have no E-values')
+    .option(
+      '--relatives <name>',
+      'give each protein its relatives from this database or background; self: from the proteins themselves',
+      'none',
+    )
+    .option(
+      '--alignments <folder>',
+      'give each protein the relatives of its alignment <id>.a3m, .sto or .stk',
+    )
     .addHelpText('after', HELP)
     .action((fasta: string[], options: Options) =>
       withCatalog(context, (catalog) => build(catalog, fasta, options, context)),
@@ -60,12 +74,14 @@ Letters: U becomes C, O becomes K; B, Z, J and inner "*" become X; the report co
 is refused with file, line and record, before encoding begins.`;
 
 async function build(
-  { config, table }: IndexCatalog,
+  catalog: IndexCatalog,
   fasta: readonly string[],
   options: Options,
   context: CommandContext,
 ): Promise<void> {
+  const { config } = catalog;
   const slug = checkSlug(options.name);
+  checkRelativesFlags(options);
   if (fasta.includes('-')) {
     throw new Refusal(
       'invalid_option',
@@ -83,30 +99,58 @@ async function build(
     progress.update({ stage: 'digest', done, total });
     const onBytes = (bytes: number): void =>
       progress.update({ stage: 'digest', done: (done += bytes), total });
-    const report = await buildRelease({
-      indexesFolder: config.indexesFolder,
-      slug,
-      title: options.title,
-      description: options.description,
-      input: await fastaInput(files, onBytes),
-      encoder,
-      signal: interrupt.signal,
-      onProgress: progress.update,
-    });
-    progress.end();
-    const { id, manifest } = report.release;
+    const input = await fastaInput(files, onBytes);
     await keepEncoder(directory, config);
-    await table.publish({ id, slug, manifest, publishedAt: new Date().toISOString() });
-    const isServerDefault = table.defaultDatabase()?.slug === slug;
-    context.stdout.write(describeBuild(report, isServerDefault));
-    if (!options.calibration) return;
-    const settings = { config, encoder, progress, signal: interrupt.signal };
-    context.stdout.write(await calibrateBuilt(table, report.release, slug, settings));
+    const session: BuildSession = { catalog, context, options, slug, input, encoder, progress, interrupt };
+    if (options.relatives === 'self') await buildOne(session, undefined);
+    const opened = await openBuildFamilies(options, slug, encoder, catalog);
+    try {
+      await buildOne(session, opened?.families);
+    } finally {
+      opened?.close();
+    }
   } finally {
     progress.end();
     interrupt.stop();
     await encoder.close();
   }
+}
+
+interface BuildSession {
+  readonly catalog: IndexCatalog;
+  readonly context: CommandContext;
+  readonly options: Options;
+  readonly slug: string;
+  readonly input: ProteinInput;
+  readonly encoder: Encoder;
+  readonly progress: Progress;
+  readonly interrupt: { readonly signal: AbortSignal };
+}
+
+/** Builds, publishes and calibrates one release. Proteins that are each other's relatives need one without them first. */
+async function buildOne(session: BuildSession, families: BuildFamilies | undefined): Promise<void> {
+  const { catalog, context, options, slug, input, encoder, progress, interrupt } = session;
+  const { config, table } = catalog;
+  const { signal } = interrupt;
+  const report = await buildRelease({
+    indexesFolder: config.indexesFolder,
+    slug,
+    title: options.title,
+    description: options.description,
+    input,
+    encoder,
+    families,
+    signal,
+    onProgress: progress.update,
+  });
+  progress.end();
+  const { id, manifest } = report.release;
+  await table.publish({ id, slug, manifest, publishedAt: new Date().toISOString() });
+  const isServerDefault = table.defaultDatabase()?.slug === slug;
+  context.stdout.write(describeBuild(report, isServerDefault));
+  if (!options.calibration) return;
+  const settings = { config, encoder, progress, signal };
+  context.stdout.write(await calibrateBuilt(table, report.release, slug, settings));
 }
 
 /** A release that cannot be calibrated can be searched all the same, and says so. */
@@ -157,7 +201,7 @@ function onInterrupt(): { signal: AbortSignal; stop: () => void } {
 function describeBuild(report: BuildReport, isServerDefault: boolean): string {
   const { release, replaced, notes } = report;
   const { slug, id, manifest, directory } = release;
-  const { counts, encoder } = manifest;
+  const { counts, encoder, relatives } = manifest;
   const letters = Object.entries(replaced)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([letter, count]) => `${count.toLocaleString('en')} ${letter}`);
@@ -168,6 +212,7 @@ function describeBuild(report: BuildReport, isServerDefault: boolean): string {
     ['residues', counts.residues.toLocaleString('en')],
     ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
     ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
+    ...(relatives === undefined ? [] : [['relatives', describeRelatives(relatives)] as const]),
     ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
     ...(report.encodedResidues === 0
       ? []
@@ -180,4 +225,14 @@ function describeBuild(report: BuildReport, isServerDefault: boolean): string {
   const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
   const option = isServerDefault ? '' : ` --database ${slug}`;
   return `${head}\n${lines.join('\n')}\n\nSearch it:  npx gloaming search query.fasta${option}\n`;
+}
+
+function describeRelatives({ background, counts }: NonNullable<ReleaseManifest['relatives']>): string {
+  const source = {
+    search: () => `our own search of ${'release_id' in background ? shortId(background.release_id) : ''}`,
+    mmseqs: () => `mmseqs in ${'name' in background ? background.name : ''}`,
+    alignments: () => 'the given alignments',
+  }[background.method]();
+  const [relatives, targets] = [counts.relatives, counts.targets].map((count) => count.toLocaleString('en'));
+  return `${relatives} of ${targets} proteins, by ${source}`;
 }

@@ -2,7 +2,12 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
-import type { EvidenceRequest, Guarantee, SignificanceRequirement } from '../../search/search-types.js';
+import type {
+  EvidenceRequest,
+  Guarantee,
+  QueryRelatives,
+  SignificanceRequirement,
+} from '../../search/search-types.js';
 import { needAlignments } from '../../services/selection/select.js';
 import { addCutOffOptions, addSortOption, cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
 
@@ -18,6 +23,7 @@ export interface SearchFlags extends SelectionFlags {
   readonly evidence?: EvidenceRequest;
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
+  readonly relatives: QueryRelatives;
   readonly limit?: number;
   readonly threads?: number;
   readonly output?: string;
@@ -110,6 +116,11 @@ export function addSearchOptions(command: Command): Command {
       new Option('--significance <kind>', 'whether E-values are wanted')
         .choices(['not_requested', 'if_available', 'required'])
         .default('if_available'),
+    )
+    .addOption(
+      new Option('--relatives <kind>', 'whether a query is given relatives where the targets have them')
+        .choices(['as_release', 'none'])
+        .default('as_release'),
     )
     .option('-l, --limit <count>', limitHelp, integerBetween(1, RETAINED_MAX_CANDIDATES))
     .option('--threads <count>', 'threads; the answer does not depend on it', integerBetween(1, THREADS_MAX))

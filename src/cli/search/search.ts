@@ -75,6 +75,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
       evidence,
       guarantee: flags.guarantee,
       significance: flags.significance,
+      relatives: flags.relatives,
     };
     const queries = readQueries(inputOf(fasta, context));
     const asked = flags.format === 'a3m' ? onlyQuery(queries) : queries;

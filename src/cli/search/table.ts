@@ -188,6 +188,11 @@ function footOf({ result, request, targetSpace, sort, leftOutCount }: SearchRepo
     sayOrder(sort),
     'A distance of 0 is the same protein; near does not mean homologous.',
   ];
+  if (result.relatives !== undefined) {
+    lines.push(
+      `Compared with the tokens of its family: ${formatCount(result.relatives.count)} relatives were found.`,
+    );
+  }
   const hasEValues = candidates.some((candidate) => expectedFalseHits(candidate) !== undefined);
   if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
     lines.push('No E-values: this release has no qualified calibration.');
