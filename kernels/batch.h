@@ -2,13 +2,14 @@
  * reference/affine.cpp defines.
  *
  *   column  one residue of each target, packed as MaxSim packs a query: what a tile of eight query residues meets,
- *           whose rows are read as they are
+ *           whose rows are read as they are; the same of profiles, where they score
+ *   base    what the letters of a pair score, less the offset
  *   cells   of a column go down the query: H and E of the column before lie in memory, F and H(i−1,j−1) in registers.
  *           No lane ever needs another one
  *   ends    a lane whose target has ended, or that has none, repeats some residue, and its column has no best
  *
  * Limit    the multiply-adds. With AVX-512, 32 cells take dimension ÷ 2 of them, for which a core has two pipes, and a
- *          dozen other instructions, for which its other pipes have time.
+ *          dozen other instructions, for which its other pipes have time. Profiles take ten more and eight others.
  * Scores   E and F are kept at 0 or more, where unsigned subtraction leaves them: below, they never matter. So H ≥ 0
  *          without a maximum for it. Only s and H(i−1,j−1) + s can leave 16 bits, and they saturate: s below −32,768
  *          leaves no pair in either case, and a target whose best is the largest score is done again by affineScore.
@@ -37,44 +38,52 @@ template <class Lanes>
 struct BatchQuery {
   using Token = typename Lanes::Token;
 
-  /** [kLetterCount × kLetterCount] by query and target letter: what is taken from scaled dot products. */
-  const int16_t* profile;
+  /** [kLetterCount × kLetterCount] by query and target letter. */
+  const int16_t* bases;
   /** [paddedLength]: what the sums of a row begin with. */
   const int32_t* corrections;
   /** [paddedLength × dimension]: the last one repeated. */
   const Token* rows;
+  /** [paddedLength × kProfileWidth]: the last one repeated; undefined where profiles score nothing. */
+  const int8_t* profile;
 
-  BatchQuery(const void* packed, uint32_t length) {
+  BatchQuery(const void* packed, uint32_t length, uint32_t dimension) {
     const auto* bytes = static_cast<const uint8_t*>(packed);
-    profile = reinterpret_cast<const int16_t*>(bytes);
-    corrections = reinterpret_cast<const int32_t*>(bytes + kProfileBytes);
-    rows = reinterpret_cast<const Token*>(bytes + kProfileBytes + correctionBytes(length));
+    bases = reinterpret_cast<const int16_t*>(bytes);
+    corrections = reinterpret_cast<const int32_t*>(bytes + kBaseBytes);
+    rows = reinterpret_cast<const Token*>(bytes + kBaseBytes + correctionBytes(length));
+    profile = reinterpret_cast<const int8_t*>(rows + size_t{paddedLength(length)} * dimension);
   }
 
   static size_t bytes(uint32_t length, uint32_t dimension) {
-    return kProfileBytes + correctionBytes(length) + size_t{paddedLength(length)} * dimension * sizeof(Token);
+    const size_t rowBytes = dimension * sizeof(Token) + kProfileWidth;
+    return kBaseBytes + correctionBytes(length) + paddedLength(length) * rowBytes;
   }
 
   static void pack(const AffineQuery& query, void* packed) {
     const auto [values, length, dimension] = query.tokens;
-    auto* profile = static_cast<int16_t*>(packed);
+    auto* bases = static_cast<int16_t*>(packed);
     for (uint32_t cell = 0; cell < kLetterCount * kLetterCount; ++cell) {
       const auto own = static_cast<uint8_t>(cell / kLetterCount), other = static_cast<uint8_t>(cell % kLetterCount);
-      profile[cell] = static_cast<int16_t>(query.parameters.offset - query.parameters.letterScore(own, other));
+      bases[cell] = static_cast<int16_t>(query.parameters.letterScore(own, other) - query.parameters.offset);
     }
-    const BatchQuery parts(packed, length);
+    const BatchQuery parts(packed, length, dimension);
     auto* corrections = const_cast<int32_t*>(parts.corrections);
     auto* to = const_cast<Token*>(parts.rows);
+    auto* profile = const_cast<int8_t*>(parts.profile);
     for (uint32_t i = 0; i < paddedLength(length); ++i) {
-      const int8_t* row = values + size_t{i < length ? i : length - 1} * dimension;
+      const size_t from = i < length ? i : length - 1;
+      const int8_t* row = values + from * dimension;
       int32_t sum = 0;
       for (uint32_t k = 0; k < dimension; ++k) sum += *to++ = row[k];
       corrections[i] = -Lanes::bias * sum;
+      if (query.profile == nullptr) continue;
+      std::memcpy(profile + size_t{i} * kProfileWidth, query.profile + from * kProfileWidth, kProfileWidth);
     }
   }
 
  private:
-  static constexpr size_t kProfileBytes = kLetterCount * kLetterCount * sizeof(int16_t);
+  static constexpr size_t kBaseBytes = kLetterCount * kLetterCount * sizeof(int16_t);
 
   static uint32_t paddedLength(uint32_t length) { return roundUp(length, kTileRows); }
   static size_t correctionBytes(uint32_t length) { return roundUp(paddedLength(length) * sizeof(int32_t), 64); }
@@ -85,9 +94,11 @@ template <class Lanes>
 struct Column {
   /** [dimension × lanes], as packColumn left them. */
   const typename Lanes::Token* tokens;
+  /** [kProfileWidth × lanes], as packProfiles left them; null where profiles score nothing. */
+  const int8_t* profiles;
   uint32_t dimension;
   typename Lanes::Letters letters;
-  typename Lanes::Vector multiplier, gapOpen, gapExtend;
+  typename Lanes::Vector multiplier, profileWeight, gapOpen, gapExtend;
 };
 
 /** Of one query residue, what the next column needs. */
@@ -102,22 +113,22 @@ struct Front {
   typename Lanes::Vector F, diagonal, best;
 };
 
-/** Eight residues of a query: their dot products with a column, made by the tile before. */
+/** Eight residues of a query: what they score with a column but for the base, made by the tile before. */
 template <class Lanes>
 struct Tile {
   /** [kTileRows × lanes] */
-  int16_t* dots;
+  int16_t* products;
   BatchCell<Lanes>* cells;
   const uint8_t* letters;
-  const int16_t* profile;
+  const int16_t* bases;
 };
 
 /* Residue r of the tile. */
 template <class Lanes>
 GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Column<Lanes>& column, uint32_t r) {
-  const auto taken = Lanes::take(tile.profile, tile.letters[r], column.letters);
-  const auto product = Lanes::multiplyHigh(Lanes::load(tile.dots + r * Lanes::lanes), column.multiplier);
-  const auto pair = Lanes::add(at.diagonal, Lanes::subtract(product, taken));
+  const auto base = Lanes::baseOf(tile.bases, tile.letters[r], column.letters);
+  const auto substitution = Lanes::add(base, Lanes::load(tile.products + r * Lanes::lanes));
+  const auto pair = Lanes::add(at.diagonal, substitution);
   BatchCell<Lanes>& cell = tile.cells[r];
   const auto withoutF = Lanes::max(pair, cell.E), opened = Lanes::subtractToZero(withoutF, column.gapOpen);
   at.diagonal = cell.H;
@@ -135,11 +146,12 @@ class Batch {
  public:
   /* tasks: 1..lanes of one query. packed: what BatchQuery::pack made of it. */
   Batch(const AffineTask* tasks, uint32_t count, const void* packed)
-      : task_(tasks[0]), length_(task_.query.tokens.length), query_(packed, length_) {
+      : task_(tasks[0]), length_(task_.query.tokens.length), query_(packed, length_, task_.query.tokens.dimension) {
     for (uint32_t l = 0; l < lanes; ++l) {
       const AffineTask& own = tasks[l < count ? l : 0];
       rows_[l] = own.target;
       letters_[l] = own.letters.target;
+      profiles_[l] = own.profiles.target;
       lengths_[l] = l < count ? own.targetLength : 0;
       longest_ = lengths_[l] > longest_ ? lengths_[l] : longest_;
     }
@@ -150,8 +162,16 @@ class Batch {
   void score(int16_t* bests) {
     const AffineParameters& parameters = task_.parameters;
     alignas(64) typename Lanes::Token tokens[lanes * kMaxDimension];
-    Column<Lanes> column{tokens, task_.query.tokens.dimension, {}, Lanes::broadcast(parameters.multiplier),
-                         Lanes::broadcast(parameters.gapOpen), Lanes::broadcast(parameters.gapExtend)};
+    alignas(64) int8_t profiles[lanes * kProfileWidth];
+    const bool hasProfiles = parameters.profileWeight != 0;
+    Column<Lanes> column{tokens,
+                         hasProfiles ? profiles : nullptr,
+                         task_.query.tokens.dimension,
+                         {},
+                         Lanes::broadcast(parameters.multiplier),
+                         Lanes::broadcast(parameters.profileWeight),
+                         Lanes::broadcast(parameters.gapOpen),
+                         Lanes::broadcast(parameters.gapExtend)};
     std::memset(static_cast<void*>(cells_), 0, length_ * sizeof *cells_);
     Vector best = Lanes::zero();
     for (uint32_t j = 0; j < longest_; ++j) {
@@ -159,7 +179,8 @@ class Batch {
       for (uint32_t l = 0; l < lanes; ++l) letters[l] = *letters_[l];
       for (uint32_t l = 0; l < lanes; ++l) active[l] = j < lengths_[l] ? UINT16_MAX : 0;
       Lanes::packColumn(rows_, column.dimension, tokens);
-      Lanes::placeLetters(letters, query_.profile, column.letters);
+      if (hasProfiles) Lanes::packProfiles(profiles_, profiles);
+      Lanes::placeLetters(letters, query_.bases, column.letters);
       step(j);
       Front<Lanes> front{Lanes::zero(), Lanes::zero(), Lanes::zero()};
       if (!sweep(column, front)) break;
@@ -175,19 +196,23 @@ class Batch {
       const int64_t goesOn = -int64_t{j + 1 < lengths_[l]};
       rows_[l] += goesOn & task_.query.tokens.dimension;
       letters_[l] -= goesOn;
+      // Null where there is none.
+      profiles_[l] += profiles_[l] == nullptr ? 0 : goesOn & kProfileWidth;
     }
   }
 
   /* False if the task was cancelled. */
   bool sweep(const Column<Lanes>& column, Front<Lanes>& front) {
-    alignas(64) int16_t dots[kTileRows * lanes];
-    Tile<Lanes> tile{dots, cells_, task_.letters.query, query_.profile};
-    Lanes::multiply(column, query_.rows, query_.corrections, dots);
+    alignas(64) int16_t products[kTileRows * lanes];
+    Tile<Lanes> tile{products, cells_, task_.letters.query, query_.bases};
+    Lanes::multiply(column, query_.rows, query_.corrections, products);
+    if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile, products);
     uint32_t i = kTileRows;
     for (; i < length_; i += kTileRows) {
       if (i % kCancelStep == 0 && task_.cancelled.load(std::memory_order_relaxed)) return false;
       Lanes::advanceAndMultiply(front, tile, column, query_.rows + size_t{i} * column.dimension,
                                 query_.corrections + i);
+      if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile + size_t{i} * kProfileWidth, products);
       tile.cells += kTileRows;
       tile.letters += kTileRows;
     }
@@ -201,6 +226,7 @@ class Batch {
   const BatchQuery<Lanes> query_;
   const int8_t* rows_[lanes];
   const uint8_t* letters_[lanes];
+  const int8_t* profiles_[lanes];
   uint32_t lengths_[lanes], longest_ = 0;
   BatchCell<Lanes>* cells_;
 };

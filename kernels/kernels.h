@@ -6,7 +6,7 @@
  *
  *     maxsim   for each token of one side its best dot product on the other side, summed, in both directions
  *     affine   best local alignment with affine gaps over an integer substitution score of the dot product and, where
- *              they score, of the two letters
+ *              they score, of the two letters and of the two profiles
  *
  * Layers, top to bottom:
  *
@@ -24,6 +24,16 @@
  * fits in int16. A sum of maxima has at most 65,535 terms: 65,535 × 32,767 = 2,147,385,345 < 2^31. Inside a dot product
  * the largest partial sum is 256 × 255 × 128 = 8,355,840 in magnitude (query biased to unsigned), far from 2^31.
  * Integer sums and maxima are exact in any order, so no instruction set, tile, thread count or batch can change a bit.
+ *
+ * Profiles. Which amino acids the relatives of a residue have: kProfileValues numbers that are no less than 0, in rows of
+ * kProfileWidth bytes whose rest is never looked at. A row's squared norm is ≤ 32,767, so the dot product x of two rows
+ * is 0..32,767, and so is every partial sum of it: 16 bits hold it from the first product to the last. What two
+ * profiles score is a multiple of log2((x + 1) ÷ 2), whose mantissa is taken as it is (up to .086 octaves too little):
+ *
+ *     L = 1,024 × (e − 2) + ((x + 1) << 10 >> e)        e = ⌊log2(x + 1)⌋; −1,024 ≤ L ≤ 14,336
+ *
+ * This is what lies in a float32 anyway: x + 1 is exact in one, and bits 13 to 28 of it are L modulo 2^16. So fast
+ * kernels convert, shift, and take sixteen bits.
  *
  * How tokens lie in memory. Targets stay as the release stores them: row-major, one row of `dimension` bytes per
  * residue; only batch.h packs any of them, a row of each at a time. The query is packed, once per call, so that one
@@ -56,6 +66,8 @@ constexpr uint32_t kMaxDimension = 256;
 constexpr uint32_t kMaxLength = 65'535;
 constexpr uint32_t kLetterCount = 32;
 constexpr uint32_t kLetterPadding = 8;
+constexpr uint32_t kProfileWidth = 32;
+constexpr uint32_t kProfileValues = 20;
 /** Rows of a target that one call of maxsimRows takes at most: they and their maxima stay in the first-level cache. */
 constexpr uint32_t kMaxRows = 64;
 /** Arrays with one value per query token are rounded up to this many, so that kernels may touch whole vectors. */
@@ -78,9 +90,9 @@ struct PackedQuery {
 
 /*
  * Substitution score of two residues: ((dot × multiplier) >> 16) − offset, arithmetic shift, + the score of their
- * letters. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
- * Range  multiplier 1..32,767; offset −16,384..32,767, with scores of letters −16,256..32,639;
- *        0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ * letters + that of their profiles, (L × profileWeight) >> 16. A gap of k residues costs gapOpen + (k − 1) × gapExtend.
+ * Range  multiplier 1..32,767; offset −16,384..32,767, with scores of letters −16,256..32,639, with those of profiles
+ *        −8,192 at least; profileWeight 0..32,767; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */
 struct AffineParameters {
   int32_t multiplier;
@@ -89,6 +101,8 @@ struct AffineParameters {
   int32_t gapExtend;
   /** [kLetterCount × kLetterCount], by query and target letter, each −127..127; null where letters score nothing. */
   const int8_t* letterScores = nullptr;
+  /** 0 where profiles score nothing; a doubled x scores a 64th of it. */
+  int32_t profileWeight = 0;
 
   int32_t letterScore(uint8_t query, uint8_t target) const {
     return letterScores == nullptr ? 0 : letterScores[query * kLetterCount + target];
@@ -102,10 +116,17 @@ struct Letters {
   const uint8_t* target;
 };
 
+/** Rows of kProfileWidth bytes; null where profiles score nothing. */
+struct Profiles {
+  const int8_t* query;
+  const int8_t* target;
+};
+
 /** What an affine kernel packs of a query. */
 struct AffineQuery {
   const Tokens& tokens;
   const uint8_t* letters;
+  const int8_t* profile;
   const AffineParameters& parameters;
 };
 
@@ -130,6 +151,7 @@ struct AffineTask {
   const int8_t* target;
   uint32_t targetLength;
   Letters letters;
+  Profiles profiles;
   AffineParameters parameters;
   Workspace& workspace;
   /** Kernels look at it at least every few hundred thousand cells and then return early; the result is void. */

@@ -2,8 +2,7 @@
  *
  *   strip   `lanes` neighbouring query residues, one per lane, swept over all target residues
  *   step d  lane l holds the cell (query l of the strip, target d − l), so no lane waits for another one
- *   profile what is taken from scaled dot products: the offset less the score of the two letters, by strip, target
- *           letter and lane; packed with the query
+ *   base    what the two letters score less the offset, by strip, target letter and lane; packed with the query
  *   skew    dot products come by target row, eight rows at a time, and skew.h delays lane l by l rows. Cells outside
  *           the target score `never`, so they can neither grow nor be a best
  *   border  the last lane's H and outgoing F go into two arrays over the target that feed lane 0 of the next strip
@@ -33,21 +32,41 @@ constexpr size_t kFlagBytes = size_t{16} << 20;
 /** Flag words of one step, one bit per lane. */
 enum Flag : uint32_t { kPositive, kIsPair, kIsInsertion, kInsertionOpens, kDeletionOpens, kFlagCount };
 
-/* The profile of a query. Shape: [strips × kLetterCount × lanes] scores */
+/* A packed query has three parts, each for strip after strip: its tokens, its bases, its profile. */
 template <class Lanes>
-size_t profileBytes(uint32_t length) {
-  return size_t{roundUp(length, Lanes::lanes)} * kLetterCount * sizeof(typename Lanes::Score);
-}
+struct Parts {
+  using Score = typename Lanes::Score;
+  static constexpr uint32_t lanes = Lanes::lanes;
+
+  /** Tokens as Lanes wants them. */
+  uint8_t* tokens;
+  /** [strips × kLetterCount × lanes] */
+  Score* bases;
+  /** Rows as Lanes wants them; undefined where profiles score nothing. */
+  uint8_t* profiles;
+
+  Parts(const void* packed, const Tokens& query)
+      : tokens(static_cast<uint8_t*>(const_cast<void*>(packed))),
+        bases(reinterpret_cast<Score*>(tokens + Lanes::packedBytes(query))),
+        profiles(reinterpret_cast<uint8_t*>(bases + baseCount(query.length))) {}
+
+  static size_t bytes(const Tokens& query) {
+    return Lanes::packedBytes(query) + baseCount(query.length) * sizeof(Score) +
+           roundUp(query.length, lanes) / lanes * Lanes::profileStripBytes;
+  }
+
+ private:
+  static size_t baseCount(uint32_t length) { return size_t{roundUp(length, lanes)} * kLetterCount; }
+};
 
 template <class Lanes>
-void packProfile(const AffineQuery& query, void* packed) {
-  auto* to = static_cast<typename Lanes::Score*>(packed);
+void packBases(const AffineQuery& query, typename Lanes::Score* to) {
   for (uint32_t first = 0; first < query.tokens.length; first += Lanes::lanes) {
     for (uint32_t letter = 0; letter < kLetterCount; ++letter) {
       for (uint32_t i = first; i < first + Lanes::lanes; ++i) {
         const uint8_t own = i < query.tokens.length ? query.letters[i] : 0;
         const int32_t score = query.parameters.letterScore(own, static_cast<uint8_t>(letter));
-        *to++ = static_cast<typename Lanes::Score>(query.parameters.offset - score);
+        *to++ = static_cast<typename Lanes::Score>(score - query.parameters.offset);
       }
     }
   }
@@ -68,8 +87,7 @@ class Wavefront {
 
  public:
   Wavefront(const AffineTask& task, const uint8_t* packed)
-      : task_(task), packed_(packed), query_(task.query.tokens), context_(Lanes::prepare(task)),
-        profile_(reinterpret_cast<const Score*>(packed + Lanes::packedBytes(query_))) {
+      : task_(task), query_(task.query.tokens), packed_(packed, query_), context_(Lanes::prepare(task)) {
     // Room for the lanes that run ahead of and behind the target, and for a whole vector read at the end.
     borderLength_ = roundUp(task.targetLength + 4 * lanes + 2 * kTileRows, 64);
     auto* borders = static_cast<Score*>(task.workspace.reserve(Workspace::kBoundaries, borderBytes()));
@@ -164,16 +182,41 @@ class Wavefront {
     at.diagonalNext = Lanes::withFirst(turnedH, borderH + 1);
   }
 
-  /* Hands rows to the skew; those from `count` on lie beyond the target. */
-  static GLOAMING_INLINE void pushRows(Skew<Lanes>& skew, const typename Lanes::Products& products, uint32_t count,
-                                       Vector never) {
+  /* Hands the rows from `first` on to the skew; those from `targetLength` on lie beyond the target. */
+  GLOAMING_INLINE void pushRows(Skew<Lanes>& skew, const typename Lanes::Products& products, uint32_t strip,
+                                uint32_t first, uint32_t targetLength) const {
+    const Vector never = Lanes::broadcast(Lanes::never);
     Vector rows[kTileRows];
+    if (first >= targetLength) {
+#pragma GCC unroll 8
+      for (Vector& row : rows) row = never;
+      return skew.push(rows);
+    }
     products.finish(rows);
-    if (count < kTileRows) {
+    if (task_.parameters.profileWeight != 0) addProfiles(strip, first, targetLength, rows);
+    const Score* bases = packed_.bases + size_t{strip} * kLetterCount * lanes;
+    const uint8_t* letters = task_.letters.target + first;
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) rows[r] = Lanes::add(rows[r], Lanes::load(bases + letters[r] * lanes));
+    if (first + kTileRows > targetLength) {
+      const uint32_t count = targetLength - first;
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) rows[r] = r < count ? rows[r] : never;
     }
     skew.push(rows);
+  }
+
+  GLOAMING_INLINE void addProfiles(uint32_t strip, uint32_t first, uint32_t targetLength,
+                                   Vector (&rows)[kTileRows]) const {
+    int8_t tail[kTileRows * kProfileWidth] = {};
+    const int8_t* profiles = task_.profiles.target + size_t{first} * kProfileWidth;
+    if (first + kTileRows > targetLength) {
+      // Nothing may be read beyond the target.
+      std::memcpy(tail, profiles, size_t{targetLength - first} * kProfileWidth);
+      profiles = tail;
+    }
+    Lanes::addProfiles(packed_.profiles + size_t{strip} * Lanes::profileStripBytes, profiles,
+                       Lanes::broadcast(task_.parameters.profileWeight), rows);
   }
 
   /* Sweeps one strip over the first targetLength rows. bests, at [lanes]: each lane's best H and, if kEnds, the first
@@ -181,18 +224,18 @@ class Wavefront {
   template <bool kEnds, bool kFlags>
   bool sweep(uint32_t strip, uint32_t targetLength, Word* flags, Score* bests, Score* at) {
     const Costs costs{Lanes::broadcast(task_.parameters.gapOpen), Lanes::broadcast(task_.parameters.gapExtend)};
-    const Vector zero = Lanes::zero(), never = Lanes::broadcast(Lanes::never);
+    const Vector zero = Lanes::zero();
     Front front{zero, Lanes::withFirst(zero, borderF_), zero, Lanes::withFirst(zero, borderH_),
                 zero, zero, Lanes::minusLane()};
-    Skew<Lanes> skew(never);
+    Skew<Lanes> skew(Lanes::broadcast(Lanes::never));
     // The dot products of a tile are made between the steps of the tile before it: the steps wait for each other, the
     // products do not.
     int8_t tail[kTileRows * kMaxDimension];
-    typename Lanes::Products products(task_, context_, packed_ + Lanes::stripBytes(query_.dimension) * strip,
-                                      profile_ + size_t{strip} * kLetterCount * lanes, tail);
+    typename Lanes::Products products(task_, context_, packed_.tokens + Lanes::stripBytes(query_.dimension) * strip,
+                                      tail);
     products.begin(0, targetLength);
     for (uint32_t part = 0; part < kTileRows; ++part) products.advance();
-    pushRows(skew, products, targetLength, never);
+    pushRows(skew, products, strip, 0, targetLength);
     const uint32_t tileCount = stepCount(targetLength) / kTileRows;
     for (uint32_t tile = 0; tile < tileCount; ++tile) {
       if (tile % 64 == 0 && task_.cancelled.load(std::memory_order_relaxed)) return false;
@@ -206,7 +249,7 @@ class Wavefront {
                                borderF + r);
         if (hasNext) products.advance();
       }
-      pushRows(skew, products, hasNext ? targetLength - next : 0, never);
+      pushRows(skew, products, strip, next, targetLength);
     }
     Lanes::store(bests, front.best);
     Lanes::store(at, front.bestAt);
@@ -294,40 +337,42 @@ class Wavefront {
   }
 
   const AffineTask& task_;
-  const uint8_t* packed_;
   const Tokens query_;
+  const Parts<Lanes> packed_;
   const typename Lanes::Context context_;
-  const Score* const profile_;
   uint32_t borderLength_;
   Score* borderH_;
   Score* borderF_;
 };
 
-/* A packed query: tokens and profile for 16 bits, then for 32. */
+/* A packed query for 16 bits, then for 32. */
 template <class Narrow, class Wide>
 size_t wavefrontPackedBytes(const Tokens& query) {
-  return Narrow::packedBytes(query) + profileBytes<Narrow>(query.length) + Wide::packedBytes(query) +
-         profileBytes<Wide>(query.length);
+  return Parts<Narrow>::bytes(query) + Parts<Wide>::bytes(query);
 }
 
 template <class Lanes>
-uint8_t* packWidth(const AffineQuery& query, uint8_t* to) {
-  Lanes::pack(query.tokens, to);
-  to += Lanes::packedBytes(query.tokens);
-  packProfile<Lanes>(query, to);
-  return to + profileBytes<Lanes>(query.tokens.length);
+void packWidth(const AffineQuery& query, uint8_t* packed) {
+  const Parts<Lanes> parts(packed, query.tokens);
+  Lanes::pack(query.tokens, parts.tokens);
+  packBases<Lanes>(query, parts.bases);
+  if (query.profile == nullptr) return;
+  const Tokens profile{query.profile, query.tokens.length, kProfileWidth};
+  for (uint32_t strip = 0; strip * Lanes::lanes < profile.length; ++strip) {
+    Lanes::packProfile(profile, strip, parts.profiles + size_t{strip} * Lanes::profileStripBytes);
+  }
 }
 
 template <class Narrow, class Wide>
 void wavefrontPack(const AffineQuery& query, void* packed) {
-  packWidth<Wide>(query, packWidth<Narrow>(query, static_cast<uint8_t*>(packed)));
+  auto* to = static_cast<uint8_t*>(packed);
+  packWidth<Narrow>(query, to);
+  packWidth<Wide>(query, to + Parts<Narrow>::bytes(query.tokens));
 }
 
 template <class Narrow>
 const uint8_t* packedWide(const AffineTask& task) {
-  const Tokens& query = task.query.tokens;
-  return static_cast<const uint8_t*>(task.query.packed) + Narrow::packedBytes(query) +
-         profileBytes<Narrow>(query.length);
+  return static_cast<const uint8_t*>(task.query.packed) + Parts<Narrow>::bytes(task.query.tokens);
 }
 
 /* The two widths one after the other: 16 bits, then 32 where they do not hold the score. */

@@ -12,13 +12,12 @@ template <uint32_t kBlocks>
 class Multiplier {
  public:
   GLOAMING_INLINE Multiplier(const AffineTask& task, const uint8_t* packed)
-      : target_(task.target), targetLetters_(task.letters.target), packed_(reinterpret_cast<const __m256i*>(packed)),
+      : target_(task.target), packed_(reinterpret_cast<const __m256i*>(packed)),
         dimension_(task.query.tokens.dimension) {}
 
   /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
   void begin(uint32_t first, uint32_t targetLength) {
     rows_ = target_ + size_t{first} * dimension_;
-    letters = targetLetters_ + first;
     count_ = targetLength - first < kTileRows ? targetLength - first : kTileRows;
   }
   void advance() {}
@@ -48,12 +47,8 @@ class Multiplier {
     }
   }
 
-  /** Of the eight rows. */
-  const uint8_t* letters = nullptr;
-
  private:
   const int8_t* const target_;
-  const uint8_t* const targetLetters_;
   const __m256i* const packed_;
   const size_t dimension_;
   const int8_t* rows_ = nullptr;
@@ -97,6 +92,7 @@ struct Narrow : Common {
   static constexpr uint32_t lanes = 16;
   static constexpr int32_t largest = INT16_MAX, never = INT16_MIN;
 
+  static constexpr size_t profileStripBytes = lanes * kProfileWidth;
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension * sizeof(int16_t); }
   static size_t packedBytes(const Tokens& query) {
     return roundUp(query.length, lanes) / lanes * stripBytes(query.dimension);
@@ -110,25 +106,33 @@ struct Narrow : Common {
       packBlock(query, tokenOf, to + block * 16, 2);
     }
   }
+  /* By pair of bytes, as addProfileRows takes them. */
+  static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
+    for (uint32_t k = 0; k < kProfileValues; k += 2, to += 2 * lanes) {
+      for (uint32_t l = 0; l < lanes; ++l) std::memcpy(to + 2 * l, rowAt(profile, strip * lanes + l) + k, 2);
+    }
+  }
+  static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
+                                          Vector (&rows)[kTileRows]) {
+    addProfileRows(reinterpret_cast<const __m256i*>(packed), profiles, weight, rows);
+  }
 
   class Products : public Multiplier<2> {
    public:
-    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, const Score* profile, int8_t*)
-        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)), profile(profile) {}
+    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, int8_t*)
+        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
       __m256i sums[2][kTileRows];
       multiply(sums);
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
-        const Vector dots = _mm256_packs_epi32(sums[0][r], sums[1][r]);
-        rows[r] = _mm256_subs_epi16(_mm256_mulhi_epi16(dots, multiplier), load(profile + letters[r] * lanes));
+        rows[r] = _mm256_mulhi_epi16(_mm256_packs_epi32(sums[0][r], sums[1][r]), multiplier);
       }
     }
 
    private:
     const Vector multiplier;
-    const Score* const profile;
   };
 
   static Vector broadcast(int32_t value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); }
@@ -171,6 +175,7 @@ struct Wide : Common {
   static constexpr uint32_t lanes = 8;
   static constexpr int32_t largest = INT32_MAX, never = -(1 << 30);
 
+  static constexpr size_t profileStripBytes = lanes * kProfileWidth;
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension * sizeof(int16_t); }
   static size_t packedBytes(const Tokens& query) {
     return roundUp(query.length, lanes) / lanes * stripBytes(query.dimension);
@@ -181,25 +186,47 @@ struct Wide : Common {
     packBlock(
         query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
+  /* By quad. */
+  static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
+    for (uint32_t k = 0; k < kProfileValues; k += 4, to += 4 * lanes) {
+      for (uint32_t l = 0; l < lanes; ++l) std::memcpy(to + 4 * l, rowAt(profile, strip * lanes + l) + k, 4);
+    }
+  }
+  static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
+                                          Vector (&rows)[kTileRows]) {
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      Vector halves = zero();
+#pragma GCC unroll 5
+      for (uint32_t k = 0; k < kProfileValues; k += 4) {
+        int32_t quad;
+        std::memcpy(&quad, profiles + r * kProfileWidth + k, sizeof quad);
+        halves = _mm256_add_epi16(halves, _mm256_maddubs_epi16(load(packed + k * lanes), broadcast(quad)));
+      }
+      const Vector sums = _mm256_madd_epi16(halves, _mm256_set1_epi16(1));
+      const Vector bits = _mm256_castps_si256(_mm256_cvtepi32_ps(add(sums, broadcast(1))));
+      // 2^17 more than L.
+      const Vector logs = subtract(_mm256_srli_epi32(bits, 13), broadcast(1 << 17));
+      rows[r] = add(rows[r], _mm256_srai_epi32(_mm256_mullo_epi32(logs, weight), 16));
+    }
+  }
 
   class Products : public Multiplier<1> {
    public:
-    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, const Score* profile, int8_t*)
-        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)), profile(profile) {}
+    GLOAMING_INLINE Products(const AffineTask& task, Context, const uint8_t* packed, int8_t*)
+        : Multiplier(task, packed), multiplier(broadcast(task.parameters.multiplier)) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
       __m256i sums[1][kTileRows];
       multiply(sums);
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
-        const Vector product = _mm256_mullo_epi32(sums[0][r], multiplier);
-        rows[r] = _mm256_sub_epi32(_mm256_srai_epi32(product, 16), load(profile + letters[r] * lanes));
+        rows[r] = _mm256_srai_epi32(_mm256_mullo_epi32(sums[0][r], multiplier), 16);
       }
     }
 
    private:
     const Vector multiplier;
-    const Score* const profile;
   };
 
   static Vector broadcast(int32_t value) { return _mm256_set1_epi32(value); }

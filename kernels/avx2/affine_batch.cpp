@@ -36,9 +36,9 @@ struct Lanes16 {
   static constexpr uint32_t lanes = 16;
   static constexpr int32_t bias = 0;
 
-  /** What is taken from the column's products, by letter of the query and lane. */
+  /** The column's bases, by letter of the query and lane. */
   struct Letters {
-    alignas(32) int16_t taken[kLetterCount * lanes];
+    alignas(32) int16_t bases[kLetterCount * lanes];
   };
 
   /* Two blocks of eight rows, in turn. packssdw takes four sums of each in turn, so block 0 has lanes 0–3 and 8–11. */
@@ -54,8 +54,15 @@ struct Lanes16 {
     }
   }
 
+  /* By pair of bytes, as addProfileRows takes them. */
+  static void packProfiles(const int8_t* const* rows, int8_t* to) {
+    for (uint32_t k = 0; k < kProfileValues; k += 2, to += 2 * lanes) {
+      for (uint32_t l = 0; l < lanes; ++l) std::memcpy(to + 2 * l, rows[l] + k, 2);
+    }
+  }
+
   static GLOAMING_INLINE void multiply(const Column<Lanes16>& column, const int16_t* rows, const int32_t*,
-                                       int16_t* dots) {
+                                       int16_t* products) {
     const auto* tokens = reinterpret_cast<const __m256i*>(column.tokens);
     const uint32_t dimension = column.dimension;
     // Sixteen registers hold the sums of four rows.
@@ -73,34 +80,43 @@ struct Lanes16 {
         }
       }
 #pragma GCC unroll 4
-      for (uint32_t k = 0; k < 4; ++k) store(dots + (r + k) * lanes, _mm256_packs_epi32(sums[0][k], sums[1][k]));
+      for (uint32_t k = 0; k < 4; ++k) {
+        const Vector dots = _mm256_packs_epi32(sums[0][k], sums[1][k]);
+        store(products + (r + k) * lanes, _mm256_mulhi_epi16(dots, column.multiplier));
+      }
     }
+  }
+  static GLOAMING_INLINE void addProfiles(const Column<Lanes16>& column, const int8_t* rows, int16_t* products) {
+    Vector own[kTileRows];
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) own[r] = load(products + r * lanes);
+    addProfileRows(reinterpret_cast<const __m256i*>(column.profiles), rows, column.profileWeight, own);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) store(products + r * lanes, own[r]);
   }
   static GLOAMING_INLINE void advanceAndMultiply(Front<Lanes16>& at, const Tile<Lanes16>& tile,
                                                  const Column<Lanes16>& column, const int16_t* rows,
                                                  const int32_t* corrections) {
 #pragma GCC unroll 8
     for (uint32_t r = 0; r < kTileRows; ++r) advance(at, tile, column, r);
-    multiply(column, rows, corrections, tile.dots);
+    multiply(column, rows, corrections, tile.products);
   }
 
-  static void placeLetters(const uint16_t* letters, const int16_t* profile, Letters& to) {
+  static void placeLetters(const uint16_t* letters, const int16_t* bases, Letters& to) {
     for (uint32_t letter = 0; letter < kLetterCount; ++letter) {
-      const int16_t* row = profile + letter * kLetterCount;
-      for (uint32_t l = 0; l < lanes; ++l) to.taken[letter * lanes + l] = row[letters[l]];
+      const int16_t* row = bases + letter * kLetterCount;
+      for (uint32_t l = 0; l < lanes; ++l) to.bases[letter * lanes + l] = row[letters[l]];
     }
   }
-  static Vector take(const int16_t*, uint8_t letter, const Letters& letters) {
-    return load(letters.taken + letter * lanes);
+  static Vector baseOf(const int16_t*, uint8_t letter, const Letters& letters) {
+    return load(letters.bases + letter * lanes);
   }
 
   static Vector zero() { return _mm256_setzero_si256(); }
   static Vector load(const void* from) { return _mm256_load_si256(static_cast<const __m256i*>(from)); }
   static void store(void* to, Vector v) { _mm256_store_si256(static_cast<__m256i*>(to), v); }
   static Vector broadcast(int32_t value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); }
-  static Vector multiplyHigh(Vector a, Vector b) { return _mm256_mulhi_epi16(a, b); }
   static Vector add(Vector a, Vector b) { return _mm256_adds_epi16(a, b); }
-  static Vector subtract(Vector a, Vector b) { return _mm256_subs_epi16(a, b); }
   static Vector subtractToZero(Vector a, Vector b) { return _mm256_subs_epu16(a, b); }
   static Vector max(Vector a, Vector b) { return _mm256_max_epi16(a, b); }
   static Vector both(Vector a, Vector b) { return _mm256_and_si256(a, b); }

@@ -12,15 +12,14 @@ class Multiplier {
  public:
   /* tail: room for eight rows; a local array here would keep the sums out of the registers. */
   GLOAMING_INLINE Multiplier(const AffineTask& task, const int32_t* corrections, const uint8_t* packed, int8_t* tail)
-      : target_(task.target), targetLetters_(task.letters.target), corrections_(corrections),
-        packed_(reinterpret_cast<const __m512i*>(packed)), dimension_(task.query.tokens.dimension), tail_(tail) {}
+      : target_(task.target), corrections_(corrections), packed_(reinterpret_cast<const __m512i*>(packed)),
+        dimension_(task.query.tokens.dimension), tail_(tail) {}
 
   /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
   GLOAMING_INLINE void begin(uint32_t first, uint32_t targetLength) {
     alignas(64) int32_t padded[kTileRows] = {};
     const int32_t* corrections = corrections_ + first;
     tokens_ = packed_;
-    letters = targetLetters_ + first;
     rows_ = target_ + size_t{first} * dimension_;
     if (first + kTileRows > targetLength) {
       // Nothing may be read beyond the target.
@@ -60,12 +59,9 @@ class Multiplier {
 
  protected:
   __m512i sums[kBlocks][kTileRows];
-  /** Of the eight rows. */
-  const uint8_t* letters = nullptr;
 
  private:
   const int8_t* const target_;
-  const uint8_t* const targetLetters_;
   const int32_t* const corrections_;
   const __m512i* const packed_;
   const size_t dimension_;
@@ -73,6 +69,29 @@ class Multiplier {
   const int8_t* rows_ = nullptr;
   int8_t* const tail_;
 };
+
+/* x + 1 of kBlocks × 16 packed profiles and eight rows. */
+template <uint32_t kBlocks>
+GLOAMING_INLINE void multiplyProfiles(const uint8_t* packed, const int8_t* rows, __m512i (&sums)[kBlocks][kTileRows]) {
+  const __m512i one = _mm512_set1_epi32(1);
+#pragma GCC unroll 16
+  for (uint32_t k = 0; k < kBlocks * kTileRows; ++k) sums[k / kTileRows][k % kTileRows] = one;
+#pragma GCC unroll 5
+  for (uint32_t quad = 0; quad < kProfileValues / 4; ++quad) {
+    __m512i block[kBlocks];
+#pragma GCC unroll 2
+    for (uint32_t b = 0; b < kBlocks; ++b) block[b] = _mm512_load_si512(packed + (quad * kBlocks + b) * 64);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const __m512i bytes = _mm512_set1_epi32(loadQuad(rows + r * kProfileWidth + quad * 4));
+#pragma GCC unroll 2
+      for (uint32_t b = 0; b < kBlocks; ++b) multiplyAdd(sums[b][r], block[b], bytes);
+    }
+  }
+}
+
+/* Bits of the sums as float32. */
+GLOAMING_INLINE __m512i floatBits(__m512i sums) { return _mm512_castps_si512(_mm512_cvtepi32_ps(sums)); }
 
 template <class Lanes>
 void packStrips(const Tokens& query, uint8_t* to) {
@@ -106,6 +125,7 @@ struct Narrow : Common {
   static constexpr uint32_t lanes = 32;
   static constexpr int32_t largest = INT16_MAX, never = INT16_MIN;
 
+  static constexpr size_t profileStripBytes = lanes * kProfileWidth;
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension; }
   static size_t packedBytes(const Tokens& query) { return size_t{roundUp(query.length, lanes)} * query.dimension; }
 
@@ -117,25 +137,37 @@ struct Narrow : Common {
       packBlock(query, tokenOf, to + block * 64, 2);
     }
   }
+  /* Block 0 has the even tokens, whose scores come to lie in the lower halves of 32 bits. Profiles are not biased. */
+  static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
+    for (uint32_t block = 0; block < 2; ++block) {
+      packBlock<0>(profile, [=](uint32_t l) { return strip * lanes + l * 2 + block; }, to + block * 64, 2);
+    }
+  }
+  static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
+                                          Vector (&rows)[kTileRows]) {
+    __m512i sums[2][kTileRows];
+    multiplyProfiles(packed, profiles, sums);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const Vector even = _mm512_srli_epi32(floatBits(sums[0][r]), 13), odd = _mm512_slli_epi32(floatBits(sums[1][r]), 3);
+      rows[r] = add(rows[r], _mm512_mulhi_epi16(_mm512_mask_mov_epi16(even, 0xaaaaaaaa, odd), weight));
+    }
+  }
 
   class Products : public Multiplier<2> {
    public:
-    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, const Score* profile,
-                             int8_t* tail)
-        : Multiplier(task, corrections, packed, tail), multiplier(broadcast(task.parameters.multiplier)),
-          profile(profile) {}
+    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, int8_t* tail)
+        : Multiplier(task, corrections, packed, tail), multiplier(broadcast(task.parameters.multiplier)) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
-        const Vector dots = _mm512_packs_epi32(sums[0][r], sums[1][r]);
-        rows[r] = _mm512_subs_epi16(_mm512_mulhi_epi16(dots, multiplier), load(profile + letters[r] * lanes));
+        rows[r] = _mm512_mulhi_epi16(_mm512_packs_epi32(sums[0][r], sums[1][r]), multiplier);
       }
     }
 
    private:
     const Vector multiplier;
-    const Score* const profile;
   };
 
   static Vector broadcast(int32_t value) { return _mm512_set1_epi16(static_cast<int16_t>(value)); }
@@ -179,6 +211,7 @@ struct Wide : Common {
   static constexpr uint32_t lanes = 16;
   static constexpr int32_t largest = INT32_MAX, never = -(1 << 30);
 
+  static constexpr size_t profileStripBytes = lanes * kProfileWidth;
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension; }
   static size_t packedBytes(const Tokens& query) { return size_t{roundUp(query.length, lanes)} * query.dimension; }
 
@@ -186,25 +219,35 @@ struct Wide : Common {
   static void packStrip(const Tokens& query, uint32_t strip, uint8_t* to) {
     packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
+  static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
+    packBlock<0>(profile, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
+  }
+  static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
+                                          Vector (&rows)[kTileRows]) {
+    __m512i sums[1][kTileRows];
+    multiplyProfiles(packed, profiles, sums);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      // 2^17 more than L.
+      const Vector logs = _mm512_sub_epi32(_mm512_srli_epi32(floatBits(sums[0][r]), 13), broadcast(1 << 17));
+      rows[r] = add(rows[r], _mm512_srai_epi32(_mm512_mullo_epi32(logs, weight), 16));
+    }
+  }
 
   class Products : public Multiplier<1> {
    public:
-    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, const Score* profile,
-                             int8_t* tail)
-        : Multiplier(task, corrections, packed, tail), multiplier(broadcast(task.parameters.multiplier)),
-          profile(profile) {}
+    GLOAMING_INLINE Products(const AffineTask& task, Context corrections, const uint8_t* packed, int8_t* tail)
+        : Multiplier(task, corrections, packed, tail), multiplier(broadcast(task.parameters.multiplier)) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
-        const Vector product = _mm512_mullo_epi32(sums[0][r], multiplier);
-        rows[r] = _mm512_sub_epi32(_mm512_srai_epi32(product, 16), load(profile + letters[r] * lanes));
+        rows[r] = _mm512_srai_epi32(_mm512_mullo_epi32(sums[0][r], multiplier), 16);
       }
     }
 
    private:
     const Vector multiplier;
-    const Score* const profile;
   };
 
   static Vector broadcast(int32_t value) { return _mm512_set1_epi32(value); }

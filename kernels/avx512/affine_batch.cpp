@@ -11,9 +11,8 @@ namespace {
 /** Rows to come that a lane asks for. */
 constexpr uint32_t kRowsAhead = 4;
 
-/* Lane l of the k-th of eight vectors is the k-th quad of rows[l], biased: 32 bytes of 16 rows. */
-inline void transposeQuads(const int8_t* const* rows, __m512i* to) {
-  const __m512i bias = _mm512_set1_epi8(-128);
+/* Lane l of the k-th of eight vectors is the k-th quad of rows[l], with bits flipped: 32 bytes of 16 rows. */
+inline void transposeQuads(const int8_t* const* rows, __m512i flipped, __m512i* to) {
   const auto load = [](const int8_t* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
 #pragma GCC unroll 2
   for (uint32_t half = 0; half < 2; ++half) {
@@ -24,7 +23,7 @@ inline void transposeQuads(const int8_t* const* rows, __m512i* to) {
       four = _mm512_inserti32x4(four, load(rows[k + 4] + half * 16), 1);
       four = _mm512_inserti32x4(four, load(rows[k + 8] + half * 16), 2);
       four = _mm512_inserti32x4(four, load(rows[k + 12] + half * 16), 3);
-      own[k] = _mm512_xor_si512(four, bias);
+      own[k] = _mm512_xor_si512(four, flipped);
     }
     const __m512i low01 = _mm512_unpacklo_epi32(own[0], own[1]), high01 = _mm512_unpackhi_epi32(own[0], own[1]);
     const __m512i low23 = _mm512_unpacklo_epi32(own[2], own[3]), high23 = _mm512_unpackhi_epi32(own[2], own[3]);
@@ -45,11 +44,12 @@ struct Lanes32 {
   /* Two blocks of 16 rows. packssdw takes four sums of each in turn, so block 0 has lanes 0–3, 8–11, 16–19, 24–27. */
   static void packColumn(const int8_t* const* rows, uint32_t dimension, int8_t* to) {
     auto* vectors = reinterpret_cast<__m512i*>(to);
+    const __m512i topBits = _mm512_set1_epi8(-128);
     for (uint32_t block = 0; block < 2; ++block) {
       const int8_t* own[kLanes];
       for (uint32_t l = 0; l < kLanes; ++l) own[l] = rows[l / 4 * 8 + block * 4 + l % 4];
       for (uint32_t k = 0; k < dimension; k += 32) {
-        transposeQuads(own, vectors);
+        transposeQuads(own, topBits, vectors);
         vectors += 8;
         for (const int8_t*& row : own) {
           if (k % 64 == 0) _mm_prefetch(row + kRowsAhead * dimension, _MM_HINT_T0);
@@ -59,10 +59,25 @@ struct Lanes32 {
     }
   }
 
+  /* Two blocks of 16 rows, as addEightProfiles takes them. */
+  static void packProfiles(const int8_t* const* rows, int8_t* to) {
+    for (uint32_t block = 0; block < 2; ++block) {
+      const int8_t* own[kLanes];
+      for (uint32_t l = 0; l < kLanes; ++l) {
+        own[l] = rows[l * 2 + block];
+        _mm_prefetch(own[l] + kRowsAhead * kProfileWidth, _MM_HINT_T0);
+      }
+      transposeQuads(own, zero(), reinterpret_cast<__m512i*>(to) + block * 8);
+    }
+  }
+
   static GLOAMING_INLINE void multiply(const Column<Lanes32>& column, const int8_t* rows, const int32_t* corrections,
-                                       int16_t* dots) {
+                                       int16_t* products) {
     const auto* tokens = reinterpret_cast<const __m512i*>(column.tokens);
-    multiplyEightRowsInto(tokens, rows, corrections, column.dimension, dots);
+    multiplyEightRowsInto(tokens, rows, corrections, column.dimension, column.multiplier, products);
+  }
+  static GLOAMING_INLINE void addProfiles(const Column<Lanes32>& column, const int8_t* rows, int16_t* products) {
+    addEightProfiles(reinterpret_cast<const __m512i*>(column.profiles), rows, column.profileWeight, products);
   }
   static GLOAMING_INLINE void advanceAndMultiply(Front<Lanes32>& at, const Tile<Lanes32>& tile,
                                                  const Column<Lanes32>& column, const int8_t* rows,
@@ -71,16 +86,14 @@ struct Lanes32 {
   }
 
   static void placeLetters(const uint16_t* letters, const int16_t*, Letters& to) { to = load(letters); }
-  static Vector take(const int16_t* profile, uint8_t letter, Letters letters) {
-    return _mm512_permutexvar_epi16(letters, load(profile + letter * kLetterCount));
+  static Vector baseOf(const int16_t* bases, uint8_t letter, Letters letters) {
+    return _mm512_permutexvar_epi16(letters, load(bases + letter * kLetterCount));
   }
 
   static Vector zero() { return _mm512_setzero_si512(); }
   static Vector load(const void* from) { return _mm512_load_si512(from); }
   static void store(void* to, Vector v) { _mm512_store_si512(to, v); }
   static Vector broadcast(int32_t value) { return _mm512_set1_epi16(static_cast<int16_t>(value)); }
-  static Vector multiplyHigh(Vector a, Vector b) { return _mm512_mulhi_epi16(a, b); }
-  static Vector subtract(Vector a, Vector b) { return _mm512_subs_epi16(a, b); }
   static Vector add(Vector a, Vector b) { return _mm512_adds_epi16(a, b); }
   static Vector subtractToZero(Vector a, Vector b) { return _mm512_subs_epu16(a, b); }
   static Vector max(Vector a, Vector b) { return _mm512_max_epi16(a, b); }

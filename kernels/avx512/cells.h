@@ -19,17 +19,15 @@ namespace {
 // What advance() in batch.h says, in sixteen parts; r is an expression of the assembler.
 #define GLOAMING_CELL_0(r) "movzbl " r "(%[letters]), %k[corrections]\n\t"
 #define GLOAMING_CELL_1(r) "shl $6, %[corrections]\n\t"
-#define GLOAMING_CELL_2(r) "vpmulhw 64*(" r ")(%[dots]), %[multiplier], %[pair]\n\t"
-#define GLOAMING_CELL_3(r) "vpermw (%[profile],%[corrections]), %[taking], %[E]\n\t"
-#define GLOAMING_CELL_4(r) "vpsubsw %[E], %[pair], %[pair]\n\t"
-#define GLOAMING_CELL_5(r) "vpaddsw %[diagonal], %[pair], %[pair]\n\t"
-#define GLOAMING_CELL_6(r) "vmovdqa64 128*(" r ")(%[cells]), %[diagonal]\n\t"
-#define GLOAMING_CELL_7(r) "vpmaxsw %[pair], %[best], %[best]\n\t"
-#define GLOAMING_CELL_8(r) "vmovdqa64 128*(" r ")+64(%[cells]), %[E]\n\t"
-#define GLOAMING_CELL_9(r) "vpmaxsw %[E], %[pair], %[pair]\n\t"
-#define GLOAMING_CELL_10(r) \
-  "vpmaxsw %[F], %[pair], %[H]\n\t" \
-  "vmovdqa64 %[H], 128*(" r ")(%[cells])\n\t"
+#define GLOAMING_CELL_2(r) "vpermw (%[bases],%[corrections]), %[placing], %[E]\n\t"
+#define GLOAMING_CELL_3(r) "vpaddsw 64*(" r ")(%[products]), %[E], %[pair]\n\t"
+#define GLOAMING_CELL_4(r) "vpaddsw %[diagonal], %[pair], %[pair]\n\t"
+#define GLOAMING_CELL_5(r) "vmovdqa64 128*(" r ")(%[cells]), %[diagonal]\n\t"
+#define GLOAMING_CELL_6(r) "vpmaxsw %[pair], %[best], %[best]\n\t"
+#define GLOAMING_CELL_7(r) "vmovdqa64 128*(" r ")+64(%[cells]), %[E]\n\t"
+#define GLOAMING_CELL_8(r) "vpmaxsw %[E], %[pair], %[pair]\n\t"
+#define GLOAMING_CELL_9(r) "vpmaxsw %[F], %[pair], %[H]\n\t"
+#define GLOAMING_CELL_10(r) "vmovdqa64 %[H], 128*(" r ")(%[cells])\n\t"
 #define GLOAMING_CELL_11(r) "vpsubusw %[gapOpen], %[pair], %[pair]\n\t"
 #define GLOAMING_CELL_12(r) "vpsubusw %[gapExtend], %[E], %[E]\n\t"
 #define GLOAMING_CELL_13(r) \
@@ -61,14 +59,14 @@ namespace {
                : [query] "+r"(tokens), [low] "+r"(low), [high] "+r"(high), [rounds] "+m"(rounds), \
                  [corrections] "+r"(corrections), [F] "+v"(at.F), [diagonal] "+v"(at.diagonal), \
                  [best] "+v"(at.best), [pair] "=&v"(pair), [E] "=&v"(E), [H] "=&v"(H) \
-               : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), [dots] "r"(tile.dots), \
-                 [cells] "r"(tile.cells), [letters] "r"(tile.letters), [profile] "r"(tile.profile), \
+               : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), [products] "r"(tile.products), \
+                 [cells] "r"(tile.cells), [letters] "r"(tile.letters), [bases] "r"(tile.bases), \
                  [multiplier] "v"(column.multiplier), [gapOpen] "v"(column.gapOpen), \
-                 [gapExtend] "v"(column.gapExtend), [taking] "v"(column.letters) \
+                 [gapExtend] "v"(column.gapExtend), [placing] "v"(column.letters) \
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27")
 
-/* Finishes the eight cells of the tile, whose dot products give way to those of the next eight rows. */
+/* Finishes the eight cells of the tile, whose products give way to those of the next eight rows. */
 template <class Lanes>
 GLOAMING_INLINE void finishCellsAndMultiply(Front<Lanes>& at, const Tile<Lanes>& tile, const Column<Lanes>& column,
                                             const int8_t* low, const int32_t* corrections) {

@@ -117,13 +117,14 @@ inline void multiplyEightRows(const __m512i* query, const Rows& rows, int32_t* c
 
 #define GLOAMING_NARROW(at, a, b) \
   "vpackssdw %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
-  "vmovdqa64 %%zmm" #a ", 64*" #a "(%[dots])\n\t"
+  "vpmulhw %[multiplier], %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
 
-/* The dot products of two packed blocks with eight rows, in int16. dots [8 × 32]: by row; packssdw
- * takes four lanes of each block in turn. */
+/* The dot products of two packed blocks with eight rows, scaled, in int16. products [8 × 32]: by row; packssdw takes
+ * four lanes of each block in turn. */
 inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* query, const int8_t* low,
                                                                  const int32_t* corrections, uint64_t row,
-                                                                 int16_t* dots) {
+                                                                 __m512i multiplier, int16_t* products) {
   const int8_t* high = low + 4 * row;
   uint64_t rounds = row / 32;
   asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_2)
@@ -134,12 +135,45 @@ inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* 
                GLOAMING_EACH_ROW_2(GLOAMING_NARROW)
                : [query] "+r"(query), [low] "+r"(low), [high] "+r"(high), [rounds] "+r"(rounds)
                : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), [corrections] "r"(corrections),
-                 [dots] "r"(dots)
+                 [multiplier] "v"(multiplier), [products] "r"(products)
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27");
 }
 
-/* The same for kRows < 8 rows, the tail of a target. */
+#define GLOAMING_START_AT_ONE(at, a, b) \
+  "vmovdqa64 %[one], %%zmm" #a "\n\t" \
+  "vmovdqa64 %[one], %%zmm" #b "\n\t"
+// Bits 13 to 28 of both sums as float32, those of block 1 in the odd lanes; see kernels.h.
+#define GLOAMING_ADD_LOGS(at, a, b) \
+  "vcvtdq2ps %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vcvtdq2ps %%zmm" #b ", %%zmm" #b "\n\t" \
+  "vpsrld $13, %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vpslld $3, %%zmm" #b ", %%zmm" #b "\n\t" \
+  "vmovdqu16 %%zmm" #b ", %%zmm" #a "%{%[odd]%}\n\t" \
+  "vpmulhw %[weight], %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vpaddw 64*" #a "(%[products]), %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
+
+/* Adds to products [8 × 32] what the profiles of two packed blocks score with those of eight rows: block 0 in the even
+ * lanes, block 1 in the odd ones. Profiles are not biased, so their sums begin at the 1 that the logarithm adds. */
+inline __attribute__((always_inline)) void addEightProfiles(const __m512i* query, const int8_t* low, __m512i weight,
+                                                            int16_t* products) {
+  constexpr uint64_t row = kProfileWidth;
+  static_assert(kProfileValues == 5 * 4, "a row has five quads");
+  asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_AT_ONE)
+               ".irp quad, 0, 1, 2, 3, 4\n\t"
+               GLOAMING_LOAD_2 GLOAMING_EACH_ROW_2(GLOAMING_DOT_2)
+               ".endr\n\t"
+               GLOAMING_EACH_ROW_2(GLOAMING_ADD_LOGS)
+               :
+               : [query] "r"(query), [low] "r"(low), [high] "r"(low + 4 * row), [row] "r"(row), [row3] "r"(3 * row),
+                 [block] "r"(row * 16), [one] "v"(_mm512_set1_epi32(1)), [weight] "v"(weight),
+                 [odd] "Yk"(__mmask32{0xaaaaaaaa}), [products] "r"(products)
+               : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                 "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27");
+}
+
+/* multiplyEightRows for kRows < 8 rows, the tail of a target. */
 template <uint32_t kBlocks, bool kFirst, uint32_t kRows>
 inline void multiplyRows(const __m512i* query, const Rows& rows, int32_t* closest) {
   const uint32_t quads = rows.dimension / 4;

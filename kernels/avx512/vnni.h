@@ -28,15 +28,15 @@ inline __attribute__((always_inline)) void multiplyAdd(__m512i& sum, __m512i tok
   asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(tokens), "v"(bytes));
 }
 
-/* Writes one vector per quad, `stride` vectors apart; lane l takes the token that tokenOf(l) names. */
-template <class TokenOf>
+/* Writes one vector per quad, `stride` vectors apart; lane l takes the token that tokenOf(l) names, bits flipped. */
+template <uint32_t kFlipped = 0x80808080, class TokenOf>
 inline void packBlock(const Tokens& query, TokenOf tokenOf, uint8_t* to, uint32_t stride) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint32_t wanted = tokenOf(lane), token = wanted < query.length ? wanted : query.length - 1;
     const int8_t* row = query.values + size_t{token} * query.dimension;
     for (uint32_t quad = 0; quad < query.dimension / 4; ++quad) {
       // Flipping the top bit of a byte adds 128.
-      const uint32_t biased = static_cast<uint32_t>(loadQuad(row + quad * 4)) ^ 0x80808080;
+      const uint32_t biased = static_cast<uint32_t>(loadQuad(row + quad * 4)) ^ kFlipped;
       std::memcpy(to + (size_t{quad} * stride * kLanes + lane) * 4, &biased, sizeof biased);
     }
   }

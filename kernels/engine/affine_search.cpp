@@ -17,6 +17,10 @@ void checkParameters(const AffineParameters& p) {
   if (p.offset < -16'384 + margin || p.offset > INT16_MAX - margin) {
     throw ShapeError("the offset must be -16,384 to 32,767, and 128 within that if letters score");
   }
+  if (p.profileWeight < 0 || p.profileWeight > INT16_MAX) throw ShapeError("the profiles' weight must be 0 to 32,767");
+  if (p.profileWeight > 0 && p.offset < -8'192) {
+    throw ShapeError("the offset must be -8,192 at least if profiles score");
+  }
   if (p.gapExtend < 0 || p.gapExtend > p.gapOpen || p.gapOpen > 4'095) {
     throw ShapeError("the gap costs must be 0 <= gapExtend <= gapOpen <= 4,095");
   }
@@ -35,11 +39,15 @@ AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> 
 /* The longest targets first, so that none of them is begun last. */
 uint64_t AffineSearch::prepare() {
   checkParameters(parameters_);
-  store_->checkFile();
+  store_->checkFiles();
   checkTargets(targets_, false);
   placeLetters();
+  if (hasProfiles() && (query_.profile() == nullptr || !store_->hasProfiles())) {
+    throw ShapeError("the query and the targets must have profiles where these score");
+  }
   query_.pack(kernels_.affinePackedBytes, [this](const Tokens& tokens, void* packed) {
-    kernels_.affinePack({tokens, letters_.query.data(), parameters_}, packed);
+    kernels_.affinePack({tokens, letters_.query.data(), hasProfiles() ? query_.profile() : nullptr, parameters_},
+                        packed);
   });
   if (aligns_) alignments.resize(targets_.size());
   else scores.resize(targets_.size());
@@ -108,8 +116,9 @@ void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
   for (const uint32_t* item = items; item < end; ++item, letters += stride) {
     copyLetters(*item, letters);
     const uint32_t target = targets_[*item];
-    tasks.push_back({query,       store_->rows(target), store_->length(target), {letters_.query.data(), letters},
-                     parameters_, workspace,            cancelled_});
+    const Profiles profiles = hasProfiles() ? Profiles{query_.profile(), store_->profile(target)} : Profiles{};
+    tasks.push_back({query,    store_->rows(target), store_->length(target), {letters_.query.data(), letters},
+                     profiles, parameters_,          workspace,              cancelled_});
   }
   if (aligns_) {
     const AffineAlignment alignment = kernels_.affineAlign(tasks[0]);

@@ -27,7 +27,7 @@ uint32_t MaxSimSearch::itemCount() const {
 
 /* Cuts the list into chunks of about equal numbers of residues; only a target of more than two pieces is cut inside. */
 uint64_t MaxSimSearch::prepare() {
-  store_->checkFile();
+  store_->checkFiles();
   if (eligible_) checkTargets(*eligible_, true);
   uint64_t tokenCount = 0, longest = 1;
   for (OwnedQuery& query : queries_) {

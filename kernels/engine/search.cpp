@@ -1,9 +1,25 @@
 #include "engine/search.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
 namespace gloaming {
+namespace {
+
+/* Of the first `width` values of each row. */
+void checkNorms(const Tokens& rows, uint32_t width, const char* what) {
+  for (uint32_t i = 0; i < rows.length; ++i) {
+    const int8_t* row = rows.values + size_t{i} * rows.dimension;
+    int32_t norm = 0;
+    for (uint32_t k = 0; k < width; ++k) norm += row[k] * row[k];
+    if (norm > INT16_MAX) {
+      throw ShapeError(what + std::to_string(i) + " has squared norm " + std::to_string(norm) + ", above 32,767");
+    }
+  }
+}
+
+}  // namespace
 
 OwnedQuery::OwnedQuery(const int8_t* values, size_t count, uint32_t length, uint32_t dimension)
     : length_(length), dimension_(dimension) {
@@ -14,18 +30,22 @@ OwnedQuery::OwnedQuery(const int8_t* values, size_t count, uint32_t length, uint
     throw ShapeError("the query has " + std::to_string(count) + " values, " + std::to_string(length) + " rows of " +
                      std::to_string(dimension) + " need " + std::to_string(size_t{length} * dimension));
   }
+  checkNorms({values, length, dimension}, dimension, "query row ");
   values_.assign(values, values + count);
-  for (uint32_t i = 0; i < length; ++i) {
-    int32_t norm = 0;
-    for (uint32_t k = 0; k < dimension; ++k) {
-      const int32_t value = values_[size_t{i} * dimension + k];
-      norm += value * value;
-    }
-    if (norm > INT16_MAX) {
-      throw ShapeError("query row " + std::to_string(i) + " has squared norm " + std::to_string(norm) +
-                       ", above 32,767");
+}
+
+void OwnedQuery::setProfile(const int8_t* values, size_t count) {
+  if (count != size_t{length_} * kProfileWidth) {
+    throw ShapeError("the query's profile has " + std::to_string(count) + " values, " + std::to_string(length_) +
+                     " rows need " + std::to_string(size_t{length_} * kProfileWidth));
+  }
+  for (const int8_t* row = values; row < values + count; row += kProfileWidth) {
+    if (std::any_of(row, row + kProfileValues, [](int8_t value) { return value < 0; })) {
+      throw ShapeError("a profile has no values below 0");
     }
   }
+  checkNorms({values, length_, kProfileWidth}, kProfileValues, "profile row ");
+  profile_.assign(values, values + count);
 }
 
 void OwnedQuery::allocate(size_t bytes) {

@@ -23,6 +23,10 @@ class OwnedQuery {
 
   /* Errors  ShapeError if the length is not 1..65,535, the count is not length × dimension, or a row is too long */
   OwnedQuery(const int8_t* values, size_t count, uint32_t length, uint32_t dimension);
+  /* Errors  ShapeError if the count is not length × kProfileWidth, or a row is too long or has a value below 0 */
+  void setProfile(const int8_t* values, size_t count);
+  /** [length × kProfileWidth]; null where it has none. */
+  const int8_t* profile() const { return profile_.empty() ? nullptr : profile_.data(); }
   /* Keeps what pack(tokens, memory) writes. */
   template <class Pack>
   void pack(PackedBytes packedBytes, const Pack& pack) {
@@ -39,7 +43,7 @@ class OwnedQuery {
   Tokens tokens() const { return {values_.data(), length_, dimension_}; }
   void allocate(size_t bytes);
 
-  std::vector<int8_t> values_;
+  std::vector<int8_t> values_, profile_;
   uint32_t length_, dimension_;
   std::unique_ptr<void, Free> packed_;
 };
@@ -140,6 +144,7 @@ class AffineSearch : public Search {
   void run(uint64_t chunk, Workspace& workspace) override;
 
  private:
+  bool hasProfiles() const { return parameters_.profileWeight > 0; }
   bool hasLetters() const { return !letters_.scores.empty(); }
   uint32_t lengthOf(uint32_t item) const { return store_->length(targets_[item]); }
   void placeLetters();

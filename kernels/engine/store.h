@@ -1,9 +1,10 @@
-/* The tokens of a release: a mapped range of a file or a copy of memory. Values, shared by the searches that use them;
- * the memory goes when the last one has ended. */
+/* The tokens of a release, and their profiles where it has some. Values, shared by the searches that use them; the memory
+ * goes when the last one has ended. */
 #ifndef GLOAMING_STORE_H
 #define GLOAMING_STORE_H
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,6 +23,37 @@ struct StoreError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/** Whether searches read all rows, or those of few targets. */
+enum class Reading { kAll, kFew };
+
+/** Rows of int8 values, one row for each residue: a mapped range of a file or a copy of memory. */
+class Rows {
+ public:
+  /* Errors  StoreError if the file cannot be read or ends before the last row */
+  Rows(uint32_t count, uint32_t width, const std::string& path, uint64_t byteOffset, Reading reading);
+  /* Errors  ShapeError if there are not count × width values */
+  Rows(uint32_t count, uint32_t width, const int8_t* values, size_t valueCount);
+  ~Rows();
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  const int8_t* row(uint32_t index) const { return values_ + size_t{index} * width_; }
+  /* Errors  StoreError if the mapped file has been cut since it was opened: reading it would end the process */
+  void checkFile() const;
+
+ private:
+  size_t bytes() const { return size_t{count_} * width_; }
+  void map(const std::string& path, Reading reading);
+
+  const uint32_t count_, width_;
+  const int8_t* values_ = nullptr;
+  uint64_t byteOffset_ = 0;
+  int file_ = -1;
+  void* mapping_ = nullptr;
+  size_t mappedBytes_ = 0;
+  void* copy_ = nullptr;
+};
+
 class Store {
  public:
   /* Shape   starts [targets + 1]: ascending, first 0, each target 1..65,535 rows; dimension a multiple of 32, ≤ 256
@@ -29,31 +61,28 @@ class Store {
   Store(std::vector<uint32_t> starts, uint32_t dimension, const std::string& path, uint64_t byteOffset);
   /* The same from memory, which is copied. */
   Store(std::vector<uint32_t> starts, uint32_t dimension, const int8_t* values, size_t count);
-  ~Store();
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
+
+  /* Rows of kProfileWidth from a file, or from memory that is copied; before anything uses the store. Errors as above. */
+  void setProfiles(const std::string& path, uint64_t byteOffset);
+  void setProfiles(const int8_t* values, size_t count);
 
   uint32_t targetCount() const { return static_cast<uint32_t>(starts_.size() - 1); }
   uint32_t residueCount() const { return starts_.back(); }
   uint32_t dimension() const { return dimension_; }
   uint32_t length(uint32_t target) const { return starts_[target + 1] - starts_[target]; }
-  const int8_t* rows(uint32_t target) const { return tokens_ + size_t{starts_[target]} * dimension_; }
+  const int8_t* rows(uint32_t target) const { return tokens_->row(starts_[target]); }
+  bool hasProfiles() const { return profiles_.has_value(); }
+  const int8_t* profile(uint32_t target) const { return profiles_->row(starts_[target]); }
 
-  /* Errors  StoreError if the mapped file has been cut since it was opened: reading it would end the process */
-  void checkFile() const;
+  /* Errors  StoreError if a mapped file has been cut since it was opened */
+  void checkFiles() const;
 
  private:
   void checkShape() const;
-  void map(const std::string& path);
 
   const std::vector<uint32_t> starts_;
   const uint32_t dimension_;
-  const int8_t* tokens_ = nullptr;
-  uint64_t byteOffset_ = 0;
-  int file_ = -1;
-  void* mapping_ = nullptr;
-  size_t mappedBytes_ = 0;
-  void* copy_ = nullptr;
+  std::optional<Rows> tokens_, profiles_;
 };
 
 }  // namespace gloaming

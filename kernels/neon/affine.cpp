@@ -11,13 +11,12 @@ template <uint32_t kBlocks>
 class Multiplier {
  public:
   Multiplier(const AffineTask& task, const uint8_t* packed, int8_t* tail)
-      : target_(task.target), targetLetters_(task.letters.target), packed_(reinterpret_cast<const int8_t*>(packed)),
+      : target_(task.target), packed_(reinterpret_cast<const int8_t*>(packed)),
         dimension_(task.query.tokens.dimension), tail_(tail) {}
 
   /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
   void begin(uint32_t first, uint32_t targetLength) {
     rows_ = target_ + size_t{first} * dimension_;
-    letters = targetLetters_ + first;
     if (first + kTileRows <= targetLength) return;
     // Nothing may be read beyond the target.
     std::memcpy(tail_, rows_, size_t{targetLength - first} * dimension_);
@@ -35,23 +34,49 @@ class Multiplier {
     }
   }
 
-  /** Of the eight rows. */
-  const uint8_t* letters = nullptr;
-
  private:
   const int8_t* const target_;
-  const uint8_t* const targetLetters_;
   const int8_t* const packed_;
   const uint32_t dimension_;
   int8_t* const tail_;
   const int8_t* rows_ = nullptr;
 };
 
+/* Bits of x + 1 as float32, of kBlocks × 4 packed profiles and eight rows. */
+template <uint32_t kBlocks>
+GLOAMING_INLINE void profileBits(const uint8_t* packed, const int8_t* rows,
+                                 uint32x4_t (&bits)[kBlocks][kTileRows]) {
+#pragma GCC unroll 8
+  for (uint32_t half = 0; half < kTileRows; half += 4) {
+    const auto* query = reinterpret_cast<const int8_t*>(packed);
+    int32x4_t sums[kBlocks][4];
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < kBlocks * 4; ++k) sums[k / 4][k % 4] = vdupq_n_s32(1);
+    int8x16_t first[4], rest[4];
+#pragma GCC unroll 4
+    for (uint32_t r = 0; r < 4; ++r) {
+      first[r] = vld1q_s8(rows + (half + r) * kProfileWidth);
+      rest[r] = vld1q_s8(rows + (half + r) * kProfileWidth + 16);
+    }
+    multiplyQuad<0>(query, first, sums);
+    multiplyQuad<1>(query, first, sums);
+    multiplyQuad<2>(query, first, sums);
+    multiplyQuad<3>(query, first, sums);
+    static_assert(kProfileValues == 5 * 4, "a row has five quads");
+    multiplyQuad<0>(query + kBlocks * 64, rest, sums);
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < kBlocks * 4; ++k) {
+      bits[k / 4][half + k % 4] = vreinterpretq_u32_f32(vcvtq_f32_s32(sums[k / 4][k % 4]));
+    }
+  }
+}
+
 /** Everything that both widths share: strips of tokens in natural order, nothing prepared per target. */
 template <uint32_t kBlocks>
 struct Common {
   struct Context {};
   static constexpr uint32_t lanes = kBlocks * kLanes;
+  static constexpr size_t profileStripBytes = lanes * kProfileWidth;
 
   static Context prepare(const AffineTask&) { return {}; }
   static size_t stripBytes(uint32_t dimension) { return size_t{lanes} * dimension; }
@@ -62,6 +87,9 @@ struct Common {
       packBlocks<kBlocks>(query, first, to + size_t{first} * query.dimension);
     }
   }
+  static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
+    packBlocks<kBlocks>(profile, strip * lanes, reinterpret_cast<int8_t*>(to));
+  }
 };
 
 struct Narrow : Common<2> {
@@ -70,11 +98,24 @@ struct Narrow : Common<2> {
   using Word = uint16_t;
   static constexpr int32_t largest = INT16_MAX, never = INT16_MIN;
 
+  static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
+                                          Vector (&rows)[kTileRows]) {
+    uint32x4_t bits[2][kTileRows];
+    profileBits(packed, profiles, bits);
+    const auto score = [weight](uint32x4_t own) {
+      const int16x4_t logs = vreinterpret_s16_u16(vshrn_n_u32(own, 13));
+      return vshrn_n_s32(vmull_s16(logs, vget_low_s16(weight)), 16);
+    };
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      rows[r] = add(rows[r], vcombine_s16(score(bits[0][r]), score(bits[1][r])));
+    }
+  }
+
   class Products : public Multiplier<2> {
    public:
-    Products(const AffineTask& task, Context, const uint8_t* packed, const Score* profile, int8_t* tail)
-        : Multiplier(task, packed, tail), multiplier(static_cast<int16_t>(task.parameters.multiplier)),
-          profile(profile) {}
+    Products(const AffineTask& task, Context, const uint8_t* packed, int8_t* tail)
+        : Multiplier(task, packed, tail), multiplier(static_cast<int16_t>(task.parameters.multiplier)) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
       int32x4_t sums[2][kTileRows];
@@ -82,14 +123,12 @@ struct Narrow : Common<2> {
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
         const int32x4_t low = vmulq_n_s32(sums[0][r], multiplier), high = vmulq_n_s32(sums[1][r], multiplier);
-        const Vector scaled = vcombine_s16(vshrn_n_s32(low, 16), vshrn_n_s32(high, 16));
-        rows[r] = vqsubq_s16(scaled, load(profile + letters[r] * lanes));
+        rows[r] = vcombine_s16(vshrn_n_s32(low, 16), vshrn_n_s32(high, 16));
       }
     }
 
    private:
     const int16_t multiplier;
-    const Score* const profile;
   };
 
   static Vector zero() { return vdupq_n_s16(0); }
@@ -123,24 +162,34 @@ struct Wide : Common<1> {
   using Word = uint32_t;
   static constexpr int32_t largest = INT32_MAX, never = -(1 << 30);
 
+  static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
+                                          Vector (&rows)[kTileRows]) {
+    uint32x4_t bits[1][kTileRows];
+    profileBits(packed, profiles, bits);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      // 2^17 more than L.
+      const Vector logs = vsubq_s32(vreinterpretq_s32_u32(vshrq_n_u32(bits[0][r], 13)), vdupq_n_s32(1 << 17));
+      rows[r] = add(rows[r], vshrq_n_s32(vmulq_s32(logs, weight), 16));
+    }
+  }
+
   class Products : public Multiplier<1> {
    public:
-    Products(const AffineTask& task, Context, const uint8_t* packed, const Score* profile, int8_t* tail)
-        : Multiplier(task, packed, tail), multiplier(task.parameters.multiplier), profile(profile) {}
+    Products(const AffineTask& task, Context, const uint8_t* packed, int8_t* tail)
+        : Multiplier(task, packed, tail), multiplier(task.parameters.multiplier) {}
 
     GLOAMING_INLINE void finish(Vector (&rows)[kTileRows]) const {
       int32x4_t sums[1][kTileRows];
       multiply(sums);
 #pragma GCC unroll 8
       for (uint32_t r = 0; r < kTileRows; ++r) {
-        const Vector scaled = vshrq_n_s32(vmulq_n_s32(sums[0][r], multiplier), 16);
-        rows[r] = vsubq_s32(scaled, load(profile + letters[r] * lanes));
+        rows[r] = vshrq_n_s32(vmulq_n_s32(sums[0][r], multiplier), 16);
       }
     }
 
    private:
     const int32_t multiplier;
-    const Score* const profile;
   };
 
   static Vector zero() { return vdupq_n_s32(0); }

@@ -3,7 +3,8 @@
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve
- *   open(variant, starts, dimension, tokens, offset)   a store; tokens are an Int8Array or the path of a file
+ *   open(variant, starts, dimension, tokens, profiles) a store; rows are { values } or { path, byteOffset }, profiles may
+ *                                                      be undefined
  *   close(store)
  *   gpus()                                             what GPUs there are, or { obstacle }
  *   load(store, callback)                              brings a store into GPU memory: a search
@@ -57,7 +58,7 @@ class LoadJob : public Search {
 
  protected:
   uint64_t prepare() override {
-    store_->checkFile();
+    store_->checkFiles();
     fleet().hold(store_, cancelled_);
     return 0;
   }
@@ -189,15 +190,13 @@ Napi::Value open(const Napi::CallbackInfo& info) {
   const Kernels& kernels = kernelsNamed(info[0]);
   std::vector<uint32_t> starts = copyIndices(info[1], "the residue starts");
   const auto dimension = static_cast<uint32_t>(wholeNumber(info[2], kMaxDimension, "the dimension"));
-  std::shared_ptr<const Store> store;
-  if (info[3].IsString()) {
-    const uint64_t offset = wholeNumber(info[4], 9007199254740991.0, "the byte offset");
-    store = std::make_shared<Store>(std::move(starts), dimension, info[3].As<Napi::String>().Utf8Value(), offset);
-  } else {
-    const auto values = typedArray<Napi::Int8Array>(info[3], napi_int8_array, "the tokens");
-    store = std::make_shared<Store>(std::move(starts), dimension, values.Data(), values.ElementLength());
+  const auto store = withRows(info[3], "the tokens", [&](auto... place) {
+    return std::make_shared<Store>(std::move(starts), dimension, place...);
+  });
+  if (!info[4].IsUndefined()) {
+    withRows(info[4], "the profiles", [&](auto... place) { store->setProfiles(place...); });
   }
-  auto* held = new OpenStore{std::move(store), &kernels};
+  auto* held = new OpenStore{store, &kernels};
   return Napi::External<OpenStore>::New(info.Env(), held, [](Napi::Env, OpenStore* open) { delete open; });
 }
 

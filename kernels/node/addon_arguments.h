@@ -38,12 +38,31 @@ inline uint64_t wholeNumber(const Napi::Value& value, double limit, const char* 
   return static_cast<uint64_t>(number);
 }
 
+/* Calls use(path, offset) or use(values, count) with the place where rows are. */
+template <class Use>
+auto withRows(const Napi::Value& value, const char* what, const Use& use) {
+  if (!value.IsObject()) throw ShapeError(std::string(what) + " must be an object");
+  const auto rows = value.As<Napi::Object>();
+  if (rows.Has("path")) {
+    const uint64_t offset = wholeNumber(rows.Get("byteOffset"), 9007199254740991.0, "the byte offset");
+    return use(rows.Get("path").ToString().Utf8Value(), offset);
+  }
+  const auto values = typedArray<Napi::Int8Array>(rows.Get("values"), napi_int8_array, what);
+  return use(static_cast<const int8_t*>(values.Data()), values.ElementLength());
+}
+
 inline OwnedQuery copyQuery(const Napi::Value& value, uint32_t dimension) {
   if (!value.IsObject()) throw ShapeError("a query must be an object");
   const auto query = value.As<Napi::Object>();
   const auto values = typedArray<Napi::Int8Array>(query.Get("values"), napi_int8_array, "a query's values");
   const auto length = static_cast<uint32_t>(wholeNumber(query.Get("length"), kMaxLength, "a query's length"));
-  return OwnedQuery(values.Data(), values.ElementLength(), length, dimension);
+  OwnedQuery owned(values.Data(), values.ElementLength(), length, dimension);
+  const Napi::Value profile = query.Get("profile");
+  if (!profile.IsUndefined()) {
+    const auto rows = typedArray<Napi::Int8Array>(profile, napi_int8_array, "a query's profile");
+    owned.setProfile(rows.Data(), rows.ElementLength());
+  }
+  return owned;
 }
 
 inline std::vector<OwnedQuery> copyQueries(const Napi::Value& value, uint32_t dimension) {
@@ -70,7 +89,9 @@ inline AffineParameters copyParameters(const Napi::Value& value) {
     }
     return static_cast<int32_t>(wanted);
   };
-  return {member("multiplier"), member("offset"), member("gapOpen"), member("gapExtend")};
+  const bool hasProfiles = !object.Get("profileWeight").IsUndefined();
+  return {member("multiplier"), member("offset"), member("gapOpen"), member("gapExtend"), nullptr,
+          hasProfiles ? member("profileWeight") : 0};
 }
 
 /* The letters of affine parameters; empty where these have none. */

@@ -1,6 +1,7 @@
 /* Best local alignment with affine gaps: the definition of score, end points and path, with every tie fixed.
  *
  *   s(i,j) = ((dot(query i, target j) × multiplier) >> 16) − offset + letterScore(query i, target j)
+ *            + ((L(profile i · profile j) × profileWeight) >> 16), where profiles score; L is profileLog below
  *   pair   = H(i−1,j−1) + s(i,j)
  *   F(i,j) = max(H(i−1,j) − gapOpen, F(i−1,j) − gapExtend)      insertion: query residue i faces a gap
  *   E(i,j) = max(H(i,j−1) − gapOpen, E(i,j−1) − gapExtend)      deletion: target residue j faces a gap
@@ -9,7 +10,8 @@
  * Ties    the end is the cell of the best H with the smallest j, then the smallest i. Walking back from H(i,j): stop if
  *         it is 0, else pair if it equals H, else insertion if F equals H, else deletion. A gap is left for H as soon
  *         as opening it there costs no more than extending it (opening is preferred to extension).
- * Range   dots fit in int16, letterScore − offset ≤ 16,384: s ≤ 32,767 and H ≤ 65,535 × 32,767 < 2^31
+ * Range   dots fit in int16, letterScore − offset ≤ 16,384: s ≤ 32,767 and H ≤ 65,535 × 32,767 < 2^31. Profiles score
+ *         −512..7,168, but with them letterScore − offset is at most 8,319
  * Memory  score: two values per target residue; align: one byte per cell, so pairs over 2^30 cells are refused here
  * Errors  std::length_error if a pair has more than 2^30 cells
  * Source  Smith & Waterman 1981, Gotoh 1982
@@ -25,6 +27,13 @@ namespace gloaming {
 namespace {
 
 enum Cell : uint8_t { kPositive = 1, kIsPair = 2, kIsInsertion = 4, kInsertionOpens = 8, kDeletionOpens = 16 };
+
+int32_t profileScore(const AffineTask& task, uint32_t i, uint32_t j) {
+  if (task.parameters.profileWeight == 0) return 0;
+  const int8_t* own = task.profiles.query + size_t{i} * kProfileWidth;
+  const int32_t dot = dotProduct(own, task.profiles.target + size_t{j} * kProfileWidth, kProfileValues);
+  return (profileLog(static_cast<uint32_t>(dot)) * task.parameters.profileWeight) >> 16;
+}
 
 struct Best {
   int32_t score = 0;
@@ -45,7 +54,7 @@ Best fill(const AffineTask& task, uint8_t* cells) {
     for (uint32_t j = 0; j < task.targetLength; ++j) {
       const int32_t dot = dotProduct(query + size_t{i} * dimension, task.target + size_t{j} * dimension, dimension);
       const int32_t letters = parameters.letterScore(task.letters.query[i], task.letters.target[j]);
-      const int32_t pair = diagonal + ((dot * multiplier) >> 16) - offset + letters;
+      const int32_t pair = diagonal + ((dot * multiplier) >> 16) - offset + letters + profileScore(task, i, j);
       const int32_t h = std::max({0, pair, F[j], E});
       const bool insertionOpens = h - gapOpen >= F[j] - gapExtend, deletionOpens = h - gapOpen >= E - gapExtend;
       if (cells != nullptr) {
@@ -64,6 +73,13 @@ Best fill(const AffineTask& task, uint8_t* cells) {
 }
 
 }  // namespace
+
+int32_t profileLog(uint32_t dot) {
+  const uint32_t value = dot + 1;
+  int32_t exponent = 0;
+  while (value >> (exponent + 1) != 0) ++exponent;
+  return 1'024 * (exponent - 2) + static_cast<int32_t>(value << 10 >> exponent);
+}
 
 int32_t referenceAffineScore(const AffineTask& task) { return fill(task, nullptr).score; }
 

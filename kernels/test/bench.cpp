@@ -22,7 +22,7 @@ namespace gloaming {
 namespace {
 
 constexpr uint32_t kQueryLength = 300, kTargetLength = 350;
-constexpr AffineParameters kParameters{600, 1, 11, 1};
+constexpr AffineParameters kParameters{600, 1, 11, 1}, kProfileParameters{600, 150, 11, 1, nullptr, 1'331};
 
 struct Elapsed {
   double wall, processor;
@@ -55,7 +55,7 @@ class Runner {
   bool isDone_ = false;
 };
 
-std::shared_ptr<const Store> makeStore(Random& random, uint32_t targets, uint32_t dimension) {
+std::shared_ptr<Store> makeStore(Random& random, uint32_t targets, uint32_t dimension) {
   std::vector<uint32_t> starts(targets + 1);
   for (uint32_t t = 0; t <= targets; ++t) starts[t] = t * kTargetLength;
   const std::vector<int8_t> rows = randomRows(random, targets * kTargetLength, dimension);
@@ -125,17 +125,21 @@ struct AffineFigures {
   double gcupsCore = 0, peakShare = 0, alignGcupsCore = 0, msTwoCores = 0, msTwoCoresMedian = 0;
 };
 
-AffineFigures timeAffine(Runner& runner, const Kernels& kernels) {
+/* With profiles where the parameters have a weight for them. */
+AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffineParameters& parameters) {
   constexpr uint32_t dimension = 64;
   Random random(7);
   const uint32_t targets = kernels.name == referenceKernels.name ? 4 : 1000;
   const auto store = makeStore(random, targets, dimension);
   const auto rows = randomRows(random, kQueryLength, dimension);
+  const auto profile = randomProfiles(random, kQueryLength), profiles = randomProfiles(random, store->residueCount());
+  store->setProfiles(profiles.data(), profiles.size());
   std::vector<uint32_t> list(targets);
   for (uint32_t t = 0; t < targets; ++t) list[t] = t;
   const auto search = [&](bool aligns, uint32_t threads, std::vector<int32_t>* scores) {
     OwnedQuery query(rows.data(), rows.size(), kQueryLength, dimension);
-    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, kParameters,
+    query.setProfile(profile.data(), profile.size());
+    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, parameters,
                                                     OwnedLetters{}, aligns, runner.done());
     const Elapsed elapsed = runner.run(job, threads);
     if (scores != nullptr) *scores = job->scores;
@@ -148,13 +152,15 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels) {
   const PackedQuery query{{rows.data(), kQueryLength, dimension}, nullptr};
   const std::vector<uint8_t> noLetters(kQueryLength + kTargetLength + kLetterPadding);
   const Letters letters{noLetters.data(), noLetters.data()};
-  const AffineTask task{query, store->rows(3), kTargetLength, letters, kParameters, workspace, cancelled};
+  const Profiles both{profile.data(), store->profile(3)};
+  const AffineTask task{query, store->rows(3), kTargetLength, letters, both, parameters, workspace, cancelled};
   require(scores[3] == referenceAffineScore(task), "affine");
 
   const double cells = double{kQueryLength} * kTargetLength * targets;
+  const double products = dimension + (parameters.profileWeight > 0 ? kProfileValues : 0);
   std::vector<double> peak, score, align, two;
   for (int round = 0; round < 25; ++round) {
-    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(affineMultiplier(kernels), cells * dimension));
+    if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(affineMultiplier(kernels), cells * products));
     score.push_back(search(false, 1, nullptr).processor);
     align.push_back(search(true, 1, nullptr).processor);
     two.push_back(search(false, 2, nullptr).wall * 1e3 * 1000 / targets);
@@ -175,7 +181,8 @@ int main(int argc, char** argv) {
   }
   Runner runner;
   const MaxSimFigures d64 = timeMaxSim(runner, *kernels, 64), d128 = timeMaxSim(runner, *kernels, 128);
-  const AffineFigures affine = timeAffine(runner, *kernels);
+  const AffineFigures affine = timeAffine(runner, *kernels, kParameters);
+  const AffineFigures profile = timeAffine(runner, *kernels, kProfileParameters);
   const auto printMaxSim = [](const char* name, const MaxSimFigures& figures) {
     std::printf("\"%s\":{\"peak_share\":%.3f,\"peak_share_median\":%.3f,\"gops\":%.0f},", name, figures.peakShare,
                 figures.peakShareMedian, figures.gops);
@@ -185,7 +192,9 @@ int main(int argc, char** argv) {
   printMaxSim("d128", d128);
   std::printf("\"two_core_scaling\":%.3f,\"two_core_scaling_processor\":%.3f},", d128.twoCoreScaling, d128.twoCoreWork);
   std::printf("\"affine\":{\"gcups_core\":%.2f,\"peak_share\":%.3f,\"align_gcups_core\":%.2f,\"ms_1000x350\":%.2f,"
-              "\"ms_1000x350_median\":%.2f}}\n",
+              "\"ms_1000x350_median\":%.2f,",
               affine.gcupsCore, affine.peakShare, affine.alignGcupsCore, affine.msTwoCores, affine.msTwoCoresMedian);
+  std::printf("\"profile_gcups_core\":%.2f,\"profile_peak_share\":%.3f,\"profile_align_gcups_core\":%.2f}}\n",
+              profile.gcupsCore, profile.peakShare, profile.alignGcupsCore);
   return 0;
 }

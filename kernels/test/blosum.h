@@ -51,7 +51,7 @@ class BlosumQuery {
     query_.tokens = {rows_.data(), static_cast<uint32_t>(protein.size()), kBlosumDimension};
     packed_ = alignedMemory(kernels_.affinePackedBytes(query_.tokens.length, kBlosumDimension));
     noLetters_.resize(kMaxLength + kLetterPadding);
-    kernels_.affinePack({query_.tokens, noLetters_.data(), kParameters_}, packed_.get());
+    kernels_.affinePack({query_.tokens, noLetters_.data(), nullptr, kParameters_}, packed_.get());
     query_.packed = packed_.get();
   }
 
@@ -74,7 +74,7 @@ class BlosumQuery {
   AffineTask taskOf(const std::vector<int8_t>& target) const {
     const auto length = static_cast<uint32_t>(target.size() / kBlosumDimension);
     const Letters letters{noLetters_.data(), noLetters_.data()};
-    return {query_, target.data(), length, letters, kParameters_, workspace_, neverCancelled_};
+    return {query_, target.data(), length, letters, {}, kParameters_, workspace_, neverCancelled_};
   }
 
   static constexpr AffineParameters kParameters_{1024, 0, kGapOpen, kGapExtend};

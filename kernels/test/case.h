@@ -79,6 +79,7 @@ class Expectation {
     targetLength_ = c.targetLength;
     parameters_ = c.parameters;
     drawLetters(random, c);
+    drawProfiles(random, c);
     maxsim_ = maxsimReference(tokens_, {target_.data(), c.targetLength, c.dimension});
     const PackedQuery query{tokens_, nullptr};
     const AffineTask task = taskOf(query, workspace_, 0, targetLength_);
@@ -92,7 +93,7 @@ class Expectation {
     if (!sameMaxSim(kernels)) return "maxsim";
     const std::unique_ptr<void, decltype(&std::free)> packed(
         std::aligned_alloc(64, roundUp(kernels.affinePackedBytes(tokens_.length, tokens_.dimension), 64)), std::free);
-    kernels.affinePack({tokens_, letters_[0].data(), parameters_}, packed.get());
+    kernels.affinePack({tokens_, letters_[0].data(), profileOf(0), parameters_}, packed.get());
     Workspace workspace;
     const PackedQuery query{tokens_, packed.get()};
     const AffineTask task = taskOf(query, workspace, 0, targetLength_);
@@ -147,10 +148,23 @@ class Expectation {
     parameters_.letterScores = letterScores_.data();
   }
 
+  /* Profiles that score in every other case again, where the offset leaves room for them. Cases of before there were
+   * profiles have none. */
+  void drawProfiles(Random& random, const Case& c) {
+    if ((c.seed >> 5) % 2 == 0 || c.parameters.offset < -8'192) return;
+    profiles_[0] = randomProfiles(random, c.queryLength);
+    profiles_[1] = randomProfiles(random, c.targetLength);
+    parameters_.profileWeight = static_cast<int32_t>(1 + below(random, below(random, 3) == 0 ? 32'767 : 3'000));
+  }
+
+  const int8_t* profileOf(size_t side) const { return profiles_[side].empty() ? nullptr : profiles_[side].data(); }
+
   AffineTask taskOf(const PackedQuery& query, Workspace& workspace, uint32_t start, uint32_t length) const {
     const int8_t* rows = target_.data() + size_t{start} * tokens_.dimension;
     const Letters letters{letters_[0].data(), letters_[1].data() + start};
-    return {query, rows, length, letters, parameters_, workspace, neverCancelled_};
+    const int8_t* profile = profileOf(1);
+    const Profiles profiles{profileOf(0), profile == nullptr ? nullptr : profile + size_t{start} * kProfileWidth};
+    return {query, rows, length, letters, profiles, parameters_, workspace, neverCancelled_};
   }
 
   bool sameMaxSim(const Kernels& kernels) const {
@@ -174,6 +188,8 @@ class Expectation {
   std::vector<int8_t> query_, target_, letterScores_;
   /** Of the query, and of the target with padding. */
   std::vector<uint8_t> letters_[2];
+  /** Of the query and of the target, where they score. */
+  std::vector<int8_t> profiles_[2];
   Tokens tokens_{};
   uint32_t targetLength_ = 0;
   AffineParameters parameters_{};

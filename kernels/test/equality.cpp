@@ -21,12 +21,16 @@ constexpr uint32_t kLengths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 
 
 /* Full and partial batches of targets of their own, of which every fifth is a relative whose score may pass 16 bits, on
  * every table. Returns how many batches there were. */
-uint32_t checkBatches(Random& random, const AffineParameters& parameters) {
+uint32_t checkBatches(Random& random, AffineParameters parameters) {
   constexpr uint32_t dimension = 32;
   const uint32_t queryLength = 1 + below(random, 400);
   const std::vector<int8_t> query = randomRows(random, queryLength, dimension);
   const Tokens tokens{query.data(), queryLength, dimension};
   const std::vector<uint8_t> letters(kMaxLength + kLetterPadding);
+  const std::vector<int8_t> profile = randomProfiles(random, queryLength);
+  const bool hasProfiles = parameters.offset >= -8'192 && below(random, 2) == 0;
+  if (hasProfiles) parameters.profileWeight = static_cast<int32_t>(1 + below(random, 2'000));
+  const int8_t* ownProfile = hasProfiles ? profile.data() : nullptr;
   const std::atomic<bool> cancelled{false};
   Workspace workspace;
   uint32_t done = 0;
@@ -36,16 +40,18 @@ uint32_t checkBatches(Random& random, const AffineParameters& parameters) {
     if (!canRun(*all[k]) || all[k]->affineBatch == 1) continue;
     const std::unique_ptr<void, decltype(&std::free)> packed(
         std::aligned_alloc(64, roundUp(all[k]->affinePackedBytes(queryLength, dimension), 64)), std::free);
-    all[k]->affinePack({tokens, letters.data(), parameters}, packed.get());
+    all[k]->affinePack({tokens, letters.data(), ownProfile, parameters}, packed.get());
     const PackedQuery own{tokens, packed.get()};
     for (const uint32_t count : {all[k]->affineBatch, 1 + below(random, all[k]->affineBatch)}) {
-      std::vector<std::vector<int8_t>> targets;
+      std::vector<std::vector<int8_t>> targets, profiles;
       std::vector<AffineTask> tasks;
       for (uint32_t t = 0; t < count; ++t) {
         targets.push_back(t % 5 == 0 ? relativeRows(random, query, dimension)
                                      : randomRows(random, 1 + below(random, 300), dimension));
         const auto length = static_cast<uint32_t>(targets[t].size() / dimension);
-        tasks.push_back({own, targets[t].data(), length, {letters.data(), letters.data()}, parameters, workspace,
+        profiles.push_back(randomProfiles(random, length));
+        const Profiles both{ownProfile, hasProfiles ? profiles[t].data() : nullptr};
+        tasks.push_back({own, targets[t].data(), length, {letters.data(), letters.data()}, both, parameters, workspace,
                          cancelled});
       }
       std::vector<int32_t> scores(count);

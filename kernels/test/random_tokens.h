@@ -35,6 +35,21 @@ inline std::vector<int8_t> randomRows(Random& random, uint32_t length, uint32_t 
   return rows;
 }
 
+/* Profiles of all kinds, squared norm close to 32,767 at most: a few amino acids or many, one alone, none. What comes
+ * after the values is noise. */
+inline std::vector<int8_t> randomProfiles(Random& random, uint32_t length) {
+  std::vector<int8_t> rows(size_t{length} * kProfileWidth);
+  for (uint32_t i = 0; i < length; ++i) {
+    int8_t* row = rows.data() + size_t{i} * kProfileWidth;
+    for (uint32_t k = kProfileValues; k < kProfileWidth; ++k) row[k] = static_cast<int8_t>(below(random, 256));
+    // 2 × 127² = 32,258; 20 × 40² = 32,000.
+    const uint32_t fate = below(random, 8), most = fate < 2 ? 0 : fate < 5 ? 40 : 12;
+    for (uint32_t k = 0; k < kProfileValues; ++k) row[k] = static_cast<int8_t>(below(random, most + 1));
+    for (uint32_t k = 0; fate == 1 && k < 2; ++k) row[below(random, kProfileValues)] = 127;
+  }
+  return rows;
+}
+
 /* A relative of `rows`: most rows kept with noise, some replaced, some runs left out or put in. */
 inline std::vector<int8_t> relativeRows(Random& random, const std::vector<int8_t>& rows, uint32_t dimension) {
   std::vector<int8_t> relative;

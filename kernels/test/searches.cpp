@@ -13,7 +13,7 @@
 namespace gloaming {
 namespace {
 
-constexpr AffineParameters kParameters{600, 2, 20, 3};
+constexpr AffineParameters kParameters{600, 2, 20, 3}, kProfileParameters{600, 150, 60, 5, nullptr, 1'331};
 constexpr uint32_t kDimension = 32, kQueryLengths[] = {3, 17, 90};
 /** Rows of a piece of a giant for these queries: 100,000,000 multiply-adds, see kPieceProducts. */
 constexpr uint32_t kPieceRows = 100'000'000 / (110 * kDimension) / kMaxRows * kMaxRows;
@@ -54,6 +54,8 @@ std::vector<uint8_t> lettersIn(const uint8_t* text, size_t count) {
 struct Data {
   std::shared_ptr<const Store> store;
   std::vector<std::vector<int8_t>> queries;
+  /** Of the query that is aligned; the store has them of its targets. */
+  std::vector<int8_t> profile;
   std::vector<std::vector<MaxSim>> expected;  // by query and target
 
   std::vector<OwnedQuery> owned() const {
@@ -92,7 +94,10 @@ Data makeData(Random& random) {
   for (const uint32_t length : {kMaxLength, 2 * kPieceRows + 1}) starts.push_back(starts.back() + length);
   for (uint32_t t = 0; t < 5; ++t) starts.push_back(starts.back() + 1 + below(random, 90));
   const auto rows = randomRows(random, starts.back(), kDimension);
-  Data data{std::make_shared<Store>(std::move(starts), kDimension, rows.data(), rows.size()), {}, {}};
+  const auto profiles = randomProfiles(random, starts.back());
+  const auto store = std::make_shared<Store>(std::move(starts), kDimension, rows.data(), rows.size());
+  store->setProfiles(profiles.data(), profiles.size());
+  Data data{store, {}, randomProfiles(random, kQueryLengths[1]), {}};
   for (const uint32_t length : kQueryLengths) {
     const auto& query = data.queries.emplace_back(randomRows(random, length, kDimension));
     auto& expected = data.expected.emplace_back();
@@ -121,7 +126,8 @@ void checkMaxSim(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   }
 }
 
-void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads) {
+void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads,
+                 const AffineParameters& wanted) {
   // Enough of them for batches beside single targets.
   std::vector<uint32_t> targets{4, 0, 40, 7, 7, 21};
   for (uint32_t t = 0; threads < 5 && t < threads * kernels.affineBatch; ++t) targets.push_back(t * 11 % 40);
@@ -129,17 +135,22 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   const auto& query = data.queries[1];
   // The alignments give way to the scores.
   const OwnedLetters letters = data.letters(query, targets);
-  const auto scores = std::make_shared<AffineSearch>(kernels, data.store, data.one(query), targets, kParameters,
-                                                     letters, false, scoreWaiter.done());
-  const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, data.one(query), targets, kParameters,
-                                                      letters, true, alignWaiter.done());
+  const auto owned = [&] {
+    OwnedQuery one = data.one(query);
+    one.setProfile(data.profile.data(), data.profile.size());
+    return one;
+  };
+  const auto scores = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters, false,
+                                                     scoreWaiter.done());
+  const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters, true,
+                                                      alignWaiter.done());
   pool.submit(aligned, threads, Priority::kBackground);
   pool.submit(scores, threads);
   scoreWaiter.wait();
   alignWaiter.wait();
   Workspace workspace;
   const std::atomic<bool> cancelled{false};
-  AffineParameters parameters = kParameters;
+  AffineParameters parameters = wanted;
   parameters.letterScores = letters.scores.data();
   const std::vector<uint8_t> queryLetters = lettersIn(letters.query.data(), letters.query.size());
   const uint8_t* text = letters.targets.data();
@@ -149,7 +160,8 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
     const std::vector<uint8_t> targetLetters = lettersIn(text, target.length);
     text += target.length;
     const Letters both{queryLetters.data(), targetLetters.data()};
-    const AffineTask task{packed, target.values, target.length, both, parameters, workspace, cancelled};
+    const Profiles profiles{data.profile.data(), data.store->profile(targets[item])};
+    const AffineTask task{packed, target.values, target.length, both, profiles, parameters, workspace, cancelled};
     AffineAlignment got = aligned->alignments[item].fixed;
     got.runs = aligned->alignments[item].runs.data();
     require(scores->scores[item] == referenceAffineScore(task), "a search differs in affine scores");
@@ -168,6 +180,13 @@ void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data)
   pool.submit(std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), beyond, failed.done()), 2);
   failed.wait();
   require(failed.hasFailed, "a list that names no target did not fail");
+  Waiter without;
+  const auto unprofiled = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]),
+                                                         std::vector<uint32_t>{0}, kProfileParameters, OwnedLetters{},
+                                                         false, without.done());
+  pool.submit(unprofiled, 1);
+  without.wait();
+  require(without.hasFailed, "profiles that score did not fail for a query without one");
 }
 
 /** Work after a cancellation, of one thread. Sanitizers make all work some tens of times longer. */
@@ -183,7 +202,7 @@ Data makeGiants(Random& random) {
   std::vector<int8_t> rows(size_t{kMaxLength} * dimension);
   for (int8_t& value : rows) value = static_cast<int8_t>(static_cast<int>(below(random, 45)) - 22);
   const std::vector<uint32_t> starts{0, kMaxLength};
-  Data data{std::make_shared<Store>(starts, dimension, rows.data(), rows.size()), {}, {}};
+  Data data{std::make_shared<Store>(starts, dimension, rows.data(), rows.size()), {}, {}, {}};
   rows.resize(size_t{20'000} * dimension);
   data.queries.push_back(std::move(rows));
   return data;
@@ -230,7 +249,8 @@ void checkAll(uint64_t seed) {
     if (all[k] == &referenceKernels) continue;  // slow, and the other tables have taken the same ways
     for (const uint32_t threads : {1u, 2u, 5u}) {
       checkMaxSim(pool, *all[k], data, threads, std::vector<uint32_t>{1, 2, 5, 40, 44});
-      checkAffine(pool, *all[k], data, threads);
+      checkAffine(pool, *all[k], data, threads, kParameters);
+      checkAffine(pool, *all[k], data, threads, kProfileParameters);
     }
     checkMaxSim(pool, *all[k], data, 2, std::vector<uint32_t>{});
     checkCancelAndFailure(pool, *all[k], data);

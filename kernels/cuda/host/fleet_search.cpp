@@ -12,7 +12,7 @@ FleetSearch::FleetSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<c
       queries_(std::move(queries)), eligible_(std::move(eligible)), wanted_(wanted) {}
 
 uint64_t FleetSearch::prepare() {
-  store_->checkFile();
+  store_->checkFiles();
   if (eligible_) checkTargets(*eligible_, true);
   const size_t count = eligible_ ? eligible_->size() : store_->targetCount();
   const size_t room = wanted_ ? 0 : count;
