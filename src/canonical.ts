@@ -1,6 +1,6 @@
 import { createHash, hash as hashOnce } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import { pause } from './turns.js';
+import { Slice } from './turns.js';
 
 /**
  * Canonical JSON: equal values give equal text, whatever the order of members or the spelling of numbers.
@@ -25,10 +25,8 @@ export function canonicalSha256(value: unknown): string {
   return sha256Hex(canonicalJson(value));
 }
 
-/** Elements of a list that are written without a pause: about a millisecond for queries or candidates. */
-const ELEMENTS_PER_PAUSE = 250;
-/** Lists up to this length are looked into, because one element may be as large as a long list. */
-const SHORT_LIST = 16;
+/** Characters that are written without a pause: less than a millisecond. */
+const PIECE_CHARACTERS = 64 * 1024;
 
 /** The same of a value that may be large, written piece by piece, so that others get their turn. */
 export async function canonicalSha256InTurns(value: unknown): Promise<string> {
@@ -40,44 +38,80 @@ export async function canonicalDigestInTurns(
   value: unknown,
 ): Promise<{ readonly sha256: string; readonly bytes: number }> {
   const hash = createHash('sha256');
+  const slice = new Slice();
   let bytes = 0;
-  await writeInTurns(value, (text) => {
+  for (const text of canonicalPieces(value)) {
     hash.update(text);
     bytes += Buffer.byteLength(text);
-  });
+    if (slice.isOver) await slice.pause();
+  }
   return { sha256: hash.digest('hex'), bytes };
 }
 
-type Write = (text: string) => void;
-
-async function writeInTurns(value: unknown, write: Write): Promise<void> {
-  if (Array.isArray(value)) {
-    await writeListInTurns(value, write);
-  } else if (typeof value === 'object' && value !== null) {
-    write('{');
-    const members = Object.entries(value).filter(([, member]) => member !== undefined);
-    // RFC 8785 sorts by UTF-16 code units, and so does JavaScript where it compares strings.
-    members.sort(([left], [right]) => (left < right ? -1 : 1));
-    for (const [order, [name, member]] of members.entries()) {
-      write(`${order === 0 ? '' : ','}${canonicalJson(name)}:`);
-      await writeInTurns(member, write);
-    }
-    write('}');
-  } else {
-    write(canonicalJson(value));
-  }
+/** An array, or an object with its names in their order, of which so many elements are written. */
+interface Level {
+  readonly content: Readonly<Record<string | number, unknown>>;
+  readonly names?: readonly string[];
+  readonly count: number;
+  readonly close: ']' | '}';
+  written: number;
 }
 
-async function writeListInTurns(list: readonly unknown[], write: Write): Promise<void> {
-  write('[');
-  const step = list.length <= SHORT_LIST ? 1 : ELEMENTS_PER_PAUSE;
-  for (let start = 0; start < list.length; start += step) {
-    if (start > 0) write(',');
-    if (step === 1) await writeInTurns(list[start], write);
-    else {
-      write(canonicalJson(list.slice(start, start + step)).slice(1, -1));
-      if (start + step < list.length) await pause();
+/** The text of canonicalJson. No piece is much longer than PIECE_CHARACTERS, whatever the value. */
+function* canonicalPieces(root: unknown): Generator<string> {
+  const levels: Level[] = [];
+  let value = root;
+  let text = '';
+  for (;;) {
+    const begun = levelOf(value);
+    if (begun !== undefined) {
+      levels.push(begun);
+      text += begun.names === undefined ? '[' : '{';
+    } else if (typeof value === 'string' && value.length > PIECE_CHARACTERS) {
+      yield text;
+      text = '';
+      yield* stringPieces(value);
+    } else text += canonicalJson(value);
+    if (text.length >= PIECE_CHARACTERS) {
+      yield text;
+      text = '';
     }
+    let level = levels.at(-1);
+    while (level !== undefined && level.written === level.count) {
+      text += level.close;
+      levels.pop();
+      level = levels.at(-1);
+    }
+    if (level === undefined) break;
+    if (level.written > 0) text += ',';
+    const name = level.names?.[level.written];
+    if (name !== undefined) text += `${canonicalJson(name)}:`;
+    value = level.content[name ?? level.written];
+    level.written += 1;
   }
-  write(']');
+  yield text;
+}
+
+function levelOf(value: unknown): Level | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const content = value as Level['content'];
+  if (Array.isArray(value)) return { content, count: value.length, close: ']', written: 0 };
+  // RFC 8785 sorts by UTF-16 code units, and so does JavaScript.
+  const names = Object.keys(content)
+    .filter((name) => content[name] !== undefined)
+    .sort();
+  return { content, names, count: names.length, close: '}', written: 0 };
+}
+
+function* stringPieces(value: string): Generator<string> {
+  yield '"';
+  for (let start = 0; start < value.length;) {
+    let end = start + PIECE_CHARACTERS;
+    // No pair of surrogates is cut in two.
+    const last = value.charCodeAt(end - 1);
+    if (last >= 0xd800 && last <= 0xdbff) end += 1;
+    yield JSON.stringify(value.slice(start, end)).slice(1, -1);
+    start = end;
+  }
+  yield '"';
 }

@@ -67,6 +67,9 @@ export const REFUSED_BODY_READ_MAX_BYTES = 64 * KIBIBYTE_BYTES;
 export const JSON_MAX_DEPTH = 64;
 /** Values in a JSON body: bounds the work and the memory of validation, whatever the body says. */
 export const JSON_MAX_VALUES = 50_000;
+/** White space in a row between two words of it, and characters of one number. */
+export const JSON_BLANKS_MAX_BYTES = MEBIBYTE_BYTES;
+export const JSON_NUMBER_MAX_BYTES = KIBIBYTE_BYTES;
 /** From this size on, what reads a whole body pauses for other requests. */
 export const BODY_IN_TURNS_BYTES = 256 * KIBIBYTE_BYTES;
 /** Request line and headers together. */

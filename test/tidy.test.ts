@@ -14,6 +14,7 @@ const root = ROOT;
 const LAYERS: Readonly<Record<string, number>> = {
   clients: 1,
   contract: 1,
+  json: 1,
   sequence: 1,
   kernels: 1,
   release: 2,

@@ -19,26 +19,29 @@ interface SqlLogin {
 interface Sent {
   readonly method: string;
   readonly path: string;
+  /** A text is sent as it is. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends and reads all of the answer; gives its bytes. */
+/** Sends and reads all of the answer; gives its bytes. @param expected status; default any success */
 export async function call(
   { url, key }: StallClient,
   { method, path, body, headers }: Sent,
+  expected?: number,
 ): Promise<Buffer> {
   const sent = request(url + path, {
     method,
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
   });
-  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  sent.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const pieces: Buffer[] = [];
   for await (const piece of response) pieces.push(piece as Buffer);
   const bytes = Buffer.concat(pieces);
   const { statusCode = 0 } = response;
-  assert(statusCode < 300, `${method} ${path}: ${statusCode} ${bytes.toString().slice(0, 500)}`);
+  const isExpected = expected === undefined ? statusCode < 300 : statusCode === expected;
+  assert(isExpected, `${method} ${path}: ${statusCode} ${bytes.toString().slice(0, 500)}`);
   return bytes;
 }
 

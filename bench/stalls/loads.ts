@@ -40,8 +40,9 @@ export const LOADS: readonly Load[] = [
   sqlLoad('30,000 SQL rows, 12 MB, JSON', MANY_ROWS, 'application/json'),
   sqlLoad('30,000 SQL rows, 12 MB, Arrow', MANY_ROWS, ARROW),
   postgresLoad('30,000 SQL rows, 12 MB, PostgreSQL', MANY_ROWS),
-  directLoad('5,000 aligned candidates', false),
-  directLoad('5,000 aligned candidates, cached', true),
+  directLoad('5,000 aligned candidates', 'new'),
+  directLoad('5,000 aligned candidates, cached', 'cached'),
+  directLoad('5,000 aligned candidates, kept for retries', 'kept'),
   {
     name: 'a run of 10,000 aligned candidates',
     prepare: (scene) => Promise.resolve(async () => void (await searchRun(scene, 0))),
@@ -54,7 +55,9 @@ export const LOADS: readonly Load[] = [
     name: 'a batch of 200 queries, 100 aligned each',
     prepare: (scene) => Promise.resolve(() => batch(scene)),
   },
-  { name: 'a request for 100,000 queries, 35 MB', prepare: largeRequest },
+  { name: 'a body of 35 MB, 100,000 queries', prepare: (scene) => largeRequest(scene, asQueries) },
+  { name: 'a body of 35 MB, FASTA', prepare: (scene) => largeRequest(scene, asFasta) },
+  { name: 'a body of 35 MB, refused', prepare: refusedRequest },
   { name: 'an upload', prepare: upload },
 ];
 
@@ -92,19 +95,20 @@ function postgresLoad(name: string, sql: string): Load {
   };
 }
 
-function directLoad(name: string, isCached: boolean): Load {
+function directLoad(name: string, kind: 'new' | 'cached' | 'kept'): Load {
   return {
     name,
     async prepare(scene) {
       const ask = (index: number): Promise<Buffer> => {
         const query = { kind: 'protein_sequence', sequence: scene.proteins[index].sequence };
         const body = { query, limit: DIRECT_CANDIDATES, evidence: 'pairwise_sequence_alignment' };
-        return call(scene, { method: 'POST', path: '/v1/homology', body });
+        const headers: Record<string, string> = kind === 'kept' ? { 'Idempotency-Key': `kept-${index}` } : {};
+        return call(scene, { method: 'POST', path: '/v1/homology', body, headers });
       };
       await ask(0);
       return async () => {
         for (let repeat = 0; repeat < REPEATS; repeat += 1) {
-          assert((await ask(isCached ? 0 : repeat + 1)).length > MEBIBYTE, 'the whole answer comes');
+          assert((await ask(kind === 'cached' ? 0 : repeat + 1)).length > MEBIBYTE, 'the whole answer comes');
         }
       };
     },
@@ -145,20 +149,51 @@ async function pages(scene: LoadScene): Promise<() => Promise<void>> {
   };
 }
 
+interface LargeQuery {
+  readonly id: string;
+  readonly sequence: string;
+}
+
+function largeQueries({ proteins }: LoadScene): readonly LargeQuery[] {
+  return Array.from({ length: 100_000 }, (_, at) => {
+    const { sequence } = proteins[at % proteins.length];
+    return { id: `q${at}`, sequence: sequence.padEnd(300, 'A').slice(0, 300) };
+  });
+}
+
+function asQueries(queries: readonly LargeQuery[]): object {
+  return { queries };
+}
+
+function asFasta(queries: readonly LargeQuery[]): object {
+  return { fasta: queries.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('') };
+}
+
 /** Accepted, and cancelled before it is worked on. */
-async function largeRequest(scene: LoadScene): Promise<() => Promise<void>> {
-  const sequence = (at: number): string => scene.proteins[at % scene.proteins.length].sequence;
-  const queries = Array.from({ length: 100_000 }, (_, at) => ({
-    id: `q${at}`,
-    sequence: sequence(at).padEnd(300, 'A').slice(0, 300),
-  }));
-  const body = { endpoint: 'homology.batch_search', input: { queries, limit: 1 } };
+async function largeRequest(
+  scene: LoadScene,
+  inputOf: (queries: readonly LargeQuery[]) => object,
+): Promise<() => Promise<void>> {
+  const body = textOf({ ...inputOf(largeQueries(scene)), limit: 1 });
   return async () => {
     const headers = { Prefer: 'respond-async' };
     const answer = await call(scene, { method: 'POST', path: '/v1/runs', body, headers });
     const { data } = JSON.parse(String(answer)) as { readonly data: { readonly id: string } };
     await call(scene, { method: 'POST', path: `/v1/runs/${data.id}/cancel` });
   };
+}
+
+/** Right to its last byte, where a second member of the same name stands. */
+async function refusedRequest(scene: LoadScene): Promise<() => Promise<void>> {
+  const body = textOf({ queries: largeQueries(scene) }).replace(/\}$/, ',"endpoint":""}');
+  return async () => {
+    const refusal = await call(scene, { method: 'POST', path: '/v1/runs', body }, 400);
+    assert(String(refusal).includes('invalid_json'), 'it is refused for its JSON');
+  };
+}
+
+function textOf(input: object): string {
+  return JSON.stringify({ endpoint: 'homology.batch_search', input });
 }
 
 async function batch(scene: LoadScene): Promise<void> {

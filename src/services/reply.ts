@@ -1,5 +1,5 @@
 import type { Provenance, Warning } from '../contract/grammar/envelope.js';
-import type { JsonPieces } from '../json-pieces.js';
+import type { JsonPieces } from '../json/pieces.js';
 
 /** What an operation may answer with: one of five, told apart by what they carry. */
 export type AnyReply<Value> = Reply<Value> | WrittenReply | StreamReply | BytesReply | EmptyReply;

@@ -15,7 +15,7 @@ import { EventTable } from '#src/store/tables/events.js';
 import { openMsaTables } from '#src/store/tables/msas.js';
 import { ReceiptTable } from '#src/store/tables/receipts.js';
 import { ReleaseTable } from '#src/store/tables/releases.js';
-import { unpackText } from '#src/store/tables/run-rows.js';
+import { unpackBytes } from '#src/store/tables/run-rows.js';
 import { RunTable } from '#src/store/tables/runs.js';
 import { SqlCredentialTable } from '#src/store/tables/sql-credentials.js';
 import { TargetSpaceTable } from '#src/store/tables/target-spaces.js';
@@ -100,7 +100,7 @@ describe('a data folder of version 1', () => {
       'run.completed',
     ]);
     expect(runs.unfinished().map(({ id }) => id)).toEqual([ids.waitingRun]);
-    const plan = JSON.parse(await unpackText(runs.plan(ids.waitingRun) as Buffer)) as object;
+    const plan = JSON.parse(String(await unpackBytes(runs.plan(ids.waitingRun) as Buffer))) as object;
     expect(plan).toMatchObject({ limit: 5, release: { releaseId: ids.release } });
     expect(runs.list(organizationId, {}, 10).runs.map(({ id }) => id)).toEqual([ids.waitingRun, ids.run]);
   });

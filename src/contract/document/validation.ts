@@ -6,8 +6,10 @@ import { HomologyFailure, Problem } from '../grammar/failures.js';
 import type { RefusalLocation } from '../../places.js';
 import { namedSchemas, withReferences } from './references.js';
 import type { Route } from '../grammar/route.js';
+import { LongLists, withLongWords, type LongList } from './long-values.js';
 import { headerSchemas } from './routes.js';
 import { locate } from '../grammar/locations.js';
+import { Slice } from '../../turns.js';
 
 /** Parts of a request, named as locations name them. */
 export type RequestPart = 'path' | 'query' | 'header' | 'body';
@@ -15,6 +17,8 @@ export type RequestPart = 'path' | 'query' | 'header' | 'body';
 export interface RouteValidator {
   /** Every place of this part that is wrong; fills in defaults and reads numbers of parameters in place. */
   check(part: RequestPart, value: unknown): readonly RefusalLocation[];
+  /** The same of a body that may be large: between the elements of its long lists others get their turn. */
+  checkBodyInTurns(value: unknown): Promise<readonly RefusalLocation[]>;
   /** Whether a body is what the contract promises; used by tests and by the response check. */
   checkSuccess(body: unknown): readonly RefusalLocation[];
 }
@@ -27,11 +31,16 @@ export function createValidators(routes: readonly Route[]): ReadonlyMap<Route, R
 
 /** Checks failure bodies by the name of their schema: `Problem`, `FailureEnvelope`, `HomologyFailure`. */
 export function createFailureCheck(): (schema: TSchema, body: unknown) => readonly RefusalLocation[] {
-  const ajv = newAjv([FailureEnvelope, HomologyFailure, Problem]);
-  return (schema, body) => run(ajv.compile({ $ref: schema.$id }), 'body', body);
+  const { ajv, longLists } = newAjv([FailureEnvelope, HomologyFailure, Problem]);
+  return (schema, body) => atOnce(faultsOf(ajv.compile({ $ref: schema.$id }), longLists, 'body', body));
 }
 
-function newAjv(roots: readonly TSchema[]): Ajv2020 {
+interface Compiler {
+  readonly ajv: Ajv2020;
+  readonly longLists: LongLists;
+}
+
+function newAjv(roots: readonly TSchema[]): Compiler {
   const ajv = new Ajv2020({
     allErrors: true,
     verbose: true,
@@ -43,12 +52,15 @@ function newAjv(roots: readonly TSchema[]): Ajv2020 {
     strictRequired: false,
   });
   ajv.addVocabulary(['chosen', 'publishedPattern']);
+  const longLists = new LongLists(ajv);
   formats.default(ajv, ['date-time', 'uri']);
-  for (const [name, schema] of namedSchemas(roots, (inner) => inner)) ajv.addSchema(schema, name);
-  return ajv;
+  for (const [name, schema] of namedSchemas(roots, (inner) => inner)) {
+    ajv.addSchema(withLongWords(schema), name);
+  }
+  return { ajv, longLists };
 }
 
-function routeValidator(ajv: Ajv2020, route: Route): RouteValidator {
+function routeValidator({ ajv, longLists }: Compiler, route: Route): RouteValidator {
   const headers = Object.entries(headerSchemas(route)).map(([name, schema]) => [name, Type.Optional(schema)]);
   const parts: Readonly<Record<RequestPart, ValidateFunction | undefined>> = {
     path: compile(ajv, route.params),
@@ -56,18 +68,19 @@ function routeValidator(ajv: Ajv2020, route: Route): RouteValidator {
     header: compile(ajv, Type.Object(Object.fromEntries(headers) as Record<string, TSchema>)),
     body: compile(ajv, route.body),
   };
+  const faultsIn = (part: RequestPart, value: unknown): Faults =>
+    faultsOf(parts[part], longLists, part, value);
   let success: ValidateFunction | undefined;
   return {
     check(part, value) {
-      const validate = parts[part];
-      if (validate === undefined) return [];
       if (part === 'query' && route.query !== undefined)
         readNumbers(route.query, value as Record<string, unknown>);
-      return run(validate, part, value);
+      return atOnce(faultsIn(part, value));
     },
+    checkBodyInTurns: (value) => inTurns(faultsIn('body', value)),
     checkSuccess(body) {
       success ??= compile(ajv, route.success.schema);
-      return run(success as ValidateFunction, 'body', body);
+      return atOnce(faultsOf(success, longLists, 'body', body));
     },
   };
 }
@@ -76,7 +89,7 @@ function compile(ajv: Ajv2020, schema: TSchema | undefined): ValidateFunction | 
   if (schema === undefined) return undefined;
   const reference = (name: string): string => name;
   return ajv.compile(
-    typeof schema.$id === 'string' ? { $ref: schema.$id } : withReferences(schema, reference),
+    typeof schema.$id === 'string' ? { $ref: schema.$id } : withLongWords(withReferences(schema, reference)),
   );
 }
 
@@ -90,7 +103,48 @@ function readNumbers(schema: TObject, values: Record<string, unknown>): void {
   }
 }
 
-function run(validate: ValidateFunction, part: RequestPart, value: unknown): readonly RefusalLocation[] {
-  if (validate(value)) return [];
-  return (validate.errors as ErrorObject[]).flatMap((error) => locate(part, error));
+/** Comes to its end in steps of less than a millisecond. */
+type Faults = Generator<void, readonly RefusalLocation[]>;
+
+const ELEMENTS_PER_STEP = 256;
+
+function* faultsOf(
+  validate: ValidateFunction | undefined,
+  longLists: LongLists,
+  part: RequestPart,
+  value: unknown,
+): Faults {
+  const faults: RefusalLocation[] = [];
+  const lists: LongList[] = [];
+  const check = (valid: ValidateFunction, what: unknown, path: string): void => {
+    const errors = valid(what) ? [] : (valid.errors as ErrorObject[]);
+    for (const error of errors) {
+      faults.push(...locate(part, { ...error, instancePath: path + error.instancePath }));
+    }
+    lists.push(...longLists.take().map((list) => ({ ...list, path: path + list.path })));
+  };
+  if (validate !== undefined) check(validate, value, '');
+  for (const { list, path, check: valid } of lists) {
+    for (const [index, element] of list.entries()) {
+      check(valid, element, `${path}/${index}`);
+      if (index % ELEMENTS_PER_STEP === 0) yield;
+    }
+  }
+  return faults;
+}
+
+function atOnce(faults: Faults): readonly RefusalLocation[] {
+  for (;;) {
+    const { done, value } = faults.next();
+    if (done === true) return value;
+  }
+}
+
+async function inTurns(faults: Faults): Promise<readonly RefusalLocation[]> {
+  const slice = new Slice();
+  for (;;) {
+    const { done, value } = faults.next();
+    if (done === true) return value;
+    if (slice.isOver) await slice.pause();
+  }
 }

@@ -36,6 +36,7 @@ export function locate(part: string, error: ErrorObject): readonly RefusalLocati
 
 /** What the keyword asks for; a whole schema below it would say nothing to the caller. */
 function boundsOf({ keyword, schema }: ErrorObject): Readonly<Record<string, unknown>> | undefined {
+  if (keyword === 'longText') return { maxLength: schema as unknown };
   const isPlain = typeof schema !== 'object' || (Array.isArray(schema) && schema.every(isText));
   return isPlain ? { [keyword]: schema as unknown } : undefined;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
-import { freeBytes } from '../../buffers.js';
+import { freeBytes, joinInTurns } from '../../buffers.js';
 import type { ByteBody } from '../../contract/grammar/route.js';
 import { Refusal } from '../../errors.js';
 import { BODY_DISCARD_MAX_BYTES, BYTE_BODY_IDLE_MS, REFUSED_BODY_READ_MAX_BYTES } from '../../limits.js';
@@ -54,7 +54,7 @@ export async function readBody(
       if (bytes > maxBytes) throw tooLarge();
       chunks.push(chunk as Buffer);
     }
-    return Buffer.concat(chunks, bytes);
+    return joinInTurns(chunks);
   };
   const body = await within(timeoutMs, readAll());
   if (body !== undefined) return body;

@@ -4,7 +4,7 @@ import type { Evidence, Provenance } from '../../contract/grammar/envelope.js';
 import type { Route } from '../../contract/grammar/route.js';
 import type { RouteValidator } from '../../contract/document/validation.js';
 import { assert } from '../../errors.js';
-import type { JsonPieces } from '../../json-pieces.js';
+import type { JsonPieces } from '../../json/pieces.js';
 import { WRITTEN_BODY_MAX_BYTES } from '../../limits.js';
 import type { AnyReply, ByteContent, Reply, StreamReply, WrittenReply } from '../../services/reply.js';
 import { sendBytes } from './send-bytes.js';

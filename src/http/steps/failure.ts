@@ -9,7 +9,7 @@ import { Refusal, type RefusalDetails } from '../../errors.js';
 import { REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import { placeText, type RefusalLocation } from '../../places.js';
 import { discardBody } from '../body/body.js';
-import { parseStrictJson } from '../body/json.js';
+import { parseStrictJson } from '../../json/strict.js';
 import { ClientClosed } from './deadline.js';
 import { evidence, provenance, schemaUrl } from '../body/respond.js';
 import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';

@@ -7,7 +7,7 @@ import { Refusal } from '../../errors.js';
 import { faultAt, type RefusalLocation } from '../../places.js';
 import { BODY_IN_TURNS_BYTES, BODY_MAX_BYTES } from '../../limits.js';
 import { hasBody, readBody, requireJson } from '../body/body.js';
-import { parseStrictJson, parseStrictJsonInTurns } from '../body/json.js';
+import { parseStrictJson, parseStrictJsonInTurns } from '../../json/strict.js';
 import { TIMEOUTS } from '../listener.js';
 import type { Middleware, Shell, ShellContext } from '../shell.js';
 
@@ -23,9 +23,13 @@ export function validate(shell: Shell): Middleware {
     const hash = isLarge ? canonicalSha256InTurns : canonicalSha256;
     state.inputHash = await hash(sent);
     const input = { params: { ...state.params }, query: { ...state.query }, body };
+    const validator = shell.validators.get(route) as RouteValidator;
     const faults = [
       ...state.repeated.map(repeatedFault),
-      ...faultsOf(shell.validators.get(route) as RouteValidator, state.headers, input),
+      ...validator.check('path', input.params),
+      ...validator.check('query', input.query),
+      ...validator.check('header', state.headers),
+      ...(isLarge ? await validator.checkBodyInTurns(body) : validator.check('body', body)),
     ];
     // Also a refusal tells what it is a refusal of.
     state.input = input;
@@ -49,19 +53,6 @@ function acceptedType(context: ShellContext, { success }: Route): string {
     'not_acceptable',
     `This route answers with ${types.join(' or ')}, which Accept excludes.`,
   );
-}
-
-function faultsOf(
-  validator: RouteValidator,
-  headers: ShellContext['state']['headers'],
-  input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
-): readonly RefusalLocation[] {
-  return [
-    ...validator.check('path', input.params),
-    ...validator.check('query', input.query),
-    ...validator.check('header', headers),
-    ...validator.check('body', input.body),
-  ];
 }
 
 function repeatedFault(name: string): RefusalLocation {

@@ -21,7 +21,14 @@ import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js'
 import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind, type RunStep } from '../runs/run-kind.js';
 import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
-import { packedLength, packQueries, readPackedQuery, readQueries, unpackQueries } from './queries.js';
+import {
+  packedLength,
+  packQueries,
+  readPackedQuery,
+  readQueries,
+  unpackQueries,
+  type PackedQueries,
+} from './queries.js';
 import type { SearchRunParts } from './search.js';
 
 export interface BatchSearchRunParts extends SearchRunParts {
@@ -31,7 +38,7 @@ export interface BatchSearchRunParts extends SearchRunParts {
 interface Plan extends SearchPlan {
   readonly normalizationId: string;
   /** As packQueries writes them. */
-  readonly queries: string;
+  readonly queries: PackedQueries;
 }
 
 interface Checkpoint {
@@ -63,14 +70,14 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
     async prepare(input, context) {
       const { queries, fileIds } = await readBatch(input, context, parts);
       const resolved = await resolveSearch(input, context, parts);
-      const packed = { normalizationId: NORMALIZATION_ID, queries: packQueries(queries) };
+      const packed = { normalizationId: NORMALIZATION_ID, queries: await packQueries(queries) };
       const lengths = queries.map(({ sequence }) => sequence.length);
       const plan = { ...planSearch(resolved, lengths), ...packed };
       return { plan, totalCount: queries.length, traces: searchTraces(input, resolved, fileIds) };
     },
     async *execute(plan, { context, checkpoint }) {
       const resolved = await reopenSearch(plan, context, parts);
-      const lines = unpackQueries(plan.queries);
+      const lines = await unpackQueries(plan.queries);
       const most = largestPack(resolved);
       const packOf = (start: number, size: number): Promise<Pack> =>
         searchPack(

@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import type { BatchSearchRunInput } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
 import { faultAt, placeText, type Place, type RefusalLocation } from '../../places.js';
 import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import { readFasta } from '../../sequence/fasta.js';
 import { normaliseProtein } from '../../sequence/protein.js';
+import { Slice } from '../../turns.js';
 import type { ManagedFile } from '../storage/files.js';
 
 /** A query of a batch after normalisation. */
@@ -21,8 +21,8 @@ interface RawQuery {
   readonly line?: string;
 }
 
-/** Queries normalised without a pause for others: about a millisecond. */
-const QUERIES_PER_PAUSE = 500;
+/** Characters that are copied without a pause for others. */
+const PIECE_CHARACTERS = 64 * 1024;
 
 /**
  * The queries of a batch, normalised, in their order.
@@ -35,6 +35,7 @@ export async function readQueries(
   const queries: BatchQuery[] = [];
   const errors: RefusalLocation[] = [];
   let faultCount = 0;
+  const slice = new Slice();
   for await (const { id, text, place, line } of rawQueries(input, openFasta)) {
     const index = queries.length + faultCount;
     if (index === BATCH_MAX_QUERIES) {
@@ -43,7 +44,7 @@ export async function readQueries(
         maximum_query_count: BATCH_MAX_QUERIES,
       });
     }
-    if (index % QUERIES_PER_PAUSE === 0) await setImmediate();
+    if (slice.isOver) await slice.pause();
     try {
       queries.push({ id: id ?? String(index), sequence: normaliseProtein(text).sequence });
     } catch (error) {
@@ -63,17 +64,36 @@ export async function readQueries(
   );
 }
 
+/** Texts of lines, a line for each query; a single one where an earlier version has written it. */
+export type PackedQueries = string | readonly string[];
+
 /**
- * Queries as one text, a line for each: a hundred thousand of them are read back as fast as one string.
+ * Queries as texts of some thousand residues each, which are written and read back faster than objects.
  * An id may hold anything, so it stands as JSON; a sequence holds letters only.
  */
-export function packQueries(queries: readonly BatchQuery[]): string {
-  return queries.map(({ id, sequence }) => `${sequence} ${JSON.stringify(id)}`).join('\n');
+export async function packQueries(queries: readonly BatchQuery[]): Promise<PackedQueries> {
+  const texts: string[] = [];
+  const slice = new Slice();
+  let text = '';
+  for (const { id, sequence } of queries) {
+    text += `${text === '' ? '' : '\n'}${sequence} ${JSON.stringify(id)}`;
+    if (text.length < PIECE_CHARACTERS) continue;
+    texts.push(text);
+    text = '';
+    if (slice.isOver) await slice.pause();
+  }
+  return text === '' ? texts : [...texts, text];
 }
 
 /** Lines of packed queries; each is read when its turn comes. */
-export function unpackQueries(packed: string): readonly string[] {
-  return packed.split('\n');
+export async function unpackQueries(packed: PackedQueries): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const slice = new Slice();
+  for (const text of typeof packed === 'string' ? [packed] : packed) {
+    for (const line of text.split('\n')) lines.push(line);
+    if (slice.isOver) await slice.pause();
+  }
+  return lines;
 }
 
 export function readPackedQuery(line: string): BatchQuery {
@@ -96,7 +116,7 @@ async function* rawQueries(
   for (const [index, { id, sequence }] of (queries ?? []).entries()) {
     yield { id, text: sequence, place: ['body', 'queries', index, 'sequence'] };
   }
-  if (fasta !== undefined) yield* fastaQueries('fasta', 'fasta', [Buffer.from(fasta)]);
+  if (fasta !== undefined) yield* fastaQueries('fasta', 'fasta', bytesOf(fasta));
   if (url === undefined) return;
   const file = openFasta(url);
   try {
@@ -106,14 +126,23 @@ async function* rawQueries(
   }
 }
 
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  const slice = new Slice();
+  for (let start = 0; start < text.length;) {
+    let end = start + PIECE_CHARACTERS;
+    // No pair of surrogates is cut in two.
+    if ((text.codePointAt(end - 1) ?? 0) > 0xffff) end += 1;
+    yield Buffer.from(text.slice(start, end));
+    start = end;
+    if (slice.isOver) await slice.pause();
+  }
+}
+
 async function* fastaQueries(
   member: 'fasta' | 'fasta_url',
   name: string,
-  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<RawQuery> {
-  const bytes = (async function* () {
-    yield* pieces;
-  })();
   try {
     for await (const { header, text, place } of readFasta({ file: name, bytes })) {
       const id = header.split(/\s/, 1)[0] || undefined;

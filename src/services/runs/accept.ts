@@ -1,6 +1,8 @@
+import { joinInTurns } from '../../buffers.js';
 import { canonicalSha256InTurns } from '../../canonical.js';
 import type { RunRequest } from '../../contract/runs/runs.js';
 import { assert, Refusal, refusalInside } from '../../errors.js';
+import { jsonInTurns } from '../../json/pieces.js';
 import { packBytes } from '../../store/tables/run-rows.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import { realWorld, type World } from '../../world.js';
@@ -48,7 +50,7 @@ export async function acceptRun(
       totalCount,
       traces,
     },
-    await world.aside(packBytes(Buffer.from(JSON.stringify(plan)))),
+    await world.aside(packPlan(plan)),
     onAccepted,
   );
   if (created.status === 'created') return created.run;
@@ -62,6 +64,10 @@ export async function acceptRun(
     retryAfterSeconds: 30,
     policy: { name: 'queue', quota: created.quota, quota_unit: 'concurrent-requests' },
   });
+}
+
+async function packPlan(plan: unknown): Promise<Buffer> {
+  return packBytes(await joinInTurns(await jsonInTurns(plan)));
 }
 
 /** What a kind refuses of its input stands in the request's `input`. */

@@ -1,9 +1,10 @@
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Refusal } from '../../errors.js';
 import { RUN_ATTEMPT_WAIT_MAX_MS, RUN_MAX_FRUITLESS_ATTEMPTS } from '../../limits.js';
-import { packRows, unpackText, type RowBlock } from '../../store/tables/run-rows.js';
+import { packRows, unpackBytes, type RowBlock } from '../../store/tables/run-rows.js';
 import type { RunEnd, RunFailure, RunPiece, RunRow, RunTable } from '../../store/tables/runs.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
+import { parseStrictJsonInTurns } from '../../json/strict.js';
 import type { World } from '../../world.js';
 import type { Traces } from '../reply.js';
 import type { RunTurn } from './queue.js';
@@ -141,7 +142,7 @@ export class RunExecutor {
     if (kind === undefined || packed === undefined) {
       throw new Error(`The run cannot be started: its kind, ${run.endpoint}, or its plan is missing.`);
     }
-    const plan = JSON.parse(await this.#world.aside(unpackText(packed))) as unknown;
+    const plan = await this.#world.aside(unpackPlan(packed));
     const { requestId, organizationId, keyId } = run;
     const context = { requestId, organizationId, keyId, signal, receivedAtMs: this.#world.monotonicMs() };
     return kind.execute(plan, { runId: run.id, context, checkpoint: run.checkpoint });
@@ -211,6 +212,10 @@ export class RunExecutor {
     this.#refusals.delete(runId);
     this.#watch.notify(runId);
   }
+}
+
+async function unpackPlan(packed: Uint8Array): Promise<unknown> {
+  return parseStrictJsonInTurns(await unpackBytes(packed), Infinity);
 }
 
 /** Lets the generator go through its `finally`. */

@@ -3,7 +3,7 @@ import type { HomologyCandidateSet } from '../../contract/search/candidate-set.j
 import type { HomologyRequest } from '../../contract/search/homology.js';
 import { canonicalSha256 } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
-import { jsonInTurns, type JsonPieces } from '../../json-pieces.js';
+import { jsonInTurns, type JsonPieces } from '../../json/pieces.js';
 import { INLINE_RESPONSE_MAX_BYTES, SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
 import { search } from '../../search/search.js';
 import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';

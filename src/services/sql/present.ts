@@ -3,7 +3,7 @@ import { Refusal } from '../../errors.js';
 import { INLINE_RESPONSE_MAX_BYTES, SQL_BATCH_MAX_ROWS } from '../../limits.js';
 import type { SqlCursor } from '../../sql/engine/engine.js';
 import type { SqlEncoding } from '../../sql/engine/messages.js';
-import type { JsonPieces } from '../../json-pieces.js';
+import type { JsonPieces } from '../../json/pieces.js';
 import type { BytesReply, WrittenReply } from '../reply.js';
 
 /** As many bytes of rows as an answer may hold. */

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { jsonInTurns, type JsonPieces } from '../../json-pieces.js';
+import { jsonInTurns, type JsonPieces } from '../../json/pieces.js';
 import { RUN_BLOCK_MAX_BYTES, RUN_BLOCK_MAX_ROWS } from '../../limits.js';
 import { Slice } from '../../turns.js';
 import type { ControlStore, Table } from '../control-store.js';
@@ -108,11 +108,11 @@ export function packBytes(bytes: Uint8Array): Promise<Buffer> {
 }
 
 export async function unpackRows(packed: Uint8Array): Promise<readonly unknown[]> {
-  return JSON.parse(await unpackText(packed)) as readonly unknown[];
+  return JSON.parse((await unpackBytes(packed)).toString('utf8')) as readonly unknown[];
 }
 
-export async function unpackText(packed: Uint8Array): Promise<string> {
-  return (await unpack(packed)).toString('utf8');
+export async function unpackBytes(packed: Uint8Array): Promise<Buffer> {
+  return unpack(packed);
 }
 
 function keyOf(runId: string, firstRow: number): string {

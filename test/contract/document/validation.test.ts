@@ -7,6 +7,7 @@ import { createValidators, type RouteValidator } from '#src/contract/document/va
 const validators = createValidators(Object.values(ROUTES));
 const search = validators.get(ROUTES['homology.search']) as RouteValidator;
 const compile = validators.get(ROUTES['homology.target_space_compilations.create']) as RouteValidator;
+const runs = validators.get(ROUTES['runs.create']) as RouteValidator;
 const SEED = Date.now() % 2 ** 31;
 const RELEASE = `dbr_${'0'.repeat(64)}`;
 
@@ -147,5 +148,44 @@ describe('parameters', () => {
       search.check('header', { 'Service-Request-Timeout': value }).length === 0;
     expect(taken.filter(check)).toEqual(taken);
     expect(refused.filter(check)).toEqual([]);
+  });
+});
+
+describe('a long list', () => {
+  const batch = (queries: readonly unknown[]) => ({
+    endpoint: 'homology.batch_search',
+    input: { queries: [...queries] },
+  });
+  const query = (index: number): unknown => ({ id: `q${index}`, sequence: 'MKV' });
+  const places = (faults: ReturnType<RouteValidator['check']>) => faults.map(({ location }) => location);
+
+  it('is checked element by element, at once and in turns alike', async () => {
+    const queries = Array.from({ length: 30_000 }, (_, index) => query(index));
+    expect(runs.check('body', batch(queries))).toEqual([]);
+    queries[257] = { sequence: 7 };
+    queries[29_999] = { sequence: 'MKV', name: 'x' };
+    const expected = ['body.input.queries[257].sequence', 'body.input.queries[29999].name'];
+    expect(places(runs.check('body', batch(queries)))).toEqual(expected);
+    expect(places(await runs.checkBodyInTurns(batch(queries)))).toEqual(expected);
+    expect(runs.check('body', batch([]))).toHaveLength(1);
+    expect(places(runs.check('body', { ...batch([]), input: { queries: 'MKV' } }))).toEqual([
+      'body.input.queries',
+    ]);
+  });
+
+  it('that is too long is told with its bound', () => {
+    const [fault] = runs.check('body', batch(Array.from({ length: 100_001 }, () => query(1))));
+    expect(fault).toMatchObject({ location: 'body.input.queries', bounds: { maxItems: 100_000 } });
+    const fasta = 'A'.repeat(60 * 1024 * 1024 + 1);
+    const [long] = runs.check('body', { endpoint: 'homology.batch_search', input: { fasta } });
+    expect(long).toMatchObject({ location: 'body.input.fasta', bounds: { maxLength: 62_914_560 } });
+  });
+
+  it('keeps nobody waiting', async () => {
+    let turns = 0;
+    const ticking = setInterval(() => (turns += 1), 0);
+    await runs.checkBodyInTurns(batch(Array.from({ length: 100_000 }, (_, index) => query(index))));
+    clearInterval(ticking);
+    expect(turns).toBeGreaterThan(0);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseStrictJson } from '#src/http/body/json.js';
+import { parseStrictJson, parseStrictJsonInTurns } from '#src/json/strict.js';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const SEED = Date.now() % 2 ** 31;
@@ -57,6 +57,54 @@ describe(`strict JSON (seed ${SEED})`, () => {
       }),
       { seed: SEED, numRuns: 2_000 },
     );
+  });
+
+  it('accepts what JSON.parse accepts where one character was changed, unless for a reason of its own', () => {
+    const property = fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(), fc.nat(), (json, place, letter) => {
+      const text = JSON.stringify(json, null, place % 3);
+      const at = place % text.length;
+      const others = '{}[]",:\\/ueE+-.019tfn \n\t\u0001é🧬';
+      const changed = text.slice(0, at) + [...others][letter % 28] + text.slice(at + (letter % 2));
+      let expected: unknown;
+      try {
+        expected = JSON.parse(changed);
+      } catch {
+        expect(refusal(changed)).not.toBe('accepted');
+        return;
+      }
+      const said = refusal(changed);
+      if (said === 'accepted') expect(parseStrictJson(bytes(changed))).toEqual(expected);
+      else expect(said).toMatch(/stands twice|__proto__|range of a double|surrogate|not UTF-8/);
+    });
+    fc.assert(property, { seed: SEED, numRuns: 5_000 });
+  });
+
+  it('reads a long string as JSON.parse does, wherever its pieces end', async () => {
+    const unit = fc.constantFrom('a', '\n', '"', '\\', 'é', '€', '🧬', '\u2028');
+    const long = fc.tuple(fc.array(unit, { minLength: 1, maxLength: 9 }), fc.nat(20), fc.boolean());
+    const property = fc.asyncProperty(long, async ([units, shift, isEscaped]) => {
+      const value = 'x'.repeat(shift) + units.join('').repeat(Math.ceil(200_000 / units.length));
+      const json = JSON.stringify({ [[...value].slice(0, 70_000).join('')]: [value, 1] });
+      const escape = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+      const text = isEscaped ? json.replace(/[^ -~]/g, escape) : json;
+      expect(await parseStrictJsonInTurns(bytes(text))).toEqual(JSON.parse(text));
+    });
+    await fc.assert(property, { seed: SEED, numRuns: 20 });
+  });
+
+  it('lets others have their turn, however the bytes of a large text are spent', async () => {
+    for (const text of [
+      JSON.stringify(['x\n'.repeat(4_000_000)]),
+      JSON.stringify(Array.from({ length: 45_000 }, (_, at) => 'y'.repeat(at % 400))),
+    ]) {
+      let turns = 0;
+      const ticking = setInterval(() => (turns += 1), 0);
+      await parseStrictJsonInTurns(bytes(text));
+      clearInterval(ticking);
+      expect(turns).toBeGreaterThan(3);
+    }
+    expect(refusal(`[${' '.repeat(2_000_000)}1]`)).toMatch(/blanks stand in a row/);
+    expect(refusal(`[1${'0'.repeat(2_000)}]`)).toMatch(/more than 1024 characters/);
   });
 
   it('finds every member that stands twice, however it is spelled and wherever', () => {

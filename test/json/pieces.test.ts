@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonInTurns } from '#src/json-pieces.js';
+import { jsonInTurns } from '#src/json/pieces.js';
 
 const SEED = Date.now() % 2 ** 31;
 

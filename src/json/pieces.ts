@@ -1,4 +1,4 @@
-import { Slice } from './turns.js';
+import { Slice } from '../turns.js';
 
 /** A JSON text as its UTF-8 bytes in order: a large one is never one string. */
 export type JsonPieces = readonly Uint8Array[];

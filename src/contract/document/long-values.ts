@@ -1,0 +1,77 @@
+import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
+import { MEBIBYTE_BYTES } from '../../limits.js';
+import type { JsonSchema } from './references.js';
+
+/*
+ * Lists and texts so long that checking one of them would keep others waiting. Their schemas get words of ours: a long
+ * list is noted, and its elements are checked afterwards, in turns; a long text is measured in UTF-16 code units, which
+ * JavaScript knows without a walk through it.
+ */
+
+const LONG_LIST_ELEMENTS = 10_000;
+const LONG_TEXT_CHARACTERS = MEBIBYTE_BYTES;
+
+/** A list that has been met in a value, and what its elements must be. */
+export interface LongList {
+  readonly list: readonly unknown[];
+  /** JSON pointer. */
+  readonly path: string;
+  readonly check: ValidateFunction;
+}
+
+/** The long lists that one validation has met. */
+export class LongLists {
+  #met: LongList[] = [];
+
+  constructor(ajv: Ajv2020) {
+    ajv.addKeyword({
+      keyword: 'longItems',
+      type: 'array',
+      schemaType: 'object',
+      errors: false,
+      compile: (items: JsonSchema) => {
+        const check = ajv.compile(items);
+        return (list: unknown[], context) => {
+          this.#met.push({ list, path: context?.instancePath ?? '', check });
+          return true;
+        };
+      },
+    });
+    ajv.addKeyword({
+      keyword: 'longText',
+      type: 'string',
+      schemaType: 'number',
+      validate: (most: number, text: string) => text.length <= most,
+      error: { message: ({ schema }) => `must NOT have more than ${String(schema)} characters` },
+    });
+  }
+
+  /** Those since the last call, which is to follow a validation before anything else can run. */
+  take(): readonly LongList[] {
+    if (this.#met.length === 0) return NONE;
+    const met = this.#met;
+    this.#met = [];
+    return met;
+  }
+}
+
+const NONE: readonly LongList[] = [];
+
+/** The schema in those words. */
+export function withLongWords(schema: JsonSchema): JsonSchema {
+  const rewrite = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(rewrite);
+    if (typeof node !== 'object' || node === null) return node;
+    const { items, maxItems, maxLength, ...rest } = node as JsonSchema;
+    const isLongList = items !== undefined && Number(maxItems) > LONG_LIST_ELEMENTS;
+    const isLongText = Number(maxLength) > LONG_TEXT_CHARACTERS;
+    const members = {
+      ...rest,
+      ...(items !== undefined && { [isLongList ? 'longItems' : 'items']: items }),
+      ...(maxItems !== undefined && { maxItems }),
+      ...(maxLength !== undefined && { [isLongText ? 'longText' : 'maxLength']: maxLength }),
+    };
+    return Object.fromEntries(Object.entries(members).map(([word, value]) => [word, rewrite(value)]));
+  };
+  return rewrite(schema) as JsonSchema;
+}
