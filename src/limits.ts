@@ -130,6 +130,12 @@ export const EXPORT_WRITE_MAX_BYTES = 256 * KIBIBYTE_BYTES;
 /** Rows and bytes of text of one row group (Parquet) or record batch (Arrow): what an export holds in memory. */
 export const EXPORT_GROUP_MAX_ROWS = 2_048;
 export const EXPORT_GROUP_MAX_BYTES = 4 * MEBIBYTE_BYTES;
+/** Candidates of one query that are written in another order than they were found in, or told of before the first. */
+export const EXPORT_QUERY_MAX_BYTES = 256 * MEBIBYTE_BYTES;
+/** Columns of a table that a caller names. */
+export const EXPORT_FIELDS_MAX_COUNT = 64;
+/** Their names, in characters. */
+export const EXPORT_FIELDS_MAX_CHARACTERS = 1_024;
 /** Distinct targets of a FASTA export: their ids are held until its end. */
 export const EXPORT_FASTA_MAX_TARGETS = 2_000_000;
 
@@ -144,6 +150,11 @@ export const PREDICTOR_KILL_GRACE_MS = 5_000;
 export const MSA_MAX_DEPTH = 100_000;
 export const MSA_DEFAULT_DEPTH = 5_000;
 export const MSA_MAX_BYTES = 256 * MEBIBYTE_BYTES;
+/** What a row of an alignment must have where nobody says otherwise: enough to be a relative, and to say something. */
+export const MSA_DEFAULT_EXPECTED_FALSE_HITS = 1e-3;
+export const MSA_DEFAULT_NORMALIZED_SCORE = 0.25;
+export const MSA_DEFAULT_QUERY_COVERAGE = 0.5;
+export const MSA_DEFAULT_PAIRWISE_IDENTITY = 0.95;
 /** Alignments that are kept, in count and in bytes, and components; the oldest go first. */
 export const MSAS_MAX_COUNT = 100_000;
 export const MSAS_MAX_BYTES = 64 * GIBIBYTE_BYTES;

@@ -1,3 +1,4 @@
+import { Refusal } from '#src/errors.js';
 import type { OperationId } from '../../src/contract/document/routes.js';
 import { ROUTES } from '../../src/contract/document/routes.js';
 import type { Route } from '../../src/contract/grammar/route.js';
@@ -94,6 +95,11 @@ export class SimulatedAppliance {
       table: tables.runs,
       kinds: [searches(life)],
       pages,
+      receipts: {
+        get: (id) => {
+          throw new Refusal('receipt_not_found', `The simulated searches leave no receipt ${id}.`);
+        },
+      },
       now,
       world,
       concurrency: RUNS_AT_WORK_MAX_COUNT,

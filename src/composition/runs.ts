@@ -51,6 +51,7 @@ export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs
       }),
     ],
     pages,
+    receipts: search.receipts,
     now,
     world,
     concurrency: RUNS_AT_WORK_MAX_COUNT,

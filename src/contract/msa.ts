@@ -1,8 +1,17 @@
 import { Type, type Static } from '@sinclair/typebox';
-import { MSA_DEFAULT_DEPTH, MSA_MAX_DEPTH, RETAINED_MAX_CANDIDATES } from '../limits.js';
+import {
+  MSA_DEFAULT_DEPTH,
+  MSA_DEFAULT_EXPECTED_FALSE_HITS,
+  MSA_DEFAULT_NORMALIZED_SCORE,
+  MSA_DEFAULT_PAIRWISE_IDENTITY,
+  MSA_DEFAULT_QUERY_COVERAGE,
+  MSA_MAX_DEPTH,
+  RETAINED_MAX_CANDIDATES,
+} from '../limits.js';
 import { envelopeOf } from './grammar/envelope.js';
 import { ReleaseId } from './search/homology.js';
 import { ReceiptId } from './search/receipts.js';
+import { CUT_OFFS, Sort } from './search/selection.js';
 import { ANY_TYPE, defineRoute } from './grammar/route.js';
 import {
   closed,
@@ -32,29 +41,72 @@ const Query = closed({
 const SELECTION = enumeration(
   {
     identity_strata:
-      'ten classes of sequence identity with the query, 0.1 wide, take turns from the highest, each giving its best ' +
-      'rank',
-    rank: 'the best ranks',
+      'ten classes of sequence identity with the query, 0.1 wide, take turns from the highest, each giving its first ' +
+      'in the order `sort`',
+    rank: 'the first in the order `sort`',
   },
   {
-    description:
-      'Which rows stay where more are left than the depth allows. The order stays that of the ranks.',
+    description: 'Which rows stay where more are left than the depth allows. Their order stays.',
   },
 );
 
-const PARAMETERS = {
+/** How rows are chosen of those that pass the cut-offs. */
+const CHOICE = {
   maximum_depth: defaulted(
     MSA_DEFAULT_DEPTH,
     Type.Integer({ minimum: 1, maximum: MSA_MAX_DEPTH, description: 'Rows at most, the query included.' }),
   ),
-  minimum_query_coverage_ratio: defaulted(0, ratio('Least aligned stretch of the query ÷ its length.')),
-  minimum_sequence_identity_ratio: defaulted(0, ratio('Least sequence identity with the query.')),
   maximum_sequence_identity_ratio: defaulted(1, ratio('Greatest sequence identity with the query.')),
-  maximum_expected_false_hits: Type.Optional(
-    quantity('Greatest E-value; candidates without one are left out.', { minimum: 0 }),
+  maximum_pairwise_identity_ratio: Type.Optional(
+    ratio(
+      'Greatest sequence identity of two rows over the columns in which both have a residue: of two that are more ' +
+        'alike the first stays, and the query always does. 1 leaves all. ' +
+        `Default: ${MSA_DEFAULT_PAIRWISE_IDENTITY}.`,
+    ),
+  ),
+  diverse_row_count: Type.Optional(
+    count(
+      'Rows must differ by more than that, as far as every 50 columns keep this many of them: what `hhfilter -diff` ' +
+        'does. 0, the default, asks for no more.',
+    ),
+  ),
+  minimum_normalized_score: Type.Optional(
+    quantity(
+      `Least normalised affine score. Default: ${MSA_DEFAULT_NORMALIZED_SCORE} where no calibration gives any ` +
+        'candidate an E-value, else 0.',
+      { minimum: 0 },
+    ),
   ),
   selection: defaulted('identity_strata', SELECTION),
 };
+
+const PARAMETERS = {
+  ...CHOICE,
+  minimum_query_coverage_ratio: defaulted(
+    MSA_DEFAULT_QUERY_COVERAGE,
+    ratio('Least aligned stretch of the query ÷ its length.'),
+  ),
+  minimum_target_coverage_ratio: CUT_OFFS.minimum_target_coverage_ratio,
+  minimum_sequence_identity_ratio: defaulted(0, ratio('Least sequence identity with the query.')),
+  maximum_expected_false_hits: Type.Optional(
+    quantity(
+      'Greatest E-value; candidates without one are left out. ' +
+        `Default: ${MSA_DEFAULT_EXPECTED_FALSE_HITS} where a calibration gives any of them one; else a normalised ` +
+        `affine score of ${MSA_DEFAULT_NORMALIZED_SCORE} is asked for instead, and a warning says so.`,
+      { minimum: 0 },
+    ),
+  ),
+  sort: Type.Optional(Sort),
+};
+
+/** How an export chooses the rows of an alignment, beside its own cut-offs and order. */
+export const MsaChoice = named(
+  'MsaChoice',
+  closed(CHOICE, {
+    description: 'How the rows of `a3m` are chosen of those that pass the cut-offs.',
+    chosen: true,
+  }),
+);
 
 export const MsaComponentRequest = named(
   'MsaComponentRequest',
@@ -125,6 +177,8 @@ export const Msa = named(
       unaligned_count: count('Those without a pair of residues that scores above zero.'),
       filtered_count: count('Those that coverage, identity or E-value excludes.'),
       duplicate_count: count('Those whose row equals one before it, the query included.'),
+      // Absent of alignments that an earlier version made.
+      redundant_count: Type.Optional(count('Those that are too much like a row before them.')),
       beyond_depth_count: count('Those that the depth leaves out.'),
       row_count: count('Rows, the query included.', { minimum: 1 }),
       a3m_sha256: sha256('SHA-256 of the A3M text.'),
@@ -170,7 +224,9 @@ export const createMsa = defineRoute({
   path: '/v1/sequences/msa/a3m',
   summary: 'Build a multiple sequence alignment',
   description:
-    'Stacks the aligned candidates of a receipt, or components, over the query: the query first, then by rank. ' +
+    'Stacks the aligned candidates of a receipt, or components, over the query: the query first, then by rank, or as ' +
+    '`sort` says. What is no likely relative, covers little of the query or is nearly the same as another row is left ' +
+    'out, unless asked for. Where no calibration supports E-values, it carries the warning `msa_without_e_values`. ' +
     'The same inputs give the same id. Without any row but the query it carries the warning `msa_query_only`. ' +
     'It takes the grant of the database that was searched; what was built before stays readable after that.',
   body: MsaRequest,
@@ -197,10 +253,10 @@ export const getMsa = defineRoute({
   path: '/v1/sequences/msa/a3m/{a3m_object_id}',
   summary: 'Download a multiple sequence alignment',
   description:
-    'A3M as `text/plain`; as one JSON string where `Accept` prefers `application/json`. A header is `id`, affine ' +
-    'score, sequence identity, expected false hits (`nan` where no calibration supports them), then start, end and ' +
-    'length of the query and of the target, separated by tabs; positions are zero-based and ends inclusive, as ' +
-    'ColabFold writes them. Lower-case letters are residues of the target between columns.',
+    'A3M as `text/plain`; as one JSON string where `Accept` prefers `application/json`. A header is the id, then ' +
+    '`E=` (absent where no calibration supports an E-value), `identity=`, `coverage=` of the query, `taxid=` where it ' +
+    'is known, `score=`, `query=` and `target=` with positions from 1. Lower-case letters are residues of the target ' +
+    'between columns.',
   params: Type.Object({ a3m_object_id: MsaId }, { additionalProperties: false }),
   headers: {
     Accept: Type.String({
@@ -224,5 +280,6 @@ export const getMsa = defineRoute({
 
 export type MsaComponentRequest = Static<typeof MsaComponentRequest>;
 export type MsaComponent = Static<typeof MsaComponent>;
+export type MsaChoice = Static<typeof MsaChoice>;
 export type MsaRequest = Static<typeof MsaRequest>;
 export type Msa = Static<typeof Msa>;

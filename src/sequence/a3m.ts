@@ -46,42 +46,6 @@ export function cigarRuns(cigar: string): CigarRun[] {
   }));
 }
 
-/** What the header of a row tells of its alignment. */
-export interface A3mHit {
-  readonly id: string;
-  readonly score: number;
-  readonly sequenceIdentityRatio: number;
-  /** Absent where nothing supports a number. */
-  readonly expectedFalseHits?: number;
-  /** Zero-based half-open. */
-  readonly queryStart: number;
-  readonly queryEnd: number;
-  readonly queryLength: number;
-  readonly targetStart: number;
-  readonly targetEnd: number;
-  readonly targetLength: number;
-}
-
-/**
- * Header of a row, without `>`: ten columns between tabs.
- * Unit    positions are zero-based with inclusive ends, as in the source; a missing number is `nan`
- * Source  alignments of MMseqs2 (result2msa) as ColabFold hands them to structure prediction
- */
-export function a3mHeader(hit: A3mHit): string {
-  return [
-    hit.id.replaceAll(/\s/g, '_'),
-    hit.score,
-    hit.sequenceIdentityRatio.toFixed(3),
-    hit.expectedFalseHits?.toExponential(3).toUpperCase() ?? 'nan',
-    hit.queryStart,
-    hit.queryEnd - 1,
-    hit.queryLength,
-    hit.targetStart,
-    hit.targetEnd - 1,
-    hit.targetLength,
-  ].join('\t');
-}
-
 /** Identical residues ÷ columns of the alignment, gaps included; 0 for an empty one. */
 export function cigarIdentity(cigar: string): number {
   let identical = 0;

@@ -11,6 +11,12 @@ import { a3mRow } from '#src/sequence/a3m.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
 const REFORMAT = '/usr/share/hhsuite/scripts/reformat.pl';
+/** Of small made-up proteins all shall be rows. */
+const EVERYTHING = {
+  minimum_query_coverage_ratio: 0,
+  minimum_normalized_score: 0,
+  maximum_pairwise_identity_ratio: 1,
+};
 const hasHhsuite = existsSync('/usr/bin/hhfilter') && existsSync(REFORMAT);
 if (!hasHhsuite) console.log('Skipped: hhsuite (hhfilter, hhmake, reformat.pl) is not installed here.');
 
@@ -44,7 +50,7 @@ async function search(who: Client, more: object = {}): Promise<HomologyCandidate
 }
 
 async function build(more: Partial<MsaRequest> = {}, who = client) {
-  const body = { receipt_id: found.receipt.id, ...more };
+  const body = { receipt_id: found.receipt.id, ...EVERYTHING, ...more };
   return (await who.call('sequences.msa.a3m.create', { body })).body;
 }
 
@@ -68,7 +74,7 @@ async function entriesOf(id: string): Promise<Entry[]> {
 describe('a multiple sequence alignment', () => {
   it('has the query first, then every aligned candidate by rank, as its CIGAR says', async () => {
     const { data, warnings } = await build();
-    expect(warnings).toEqual([]);
+    expect(warnings).toMatchObject([{ code: 'msa_without_e_values' }]);
     const [first, ...rest] = await entriesOf(data.id);
     expect(first).toEqual({ header: 'query', row: query });
     const expected = found.candidates.flatMap(({ target, alignment }) =>
@@ -89,7 +95,7 @@ describe('a multiple sequence alignment', () => {
     );
     const seen = new Set([query]);
     const distinct = expected.filter(({ row }) => !seen.has(row) && seen.add(row));
-    expect(rest.map(({ header, row }) => ({ id: header.split('\t')[0], row }))).toEqual(distinct);
+    expect(rest.map(({ header, row }) => ({ id: header.split(' ')[0], row }))).toEqual(distinct);
     expect(data).toMatchObject({
       candidate_count: 60,
       duplicate_count: expected.length - distinct.length,
@@ -99,23 +105,48 @@ describe('a multiple sequence alignment', () => {
     expect(data.duplicate_count).toBeGreaterThan(0);
   });
 
-  it('has headers of ten columns, in the order of ColabFold', async () => {
+  it('has headers that say what each row is worth, and no number that nothing supports', async () => {
     const { data } = await build();
     const [, entry] = await entriesOf(data.id);
-    const columns = (entry as Entry).header.split('\t');
-    const candidate = found.candidates.find(({ target }) => target.id === columns[0]);
-    const alignment = candidate?.alignment;
-    expect(columns.slice(1)).toEqual([
-      String(candidate?.measurements.affine.raw_score),
-      alignment?.sequence_identity_ratio.toFixed(3),
-      'nan',
-      String(alignment?.query_start),
-      String((alignment?.query_end as number) - 1),
-      String(query.length),
-      String(alignment?.target_start),
-      String((alignment?.target_end as number) - 1),
-      String(candidate?.target.sequence.length),
+    const [id, ...facts] = (entry as Entry).header.split(' ');
+    const candidate = found.candidates.find(({ target }) => target.id === id);
+    const alignment = candidate?.alignment as NonNullable<typeof candidate>['alignment'] & object;
+    expect(facts).toEqual([
+      `identity=${alignment.sequence_identity_ratio.toFixed(3)}`,
+      `coverage=${alignment.query_coverage_ratio.toFixed(3)}`,
+      ...(candidate?.target.attributes['taxid'] === undefined
+        ? []
+        : [`taxid=${String(candidate.target.attributes['taxid'])}`]),
+      `score=${candidate?.measurements.affine.raw_score}`,
+      `query=${alignment.query_start + 1}-${alignment.query_end}`,
+      `target=${alignment.target_start + 1}-${alignment.target_end}/${candidate?.target.sequence.length}`,
     ]);
+  });
+
+  it('has, unless told otherwise, rows that cover half of the query, score and differ', async () => {
+    const asked = { minimum_query_coverage_ratio: undefined, minimum_normalized_score: undefined };
+    const { data } = await build({ ...asked, maximum_pairwise_identity_ratio: undefined });
+    const rows = (await entriesOf(data.id)).slice(1);
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { header } of rows) {
+      const candidate = found.candidates.find(({ target }) => target.id === header.split(' ')[0]);
+      expect(candidate?.alignment?.query_coverage_ratio).toBeGreaterThanOrEqual(0.5);
+      expect(candidate?.measurements.affine.normalized_score).toBeGreaterThanOrEqual(0.25);
+    }
+    expect(data.filtered_count).toBeGreaterThan(0);
+  });
+
+  it('comes by score where that is asked for', async () => {
+    const { data } = await build({ sort: 'score' });
+    const scores = (await entriesOf(data.id))
+      .slice(1)
+      .map(({ header }) => Number(/score=(\d+)/.exec(header)?.[1]));
+    expect(scores).toEqual(scores.toSorted((left, right) => right - left));
+    expect(scores).not.toEqual(
+      (await entriesOf((await build()).data.id))
+        .slice(1)
+        .map(({ header }) => Number(/score=(\d+)/.exec(header)?.[1])),
+    );
   });
 
   it('has one id for the same inputs, whoever asks, and another for others', async () => {
@@ -149,11 +180,11 @@ describe('a multiple sequence alignment', () => {
   it('keeps to coverage, identity and depth, and says how many each left out', async () => {
     const { data } = await build({ minimum_query_coverage_ratio: 0.5, maximum_sequence_identity_ratio: 0.9 });
     const rows = (await entriesOf(data.id)).slice(1);
-    const columns = rows.map(({ header }) => header.split('\t').map(Number));
-    expect(columns.length).toBeGreaterThan(0);
-    for (const [, , identity, , start, end, length] of columns as number[][]) {
-      expect(identity).toBeLessThanOrEqual(0.9);
-      expect(((end as number) - (start as number) + 1) / (length as number)).toBeGreaterThanOrEqual(0.5);
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { header } of rows) {
+      const [, identity, coverage] = /identity=(\S+) coverage=(\S+)/.exec(header) ?? [];
+      expect(Number(identity)).toBeLessThanOrEqual(0.9);
+      expect(Number(coverage)).toBeGreaterThanOrEqual(0.5);
     }
     expect(data.filtered_count).toBeGreaterThan(0);
     const shallow = await build({ maximum_depth: 3, selection: 'rank' });
@@ -164,7 +195,7 @@ describe('a multiple sequence alignment', () => {
 
   it('of nothing but the query says so in a warning', async () => {
     const { data, warnings } = await build({ maximum_depth: 1 });
-    expect(warnings).toMatchObject([{ code: 'msa_query_only' }]);
+    expect(warnings.map(({ code }) => code)).toEqual(['msa_without_e_values', 'msa_query_only']);
     expect(await entriesOf(data.id)).toEqual([{ header: 'query', row: query }]);
   });
 
@@ -179,7 +210,7 @@ describe('a multiple sequence alignment', () => {
       ids.push(made.data.id);
     }
     const { data } = await build({ component_ids: ids });
-    const names = (await entriesOf(data.id)).map(({ header }) => header.split('\t')[0]);
+    const names = (await entriesOf(data.id)).map(({ header }) => header.split(' ')[0]);
     expect(names).toEqual(['query', ...targets]);
     const foreign = build({ component_ids: ids }, stranger);
     await expect(foreign).rejects.toMatchObject({ status: 403, code: 'permission_denied' });
@@ -242,13 +273,13 @@ describe('an alignment that a run builds', () => {
     });
 
   it('is the one that the route builds, with its warnings', async () => {
-    const { data } = await build({ maximum_depth: 9 });
-    const { body } = await create({ receipt_id: found.receipt.id, maximum_depth: 9 });
+    const { data, warnings: built } = await build({ maximum_depth: 9 });
+    const { body } = await create({ receipt_id: found.receipt.id, ...EVERYTHING, maximum_depth: 9 });
     expect(body.data).toMatchObject({ status: 'completed', usage: { billable_units: 1 } });
-    expect(body.data.result?.summary).toEqual({ object: 'msa_build_summary', msa: data, warnings: [] });
+    expect(body.data.result?.summary).toEqual({ object: 'msa_build_summary', msa: data, warnings: built });
     const { body: lonely } = await create({ receipt_id: found.receipt.id, maximum_depth: 1 });
     const { warnings } = lonely.data.result?.summary as { warnings: { code: string }[] };
-    expect(warnings.map(({ code }) => code)).toEqual(['msa_query_only']);
+    expect(warnings.map(({ code }) => code)).toEqual(['msa_without_e_values', 'msa_query_only']);
   });
 
   it('is refused before it is accepted where its receipt or a component cannot be used', async () => {

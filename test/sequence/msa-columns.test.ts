@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { a3mHeader, a3mRow, cigarIdentity } from '#src/sequence/a3m.js';
+import { a3mRow, cigarIdentity } from '#src/sequence/a3m.js';
+import { a3mHeader } from '#src/sequence/a3m-header.js';
 
 const seed = Number(process.env['GLOAMING_TEST_SEED'] ?? Date.now() % 2 ** 31);
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWYX';
@@ -99,17 +100,15 @@ describe('an A3M header', () => {
     targetLength: 200,
   };
 
-  it('has the ten columns of ColabFold, with inclusive ends', () => {
-    expect(a3mHeader({ ...hit, expectedFalseHits: 8.398e-104 })).toBe(
-      'P12345\t340\t0.994\t8.398E-104\t0\t175\t180\t2\t177\t200',
+  it('names its protein up to the first blank, and then what it is worth', () => {
+    expect(a3mHeader({ ...hit, expectedFalseHits: 8.398e-104, taxid: '562' })).toBe(
+      'P12345 E=8.4e-104 identity=0.994 coverage=0.978 taxid=562 score=340 query=1-176 target=3-178/200',
     );
   });
 
-  it('has nan for a number that nothing supports, and no blank in an id', () => {
-    expect(
-      a3mHeader({ ...hit, id: 'a b\tc' })
-        .split('\t')
-        .slice(0, 4),
-    ).toEqual(['a_b_c', '340', '0.994', 'nan']);
+  it('leaves out what nothing supports, and has no blank in an id', () => {
+    expect(a3mHeader({ ...hit, id: 'a b\tc' })).toBe(
+      'a_b_c identity=0.994 coverage=0.978 score=340 query=1-176 target=3-178/200',
+    );
   });
 });

@@ -1,17 +1,36 @@
 import { createHash } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Client } from '../../contract/document/client.js';
-import { EXPORT_FORMATS, type ExportRunSummary } from '../../contract/runs/run-files.js';
-import { Fault } from '../../errors.js';
+import {
+  EXPORT_FORMATS,
+  type ExportFormatName,
+  type ExportRunSummary,
+} from '../../contract/runs/run-files.js';
+import { Fault, Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
+import {
+  addFieldOptions,
+  addMsaOptions,
+  exportAskedOf,
+  formatNameOf,
+  type ExportFlags,
+} from '../terminal/formats.js';
 import { createProgress, formatQuantity } from '../terminal/progress.js';
+import {
+  addCutOffOptions,
+  addSortOption,
+  sayLeftOut,
+  sayOrder,
+  type SelectionFlags,
+} from '../terminal/selection.js';
 import { createRun, runsClient } from './client.js';
 import { watchRun } from './watch.js';
 import { writeOutput } from '../search/output.js';
 
-interface ExportFlags {
-  readonly format: string;
+interface Flags extends ExportFlags, SelectionFlags {
+  readonly format?: ExportFormatName;
   readonly queryIndex?: number;
+  readonly allQueries?: boolean;
   readonly path?: string;
   readonly output?: string;
   readonly remote?: boolean;
@@ -19,42 +38,54 @@ interface ExportFlags {
 
 /** `gloaming runs export`: a file in the storage of the server, and then here. */
 export function addExport(runs: Command, context: CommandContext): void {
-  runs
+  const command = runs
     .command('export')
     .description('write the candidates of a completed run to a file')
     .argument('<run>', 'run id')
-    .addOption(
-      new Option('-f, --format <format>', 'what to write')
-        .choices(Object.keys(EXPORT_FORMATS))
-        .makeOptionMandatory(),
-    )
+    .addOption(new Option('-f, --format <format>', 'what to write').choices(NAMED_FORMATS));
+  addMsaOptions(addFieldOptions(addCutOffOptions(addSortOption(command))));
+  command
+    .option('--all-queries', 'a3m: a tar of the alignments of all queries')
     .option('-q, --query-index <index>', 'only this query of a batch, the first is 0', indexOf)
     .option('-o, --output <file>', 'where to write it, or - for standard output; default: its name, here')
     .option('--path <path>', 'where it stands in storage; default: exports/<run>.<format>')
     .option('--remote', 'leave it in storage and print its URL')
-    .action((id: string, flags: ExportFlags) => exportRun(id, flags, context));
+    .action((id: string, flags: Flags) => exportRun(id, flags, context));
 }
 
-async function exportRun(id: string, flags: ExportFlags, context: CommandContext): Promise<void> {
-  const { format, queryIndex, path, output, remote } = flags;
+/** Formats that need nothing but their name. */
+const NAMED_FORMATS = Object.keys(EXPORT_FORMATS).filter((name) => name !== 'blast' && name !== 'mmseqs');
+
+async function exportRun(id: string, flags: Flags, context: CommandContext): Promise<void> {
+  const { queryIndex, allQueries, path, output, remote } = flags;
+  const format = formatNameOf(flags, flags.format);
+  if (format === undefined)
+    throw new Refusal('invalid_option', 'Say what to write: --format, --outfmt or --format-output.');
+  const asked = exportAskedOf(flags, format);
   const client = runsClient(context);
   const run = await createRun(client, {
     endpoint: 'homology.export',
     input: {
       run_id: id,
-      format,
+      ...asked,
+      ...(allQueries === true && { all_queries: true }),
       ...(queryIndex !== undefined && { query_index: queryIndex }),
       ...(path !== undefined && { path }),
     },
   });
   const { result } = await watchRun(run.id, client, context);
-  const { file, record_count: records } = result?.summary as ExportRunSummary;
+  const summary = result?.summary as ExportRunSummary;
+  const { file, record_count: records } = summary;
   const name = output ?? nameOf(file.path);
   if (remote !== true) {
     await writeOutput(download(file, client, context), name === '-' ? undefined : name, context.stdout);
   } else context.stdout.write(`${file.url}\n`);
   const place = remote === true ? `${file.path} in storage` : name === '-' ? 'standard output' : name;
   context.stderr.write(`${records} records, ${formatQuantity(file.size_bytes, 'B')} in ${place}.\n`);
+  const { left_out_count: leftOut = 0, omitted_count: omitted, warnings = [] } = summary;
+  const lines = [sayOrder(asked.sort), sayLeftOut(leftOut, records + omitted)];
+  context.stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
+  for (const { code, message } of warnings) context.stderr.write(`gloaming: warning: ${code}: ${message}\n`);
 }
 
 /** Errors  Fault where other bytes came than the server has: then nothing is left under the file's name */

@@ -1,12 +1,18 @@
 import type { Client } from '../../contract/document/client.js';
+import { writeOutput } from '../search/output.js';
+import type { CommandContext } from '../terminal/command.js';
+import { runsClient } from './client.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { HomologyQueryResult } from '../../contract/runs/run-kinds.js';
+import { WIDE_ALIGNMENT_COLUMNS } from '../../services/export/columns.js';
+import { LONE_QUERY_ID, type ExportedSearch, type ExportQuery } from '../../services/export/rows.js';
+import { wideEncoder } from '../../services/export/text.js';
 
 export const RESULT_FORMATS = ['json', 'tsv'] as const;
 export type ResultFormat = (typeof RESULT_FORMATS)[number];
 
 /** Rows of a run in order, waiting for those that are still to come. */
-export async function* resultRows(runId: string, client: Client): AsyncGenerator<unknown> {
+async function* resultRows(runId: string, client: Client): AsyncGenerator<unknown> {
   const params = { run_id: runId };
   for (let cursor: string | undefined; ;) {
     const query = { limit: 1_000, cursor };
@@ -19,40 +25,41 @@ export async function* resultRows(runId: string, client: Client): AsyncGenerator
   }
 }
 
-/** One JSON object a line; or one candidate a line, in columns. */
-export async function* formatRows(
+/** The rows of a run on standard output or in a file, waiting for those that are still to come. */
+export async function writeResults(
+  id: string,
+  { format, output }: { readonly format: ResultFormat; readonly output?: string },
+  context: CommandContext,
+): Promise<void> {
+  await writeOutput(formatRows(resultRows(id, runsClient(context)), format), output, context.stdout);
+}
+
+/** One JSON object a line; or one candidate a line, in the columns of `gloaming search --format tsv --alignments`. */
+async function* formatRows(
   rows: AsyncIterable<unknown>,
   format: ResultFormat,
-): AsyncGenerator<string> {
-  if (format === 'tsv') yield `${COLUMNS.map(([name]) => name).join('\t')}\n`;
-  for await (const row of rows) {
-    if (format === 'json') yield `${JSON.stringify(row)}\n`;
-    else for (const [query, candidate] of candidatesOf(row)) yield lineOf(query, candidate);
+): AsyncGenerator<string | Uint8Array> {
+  if (format === 'json') {
+    for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+    return;
   }
+  const encoder = wideEncoder(UNNAMED, WIDE_ALIGNMENT_COLUMNS);
+  for await (const row of rows) {
+    const { query, candidates } = candidatesOf(row);
+    yield await encoder.add(query, candidates);
+  }
+  yield encoder.end();
 }
 
-type Column = readonly [name: string, cell: (query: string, candidate: HomologyCandidate) => unknown];
-
-const COLUMNS: readonly Column[] = [
-  ['query', (query) => query],
-  ['rank', (_, { rank }) => rank],
-  ['target', (_, { target }) => target.id],
-  ['distance', (_, { measurements }) => measurements.maxsim.bidirectional],
-  ['affine_score', (_, { measurements }) => measurements.affine.raw_score],
-  ['normalized_score', (_, { measurements }) => measurements.affine.normalized_score],
-  ['identity', (_, { alignment }) => alignment?.sequence_identity_ratio],
-  ['query_coverage', (_, { alignment }) => alignment?.query_coverage_ratio],
-  ['target_coverage', (_, { alignment }) => alignment?.target_coverage_ratio],
-  ['e_value', (_, { significance }) => significance.measurements.expected_false_hits],
-];
+/** Our own columns say nothing of what was searched. */
+const UNNAMED: ExportedSearch = { database: '', targetCount: 0, residueCount: 0 };
 
 /** Rows of a batch hold the candidates of a query; rows of a search are its candidates. */
-function candidatesOf(row: unknown): readonly (readonly [string, HomologyCandidate])[] {
+function candidatesOf(row: unknown): {
+  readonly query: ExportQuery;
+  readonly candidates: readonly HomologyCandidate[];
+} {
   const batch = row as Partial<HomologyQueryResult>;
-  if (batch.candidates === undefined) return [['', row as HomologyCandidate]];
-  return batch.candidates.map((candidate) => [batch.query_id ?? '', candidate]);
-}
-
-function lineOf(query: string, candidate: HomologyCandidate): string {
-  return `${COLUMNS.map(([, cell]) => String(cell(query, candidate) ?? '')).join('\t')}\n`;
+  const { candidates, query_index: index = 0, query_id: id = LONE_QUERY_ID } = batch;
+  return { query: { index, id }, candidates: candidates ?? [row as HomologyCandidate] };
 }

@@ -6,10 +6,10 @@ import { isRefusalCode } from '../../contract/grammar/refusals.js';
 import { isFinal } from '../../contract/runs/run-states.js';
 import { Fault, Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { createProgress, type ProgressStage } from '../terminal/progress.js';
+import { createProgress, formatAmount, formatDuration, type ProgressStage } from '../terminal/progress.js';
 
 /** What the units of work of each endpoint are called. */
-export const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
+const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
   'homology.search': 'search',
   'homology.batch_search': 'search',
   'homology.export': 'export',
@@ -22,15 +22,16 @@ const RECONNECT_MS = 1_000;
 const RECONNECT_MAX_TRIES = 120;
 
 /**
- * Shows a run's progress until it ends, over restarts of the server.
+ * Waits for a run's end, over restarts of the server, and shows its progress unless told not to.
  * Errors  Refusal where the run failed or was cancelled; Fault where the server stays away
  */
 export async function watchRun(
   runId: string,
   client: Client,
   { stderr }: Pick<CommandContext, 'stderr'>,
+  isShown = true,
 ): Promise<Run> {
-  const progress = createProgress(stderr);
+  const progress = isShown ? createProgress(stderr) : undefined;
   const params = { run_id: runId };
   let lastEventId: string | undefined;
   let tries = 0;
@@ -44,7 +45,7 @@ export async function watchRun(
           const { endpoint, progress: come } = data.data;
           if (come === undefined) continue;
           const { done_count: done, total_count: total } = come;
-          progress.update({ stage: STAGES_OF_RUNS[endpoint], done, total });
+          progress?.update({ stage: STAGES_OF_RUNS[endpoint], done, total });
         }
         const { data: run } = (await client.call('runs.get', { params })).body;
         if (isFinal(run.status)) return requireCompleted(run);
@@ -57,8 +58,19 @@ export async function watchRun(
       await pause(RECONNECT_MS);
     }
   } finally {
-    progress.end();
+    progress?.end();
   }
+}
+
+/** One line on a run that has completed. */
+export function reportRun(run: Run, { stderr }: Pick<CommandContext, 'stderr'>): void {
+  const { id, endpoint, result, progress, started_at, finished_at } = run;
+  const tookMs = Date.parse(finished_at ?? '') - Date.parse(started_at ?? '');
+  const work = formatAmount(progress.total_count, STAGES_OF_RUNS[endpoint]);
+  const rows = result?.row_count ? `, ${result.row_count} rows` : '';
+  const { left_out_count: leftOut = 0 } = (result?.summary ?? {}) as { readonly left_out_count?: number };
+  const cut = leftOut === 0 ? '' : `, ${leftOut} candidates left out by the cut-offs`;
+  stderr.write(`${id} completed: ${work}${rows}${cut}, ${formatDuration(tookMs)}.\n`);
 }
 
 function requireCompleted(run: Run): Run {

@@ -1,16 +1,7 @@
-import { AMINO_ACIDS, BLOSUM62 } from '../../sequence/substitution.js';
+import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-lines.js';
 import type { Candidate, PairwiseAlignment } from '../../search/search-types.js';
-import { cigarRuns } from '../../sequence/a3m.js';
 import { alignmentOf, attributeText, type Layout, type SearchReport, targetId } from './report.js';
 import { formatDistance, formatEValue, formatPercent } from './numbers.js';
-
-/** The three lines of a drawn alignment, equally long. */
-export interface AlignmentLines {
-  readonly query: string;
-  /** The residue where both are the same, `+` where they often replace each other, else a space. */
-  readonly middle: string;
-  readonly target: string;
-}
 
 const COLUMNS_MIN = 20;
 
@@ -32,28 +23,6 @@ export function drawAlignment(report: SearchReport, candidate: Candidate, layout
   );
   const facts = measurementsOf(candidate, alignment, lines).map((fact) => `   ${fact}\n`);
   return `${headline.join('  ')}\n${facts.join('')}\n${drawBlocks(lines, alignment, layout)}`;
-}
-
-/** Residues over residues, gaps as `-`. */
-function alignmentLines(query: string, target: string, alignment: PairwiseAlignment): AlignmentLines {
-  const lines = { query: '', middle: '', target: '' };
-  let queryAt = alignment.queryStart;
-  let targetAt = alignment.targetStart;
-  for (const { operation, length } of cigarRuns(alignment.cigar)) {
-    const gap = '-'.repeat(length);
-    const above = operation === 'D' ? gap : query.slice(queryAt, (queryAt += length));
-    const below = operation === 'I' ? gap : target.slice(targetAt, (targetAt += length));
-    lines.query += above;
-    lines.target += below;
-    for (let column = 0; column < length; column += 1) lines.middle += likeness(above[column], below[column]);
-  }
-  return lines;
-}
-
-function likeness(above: string, below: string): string {
-  if (above === below && above !== 'X') return above;
-  const score = BLOSUM62[AMINO_ACIDS.indexOf(above)]?.[AMINO_ACIDS.indexOf(below)] ?? 0;
-  return score > 0 ? '+' : ' ';
 }
 
 function measurementsOf(

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
+import { formatOf, type ExportFormat } from '../../services/export/formats.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import type {
   EvidenceRequest,
@@ -9,15 +10,22 @@ import type {
   SignificanceRequirement,
 } from '../../search/search-types.js';
 import { needAlignments } from '../../services/selection/select.js';
+import {
+  addFieldOptions,
+  addMsaOptions,
+  exportAskedOf,
+  formatNameOf,
+  type ExportFlags,
+} from '../terminal/formats.js';
 import { addCutOffOptions, addSortOption, cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
 
-const FORMATS = ['table', 'json', 'tsv', 'fasta', 'a3m', 'arrow'] as const;
-export type FormatName = (typeof FORMATS)[number];
+const FORMATS = ['table', 'json', 'tsv', 'm8', 'fasta', 'a3m', 'arrow'] as const;
+export type FormatName = (typeof FORMATS)[number] | 'blast' | 'mmseqs';
 
 /** What the command line says; commander has checked the choices. */
-export interface SearchFlags extends SelectionFlags {
+export interface SearchFlags extends SelectionFlags, ExportFlags {
   readonly database?: string;
-  readonly format: FormatName;
+  readonly format?: (typeof FORMATS)[number];
   readonly alignments?: boolean;
   readonly filter: readonly string[];
   readonly evidence?: EvidenceRequest;
@@ -35,10 +43,23 @@ const DEFAULT_LIMIT = 100;
 const CUT_OFF_LIMIT = 1_000;
 const THREADS_MAX = 256;
 
+/** How the answer is written. Errors  Refusal `invalid_option` where two formats are named */
+export function formatIn(flags: SearchFlags): FormatName {
+  return formatNameOf(flags, flags.format) ?? 'table';
+}
+
+/** The format, where exports of runs have it, too. Errors  Refusal for columns that are not there */
+export function exportFormatOf(flags: SearchFlags): ExportFormat | undefined {
+  const format = formatIn(flags);
+  const isShared = format === 'm8' || format === 'blast' || format === 'mmseqs' || format === 'a3m';
+  const asked = exportAskedOf(flags, isShared ? format : 'tsv');
+  return isShared ? formatOf(asked) : undefined;
+}
+
 /** A person looks at the best few; the other formats follow the default of the HTTP route. */
 export function limitOf(flags: SearchFlags): number {
-  const { limit, format } = flags;
-  if (limit !== undefined) return limit;
+  if (flags.limit !== undefined) return flags.limit;
+  const format = formatIn(flags);
   if (format === 'a3m' || Object.keys(cutOffsOf(flags)).length > 0) return CUT_OFF_LIMIT;
   return format === 'table' ? TABLE_LIMIT : DEFAULT_LIMIT;
 }
@@ -49,7 +70,7 @@ export function limitOf(flags: SearchFlags): number {
  * Errors  Refusal `invalid_option` where E-values are to be small that nobody wants
  */
 export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; readonly sort: Sort } {
-  const { sort = flags.format === 'json' ? 'rank' : 'evalue', significance, maxEvalue } = flags;
+  const { sort = formatIn(flags) === 'json' ? 'rank' : 'evalue', significance, maxEvalue } = flags;
   if (maxEvalue !== undefined && significance === 'not_requested') {
     throw new Refusal(
       'invalid_option',
@@ -64,12 +85,18 @@ export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; re
  * Errors  Refusal `invalid_option` where the evidence asked for lacks what the output was asked to show
  */
 export function evidenceOf(flags: SearchFlags): EvidenceRequest {
-  const { evidence, format, alignments } = flags;
+  const { evidence, alignments } = flags;
+  const format = formatIn(flags);
   const hasCutOffs = needAlignments(cutOffsOf(flags));
-  const needsAlignments = alignments === true || format === 'a3m' || hasCutOffs;
+  const isOfAlignments = exportFormatOf(flags)?.needsAlignments ?? false;
+  const needsAlignments = alignments === true || isOfAlignments || hasCutOffs;
   if (evidence === 'candidate_measurement' && needsAlignments) {
     const who =
-      alignments === true ? '--alignments' : hasCutOffs ? 'A least coverage or identity' : '--format a3m';
+      alignments === true
+        ? '--alignments'
+        : hasCutOffs
+          ? 'A least coverage or identity'
+          : `The format ${format}`;
     throw new Refusal(
       'invalid_option',
       `${who} needs alignments, which --evidence candidate_measurement does not compute. Leave out one of the two.`,
@@ -84,13 +111,14 @@ export function addSearchOptions(command: Command): Command {
     `nearest candidates per query, 1 to ${RETAINED_MAX_CANDIDATES} ` +
     `(default: ${CUT_OFF_LIMIT} with cut-offs or as a3m, ${TABLE_LIMIT} in a table, else ${DEFAULT_LIMIT})`;
   addCutOffOptions(addSortOption(command));
+  addMsaOptions(addFieldOptions(command));
   return command
     .option(
       '-d, --database <name>',
       'slug or id of a database, or a release id (dbr_…); default: the default one',
     )
     .addOption(
-      new Option('-f, --format <format>', 'how to write the answer').choices(FORMATS).default('table'),
+      new Option('-f, --format <format>', 'how to write the answer (default: table)').choices(FORMATS),
     )
     .option('-a, --alignments', 'draw the alignments; in tsv, json and arrow: add their columns')
     .addOption(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { openAppliance } from '../../appliance.js';
 import { loadConfig } from '../../config.js';
-import { Refusal } from '../../errors.js';
+import { assert, Refusal } from '../../errors.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import type { Release, ReleaseManifest, TargetSpace } from '../../release/release.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
@@ -10,12 +10,14 @@ import { fastaFile } from '../../sequence/fasta.js';
 import type { SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
-import { formatArrow } from './arrow.js';
+import { formatArrow, formatAsExport, formatTsv } from './encoded.js';
 import { readFilterExpressions } from './filter.js';
 import { formatJson } from './json.js';
 import {
   addSearchOptions,
   evidenceOf,
+  exportFormatOf,
+  formatIn,
   limitOf,
   selectionOf,
   type FormatName,
@@ -25,16 +27,15 @@ import { layoutFor, writeOutput } from './output.js';
 import { onlyQuery, readQueries, searchAll } from './queries.js';
 import { alignmentOf, type SearchFormat, type SearchReport } from './report.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
-import { formatA3m, formatFasta } from './sequences.js';
+import { formatFasta } from './sequences.js';
 import { formatTables } from './table.js';
-import { formatTsv } from './tsv.js';
 
-const FORMATTERS: Readonly<Record<FormatName, SearchFormat>> = {
+/** Formats of the command line; the others are those of the exports. */
+const FORMATTERS: Readonly<Partial<Record<FormatName, SearchFormat>>> = {
   table: formatTables,
   json: formatJson,
   tsv: formatTsv,
   fasta: formatFasta,
-  a3m: formatA3m,
   arrow: formatArrow,
 };
 
@@ -43,6 +44,7 @@ Examples:
   gloaming search query.fasta --database demo
   gloaming search query.fasta -d swissprot --filter 'organism~coli' --filter 'length<=400' --alignments
   gloaming search many.fasta.gz -d swissprot --format tsv --limit 1000 --output found.tsv
+  gloaming search many.fasta -d swissprot --outfmt '6 qseqid sseqid pident evalue bitscore staxids stitle' -e 1e-3
   cat query.fasta | gloaming search - --format a3m > query.a3m
 `;
 
@@ -58,6 +60,8 @@ export function register(program: Command, context: CommandContext): void {
 }
 
 async function runSearch(fasta: string, flags: SearchFlags, context: CommandContext): Promise<void> {
+  const format = formatIn(flags);
+  const exported = exportFormatOf(flags);
   const evidence = evidenceOf(flags);
   const filter = readFilterExpressions(flags.filter);
   const selection = selectionOf(flags);
@@ -78,14 +82,19 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
       relatives: flags.relatives,
     };
     const queries = readQueries(inputOf(fasta, context));
-    const asked = flags.format === 'a3m' ? onlyQuery(queries) : queries;
+    const asked = format === 'a3m' ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
     const reports = searchAll(asked, settings, { engine, database, serverVersion }, stopping.signal);
-    const shown = selectReports(reports, selection, flags.format, context);
-    const answers = flags.format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
+    const shown = selectReports(reports, selection, format, context);
+    const answers = format === 'a3m' ? warnOfLoneQuery(shown, context) : shown;
     const layout = layoutFor(context, flags.alignments === true, flags.output);
     try {
-      await writeOutput(FORMATTERS[flags.format](answers, layout), flags.output, context.stdout);
+      const output =
+        exported === undefined
+          ? FORMATTERS[format]?.(answers, layout)
+          : formatAsExport(answers, exported, context);
+      assert(output !== undefined, 'a format is ours or one of the exports');
+      await writeOutput(output, flags.output, context.stdout);
     } finally {
       // Where nobody takes the answer any more, the search at work ends before its engine is closed.
       stopping.abort();
@@ -142,7 +151,8 @@ async function* warnOfLoneQuery(
   }
 }
 
-function refuseBinaryOnTerminal({ format, output }: SearchFlags, { stdout }: CommandContext): void {
-  if (format !== 'arrow' || output !== undefined || stdout.isTTY !== true) return;
+function refuseBinaryOnTerminal(flags: SearchFlags, { stdout }: CommandContext): void {
+  const { output } = flags;
+  if (formatIn(flags) !== 'arrow' || output !== undefined || stdout.isTTY !== true) return;
   throw new Refusal('invalid_option', 'Arrow is binary and unreadable on a terminal: add --output <file>.');
 }

@@ -1,6 +1,5 @@
-import { a3mRow } from '../../sequence/a3m.js';
 import { formatDistance } from './numbers.js';
-import { alignmentOf, attributeText, type SearchOutput, type SearchReport, targetId } from './report.js';
+import { attributeText, type SearchOutput, type SearchReport, targetId } from './report.js';
 
 const FASTA_LINE_RESIDUES = 60;
 
@@ -17,24 +16,6 @@ export async function* formatFasta(reports: AsyncIterable<SearchReport>): Search
       ];
       const header = `>${targetId(report, candidate)} ${about.filter((part) => part !== '').join(' ')}`;
       yield `${header.replace(/[\r\n]/g, ' ')}\n${wrap(report.release.targets.sequence(candidate.targetIndex))}`;
-    }
-  }
-}
-
-/**
- * A3M: the query first, then each aligned candidate as `id/first-last`, in one-based target residues.
- * A file holds one alignment, so that the caller hands in one report.
- */
-export async function* formatA3m(reports: AsyncIterable<SearchReport>): SearchOutput {
-  for await (const report of reports) {
-    const { query, result, release } = report;
-    yield `>${query.id}\n${query.sequence}\n`;
-    for (const candidate of result.candidates) {
-      const alignment = alignmentOf(candidate);
-      if (alignment === undefined) continue;
-      const target = release.targets.sequence(candidate.targetIndex);
-      const id = targetId(report, candidate);
-      yield `>${id}/${alignment.targetStart + 1}-${alignment.targetEnd}\n${a3mRow({ ...alignment, target })}\n`;
     }
   }
 }

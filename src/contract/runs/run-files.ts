@@ -1,6 +1,9 @@
 import { Type, type Static } from '@sinclair/typebox';
-import { RUN_OUTPUT_PATH_MAX_CHARACTERS } from '../../limits.js';
-import { closed, constant, count, enumeration, named, sha256, text } from '../grammar/schema.js';
+import { EXPORT_FIELDS_MAX_CHARACTERS, RUN_OUTPUT_PATH_MAX_CHARACTERS } from '../../limits.js';
+import { Warning } from '../grammar/envelope.js';
+import { MsaChoice } from '../msa.js';
+import { CUT_OFFS, Sort } from '../search/selection.js';
+import { closed, constant, count, enumeration, flag, named, sha256, text } from '../grammar/schema.js';
 
 /* Runs that write files into storage. */
 
@@ -38,9 +41,16 @@ export const RunFile = named(
 export const EXPORT_FORMATS = {
   fasta: 'each target once, in the order in which it was first found',
   tsv:
-    'one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions from 1, `nan` where no ' +
-    'calibration supports a number',
-  a3m: 'the alignment of one query: the query first, then its aligned candidates by rank',
+    'one line for each candidate, under a line of names: the table that `gloaming search --format tsv --alignments` ' +
+    'writes; positions zero-based and half-open, an absent value is an empty cell',
+  m8:
+    'one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions from 1; where no ' +
+    'calibration supports an E-value the count of searched targets stands, and a bit score of 0',
+  blast: 'the same in the columns that `outfmt` names, with comments (`7`), or as BLAST XML (`5`)',
+  mmseqs: 'the same in the columns of MMseqs2 that `format_output` names',
+  a3m:
+    'the alignment of one query: the query first, then the rows that `sequences.msa.build` would keep, by the same ' +
+    'defaults; of all queries in a tar with `all_queries`',
   parquet: 'one row for each candidate, with all of its measurements',
   arrow: 'the columns of `parquet` as an Arrow IPC file',
 } as const;
@@ -58,8 +68,28 @@ export const ExportRunInput = named(
       }),
       format: Format,
       query_index: Type.Optional(
-        count('Only the candidates of this query of a batch, the first is 0; `a3m` of a batch needs it.'),
+        count(
+          'Only the candidates of this query of a batch, the first is 0; `a3m` of a batch needs it, or `all_queries`.',
+        ),
       ),
+      all_queries: Type.Optional(flag('A tar of the alignments of all queries; of `a3m` only.')),
+      outfmt: Type.Optional(
+        text(
+          'Of `blast`: `6`, `7` or `5`, then the names of columns that BLAST and DIAMOND give them, such as ' +
+            '`6 qseqid sseqid pident evalue bitscore`; the twelve of `m8` where none are named. Default: `6`.',
+          { minLength: 1, maxLength: EXPORT_FIELDS_MAX_CHARACTERS },
+        ),
+      ),
+      format_output: Type.Optional(
+        text(
+          'Of `mmseqs`: names of columns between commas, as its `--format-output` takes them; its own twelve where ' +
+            'there are none.',
+          { minLength: 1, maxLength: EXPORT_FIELDS_MAX_CHARACTERS },
+        ),
+      ),
+      sort: Type.Optional(Sort),
+      ...CUT_OFFS,
+      msa: Type.Optional(MsaChoice),
       path: Type.Optional(
         text('Where the file is written; a file that stands there is replaced. Default: below `exports/`.', {
           minLength: 1,
@@ -85,7 +115,12 @@ export const ExportRunSummary = named(
       format: Format,
       query_index: Type.Optional(count('The query whose candidates they are.')),
       record_count: count('Records of the file: lines, rows or sequences, without the query of an A3M.'),
-      omitted_count: count('Candidates that are no record: not aligned, or a target that is one already.'),
+      omitted_count: count(
+        'Candidates that are no record: not aligned, left out, or a target that is one already.',
+      ),
+      // Absent of exports that an earlier version made.
+      left_out_count: Type.Optional(count('Those of them that a cut-off left out.')),
+      warnings: Type.Optional(Type.Array(Warning)),
       file: RunFile,
     },
     { chosen: true },

@@ -2,6 +2,7 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { BATCH_FASTA_MAX_CHARACTERS, BATCH_MAX_QUERIES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { fileUrl } from '../storage/files.js';
 import { HomologyCandidate, HomologyCandidateSet } from '../search/candidate-set.js';
+import { CUT_OFFS } from '../search/selection.js';
 import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from '../search/homology.js';
 import { ExportRunInput, ExportRunSummary } from './run-files.js';
 import { StructureRunInput, StructureRunSummary } from './run-structures.js';
@@ -34,8 +35,13 @@ const LIMIT = defaulted(
 const SearchRunInput = named(
   'SearchRunInput',
   closed(
-    { query: ProteinQuery, ...SEARCH_SETTINGS, limit: LIMIT },
-    { description: 'One protein against one release, as `POST /v1/homology` takes it.', ...ONE_SELECTOR },
+    { query: ProteinQuery, ...SEARCH_SETTINGS, limit: LIMIT, ...CUT_OFFS },
+    {
+      description:
+        'One protein against one release, as `POST /v1/homology` takes it. Cut-offs leave rows out of the result; what ' +
+        'is left keeps its rank.',
+      ...ONE_SELECTOR,
+    },
   ),
 );
 
@@ -58,21 +64,27 @@ export const BatchSearchRunInput = named(
         Type.Array(BatchQuery, { minItems: 1, maxItems: BATCH_MAX_QUERIES, description: 'The queries.' }),
       ),
       fasta: Type.Optional(
-        text('The queries as FASTA; the first word of a header is the id.', {
-          minLength: 1,
-          maxLength: BATCH_FASTA_MAX_CHARACTERS,
-        }),
+        text(
+          'The queries as FASTA. The id of a query is the accession of a UniProt header, else the first word: as ids of ' +
+            'targets are read when a database is built.',
+          {
+            minLength: 1,
+            maxLength: BATCH_FASTA_MAX_CHARACTERS,
+          },
+        ),
       ),
       fasta_url: Type.Optional(
         fileUrl('The URL of an uploaded FASTA file, plain or gzip, as its completion gave it.'),
       ),
       ...SEARCH_SETTINGS,
       limit: LIMIT,
+      ...CUT_OFFS,
     },
     {
       description:
         'Up to 100,000 proteins against one release: `queries`, `fasta` or `fasta_url`, one of them. A file is read ' +
-        'when the run is created; what becomes of it later changes nothing.',
+        'when the run is created; what becomes of it later changes nothing. Cut-offs leave candidates out of the rows; ' +
+        'what is left keeps its rank.',
       allOf: [...ONE_SELECTOR.allOf, ...mutuallyExclusive(...ONE_SOURCE).allOf],
       anyOf: [{ required: ['queries'] }, { required: ['fasta'] }, { required: ['fasta_url'] }],
       chosen: true,
@@ -81,6 +93,10 @@ export const BatchSearchRunInput = named(
 );
 
 const found = HomologyCandidateSet.properties;
+/** The digest and the receipt name what was found, whatever is kept of it. */
+const LEFT_OUT = Type.Optional(
+  count('Candidates that cut-offs left out; present where any were asked for. `result_sha256` is of all.'),
+);
 
 /** What a retained search found besides its candidates, which are its rows. */
 export const SearchRunSummary = named(
@@ -96,6 +112,7 @@ export const SearchRunSummary = named(
       ranking: found.ranking,
       receipt: found.receipt,
       result_sha256: found.result_sha256,
+      left_out_count: LEFT_OUT,
       warnings: found.warnings,
     },
     { chosen: true },
@@ -110,7 +127,8 @@ export const BatchSearchRunSummary = named(
       database: found.database,
       execution: found.execution,
       query_count: count('Queries; each is one row of the results.'),
-      candidate_count: count('Candidates of all queries.'),
+      candidate_count: count('Candidates that were found, of all queries.'),
+      left_out_count: LEFT_OUT,
       result_sha256: sha256('Chained over the `result_sha256` of the queries in order.'),
       warnings: found.warnings,
     },
@@ -138,6 +156,7 @@ export const HomologyQueryResult = named(
       is_result_limit_reached: found.is_result_limit_reached,
       receipt: found.receipt,
       result_sha256: found.result_sha256,
+      left_out_count: LEFT_OUT,
     },
     { chosen: true },
   ),
@@ -173,7 +192,7 @@ export const RUN_ENDPOINTS = {
     defaultPriority: 'low',
   },
   'homology.export': {
-    meaning: 'the rows of a run as a file: FASTA, TSV, A3M, Parquet or Arrow',
+    meaning: 'the rows of a run as a file: FASTA, tables of several tools, A3M, Parquet or Arrow',
     input: ExportRunInput,
     summary: ExportRunSummary,
     defaultPriority: 'normal',

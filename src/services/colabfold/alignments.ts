@@ -1,8 +1,8 @@
 import type { ColabfoldSettings } from '../../config.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { COLABFOLD_FILTERED_DEPTH } from '../../limits.js';
-import { a3mRecord } from '../export/text.js';
-import { selectRows, type PossibleRow } from '../msa/rows.js';
+import { candidateRow, type MsaRow, type PossibleRow } from '../msa/rows.js';
+import { selectRows } from '../msa/select-rows.js';
 
 /** One query of a ticket with the candidates of one database, by rank, some at a time. */
 export interface Chain {
@@ -32,7 +32,9 @@ export async function unpairedBlock(
 ): Promise<Buffer> {
   const possible: PossibleRow[] = [];
   for await (const some of candidates) {
-    possible.push(...some.filter((each) => isKept(each, rules)).map((each) => possibleRow(each, sequence)));
+    possible.push(
+      ...some.flatMap((each) => (isKept(each, rules) ? (candidateRow(each, sequence) ?? []) : [])),
+    );
   }
   const depth = isFiltered ? COLABFOLD_FILTERED_DEPTH : rules.maxSequences;
   const { rows } = await selectRows(
@@ -44,10 +46,11 @@ export async function unpairedBlock(
       minimum_sequence_identity_ratio: 0,
       maximum_sequence_identity_ratio: 1,
       selection: isFiltered ? 'identity_strata' : 'rank',
+      sort: 'evalue',
     },
     signal,
   );
-  const records = rows.map(({ header, row }) => `>${header}\n${row}\n`);
+  const records = rows.map((row) => recordOf(row));
   return blockOf(name, sequence, records, maxBytes);
 }
 
@@ -93,7 +96,8 @@ async function bestOfSpecies(
     for (const candidate of some) {
       const { taxid } = candidate.target.attributes;
       if (typeof taxid !== 'number' || best.has(taxid) || !isKept(candidate, rules)) continue;
-      best.set(taxid, { rank: candidate.rank, record: a3mRecord(candidate, sequence) });
+      const row = candidateRow(candidate, sequence);
+      if (row !== undefined) best.set(taxid, { rank: candidate.rank, record: recordOf(row.write()) });
     }
   }
   return best;
@@ -122,16 +126,8 @@ function isKept({ alignment, significance }: HomologyCandidate, { maxEvalue, min
   return alignment.query_coverage_ratio >= minCoverage && (maxEvalue === null || eValue <= maxEvalue);
 }
 
-function possibleRow(candidate: HomologyCandidate, query: string): PossibleRow {
-  const { query_coverage_ratio = 0, sequence_identity_ratio = 0 } = candidate.alignment ?? {};
-  const measured = { query_coverage_ratio, sequence_identity_ratio };
-  return {
-    ...measured,
-    write() {
-      const [header = '', row = ''] = a3mRecord(candidate, query).slice(1).split('\n');
-      return { target_id: candidate.target.id, ...measured, header, row };
-    },
-  };
+function recordOf({ header, row }: Pick<MsaRow, 'header' | 'row'>): string {
+  return `>${header}\n${row}\n`;
 }
 
 function blockOf(name: string, sequence: string, records: readonly string[], maxBytes: number): Buffer {

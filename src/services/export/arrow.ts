@@ -7,24 +7,35 @@ import {
 } from '../../release/arrow-bytes.js';
 import { encodeColumn } from '../../release/column-encode.js';
 import { attributesSchema } from '../../release/format.js';
-import { ColumnGroups, EXPORT_COLUMNS } from './columns.js';
-import type { ExportEncoder, ExportRow } from './rows.js';
+import { ColumnGroups, type ExportColumn } from './columns.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { ExportEncoder, ExportedSearch, ExportQuery, ExportRow } from './rows.js';
 
-const SCHEMA = attributesSchema(EXPORT_COLUMNS);
-
-/** An Arrow IPC file, not compressed. Cost  a record batch in memory, and a few bytes for each one before it */
+/** An Arrow IPC file of these columns, not compressed. Cost  a record batch in memory, and a few bytes for each one before it */
 export class ArrowEncoder implements ExportEncoder {
   readonly #groups = new ColumnGroups();
   readonly #blocks: BatchBlock[] = [];
-  #pending: Uint8Array[] = [arrowFileStart(SCHEMA)];
-  #offset = this.#pending[0].length;
+  readonly #search: ExportedSearch;
+  readonly #columns: readonly ExportColumn[];
+  readonly #schema: ReturnType<typeof attributesSchema>;
+  #pending: Uint8Array[];
+  #offset: number;
   #recordCount = 0;
+
+  constructor(search: ExportedSearch, columns: readonly ExportColumn[]) {
+    this.#search = search;
+    this.#columns = columns;
+    this.#schema = attributesSchema(columns);
+    this.#pending = [arrowFileStart(this.#schema)];
+    this.#offset = this.#pending[0].length;
+  }
 
   get recordCount(): number {
     return this.#recordCount;
   }
 
-  add(rows: readonly ExportRow[]): Uint8Array {
+  add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
+    const rows = candidates.map((candidate): ExportRow => ({ query, search: this.#search, candidate }));
     this.#recordCount += rows.length;
     for (const group of this.#groups.add(rows)) this.#addBatch(group);
     return this.#take();
@@ -33,12 +44,12 @@ export class ArrowEncoder implements ExportEncoder {
   end(): Uint8Array {
     const rest = this.#groups.end();
     if (rest.length > 0) this.#addBatch(rest);
-    this.#pending.push(arrowFileEnd(SCHEMA, this.#blocks));
+    this.#pending.push(arrowFileEnd(this.#schema, this.#blocks));
     return this.#take();
   }
 
   #addBatch(rows: readonly ExportRow[]): void {
-    const { head, buffers } = encodeBatch(rows);
+    const { head, buffers } = encodeBatch(rows, this.#columns);
     const metadataBytes = head.bytes.length;
     this.#blocks.push({ offset: this.#offset, metadataBytes, bodyBytes: head.bodyBytes });
     this.#pending.push(head.bytes, ...buffers.flatMap((buffer) => [buffer, padding(buffer)]));
@@ -52,8 +63,8 @@ export class ArrowEncoder implements ExportEncoder {
   }
 }
 
-function encodeBatch(rows: readonly ExportRow[]) {
-  const encoded = EXPORT_COLUMNS.map(({ type, value }) => encodeColumn(type, rows.map(value)));
+function encodeBatch(rows: readonly ExportRow[], columns: readonly ExportColumn[]) {
+  const encoded = columns.map(({ type, value }) => encodeColumn(type, rows.map(value)));
   const buffers = encoded.flatMap((column) => column.buffers);
   const head = arrowBatchStart({
     rows: rows.length,

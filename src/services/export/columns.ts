@@ -1,8 +1,9 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import { assert } from '../../errors.js';
 import { EXPORT_GROUP_MAX_BYTES, EXPORT_GROUP_MAX_ROWS } from '../../limits.js';
 import type { ExportRow } from './rows.js';
 
-/** A column of Parquet and Arrow files; undefined is null. */
+/** A column of our own tables and files; undefined is null. */
 export interface ExportColumn {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number';
@@ -17,8 +18,8 @@ function column(name: string, type: ExportColumn['type'], read: Read): ExportCol
 
 /** Names and order are a promise to those who read the files. Coordinates are zero-based and half-open. */
 export const EXPORT_COLUMNS: readonly ExportColumn[] = [
-  { name: 'query_index', type: 'integer', value: ({ queryIndex }) => queryIndex },
-  { name: 'query_id', type: 'string', value: ({ queryId }) => queryId },
+  { name: 'query_index', type: 'integer', value: ({ query }) => query.index },
+  { name: 'query_id', type: 'string', value: ({ query }) => query.id },
   column('rank', 'integer', ({ rank }) => rank),
   column('target_id', 'string', ({ target }) => target.id),
   column('target_sequence', 'string', ({ target }) => target.sequence),
@@ -52,6 +53,45 @@ export const EXPORT_COLUMNS: readonly ExportColumn[] = [
   column('bit_score', 'number', ({ significance: { measurements } }) => measurements.bit_score),
   column('q_value', 'number', ({ significance: { measurements } }) => measurements.q_value),
 ];
+
+/** A column above under the name that it has in text. */
+function renamed(name: string, column: string): ExportColumn {
+  const found = EXPORT_COLUMNS.find((each) => each.name === column);
+  assert(found !== undefined, `${column} is a column of the exports`);
+  return { ...found, name };
+}
+
+/** Columns of the wide table whatever was asked for; a promise to scripts. */
+export const WIDE_COLUMNS: readonly ExportColumn[] = [
+  renamed('query_id', 'query_id'),
+  renamed('target_id', 'target_id'),
+  renamed('rank', 'rank'),
+  renamed('maxsim.bidirectional', 'maxsim_bidirectional'),
+  renamed('maxsim.query_to_target', 'maxsim_query_to_target'),
+  renamed('maxsim.target_to_query', 'maxsim_target_to_query'),
+  renamed('affine.raw_score', 'affine_raw_score'),
+  renamed('affine.normalized_score', 'affine_normalized_score'),
+  renamed('significance.status', 'significance_status'),
+  renamed('significance.expected_false_hits', 'expected_false_hits'),
+];
+
+/** The same with those of the alignment: zero-based half-open coordinates and extended CIGAR. */
+export const WIDE_ALIGNMENT_COLUMNS: readonly ExportColumn[] = [
+  ...WIDE_COLUMNS,
+  ...[
+    renamed('query_start', 'query_start'),
+    renamed('query_end', 'query_end'),
+    renamed('target_start', 'target_start'),
+    renamed('target_end', 'target_end'),
+    renamed('identity', 'sequence_identity_ratio'),
+    renamed('cigar', 'cigar'),
+  ].map(ofAligned),
+];
+
+/** Absent where nothing of the pair is aligned. */
+function ofAligned({ value, ...column }: ExportColumn): ExportColumn {
+  return { ...column, value: (row) => (row.candidate.alignment?.cigar === '' ? undefined : value(row)) };
+}
 
 /** Candidates that wait for enough others to make a group of columns. */
 export class ColumnGroups {

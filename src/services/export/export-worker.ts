@@ -2,20 +2,22 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { HomologyQueryResult } from '../../contract/runs/run-kinds.js';
-import type { ExportFormatName } from '../../contract/runs/run-files.js';
+import type { Warning } from '../../contract/grammar/envelope.js';
 import { assert, Refusal, type RefusalDetails } from '../../errors.js';
+import { EXPORT_QUERY_MAX_BYTES } from '../../limits.js';
 import type { RefusalCode } from '../../refusal-codes.js';
 import { unpackRows } from '../../store/tables/run-rows.js';
-import { FORMATS } from './formats.js';
-import { LONE_QUERY_ID, type ExportRow } from './rows.js';
+import { evidenceOfPresented } from '../selection/evidence.js';
+import { pickCutOffs, selectByEvidence } from '../selection/select.js';
+import { formatOf, type ExportAsked } from './formats.js';
+import type { ExportedSearch, ExportQuery } from './rows.js';
 
 /** What the thread is started for. */
 export interface ExportSettings {
-  readonly format: ExportFormatName;
-  /** Sequence of the query, where the format needs it. */
-  readonly query: string;
-  /** Rows of the run are queries with their candidates, and not candidates. */
-  readonly isBatch: boolean;
+  readonly asked: ExportAsked;
+  readonly search: ExportedSearch;
+  /** The query of a run that has one; absent where rows of the run are queries with their candidates. */
+  readonly query?: ExportQuery;
 }
 
 /** Rows [start, end) of a stored block, as far as it has them; null for the end of the file. */
@@ -23,6 +25,8 @@ export type ExportRequest = {
   readonly packed: Uint8Array;
   readonly start: number;
   readonly end: number;
+  /** Sequences of the queries in these rows, where the format needs them. */
+  readonly sequences?: readonly string[];
 } | null;
 
 /** What came of the rows of one request. */
@@ -30,8 +34,10 @@ export interface ExportPiece {
   readonly bytes: Uint8Array;
   readonly rowCount: number;
   readonly candidateCount: number;
-  /** Records in the file so far. */
+  /** In the file so far: records, and candidates that cut-offs left out of it. */
   readonly recordCount: number;
+  readonly leftOutCount: number;
+  readonly warnings: readonly Warning[];
 }
 
 /** To each request, in order. */
@@ -48,8 +54,15 @@ export type ExportAnswer =
 
 assert(parentPort !== null, 'this file is run as a worker only');
 const port = parentPort;
-const { format, query, isBatch } = workerData as ExportSettings;
-const encoder = FORMATS[format].encoder(query);
+const { asked, search, query } = workerData as ExportSettings;
+const { sort = 'rank' } = asked;
+const cutOffs = pickCutOffs(asked);
+const format = formatOf(asked);
+const encoder = format.encoder(search);
+/** Candidates of the one query, where they are written together. */
+const waiting: HomologyCandidate[] = [];
+let waitingBytes = 0;
+let leftOutCount = 0;
 
 port.on('message', (request: ExportRequest) => {
   void answer(request).then((answered) =>
@@ -59,16 +72,68 @@ port.on('message', (request: ExportRequest) => {
 
 async function answer(request: ExportRequest): Promise<ExportAnswer> {
   try {
-    if (request === null) return { piece: pieceOf(encoder.end(), 0, 0) };
-    const taken = (await unpackRows(request.packed)).slice(request.start, request.end);
-    const rows = isBatch ? rowsOfQueries(taken) : rowsOfCandidates(taken);
-    return { piece: pieceOf(encoder.add(rows), taken.length, rows.length) };
+    return { piece: request === null ? await endPiece() : await rowsPiece(request) };
   } catch (error) {
     if (!(error instanceof Refusal))
       return { failure: error instanceof Error ? error.message : String(error) };
     const { code, message, details } = error;
     return { refusal: { code, message, details } };
   }
+}
+
+async function rowsPiece({
+  packed,
+  start,
+  end,
+  sequences,
+}: NonNullable<ExportRequest>): Promise<ExportPiece> {
+  const rows = (await unpackRows(packed)).slice(start, end);
+  if (query !== undefined) {
+    const candidates = rows as readonly HomologyCandidate[];
+    return pieceOf(await addOfOne(query, candidates), rows.length, candidates.length);
+  }
+  const pieces: Uint8Array[] = [];
+  let candidateCount = 0;
+  for (const [at, row] of (rows as readonly HomologyQueryResult[]).entries()) {
+    const sequence = sequences?.[at];
+    const named = { index: row.query_index, id: row.query_id, ...(sequence !== undefined && { sequence }) };
+    candidateCount += row.candidates.length;
+    pieces.push(await encode(named, row.candidates));
+  }
+  return pieceOf(Buffer.concat(pieces), rows.length, candidateCount);
+}
+
+async function endPiece(): Promise<ExportPiece> {
+  const isWaiting = query !== undefined && isWrittenTogether();
+  const last = isWaiting ? await encode(query, waiting) : Buffer.alloc(0);
+  return pieceOf(Buffer.concat([last, encoder.end()]), 0, 0);
+}
+
+/** In the order of the ranks rows are written as they come, unless the format has to know them all. */
+function isWrittenTogether(): boolean {
+  return sort !== 'rank' || format.needsWholeQueries;
+}
+
+async function addOfOne(one: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {
+  if (!isWrittenTogether()) return encode(one, candidates);
+  for (const candidate of candidates) waitingBytes += JSON.stringify(candidate).length;
+  if (waitingBytes > EXPORT_QUERY_MAX_BYTES) {
+    throw new Refusal(
+      'export_not_possible',
+      `The candidates take more than ${EXPORT_QUERY_MAX_BYTES} bytes: too many to be put in another order. ` +
+        'Export them by rank as tsv, m8, parquet or arrow.',
+    );
+  }
+  waiting.push(...candidates);
+  return Buffer.alloc(0);
+}
+
+async function encode(one: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {
+  // Rows are kept by rank.
+  if (sort === 'rank' && Object.keys(cutOffs).length === 0) return encoder.add(one, candidates);
+  const selected = selectByEvidence(candidates, evidenceOfPresented, { cutOffs, sort });
+  leftOutCount += selected.leftOutCount;
+  return encoder.add(one, selected.kept);
 }
 
 /** The bytes go to the other thread, so they must have memory of their own. */
@@ -79,20 +144,7 @@ function pieceOf(bytes: Uint8Array, rowCount: number, candidateCount: number): E
     rowCount,
     candidateCount,
     recordCount: encoder.recordCount,
+    leftOutCount: leftOutCount + (encoder.leftOutCount ?? 0),
+    warnings: encoder.warnings ?? [],
   };
-}
-
-function rowsOfQueries(taken: readonly unknown[]): readonly ExportRow[] {
-  return (taken as readonly HomologyQueryResult[]).flatMap(
-    ({ query_index: queryIndex, query_id: queryId, candidates }) =>
-      candidates.map((candidate) => ({ queryIndex, queryId, candidate })),
-  );
-}
-
-function rowsOfCandidates(taken: readonly unknown[]): readonly ExportRow[] {
-  return (taken as readonly HomologyCandidate[]).map((candidate) => ({
-    queryIndex: 0,
-    queryId: LONE_QUERY_ID,
-    candidate,
-  }));
 }

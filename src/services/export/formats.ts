@@ -1,57 +1,106 @@
-import type { ExportFormatName } from '../../contract/runs/run-files.js';
+import type { MsaChoice } from '../../contract/msa.js';
+import type { ExportRunInput } from '../../contract/runs/run-files.js';
+import { askRows } from '../msa/select-rows.js';
+import { pickCutOffs } from '../selection/select.js';
+import { A3mEncoder, A3mTarEncoder } from './alignment-files.js';
 import { ArrowEncoder } from './arrow.js';
+import { BlastXmlEncoder } from './blast-xml.js';
+import { EXPORT_COLUMNS, WIDE_ALIGNMENT_COLUMNS } from './columns.js';
 import { ParquetEncoder } from './parquet.js';
-import type { ExportEncoder } from './rows.js';
-import { a3mEncoder, fastaEncoder, tsvEncoder } from './text.js';
+import type { ExportEncoder, ExportedSearch } from './rows.js';
+import { fieldsOf, M8, readFormatOutput, readOutfmt, type TableSpec } from './table-spec.js';
+import { fastaEncoder, tableEncoder, wideEncoder } from './text.js';
 
 export interface ExportFormat {
   readonly extension: string;
   readonly contentType: string;
   /** A candidate without alignment is no record of it. */
   readonly needsAlignments: boolean;
-  /** Holds the candidates of one query, and its sequence. */
-  readonly needsQuery: boolean;
-  /** @param query sequence of the query, where the format needs it */
-  encoder(query: string): ExportEncoder;
+  /** Needs the sequences of the queries. */
+  readonly needsQueries: boolean;
+  /** Is given all candidates of a query at once. */
+  readonly needsWholeQueries: boolean;
+  /** Holds the candidates of one query. */
+  readonly isOfOneQuery: boolean;
+  encoder(search: ExportedSearch): ExportEncoder;
 }
 
-const TEXT = 'text/plain; charset=utf-8';
+/** All that decides on the format of a file. */
+export interface ExportAsked extends Omit<ExportRunInput, 'run_id' | 'path' | 'query_index' | 'msa'> {
+  readonly msa?: Partial<MsaChoice>;
+}
 
-/** How each format of the contract is written. */
-export const FORMATS: Readonly<Record<ExportFormatName, ExportFormat>> = {
-  fasta: {
-    extension: 'fasta',
-    contentType: TEXT,
-    needsAlignments: false,
-    needsQuery: false,
-    encoder: fastaEncoder,
-  },
-  tsv: {
-    extension: 'tsv',
-    contentType: 'text/tab-separated-values; charset=utf-8',
+export const TSV_TYPE = 'text/tab-separated-values';
+
+const PLAIN = { needsAlignments: false, needsQueries: false, needsWholeQueries: false, isOfOneQuery: false };
+const TEXT = { ...PLAIN, extension: 'txt', contentType: 'text/plain; charset=utf-8' };
+const TABLE = { ...PLAIN, extension: 'tsv', contentType: `${TSV_TYPE}; charset=utf-8` };
+
+/** How a format of the contract is written. Errors  Refusal `export_not_possible` for columns that are not there */
+export function formatOf(asked: ExportAsked): ExportFormat {
+  const { format, outfmt = '6', format_output: formatOutput = '' } = asked;
+  switch (format) {
+    case 'fasta':
+      return { ...TEXT, extension: 'fasta', encoder: fastaEncoder };
+    case 'tsv':
+      return { ...TABLE, encoder: (search) => wideEncoder(search, WIDE_ALIGNMENT_COLUMNS) };
+    case 'm8':
+      return { ...tableFormat(M8), extension: 'm8' };
+    case 'blast':
+      return tableFormat(readOutfmt(outfmt));
+    case 'mmseqs':
+      return tableFormat(readFormatOutput(formatOutput));
+    case 'a3m':
+      return alignmentFormat(asked);
+    case 'parquet':
+      return {
+        ...PLAIN,
+        extension: 'parquet',
+        contentType: 'application/vnd.apache.parquet',
+        encoder: (search) => new ParquetEncoder(search),
+      };
+    case 'arrow':
+      return {
+        ...PLAIN,
+        extension: 'arrow',
+        contentType: 'application/vnd.apache.arrow.file',
+        encoder: (search) => new ArrowEncoder(search, EXPORT_COLUMNS),
+      };
+  }
+}
+
+/** A table in the columns of another tool. */
+export function tableFormat(spec: TableSpec): ExportFormat {
+  if (spec.kind === 'blast_xml') {
+    return {
+      ...PLAIN,
+      extension: 'xml',
+      contentType: 'application/xml',
+      needsAlignments: true,
+      needsQueries: true,
+      needsWholeQueries: true,
+      encoder: (search) => new BlastXmlEncoder(search),
+    };
+  }
+  return {
+    ...TABLE,
     needsAlignments: true,
-    needsQuery: false,
-    encoder: tsvEncoder,
-  },
-  a3m: {
-    extension: 'a3m',
-    contentType: TEXT,
-    needsAlignments: true,
-    needsQuery: true,
-    encoder: a3mEncoder,
-  },
-  parquet: {
-    extension: 'parquet',
-    contentType: 'application/vnd.apache.parquet',
-    needsAlignments: false,
-    needsQuery: false,
-    encoder: () => new ParquetEncoder(),
-  },
-  arrow: {
-    extension: 'arrow',
-    contentType: 'application/vnd.apache.arrow.file',
-    needsAlignments: false,
-    needsQuery: false,
-    encoder: () => new ArrowEncoder(),
-  },
-};
+    needsQueries: fieldsOf(spec).some(({ needsQuery }) => needsQuery === true),
+    needsWholeQueries: spec.kind === 'blast' && spec.hasComments,
+    encoder: (search) => tableEncoder(search, spec),
+  };
+}
+
+/** Cut-offs and order of the export are those of its alignments. */
+function alignmentFormat({
+  msa,
+  sort = 'rank',
+  all_queries: isTar = false,
+  ...asked
+}: ExportAsked): ExportFormat {
+  const rows = askRows(pickCutOffs(asked), sort, msa);
+  const needs = { ...TEXT, needsAlignments: true, needsQueries: true, needsWholeQueries: true };
+  if (!isTar) return { ...needs, isOfOneQuery: true, extension: 'a3m', encoder: () => new A3mEncoder(rows) };
+  const contentType = 'application/x-tar';
+  return { ...needs, contentType, extension: 'tar', encoder: () => new A3mTarEncoder(rows) };
+}

@@ -1,6 +1,7 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { ColumnGroups, EXPORT_COLUMNS, type ExportColumn } from './columns.js';
-import type { ExportEncoder, ExportRow } from './rows.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { ExportEncoder, ExportedSearch, ExportQuery, ExportRow } from './rows.js';
 
 const ELEMENTS = {
   string: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
@@ -13,9 +14,11 @@ export class ParquetEncoder implements ExportEncoder {
   readonly #bytes = new ByteWriter();
   readonly #file: ParquetWriter;
   readonly #groups = new ColumnGroups();
+  readonly #search: ExportedSearch;
   #recordCount = 0;
 
-  constructor() {
+  constructor(search: ExportedSearch) {
+    this.#search = search;
     const schema: SchemaElement[] = [
       { name: 'root', num_children: EXPORT_COLUMNS.length },
       ...EXPORT_COLUMNS.map(elementOf),
@@ -27,7 +30,8 @@ export class ParquetEncoder implements ExportEncoder {
     return this.#recordCount;
   }
 
-  add(rows: readonly ExportRow[]): Uint8Array {
+  add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
+    const rows = candidates.map((candidate): ExportRow => ({ query, search: this.#search, candidate }));
     this.#recordCount += rows.length;
     for (const group of this.#groups.add(rows)) this.#addGroup(group);
     return this.#take();

@@ -1,8 +1,11 @@
-import type { HomologyCandidate, PairwiseAlignment } from '../../contract/search/candidate-set.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { Refusal } from '../../errors.js';
 import { EXPORT_FASTA_MAX_TARGETS } from '../../limits.js';
-import { a3mHeader, a3mRow } from '../../sequence/a3m.js';
-import { LONE_QUERY_ID, type ExportEncoder, type ExportRow } from './rows.js';
+import { AlignedRow } from './aligned-row.js';
+import type { ExportColumn } from './columns.js';
+import { cellText, idText } from './fields.js';
+import type { ExportEncoder, ExportedSearch, ExportQuery, ExportRow } from './rows.js';
+import { fieldsOf, type TableSpec } from './table-spec.js';
 
 const FASTA_LINE_RESIDUES = 60;
 
@@ -10,7 +13,7 @@ const FASTA_LINE_RESIDUES = 60;
  * FASTA of the targets. One that several queries found stands once, under the first of them: readers take an id for the
  * key of its record.
  */
-export function fastaEncoder(): ExportEncoder {
+export function fastaEncoder(search: ExportedSearch): ExportEncoder {
   const seen = new Set<string>();
   const isNew = ({ candidate: { target } }: ExportRow): boolean => {
     if (seen.has(target.id)) return false;
@@ -23,132 +26,107 @@ export function fastaEncoder(): ExportEncoder {
     seen.add(target.id);
     return true;
   };
-  return new RecordEncoder((row) => (isNew(row) ? fastaRecord(row) : ''));
+  return new RecordEncoder(search, (row) => (isNew(row) ? fastaRecord(row) : ''));
 }
 
-/**
- * The twelve columns of BLAST's tabular output, without a header line: query, target, per cent identity, columns,
- * mismatches, gap openings, first and last position of query and target from 1, E-value, bit score.
- * Range   a number that no calibration supports is `nan`, which readers take as one; so is a mismatch any aligned pair
- *         that is not identical
- * Source  BLAST Command Line Applications User Manual, -outfmt 6
- */
-export function tsvEncoder(): ExportEncoder {
-  return new RecordEncoder(({ queryId, candidate }) => {
-    const alignment = alignedPart(candidate);
-    return alignment === undefined ? '' : `${blastCells(queryId, candidate, alignment).join('\t')}\n`;
+/** Our own columns under a line of their names; an absent value is an empty cell. */
+export function wideEncoder(search: ExportedSearch, columns: readonly ExportColumn[]): ExportEncoder {
+  const head = `${columns.map(({ name }) => name).join('\t')}\n`;
+  const line = (row: ExportRow): string =>
+    `${columns.map(({ value }) => cellText(String(value(row) ?? ''))).join('\t')}\n`;
+  return new RecordEncoder(search, line, { head });
+}
+
+/** The columns of another tool, one line for each aligned candidate. */
+export function tableEncoder(
+  search: ExportedSearch,
+  spec: Exclude<TableSpec, { kind: 'blast_xml' }>,
+): ExportEncoder {
+  const fields = fieldsOf(spec);
+  const line = (row: ExportRow): string => {
+    const aligned = AlignedRow.of(row);
+    return aligned === undefined ? '' : `${fields.map(({ text }) => text(aligned)).join('\t')}\n`;
+  };
+  if (spec.kind === 'mmseqs' || !spec.hasComments) return new RecordEncoder(search, line);
+  const labels = fields.map(({ label }) => label).join(', ');
+  let queryCount = 0;
+  return new RecordEncoder(search, line, {
+    above: (query, recordCount) => {
+      queryCount += 1;
+      return [
+        `# GLOAMING in the columns of BLASTP`,
+        `# Query: ${idText(query.id)}`,
+        `# Database: ${cellText(search.database)}`,
+        ...(recordCount === 0 ? [] : [`# Fields: ${labels}`]),
+        `# ${recordCount} hits found\n`,
+      ].join('\n');
+    },
+    tail: () => `# BLAST processed ${queryCount} queries\n`,
   });
 }
 
-/** A3M as the alignments of `sequences.msa.build` are written, with every aligned candidate. */
-export function a3mEncoder(query: string): ExportEncoder {
-  return new RecordEncoder(({ candidate }) => a3mRecord(candidate, query), `>${LONE_QUERY_ID}\n${query}\n`);
+interface Around {
+  /** Before all. */
+  readonly head?: string;
+  /** Before the records of a query, of which there are so many. */
+  readonly above?: (query: ExportQuery, recordCount: number) => string;
+  /** After all. */
+  readonly tail?: () => string;
 }
 
+/** A text of records, one for each candidate. */
 class RecordEncoder implements ExportEncoder {
+  readonly #search: ExportedSearch;
   readonly #write: (row: ExportRow) => string;
+  readonly #around: Around;
   #pending: string;
   #recordCount = 0;
 
   /** @param write the text of a record, empty where the candidate is none */
-  constructor(write: (row: ExportRow) => string, start = '') {
+  constructor(search: ExportedSearch, write: (row: ExportRow) => string, around: Around = {}) {
+    this.#search = search;
     this.#write = write;
-    this.#pending = start;
+    this.#around = around;
+    this.#pending = around.head ?? '';
   }
 
   get recordCount(): number {
     return this.#recordCount;
   }
 
-  add(rows: readonly ExportRow[]): Uint8Array {
-    for (const row of rows) {
-      const text = this.#write(row);
-      if (text !== '') this.#recordCount += 1;
-      this.#pending += text;
-    }
-    return this.end();
+  add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
+    const texts = candidates.map((candidate) => this.#write({ query, search: this.#search, candidate }));
+    const records = texts.filter((text) => text !== '');
+    this.#recordCount += records.length;
+    this.#pending += (this.#around.above?.(query, records.length) ?? '') + records.join('');
+    return this.#take();
   }
 
   end(): Uint8Array {
+    this.#pending += this.#around.tail?.() ?? '';
+    return this.#take();
+  }
+
+  #take(): Uint8Array {
     const bytes = Buffer.from(this.#pending);
     this.#pending = '';
     return bytes;
   }
 }
 
-function fastaRecord({ queryId, candidate }: ExportRow): string {
+function fastaRecord({ query, candidate }: ExportRow): string {
   const { rank, target, measurements } = candidate;
   const { name } = target.attributes;
   const about = [
     ...(typeof name === 'string' && name !== '' ? [name] : []),
-    `query=${queryId}`,
+    `query=${query.id}`,
     `rank=${rank}`,
     `distance=${measurements.maxsim.bidirectional}`,
   ];
-  const header = `>${word(target.id)} ${about.join(' ').replaceAll(/\s+/g, ' ')}\n`;
+  const header = `>${idText(target.id)} ${about.join(' ').replaceAll(/\s+/g, ' ')}\n`;
   const lines: string[] = [];
   for (let start = 0; start < target.sequence.length; start += FASTA_LINE_RESIDUES) {
     lines.push(`${target.sequence.slice(start, start + FASTA_LINE_RESIDUES)}\n`);
   }
   return header + lines.join('');
-}
-
-function blastCells(
-  queryId: string,
-  { target, significance }: HomologyCandidate,
-  alignment: PairwiseAlignment,
-): readonly (string | number)[] {
-  const { expected_false_hits: eValue = NaN, bit_score: bits = NaN } = significance.measurements;
-  const paired = alignment.aligned_residue_count;
-  return [
-    word(queryId),
-    word(target.id),
-    (100 * alignment.sequence_identity_ratio).toFixed(3),
-    paired + alignment.gap_residue_count,
-    paired - alignment.identical_residue_count,
-    alignment.gap_opening_count,
-    alignment.query_start + 1,
-    alignment.query_end,
-    alignment.target_start + 1,
-    alignment.target_end,
-    numeral(eValue),
-    numeral(bits),
-  ];
-}
-
-/** A candidate as a row of A3M with its header line; empty where nothing of it is aligned. */
-export function a3mRecord(candidate: HomologyCandidate, query: string): string {
-  const alignment = alignedPart(candidate);
-  if (alignment === undefined) return '';
-  const { target, measurements, significance } = candidate;
-  const expectedFalseHits = significance.measurements.expected_false_hits;
-  const place = {
-    queryStart: alignment.query_start,
-    queryLength: query.length,
-    targetStart: alignment.target_start,
-  };
-  const header = a3mHeader({
-    id: target.id,
-    score: measurements.affine.raw_score,
-    sequenceIdentityRatio: alignment.sequence_identity_ratio,
-    ...(expectedFalseHits !== undefined && { expectedFalseHits }),
-    queryEnd: alignment.query_end,
-    targetEnd: alignment.target_end,
-    targetLength: target.sequence.length,
-    ...place,
-  });
-  return `>${header}\n${a3mRow({ cigar: alignment.cigar, target: target.sequence, ...place })}\n`;
-}
-
-function alignedPart({ alignment }: HomologyCandidate): PairwiseAlignment | undefined {
-  return alignment === undefined || alignment.cigar === '' ? undefined : alignment;
-}
-
-/** An id is one word to these formats. */
-function word(id: string): string {
-  return id.replaceAll(/\s/g, '_') || '_';
-}
-
-function numeral(value: number): string {
-  return Number.isNaN(value) ? 'nan' : String(value);
 }

@@ -13,7 +13,8 @@ import {
   type MsaReceiptsDependencies,
   type OpenReceipt,
 } from './receipts.js';
-import { selectRows, type PossibleRow } from './rows.js';
+import { componentRow, type PossibleRow } from './rows.js';
+import { decideParameters, selectRows, warningsOf } from './select-rows.js';
 import { a3mPieces, asJsonString, encodePieces, jsonBytesOf, prefersJson } from './text.js';
 import type { BytesReply, EmptyReply, Reply } from '../reply.js';
 
@@ -70,11 +71,12 @@ export class Msas {
 
   /** Errors  the refusals of the route; the signal's reason */
   async build(request: MsaRequest, context: RequestContext): Promise<Reply<Msa>> {
-    const { receipt_id, component_ids, ...parameters } = request;
+    const { receipt_id, component_ids, ...asked } = request;
     const receipt = await this.#receipts.open(receipt_id, context);
-    const components = component_ids?.map((id) => this.#componentRow(id, receipt.query, context));
+    const components = component_ids?.map((id, at) => this.#componentRow(id, at + 1, receipt.query, context));
     const possible = components ?? receipt.rows;
-    refuseWithoutSignificance(possible, parameters);
+    const aligned = possible.filter((row) => row !== undefined);
+    const parameters = decideParameters(aligned, asked);
     const inputs = [receipt_id, ...(component_ids ?? [])];
     // What is built from equal inputs is equal; the ids of components tell their rows.
     const key = canonicalSha256({ request, calibration_id: receipt.calibrationId ?? null });
@@ -82,7 +84,6 @@ export class Msas {
     const known = built === undefined ? undefined : this.#tables.msas.get(built);
     // Whose it is not yet, it becomes by being built.
     if (isOf(known, context)) return replyOf(known.content.manifest, inputs, receipt, true);
-    const aligned = possible.filter((row) => row !== undefined);
     const selected = await selectRows(aligned, receipt.sequence, parameters, context.signal);
     const pieces = a3mPieces(receipt.sequence, selected.rows);
     const received = await this.#objects.receive(encodePieces(pieces), Infinity);
@@ -99,6 +100,7 @@ export class Msas {
       unaligned_count: possible.length - aligned.length,
       filtered_count: selected.filteredCount,
       duplicate_count: selected.duplicateCount,
+      redundant_count: selected.redundantCount,
       beyond_depth_count: selected.beyondDepthCount,
       row_count: pieces.length,
       a3m_sha256: sha256,
@@ -115,7 +117,7 @@ export class Msas {
   /** What can be refused of a build without work. Errors  some refusals of the route */
   check({ receipt_id, component_ids = [] }: MsaRequest, context: RequestContext): void {
     const { query } = this.#receipts.read(receipt_id, context);
-    for (const id of component_ids) this.#componentRow(id, query, context);
+    for (const [at, id] of component_ids.entries()) this.#componentRow(id, at + 1, query, context);
   }
 
   /** The text itself. Errors  the refusals of the route */
@@ -147,11 +149,16 @@ export class Msas {
     return isJson ? { ...opened, bytes: asJsonString(opened.bytes) } : opened;
   }
 
-  #componentRow(id: string, query: Msa['query'], { organizationId }: RequestContext): PossibleRow {
+  #componentRow(
+    id: string,
+    rank: number,
+    query: Msa['query'],
+    { organizationId }: RequestContext,
+  ): PossibleRow {
     const row = this.#tables.components.get(id);
     const { content } = visible(row, organizationId, () => absentComponent(id));
     if (content.query.sha256 !== query.sha256) throw otherQuery(id);
-    return { ...content, write: () => content };
+    return componentRow(content, rank);
   }
 }
 
@@ -172,7 +179,10 @@ function replyOf(
   receipt: OpenReceipt,
   isCacheHit: boolean,
 ): Reply<Msa> {
-  const warnings = content.row_count === 1 ? [queryOnly(content)] : [];
+  const warnings = [
+    ...warningsOf(content.parameters),
+    ...(content.row_count === 1 ? [queryOnly(content)] : []),
+  ];
   return { value: content, ...traces(content.id, inputs, receipt, isCacheHit), warnings };
 }
 
@@ -205,29 +215,15 @@ function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   return tags.includes('*') || tags.includes(etag);
 }
 
-function queryOnly({ candidate_count, unaligned_count, filtered_count, duplicate_count }: Msa) {
+function queryOnly(content: Msa) {
+  const { candidate_count, unaligned_count, filtered_count, duplicate_count, redundant_count } = content;
   return {
     code: 'msa_query_only',
     message:
       'The alignment has no row but the query: a structure predicted from it uses no evolution. Search with a ' +
-      'higher limit, or ask for less coverage and a wider range of identity.',
-    details: { candidate_count, unaligned_count, filtered_count, duplicate_count },
+      'higher limit, or ask for less coverage, a greater E-value and a wider range of identity.',
+    details: { candidate_count, unaligned_count, filtered_count, duplicate_count, redundant_count },
   };
-}
-
-/** Where no row has an E-value, a bound on it would only say that there is no calibration. */
-function refuseWithoutSignificance(
-  rows: readonly (PossibleRow | undefined)[],
-  { maximum_expected_false_hits: maximum }: Pick<MsaRequest, 'maximum_expected_false_hits'>,
-): void {
-  if (maximum === undefined || rows.length === 0) return;
-  if (rows.some((row) => row?.expected_false_hits !== undefined)) return;
-  throw new Refusal(
-    'significance_unavailable',
-    'No calibration gives any of these candidates an E-value. Ask without maximum_expected_false_hits, or calibrate ' +
-      'the release first.',
-    { param: 'maximum_expected_false_hits' },
-  );
 }
 
 function notInReceipt(targetId: string): Refusal {

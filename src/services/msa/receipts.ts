@@ -4,16 +4,15 @@ import type { Msa } from '../../contract/msa.js';
 import { Refusal } from '../../errors.js';
 import { SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
 import type { Release, TargetSpace } from '../../release/release.js';
-import { expectedFalseHits } from '../../search/candidate-significance.js';
 import { search } from '../../search/search.js';
-import type { SearchEngine } from '../../search/search-types.js';
+import type { Candidate, SearchEngine } from '../../search/search-types.js';
 import type { RequestContext } from '../context.js';
 import type { Catalog, CatalogRelease } from '../search/catalog.js';
 import type { Engines } from '../search/engines.js';
 import type { Receipts } from '../search/receipts.js';
 import type { TargetSpaces } from '../search/target-spaces.js';
 import { toolsOf } from '../search/traces.js';
-import { possibleRow, type AlignedReceipt, type PossibleRow } from './rows.js';
+import { receiptRow, type AlignedReceipt, type Judged, type PossibleRow } from './rows.js';
 
 export interface MsaReceiptsDependencies {
   readonly receipts: Receipts;
@@ -43,14 +42,14 @@ export interface OpenReceipt {
   readonly rows: readonly (PossibleRow | undefined)[];
 }
 
-/** E-values in the order of a receipt's candidates; undefined where the calibration supports none. */
-type ExpectedFalseHits = readonly (number | undefined)[];
+/** What a search says again of a receipt's candidates, in their order; empty where it finds something else. */
+type Judgements = readonly Judged[];
 
 /** The receipts of searches, as alignments are made of them. */
 export class MsaReceipts {
   readonly #dependencies: MsaReceiptsDependencies;
   /** By receipt and calibration. */
-  readonly #expected = new LRUCache<string, ExpectedFalseHits>({
+  readonly #judged = new LRUCache<string, Judgements>({
     maxSize: SEARCH_CACHE_MAX_CANDIDATES,
     sizeCalculation: ({ length }) => length + 1,
   });
@@ -79,46 +78,53 @@ export class MsaReceipts {
     const { sequence } = content.query;
     const engine = await engines.open(release.releaseId);
     const space = targetSpaceOf(content, engine.release, targetSpaces);
-    const expected = await this.#expectedFalseHits(id, content, space, engine, context.signal);
+    const judged = await this.#judge(id, content, space, engine, context.signal);
     const { calibration } = engine;
+    const hasEValues = judged.some(({ logExpectedFalseHits: value }) => value !== undefined);
     return {
       release,
       tools: toolsOf(engine),
       sequence,
       query,
-      ...(calibration && expected.length > 0 && { calibrationId: calibration.id }),
+      ...(calibration && hasEValues && { calibrationId: calibration.id }),
       candidates,
-      rows: candidates.map((candidate, at) => possibleRow(candidate, expected[at], sequence, engine.release)),
+      rows: candidates.map((candidate, at) =>
+        receiptRow({ ...candidate, rank: at + 1 }, judged.at(at), sequence, engine.release),
+      ),
     };
   }
 
   /**
    * Receipts hold integers only, so the search is run again and believed where it finds the very same result; what the
    * last ones gave is remembered.
-   * Range   none where the search asked for no significance, the release had another calibration or none, or the
-   *         encoder gives other tokens on this machine
+   * Range   none where the encoder gives other tokens on this machine; no E-values where the search asked for none, or
+   *         the release has no calibration
    * Errors  Fault of encoder or kernels; the signal's reason
    */
-  async #expectedFalseHits(
+  async #judge(
     receiptId: string,
     receipt: AlignedReceipt,
     targetSpace: TargetSpace,
     engine: SearchEngine,
     signal: AbortSignal,
-  ): Promise<ExpectedFalseHits> {
-    const { calibration } = engine;
-    if (calibration === undefined || receipt.parameters.significance === 'not_requested') return [];
-    const key = `${receiptId} ${calibration.id}`;
-    const known = this.#expected.get(key);
+  ): Promise<Judgements> {
+    const key = `${receiptId} ${engine.calibration?.id ?? ''}`;
+    const known = this.#judged.get(key);
     if (known !== undefined) return known;
     const { sequence, normalization_id: normalizationId } = receipt.query;
     const request = { ...receipt.parameters, query: { sequence, normalizationId }, targetSpace };
     const { candidates, resultSha256 } = await search(request, engine, signal);
-    const isSame = resultSha256 === receipt.result_sha256;
-    const expected = isSame ? candidates.map(expectedFalseHits) : [];
-    this.#expected.set(key, expected);
-    return expected;
+    const judged = resultSha256 === receipt.result_sha256 ? candidates.map(judgedOf) : [];
+    this.#judged.set(key, judged);
+    return judged;
   }
+}
+
+function judgedOf({ affine, significance }: Candidate): Judged {
+  return {
+    normalizedScore: affine.normalizedScore,
+    ...(significance.kind === 'supported' && { logExpectedFalseHits: significance.logExpectedFalseHits }),
+  };
 }
 
 export function withoutAlignments(): Refusal {

@@ -1,9 +1,11 @@
-import type { MsaComponent, MsaRequest } from '../../contract/msa.js';
-import { assert, Refusal } from '../../errors.js';
-import { MSA_MAX_BYTES } from '../../limits.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { MsaComponent } from '../../contract/msa.js';
+import { assert } from '../../errors.js';
 import type { Release } from '../../release/release.js';
 import type { SearchRequest } from '../../search/search-types.js';
-import { a3mHeader, a3mRow, cigarIdentity } from '../../sequence/a3m.js';
+import { a3mRow, cigarIdentity } from '../../sequence/a3m.js';
+import { a3mHeader } from '../../sequence/a3m-header.js';
+import { evidenceOfPresented, type Evidence } from '../selection/evidence.js';
 
 /** The members of a receipt that an alignment is made of; services/search/receipts.ts writes them. */
 export interface AlignedReceipt {
@@ -33,125 +35,136 @@ export type MsaRow = Pick<
 >;
 
 /** A candidate that could become a row; the row is written only where it is wanted. */
-export type PossibleRow = Omit<MsaRow, 'target_id' | 'header' | 'row'> & { write(): MsaRow };
+export interface PossibleRow {
+  readonly evidence: Evidence;
+  /** Unknown of a component, and where the search cannot be repeated. */
+  readonly normalizedScore?: number;
+  write(): MsaRow;
+}
 
-/** What the candidate would be as a row; undefined where nothing of it is aligned. */
-export function possibleRow(
-  candidate: ReceiptCandidate,
-  expectedFalseHits: number | undefined,
+/** What a search says of a candidate beyond the integers of its receipt. */
+export interface Judged {
+  readonly logExpectedFalseHits?: number;
+  readonly normalizedScore: number;
+}
+
+/** What a candidate of a receipt would be as a row; undefined where nothing of it is aligned. */
+export function receiptRow(
+  candidate: ReceiptCandidate & { readonly rank: number },
+  judged: Judged | undefined,
   query: string,
   { targets }: Release,
 ): PossibleRow | undefined {
-  const { cigar = '', query_start: start = 0, query_end: end = 0 } = candidate;
+  const { cigar = '', query_start: queryStart = 0, query_end: queryEnd = 0 } = candidate;
   if (cigar === '') return undefined;
-  const measured = {
-    query_coverage_ratio: (end - start) / query.length,
-    sequence_identity_ratio: cigarIdentity(cigar),
-    ...(expectedFalseHits === undefined ? {} : { expected_false_hits: expectedFalseHits }),
+  const { target_start: targetStart = 0, target_end: targetEnd = 0 } = candidate;
+  const targetIndex = targets.find(candidate.id);
+  assert(targetIndex !== undefined, 'a release never loses a target that a receipt names');
+  return possibleRow({
+    id: candidate.id,
+    query,
+    cigar,
+    place: { queryStart, queryEnd, targetStart, targetEnd, targetLength: targets.length(targetIndex) },
+    target: () => targets.sequence(targetIndex),
+    taxid: () => targets.attribute(targetIndex, 'taxid'),
+    rank: candidate.rank,
+    rawScore: candidate.affine_score,
+    ...judged,
+  });
+}
+
+/** What a candidate of an answer would be as a row; undefined where nothing of it is aligned. */
+export function candidateRow(candidate: HomologyCandidate, query: string): PossibleRow | undefined {
+  const { target, alignment, measurements } = candidate;
+  if (alignment === undefined || alignment.cigar === '') return undefined;
+  return possibleRow({
+    ...evidenceOfPresented(candidate),
+    id: target.id,
+    query,
+    cigar: alignment.cigar,
+    place: {
+      queryStart: alignment.query_start,
+      queryEnd: alignment.query_end,
+      targetStart: alignment.target_start,
+      targetEnd: alignment.target_end,
+      targetLength: target.sequence.length,
+    },
+    target: () => target.sequence,
+    taxid: () => target.attributes['taxid'],
+    normalizedScore: measurements.affine.normalized_score,
+  });
+}
+
+interface AlignedCandidate extends Pick<Evidence, 'rank' | 'rawScore' | 'logExpectedFalseHits'> {
+  readonly id: string;
+  readonly query: string;
+  readonly cigar: string;
+  /** Zero-based half-open. */
+  readonly place: {
+    readonly queryStart: number;
+    readonly queryEnd: number;
+    readonly targetStart: number;
+    readonly targetEnd: number;
+    readonly targetLength: number;
   };
-  return { ...measured, write: () => ({ target_id: candidate.id, ...measured, ...written() }) };
-
-  function written(): Pick<MsaRow, 'header' | 'row'> {
-    const targetIndex = targets.find(candidate.id);
-    assert(targetIndex !== undefined, 'a release never loses a target that a receipt names');
-    const target = targets.sequence(targetIndex);
-    const { target_start: targetStart = 0, target_end: targetEnd = 0 } = candidate;
-    const place = { queryStart: start, targetStart, queryLength: query.length };
-    const header = a3mHeader({
-      id: candidate.id,
-      score: candidate.affine_score,
-      sequenceIdentityRatio: measured.sequence_identity_ratio,
-      ...(expectedFalseHits === undefined ? {} : { expectedFalseHits }),
-      queryEnd: end,
-      targetEnd,
-      targetLength: target.length,
-      ...place,
-    });
-    return { header, row: a3mRow({ cigar, target, ...place }) };
-  }
+  readonly target: () => string;
+  readonly taxid: () => unknown;
+  readonly normalizedScore?: number;
 }
 
-interface SelectedRows {
-  readonly rows: readonly MsaRow[];
-  readonly filteredCount: number;
-  readonly duplicateCount: number;
-  readonly beyondDepthCount: number;
-}
-
-/** Rows that are written before other requests get a turn. */
-const ROWS_PER_TURN = 256;
-const IDENTITY_STRATA = 10;
-
-type Parameters = Omit<MsaRequest, 'receipt_id' | 'component_ids'>;
-
-/**
- * Rows that the parameters keep, in the order of the candidates.
- * Errors  Refusal `msa_too_large`; the signal's reason
- */
-export async function selectRows(
-  candidates: readonly PossibleRow[],
-  query: string,
-  parameters: Parameters,
-  signal: AbortSignal,
-): Promise<SelectedRows> {
-  const wanted = candidates.filter((candidate) => isWanted(candidate, parameters));
-  const seen = new Set([query]);
-  const rows: MsaRow[] = [];
-  let characters = query.length;
-  for (const [index, candidate] of wanted.entries()) {
-    if (index % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn(signal);
-    const row = candidate.write();
-    if (seen.has(row.row)) continue;
-    seen.add(row.row);
-    rows.push(row);
-    characters += row.header.length + row.row.length;
-    if (characters <= MSA_MAX_BYTES) continue;
-    throw new Refusal(
-      'msa_too_large',
-      `The rows take more than ${MSA_MAX_BYTES} bytes. Ask for more coverage of the query, or search with a lower ` +
-        'limit.',
-      { maximum_bytes: MSA_MAX_BYTES },
-    );
-  }
-  const selected = withinDepth(rows, parameters);
+function possibleRow(aligned: AlignedCandidate): PossibleRow {
+  const { id, query, cigar, place, rank, rawScore, logExpectedFalseHits, normalizedScore } = aligned;
+  const alignment = {
+    queryCoverageRatio: (place.queryEnd - place.queryStart) / query.length,
+    targetCoverageRatio: (place.targetEnd - place.targetStart) / place.targetLength,
+    sequenceIdentityRatio: cigarIdentity(cigar),
+  };
+  const eValue = logExpectedFalseHits === undefined ? undefined : Math.exp(logExpectedFalseHits);
   return {
-    rows: selected,
-    filteredCount: candidates.length - wanted.length,
-    duplicateCount: wanted.length - rows.length,
-    beyondDepthCount: rows.length - selected.length,
+    evidence: {
+      rank,
+      rawScore,
+      alignment,
+      ...(logExpectedFalseHits !== undefined && { logExpectedFalseHits }),
+    },
+    ...(normalizedScore !== undefined && { normalizedScore }),
+    write: () => {
+      const taxid = aligned.taxid();
+      const header = a3mHeader({
+        id,
+        score: rawScore,
+        sequenceIdentityRatio: alignment.sequenceIdentityRatio,
+        ...(eValue !== undefined && { expectedFalseHits: eValue }),
+        ...(taxid !== undefined && { taxid: String(taxid) }),
+        queryLength: query.length,
+        ...place,
+      });
+      return {
+        target_id: id,
+        query_coverage_ratio: alignment.queryCoverageRatio,
+        sequence_identity_ratio: alignment.sequenceIdentityRatio,
+        ...(eValue !== undefined && { expected_false_hits: eValue }),
+        header,
+        row: a3mRow({ cigar, target: aligned.target(), queryLength: query.length, ...place }),
+      };
+    },
   };
 }
 
-function isWanted(row: PossibleRow, parameters: Parameters): boolean {
-  const { maximum_expected_false_hits: maximum } = parameters;
-  return (
-    row.query_coverage_ratio >= parameters.minimum_query_coverage_ratio &&
-    row.sequence_identity_ratio >= parameters.minimum_sequence_identity_ratio &&
-    row.sequence_identity_ratio <= parameters.maximum_sequence_identity_ratio &&
-    (maximum === undefined || (row.expected_false_hits ?? Infinity) <= maximum)
-  );
-}
-
-async function nextTurn(signal: AbortSignal): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-  signal.throwIfAborted();
-}
-
-/** The query takes one row of the depth. */
-function withinDepth(rows: readonly MsaRow[], { maximum_depth, selection }: Parameters): readonly MsaRow[] {
-  const room = maximum_depth - 1;
-  if (rows.length <= room || selection === 'rank') return rows.slice(0, room);
-  const strata: MsaRow[][] = Array.from({ length: IDENTITY_STRATA }, () => []);
-  for (const row of rows) strata[stratumOf(row)].push(row);
-  const kept = new Set<MsaRow>();
-  for (let turn = 0; kept.size < room; turn += 1) {
-    for (const stratum of strata.toReversed()) {
-      if (turn < stratum.length && kept.size < room) kept.add(stratum[turn]);
-    }
-  }
-  return rows.filter((row) => kept.has(row));
-}
-
-function stratumOf({ sequence_identity_ratio: identity }: MsaRow): number {
-  return Math.min(IDENTITY_STRATA - 1, Math.floor(identity * IDENTITY_STRATA));
+/** A component as a row among others. @param rank its place among those that were named */
+export function componentRow(content: MsaComponent, rank: number): PossibleRow {
+  const { query_coverage_ratio, sequence_identity_ratio, expected_false_hits: eValue } = content;
+  return {
+    evidence: {
+      rank,
+      rawScore: 0,
+      alignment: {
+        queryCoverageRatio: query_coverage_ratio,
+        targetCoverageRatio: 1,
+        sequenceIdentityRatio: sequence_identity_ratio,
+      },
+      ...(eValue !== undefined && { logExpectedFalseHits: Math.log(eValue) }),
+    },
+    write: () => content,
+  };
 }

@@ -1,12 +1,12 @@
 import { Refusal } from '../../errors.js';
 import type { MsaRow } from './rows.js';
 
-/** Name of the first row: a receipt does not know what its caller calls the query. */
+/** Name of the first row where nobody knows what its caller calls the query: a receipt does not. */
 const QUERY_HEADER = 'query';
 
 /** The A3M text, row by row. */
-export function a3mPieces(query: string, rows: readonly MsaRow[]): string[] {
-  return [{ header: QUERY_HEADER, row: query }, ...rows].map(({ header, row }) => `>${header}\n${row}\n`);
+export function a3mPieces(query: string, rows: readonly MsaRow[], queryHeader = QUERY_HEADER): string[] {
+  return [{ header: queryHeader, row: query }, ...rows].map(({ header, row }) => `>${header}\n${row}\n`);
 }
 
 export async function* encodePieces(pieces: readonly string[]): AsyncGenerator<Uint8Array> {

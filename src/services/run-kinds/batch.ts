@@ -3,6 +3,7 @@ import type {
   BatchSearchRunSummary,
   HomologyQueryResult,
 } from '../../contract/runs/run-kinds.js';
+import type { CutOffs } from '../../contract/search/selection.js';
 import { sha256Hex } from '../../canonical.js';
 import {
   BATCH_PACK_MAX_CANDIDATES,
@@ -17,10 +18,12 @@ import { NORMALIZATION_ID } from '../../sequence/protein.js';
 import type { RequestContext } from '../context.js';
 import type { Files } from '../storage/files.js';
 import { presentDatabase, presentExecution, presentFound, searchWarnings } from '../search/present-search.js';
+import { evidenceOfFound } from '../selection/evidence.js';
+import { passesCutOffs } from '../selection/select.js';
 import { resolveSearch, type ResolvedSearch } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind, type RunStep } from '../runs/run-kind.js';
-import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
+import { planSearch, reopenSearch, withinCutOffs, type SearchPlan } from './plan.js';
 import {
   packedLength,
   packQueries,
@@ -44,6 +47,8 @@ interface Plan extends SearchPlan {
 interface Checkpoint {
   readonly doneCount: number;
   readonly candidateCount: number;
+  /** Those that cut-offs left out of the rows. */
+  readonly leftOutCount?: number;
   /** Chain of result digests over the queries that are done. */
   readonly resultSha256: string;
   /** What served queries in the place of a device that failed; absent where none did. */
@@ -72,7 +77,7 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
       const resolved = await resolveSearch(input, context, parts);
       const packed = { normalizationId: NORMALIZATION_ID, queries: await packQueries(queries) };
       const lengths = queries.map(({ sequence }) => sequence.length);
-      const plan = { ...planSearch(resolved, lengths), ...packed };
+      const plan = { ...planSearch(resolved, input, lengths), ...packed };
       return { plan, totalCount: queries.length, traces: searchTraces(input, resolved, fileIds) };
     },
     async *execute(plan, { context, checkpoint }) {
@@ -94,8 +99,8 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
         const end = pack.start + pack.queries.length;
         // The next pack is compared while this one is written.
         ahead = packOf(end, nextSize(pack));
-        const rows = await presentPack(pack, resolved, context, parts);
-        done = advance(done, pack);
+        const rows = await presentPack(pack, resolved, plan.cutOffs, context, parts);
+        done = advance(done, pack, plan.cutOffs);
         yield stepOf(rows, done);
       }
       const policy = resolvePolicy(resolved.engine.release.manifest, plan.guarantee);
@@ -108,6 +113,7 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
         execution: { created_at: parts.now().toISOString(), ...execution },
         query_count: lines.length,
         candidate_count: done.candidateCount,
+        ...(plan.cutOffs !== undefined && { left_out_count: done.leftOutCount ?? 0 }),
         result_sha256: done.resultSha256,
         warnings: searchWarnings(engine, settings.targetSpace, done.retriedOn),
       };
@@ -181,11 +187,12 @@ function nextSize({ queries, durationMs }: Pack): number {
   return Math.max(1, Math.min(fitting, 2 * queries.length));
 }
 
-function advance(done: Checkpoint, { results }: Pack): Checkpoint {
+function advance(done: Checkpoint, { results }: Pack, cutOffs: CutOffs | undefined): Checkpoint {
   const retry = results.find(({ kernelRetry }) => kernelRetry !== undefined)?.kernelRetry;
   return {
     ...done,
     ...(retry && { retriedOn: retry.servedBy }),
+    ...(cutOffs && { leftOutCount: (done.leftOutCount ?? 0) + countLeftOut(results, cutOffs) }),
     doneCount: done.doneCount + results.length,
     candidateCount: results.reduce((sum, { candidates }) => sum + candidates.length, done.candidateCount),
     resultSha256: results.reduce(
@@ -193,6 +200,11 @@ function advance(done: Checkpoint, { results }: Pack): Checkpoint {
       done.resultSha256,
     ),
   };
+}
+
+function countLeftOut(results: readonly SearchResult[], cutOffs: CutOffs): number {
+  const candidates = results.flatMap((result) => result.candidates);
+  return candidates.filter((candidate) => !passesCutOffs(evidenceOfFound(candidate), cutOffs)).length;
 }
 
 function stepOf(rows: AsyncIterable<unknown>, done: Checkpoint): RunStep {
@@ -203,6 +215,7 @@ function stepOf(rows: AsyncIterable<unknown>, done: Checkpoint): RunStep {
 async function presentPack(
   { start, queries, results }: Pack,
   { engine, settings }: ResolvedSearch,
+  cutOffs: CutOffs | undefined,
   context: RequestContext,
   parts: SearchRunParts,
 ): Promise<AsyncIterable<HomologyQueryResult>> {
@@ -217,7 +230,7 @@ async function presentPack(
       const query = queries[index];
       const request = { ...settings, query };
       const { result_sha256, ...found } = await presentFound({ engine, request, result });
-      yield {
+      const row = {
         object: 'homology_query_result',
         query_index: start + index,
         query_id: query.id,
@@ -225,6 +238,7 @@ async function presentPack(
         receipt: issued[index],
         result_sha256,
       } as const;
+      yield withinCutOffs(row, cutOffs);
     }
   })();
 }

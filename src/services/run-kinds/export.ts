@@ -7,10 +7,12 @@ import type { FileRow } from '../../store/storage/files.js';
 import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import type { RequestContext } from '../context.js';
 import type { Traces } from '../reply.js';
-import { FORMATS, type ExportFormat } from '../export/formats.js';
+import { formatOf, type ExportFormat } from '../export/formats.js';
 import { ExportThread } from '../export/export-thread.js';
 import type { ExportPiece, ExportRequest } from '../export/export-worker.js';
-import { isBatch } from '../export/rows.js';
+import { isBatch, LONE_QUERY_ID, type ExportedSearch } from '../export/rows.js';
+import { needAlignments, pickCutOffs } from '../selection/select.js';
+import { mapInTurns } from '../../turns.js';
 import { realWorld, type World } from '../../world.js';
 import { presentRunFile, releaseAfter, type FileWriter } from '../storage/file-writer.js';
 import type { Catalog } from '../search/catalog.js';
@@ -26,7 +28,7 @@ interface ExportRunDependencies {
   readonly world?: World;
 }
 
-interface Plan extends Pick<ExportRunInput, 'run_id' | 'format' | 'query_index'> {
+interface Plan extends Omit<ExportRunInput, 'path'> {
   /** As it will stand. */
   readonly path: string;
   /** Where clients reach the server; empty where it does not know. */
@@ -52,10 +54,11 @@ async function prepareExport(
 ): Promise<PreparedRun<Plan>> {
   const { table, receipts, writer } = dependencies;
   const run = exportableRun(input.run_id, context, dependencies);
-  const format = FORMATS[input.format];
+  refuseStrayMembers(input);
+  const format = formatOf(input);
   const found = await describe(run, input.query_index, table);
-  requireFormat(run, found, format, input.query_index);
-  if (format.needsQuery) sequenceOf(found, context, receipts);
+  requireFormat(run, found, format, input);
+  if (format.needsQueries) sequenceOf(found, context, receipts);
   const place = writer.placeOf(path ?? defaultPath(input, format), context);
   const plan = { ...input, path: place, baseUrl: context.baseUrl ?? '' };
   const { databaseSnapshots = [] } = (run.traces ?? {}) as Traces;
@@ -72,12 +75,14 @@ async function* exportRun(
   dependencies: ExportRunDependencies,
 ): RunSteps {
   const { table, receipts, writer, world = realWorld } = dependencies;
-  const { format: formatName, query_index: queryIndex } = asked;
-  const format = FORMATS[formatName];
-  const run = exportableRun(asked.run_id, context, dependencies);
+  const { run_id, format: formatName, query_index: queryIndex } = asked;
+  const format = formatOf(asked);
+  const run = exportableRun(run_id, context, dependencies);
   const found = await describe(run, queryIndex, table);
-  const query = format.needsQuery ? sequenceOf(found, context, receipts) : '';
-  const thread = new ExportThread({ format: formatName, query, isBatch: isBatch(run) });
+  const sequence = format.needsQueries ? sequenceOf(found, context, receipts) : undefined;
+  const query = { index: 0, id: LONE_QUERY_ID, ...(sequence !== undefined && { sequence }) };
+  const settings = { asked, search: searchOf(run), ...(!isBatch(run) && { query }) };
+  const thread = new ExportThread(settings);
   const file = writer.open(context);
   const writePiece = async (request: ExportRequest): Promise<ExportPiece> => {
     const piece = await untilAborted(thread.write(request), context.signal);
@@ -90,7 +95,10 @@ async function* exportRun(
     let yieldedAt = world.monotonicMs();
     const { start, end } = rowsToExport(run, queryIndex);
     for (let at = start; at < end;) {
-      const piece = await writePiece(requireBlock(run, at, end, table));
+      const block = requireBlock(run, at, end, table);
+      const sequences =
+        format.needsQueries && isBatch(run) && (await sequencesOf(run, at, end, context, dependencies));
+      const piece = await writePiece({ ...block, ...(sequences && { sequences }) });
       if (piece.rowCount === 0) throw gone(run);
       at += piece.rowCount;
       doneCount = at - start;
@@ -99,16 +107,20 @@ async function* exportRun(
       yield { rows: [], stage: 'exporting', doneCount, checkpoint: undefined };
       yieldedAt = world.monotonicMs();
     }
-    const { recordCount: record_count } = await writePiece(null);
+    const { recordCount: record_count, leftOutCount, warnings } = await writePiece(null);
     const written = await file.end();
     releaseAfter(context.signal, written.release);
     const put = (at: Date): FileRow =>
       writer.put([{ written, path, contentType: format.contentType }], context, at)[0];
     const summarise = (at: Date): ExportRunSummary => ({
       object: 'homology_export_summary',
-      ...asked,
+      run_id,
+      format: formatName,
+      ...(queryIndex !== undefined && { query_index: queryIndex }),
       record_count,
       omitted_count: candidateCount - record_count,
+      left_out_count: leftOutCount,
+      warnings: [...warnings],
       file: presentRunFile(put(at), baseUrl),
     });
     return { rows: [], doneCount, summarise, billableUnits: 0 };
@@ -187,32 +199,74 @@ async function describe(run: RunRow, queryIndex = 0, { rows }: Pick<RunTable, 'r
   return block.rows[queryIndex - block.firstRow] as HomologyQueryResult;
 }
 
+/** Errors  Refusal `export_not_possible` for members of another format, which would be asked for in vain */
+function refuseStrayMembers(input: ExportRunInput): void {
+  const formats = { outfmt: 'blast', format_output: 'mmseqs', msa: 'a3m', all_queries: 'a3m' } as const;
+  for (const [member, format] of Object.entries(formats) as [keyof typeof formats, string][]) {
+    if (input[member] === undefined || input.format === format) continue;
+    throw notPossible(member, `${member} goes with the format ${format}, and ${input.format} is asked for.`);
+  }
+  if (input.all_queries === true && input.query_index !== undefined)
+    throw notPossible('all_queries', 'Either the query of query_index is exported, or all are.');
+}
+
 function requireFormat(
   run: RunRow,
   { evidence_summary: evidence }: Described,
   format: ExportFormat,
-  queryIndex: number | undefined,
+  input: ExportRunInput,
 ): void {
-  if (format.needsAlignments && evidence.requested !== 'pairwise_sequence_alignment') {
+  const needsAlignments = format.needsAlignments || needAlignments(pickCutOffs(input));
+  if (needsAlignments && evidence.requested !== 'pairwise_sequence_alignment') {
     throw notPossible(
       'format',
-      'The format holds alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
+      'What is asked for needs alignments, and the run has none. Search with evidence "pairwise_sequence_alignment".',
     );
   }
-  if (format.needsQuery && isBatch(run) && queryIndex === undefined)
+  const { reason } = evidence.significance;
+  const hasNoEValues = reason === 'not_requested' || reason === 'no_qualified_calibration';
+  if (input.maximum_expected_false_hits !== undefined && hasNoEValues)
+    throw notPossible('maximum_expected_false_hits', 'The run has no E-values that could be bounded.');
+  if (format.isOfOneQuery && isBatch(run) && input.query_index === undefined)
     throw notPossible(
       'query_index',
-      'A3M holds the alignment of one query: name one of the batch with query_index.',
+      'A3M holds the alignment of one query: name one of the batch with query_index, or ask for all_queries.',
     );
 }
 
+function searchOf({ summary }: RunRow): ExportedSearch {
+  const { slug, searched_target_count, searched_residue_count } = (summary as SearchRunSummary).database;
+  return { database: slug, targetCount: searched_target_count, residueCount: searched_residue_count };
+}
+
+/** Sequences of the queries at [at, end) of a batch, as far as one block has them. */
+async function sequencesOf(
+  run: RunRow,
+  at: number,
+  end: number,
+  context: RequestContext,
+  { table, receipts }: ExportRunDependencies,
+): Promise<readonly string[]> {
+  const block = await table.rows.blockAt(run.id, at);
+  if (block === undefined) throw gone(run);
+  const rows = block.rows.slice(at - block.firstRow, end - block.firstRow) as readonly HomologyQueryResult[];
+  return mapInTurns(rows, (row) => sequenceOf(row, context, receipts));
+}
+
 /** The query itself, which only the receipt of its search holds. */
-function sequenceOf({ receipt }: Described, context: RequestContext, receipts: Receipts): string {
+function sequenceOf(
+  { receipt }: Pick<Described, 'receipt'>,
+  context: RequestContext,
+  receipts: Receipts,
+): string {
   const { query } = receipts.get(receipt.id, context).value.content;
   return (query as { readonly sequence: string }).sequence;
 }
 
-function defaultPath({ run_id: id, query_index: index }: Omit<ExportRunInput, 'path'>, format: ExportFormat) {
+function defaultPath(
+  { run_id: id, query_index: index }: Omit<ExportRunInput, 'path'>,
+  format: ExportFormat,
+): string {
   return `exports/${id}${index === undefined ? '' : `.query-${index}`}.${format.extension}`;
 }
 

@@ -1,24 +1,75 @@
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { CutOffs } from '../../contract/search/selection.js';
+import { Refusal } from '../../errors.js';
 import type { SearchSettings } from '../../search/search.js';
+import type { SearchEngine } from '../../search/search-types.js';
 import { refuseWithoutSignificance } from '../../search/significance.js';
 import type { CatalogRelease } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';
+import { evidenceOfPresented } from '../selection/evidence.js';
+import { needAlignments, pickCutOffs, selectByEvidence } from '../selection/select.js';
 import { resolveSearch, type ResolvedSearch, type ResolveParts } from '../search/resolve-search.js';
 
 /** What a search was resolved to when its run was accepted, as JSON: a later default or filter changes nothing. */
 export interface SearchPlan extends Omit<SearchSettings, 'targetSpace'> {
+  /** Absent where all candidates are kept. */
+  readonly cutOffs?: CutOffs;
   readonly release: Pick<CatalogRelease, 'databaseId' | 'releaseId' | 'slug'>;
   readonly targetSpaceId?: string;
 }
 
-/** Errors  Refusal `significance_unavailable`: what the search itself would refuse is refused before it is accepted */
+/**
+ * Errors  Refusal `significance_unavailable`, `export_not_possible`: what the search itself would refuse is refused
+ *         before it is accepted, and so is a cut-off that everything would fail
+ */
 export function planSearch(
   { release, settings, engine }: ResolvedSearch,
+  asked: CutOffs,
   queryLengths: readonly number[],
 ): SearchPlan {
   refuseWithoutSignificance(settings.significance, queryLengths, engine.calibration);
-  const { targetSpace, ...asked } = settings;
+  const cutOffs = pickCutOffs(asked);
+  refuseVainCutOffs(cutOffs, settings, engine);
+  const { targetSpace, ...searched } = settings;
   const { databaseId, releaseId, slug } = release;
-  return { ...asked, release: { databaseId, releaseId, slug }, targetSpaceId: targetSpace.id };
+  return {
+    ...searched,
+    release: { databaseId, releaseId, slug },
+    targetSpaceId: targetSpace.id,
+    ...(Object.keys(cutOffs).length > 0 && { cutOffs }),
+  };
+}
+
+function refuseVainCutOffs(
+  cutOffs: CutOffs,
+  { evidence, significance }: Pick<SearchSettings, 'evidence' | 'significance'>,
+  { calibration }: SearchEngine,
+): void {
+  if (needAlignments(cutOffs) && evidence !== 'pairwise_sequence_alignment') {
+    throw new Refusal(
+      'msa_alignments_missing',
+      'Coverage and identity are those of alignments: ask with evidence "pairwise_sequence_alignment".',
+      { param: 'evidence' },
+    );
+  }
+  const isBounded = cutOffs.maximum_expected_false_hits !== undefined;
+  if (!isBounded || (calibration !== undefined && significance !== 'not_requested')) return;
+  throw new Refusal(
+    'significance_unavailable',
+    'maximum_expected_false_hits needs E-values: of a release with a qualified calibration, and not with significance ' +
+      '"not_requested".',
+    { param: 'maximum_expected_false_hits' },
+  );
+}
+
+/** The candidates of a row that are kept, and how many are not. */
+export function withinCutOffs<Row extends { readonly candidates: readonly HomologyCandidate[] }>(
+  row: Row,
+  cutOffs: CutOffs | undefined,
+): Row & { readonly left_out_count?: number } {
+  if (cutOffs === undefined) return row;
+  const selected = selectByEvidence(row.candidates, evidenceOfPresented, { cutOffs, sort: 'rank' });
+  return { ...row, candidates: selected.kept, left_out_count: selected.leftOutCount };
 }
 
 /**
@@ -30,7 +81,7 @@ export async function reopenSearch(
   context: RequestContext,
   parts: ResolveParts,
 ): Promise<ResolvedSearch> {
-  const { release, targetSpaceId, ...asked } = plan;
+  const { release, targetSpaceId, cutOffs: _, ...asked } = plan;
   const selector =
     targetSpaceId === undefined
       ? { database_release_id: release.releaseId }

@@ -3,6 +3,7 @@ import { Refusal } from '../../errors.js';
 import { faultAt, placeText, type Place, type RefusalLocation } from '../../places.js';
 import { BATCH_MAX_QUERIES, REFUSAL_MAX_LOCATIONS } from '../../limits.js';
 import { readFasta } from '../../sequence/fasta.js';
+import { parseFastaHeader } from '../../sequence/fasta-header.js';
 import { normaliseProtein } from '../../sequence/protein.js';
 import { Slice } from '../../turns.js';
 import type { ManagedFile } from '../storage/files.js';
@@ -145,7 +146,7 @@ async function* fastaQueries(
 ): AsyncGenerator<RawQuery> {
   try {
     for await (const { header, text, place } of readFasta({ file: name, bytes })) {
-      const id = header.split(/\s/, 1)[0] || undefined;
+      const id = parseFastaHeader(header).id || undefined;
       yield { id, text, place: ['body', member], line: `${name}:${place.line}` };
     }
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Receipts } from '../search/receipts.js';
 import { resolveSearch, type ResolveParts } from '../search/resolve-search.js';
 import { searchTraces, toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';
-import { planSearch, reopenSearch, type SearchPlan } from './plan.js';
+import { planSearch, reopenSearch, withinCutOffs, type SearchPlan } from './plan.js';
 
 export interface SearchRunParts extends ResolveParts {
   readonly receipts: Receipts;
@@ -26,7 +26,7 @@ export function searchRuns(parts: SearchRunParts): RunKind {
     async prepare(input, context) {
       const query = readProteinQuery(input.query.sequence);
       const resolved = await resolveSearch(input, context, parts);
-      const plan = { ...planSearch(resolved, [query.sequence.length]), query };
+      const plan = { ...planSearch(resolved, input, [query.sequence.length]), query };
       return { plan, totalCount: 1, traces: searchTraces(input, resolved) };
     },
     // One query is one piece of work: there is nothing to yield before its end.
@@ -37,7 +37,8 @@ export function searchRuns(parts: SearchRunParts): RunKind {
       const createdAt = parts.now().toISOString();
       const receipt = await parts.receipts.issue(engine, request, { result, createdAt }, context);
       const searched = { database: release, engine, request, result, serverVersion: parts.serverVersion };
-      const { candidates: rows, ...answer } = await presentExecuted(searched, createdAt, receipt);
+      const executed = await presentExecuted(searched, createdAt, receipt);
+      const { candidates: rows, ...answer } = withinCutOffs(executed, plan.cutOffs);
       const summary: SearchRunSummary = { object: 'homology_search_summary', ...answer };
       const traces = { toolVersions: toolsOf(engine, result.kernelRetry?.servedBy) };
       return { rows, doneCount: 1, summarise: () => summary, billableUnits: 1, traces };

@@ -10,13 +10,15 @@ import type { RunRow, RunTable } from '../../store/tables/runs.js';
 import { realWorld, type World } from '../../world.js';
 import { remembered, type RequestContext } from '../context.js';
 import type { Page, PageRequest, Pages } from '../pages.js';
-import type { Reply, StreamReply, Traces } from '../reply.js';
+import type { BytesReply, Reply, StreamReply, Traces } from '../reply.js';
+import type { Receipts } from '../search/receipts.js';
 import { acceptRun, type AcceptDependencies } from './accept.js';
 import { streamEvents } from './events.js';
 import { RunExecutor } from './executor.js';
 import { outputsOf, rowCountOf, warningsOf } from './outputs.js';
 import { preferenceApplied, presentRun, resultPage, waitOf } from './present.js';
 import { RunQueue } from './queue.js';
+import { pageFormat, tableOfPage, type TableAsked } from './result-table.js';
 import type { RunKind } from './run-kind.js';
 import { RunWatch } from './watch.js';
 
@@ -33,6 +35,7 @@ interface RunHeaders {
 interface RunsDependencies extends AcceptDependencies {
   readonly kinds: readonly RunKind[];
   readonly pages: Pages;
+  readonly receipts: Pick<Receipts, 'get'>;
   /** Turns at once. */
   readonly concurrency: number;
   /** Told when something about a run has changed on disk. */
@@ -137,6 +140,32 @@ export class Runs {
     return { value: page, rowCount: page.data.length };
   }
 
+  /**
+   * A page of results as a table.
+   * Errors  those of results, and of tableOfPage
+   */
+  async resultTable(
+    runId: string,
+    asked: PageRequest & TableAsked,
+    context: RequestContext,
+  ): Promise<BytesReply> {
+    const run = this.#find(runId, context);
+    const { pages, receipts } = this.#dependencies;
+    const format = pageFormat(asked);
+    const page = await this.#world.aside(resultPage(run, asked, this.#table, pages));
+    const whole = await tableOfPage(run, page.data, format, receipts, context);
+    return {
+      headers:
+        page.next_cursor === null ? {} : { Link: nextLink(runId, { ...asked, cursor: page.next_cursor }) },
+      bytes: {
+        contentType: format.contentType,
+        sizeBytes: whole.length,
+        whole,
+        open: () => ({ bytes: oncePiece(whole), close: () => undefined }),
+      },
+    };
+  }
+
   /** Errors  those of get */
   events(runId: string, lastEventId: string | undefined, context: RequestContext): StreamReply {
     const run = this.#find(runId, context);
@@ -213,6 +242,17 @@ function waitBeforeAttempt({ fruitlessAttemptCount, claimedAt }: RunRow, at: Dat
   if (slowed < 0 || claimedAt === undefined) return 0;
   const waitMs = Math.min(RUN_ATTEMPT_WAIT_MAX_MS, 1_000 * 2 ** slowed);
   return Date.parse(claimedAt) + waitMs - at.getTime();
+}
+
+async function* oncePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** Where the page behind this one is. Source  RFC 8288 */
+function nextLink(runId: string, asked: PageRequest & TableAsked): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
+  return `</v1/runs/${runId}/results?${query.toString()}>; rel="next"`;
 }
 
 function creationReply(run: RunRow, prefer: string | undefined, waitSeconds: number): Reply<Run> {

@@ -33,10 +33,23 @@ export function passesCutOffs({ logExpectedFalseHits, alignment }: Evidence, ask
   );
 }
 
+/** The cut-offs among other members. */
+export function pickCutOffs(asked: CutOffs): CutOffs {
+  const names = [
+    'maximum_expected_false_hits',
+    'minimum_query_coverage_ratio',
+    'minimum_target_coverage_ratio',
+    'minimum_sequence_identity_ratio',
+  ] as const;
+  return Object.fromEntries(
+    names.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])),
+  );
+}
+
 /** Whether the cut-offs ask for something that only an alignment tells. */
 export function needAlignments(asked: CutOffs): boolean {
-  const { maximum_expected_false_hits: _, ...ratios } = asked;
-  return Object.values(ratios).some((least) => least !== undefined && least > 0);
+  const { maximum_expected_false_hits: _, ...ratios } = pickCutOffs(asked);
+  return Object.values(ratios).some((least) => least > 0);
 }
 
 function isEnough(value: number | undefined, least: number | undefined): boolean {

@@ -65,9 +65,9 @@ describe('gloaming runs', () => {
       .slice(0, -1)
       .split('\n')
       .map((line) => line.split('\t'));
-    expect(lines[0].slice(0, 3)).toEqual(['query', 'rank', 'target']);
+    expect(lines[0].slice(0, 3)).toEqual(['query_id', 'target_id', 'rank']);
     expect(lines).toHaveLength(1 + 30 * 2);
-    expect(lines[1].slice(0, 2)).toEqual(['q0', '1']);
+    expect([lines[1][0], lines[1][2]]).toEqual(['q0', '1']);
     expect(lines.every((cells) => cells.length === lines[0].length)).toBe(true);
   });
 
@@ -110,7 +110,9 @@ describe('gloaming runs', () => {
     const id = stdout.trim();
     const file = join(bench.folder, 'exported.fasta');
     const { stderr } = await run(['export', id, '--format', 'fasta', '--output', file]);
-    expect(stderr).toMatch(/Downloading: \d.*B in .*\n\d+ records, .* in .*exported\.fasta\.\n$/);
+    expect(stderr).toMatch(
+      /Downloading: \d.*B in .*\n\d+ records, .* in .*exported\.fasta\.\nOrdered by E-value/,
+    );
     expect(existsSync(`${file}.part`)).toBe(false);
     const piped = await run(['export', id, '-f', 'fasta', '-q', '1', '-o', '-', '--path', 'one.fasta']);
     expect(piped.stdout.match(/^>/gm)).toHaveLength(3);
@@ -121,7 +123,7 @@ describe('gloaming runs', () => {
     }
     const kept = await run(['export', id, '--format', 'arrow', '--remote']);
     expect(kept.stdout).toMatch(/^http:.*\/v1\/storage\/files\/fil_.*\.arrow\n$/);
-    await expect(run(['export', id, '--format', 'tsv'])).rejects.toMatchObject({
+    await expect(run(['export', id, '--format', 'm8'])).rejects.toMatchObject({
       code: 'export_not_possible',
     });
   });

@@ -1,10 +1,10 @@
 import { tableFromIPC } from 'apache-arrow';
 import { describe, expect, it } from 'vitest';
-import { formatArrow } from '#src/cli/search/arrow.js';
+import { formatArrow, formatAsExport, formatTsv } from '#src/cli/search/encoded.js';
 import { formatJson } from '#src/cli/search/json.js';
-import { formatA3m, formatFasta } from '#src/cli/search/sequences.js';
-import { formatTsv } from '#src/cli/search/tsv.js';
+import { formatFasta } from '#src/cli/search/sequences.js';
 import type { SearchReport } from '#src/cli/search/report.js';
+import { formatOf, type ExportAsked } from '#src/services/export/formats.js';
 import { each, layout, reportOf, textOf } from './reports.js';
 
 const HEADER =
@@ -134,12 +134,119 @@ describe('search results as sequences', () => {
         '>P00003 query=Q1 rank=3 distance=0.7500 score=0\nGGGGGGGG\n',
     );
   });
+});
 
-  it('are an alignment over the query in A3M, without the candidates that nothing aligns', async () => {
-    expect(await textOf(formatA3m(each(reportOf())))).toBe(
+describe('search results in the formats of the field', () => {
+  const told: string[] = [];
+  const context = { stderr: { write: (text: string) => told.push(text) } } as never;
+  const written = (asked: ExportAsked, ...reports: SearchReport[]): Promise<string> =>
+    textOf(formatAsExport(each(...reports), formatOf(asked), context));
+  const judged = reportOf({ eValues: [1e-9, 0.0123456, 12] });
+
+  it('are an alignment over the query in A3M, of what is likely to be related', async () => {
+    told.length = 0;
+    expect(await written({ format: 'a3m' }, judged)).toBe('>Q1\nMKTAYIAKQRQISFVKSHFSRQ\n');
+    expect(told.join('')).toContain('0 rows besides the query; 1 candidates are not likely enough');
+    const asked = { format: 'a3m', maximum_expected_false_hits: 1 } as const;
+    expect(await written(asked, judged)).toBe(
       '>Q1\nMKTAYIAKQRQISFVKSHFSRQ\n' +
-        '>P00001/1-22\nMKTAYIAKQRQISFVKSHFSRQ\n' +
-        '>P00002/3-21\nMRTAYLAKQRaaQISFIKS-----\n',
+        '>P00002 E=1.2e-2 identity=0.737 coverage=0.773 score=61 query=1-17 target=3-21/24\n' +
+        'MRTAYLAKQRaaQISFIKS-----\n',
     );
+  });
+
+  it('are the columns of BLAST and DIAMOND, in the order in which they are named', async () => {
+    const names =
+      'qseqid sseqid pident length mismatch gapopen qstart qend sstart send evalue bitscore qlen slen qcovs ' +
+      'staxids stitle qseq sseq cigar btop positive ppos nident gaps qcovhsp scovhsp sscinames score full_qseq';
+    const rows = rowsOf(await written({ format: 'blast', outfmt: `6 ${names}` }, judged));
+    expect(rows).toHaveLength(2);
+    const row = Object.fromEntries(names.split(' ').map((name, at) => [name, rows[1][at]]));
+    expect(row).toEqual({
+      qseqid: 'Q1',
+      sseqid: 'P00002',
+      pident: '73.684',
+      length: '19',
+      mismatch: '3',
+      gapopen: '1',
+      qstart: '1',
+      qend: '17',
+      sstart: '3',
+      send: '21',
+      evalue: '0.0123',
+      bitscore: '6.3',
+      qlen: '22',
+      slen: '24',
+      qcovs: '77',
+      staxids: 'N/A',
+      stitle: 'Uncharacterized protein with a name that goes on and on',
+      qseq: 'MKTAYIAKQR--QISFVKS',
+      sseq: 'MRTAYLAKQRAAQISFIKS',
+      cigar: '10M2D7M',
+      btop: '1KR3IL4-A-A4VI2',
+      positive: '17',
+      ppos: '89.47',
+      nident: '14',
+      gaps: '2',
+      qcovhsp: '77',
+      scovhsp: '79',
+      sscinames: 'N/A',
+      score: '61',
+      full_qseq: 'MKTAYIAKQRQISFVKSHFSRQ',
+    });
+  });
+
+  it('are the columns of MMseqs2 under its names', async () => {
+    const asked = {
+      format: 'mmseqs',
+      format_output: 'query,target,fident,qcov,tcov,cigar,bits,taxid,evalue,qaln',
+    };
+    const [, row] = rowsOf(await written(asked as ExportAsked, judged));
+    expect(row.join(' ')).toBe('Q1 P00002 0.737 0.773 0.792 10M2D7M 6 0 0.01235 MKTAYIAKQR--QISFVKS');
+    const [first] = rowsOf(await written({ format: 'mmseqs' }, judged));
+    expect(first).toHaveLength(12);
+  });
+
+  it('have a number everywhere: without calibration, as many false hits as were searched, and no bits', async () => {
+    for (const row of rowsOf(await written({ format: 'm8' }, reportOf()))) {
+      expect(row.slice(-2)).toEqual(['1234', '0.0']);
+      expect(row.join(' ')).not.toMatch(/nan|undefined|null/i);
+    }
+  });
+
+  it('refuse columns that are not there, and numbers of formats that are not written', () => {
+    for (const [asked, message] of [
+      [{ format: 'blast', outfmt: '6 qseqid evlaue' }, /no column "evlaue"/],
+      [{ format: 'blast', outfmt: '0' }, /6, 7 or 5/],
+      [{ format: 'blast', outfmt: '5 qseqid' }, /6, 7 or 5/],
+      [{ format: 'mmseqs', format_output: 'query,sseqid' }, /no column "sseqid"/],
+      [{ format: 'blast', outfmt: `6${' evalue'.repeat(65)}` }, /at most 64/],
+      [{ format: 'mmseqs', format_output: 'constructor' }, /no column/],
+    ] as const)
+      expect(() => formatOf(asked)).toThrow(message);
+  });
+
+  it('say how many there are before those of each query, in the comments of outfmt 7', async () => {
+    const empty = { ...judged, result: { ...judged.result, candidates: [] } };
+    const text = await written({ format: 'blast', outfmt: '7 qseqid evalue' }, judged, empty);
+    expect(text.split('\n').filter((line) => line.startsWith('#'))).toEqual([
+      '# GLOAMING in the columns of BLASTP',
+      '# Query: Q1',
+      '# Database: tiny',
+      '# Fields: query id, evalue',
+      '# 2 hits found',
+      '# GLOAMING in the columns of BLASTP',
+      '# Query: Q1',
+      '# Database: tiny',
+      '# 0 hits found',
+      '# BLAST processed 2 queries',
+    ]);
+  });
+
+  it('are XML whatever an id holds', async () => {
+    const odd = { ...judged, query: { ...judged.query, id: 'a<b>&"c\u0001' } };
+    const text = await written({ format: 'blast', outfmt: '5' }, odd);
+    expect(text).toContain('<Iteration_query-def>a&lt;b&gt;&amp;&quot;c </Iteration_query-def>');
+    expect(text).toContain('<Hsp_midline>M+TAY+AKQR  QISF+KS</Hsp_midline>');
   });
 });

@@ -11,7 +11,12 @@ const rows = Array.from({ length: 10 }, (_, index) => ({
   significance: { measurements: {} },
 }));
 const packed = gzipSync(JSON.stringify(rows));
-const startThread = (): ExportThread => new ExportThread({ format: 'fasta', query: '', isBatch: false });
+const startThread = (): ExportThread =>
+  new ExportThread({
+    asked: { format: 'fasta' },
+    search: { database: 'demo', targetCount: 10, residueCount: 30 },
+    query: { index: 0, id: 'query' },
+  });
 
 describe('the thread of an export', () => {
   it('writes the rows that were asked for, and tells how many a block had', async () => {

@@ -54,7 +54,10 @@ const queryRow = (at) => ({
   query_index: at,
   query_id: `q${at}`,
   candidates: Array.from({ length: CANDIDATES }, (_, rank) => candidate(at, rank + 1)),
-  evidence_summary: { requested: 'pairwise_sequence_alignment' },
+  evidence_summary: {
+    requested: 'pairwise_sequence_alignment',
+    significance: { reason: 'no_qualified_calibration' },
+  },
 });
 const blockFrom = (firstRow) => Array.from({ length: BLOCK_ROWS }, (_row, at) => queryRow(firstRow + at));
 const run = {
@@ -63,7 +66,14 @@ const run = {
   endpoint: 'homology.batch_search',
   status: 'completed',
   rowCount: QUERIES,
-  summary: { database: { release_id: `dbr_${'0'.repeat(64)}` } },
+  summary: {
+    database: {
+      release_id: `dbr_${'0'.repeat(64)}`,
+      slug: 'demo',
+      searched_target_count: 1_000_000,
+      searched_residue_count: 350_000_000,
+    },
+  },
 };
 const table = {
   get: () => run,

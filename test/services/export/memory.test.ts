@@ -19,7 +19,8 @@ interface Printed {
 /** Of the files: the same rows are the same bytes, whatever becomes of how they are written. */
 const DIGESTS = {
   fasta: 'b8bc29e5e445bcfb2f1023089d3437507d63184d6694c455b0c0e5a82407e3da',
-  tsv: '2a90ef1823ca38342cb6afe13e473d08a39873f07d0a18757e6710ca82a31765',
+  m8: 'f3b5e3f695299ff6348ba012a3417dd404a9c78bdacf960ee36a8ae8aae1fca5',
+  tsv: 'e59ecf66ee57aefa5d30f7b623e03115b95247295174ce30dfda085bea956b36',
   parquet: '8a9d29fe17fcb2059196594493a5eb931ca232f3a2f07f3a2430e56ec26a1265',
   arrow: 'ca5e8d4d5e0efc6bb900ef3873186b5fcd85dcff9a99cc4c8fb6bce48ac9b58b',
 };

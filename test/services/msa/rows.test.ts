@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { selectRows, type PossibleRow } from '#src/services/msa/rows.js';
+import type { PossibleRow } from '#src/services/msa/rows.js';
+import { decideParameters, selectRows, warningsOf } from '#src/services/msa/select-rows.js';
 
 const QUERY = 'MKTAYIAKQR';
 const EVERYTHING = {
@@ -7,18 +8,36 @@ const EVERYTHING = {
   minimum_query_coverage_ratio: 0,
   minimum_sequence_identity_ratio: 0,
   maximum_sequence_identity_ratio: 1,
+  maximum_pairwise_identity_ratio: 1,
   selection: 'identity_strata',
 } as const;
 
-function row(name: string, identity: number, more: { row?: string; eValue?: number } = {}): PossibleRow {
-  const measured = {
-    query_coverage_ratio: 1,
-    sequence_identity_ratio: identity,
-    ...(more.eValue === undefined ? {} : { expected_false_hits: more.eValue }),
-  };
+interface RowParts {
+  readonly row?: string;
+  readonly eValue?: number;
+  readonly score?: number;
+  readonly coverage?: number;
+}
+
+let rank = 0;
+function row(name: string, identity: number, parts: RowParts = {}): PossibleRow {
+  const { row: text = name.padEnd(10, '-'), eValue, score = 0, coverage = 1 } = parts;
+  rank += 1;
   return {
-    ...measured,
-    write: () => ({ ...measured, target_id: name, header: name, row: more.row ?? name.padEnd(10, '-') }),
+    evidence: {
+      rank,
+      rawScore: 1_000 * score,
+      alignment: { queryCoverageRatio: coverage, targetCoverageRatio: 1, sequenceIdentityRatio: identity },
+      ...(eValue !== undefined && { logExpectedFalseHits: Math.log(eValue) }),
+    },
+    normalizedScore: score,
+    write: () => ({
+      target_id: name,
+      query_coverage_ratio: coverage,
+      sequence_identity_ratio: identity,
+      header: name,
+      row: text,
+    }),
   };
 }
 
@@ -69,5 +88,60 @@ describe('rows of an alignment', () => {
     const selecting = selectRows(many, QUERY, EVERYTHING, controller.signal);
     controller.abort(new Error('gone'));
     await expect(selecting).rejects.toThrow('gone');
+  });
+});
+
+describe('rows that are nearly the same', () => {
+  const near = [
+    row('A', 0.9, { row: 'MKTAYIAKQW' }),
+    row('B', 0.5, { row: 'MKTAYWWWWW' }),
+    row('C', 0.5, { row: 'MKTAYWWWWV' }),
+    row('D', 0.1, { row: '-----CCCCC' }),
+  ];
+
+  it('give way to the query and to the first of them', async () => {
+    const bound = (maximum_pairwise_identity_ratio: number) =>
+      select(near, { maximum_pairwise_identity_ratio });
+    expect(await bound(0.95)).toMatchObject({ names: ['A', 'B', 'C', 'D'], redundantCount: 0 });
+    expect(await bound(0.89)).toMatchObject({ names: ['B', 'D'], redundantCount: 2 });
+    expect(await bound(0.4)).toMatchObject({ names: ['D'], redundantCount: 3 });
+  });
+
+  it('stay apart where they share no column', async () => {
+    const halves = [row('L', 0.1, { row: 'WWWWW-----' }), row('R', 0.1, { row: '-----WWWWW' })];
+    expect((await select(halves, { maximum_pairwise_identity_ratio: 0 })).names).toEqual(['L', 'R']);
+  });
+
+  it('are asked to differ more as long as enough others are there', async () => {
+    const asked = { maximum_pairwise_identity_ratio: 0.95 };
+    expect((await select(near, { ...asked, diverse_row_count: 1 })).names).toEqual(['D']);
+    expect((await select(near, { ...asked, diverse_row_count: 2 })).names).toEqual(['B', 'D']);
+    expect((await select(near, { ...asked, diverse_row_count: 9 })).names).toEqual(['A', 'B', 'C', 'D']);
+  });
+});
+
+describe('what is asked of rows where nobody says', () => {
+  const asked = { ...EVERYTHING, minimum_query_coverage_ratio: 0.5 };
+
+  it('is an E-value of 0.001 where there are any', () => {
+    const parameters = decideParameters([row('A', 0.3, { eValue: 1 }), row('B', 0.3)], asked);
+    expect(parameters).toMatchObject({ maximum_expected_false_hits: 1e-3 });
+    expect(warningsOf(parameters)).toEqual([]);
+  });
+
+  it('is a score where there are none, which a warning says', async () => {
+    const rows = [row('A', 0.3, { score: 0.3 }), row('B', 0.3, { score: 0.2 })];
+    const parameters = decideParameters(rows, asked);
+    expect(parameters).not.toHaveProperty('maximum_expected_false_hits');
+    expect((await select(rows, parameters)).names).toEqual(['A']);
+    expect(warningsOf(parameters)).toMatchObject([{ code: 'msa_without_e_values' }]);
+  });
+
+  it('gives way to what is said', () => {
+    const wide = { ...asked, maximum_expected_false_hits: 10 };
+    expect(decideParameters([row('A', 0.3, { eValue: 1 })], wide)).toEqual(wide);
+    const scored = { ...asked, minimum_normalized_score: 0 };
+    expect(decideParameters([row('A', 0.3)], scored)).toEqual(scored);
+    expect(() => decideParameters([row('A', 0.3)], wide)).toThrow('No calibration gives');
   });
 });

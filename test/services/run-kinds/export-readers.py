@@ -23,7 +23,7 @@ else:
                     "gap_openings": hsp.gapopen_num,
                     # Biopython counts from 0, half-open.
                     "place": [hsp.query_start, hsp.query_end, hsp.hit_start, hsp.hit_end],
-                    "has_e_value": hsp.evalue == hsp.evalue,
+                    "e_value": hsp.evalue,
                 }
                 for result in SearchIO.parse(path, "blast-tab")
                 for hit in result

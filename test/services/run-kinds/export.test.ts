@@ -104,10 +104,11 @@ describe('an export as FASTA', () => {
   });
 });
 
-describe('an export as the table of BLAST', () => {
+describe('an export as m8', () => {
   it.skipIf(!hasBiopython)('is read by Biopython, with the numbers of the alignments', async () => {
-    const { path, summary } = await exported({ run_id: batch.id, format: 'tsv' });
+    const { path, summary } = await exported({ run_id: batch.id, format: 'm8' });
     const read = biopython('tsv', path) as Json[];
+    const { searched_target_count: searchedCount } = batch.result.summary.database;
     const expected = found.flatMap((candidates, query) =>
       candidates.filter(aligned).map(({ target, alignment, significance }) => {
         const runs = cigarRuns(alignment.cigar);
@@ -122,7 +123,8 @@ describe('an export as the table of BLAST', () => {
           mismatches: columns - equal - gaps.reduce((sum, { length }) => sum + length, 0),
           gap_openings: gaps.length,
           place: [alignment.query_start, alignment.query_end, alignment.target_start, alignment.target_end],
-          has_e_value: significance.measurements.expected_false_hits !== undefined,
+          // Nothing is calibrated here: so many false hits there can be at most.
+          e_value: significance.measurements.expected_false_hits ?? searchedCount,
         };
       }),
     );
@@ -133,7 +135,7 @@ describe('an export as the table of BLAST', () => {
   });
 
   it('has twelve columns in every line and no line of names', async () => {
-    const { bytes } = await exported({ run_id: batch.id, format: 'tsv', query_index: 3 });
+    const { bytes } = await exported({ run_id: batch.id, format: 'm8', query_index: 3 });
     const lines = bytes.toString().trimEnd().split('\n');
     expect(lines).toHaveLength(found[3].filter(aligned).length);
     for (const line of lines) expect(line.split('\t')).toHaveLength(12);
@@ -141,26 +143,45 @@ describe('an export as the table of BLAST', () => {
   });
 });
 
+/** What hhfilter -id 95 has nothing to take from. */
+const DIVERSE = { minimum_normalized_score: 0, maximum_pairwise_identity_ratio: 0.95 };
+
 describe('an export as A3M', () => {
-  it('is what an alignment of the same receipt is, but for filters and depth', async () => {
-    const { bytes } = await exported({ run_id: search.id, format: 'a3m' });
+  const everything = {
+    format: 'a3m',
+    minimum_query_coverage_ratio: 0,
+    msa: { minimum_normalized_score: 0, maximum_pairwise_identity_ratio: 1 },
+  };
+
+  it('is what an alignment of the same receipt is', async () => {
+    const choice = { minimum_normalized_score: 0.02, maximum_pairwise_identity_ratio: 0.9 };
+    const { bytes, summary } = await exported({ run_id: search.id, format: 'a3m', msa: choice });
     const { body } = await serving.call('POST', '/v1/sequences/msa/a3m', {
-      body: { receipt_id: search.result.summary.receipt.id, maximum_depth: 10_000 },
+      body: { receipt_id: search.result.summary.receipt.id, ...choice },
     });
     const built = await fetch(`${serving.server.url}/v1/sequences/msa/a3m/${body.data.id}`, {
       headers: { Authorization: `Bearer ${bench.keys.lab}` },
     });
-    // The builder leaves rows out that equal one before them.
-    const rows = new Map<string, string>();
-    for (const entry of bytes.toString().split(/^>/m).slice(1)) {
-      const [header, row] = entry.split('\n');
-      if (!rows.has(row)) rows.set(row, `>${header}\n${row}\n`);
-    }
-    expect([...rows.values()].join('')).toBe(await built.text());
+    expect(bytes.toString()).toBe(await built.text());
+    expect(summary).toMatchObject({
+      record_count: body.data.row_count - 1,
+      left_out_count: body.data.filtered_count,
+      warnings: body.warnings,
+    });
+    expect(body.warnings.map(({ code }: Json) => code)).toEqual(['msa_without_e_values']);
+    expect(body.data.row_count).toBeGreaterThan(1);
+  });
+
+  it('of all queries is a tar of what each query alone gives', async () => {
+    const { path } = await exported({ run_id: batch.id, format: 'a3m', all_queries: true });
+    const list = execFileSync('tar', ['-tf', path], { encoding: 'utf8' }).trimEnd().split('\n');
+    expect(list).toEqual(found.map((_, at) => `${at}-query_${at}.a3m`));
+    const alone = await exported({ run_id: batch.id, format: 'a3m', query_index: 7 });
+    expect(execFileSync('tar', ['-xOf', path, list[7]]).toString()).toBe(alone.bytes.toString());
   });
 
   it.skipIf(!hasHhsuite)('is read by reformat.pl, hhfilter and hhmake', async () => {
-    const { path } = await exported({ run_id: batch.id, format: 'a3m', query_index: 5 });
+    const { path } = await exported({ ...everything, run_id: batch.id, query_index: 5 });
     const tool = (program: string, ...options: string[]): string =>
       execFileSync(program, options, { cwd: bench.folder, encoding: 'utf8', stdio: 'pipe' });
     tool('perl', REFORMAT, 'a3m', 'fas', path, `${path}.fas`, '-r', '-M', 'first');
@@ -168,9 +189,19 @@ describe('an export as A3M', () => {
       .split(/^>/m)
       .slice(1)
       .map((entry) => entry.slice(entry.indexOf('\n')).replaceAll('\n', ''));
-    expect(rows).toHaveLength(1 + found[5].filter(aligned).length);
+    const distinct = new Set(
+      readFileSync(path, 'utf8')
+        .split(/^>.*\n/m)
+        .slice(1),
+    );
+    expect(rows).toHaveLength(distinct.size);
+    expect(rows.length).toBeGreaterThan(0.8 * found[5].filter(aligned).length);
     expect(new Set(rows.map(({ length }) => length))).toEqual(new Set([bench.sequences[5].length]));
     tool('hhfilter', '-i', path, '-o', `${path}.filtered`, '-id', '100', '-diff', '0', '-qid', '0');
+    const diverse = await exported({ ...everything, run_id: batch.id, query_index: 5, msa: DIVERSE });
+    tool('hhfilter', '-i', diverse.path, '-o', `${path}.kept`, '-id', '95', '-diff', '0', '-qid', '0');
+    const count = (text: string): number => text.match(/^>/gm)?.length ?? 0;
+    expect(count(readFileSync(`${path}.kept`, 'utf8'))).toBe(count(diverse.bytes.toString()));
     tool('hhmake', '-i', path, '-o', `${path}.hhm`, '-M', 'a2m');
     expect(readFileSync(`${path}.hhm`, 'utf8')).toMatch(
       new RegExp(`^LENG +${bench.sequences[5].length} match states`, 'm'),
@@ -250,7 +281,7 @@ describe('an export', () => {
     const query = { kind: 'protein_sequence', sequence: bench.sequences[0] };
     const filter = { op: 'eq', field: 'organism', value: 'nowhere' };
     const { id } = await run('homology.search', { query, filter, evidence: 'pairwise_sequence_alignment' });
-    const { bytes, summary } = await exported({ run_id: id, format: 'tsv' });
+    const { bytes, summary } = await exported({ run_id: id, format: 'm8' });
     expect([bytes.length, summary.record_count]).toEqual([0, 0]);
   });
 
@@ -264,7 +295,7 @@ describe('an export', () => {
     expect(await refused({ run_id: batch.id, format: 'a3m' })).toMatch(/^export_not_possible.*query_index/);
     const query = { kind: 'protein_sequence', sequence: bench.sequences[2] };
     const { id } = await run('homology.search', { query });
-    expect(await refused({ run_id: id, format: 'tsv' })).toMatch(/^export_not_possible.*evidence/);
+    expect(await refused({ run_id: id, format: 'm8' })).toMatch(/^export_not_possible.*evidence/);
     const { id: itself } = await run('homology.export', fasta);
     expect(await refused({ ...fasta, run_id: itself })).toMatch(/^export_not_possible.*no candidates/);
   });

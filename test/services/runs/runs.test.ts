@@ -66,6 +66,7 @@ function openRuns(): Runs {
     table: new RunTable(store),
     kinds: [kind],
     pages: new Pages(Buffer.alloc(32, 1)),
+    receipts: { get: () => expect.fail('no run here has a receipt') },
     now: () => new Date(),
     concurrency: 1,
     requireWebhookEndpoint: () => undefined,

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { text as readAll } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { Option, type Command } from 'commander';
+import { Refusal } from '../../errors.js';
+import { needAlignments } from '../../services/selection/select.js';
+import { readFilterExpressions } from '../search/filter.js';
+import { positiveInteger } from '../terminal/arguments.js';
+import type { CommandContext } from '../terminal/command.js';
+import { addCutOffOptions, cutOffsOf, type CutOffFlags } from '../terminal/selection.js';
+import { createRun, runsClient } from './client.js';
+import { RESULT_FORMATS, writeResults, type ResultFormat } from './results.js';
+import { reportRun, watchRun } from './watch.js';
+
+interface SubmitFlags extends CutOffFlags {
+  readonly database?: string;
+  readonly limit: number;
+  readonly filter: readonly string[];
+  readonly evidence?: string;
+  readonly guarantee?: string;
+  readonly significance?: string;
+  readonly label?: string;
+  readonly priority?: string;
+  readonly request?: boolean;
+  readonly watch?: boolean;
+  readonly wait?: boolean;
+  readonly format: ResultFormat;
+  readonly output?: string;
+}
+
+/** `gloaming runs submit`: a whole FASTA file as one run. */
+export function addSubmit(runs: Command, context: CommandContext): void {
+  const command = runs
+    .command('submit')
+    .description('search every protein of a FASTA file in one run, and print the id of the run')
+    .argument('<file>', 'FASTA file, plain or gzip, or - for standard input');
+  addCutOffOptions(command);
+  command
+    .option('-d, --database <name>', 'slug or id of a database; default: the default one')
+    .option('-l, --limit <count>', 'nearest candidates of each query', positiveInteger, 100)
+    .addOption(
+      new Option('--filter <expression>', 'as "gloaming search" takes it; repeated: all must hold')
+        .argParser((value: string, earlier: readonly string[]) => [...earlier, value])
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option(
+        '--evidence <kind>',
+        'what to compute beside the ranking (default: alignments where cut-offs need them)',
+      ).choices(['candidate_measurement', 'pairwise_sequence_alignment']),
+    )
+    .addOption(
+      new Option('--guarantee <kind>', 'what the ranking must be').choices(['approximate', 'exhaustive']),
+    )
+    .addOption(
+      new Option('--significance <kind>', 'whether E-values are wanted').choices([
+        'not_requested',
+        'if_available',
+        'required',
+      ]),
+    )
+    .option('--label <text>', 'your name of the run; default: the file')
+    .addOption(new Option('--priority <level>', 'among your own runs').choices(['high', 'normal', 'low']))
+    .option('--request', 'the file is a whole request of POST /v1/runs, as JSON')
+    .option('-w, --watch', 'show its progress until it ends')
+    .option('--wait', 'wait for its end without showing anything')
+    .addOption(
+      new Option('-f, --format <format>', 'of --output: one JSON object a line, or columns')
+        .choices(RESULT_FORMATS)
+        .default('json'),
+    )
+    .option('-o, --output <file>', 'wait for its end, and write its rows here')
+    .action((file: string, flags: SubmitFlags) => submit(file, flags, context));
+}
+
+async function submit(file: string, flags: SubmitFlags, context: CommandContext): Promise<void> {
+  const client = runsClient(context);
+  const content = file === '-' ? await readAll(context.stdin) : readFile(file);
+  const body = flags.request === true ? readRequest(content, file) : batchRequest(content, file, flags);
+  const run = await createRun(client, body);
+  context.stdout.write(`${run.id}\n`);
+  if (flags.watch !== true && flags.wait !== true && flags.output === undefined) return;
+  reportRun(await watchRun(run.id, client, context, flags.watch === true), context);
+  if (flags.output !== undefined) await writeResults(run.id, flags, context);
+}
+
+function batchRequest(fasta: string, file: string, flags: SubmitFlags): unknown {
+  const { database, limit, guarantee, significance, label, priority } = flags;
+  const cutOffs = cutOffsOf(flags);
+  const filter = readFilterExpressions(flags.filter);
+  const evidence = flags.evidence ?? (needAlignments(cutOffs) ? 'pairwise_sequence_alignment' : undefined);
+  const name = label ?? (file === '-' ? undefined : file.slice(-256));
+  return {
+    endpoint: 'homology.batch_search',
+    input: {
+      fasta,
+      limit,
+      ...cutOffs,
+      ...(evidence !== undefined && { evidence }),
+      ...(database !== undefined && { database }),
+      ...(filter !== undefined && { filter }),
+      ...(guarantee !== undefined && { guarantee }),
+      ...(significance !== undefined && { significance }),
+    },
+    ...(name !== undefined && { label: name }),
+    ...(priority !== undefined && { priority }),
+  };
+}
+
+function readFile(file: string): string {
+  try {
+    const bytes = readFileSync(file);
+    const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
+    return (isGzip ? gunzipSync(bytes) : bytes).toString('utf8');
+  } catch (cause) {
+    throw new Refusal('file_not_found', `${file} cannot be read: ${(cause as Error).message}`);
+  }
+}
+
+function readRequest(content: string, file: string): unknown {
+  try {
+    return JSON.parse(content) as unknown;
+  } catch (cause) {
+    throw new Refusal('invalid_json', `${file} is not JSON: ${(cause as Error).message}`);
+  }
+}

@@ -1,0 +1,86 @@
+import type { Command } from 'commander';
+import type { MsaChoice } from '../../contract/msa.js';
+import type { ExportFormatName } from '../../contract/runs/run-files.js';
+import { Refusal } from '../../errors.js';
+import { positiveInteger } from './arguments.js';
+import { cutOffsOf, ratioOf, type SelectionFlags } from './selection.js';
+
+/** What the commands that write tables and alignments are told of them. */
+export interface ExportFlags extends MsaFlags {
+  readonly outfmt?: string;
+  readonly formatOutput?: string;
+}
+
+interface MsaFlags {
+  readonly maxSequences?: number;
+  readonly maxIdentity?: number;
+  readonly diff?: number;
+}
+
+export function addFieldOptions(command: Command): Command {
+  return command
+    .option(
+      '--outfmt <format>',
+      "as BLAST's and DIAMOND's: '6 qseqid sseqid evalue …', '7 …' with comments, 5 for XML",
+    )
+    .option('--format-output <names>', "columns as MMseqs2's: query,target,fident,evalue,…");
+}
+
+export function addMsaOptions(command: Command): Command {
+  return command
+    .option(
+      '--max-sequences <count>',
+      'a3m: rows at most, the query included (default: 5000)',
+      positiveInteger,
+    )
+    .option(
+      '--max-identity <ratio>',
+      'a3m: of rows more alike than this the best stays (default: 0.95)',
+      ratioOf,
+    )
+    .option('--diff <count>', 'a3m: only the most diverse, so many in every 50 columns', positiveInteger);
+}
+
+/** The format that the options name. Errors  Refusal `invalid_option` where they name two */
+export function formatNameOf<Name extends string>(
+  { outfmt, formatOutput }: ExportFlags,
+  format: Name | undefined,
+): Name | Extract<ExportFormatName, 'blast' | 'mmseqs'> | undefined {
+  const named = [format, outfmt, formatOutput].filter((each) => each !== undefined);
+  if (named.length > 1) {
+    throw new Refusal(
+      'invalid_option',
+      '--format, --outfmt and --format-output each name a format. Give one.',
+    );
+  }
+  if (outfmt !== undefined) return 'blast';
+  return formatOutput === undefined ? format : 'mmseqs';
+}
+
+/** What the options say of a format, in the words of an export. */
+export function exportAskedOf(flags: ExportFlags & SelectionFlags, format: ExportFormatName) {
+  const { outfmt, formatOutput, sort = 'evalue' } = flags;
+  const msa = msaChoiceOf(flags);
+  if (format !== 'a3m' && Object.keys(msa).length > 0) {
+    throw new Refusal(
+      'invalid_option',
+      '--max-sequences, --max-identity and --diff choose the rows of an alignment: they go with --format a3m.',
+    );
+  }
+  return {
+    format,
+    sort,
+    ...cutOffsOf(flags),
+    ...(outfmt !== undefined && { outfmt }),
+    ...(formatOutput !== undefined && { format_output: formatOutput }),
+    ...(format === 'a3m' && { msa }),
+  };
+}
+
+function msaChoiceOf({ maxSequences, maxIdentity, diff }: MsaFlags): Partial<MsaChoice> {
+  return {
+    ...(maxSequences !== undefined && { maximum_depth: maxSequences }),
+    ...(maxIdentity !== undefined && { maximum_pairwise_identity_ratio: maxIdentity }),
+    ...(diff !== undefined && { diverse_row_count: diff }),
+  };
+}

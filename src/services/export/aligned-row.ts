@@ -1,0 +1,91 @@
+import type { HomologyCandidate, PairwiseAlignment } from '../../contract/search/candidate-set.js';
+import { assert } from '../../errors.js';
+import { alignmentLines, type AlignmentLines } from '../../sequence/alignment-lines.js';
+import type { ExportQuery, ExportRow, ExportedSearch } from './rows.js';
+
+/**
+ * A candidate with its alignment, in the numbers that the formats of the field are made of.
+ * Unit    positions from 1, ends inclusive
+ */
+export class AlignedRow implements ExportRow {
+  readonly query: ExportQuery;
+  readonly search: ExportedSearch;
+  readonly candidate: HomologyCandidate;
+  readonly alignment: PairwiseAlignment;
+  #lines: AlignmentLines | undefined;
+
+  private constructor({ query, search, candidate }: ExportRow, alignment: PairwiseAlignment) {
+    this.query = query;
+    this.search = search;
+    this.candidate = candidate;
+    this.alignment = alignment;
+  }
+
+  /** Undefined where nothing of the pair is aligned. */
+  static of(row: ExportRow): AlignedRow | undefined {
+    const { alignment } = row.candidate;
+    return alignment === undefined || alignment.cigar === '' ? undefined : new AlignedRow(row, alignment);
+  }
+
+  /** Columns, gaps included. */
+  get columnCount(): number {
+    return this.alignment.aligned_residue_count + this.alignment.gap_residue_count;
+  }
+
+  /** Aligned pairs of two residues; a mismatch is any of them that is not identical. */
+  get mismatchCount(): number {
+    return this.alignment.aligned_residue_count - this.alignment.identical_residue_count;
+  }
+
+  get identityPercent(): number {
+    return 100 * this.alignment.sequence_identity_ratio;
+  }
+
+  /**
+   * Where no calibration supports an E-value, as many as were searched: so many false hits there can be at most.
+   * Unit    targets
+   */
+  get eValue(): number {
+    return this.candidate.significance.measurements.expected_false_hits ?? this.search.targetCount;
+  }
+
+  /** 0, which says nothing, where no calibration supports more. */
+  get bitScore(): number {
+    return this.candidate.significance.measurements.bit_score ?? 0;
+  }
+
+  get querySequence(): string {
+    const { sequence } = this.query;
+    assert(sequence !== undefined, 'a format whose fields need the query asks for it');
+    return sequence;
+  }
+
+  get lines(): AlignmentLines {
+    const { cigar, query_start: queryStart, target_start: targetStart } = this.alignment;
+    const place = { cigar, queryStart, targetStart };
+    this.#lines ??= alignmentLines(this.querySequence, this.candidate.target.sequence, place);
+    return this.#lines;
+  }
+
+  /** Columns whose residues are the same, or often replace each other. */
+  get positiveCount(): number {
+    return this.lines.middle.replaceAll(' ', '').length;
+  }
+
+  /** An attribute of the target as text; undefined where it has none. */
+  attribute(name: string): string | undefined {
+    const value = this.candidate.target.attributes[name];
+    return value === undefined || value === '' ? undefined : String(value);
+  }
+
+  /** What a header says after the id, as UniProt writes it. */
+  get targetTitle(): string {
+    const parts = [
+      ['', this.attribute('name') ?? this.attribute('description')],
+      ['OS=', this.attribute('organism')],
+      ['OX=', this.attribute('taxid')],
+      ['GN=', this.attribute('gene')],
+    ];
+    return parts.flatMap(([key, value]) => (value === undefined ? [] : [`${key}${value}`])).join(' ');
+  }
+}

@@ -1,0 +1,89 @@
+import type { Warning } from '../../contract/grammar/envelope.js';
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import { assert } from '../../errors.js';
+import { candidateRow } from '../msa/rows.js';
+import { decideParameters, selectRows, warningsOf, type MsaAsked } from '../msa/select-rows.js';
+import { a3mPieces } from '../msa/text.js';
+import { idText } from './fields.js';
+import type { ExportEncoder, ExportQuery } from './rows.js';
+import { TAR_END, tarEntry } from './tar.js';
+
+/** A3M of one query, as `sequences.msa.build` writes it, under the query's own name. */
+export class A3mEncoder implements ExportEncoder {
+  readonly #asked: MsaAsked;
+  #recordCount = 0;
+  #leftOutCount = 0;
+  #warnings: readonly Warning[] = [];
+
+  constructor(asked: MsaAsked) {
+    this.#asked = asked;
+  }
+
+  get leftOutCount(): number {
+    return this.#leftOutCount;
+  }
+
+  get warnings(): readonly Warning[] {
+    return this.#warnings;
+  }
+
+  /** Rows besides the query. */
+  get recordCount(): number {
+    return this.#recordCount;
+  }
+
+  /** Errors  Refusal `significance_unavailable`, `msa_too_large` */
+  async add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {
+    const { sequence } = query;
+    assert(sequence !== undefined, 'an alignment is over its query');
+    const possible = candidates
+      .map((candidate) => candidateRow(candidate, sequence))
+      .filter((row) => row !== undefined);
+    const parameters = decideParameters(possible, this.#asked);
+    const { rows, filteredCount } = await selectRows(possible, sequence, parameters, UNENDING);
+    this.#recordCount += rows.length;
+    this.#leftOutCount += filteredCount;
+    if (this.#warnings.length === 0) this.#warnings = warningsOf(parameters);
+    return Buffer.from(a3mPieces(sequence, rows, idText(query.id)).join(''));
+  }
+
+  end(): Uint8Array {
+    return Buffer.alloc(0);
+  }
+}
+
+/** Whoever selects here is ended with the thread or the program. */
+const UNENDING = new AbortController().signal;
+
+/** A tar of A3M files, one for each query, named by its position and its id. */
+export class A3mTarEncoder implements ExportEncoder {
+  readonly #a3m: A3mEncoder;
+
+  constructor(asked: MsaAsked) {
+    this.#a3m = new A3mEncoder(asked);
+  }
+
+  get leftOutCount(): number {
+    return this.#a3m.leftOutCount;
+  }
+
+  get warnings(): readonly Warning[] {
+    return this.#a3m.warnings;
+  }
+
+  get recordCount(): number {
+    return this.#a3m.recordCount;
+  }
+
+  async add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Promise<Uint8Array> {
+    const safe = query.id.replaceAll(/[^\w.-]/g, '_').slice(0, NAME_MAX_CHARACTERS);
+    return tarEntry(`${query.index}-${safe}.a3m`, await this.#a3m.add(query, candidates));
+  }
+
+  end(): Uint8Array {
+    return TAR_END;
+  }
+}
+
+/** With its position and its extension a name has 100 bytes at most. */
+const NAME_MAX_CHARACTERS = 80;

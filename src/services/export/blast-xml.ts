@@ -1,0 +1,140 @@
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import { AlignedRow } from './aligned-row.js';
+import { eValueText, idText } from './fields.js';
+import type { ExportEncoder, ExportedSearch, ExportQuery } from './rows.js';
+
+/**
+ * BLAST's XML: an iteration for each query, a hit with one HSP for each aligned candidate.
+ * Source  NCBI_BlastOutput.dtd; what has no meaning here (matrix, gap costs, λ, κ, H) has a neutral value
+ */
+export class BlastXmlEncoder implements ExportEncoder {
+  readonly #search: ExportedSearch;
+  #queryCount = 0;
+  #recordCount = 0;
+
+  constructor(search: ExportedSearch) {
+    this.#search = search;
+  }
+
+  get recordCount(): number {
+    return this.#recordCount;
+  }
+
+  add(query: ExportQuery, candidates: readonly HomologyCandidate[]): Uint8Array {
+    const search = this.#search;
+    const rows = candidates
+      .map((candidate) => AlignedRow.of({ query, search, candidate }))
+      .filter((row) => row !== undefined);
+    const start = this.#queryCount === 0 ? headOf(search, query) : '';
+    this.#queryCount += 1;
+    this.#recordCount += rows.length;
+    return Buffer.from(start + iterationOf(query, this.#queryCount, rows, search));
+  }
+
+  end(): Uint8Array {
+    const start = this.#queryCount === 0 ? headOf(this.#search, { index: 0, id: '', sequence: '' }) : '';
+    return Buffer.from(`${start}</BlastOutput_iterations>\n</BlastOutput>\n`);
+  }
+}
+
+function headOf({ database }: ExportedSearch, query: ExportQuery): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE BlastOutput PUBLIC "-//NCBI//NCBI BlastOutput/EN" "http://www.ncbi.nlm.nih.gov/dtd/NCBI_BlastOutput.dtd">
+<BlastOutput>
+${element('BlastOutput_program', 'blastp')}
+${element('BlastOutput_version', 'Gloaming 0.1.0')}
+${element('BlastOutput_reference', 'Gloaming, exact late-interaction search of proteins')}
+${element('BlastOutput_db', database)}
+${element('BlastOutput_query-ID', 'Query_1')}
+${element('BlastOutput_query-def', idText(query.id))}
+${element('BlastOutput_query-len', lengthOf(query))}
+<BlastOutput_param>
+<Parameters>
+${element('Parameters_matrix', 'none')}
+${element('Parameters_expect', 0)}
+${element('Parameters_gap-open', 0)}
+${element('Parameters_gap-extend', 0)}
+${element('Parameters_filter', 'F')}
+</Parameters>
+</BlastOutput_param>
+<BlastOutput_iterations>
+`;
+}
+
+function iterationOf(
+  query: ExportQuery,
+  number: number,
+  rows: readonly AlignedRow[],
+  { targetCount, residueCount }: ExportedSearch,
+): string {
+  return `<Iteration>
+${element('Iteration_iter-num', number)}
+${element('Iteration_query-ID', `Query_${number}`)}
+${element('Iteration_query-def', idText(query.id))}
+${element('Iteration_query-len', lengthOf(query))}
+<Iteration_hits>
+${rows.map((row, at) => hitOf(row, at + 1)).join('')}</Iteration_hits>
+<Iteration_stat>
+<Statistics>
+${element('Statistics_db-num', targetCount)}
+${element('Statistics_db-len', residueCount)}
+${element('Statistics_hsp-len', 0)}
+${element('Statistics_eff-space', lengthOf(query) * residueCount)}
+${element('Statistics_kappa', 0)}
+${element('Statistics_lambda', 0)}
+${element('Statistics_entropy', 0)}
+</Statistics>
+</Iteration_stat>
+${rows.length === 0 ? `${element('Iteration_message', 'No hits found')}\n` : ''}</Iteration>
+`;
+}
+
+function hitOf(row: AlignedRow, number: number): string {
+  const { candidate, alignment, lines } = row;
+  const id = idText(candidate.target.id);
+  return `<Hit>
+${element('Hit_num', number)}
+${element('Hit_id', id)}
+${element('Hit_def', row.targetTitle || id)}
+${element('Hit_accession', id)}
+${element('Hit_len', alignment.target_length)}
+<Hit_hsps>
+<Hsp>
+${element('Hsp_num', 1)}
+${element('Hsp_bit-score', row.bitScore.toFixed(3))}
+${element('Hsp_score', candidate.measurements.affine.raw_score)}
+${element('Hsp_evalue', eValueText(row.eValue, 5))}
+${element('Hsp_query-from', alignment.query_start + 1)}
+${element('Hsp_query-to', alignment.query_end)}
+${element('Hsp_hit-from', alignment.target_start + 1)}
+${element('Hsp_hit-to', alignment.target_end)}
+${element('Hsp_query-frame', 0)}
+${element('Hsp_hit-frame', 0)}
+${element('Hsp_identity', alignment.identical_residue_count)}
+${element('Hsp_positive', row.positiveCount)}
+${element('Hsp_gaps', alignment.gap_residue_count)}
+${element('Hsp_align-len', row.columnCount)}
+${element('Hsp_qseq', lines.query)}
+${element('Hsp_hseq', lines.target)}
+${element('Hsp_midline', lines.middle)}
+</Hsp>
+</Hit_hsps>
+</Hit>
+`;
+}
+
+function lengthOf({ sequence = '' }: ExportQuery): number {
+  return sequence.length;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+/** Characters that XML 1.0 cannot hold, even escaped. */
+// eslint-disable-next-line no-control-regex -- these are what is looked for
+const NOT_XML = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu;
+
+function element(name: string, value: string | number): string {
+  const text = String(value)
+    .replaceAll(NOT_XML, ' ')
+    .replaceAll(/[&<>"]/g, (letter) => ESCAPES[letter]);
+  return `<${name}>${text}</${name}>`;
+}
