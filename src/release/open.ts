@@ -14,7 +14,7 @@ import type {
   TargetTable,
 } from './release.js';
 import { openTargetTable } from './target-table.js';
-import { lineageOf, readTaxonomy } from './taxonomy.js';
+import { lineageOf, readTaxonomy, type Taxon } from './taxonomy.js';
 
 /**
  * Opens a release folder for searching. Sizes and the manifest's own digest are checked, the files' digests
@@ -32,12 +32,13 @@ export async function openRelease(directory: string): Promise<Release> {
     if (size !== expected)
       throw new Fault(`${join(folder, path)} should have ${expected} bytes; it is ${size}.`);
   }
+  const taxonomy = manifest.files.taxonomy === undefined ? new Map() : await readTaxonomy(folder);
+  const taxaNamed = namesOf(taxonomy);
   const fields = manifest.filter_schema.fields.map(({ name, type, is_taxonomy }): FilterField => {
-    return Object.freeze(is_taxonomy ? { name, type, isTaxonomy: true } : { name, type });
+    return Object.freeze(is_taxonomy ? { name, type, isTaxonomy: true, taxaNamed } : { name, type });
   });
   const { profiles } = manifest.files;
   const targets = await openTargetTable(folder, fields, manifest.counts.targets);
-  const taxonomy = manifest.files.taxonomy === undefined ? new Map() : await readTaxonomy(folder);
   return Object.freeze({
     id: basename(folder),
     directory: folder,
@@ -53,6 +54,21 @@ export async function openRelease(directory: string): Promise<Release> {
     }),
     lineage: (taxid: number) => lineageOf(taxonomy, taxid).map((taxon) => taxon.taxid),
   });
+}
+
+/** Taxa by name; a genus and its subgenus can share one. Cost  a pass over the taxonomy at the first call */
+function namesOf(taxonomy: ReadonlyMap<number, Taxon>): (name: string) => readonly number[] {
+  let taxaOf: Map<string, number[]> | undefined;
+  return (name) => {
+    if (taxaOf === undefined) {
+      taxaOf = new Map();
+      for (const taxon of taxonomy.values()) {
+        const key = taxon.name.toLowerCase();
+        taxaOf.set(key, [...(taxaOf.get(key) ?? []), taxon.taxid]);
+      }
+    }
+    return taxaOf.get(name.toLowerCase()) ?? [];
+  };
 }
 
 export function affineOf({ profile, ...affine }: ReleaseManifest['affine']): ReleaseAffine {

@@ -9,6 +9,8 @@ export interface FilterField {
   readonly type: AttributeType;
   /** True for the taxid field of a release that was built with a taxonomy: `descends_from` works on it. */
   readonly isTaxonomy?: boolean;
+  /** Of the taxonomy's field in an open release: taxa of a scientific name, whatever its case; none to all. */
+  readonly taxaNamed?: (name: string) => readonly number[];
 }
 
 export interface FileEntry {

@@ -52,7 +52,7 @@ export async function writeTaxonomy(directory: string, unordered: Iterable<Taxon
   }
 }
 
-export async function readTaxonomy(directory: string): Promise<Taxonomy> {
+export async function readTaxonomy(directory: string): Promise<ReadonlyMap<number, Taxon>> {
   const columns = await readTableFile(join(directory, TAXONOMY_FILE));
   const part = (name: string) => columns.get(name) ?? [];
   const taxids = int32Column(part('taxid'));

@@ -45,7 +45,7 @@ describe('an opened release', () => {
     const directory = await makeRelease(folder, { fields: FIELDS, targets, taxa: TAXA });
     const release = await openRelease(directory);
     expect(release.id).toBe(basename(directory));
-    expect(release.fields).toEqual(FIELDS);
+    expect(release.fields).toMatchObject(FIELDS);
     expect(release.targets.count).toBe(targets.length);
     let start = 0;
     const read = targets.map((_, index) => ({

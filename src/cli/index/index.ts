@@ -2,13 +2,14 @@ import type { Command } from 'commander';
 import { addBuildCommand } from './build.js';
 import { addCalibrateCommand } from './calibrate.js';
 import { addDefaultCommand } from './default.js';
+import { addFieldsCommand } from './fields.js';
 import { addGrantCommand } from './grant.js';
 import { addListCommand } from './list.js';
 import { addRemoveCommand } from './remove.js';
 import { addVerifyCommand } from './verify.js';
 import type { CommandContext } from '../terminal/command.js';
 
-/** `gloaming index build|calibrate|list|verify|default|grant|remove`. */
+/** `gloaming index build|calibrate|list|fields|verify|default|grant|remove`. */
 export function register(program: Command, context: CommandContext): void {
   const index = program
     .command('index')
@@ -16,6 +17,7 @@ export function register(program: Command, context: CommandContext): void {
   addBuildCommand(index, context);
   addCalibrateCommand(index, context);
   addListCommand(index, context);
+  addFieldsCommand(index, context);
   addVerifyCommand(index, context);
   addDefaultCommand(index, context);
   addGrantCommand(index, context);

@@ -11,11 +11,25 @@ const SIGNS: readonly (readonly [sign: string, op: SingleValueOperator])[] = [
   ['>', 'gt'],
   ['~', 'contains'],
 ];
-const UNDER = /^(?<field>\S+)\s+under\s+(?<taxid>\d+)$/;
+const UNDER = /^(?<field>\S+)\s+under\s+(?<taxon>\S.*)$/;
+const LIST = /^(?<field>\S+)\s+(?<not>not\s+)?in\s*\((?<list>.*)\)$/s;
+const LIST_VALUE = /\s*(?:"((?:[^"\\]|\\.)*)"|([^,"]*[^,"\s]))\s*(?:,|$)/y;
+
+/** What --filter understands, for people. */
+export const FILTER_HELP = `Filters (--filter; repeated: all must hold):
+  organism=Homo sapiens   equal; != is the opposite
+  length>=100             also > < <=, by number or, of texts, by letters
+  name~kinase             contains, letter by letter
+  organism in (Mus musculus, "Rattus norvegicus")   one of a list; also: not in (…)
+  taxid under Bacteria    below a taxon of the taxonomy, by scientific name or number
+  {"op": "or", …}         the JSON of the homology route, with everything it can say
+"gloaming index fields DATABASE" lists what there is.
+`;
 
 /**
  * The filter that the command line asks for: each expression is JSON as over HTTP, or a short form
- * (`organism=Homo sapiens`, `length>=100`, `name~kinase`, `taxid under 9606`); several must all hold.
+ * (`organism=Homo sapiens`, `length>=100`, `name~kinase`, `organism in (…)`, `taxid under Bacteria`); several must all
+ * hold.
  * Errors  Refusal `invalid_filter` where an expression is neither
  */
 export function readFilterExpressions(expressions: readonly string[]): unknown {
@@ -33,7 +47,12 @@ function readExpression(expression: string): unknown {
   }
   const under = UNDER.exec(expression.trim())?.groups;
   if (under !== undefined)
-    return { op: 'descends_from', field: under['field'], value: under['taxid'] } as Predicate;
+    return { op: 'descends_from', field: under['field'], value: under['taxon'] } as Predicate;
+  const listed = LIST.exec(expression.trim())?.groups;
+  if (listed !== undefined) {
+    const { field, not, list = '' } = listed;
+    return { op: not === undefined ? 'in' : 'not_in', field, values: readList(list, expression) };
+  }
   const [first] = SIGNS.map(([sign, op]) => ({ sign, op, at: expression.indexOf(sign) }))
     .filter(({ at }) => at > 0)
     .sort((left, right) => left.at - right.at || right.sign.length - left.sign.length);
@@ -45,6 +64,19 @@ function readExpression(expression: string): unknown {
   };
 }
 
+/** Values between commas; one with a comma of its own stands in quotes. */
+function readList(list: string, expression: string): string[] {
+  const values: string[] = [];
+  LIST_VALUE.lastIndex = 0;
+  while (LIST_VALUE.lastIndex < list.length) {
+    const [, quoted, plain] = LIST_VALUE.exec(list) ?? [];
+    const value = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain;
+    if (value === undefined) throw refuse(expression, 'has a list that cannot be read');
+    values.push(value);
+  }
+  return values;
+}
+
 function refuse(expression: string, problem: string): Refusal {
   return new Refusal(
     'invalid_filter',
@@ -52,7 +84,7 @@ function refuse(expression: string, problem: string): Refusal {
       `Write field=value (or ${SIGNS.slice(0, -1)
         .map(([sign]) => sign)
         .join(' ')}), field~part, ` +
-      '"taxid under 9606", or the JSON of the homology route.',
+      'field in (a, "b, c"), "taxid under Bacteria", or the JSON of the homology route.',
     { param: 'filter' },
   );
 }

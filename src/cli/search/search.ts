@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { openAppliance } from '../../appliance.js';
 import { loadConfig } from '../../config.js';
 import { assert, Refusal } from '../../errors.js';
+import { explainEmptySelection } from '../../release/filter/near.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import type { Release, ReleaseManifest, TargetSpace } from '../../release/release.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
@@ -11,7 +12,7 @@ import type { SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatArrow, formatAsExport, formatTsv } from './encoded.js';
-import { readFilterExpressions } from './filter.js';
+import { FILTER_HELP, readFilterExpressions } from './filter.js';
 import { formatJson } from './json.js';
 import {
   addSearchOptions,
@@ -40,6 +41,7 @@ const FORMATTERS: Readonly<Partial<Record<FormatName, SearchFormat>>> = {
 };
 
 const EXAMPLES = `
+${FILTER_HELP}
 Examples:
   gloaming search query.fasta --database demo
   gloaming search query.fasta -d swissprot --filter 'organism~coli' --filter 'length<=400' --alignments
@@ -81,6 +83,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
       significance: flags.significance,
       relatives: flags.relatives,
     };
+    warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
     const queries = readQueries(inputOf(fasta, context));
     const asked = format === 'a3m' ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
@@ -103,6 +106,19 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
   } finally {
     await appliance.close();
   }
+}
+
+/** A table says it itself. */
+function warnOfEmptySelection(
+  { searchedTargetCount, canonicalFilter }: TargetSpace,
+  release: Release,
+  format: FormatName,
+  { stderr }: CommandContext,
+): void {
+  if (searchedTargetCount > 0 || format === 'table') return;
+  const hints = explainEmptySelection(canonicalFilter, release);
+  const message = ['No protein passes the filter, so nothing was compared', ...hints].join('; ');
+  stderr.write(`gloaming: warning: target_space_empty: ${message}.\n`);
 }
 
 function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {

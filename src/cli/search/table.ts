@@ -1,4 +1,5 @@
 import { expectedFalseHits } from '../../search/candidate-significance.js';
+import { explainEmptySelection } from '../../release/filter/near.js';
 import type { Candidate } from '../../search/search-types.js';
 import { drawAlignment } from './alignment.js';
 import { formatCount, formatDistance, formatEValue, formatPercent } from './numbers.js';
@@ -175,10 +176,14 @@ function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, width - 1).trimEnd()}…`;
 }
 
-function footOf({ result, request, targetSpace, sort, leftOutCount }: SearchReport): string {
+function footOf(report: SearchReport): string {
+  const { result, request, targetSpace, sort, leftOutCount, release } = report;
   const { candidates, isResultLimitReached } = result;
   const foundCount = candidates.length + leftOutCount;
-  if (foundCount === 0) return 'No protein passes the filter, so nothing was compared.\n';
+  if (foundCount === 0) {
+    const hints = explainEmptySelection(targetSpace.canonicalFilter, release);
+    return ['No protein passes the filter, so nothing was compared.', ...hints, ''].join('\n');
+  }
   const found = formatCount(foundCount);
   const lines = [
     isResultLimitReached

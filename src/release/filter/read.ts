@@ -148,7 +148,8 @@ function readJunction(reader: Reader, op: 'and' | 'or', filters: Member, depth: 
 function readTest(reader: Reader, shape: OperatorShape, memberOf: MemberOf): Clause | undefined {
   const field = readField(reader, shape, memberOf);
   const values = readMembers(reader, shape, memberOf);
-  const texts = values.map((value) => readText(reader, value, field)).filter((text) => text !== undefined);
+  const read = shape.needsTaxonomy === true ? readTaxon : readText;
+  const texts = values.map((value) => read(reader, value, field)).filter((text) => text !== undefined);
   if (field === undefined || texts.length < values.length) return undefined;
   if (shape.valueCount === 2 && texts.length === 2 && isReversed(field, texts[0], texts[1])) {
     const { place, value } = memberOf('values');
@@ -218,6 +219,21 @@ function readMembers(reader: Reader, shape: OperatorShape, memberOf: MemberOf): 
     return [];
   }
   return list.map((value: unknown, index) => ({ value, place: [...place, index] }));
+}
+
+/** A taxon by its number or its scientific name; canonical filters have the number. */
+function readTaxon(reader: Reader, member: Member, field: FilterField | undefined): string | undefined {
+  const { value, place } = member;
+  const isName = typeof value === 'string' && !/^\s*-?\d/.test(value);
+  if (!isName || field?.taxaNamed === undefined) return readText(reader, member, field);
+  if (readText(reader, member, undefined) === undefined) return undefined;
+  const found = field.taxaNamed(value.trim());
+  if (found.length === 1) return String(found[0]);
+  const message =
+    found.length === 0
+      ? "Expected a taxid or a scientific name of the release's taxonomy; it has no taxon of this name."
+      : `Several taxa have this name: ${found.join(', ')}. Name one by its number.`;
+  return refuse(reader, place, message, { value });
 }
 
 /** Canonical text of one value; where the field is not known, only its kind and length are checked. */

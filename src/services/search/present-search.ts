@@ -2,6 +2,7 @@ import type { HomologyCandidateSet } from '../../contract/search/candidate-set.j
 import type { Warning } from '../../contract/grammar/envelope.js';
 import { sha256Hex } from '../../canonical.js';
 import { mapInTurns } from '../../turns.js';
+import { explainEmptySelection } from '../../release/filter/near.js';
 import type { TargetSpace } from '../../release/release.js';
 import type { ProteinQuery, SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
 import type { CatalogRelease } from './catalog.js';
@@ -176,10 +177,11 @@ export function searchWarnings(
     });
   }
   if (targetSpace.searchedTargetCount === 0) {
+    const hints = explainEmptySelection(targetSpace.canonicalFilter, release);
     warnings.push({
       code: 'target_space_empty',
-      message: 'No target is eligible under this filter, so nothing was compared.',
-      details: { target_space_id: targetSpace.id },
+      message: ['No target is eligible under this filter, so nothing was compared', ...hints].join('; '),
+      details: { target_space_id: targetSpace.id, hints },
     });
   }
   if (release.manifest.is_simulated) {

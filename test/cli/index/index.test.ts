@@ -51,6 +51,22 @@ describe('gloaming index', () => {
     expect(await build(ALPHA, 'alpha')).toContain('alpha is this release already');
   });
 
+  it('lists what filters can ask for: fields, types, counts and frequent values', async () => {
+    const header = (id: string, organism: string) =>
+      `sp|${id}|X_Y Some protein OS=${organism} OX=83333 PE=1 SV=1`;
+    const named = fasta(
+      'named.fasta',
+      `>${header('P00001', 'Escherichia coli')}\nMKVLAWYDE\n>${header('P00002', 'Escherichia coli')}\nMKVLA\n` +
+        `>${header('P00003', 'Mus musculus')}\nMKVWA\n`,
+    );
+    await build(named, 'gamma');
+    const listed = await index('fields', 'gamma');
+    expect(listed).toMatch(/^organism +string +3 +2 +Escherichia coli \(2\), Mus musculus \(1\)$/m);
+    expect(listed).toMatch(/^taxid +integer +3 +1 +83333 \(3\)$/m);
+    expect(listed).toMatch(/^string: eq, ne, .*contains/m);
+    await index('remove', 'gamma', '--yes');
+  });
+
   it('keeps old releases when a database is built anew, and lets one of them be the default again', async () => {
     const before = readdirSync(join(indexes, 'alpha'))[0];
     await build(ALPHA, 'alpha', '--title', 'Second');

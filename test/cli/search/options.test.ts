@@ -86,6 +86,11 @@ describe('filter expressions', () => {
     ['EC number=1.2.3.4', { op: 'eq', field: 'EC number', value: '1.2.3.4' }],
     ['name=', { op: 'eq', field: 'name', value: '' }],
     ['taxid under 9606', { op: 'descends_from', field: 'taxid', value: '9606' }],
+    ['taxid under Escherichia coli', { op: 'descends_from', field: 'taxid', value: 'Escherichia coli' }],
+    ['organism in (a b, "c, d",e)', { op: 'in', field: 'organism', values: ['a b', 'c, d', 'e'] }],
+    ['gene not in (x)', { op: 'not_in', field: 'gene', values: ['x'] }],
+    ['name in ("say \\"no\\"")', { op: 'in', field: 'name', values: ['say "no"'] }],
+    ['gene in ()', { op: 'in', field: 'gene', values: [] }],
     ['{"op":"missing","field":"gene"}', { op: 'missing', field: 'gene' }],
   ])('%s', (expression, expected) => {
     expect(readFilterExpressions([expression])).toEqual(expected);
@@ -100,7 +105,10 @@ describe('filter expressions', () => {
     expect(readFilterExpressions([])).toBeUndefined();
   });
 
-  it.each(['organism', '=x', '{"op":', ''])('refuse %j and say what is expected', (expression) => {
-    expect(() => readFilterExpressions([expression])).toThrow(/Write field=value/);
-  });
+  it.each(['organism', '=x', '{"op":', '', 'organism in (a', 'organism in (a,,b)', 'organism in ("a)'])(
+    'refuse %j and say what is expected',
+    (expression) => {
+      expect(() => readFilterExpressions([expression])).toThrow(/Write field=value/);
+    },
+  );
 });

@@ -147,8 +147,30 @@ describe('gloaming search', () => {
     expect(validator.checkSuccess({ ...whole, ranking: undefined })).not.toEqual([]);
   });
 
+  it('takes a taxon by its scientific name, as by its number, and says what lies under an empty one', async () => {
+    const counted = async (filter: string): Promise<number> => {
+      const { database } = JSON.parse((await run([one, '-f', 'json', '-l', '1', '--filter', filter])).stdout);
+      return database.searched_target_count as number;
+    };
+    const taxid = demo.taxonomy.nodes.find(({ name }) => name === 'Fictibacteria')!.taxid;
+    const under = await counted('taxid under fictibacteria');
+    expect(under).toBe(await counted(`taxid under ${taxid}`));
+    expect(under).toBeGreaterThan(0);
+    const { stdout } = await run([one, '--filter', `taxid=${taxid}`]);
+    expect(stdout).toContain(`taxid ${taxid} itself has none; \`taxid under ${taxid}\` has ${under}`);
+    await expect(counted('taxid under Bacteria')).rejects.toThrow('no taxon of this name');
+    const [first, second] = demo.proteins.map(({ organism }) => organism);
+    const both = demo.proteins.filter(({ organism }) => organism === first || organism === second).length;
+    expect(await counted(`organism in (${first}, "${second}")`)).toBe(both);
+  });
+
   it('says so where no protein passes the filter', async () => {
-    expect((await run([one, '--filter', 'length>100000'])).stdout).toContain('so nothing was compared');
+    const { stdout } = await run([one, '--filter', 'length>100000', '--filter', 'reviewed=true']);
+    expect(stdout).toContain('so nothing was compared');
+    expect(stdout).toMatch(/length > "100000" has none; length is \d+ to \d+ here/);
+    expect(stdout).toMatch(/reviewed = "true" alone has \d+/);
+    const { stderr } = await run([one, '-f', 'tsv', '--filter', 'organism=fictus']);
+    expect(stderr).toMatch(/target_space_empty: .*organism = "fictus" has none; near: ".+" \(\d+\)/);
   });
 
   it('writes a file whole or not at all', async () => {
@@ -175,6 +197,33 @@ describe('gloaming search', () => {
       killed: false,
       stderr: expect.stringContaining('ENOSPC'),
     });
+  });
+
+  it('orders by score where nothing is calibrated, says so, and keeps what reaches the cut-offs', async () => {
+    const all = await run([one, '-f', 'tsv', '--alignments', '--limit', '40']);
+    expect(all.stderr).toMatch(/^Ordered by E-value, then score/);
+    const scores = rowsOf(all).map((row) => Number(row[6]));
+    expect(scores).toEqual(scores.toSorted((left, right) => right - left));
+    const cut = await run([one, '-f', 'tsv', '-a', '-l', '40', '--min-identity', '30%', '--sort', 'rank']);
+    const kept = rowsOf(all).filter((row) => row[14] !== '' && Number(row[14]) >= 0.3);
+    expect(cut.stderr).toContain(`${40 - kept.length} of 40 candidates do not pass the cut-offs`);
+    expect(rowsOf(cut)).toEqual(kept.toSorted((left, right) => Number(left[2]) - Number(right[2])));
+    await expect(run([one, '-e', '1'])).rejects.toThrow('no qualified calibration');
+  });
+
+  it('writes what an export of a run would write', async () => {
+    const { stdout } = await run([many, '--outfmt', '6 qseqid sseqid qlen', '-l', '3']);
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    expect(new Set(rows.map(([id]) => id)).size).toBe(40);
+    for (const row of rows) expect(row).toHaveLength(3);
+    await expect(run([one, '-f', 'tsv', '--outfmt', '6'])).rejects.toThrow('Give one');
+    await expect(run([one, '--max-sequences', '3'])).rejects.toThrow('--format a3m');
+    await expect(run([one, '--outfmt', '6', '--evidence', 'candidate_measurement'])).rejects.toThrow(
+      'needs alignments',
+    );
   });
 
   it('warns where an alignment holds nothing but its query', async () => {

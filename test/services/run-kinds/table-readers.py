@@ -39,8 +39,7 @@ else:
         json.dumps(
             [
                 {
-                    # The XML of BLAST numbers queries, and describes them.
-                    "query": result.description if kind == "blast-xml" else result.id,
+                    "query": result.id,
                     "hits": [
                         {
                             "target": hit.id,

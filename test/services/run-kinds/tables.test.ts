@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -63,9 +63,12 @@ async function exported(name: string, input: Json): Promise<string> {
   const { result, error } = await run('homology.export', { run_id: batch.id, ...input });
   expect(error).toBeUndefined();
   const { file } = result.summary;
-  const response = await fetch(`${serving.server.url}/v1/storage/files/${file.file_id}/${name}`, {
-    headers: { Authorization: `Bearer ${bench.keys.lab}` },
-  });
+  const response = await fetch(
+    `${serving.server.url}/v1/storage/files/${file.file_id}/${basename(file.path)}`,
+    {
+      headers: { Authorization: `Bearer ${bench.keys.lab}` },
+    },
+  );
   expect(response.status).toBe(200);
   const path = join(bench.folder, name);
   writeFileSync(path, Buffer.from(await response.arrayBuffer()));
@@ -74,12 +77,10 @@ async function exported(name: string, input: Json): Promise<string> {
 
 function read(kind: string, path: string, names: readonly string[] = []): Json {
   const script = fileURLToPath(new URL('table-readers.py', import.meta.url));
-  const said = execFileSync('/usr/bin/python3', [script, kind, path, ...names], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-    maxBuffer: 2 ** 26,
-  });
-  return JSON.parse(said);
+  const words = [script, kind, path, ...names];
+  return JSON.parse(
+    execFileSync('/usr/bin/python3', words, { stdio: ['ignore', 'pipe', 'ignore'] }).toString(),
+  );
 }
 
 const aligned = (candidates: readonly Json[]): Json[] =>
@@ -121,7 +122,7 @@ describe.skipIf(!hasBiopython)('Biopython', () => {
   it('reads outfmt 6 with columns of its own choice, sequences among them', async () => {
     const names = `${STANDARD} qlen slen qcovs staxids stitle qseq sseq`;
     const path = await exported('six.tsv', { format: 'blast', outfmt: `6 ${names}`, sort: 'evalue' });
-    expect(ungapped(read('blast-tab', path, names.split(' ')))).toEqual(expected(true));
+    expect(ungapped(read('blast-tab', path, names.split(' ')) as Json[])).toEqual(expected(true));
   });
 
   it('reads outfmt 7 by the names in its comments', async () => {
@@ -131,7 +132,7 @@ describe.skipIf(!hasBiopython)('Biopython', () => {
 
   it('reads outfmt 5, which is XML', async () => {
     const path = await exported('five.xml', { format: 'blast', outfmt: '5', sort: 'evalue' });
-    expect(ungapped(read('blast-xml', path))).toEqual(expected(true));
+    expect(ungapped(read('blast-xml', path) as Json[])).toEqual(expected(true));
   });
 });
 
@@ -328,10 +329,11 @@ describe('beside the tables of other tools on the same query', () => {
     const own = new Set(['evalue', 'bitscore', 'bits', 'score']);
     const values = (cells: readonly string[]): Json =>
       Object.fromEntries(
-        names.flatMap((name, at) => {
+        names.map((name, at) => {
           const cell = cells[at] as string;
-          if (own.has(name)) return [[name, Number.isFinite(Number(cell))]];
-          return [[name, Number.isNaN(Number(cell)) ? cell : Number(cell)]];
+          const number = Number(cell);
+          if (own.has(name)) return [name, Number.isFinite(number)];
+          return [name, Number.isNaN(number) ? cell : number];
         }),
       );
     expect(values(mine)).toEqual(values(theirs));

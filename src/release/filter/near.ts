@@ -1,0 +1,126 @@
+import type { AttributeValue, FilterField, Release } from '../release.js';
+import { attributeColumn } from './columns.js';
+import { eligibleTargets } from './evaluate.js';
+import { canonicalClause } from './filter.js';
+import type { Predicate } from './operators.js';
+import { nearestName } from './values.js';
+
+const HINTS_MAX_COUNT = 4;
+const NEAR_MAX_COUNT = 3;
+/** Letters are compared where that takes some milliseconds. */
+const COMPARED_MAX_COUNT = 5_000;
+const COMPARED_MAX_CHARACTERS = 64;
+
+/**
+ * What would have been found near a filter that lets nothing through: for each of its tests what it selects alone or,
+ * where that is nothing, values that are there.
+ * @param predicate in its canonical form; undefined where all is let through
+ */
+export function explainEmptySelection(predicate: unknown, release: Release): readonly string[] {
+  if (predicate === undefined) return [];
+  const hints: string[] = [];
+  for (const test of testsOf(predicate as Predicate)) {
+    if (hints.length === HINTS_MAX_COUNT) break;
+    const count = countOf(test, release);
+    const hint = count > 0 ? `${said(test)} alone has ${formatted(count)}` : nearHint(test, release);
+    if (hint !== undefined) hints.push(hint);
+  }
+  return hints;
+}
+
+type Test = Exclude<Predicate, { op: 'and' | 'or' | 'not' }>;
+
+function* testsOf(predicate: Predicate): Generator<Test> {
+  if ('filters' in predicate) for (const filter of predicate.filters) yield* testsOf(filter);
+  else if ('filter' in predicate) yield* testsOf(predicate.filter);
+  else yield predicate;
+}
+
+function countOf(predicate: Predicate, release: Release): number {
+  return eligibleTargets(canonicalClause(predicate, release.fields), release).length;
+}
+
+function nearHint(test: Test, release: Release): string | undefined {
+  const field = release.fields.find(({ name }) => name === test.field);
+  if (field === undefined) return undefined;
+  const [asked] = valuesOf(test);
+  if (asked === undefined) return `no protein has ${field.name}`;
+  if (field.isTaxonomy === true && test.op !== 'descends_from') {
+    const under = countOf({ op: 'descends_from', field: field.name, value: asked }, release);
+    if (under > 0)
+      return `${field.name} ${asked} itself has none; \`${field.name} under ${asked}\` has ${formatted(under)}`;
+  }
+  const column = attributeColumn(release.targets, field.name);
+  if (column === undefined) return undefined;
+  const counts = new Uint32Array(column.values.length);
+  for (const code of column.codes) if (code > 0) counts[code - 1] += 1;
+  const values = column.values.map((value, code) => ({ value, count: counts[code] }));
+  return field.type === 'string' || field.type === 'string_list'
+    ? nearTexts(test, asked, field, values)
+    : rangeOf(test, field, values);
+}
+
+interface Counted {
+  readonly value: AttributeValue;
+  readonly count: number;
+}
+
+/** Texts that hold what was asked for, or are held by it, else the one with the fewest other letters. */
+function nearTexts(test: Test, asked: string, field: FilterField, values: readonly Counted[]): string {
+  const counts = new Map<string, number>();
+  for (const { value, count } of values) {
+    for (const text of typeof value === 'object' ? value : [String(value)])
+      counts.set(text, (counts.get(text) ?? 0) + count);
+  }
+  const lower = asked.toLowerCase();
+  const holding = [...counts.keys()].filter((text) => {
+    const other = text.toLowerCase();
+    return other !== '' && (other.includes(lower) || lower.includes(other));
+  });
+  const isComparable = counts.size <= COMPARED_MAX_COUNT && asked.length <= COMPARED_MAX_CHARACTERS;
+  const nearest = isComparable ? nearestName(asked, counts.keys()) : undefined;
+  const near = holding.length > 0 ? holding : nearest === undefined ? [] : [nearest];
+  const best = near
+    .toSorted((left, right) => (counts.get(right) ?? 0) - (counts.get(left) ?? 0))
+    .slice(0, NEAR_MAX_COUNT)
+    .map((text) => `${JSON.stringify(text)} (${formatted(counts.get(text) ?? 0)})`);
+  const none = `${said(test)} has none`;
+  if (best.length > 0) return `${none}; near: ${best.join(', ')}`;
+  return `${none}; "gloaming index fields" lists the values of ${field.name}`;
+}
+
+function rangeOf(test: Test, field: FilterField, values: readonly Counted[]): string | undefined {
+  const numbers = values.map(({ value }) => Number(value)).filter((value) => !Number.isNaN(value));
+  if (field.type === 'boolean' || field.isTaxonomy === true || numbers.length === 0) {
+    return `${said(test)} has none`;
+  }
+  const least = numbers.reduce((left, right) => Math.min(left, right));
+  const most = numbers.reduce((left, right) => Math.max(left, right));
+  return `${said(test)} has none; ${field.name} is ${least} to ${most} here`;
+}
+
+function valuesOf(test: Test): readonly string[] {
+  if ('value' in test) return [test.value];
+  return 'values' in test ? test.values : [];
+}
+
+/** A test in few words. */
+function said(test: Test): string {
+  const values = valuesOf(test);
+  const shown = values.slice(0, NEAR_MAX_COUNT).map((value) => JSON.stringify(value.slice(0, 64)));
+  const more = values.length > shown.length ? ', …' : '';
+  const signs: Readonly<Record<string, string>> = {
+    eq: '=',
+    ne: '!=',
+    lt: '<',
+    lte: '<=',
+    gt: '>',
+    gte: '>=',
+    descends_from: 'under',
+  };
+  return [test.field, signs[test.op] ?? test.op, `${shown.join(', ')}${more}`].join(' ').trimEnd();
+}
+
+function formatted(count: number): string {
+  return count.toLocaleString('en-US');
+}
