@@ -1,4 +1,5 @@
 import Koa from 'koa';
+import { internalPages } from './pages/internal-pages.js';
 import { logRequest } from './steps/access-log.js';
 import { admit, shed } from './steps/admit.js';
 import { authenticate } from './steps/authenticate.js';
@@ -24,7 +25,7 @@ export function createApp(shell: Shell): App {
   app.use(logRequest(shell)); //    one line and one count per request, whatever becomes of it
   app.use(catchFailures(shell)); // the only place where an error becomes a response
   app.use(boundTime(shell)); //     start deadline; the signal that ends work nobody waits for
-  const router = createRouter(shell, [
+  const router = createRouter(shell, internalPages(shell), [
     shed(shell), //                 429: the server has too much at work
     authenticate(shell), //         401
     admit(shell), //                429: requests of a key, queue

@@ -1,16 +1,17 @@
 import type Koa from 'koa';
 import type { Logger } from 'pino';
+import type { ColabfoldSettings } from '../config.js';
 import type { PublicRouteManifest } from '../contract/document/manifest.js';
 import type { JsonSchema } from '../contract/document/references.js';
 import type { Route } from '../contract/grammar/route.js';
 import type { RouteValidator } from '../contract/document/validation.js';
+import type { ColabfoldTickets } from '../services/colabfold/tickets.js';
 import type { KeyedRequest, Principal } from '../services/context.js';
 import type { AnyReply } from '../services/reply.js';
 import type { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Admission, AdmissionLimits } from './admission/admission.js';
 import type { Handlers } from './handlers/handler.js';
 import type { Timeouts, TlsFiles } from './listener.js';
-import type { ColabfoldDoor } from './pages/colabfold.js';
 import type { Metrics } from './pages/metrics.js';
 
 /** A request that came with a signature. */
@@ -26,6 +27,12 @@ export interface Readiness {
   readonly isReady: boolean;
   /** What is missing, in words. */
   readonly missing: readonly string[];
+}
+
+/** What ColabFold's MSA interface is served from. */
+export interface ColabfoldDoor {
+  readonly settings: Pick<ColabfoldSettings, 'path' | 'keyHeader' | 'anonymousOrganization'>;
+  readonly tickets: ColabfoldTickets;
 }
 
 /** What the HTTP shell works with; everything that touches clock, disk or services comes in here. */
@@ -124,3 +131,12 @@ export interface RoutedContext {
 export type ShellContext = Koa.ParameterizedContext<ShellState, RoutedContext>;
 export type Next = Koa.Next;
 export type Middleware = (context: ShellContext, next: Next) => Promise<void>;
+
+/** A page for operators and tools: not part of the contract, and without the steps of operations. */
+export interface InternalPage {
+  readonly name: string;
+  /** Default: get. */
+  readonly method?: 'get' | 'post';
+  readonly path: string;
+  readonly serve: (context: ShellContext) => Promise<void>;
+}

@@ -1,21 +1,13 @@
-import type { ColabfoldSettings } from '../../config.js';
 import { REFUSALS } from '../../contract/grammar/refusals.js';
 import type { ContractRefusalCode } from '../../refusal-codes.js';
 import { Refusal } from '../../errors.js';
 import { COLABFOLD_ANSWER_MAX_MS, COLABFOLD_FORM_MAX_BYTES } from '../../limits.js';
-import type { ColabfoldTickets, TicketState } from '../../services/colabfold/tickets.js';
+import type { TicketState } from '../../services/colabfold/tickets.js';
 import type { Principal, RequestContext } from '../../services/context.js';
 import { discardBody, readBody } from '../body/body.js';
 import { TIMEOUTS } from '../listener.js';
 import { failureOf } from '../steps/failure.js';
-import type { Shell, ShellContext } from '../shell.js';
-import type { InternalPage } from './internal-pages.js';
-
-/** What the interface is served from. */
-export interface ColabfoldDoor {
-  readonly settings: Pick<ColabfoldSettings, 'path' | 'keyHeader' | 'anonymousOrganization'>;
-  readonly tickets: ColabfoldTickets;
-}
+import type { ColabfoldDoor, InternalPage, Shell, ShellContext } from '../shell.js';
 
 type Serve = (context: ShellContext, request: RequestContext) => Promise<void>;
 

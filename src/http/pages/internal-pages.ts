@@ -7,16 +7,7 @@ import { colabfoldPages } from './colabfold.js';
 import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
 import { DOCS_FILES_PATH, docsFile, docsPage, docsPolicy } from './docs-page.js';
 import { pythonClientPages } from './python-client.js';
-import type { Shell, ShellContext } from '../shell.js';
-
-/** A page for operators and tools: not part of the contract, and without the steps of operations. */
-export interface InternalPage {
-  readonly name: string;
-  /** Default: get. */
-  readonly method?: 'get' | 'post';
-  readonly path: string;
-  readonly serve: (context: ShellContext) => Promise<void>;
-}
+import type { InternalPage, Shell, ShellContext } from '../shell.js';
 
 export function internalPages(shell: Shell): readonly InternalPage[] {
   const openApi = once(() => JSON.stringify({ ...shell.openApi, servers: [{ url: shell.baseUrl() }] }));

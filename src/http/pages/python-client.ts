@@ -1,6 +1,5 @@
 import { Refusal } from '../../errors.js';
-import type { Shell, ShellContext } from '../shell.js';
-import type { InternalPage } from './internal-pages.js';
+import type { InternalPage, Shell, ShellContext } from '../shell.js';
 import { buildPythonWheel, type PythonWheel } from './python-wheel.js';
 
 const PATH = '/client/python';
@@ -59,7 +58,8 @@ function sendLinks(context: ShellContext, links: readonly string[]): void {
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
     'X-Content-Type-Options': 'nosniff',
   });
-  context.body = `<!doctype html><html lang="en"><head><title>Gloaming</title></head><body>${links.join('')}</body></html>\n`;
+  const head = '<!doctype html><html lang="en"><head><title>Gloaming</title></head>';
+  context.body = `${head}<body>${links.join('')}</body></html>\n`;
 }
 
 function absent(): Refusal {

@@ -3,8 +3,7 @@ import { Refusal } from '../../errors.js';
 import type { Route } from '../../contract/grammar/route.js';
 import { requireForm } from '../request-form.js';
 import { readTarget } from '../target.js';
-import { internalPages } from '../pages/internal-pages.js';
-import type { Middleware, RoutedContext, Shell, ShellContext, ShellState } from '../shell.js';
+import type { InternalPage, Middleware, RoutedContext, Shell, ShellContext, ShellState } from '../shell.js';
 
 export type ShellRouter = Router<ShellState, RoutedContext>;
 
@@ -24,14 +23,18 @@ export function readRequestLine(shell: Shell, router: ShellRouter): Middleware {
 }
 
 /** Leads each path to its page, or through these steps to its operation. */
-export function createRouter(shell: Shell, steps: readonly Middleware[]): ShellRouter {
+export function createRouter(
+  shell: Shell,
+  pages: readonly InternalPage[],
+  steps: readonly Middleware[],
+): ShellRouter {
   // Paths mean what they spell, and one route answers: that with the fewest parameters of those that fit.
   const router: ShellRouter = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
   for (const route of shell.routes) {
     const add = router[METHODS[route.method]].bind(router);
     add(route.operationId, routerPath(route.path), enter(route.operationId, route), ...steps);
   }
-  for (const { name, method = 'get', path, serve } of internalPages(shell)) {
+  for (const { name, method = 'get', path, serve } of pages) {
     router[method](name, routerPath(path), enter(name), serve);
   }
   return router;

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/* The requests that ColabFold's client makes, in its order and with its patience, but for the pauses, which are short. */
+/* The requests of ColabFold's client, in its order and with its patience, but for the pauses, which are short. */
 
 type Json = Readonly<Record<string, any>>;
 
@@ -16,7 +16,7 @@ export interface Asked {
 const PATIENCE_MS = 6_020;
 const PAUSE_MS = 40;
 
-/** A client of one server. @param hostUrl asked for before every request: a server that was killed comes back elsewhere */
+/** @param hostUrl asked for before every request: a server that was killed comes back elsewhere */
 export function colabfoldClient(hostUrl: () => string | undefined) {
   const send = async (path: string, init: RequestInit): Promise<Response> => {
     for (;;) {
@@ -88,7 +88,7 @@ export function gather(text: string): ReadonlyMap<number, readonly string[]> {
 }
 
 /** Content of each file of an archive. Source  POSIX.1-2001, ustar */
-export function untar(bytes: Buffer): ReadonlyMap<string, string> {
+function untar(bytes: Buffer): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (let at = 0; bytes[at] !== 0;) {
     const name = bytes.toString('latin1', at, at + 100).replace(/\0.*$/s, '');
