@@ -74,6 +74,21 @@ class Caller:
         sql_credential: Optional["tuple[str, str]"] = None,
     ) -> Flow[Json]:
         """The body of an answer to a keyed request: sent again, it is executed once."""
+        response = yield from self.post_keyed(
+            path, body, idempotency_key=idempotency_key, headers=headers, sql_credential=sql_credential
+        )
+        return response.json()
+
+    def post_keyed(
+        self,
+        path: str,
+        body: Optional[Mapping[str, Any]],
+        *,
+        idempotency_key: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        sql_credential: Optional["tuple[str, str]"] = None,
+    ) -> Flow[Response]:
+        """The whole answer: its header `idempotent-replayed` says whether an earlier request has made it."""
         key = idempotency_key or uuid.uuid4().hex
         request = Request(
             "POST",
@@ -82,8 +97,7 @@ class Caller:
             body=None if body is None else json.dumps(body).encode(),
             sql_credential=sql_credential,
         )
-        response = yield from self.send(request)
-        return response.json()
+        return (yield from self.send(request))
 
     def delete(self, path: str, query: Optional[Mapping[str, str]] = None) -> Flow[Json]:
         response = yield from self.send(Request("DELETE", path, query or {}))

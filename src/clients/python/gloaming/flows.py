@@ -46,9 +46,11 @@ def search(caller: Caller, query: Protein, options: Mapping[str, Any], key: Opti
 class Submission:
     """A run that was accepted, with the queries that its results do not repeat."""
 
-    def __init__(self, run: Json, queries: Optional[Sequence[str]]) -> None:
+    def __init__(self, run: Json, queries: Optional[Sequence[str]], is_replayed: bool = False) -> None:
         self.run = run
         self.queries = queries
+        #: Whether it was accepted before, under the same key.
+        self.is_replayed = is_replayed
 
 
 def submit(
@@ -84,8 +86,9 @@ def create(
 ) -> Flow[Submission]:
     given = {name: value for name, value in run_options.items() if value is not None}
     request = {"endpoint": endpoint, "input": body, **given}
-    answer = yield from caller.post("/v1/runs", request, idempotency_key=key, headers={"Prefer": "respond-async"})
-    return Submission(answer["data"], queries)
+    headers = {"Prefer": "respond-async"}
+    response = yield from caller.post_keyed("/v1/runs", request, idempotency_key=key, headers=headers)
+    return Submission(response.json()["data"], queries, "idempotent-replayed" in response.headers)
 
 
 def read_run(caller: Caller, run_id: str, wait_seconds: int = 0) -> Flow[Json]:

@@ -15,6 +15,8 @@ class RunState:
         #: The whole of what it told.
         self.raw: Json = submission.run
         self._queries: Optional[Sequence[str]] = submission.queries
+        #: Whether an earlier request with the same Idempotency-Key has made it.
+        self.is_replayed = submission.is_replayed
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} of {self.endpoint}: {self.status}>"

@@ -104,3 +104,32 @@ def test_the_search_objects_of_biopython_write_what_they_read(client, protein, t
 def test_a_table_for_notebooks_escapes_what_it_shows(client, protein):
     table = client.search(protein, limit=3)._repr_html_()
     assert table.count("<tr>") == 4 and "<script" not in table
+
+
+def test_a_step_of_a_pipeline_ends_with_the_code_that_its_help_names(fasta_file, tmp_path, monkeypatch, capsys):
+    from gloaming.steps import main
+
+    out = str(tmp_path / "hits.tsv")
+    assert main(["search", str(fasta_file), "--out", out, "--quiet", "--limit", "3"]) == 0
+    first = capsys.readouterr().err.strip()
+    assert main(["search", str(fasta_file), "--out", out, "--quiet", "--limit", "3"]) == 0
+    assert capsys.readouterr().err.strip() == first, "a rerun finds its run"
+    assert main(["search", str(fasta_file), "--out", out, "--quiet", "--database", "nowhere"]) == 3
+    assert main(["search", str(tmp_path / "absent.fa"), "--out", out]) == 2
+    with pytest.raises(SystemExit) as ended:
+        main(["search"])
+    assert ended.value.code == 2
+    monkeypatch.setenv("GLOAMING_URL", "http://127.0.0.1:9")
+    monkeypatch.setattr("gloaming.calls.MOST_ATTEMPTS", 2)
+    assert main(["search", str(fasta_file), "--out", out, "--quiet"]) == 5
+
+
+def test_a_step_whose_run_was_cancelled_makes_a_new_one(client, fasta_file, tmp_path, capsys):
+    from gloaming.steps import main, parser, submit_step
+
+    fasta_file.write_text(fasta_file.read_text() * 60)
+    out = str(tmp_path / "hits.tsv")
+    arguments = ["search", str(fasta_file), "--out", out, "--quiet", "--limit", "4"]
+    cancelled = submit_step(client, parser().parse_args(arguments)).cancel()
+    assert main(arguments) == 0
+    assert capsys.readouterr().err.strip() != cancelled.id

@@ -1,0 +1,5 @@
+import sys
+
+from .steps import main
+
+sys.exit(main())
