@@ -68,6 +68,11 @@ function copyProgram() {
   cpSync(join(source, 'dist', 'src'), join(installed, 'dist', 'src'), { recursive: true });
   mkdirSync(join(installed, 'dist', 'kernels'));
   cpSync(join(source, 'dist', 'kernels', 'kernels.node'), join(installed, 'dist', 'kernels', 'kernels.node'));
+  // The server gives its Python client away.
+  const clients = join('src', 'clients');
+  const isSource = (path) => !path.includes('__pycache__');
+  for (const name of ['python', 'examples'])
+    cpSync(join(source, clients, name), join(installed, clients, name), { recursive: true, filter: isSource });
   cpSync(join(source, 'indexes', 'encoders'), join(installed, 'indexes', 'encoders'), { recursive: true });
   writeFileSync(join(installed, 'COMMIT'), `${commit}\n`);
 }
