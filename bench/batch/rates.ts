@@ -72,7 +72,11 @@ export async function workAlone(
     await backend.maxsim(store, tokens, undefined, { threads });
     for (const [index, query] of tokens.entries()) {
       const targets = ranked[start + index].subarray(0, limit);
-      const parameters = affineParameters(release, pack[index].sequence, targets);
+      const parameters = affineParameters(
+        release,
+        { sequence: pack[index].sequence, tokens: query },
+        targets,
+      );
       await backend.affineScores(store, query, targets, parameters, { threads });
     }
   }

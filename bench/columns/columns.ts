@@ -87,7 +87,7 @@ async function alignAll(
     const part = pairs.slice(start, end);
     const [tokens] = await encoder.encode([query.sequence]);
     const targets = Uint32Array.from(part, ({ second }) => indexOf.get(second.id)!);
-    const parameters = affineParameters(release, query.sequence, targets);
+    const parameters = affineParameters(release, { sequence: query.sequence, tokens }, targets);
     const aligned = await backend.affineAlign(store, tokens, targets, parameters, { threads });
     for (const [at, { second }] of part.entries()) {
       const { queryStart, targetStart, cigar } = tracePath(aligned[at], query.sequence, second.sequence);

@@ -197,7 +197,7 @@ async function timeAlone(
     const ranked = await rank({ sums, targets: undefined }, tokens.length, release, LIMIT);
     const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
     const rankedAt = performance.now();
-    const parameters = affineParameters(release, sequence, targets);
+    const parameters = affineParameters(release, { sequence, tokens }, targets);
     await backend.affineScores(store, tokens, targets, parameters, { threads });
     encode.push(encodedAt - startedAt);
     kernels.push(performance.now() - rankedAt + comparedAt - encodedAt);

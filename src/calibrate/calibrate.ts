@@ -60,7 +60,7 @@ export async function calibrateRelease(options: CalibrateOptions): Promise<Calib
     const sample = measureSampleBias(scored.sample, shapes, random);
     const fit = fitNull(sample, shapes, random, labelsOf(options, targets));
     if (fit === undefined) throw impossible(release, 'their scores do not vary, or almost all are relatives');
-    const controlled = await controlPairs(options, targets, sample, fit);
+    const controlled = await controlPairs(options, targets, reader, sample, fit);
     const content = await describe(options, targets, { ...scored, sample }, controlled, random);
     const moments = await measureMoments(
       release,

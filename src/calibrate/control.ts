@@ -5,16 +5,18 @@ import type { BiasedSample } from './bias.js';
 import type { NullFit } from './null.js';
 import type { CalibrateOptions } from './options.js';
 import { pairStart } from './pairs.js';
+import type { TokenReader } from './tokens.js';
 
 /**
  * The fit with the coordinates of striking pairs after their controls, as a search finds them; pairs of relatives,
  * which nothing is fitted to, stay as they are.
  * Errors  Fault of encoder or kernels; the signal's reason between two proteins
- * Cost    one encoding of each protein that some unrelated one strikes, and an alignment for each such pair
+ * Cost    an alignment for each such pair and, without relatives, one encoding of each protein that is struck
  */
 export async function controlPairs(
   options: CalibrateOptions,
   targets: Uint32Array,
+  reader: TokenReader,
   sample: BiasedSample,
   fit: NullFit,
 ): Promise<NullFit> {
@@ -25,7 +27,8 @@ export async function controlPairs(
     const striking = strikingPairs(first, targets.length, fit);
     onProgress?.({ stage: 'decoys', done: first + 1, total: targets.length });
     if (striking.length === 0) continue;
-    const query = release.targets.sequence(targets[first]);
+    const target = targets[first];
+    const query = { sequence: release.targets.sequence(target), tokens: await reader.read(target) };
     const others = striking.map((pair) => targets[sample.seconds[pair]]);
     const found = await controlScores(query, others, options, { signal, threads });
     striking.forEach((pair, at) => {

@@ -2,8 +2,12 @@ import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../calibratio
 import { projectMoments, tokenMoments, type ProjectedMoments } from '../calibration/moments.js';
 import { tailCoordinate, type PairNull } from '../calibration/pair-null.js';
 import { biasContribution } from '../calibration/protein-bias.js';
+import { encodeFamilies } from '../families/encode.js';
+import { aloneFamily } from '../families/finder.js';
+import type { QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { controlScores } from '../search/control.js';
+import { familyFormOf } from '../search/family-form.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import type { BiasedSample } from './bias.js';
 import type { CalibrateOptions } from './options.js';
@@ -25,10 +29,10 @@ export interface DecoyScoring {
 /** Tail coordinates of one decoy with every protein of the sample, as a search with it would find them. */
 export async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
   const { options, targets, sample, moments, basis, pairNull } = scoring;
-  const { encoder, backend, store, release, signal, threads } = options;
+  const { backend, store, release, signal, threads } = options;
   const { dimension, inverse_step: inverseStep } = release.manifest.encoder;
-  const [tokens] = await encoder.encode([sequence], { signal });
-  const parameters = affineParameters(release, sequence, targets, scoring.texts);
+  const tokens = await encodeDecoy(sequence, options);
+  const parameters = affineParameters(release, { sequence, tokens }, targets, scoring.texts);
   const affine = await backend.affineScores(store, tokens, targets, parameters, { signal, threads });
   const [sums] = await backend.maxsim(store, [tokens], targets, { signal, threads });
   const own = tokenMoments(tokens.values, tokens.length, dimension, inverseStep);
@@ -54,11 +58,24 @@ export async function decoyCoordinates(sequence: string, scoring: DecoyScoring):
   const striking = Uint32Array.from(shapes.keys()).filter((index) => coordinates[index] > CHANCE_COORDINATE);
   if (striking.length === 0) return coordinates;
   const others = striking.map((index) => targets[index]);
-  const found = await controlScores(sequence, others, options, { signal, threads });
+  const found = await controlScores({ sequence, tokens }, others, options, { signal, threads });
   striking.forEach((index, at) => {
     coordinates[index] = controlledCoordinate(coordinates[index], place(index, found[at]));
   });
   return coordinates;
+}
+
+/** A decoy has no relatives, whatever its target has. */
+async function encodeDecoy(
+  sequence: string,
+  { encoder, release, signal }: CalibrateOptions,
+): Promise<QueryTokens> {
+  const form = familyFormOf(release.manifest);
+  const [tokens] =
+    form === undefined
+      ? await encoder.encode([sequence], { signal })
+      : await encodeFamilies(encoder, [aloneFamily(sequence)], form, { signal });
+  return tokens;
 }
 
 /** For each sampled protein the coordinates of its reversed sequence with the whole sample. */

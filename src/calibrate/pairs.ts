@@ -68,7 +68,7 @@ async function scoreRow(scoring: PairScoring, row: number, texts: TextsFrom): Pr
   const { backend, store, release, reader, sample, options } = scoring;
   const tokens = await reader.read(sample[row]);
   const others = sample.slice(row + 1);
-  const own = release.targets.sequence(sample[row]);
+  const own = { sequence: release.targets.sequence(sample[row]), tokens };
   const parameters = affineParameters(release, own, others, texts(row + 1));
   const affine = await backend.affineScores(store, tokens, others, parameters, options);
   const [sums] = await backend.maxsim(store, [tokens], others, options);

@@ -108,7 +108,8 @@ export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMom
 
 /** Affine score that one unit of cosine adds to a pair of residues. */
 function scorePerCosineOf({ affine, manifest }: Release): number {
-  return (affine.multiplier * manifest.encoder.inverse_step ** 2) / 65_536;
+  const { multiplier } = affine.withProfiles ?? affine;
+  return (multiplier * manifest.encoder.inverse_step ** 2) / 65_536;
 }
 
 function product(a: Float64Array, b: Float64Array): number {

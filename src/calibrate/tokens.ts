@@ -1,41 +1,27 @@
-import { open } from 'node:fs/promises';
-import { Fault } from '../errors.js';
-import type { QueryTokens } from '../kernels/kernels.js';
+import { PROFILE_WIDTH, type QueryTokens } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
+import { openRowReader } from '../release/row-reader.js';
 
-/** Tokens of a release's targets, as they stand in its file. */
+/** Tokens of a release's targets, with their profiles, as they stand in its files. */
 export interface TokenReader {
   read(targetIndex: number): Promise<QueryTokens>;
   close(): Promise<void>;
 }
 
-/** Errors  Fault where the file ends early */
-export async function openTokenReader({ tokens, targets }: Release): Promise<TokenReader> {
-  const { dimension, residueStarts } = tokens;
-  const lengthOf = (target: number): number => targets.length(target);
-  if ('values' in tokens.tokens) {
-    const { values } = tokens.tokens;
-    return {
-      read: async (target) => {
-        const start = residueStarts[target] * dimension;
-        return {
-          values: values.subarray(start, start + lengthOf(target) * dimension),
-          length: lengthOf(target),
-        };
-      },
-      close: async () => undefined,
-    };
-  }
-  const { path, byteOffset } = tokens.tokens;
-  const handle = await open(path, 'r');
+/** Errors  Fault where a file ends early */
+export async function openTokenReader({ tokens: source, targets }: Release): Promise<TokenReader> {
+  const { residueStarts, dimension, tokens, profiles } = source;
+  const values = await openRowReader({ tokens, dimension });
+  const profile = profiles && (await openRowReader({ tokens: profiles, dimension: PROFILE_WIDTH }));
   return {
     async read(target) {
-      const bytes = new Int8Array(lengthOf(target) * dimension);
-      const position = byteOffset + residueStarts[target] * dimension;
-      const { bytesRead } = await handle.read(bytes, 0, bytes.length, position);
-      if (bytesRead !== bytes.length) throw new Fault(`${path} ends within target ${target}.`);
-      return { values: bytes, length: lengthOf(target) };
+      const [start, length] = [residueStarts[target], targets.length(target)];
+      const own = { values: await values.read(start, length), length };
+      return profile === undefined ? own : { ...own, profile: await profile.read(start, length) };
     },
-    close: () => handle.close(),
+    async close() {
+      await values.close();
+      await profile?.close();
+    },
   };
 }

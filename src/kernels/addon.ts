@@ -8,6 +8,7 @@ import type {
   MaxSimSums,
   NearestSums,
   QueryTokens,
+  RowSource,
   TokenSource,
   TokenStore,
 } from './kernels.js';
@@ -26,8 +27,8 @@ export interface Addon {
     variant: string,
     starts: Uint32Array,
     dimension: number,
-    tokens: Int8Array | string,
-    byteOffset: number | undefined,
+    tokens: RowSource,
+    profiles: RowSource | undefined,
   ): StoreHandle;
   close(store: StoreHandle): void;
   gpus(): GpuReport;
@@ -130,12 +131,10 @@ export function storeCalls(addon: Addon): Pick<KernelBackend, 'maxsim' | 'affine
 
 /** A store that all calls of the addon take. */
 export function openControlStore(addon: Addon, variant: string, source: TokenSource): NativeStore {
-  const { dimension, residueStarts, tokens } = source;
-  const [place, byteOffset] =
-    'path' in tokens ? [tokens.path, tokens.byteOffset] : [tokens.values, undefined];
+  const { dimension, residueStarts, tokens, profiles } = source;
   let store: StoreHandle;
   try {
-    store = addon.open(variant, residueStarts, dimension, place, byteOffset);
+    store = addon.open(variant, residueStarts, dimension, tokens, profiles);
   } catch (error) {
     throw explain(error);
   }

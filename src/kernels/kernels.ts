@@ -86,8 +86,8 @@ export interface NearestSums extends MaxSimSums {
  *
  * Two profiles whose rows have the dot product x score (L × profileWeight) >> 16, where L = log2((x + 1) ÷ 2) in
  * 1,024ths, linear between powers of two: 1,024 × (e − 2) + ((x + 1) << 10 >> e) with e = floor(log2(x + 1)).
- * Range   multiplier 1..32,767; offset −16,384..32,767, with letters 128 within that, with profiles −8,192 at least
- *         before; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
+ * Range   multiplier 1..32,767; offset −16,384..32,767, with letters 128 within that, with profiles −8,192 at
+ *         least; 0 ≤ gapExtend ≤ gapOpen ≤ 4,095
  */
 export interface AffineParameters {
   readonly multiplier: number;

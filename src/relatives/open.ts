@@ -3,9 +3,8 @@ import { Refusal } from '../errors.js';
 import { aloneFamily, type RelativesFinder } from '../families/finder.js';
 import type { RelativeRules } from '../families/rules.js';
 import type { FamilySource } from '../families/source.js';
-import type { FamilyTokenForm } from '../families/tokens.js';
-import { PROFILE_SCALE } from '../release/profile-affine.js';
 import type { RelativesBackground, RelativesManifest, ReleaseManifest } from '../release/release.js';
+import { familyFormOf } from '../search/family-form.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { backgroundDatabase, findBackground } from './backgrounds.js';
 import { mmseqsRelatives, mmseqsVersion } from './mmseqs.js';
@@ -26,18 +25,13 @@ export interface BackgroundSources {
 
 /** What gives queries of a release their relatives; undefined where its targets have none. */
 export function openFamilySource(
-  { relatives, encoder: { dimension, inverse_step: inverseStep }, affine }: ReleaseManifest,
+  manifest: ReleaseManifest,
   encoder: Encoder,
   sources: BackgroundSources,
 ): FamilySource | undefined {
-  if (relatives === undefined) return undefined;
-  const form: FamilyTokenForm = {
-    encoderDimension: relatives.encoder_dimension,
-    dimension,
-    inverseStep,
-    profileShare: relatives.profile_share,
-    profileScale: affine.profile?.scale ?? PROFILE_SCALE,
-  };
+  const form = familyFormOf(manifest);
+  const { relatives } = manifest;
+  if (relatives === undefined || form === undefined) return undefined;
   return createFamilySource(encoder, finderOf(relatives.background, rulesOf(relatives), sources), form);
 }
 

@@ -1,21 +1,41 @@
 import { reversed } from '../calibration/control.js';
-import type { KernelOptions } from '../kernels/kernels.js';
-import { affineParameters } from './affine.js';
+import { PROFILE_WIDTH, type KernelOptions, type QueryTokens } from '../kernels/kernels.js';
+import { affineParameters, type AlignedProtein } from './affine.js';
 import type { SearchEngine } from './search-types.js';
 
 /**
  * Affine scores of the query read backwards with listed targets: the controls of pairs that strike
- * (calibration/control.ts).
+ * (calibration/control.ts). What is known of the relatives of its residues is read backwards with them.
  * Errors  Fault of encoder or kernels; the signal's reason
- * Cost    one more encoding, and an alignment for each target
+ * Cost    an alignment for each target, and one more encoding of a query without relatives
  */
 export async function controlScores(
-  query: string,
+  { sequence, tokens }: AlignedProtein,
   targets: Uint32Array,
   { encoder, backend, store, release }: Pick<SearchEngine, 'encoder' | 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<Int32Array> {
-  const sequence = reversed(query);
-  const [tokens] = await encoder.encode([sequence], { signal: options.signal });
-  return backend.affineScores(store, tokens, targets, affineParameters(release, sequence, targets), options);
+  const backwards = reversed(sequence);
+  const [encoded] =
+    tokens.profile === undefined
+      ? await encoder.encode([backwards], { signal: options.signal })
+      : [reversedTokens(tokens, release.manifest.encoder.dimension)];
+  const parameters = affineParameters(release, { sequence: backwards, tokens: encoded }, targets);
+  return backend.affineScores(store, encoded, targets, parameters, options);
+}
+
+function reversedTokens({ values, profile, length }: QueryTokens, dimension: number): QueryTokens {
+  return {
+    values: reversedRows(values, dimension),
+    profile: profile && reversedRows(profile, PROFILE_WIDTH),
+    length,
+  };
+}
+
+function reversedRows(rows: Int8Array, width: number): Int8Array {
+  const backwards = new Int8Array(rows.length);
+  for (let start = 0; start < rows.length; start += width) {
+    backwards.set(rows.subarray(start, start + width), rows.length - start - width);
+  }
+  return backwards;
 }

@@ -24,7 +24,7 @@ export async function rescore(
 ): Promise<Rescored> {
   const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
   const { backend, store, release } = engine;
-  const parameters = affineParameters(release, query.sequence, targets);
+  const parameters = affineParameters(release, query, targets);
   if (evidence === 'candidate_measurement') {
     const scores = await backend.affineScores(store, query.tokens, targets, parameters, options);
     return { candidates: withScores(ranked, scores, query, engine) };

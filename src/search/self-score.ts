@@ -1,6 +1,7 @@
-import type { QueryTokens } from '../kernels/kernels.js';
+import { PROFILE_WIDTH, type QueryTokens } from '../kernels/kernels.js';
 import type { ReleaseAffine } from '../release/release.js';
-import { equalLetterScore } from '../sequence/substitution.js';
+import { AMINO_ACIDS, equalLetterScore } from '../sequence/substitution.js';
+import { pairAffine } from './affine.js';
 
 /**
  * Affine score of a protein with itself along the diagonal: Σ max(0, s(t, t)).
@@ -11,16 +12,32 @@ export function diagonalSelfScore(
   tokens: QueryTokens,
   sequence: string,
   dimension: number,
-  { multiplier, offset, letterScores }: ReleaseAffine,
+  affine: ReleaseAffine,
 ): number {
+  const { multiplier, offset, letterScores, profileWeight } = pairAffine(affine, tokens);
   let total = 0;
   for (let row = 0; row < tokens.length; row += 1) {
-    let dot = 0;
-    const end = (row + 1) * dimension;
-    for (let at = row * dimension; at < end; at += 1) dot += tokens.values[at] * tokens.values[at];
+    const dot = squaredNorm(tokens.values, row * dimension, dimension);
     // Both factors fit in int16, so the product fits in the int32 of the shift.
-    const letters = letterScores && equalLetterScore(letterScores, sequence.charCodeAt(row));
-    total += Math.max(0, ((dot * multiplier) >> 16) - offset + (letters ?? 0));
+    let score = ((dot * multiplier) >> 16) - offset;
+    if (letterScores !== undefined) score += equalLetterScore(letterScores, sequence.charCodeAt(row));
+    if (profileWeight !== undefined && tokens.profile !== undefined) {
+      const overlap = squaredNorm(tokens.profile, row * PROFILE_WIDTH, AMINO_ACIDS.length);
+      score += (profileLog(overlap) * profileWeight) >> 16;
+    }
+    total += Math.max(0, score);
   }
   return total;
+}
+
+function squaredNorm(values: Int8Array, start: number, count: number): number {
+  let sum = 0;
+  for (let at = start; at < start + count; at += 1) sum += values[at] * values[at];
+  return sum;
+}
+
+/** L of kernels/kernels.h: log2((x + 1) ÷ 2) in 1,024ths, linear between powers of two. */
+function profileLog(overlap: number): number {
+  const exponent = 31 - Math.clz32(overlap + 1);
+  return 1_024 * (exponent - 2) + (((overlap + 1) << 10) >> exponent);
 }

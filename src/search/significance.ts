@@ -67,7 +67,7 @@ export function createJudge(
   if (calibration === undefined) return async (_, candidates) => withOne(candidates, NOT_CALIBRATED);
   return async (query, candidates, panel, options) => {
     assert(panel !== undefined, 'a calibrated search measures its panel');
-    const control: Control = (targets) => controlScores(query.sequence, targets, engine, options);
+    const control: Control = (targets) => controlScores(query, targets, engine, options);
     const asked = { query: query.tokens, panel, control };
     const judged = await judgeQuery(asked, candidates, targetSpace, { ...engine, calibration });
     return candidates.map((candidate, order) => ({ ...candidate, significance: judged[order] }));
