@@ -7,7 +7,7 @@ import { aloneFamily } from '../families/finder.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { controlScores } from '../search/control.js';
-import { familyFormOf } from '../search/family-form.js';
+import { familyFormOf } from '../search/query/family-form.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import type { BiasedSample } from './bias.js';
 import type { CalibrateOptions } from './options.js';

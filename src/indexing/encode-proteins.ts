@@ -88,7 +88,8 @@ export async function encodeProteins(
     await writeState(folder.encoded, end);
     return { ...entries, related, encodedResidues: residues - from.residues };
   } catch (cause) {
-    await Promise.all([files.tokens, files.profiles, files.scores].map((file) => file?.abandon()));
+    const { tokens, profiles, scores } = files;
+    await Promise.all([tokens.abandon(), profiles?.abandon() ?? Promise.resolve(), scores.abandon()]);
     throw cause;
   }
 }

@@ -4,7 +4,7 @@ import { aloneFamily, type RelativesFinder } from '../families/finder.js';
 import type { RelativeRules } from '../families/rules.js';
 import type { FamilySource } from '../families/source.js';
 import type { RelativesBackground, RelativesManifest, ReleaseManifest } from '../release/release.js';
-import { familyFormOf } from '../search/family-form.js';
+import { familyFormOf } from '../search/query/family-form.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { backgroundDatabase, findBackground } from './backgrounds.js';
 import { mmseqsRelatives, mmseqsVersion } from './mmseqs.js';
@@ -70,9 +70,9 @@ type ByMmseqs = Extract<RelativesBackground, { readonly method: 'mmseqs' }>;
 
 async function openBackground(
   { release_id: releaseId, calibration_id: calibrationId }: Searched,
-  { openEngine }: BackgroundSources,
+  sources: BackgroundSources,
 ): Promise<SearchEngine> {
-  const engine = await openEngine(releaseId).catch((cause: Error) => {
+  const engine = await sources.openEngine(releaseId).catch((cause: Error) => {
     throw unavailable(`release ${releaseId} cannot be searched here: ${cause.message}`);
   });
   if (engine.calibration?.id === calibrationId) return engine;

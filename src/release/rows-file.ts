@@ -17,9 +17,9 @@ export async function openRowsFile(
   const file = await openHashedFile(path, keptValueBytes === 0 ? 0 : frame.start.length + keptValueBytes);
   if (keptValueBytes === 0) await file.write(frame.start);
   return {
-    write: file.write,
-    sync: file.sync,
-    abandon: file.abandon,
+    write: (bytes) => file.write(bytes),
+    sync: () => file.sync(),
+    abandon: () => file.abandon(),
     async finish() {
       await file.write(frame.end);
       const entry = await file.finish();

@@ -2,7 +2,7 @@ import { assert } from '../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
 import { compare } from './compare.js';
-import { encode } from './encode.js';
+import { encode } from './query/encode.js';
 import { resolvePolicy } from './policy.js';
 import { rank } from './rank.js';
 import { rescore } from './rescore.js';

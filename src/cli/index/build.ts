@@ -127,7 +127,7 @@ interface BuildSession {
   readonly interrupt: { readonly signal: AbortSignal };
 }
 
-/** Builds, publishes and calibrates one release. Proteins that are each other's relatives need one without them first. */
+/** Builds, publishes and calibrates one release; where proteins are each other's relatives, one without them first. */
 async function buildOne(session: BuildSession, families: BuildFamilies | undefined): Promise<void> {
   const { catalog, context, options, slug, input, encoder, progress, interrupt } = session;
   const { config, table } = catalog;

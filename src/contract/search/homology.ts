@@ -77,7 +77,8 @@ export const SEARCH_SETTINGS = {
   relatives: Type.Optional(
     enumeration(
       {
-        as_release: 'the query is given relatives as the targets of the release were, if they were: the default',
+        as_release:
+          'the query is given relatives as the targets of the release were, if they were: the default',
         none: 'the query is compared as it stands',
       },
       { chosen: true },

@@ -1,6 +1,6 @@
-import type { FamilyTokenForm } from '../families/tokens.js';
-import { PROFILE_SCALE } from '../release/profile-affine.js';
-import type { ReleaseManifest } from '../release/release.js';
+import type { FamilyTokenForm } from '../../families/tokens.js';
+import { PROFILE_SCALE } from '../../release/profile-affine.js';
+import type { ReleaseManifest } from '../../release/release.js';
 
 /** The form of the tokens of a release whose targets have relatives; undefined where they have none. */
 export function familyFormOf({

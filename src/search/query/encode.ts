@@ -1,6 +1,6 @@
-import { encodeFamilies } from '../families/encode.js';
-import { aloneFamily } from '../families/finder.js';
-import type { EncodedQuery, ProteinQuery, SearchEngine, SearchRequest } from './search-types.js';
+import { encodeFamilies } from '../../families/encode.js';
+import { aloneFamily } from '../../families/finder.js';
+import type { EncodedQuery, ProteinQuery, SearchEngine, SearchRequest } from '../search-types.js';
 
 /**
  * The tokens of each query: by the encoder alone or, in a release whose targets have relatives, as its own relatives
