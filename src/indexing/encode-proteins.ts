@@ -7,7 +7,7 @@ import { PROFILES_FILE, profilesFrame, TOKENS_FILE, tokensFrame, type RowsFrame 
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
 import { affineOf } from '../release/open.js';
 import type { ReleaseAffine, RelativesManifest, RowsEntry } from '../release/release.js';
-import { openRowsFile, type RowsFile } from '../release/rows-file.js';
+import { openRowsFile, type RowsFile } from '../release/rows/rows-file.js';
 import { diagonalSelfScore } from '../search/self-score.js';
 import { readState, writeState, type BuildFolder } from './build-folder.js';
 import { readProteinSpool, type SpooledLine } from './protein-spool.js';

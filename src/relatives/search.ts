@@ -5,7 +5,7 @@ import { selectRelatives } from '../families/select.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import type { Release } from '../release/release.js';
-import { openRowReader, type RowReader } from '../release/row-reader.js';
+import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { expectedFalseHits } from '../search/candidate-significance.js';
 import { searchMany } from '../search/search.js';
 import type { Candidate, SearchEngine } from '../search/search-types.js';

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
-import { Fault } from '../errors.js';
-import type { RowSource, TokenSource } from '../kernels/kernels.js';
+import { Fault } from '../../errors.js';
+import type { RowSource, TokenSource } from '../../kernels/kernels.js';
 
 /** Reads rows of a release's tokens as they stand in its file. */
 export interface RowReader {

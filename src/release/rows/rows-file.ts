@@ -1,6 +1,6 @@
-import type { RowsFrame } from './format.js';
-import { openHashedFile, type HashedFile } from './hashed-file.js';
-import type { RowsEntry } from './release.js';
+import type { RowsFrame } from '../format.js';
+import { openHashedFile, type HashedFile } from '../hashed-file.js';
+import type { RowsEntry } from '../release.js';
 
 /** tokens.arrow or profiles.arrow as it is written, row after row. */
 export interface RowsFile extends Pick<HashedFile, 'write' | 'sync' | 'abandon'> {
