@@ -22,6 +22,10 @@ export interface KernelFigures {
     readonly align_gcups_core: number;
     /** 1,000 targets of 350 residues for a query of 300, two threads, by the clock. */
     readonly ms_1000x350: number;
+    /** The same where profiles score, too; their twenty products count at the peak. */
+    readonly profile_gcups_core: number;
+    readonly profile_peak_share: number;
+    readonly profile_align_gcups_core: number;
   };
 }
 

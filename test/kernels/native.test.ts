@@ -8,7 +8,7 @@ import { Fault } from '#src/errors.js';
 import type { AffineLetters } from '#src/kernels/kernels.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
 import { seededRandom, type Random } from '#src/random.js';
-import { randomSource, randomTokens } from './random-tokens.js';
+import { randomProfile, randomSource, randomTokens } from './random-tokens.js';
 
 const seed = Date.now() % 1_000_000;
 console.log(`native kernels: seed ${seed}`);
@@ -28,13 +28,16 @@ test.each(runnable)(
       const source = randomSource(random, lengths, dimension);
       const queries = [1, 17, 90].map((length) => randomTokens(random, length, dimension));
       queries.push({ values: source.tokens.values.slice(212 * dimension, 312 * dimension), length: 100 });
+      const profile = randomProfile(random, 100);
+      const profiles = { values: randomProfile(random, source.residueStarts[lengths.length]!) };
       const eligible = Uint32Array.of(0, 3, 7, 8);
       const letters = randomLetters(random, queries[3]!.length, eligible);
       const results = await Promise.all(
         [nativeBackend('reference'), nativeBackend(name)].map(async (backend, threads) => {
-          const store = await backend.open(source);
+          const store = await backend.open({ ...source, profiles });
           const options = { threads: threads + 1 };
-          const query = queries[3]!;
+          const query = { ...queries[3]!, profile };
+          const weighted = { ...parameters, offset: 150, profileWeight: 1_331, letters };
           const result = [
             await backend.maxsim(store, queries, undefined, options),
             await backend.maxsim(store, queries, eligible, options),
@@ -49,6 +52,8 @@ test.each(runnable)(
             await backend.affineAlign(store, query, eligible, parameters, options),
             await backend.affineScores(store, query, eligible, { ...parameters, letters }, options),
             await backend.affineAlign(store, query, eligible, { ...parameters, letters }, options),
+            await backend.affineScores(store, query, eligible, weighted, options),
+            await backend.affineAlign(store, query, eligible, weighted, options),
           ];
           store.close();
           return result;
@@ -56,6 +61,7 @@ test.each(runnable)(
       );
       expect(results[1], `seed ${seed}, dimension ${dimension}`).toEqual(results[0]);
       expect(results[0]![5]).not.toEqual(results[0]![2]);
+      expect(results[0]![7]).not.toEqual(results[0]![5]);
     }
   },
 );
@@ -105,6 +111,42 @@ test('letters that do not fit their residues, or scores too large, are refused',
   await expect(scored({ scores: new Int8Array(1_024).fill(-128) })).rejects.toThrow(/-127 to 127/);
   await expect(scored({}, 32_767)).rejects.toThrow(/offset/);
   expect(await scored({}, 32_639)).toEqual(Int32Array.of(0, 0));
+});
+
+test('profiles score the logarithm of their overlap', async () => {
+  const backend = nativeBackend();
+  const row = (value: number) => Int8Array.from({ length: 32 }, (_, kind) => (kind === 3 ? value : 0));
+  const tokens = { values: new Int8Array(32) };
+  const profiles = { values: row(51) };
+  const source = { dimension: 32, residueStarts: Uint32Array.of(0, 1), tokens, profiles };
+  const store = await backend.open(source);
+  const query = { values: new Int8Array(32), length: 1, profile: row(5) };
+  const scoring = { multiplier: 1, offset: 0, gapOpen: 20, gapExtend: 3, profileWeight: 64 * 10 };
+  // 51 × 5 + 1 is 2⁸: ten points for each of seven octaves above 2.
+  expect(await backend.affineScores(store, query, Uint32Array.of(0), scoring)).toEqual(Int32Array.of(70));
+});
+
+test('profiles that are missing, too long or negative are refused where they score', async () => {
+  const backend = nativeBackend();
+  const random = seededRandom(seed);
+  const source = randomSource(random, [5], 32);
+  const profiles = { values: randomProfile(random, 5) };
+  const scored = async (change: object, options: object, opened: object = { profiles }) =>
+    backend.affineScores(
+      await backend.open({ ...source, ...opened }),
+      { ...randomTokens(random, 3, 32), profile: randomProfile(random, 3), ...change },
+      Uint32Array.of(0),
+      { ...parameters, profileWeight: 1_000, ...options },
+    );
+  expect(await scored({}, {})).toHaveLength(1);
+  await expect(scored({ profile: undefined }, {})).rejects.toThrow(/must have profiles/);
+  await expect(scored({}, {}, {})).rejects.toThrow(/must have profiles/);
+  await expect(scored({ profile: new Int8Array(64) }, {})).rejects.toThrow(/3 rows need 96/);
+  await expect(scored({ profile: new Int8Array(96).fill(-1) }, {})).rejects.toThrow(/below 0/);
+  await expect(scored({ profile: new Int8Array(96).fill(127) }, {})).rejects.toThrow(/squared norm/);
+  await expect(scored({}, { offset: -8_193 })).rejects.toThrow(/-8,192/);
+  await expect(scored({}, { profileWeight: 32_768 })).rejects.toThrow(/weight/);
+  await expect(scored({}, {}, { profiles: { values: new Int8Array(96) } })).rejects.toThrow(/values/);
 });
 
 test('tokens in a file at an odd offset give what the same tokens in memory give', async () => {

@@ -1,4 +1,4 @@
-import type { QueryTokens } from '#src/kernels/kernels.js';
+import { PROFILE_WIDTH, type QueryTokens } from '#src/kernels/kernels.js';
 import type { Random } from '#src/random.js';
 
 /** Rows of random direction whose squared norm is at most 32,767 and mostly close to it. */
@@ -13,6 +13,18 @@ export function randomTokens(random: Random, length: number, dimension: number):
     }
   }
   return { values, length };
+}
+
+/** Profiles of few amino acids or many, squared norm at most 2 × 127² + 18 × 5². */
+export function randomProfile(random: Random, length: number): Int8Array {
+  const values = new Int8Array(length * PROFILE_WIDTH);
+  for (let row = 0; row < length; row += 1) {
+    for (let kind = 0; kind < 20; kind += 1) values[row * PROFILE_WIDTH + kind] = random.below(6);
+    for (let twice = 0; twice < 2; twice += 1) {
+      values[row * PROFILE_WIDTH + random.below(20)] = random.below(128);
+    }
+  }
+  return values;
 }
 
 /** Targets of the given lengths, one after the other, as a token source in memory. */

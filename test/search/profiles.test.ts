@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pairStart, scorePairs } from '#src/calibrate/pairs.js';
+import { openTokenReader } from '#src/calibrate/tokens.js';
+import type { FamilySource } from '#src/families/source.js';
+import { PROFILE_WIDTH, type QueryTokens, type TokenStore } from '#src/kernels/kernels.js';
+import { nativeBackend } from '#src/kernels/native.js';
+import { seededRandom } from '#src/random.js';
+import { unfilteredSpace } from '#src/release/filter/target-space.js';
+import { affineOf, openRelease } from '#src/release/open.js';
+import { profileAffine } from '#src/release/profile-affine.js';
+import type { Release } from '#src/release/release.js';
+import { affineParameters } from '#src/search/affine.js';
+import { controlScores } from '#src/search/control.js';
+import { search } from '#src/search/search.js';
+import { diagonalSelfScore } from '#src/search/self-score.js';
+import { randomProfile } from '../kernels/random-tokens.js';
+import { makeRelease } from '../release/make-release.js';
+import { fakeEncoder, tokensOf } from '../tools/fake-encoder.js';
+
+/* Profiles that score beside the vectors: a search, its controls and a calibration see the same pair alike. */
+
+const SEQUENCES = ['MKVLAAGIVGLCWPHHRRNDE', 'GHWWKLMNPQRSTVYACDEFX', 'ACDEFGHIKL', 'WPHHRRNDEMKVLAAG'];
+const DIMENSION = 32;
+const BASE = { multiplier: 3_000, offset: 4, gap_open: 12, gap_extend: 2, blosum62: 2 };
+const AFFINE = { ...BASE, profile: profileAffine(BASE, 173) };
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-profiles-'));
+const backend = nativeBackend();
+const random = seededRandom(17);
+const profiles = SEQUENCES.map(({ length }) => randomProfile(random, length));
+let release: Release;
+let store: TokenStore;
+
+beforeAll(async () => {
+  const tokens = SEQUENCES.map((sequence) => [...tokensOf(sequence)]).flat();
+  const directory = await makeRelease(folder, {
+    targets: SEQUENCES.map((sequence, at) => ({ id: `t${at}`, sequence })),
+    dimension: DIMENSION,
+    token: (row, column) => tokens[row * DIMENSION + column]!,
+  });
+  const opened = await openRelease(directory);
+  const values = Int8Array.from(profiles.flatMap((profile) => [...profile]));
+  release = { ...opened, affine: affineOf(AFFINE), tokens: { ...opened.tokens, profiles: { values } } };
+  store = await backend.open(release.tokens);
+});
+afterAll(() => {
+  store.close();
+  rmSync(folder, { recursive: true });
+});
+
+function proteinAt(target: number): { readonly sequence: string; readonly tokens: QueryTokens } {
+  const sequence = SEQUENCES[target]!;
+  const tokens = { values: tokensOf(sequence), length: sequence.length, profile: profiles[target]! };
+  return { sequence, tokens };
+}
+
+describe('profiles that score', () => {
+  it('count for every pair of a calibration as for the search that meets it', async () => {
+    const reader = await openTokenReader(release);
+    const sample = Uint32Array.of(0, 1, 3);
+    const { affine } = await scorePairs({
+      release,
+      backend,
+      store,
+      reader,
+      sample,
+      workFolder: join(folder, 'work'),
+      plan: 'profiles',
+      options: {},
+      onPairs: () => undefined,
+    });
+    await reader.close();
+    for (let first = 0; first < sample.length; first += 1) {
+      const found = await searchWith(sample[first]!, true);
+      const without = await searchWith(sample[first]!, false);
+      for (let second = first + 1; second < sample.length; second += 1) {
+        const place = pairStart(first, sample.length) + second - first - 1;
+        expect(affine[place]).toBe(found.get(`t${sample[second]}`));
+        expect(affine[place]).not.toBe(without.get(`t${sample[second]}`));
+      }
+    }
+  });
+
+  it('count in the score that normalises, which is that of the ungapped protein with itself', async () => {
+    for (const target of SEQUENCES.keys()) {
+      const protein = proteinAt(target);
+      // The same along the diagonal, where gaps are dear and no residue is worth less than nothing.
+      const affine = {
+        ...AFFINE,
+        profile: { ...AFFINE.profile, offset: 0, gap_open: 4_095, gap_extend: 4_095 },
+      };
+      const dear = { ...release, affine: affineOf(affine) };
+      const parameters = affineParameters(dear, protein, Uint32Array.of(target));
+      const [score] = await backend.affineScores(store, protein.tokens, Uint32Array.of(target), parameters);
+      expect(diagonalSelfScore(protein.tokens, protein.sequence, DIMENSION, dear.affine)).toBe(score);
+    }
+  });
+
+  it('are read backwards with the tokens in a control, which finds a protein in its own mirror image', async () => {
+    const { sequence, tokens } = proteinAt(0);
+    const mirrored = {
+      values: rowsBackwards(tokens.values, DIMENSION),
+      profile: rowsBackwards(tokens.profile!),
+    };
+    const mirror = { sequence, tokens: { ...mirrored, length: tokens.length } };
+    const engine = { encoder: fakeEncoder(refuse), backend, store, release };
+    const [control] = await controlScores(mirror, Uint32Array.of(0), engine, {});
+    const parameters = affineParameters(release, { sequence, tokens }, Uint32Array.of(0));
+    const [own] = await backend.affineScores(store, tokens, Uint32Array.of(0), parameters);
+    expect(control).toBe(own);
+    expect(own).toBeGreaterThan(0);
+  });
+});
+
+function refuse(): never {
+  throw new Error('a control of a query with relatives is not encoded');
+}
+
+function rowsBackwards(rows: Int8Array, width = PROFILE_WIDTH): Int8Array {
+  const count = rows.length / width;
+  return Int8Array.from(rows, (_, at) => rows[(count - 1 - Math.floor(at / width)) * width + (at % width)]!);
+}
+
+async function searchWith(target: number, hasProfile: boolean): Promise<ReadonlyMap<string, number>> {
+  const { sequence, tokens } = proteinAt(target);
+  const families: FamilySource = {
+    form: {
+      encoderDimension: DIMENSION,
+      dimension: DIMENSION,
+      inverseStep: 173,
+      profileShare: 0,
+      profileScale: AFFINE.profile.scale,
+    },
+    encode: async () => [{ tokens, relatives: 1 }],
+  };
+  const { candidates } = await search(
+    {
+      query: { sequence, normalizationId: 'gloaming-protein/1' },
+      targetSpace: unfilteredSpace(release),
+      limit: SEQUENCES.length,
+      evidence: 'candidate_measurement',
+      guarantee: 'exhaustive',
+      significance: 'not_requested',
+    },
+    { release, encoder: fakeEncoder(), backend, store, families: hasProfile ? families : undefined },
+  );
+  return new Map(
+    candidates.map(({ targetIndex, affine }) => [release.targets.id(targetIndex), affine.rawScore]),
+  );
+}
