@@ -22,7 +22,7 @@
  *
  * Why it cannot overflow. Every token has squared norm ≤ 32,767, so by Cauchy–Schwarz |q·t| ≤ 32,767: a dot product
  * fits in int16. A sum of maxima has at most 65,535 terms: 65,535 × 32,767 = 2,147,385,345 < 2^31. Inside a dot product
- * the largest partial sum is 256 × 255 × 128 = 8,355,840 in magnitude (query biased to unsigned), far from 2^31.
+ * the largest partial sum is 256 × 255 × 128 = 8,355,840 in magnitude (one side biased to unsigned), far from 2^31.
  * Integer sums and maxima are exact in any order, so no instruction set, tile, thread count or batch can change a bit.
  *
  * Profiles. Which amino acids the relatives of a residue have: kProfileValues numbers that are no less than 0, in rows of
@@ -36,9 +36,10 @@
  * kernels convert, shift, and take sixteen bits.
  *
  * How tokens lie in memory. Targets stay as the release stores them: row-major, one row of `dimension` bytes per
- * residue; only batch.h packs any of them, a row of each at a time. The query is packed, once per call, so that one
- * vector register holds the same four bytes (int8: "quad"; AVX2: two int16) of neighbouring tokens and one broadcast of
- * four target bytes meets them all:
+ * residue. What a table wants done to them is done once for all queries of a call, kPreparedRows at a time, and stays
+ * row-major (maxsimPrepare); only batch.h packs any of them, a row of each at a time. The query is packed, once per
+ * call, so that one vector register holds the same four bytes (int8: "quad"; AVX2: two int16) of neighbouring tokens
+ * and one broadcast of four target bytes meets them all:
  *
  *     target row t     | b0 b1 b2 b3 | b4 b5 b6 b7 | …            dimension bytes
  *                        └─ quad 0 ─┘  └─ quad 1 ─┘
@@ -70,6 +71,8 @@ constexpr uint32_t kProfileWidth = 32;
 constexpr uint32_t kProfileValues = 20;
 /** Rows of a target that one call of maxsimRows takes at most: they and their maxima stay in the first-level cache. */
 constexpr uint32_t kMaxRows = 64;
+/** Rows that are prepared together, for all queries: with a query's tokens they stay in the first-level cache. */
+constexpr uint32_t kPreparedRows = 2 * kMaxRows;
 /** Arrays with one value per query token are rounded up to this many, so that kernels may touch whole vectors. */
 constexpr uint32_t kTokenRound = 64;
 
@@ -164,11 +167,15 @@ struct Kernels {
 
   size_t (*maxsimPackedBytes)(uint32_t length, uint32_t dimension);
   void (*maxsimPack)(const Tokens& query, void* packed);
+  /** Bytes that a prepared row has for each dimension; 0 where maxsimRows takes rows as they are stored. */
+  uint32_t maxsimPreparedBytes;
+  /* Writes 1..kPreparedRows rows, 64-byte aligned, as maxsimRows wants them; null where it takes them as they are. */
+  void (*maxsimPrepare)(const int8_t* rows, uint32_t rowCount, uint32_t dimension, void* prepared);
   /*
-   * Σ over 1..kMaxRows target rows of the best dot product with any query token.
+   * Σ over 1..kMaxRows (prepared) target rows of the best dot product with any query token.
    * closest [roundUp(length, kTokenRound)]: raised to each query token's best dot product with any of these rows.
    */
-  int32_t (*maxsimRows)(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
+  int32_t (*maxsimRows)(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest);
 
   size_t (*affinePackedBytes)(uint32_t length, uint32_t dimension);
   void (*affinePack)(const AffineQuery& query, void* packed);

@@ -42,8 +42,8 @@ size_t amxMaxsimPackedBytes(uint32_t length, uint32_t dimension) {
 
 void amxMaxsimPack(const Tokens& query, void* packed) { packPairs(query, static_cast<int8_t*>(packed)); }
 
-int32_t amxMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
-  return maxsimRowsByTiles<Tiles>(query, rows, rowCount, closest);
+int32_t amxMaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest) {
+  return maxsimRowsByTiles<Tiles>(query, static_cast<const int8_t*>(rows), rowCount, closest);
 }
 
 }  // namespace gloaming

@@ -8,7 +8,8 @@ namespace gloaming {
 
 size_t avx2MaxsimPackedBytes(uint32_t length, uint32_t dimension);
 void avx2MaxsimPack(const Tokens& query, void* packed);
-int32_t avx2MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
+void avx2MaxsimPrepare(const int8_t* rows, uint32_t rowCount, uint32_t dimension, void* prepared);
+int32_t avx2MaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest);
 
 size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension);
 void avx2AffinePack(const AffineQuery& query, void* packed);

@@ -80,15 +80,17 @@ void avx2MaxsimPack(const Tokens& query, void* packed) {
   }
 }
 
-int32_t avx2MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
+void avx2MaxsimPrepare(const int8_t* rows, uint32_t rowCount, uint32_t dimension, void* prepared) {
+  widenRows(rows, size_t{rowCount} * dimension, static_cast<int16_t*>(prepared));
+}
+
+int32_t avx2MaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest) {
   const uint32_t dimension = query.tokens.dimension, blocks = roundUp(query.tokens.length, kLanes) / kLanes;
   const auto* packed = static_cast<const __m256i*>(query.packed);
-  alignas(32) int16_t values[kMaxRows * kMaxDimension];
   __m256i best[kMaxRows];
-  widenRows(rows, size_t{rowCount} * dimension, values);
   for (uint32_t r = 0; r < rowCount; ++r) best[r] = _mm256_set1_epi32(INT32_MIN);
 
-  const Rows all{values, dimension, best};
+  const Rows all{static_cast<const int16_t*>(rows), dimension, best};
   for (uint32_t block = 0; block < blocks; block += 2) {
     const __m256i* tokens = packed + size_t{block} * (dimension / 2);
     if (block + 2 <= blocks) sweep<2>(tokens, all, rowCount, closest + block * kLanes);

@@ -1,5 +1,11 @@
 /* MaxSim with AVX-512 VNNI. Both maxima live in registers and in a few kilobytes of the first-level cache; the dot
- * products are never stored. */
+ * products are never stored.
+ *
+ * vpdpbusd multiplies unsigned by signed bytes. Rows are prepared as t + 128, so that a sum that starts at
+ * −128 × Σ(query token) ends at the exact dot product: Σ q × (t + 128) − 128 × Σ q = Σ q × t. A token's correction is
+ * found once for a whole search, and preparing a row is one step for all queries of a call.
+ *
+ * A packed query: int32 corrections [roundUp(length, 16)], then its quads as kernels.h draws them. */
 #include "avx512/avx512.h"
 #include "avx512/tile.h"
 #include "avx512/vnni.h"
@@ -9,29 +15,29 @@ namespace {
 
 /* One to three blocks of query tokens against all rows. */
 template <uint32_t kBlocks, bool kFirst>
-void sweep(const __m512i* query, const Rows& rows, uint32_t rowCount, int32_t* closest) {
+void sweep(const Blocks& blocks, const Rows& rows, uint32_t rowCount, int32_t* closest) {
   uint32_t row = 0;
-  for (; row + 8 <= rowCount; row += 8) multiplyEightRows<kBlocks, kFirst>(query, rows.from(row), closest);
+  for (; row + 8 <= rowCount; row += 8) multiplyEightRows<kBlocks, kFirst>(blocks, rows.from(row), closest);
   uint32_t left = rowCount - row;
   // An odd tail takes in a row that was seen before, if there is one: maxima do not mind.
   if (left % 2 == 1 && row > 0) {
     --row;
     ++left;
   } else if (left % 2 == 1) {
-    multiplyRows<kBlocks, kFirst, 1>(query, rows.from(row++), closest);
+    multiplyRows<kBlocks, kFirst, 1>(blocks, rows.from(row++), closest);
     --left;
   }
-  if (left == 8) multiplyEightRows<kBlocks, kFirst>(query, rows.from(row), closest);
-  else if (left == 6) multiplyRows<kBlocks, kFirst, 6>(query, rows.from(row), closest);
-  else if (left == 4) multiplyRows<kBlocks, kFirst, 4>(query, rows.from(row), closest);
-  else if (left == 2) multiplyRows<kBlocks, kFirst, 2>(query, rows.from(row), closest);
+  if (left == 8) multiplyEightRows<kBlocks, kFirst>(blocks, rows.from(row), closest);
+  else if (left == 6) multiplyRows<kBlocks, kFirst, 6>(blocks, rows.from(row), closest);
+  else if (left == 4) multiplyRows<kBlocks, kFirst, 4>(blocks, rows.from(row), closest);
+  else if (left == 2) multiplyRows<kBlocks, kFirst, 2>(blocks, rows.from(row), closest);
 }
 
 template <bool kFirst>
-void sweepBlocks(uint32_t count, const __m512i* query, const Rows& rows, uint32_t rowCount, int32_t* closest) {
-  if (count == 3) sweep<3, kFirst>(query, rows, rowCount, closest);
-  else if (count == 2) sweep<2, kFirst>(query, rows, rowCount, closest);
-  else sweep<1, kFirst>(query, rows, rowCount, closest);
+void sweepBlocks(uint32_t count, const Blocks& blocks, const Rows& rows, uint32_t rowCount, int32_t* closest) {
+  if (count == 3) sweep<3, kFirst>(blocks, rows, rowCount, closest);
+  else if (count == 2) sweep<2, kFirst>(blocks, rows, rowCount, closest);
+  else sweep<1, kFirst>(blocks, rows, rowCount, closest);
 }
 
 /* Σ over the first `count` (≤ 16) rows of their largest lane. */
@@ -40,41 +46,53 @@ int32_t sumOfLargest(const __m512i (&rows)[16], uint32_t count) {
   return _mm512_mask_reduce_add_epi32(static_cast<__mmask16>((1u << count) - 1), largest);
 }
 
-/* Asks for a part of the rows that usually come next, so that they are near when they do. */
-void prefetch(const int8_t* rows, size_t from, size_t to) {
-  for (size_t byte = from; byte < to; byte += 64) _mm_prefetch(rows + byte, _MM_HINT_T0);
-}
+size_t correctionBytes(uint32_t length) { return size_t{roundUp(length, kLanes)} * sizeof(int32_t); }
 
 }  // namespace
 
 size_t avx512MaxsimPackedBytes(uint32_t length, uint32_t dimension) {
-  return size_t{roundUp(length, kLanes)} * dimension;
+  return correctionBytes(length) + size_t{roundUp(length, kLanes)} * dimension;
 }
 
 void avx512MaxsimPack(const Tokens& query, void* packed) {
-  auto* to = static_cast<uint8_t*>(packed);
-  for (uint32_t first = 0; first < query.length; first += kLanes) {
-    packBlock(query, [first](uint32_t lane) { return first + lane; }, to + size_t{first} * query.dimension, 1);
+  const auto [values, length, dimension] = query;
+  auto* corrections = static_cast<int32_t*>(packed);
+  auto* quads = static_cast<int8_t*>(packed) + correctionBytes(length);
+  for (uint32_t lane = 0; lane < roundUp(length, kLanes); ++lane) {
+    const int8_t* row = values + size_t{lane < length ? lane : length - 1} * dimension;
+    int32_t sum = 0;
+    for (uint32_t k = 0; k < dimension; ++k) sum += row[k];
+    corrections[lane] = -128 * sum;
+    int8_t* to = quads + size_t{lane / kLanes * kLanes} * dimension + lane % kLanes * 4;
+    for (uint32_t k = 0; k < dimension; k += 4) std::memcpy(to + size_t{k} * kLanes, row + k, 4);
   }
 }
 
-int32_t avx512MaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
-  const uint32_t dimension = query.tokens.dimension, blocks = roundUp(query.tokens.length, kLanes) / kLanes;
-  const auto* packed = static_cast<const __m512i*>(query.packed);
-  const size_t bytes = size_t{rowCount} * dimension;
-  int32_t corrections[kMaxRows];
-  __m512i best[kMaxRows / 16][16];  // undefined until the query's first blocks have been there
-  correctRows(rows, rowCount, dimension, corrections);
+void avx512MaxsimPrepare(const int8_t* rows, uint32_t rowCount, uint32_t dimension, void* prepared) {
+  // Flipping the top bit of a byte adds 128. Rows are a multiple of 32 bytes.
+  const __m256i bias = _mm256_set1_epi8(-128);
+  auto* to = static_cast<int8_t*>(prepared);
+  for (size_t byte = 0; byte < size_t{rowCount} * dimension; byte += 32) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + byte));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to + byte), _mm256_xor_si256(bytes, bias));
+  }
+}
 
-  const Rows all{rows, corrections, best[0], dimension};
+int32_t avx512MaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest) {
+  const auto [values, length, dimension] = query.tokens;
+  const uint32_t blocks = roundUp(length, kLanes) / kLanes;
+  const auto* corrections = static_cast<const int32_t*>(query.packed);
+  const auto* quads = static_cast<const __m512i*>(query.packed) + correctionBytes(length) / sizeof(__m512i);
+  __m512i best[kMaxRows / 16][16];  // undefined until the query's first blocks have been there
+
+  const Rows all{static_cast<const uint8_t*>(rows), best[0], dimension};
   for (uint32_t block = 0; block < blocks;) {
     const uint32_t left = blocks - block;
-    const __m512i* tokens = packed + size_t{block} * (dimension / 4);
+    const Blocks tokens{quads + size_t{block} * (dimension / 4), corrections + block * kLanes};
     // Two blocks run best; an odd number ends with three, because one alone would wait for its own sums.
     const uint32_t count = left == 3 ? 3 : left == 1 ? 1 : 2;
     if (block == 0) sweepBlocks<true>(count, tokens, all, rowCount, closest);
     else sweepBlocks<false>(count, tokens, all, rowCount, closest + block * kLanes);
-    prefetch(rows + bytes, bytes * block / blocks / 64 * 64, bytes * (block + count) / blocks);
     block += count;
   }
   int32_t sum = 0;

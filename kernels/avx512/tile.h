@@ -16,16 +16,19 @@
 namespace gloaming {
 namespace {
 
-/** Target rows, −128 × their sums, and for each row the best dot product of each lane. */
+/** Target rows as t + 128, and for each row the best dot product of each lane. */
 struct Rows {
-  const int8_t* values;
-  const int32_t* corrections;
+  const uint8_t* values;
   __m512i* best;
   uint32_t dimension;
 
-  Rows from(uint32_t row) const {
-    return {values + size_t{row} * dimension, corrections + row, best + row, dimension};
-  }
+  Rows from(uint32_t row) const { return {values + size_t{row} * dimension, best + row, dimension}; }
+};
+
+/** Blocks of query tokens, and the sums that undo the rows' bias: for each token −128 × Σ(its bytes). */
+struct Blocks {
+  const __m512i* quads;
+  const int32_t* corrections;
 };
 
 // The eight rows' addresses: two bases, four rows apart.
@@ -41,19 +44,31 @@ struct Rows {
   DO("(%[low],%[row3])", 3, 11, 19) DO("(%[high])", 4, 12, 20) DO("(%[high],%[row])", 5, 13, 21) \
   DO("(%[high],%[row],2)", 6, 14, 22) DO("(%[high],%[row3])", 7, 15, 23)
 
-#define GLOAMING_START_1(at, a) "vpbroadcastd 4*" #a "(%[corrections]), %%zmm" #a "\n\t"
-#define GLOAMING_START_2(at, a, b) GLOAMING_START_1(at, a) "vmovdqa64 %%zmm" #a ", %%zmm" #b "\n\t"
-#define GLOAMING_START_3(at, a, b, c) GLOAMING_START_2(at, a, b) "vmovdqa64 %%zmm" #a ", %%zmm" #c "\n\t"
+// Sums begin with what undoes the bias: that of the tokens where rows are biased, that of the row where tokens are.
+#define GLOAMING_CORRECT_1 "vmovdqa64 (%[corrections]), %%zmm24\n\t"
+#define GLOAMING_CORRECT_2 GLOAMING_CORRECT_1 "vmovdqa64 64(%[corrections]), %%zmm25\n\t"
+#define GLOAMING_CORRECT_3 GLOAMING_CORRECT_2 "vmovdqa64 128(%[corrections]), %%zmm26\n\t"
+#define GLOAMING_BEGIN_1(at, a) "vmovdqa64 %%zmm24, %%zmm" #a "\n\t"
+#define GLOAMING_BEGIN_2(at, a, b) GLOAMING_BEGIN_1(at, a) "vmovdqa64 %%zmm25, %%zmm" #b "\n\t"
+#define GLOAMING_BEGIN_3(at, a, b, c) GLOAMING_BEGIN_2(at, a, b) "vmovdqa64 %%zmm26, %%zmm" #c "\n\t"
+#define GLOAMING_START_2(at, a, b) \
+  "vpbroadcastd 4*" #a "(%[corrections]), %%zmm" #a "\n\t" "vmovdqa64 %%zmm" #a ", %%zmm" #b "\n\t"
 
 #define GLOAMING_LOAD_1 "vmovdqa64 64*\\quad(%[query]), %%zmm24\n\t"
 #define GLOAMING_LOAD_2 GLOAMING_LOAD_1 "vmovdqa64 64*\\quad(%[query],%[block]), %%zmm25\n\t"
 #define GLOAMING_LOAD_3 GLOAMING_LOAD_2 "vmovdqa64 64*\\quad(%[query],%[block],2), %%zmm26\n\t"
 
-#define GLOAMING_DOT_1(at, a) \
+#define GLOAMING_DOT_2(at, a, b) \
   "vpbroadcastd 4*\\quad" at ", %%zmm27\n\t" \
-  "vpdpbusd %%zmm27, %%zmm24, %%zmm" #a "\n\t"
-#define GLOAMING_DOT_2(at, a, b) GLOAMING_DOT_1(at, a) "vpdpbusd %%zmm27, %%zmm25, %%zmm" #b "\n\t"
-#define GLOAMING_DOT_3(at, a, b, c) GLOAMING_DOT_2(at, a, b) "vpdpbusd %%zmm27, %%zmm26, %%zmm" #c "\n\t"
+  "vpdpbusd %%zmm27, %%zmm24, %%zmm" #a "\n\t" \
+  "vpdpbusd %%zmm27, %%zmm25, %%zmm" #b "\n\t"
+
+// The same with the row's bytes unsigned and the tokens' signed.
+#define GLOAMING_MEET_1(at, a) \
+  "vpbroadcastd 4*\\quad" at ", %%zmm27\n\t" \
+  "vpdpbusd %%zmm24, %%zmm27, %%zmm" #a "\n\t"
+#define GLOAMING_MEET_2(at, a, b) GLOAMING_MEET_1(at, a) "vpdpbusd %%zmm25, %%zmm27, %%zmm" #b "\n\t"
+#define GLOAMING_MEET_3(at, a, b, c) GLOAMING_MEET_2(at, a, b) "vpdpbusd %%zmm26, %%zmm27, %%zmm" #c "\n\t"
 
 // Both maxima of one row's sums; the row's own is kept, or merged with what earlier blocks found.
 #define GLOAMING_KEEP(a) "vmovdqa64 %%zmm" #a ", 64*" #a "(%[best])\n\t"
@@ -84,9 +99,9 @@ struct Rows {
 
 // Eight quads, 32 dimensions, per round.
 #define GLOAMING_TILE(blocks, MAXIMA) \
-  asm volatile(GLOAMING_EACH_ROW_##blocks(GLOAMING_START_##blocks) \
+  asm volatile(GLOAMING_CORRECT_##blocks GLOAMING_EACH_ROW_##blocks(GLOAMING_BEGIN_##blocks) \
                "1:\n\t.irp quad, 0, 1, 2, 3, 4, 5, 6, 7\n\t" \
-               GLOAMING_LOAD_##blocks GLOAMING_EACH_ROW_##blocks(GLOAMING_DOT_##blocks) \
+               GLOAMING_LOAD_##blocks GLOAMING_EACH_ROW_##blocks(GLOAMING_MEET_##blocks) \
                ".endr\n\t" \
                "add $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\tdec %[rounds]\n\tjnz 1b\n\t" \
                GLOAMING_CLOSEST_##blocks(GLOAMING_LOAD_CLOSEST) \
@@ -94,7 +109,7 @@ struct Rows {
                GLOAMING_CLOSEST_##blocks(GLOAMING_STORE_CLOSEST) \
                : [query] "+r"(query), [low] "+r"(low), [high] "+r"(high), [rounds] "+r"(rounds) \
                : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), \
-                 [corrections] "r"(rows.corrections), [best] "r"(rows.best), [closest] "r"(closest) \
+                 [corrections] "r"(tokens.corrections), [best] "r"(rows.best), [closest] "r"(closest) \
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", \
                  "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm29", "xmm30", "xmm31")
@@ -102,10 +117,11 @@ struct Rows {
 /* Raises closest [kBlocks × 16] and rows.best [8] to the dot products of kBlocks blocks of the packed query with the
  * first eight rows; the first blocks of a query find nothing in rows.best. */
 template <uint32_t kBlocks, bool kFirst>
-inline void multiplyEightRows(const __m512i* query, const Rows& rows, int32_t* closest) {
+inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* closest) {
   static_assert(kBlocks >= 1 && kBlocks <= 3, "three blocks of sums fit in the registers");
   const uint64_t row = rows.dimension;
-  const int8_t *low = rows.values, *high = rows.values + 4 * row;
+  const __m512i* query = tokens.quads;
+  const uint8_t *low = rows.values, *high = rows.values + 4 * row;
   uint64_t rounds = row / 32;
   if constexpr (kBlocks == 1 && kFirst) GLOAMING_TILE(1, GLOAMING_KEEP);
   else if constexpr (kBlocks == 1) GLOAMING_TILE(1, GLOAMING_MERGE);
@@ -175,13 +191,13 @@ inline __attribute__((always_inline)) void addEightProfiles(const __m512i* query
 
 /* multiplyEightRows for kRows < 8 rows, the tail of a target. */
 template <uint32_t kBlocks, bool kFirst, uint32_t kRows>
-inline void multiplyRows(const __m512i* query, const Rows& rows, int32_t* closest) {
+inline void multiplyRows(const Blocks& tokens, const Rows& rows, int32_t* closest) {
   const uint32_t quads = rows.dimension / 4;
   __m512i sums[kBlocks][kRows];
 #pragma GCC unroll 8
   for (uint32_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 3
-    for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = _mm512_set1_epi32(rows.corrections[r]);
+    for (uint32_t b = 0; b < kBlocks; ++b) sums[b][r] = _mm512_load_si512(tokens.corrections + b * kLanes);
   }
   for (uint32_t quad = 0; quad < quads; ++quad) {
 #pragma GCC unroll 8
@@ -189,7 +205,7 @@ inline void multiplyRows(const __m512i* query, const Rows& rows, int32_t* closes
       const __m512i bytes = _mm512_set1_epi32(loadQuad(rows.values + size_t{r} * rows.dimension + quad * 4));
 #pragma GCC unroll 3
       for (uint32_t b = 0; b < kBlocks; ++b) {
-        multiplyAdd(sums[b][r], _mm512_load_si512(query + size_t{b} * quads + quad), bytes);
+        multiplyAdd(sums[b][r], bytes, _mm512_load_si512(tokens.quads + size_t{b} * quads + quad));
       }
     }
   }

@@ -17,15 +17,15 @@ namespace {
 
 constexpr uint32_t kLanes = 16;  // 32-bit sums in a register
 
-inline int32_t loadQuad(const int8_t* bytes) {
+inline int32_t loadQuad(const void* bytes) {
   int32_t quad;
   std::memcpy(&quad, bytes, sizeof quad);
   return quad;
 }
 
 /* sum += the four products of each lane. In assembly, because GCC 12 copies and spills sums around the intrinsic. */
-inline __attribute__((always_inline)) void multiplyAdd(__m512i& sum, __m512i tokens, __m512i bytes) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(tokens), "v"(bytes));
+inline __attribute__((always_inline)) void multiplyAdd(__m512i& sum, __m512i unsignedBytes, __m512i signedBytes) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsignedBytes), "v"(signedBytes));
 }
 
 /* Writes one vector per quad, `stride` vectors apart; lane l takes the token that tokenOf(l) names, bits flipped. */

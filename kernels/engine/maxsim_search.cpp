@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "engine/search.h"
 
@@ -17,9 +18,9 @@ constexpr uint64_t kCallProducts = 20'000'000;
 }  // namespace
 
 MaxSimSearch::MaxSimSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
-                           std::optional<std::vector<uint32_t>> eligible, Done done)
+                           std::optional<std::vector<uint32_t>> eligible, Done done, std::optional<int32_t> floor)
     : SumsSearch(kernels, std::move(store), std::move(done)), queries_(std::move(queries)),
-      eligible_(std::move(eligible)) {}
+      eligible_(std::move(eligible)), floor_(floor) {}
 
 uint32_t MaxSimSearch::itemCount() const {
   return eligible_ ? static_cast<uint32_t>(eligible_->size()) : store_->targetCount();
@@ -36,7 +37,8 @@ uint64_t MaxSimSearch::prepare() {
     longest = std::max<uint64_t>(longest, query.length());
     closestCount_ += roundUp(query.length(), kTokenRound);
   }
-  sums.assign(queries_.size(), {std::vector<int32_t>(itemCount()), std::vector<int32_t>(itemCount())});
+  const std::vector<int32_t> none(itemCount());
+  sums.assign(queries_.size(), {none, none, floor_ ? none : std::vector<int32_t>{}});
   if (queries_.empty() || itemCount() == 0) return 0;
 
   const uint64_t rowProducts = longest * store_->dimension();
@@ -77,25 +79,44 @@ void MaxSimSearch::run(uint64_t chunk, Workspace& workspace) {
     const uint32_t firstRow = item == from.item ? from.row : 0, endRow = item == to.item ? to.row : length;
     std::fill_n(closest, closestCount_, INT32_MIN);
     std::fill_n(rowSums, queries_.size(), 0);
-    runPiece(item, firstRow, endRow, closest, rowSums);
+    runPiece(item, firstRow, endRow, closest, rowSums, workspace);
     if (isCancelled()) return;
     if (endRow - firstRow == length) settle(item, closest, rowSums);
     else share(item, endRow - firstRow, closest, rowSums);
   }
 }
 
-/* Query by query, each over all rows: a target is shorter than a pack of queries, so it is what stays in the cache. */
-void MaxSimSearch::runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums) {
+/* Some rows after others, each prepared once for all queries. */
+void MaxSimSearch::runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums,
+                            Workspace& workspace) {
+  const size_t storedBytes = store_->dimension(), preparedBytes = storedBytes * kernels_.maxsimPreparedBytes;
+  void* prepared = workspace.reserve(Workspace::kPrepared, kPreparedRows * preparedBytes);
   const int8_t* rows = store_->rows(targetOf(item));
+  for (uint32_t row = firstRow; row < endRow; row += kPreparedRows) {
+    const uint32_t count = std::min(kPreparedRows, endRow - row);
+    const int8_t* stored = rows + row * storedBytes;
+    if (preparedBytes > 0) kernels_.maxsimPrepare(stored, count, store_->dimension(), prepared);
+    // What usually comes next is asked for, so that it is near when it does.
+    const int8_t* next = stored + count * storedBytes;
+    for (size_t byte = 0; byte < count * storedBytes; byte += 64) __builtin_prefetch(next + byte);
+    const Rows ready = preparedBytes > 0 ? Rows{static_cast<const int8_t*>(prepared), preparedBytes, count}
+                                         : Rows{stored, storedBytes, count};
+    if (!runRows(ready, closest, rowSums)) return;
+  }
+}
+
+/* All queries against some rows; false where the search was cancelled meanwhile. */
+bool MaxSimSearch::runRows(const Rows& rows, int32_t* closest, int32_t* rowSums) {
   for (size_t q = 0; q < queries_.size(); ++q) {
     const PackedQuery query = queries_[q].view();
-    for (uint32_t row = firstRow; row < endRow; row += rowsPerCall_) {
-      if (isCancelled()) return;
-      const uint32_t count = std::min(rowsPerCall_, endRow - row);
-      rowSums[q] += kernels_.maxsimRows(query, rows + size_t{row} * store_->dimension(), count, closest);
+    for (uint32_t row = 0; row < rows.count; row += rowsPerCall_) {
+      if (isCancelled()) return false;
+      const uint32_t count = std::min(rowsPerCall_, rows.count - row);
+      rowSums[q] += kernels_.maxsimRows(query, rows.values + row * rows.bytes, count, closest);
     }
     closest += roundUp(query.tokens.length, kTokenRound);
   }
+  return true;
 }
 
 /* Adds a chunk's part of a target; whoever brings the last row settles the target. */
@@ -117,10 +138,13 @@ void MaxSimSearch::share(uint32_t item, uint32_t rowCount, const int32_t* closes
 
 void MaxSimSearch::settle(uint32_t item, const int32_t* closest, const int32_t* rowSums) {
   for (size_t q = 0; q < queries_.size(); ++q) {
-    int32_t sum = 0;
-    for (uint32_t i = 0; i < queries_[q].length(); ++i) sum += closest[i];
-    sums[q].queryToTarget[item] = sum;
+    const uint32_t length = queries_[q].length();
+    sums[q].queryToTarget[item] = std::accumulate(closest, closest + length, 0);
     sums[q].targetToQuery[item] = rowSums[q];
+    if (floor_) {
+      const auto excess = [floor = *floor_](int32_t sum, int32_t best) { return sum + std::max(0, best - floor); };
+      sums[q].queryExcess[item] = std::accumulate(closest, closest + length, 0, excess);
+    }
     closest += roundUp(queries_[q].length(), kTokenRound);
   }
 }

@@ -73,6 +73,8 @@ class SumsSearch : public Search {
  public:
   struct Sums {
     std::vector<int32_t> queryToTarget, targetToQuery;
+    /** Σ over query tokens of what their best dot product is above the floor; empty where there is none. */
+    std::vector<int32_t> queryExcess = {};
   };
   using Search::Search;
   /** One per query, each in list order; complete when done was called without failure. */
@@ -82,9 +84,10 @@ class SumsSearch : public Search {
 /* MaxSim of some queries with each listed target, in one pass over the targets. */
 class MaxSimSearch : public SumsSearch {
  public:
-  /* Shape  eligible: ascending target indices, none for all */
+  /* Shape  eligible: ascending target indices, none for all
+   * Range  floor ±32,767: best dot products count by what they are above it, too; none where nobody asks */
   MaxSimSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
-               std::optional<std::vector<uint32_t>> eligible, Done done);
+               std::optional<std::vector<uint32_t>> eligible, Done done, std::optional<int32_t> floor = std::nullopt);
 
  protected:
   uint64_t prepare() override;
@@ -95,6 +98,12 @@ class MaxSimSearch : public SumsSearch {
   struct Cut {
     uint32_t item, row;
   };
+  /** Rows as the kernels take them. */
+  struct Rows {
+    const int8_t* values;
+    size_t bytes;
+    uint32_t count;
+  };
   /** A target that several chunks share. */
   struct Shared {
     std::vector<int32_t> closest;
@@ -104,12 +113,15 @@ class MaxSimSearch : public SumsSearch {
 
   uint32_t itemCount() const;
   uint32_t targetOf(uint32_t item) const { return eligible_ ? (*eligible_)[item] : item; }
-  void runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums);
+  void runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums,
+                Workspace& workspace);
+  bool runRows(const Rows& rows, int32_t* closest, int32_t* rowSums);
   void share(uint32_t item, uint32_t rowCount, const int32_t* closest, const int32_t* rowSums);
   void settle(uint32_t item, const int32_t* closest, const int32_t* rowSums);
 
   std::vector<OwnedQuery> queries_;
   const std::optional<std::vector<uint32_t>> eligible_;
+  const std::optional<int32_t> floor_;
   std::vector<Cut> cuts_;
   size_t closestCount_ = 0;
   uint32_t rowsPerCall_ = kMaxRows;

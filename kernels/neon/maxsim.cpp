@@ -37,9 +37,10 @@ void neonMaxsimPack(const Tokens& query, void* packed) {
   }
 }
 
-int32_t neonMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
+int32_t neonMaxsimRows(const PackedQuery& query, const void* stored, uint32_t rowCount, int32_t* closest) {
   const auto [values, length, dimension] = query.tokens;
   const auto* packed = static_cast<const int8_t*>(query.packed);
+  const auto* rows = static_cast<const int8_t*>(stored);
   int32x4_t best[kMaxRows];
   for (int32x4_t& row : best) row = vdupq_n_s32(INT32_MIN);
   for (uint32_t first = 0; first < length; first += kTokens) {

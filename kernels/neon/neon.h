@@ -8,7 +8,7 @@ namespace gloaming {
 
 size_t neonMaxsimPackedBytes(uint32_t length, uint32_t dimension);
 void neonMaxsimPack(const Tokens& query, void* packed);
-int32_t neonMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
+int32_t neonMaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest);
 
 size_t neonAffinePackedBytes(uint32_t length, uint32_t dimension);
 void neonAffinePack(const AffineQuery& query, void* packed);

@@ -9,6 +9,7 @@
  *   gpus()                                             what GPUs there are, or { obstacle }
  *   load(store, callback)                              brings a store into GPU memory: a search
  *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
+ *   sweep(store, queries, eligible, floor, threads, isBackground, callback)                the same with excesses
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
  *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
  *   cancel(search)
@@ -224,6 +225,18 @@ Napi::Value maxsim(const Napi::CallbackInfo& info) {
   return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
 }
 
+Napi::Value sweep(const Napi::CallbackInfo& info) {
+  const OpenStore& open = openStore(info[0]);
+  std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
+  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
+  const auto floor = static_cast<int32_t>(wholeNumber(info[3], INT16_MAX, "the floor"));
+  const uint32_t threads = threadCount(info[4]);
+  auto done = callOnLoop(info.Env(), info[6], sumsToValue);
+  auto search = std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries), std::move(eligible),
+                                               std::move(done), floor);
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
+}
+
 Napi::Value nearest(const Napi::CallbackInfo& info) {
   const OpenStore& open = openStore(info[0]);
   std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
@@ -316,6 +329,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["load"] = Napi::Function::New(env, guarded<load>);
   exports["gpus"] = Napi::Function::New(env, guarded<gpus>);
   exports["maxsim"] = Napi::Function::New(env, guarded<maxsim>);
+  exports["sweep"] = Napi::Function::New(env, guarded<sweep>);
   exports["nearest"] = Napi::Function::New(env, guarded<nearest>);
   exports["affine"] = Napi::Function::New(env, guarded<affine>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);

@@ -23,6 +23,7 @@ inline Napi::Value sumsToValue(Napi::Env env, const Search& search) {
     Napi::Object sums = Napi::Object::New(env);
     sums["queryToTarget"] = copyOut<Napi::Int32Array>(env, all[q].queryToTarget);
     sums["targetToQuery"] = copyOut<Napi::Int32Array>(env, all[q].targetToQuery);
+    if (!all[q].queryExcess.empty()) sums["queryExcess"] = copyOut<Napi::Int32Array>(env, all[q].queryExcess);
     list[q] = sums;
   }
   return list;

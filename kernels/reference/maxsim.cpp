@@ -35,8 +35,9 @@ MaxSim maxsimReference(const Tokens& query, const Tokens& target) {
 }
 
 /* The same numbers for a piece of a target, in the form that all kernels have (see kernels.h). */
-int32_t referenceMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
+int32_t referenceMaxsimRows(const PackedQuery& query, const void* stored, uint32_t rowCount, int32_t* closest) {
   const auto [values, length, dimension] = query.tokens;
+  const auto* rows = static_cast<const int8_t*>(stored);
   int32_t sum = 0;
   for (uint32_t j = 0; j < rowCount; ++j) {
     int32_t best = INT32_MIN;

@@ -13,7 +13,7 @@ struct MaxSim {
 
 int32_t dotProduct(const int8_t* a, const int8_t* b, uint32_t dimension);
 MaxSim maxsimReference(const Tokens& query, const Tokens& target);
-int32_t referenceMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest);
+int32_t referenceMaxsimRows(const PackedQuery& query, const void* stored, uint32_t rowCount, int32_t* closest);
 
 /** log2((dot + 1) ÷ 2) in 1,024ths, linear between powers of two; dot ≤ 32,767. */
 int32_t profileLog(uint32_t dot);

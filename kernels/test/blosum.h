@@ -17,6 +17,7 @@
 
 #include "reference/reference.h"
 #include "engine/workspace.h"
+#include "test/prepared_rows.h"
 
 namespace gloaming {
 
@@ -102,8 +103,9 @@ class MaxSimQuery {
     std::fill_n(closest, roundUp(tokens_.length, kTokenRound), std::numeric_limits<int32_t>::min());
     MaxSim sums{0, 0};
     for (uint32_t row = 0; row < rowCount; row += kMaxRows) {
-      sums.targetToQuery += kernels_.maxsimRows({tokens_, packed_.get()}, rows + size_t{row} * tokens_.dimension,
-                                                std::min(kMaxRows, rowCount - row), closest);
+      const uint32_t count = std::min(kMaxRows, rowCount - row);
+      const PreparedRows ready(kernels_, rows + size_t{row} * tokens_.dimension, count, tokens_.dimension);
+      sums.targetToQuery += kernels_.maxsimRows({tokens_, packed_.get()}, ready.values(), count, closest);
     }
     for (uint32_t i = 0; i < tokens_.length; ++i) sums.queryToTarget += closest[i];
     return sums;

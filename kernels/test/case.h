@@ -14,6 +14,7 @@
 
 #include "reference/reference.h"
 #include "test/emulated_tiles.h"
+#include "test/prepared_rows.h"
 #include "test/random_tokens.h"
 #include "engine/workspace.h"
 
@@ -178,8 +179,8 @@ class Expectation {
     MaxSim sums{0, 0};
     for (uint32_t row = 0; row < targetLength_; row += kMaxRows) {
       const uint32_t count = std::min(kMaxRows, targetLength_ - row);
-      sums.targetToQuery += kernels.maxsimRows({tokens_, packed.get()},
-                                               target_.data() + size_t{row} * tokens_.dimension, count, closest.get());
+      const PreparedRows rows(kernels, target_.data() + size_t{row} * tokens_.dimension, count, tokens_.dimension);
+      sums.targetToQuery += kernels.maxsimRows({tokens_, packed.get()}, rows.values(), count, closest.get());
     }
     for (uint32_t i = 0; i < tokens_.length; ++i) sums.queryToTarget += closest.get()[i];
     return sums.queryToTarget == maxsim_.queryToTarget && sums.targetToQuery == maxsim_.targetToQuery;

@@ -71,14 +71,15 @@ class EmulatedTiles {
   int8_t tiles_[8][16][64];
 };
 
-int32_t emulatedMaxsimRows(const PackedQuery& query, const int8_t* rows, uint32_t rowCount, int32_t* closest) {
-  return maxsimRowsByTiles<EmulatedTiles>(query, rows, rowCount, closest);
+int32_t emulatedMaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest) {
+  return maxsimRowsByTiles<EmulatedTiles>(query, static_cast<const int8_t*>(rows), rowCount, closest);
 }
 
 }  // namespace
 
 const Kernels emulatedAmxKernels{"emulated amx",
-                                 amxKernels.maxsimPackedBytes, amxKernels.maxsimPack, emulatedMaxsimRows,
+                                 amxKernels.maxsimPackedBytes, amxKernels.maxsimPack, 0, nullptr,
+                                 emulatedMaxsimRows,
                                  avx512vnniKernels.affinePackedBytes, avx512vnniKernels.affinePack,
                                  avx512vnniKernels.affineScore, avx512vnniKernels.affineBatch,
                                  avx512vnniKernels.affineScores, avx512vnniKernels.affineAlign};

@@ -11,6 +11,7 @@
 
 #include "reference/reference.h"
 #include "engine/store.h"
+#include "test/prepared_rows.h"
 
 namespace gloaming {
 
@@ -29,9 +30,9 @@ class Oracle {
     std::fill_n(closest.get(), count, std::numeric_limits<int32_t>::min());
     MaxSim sums{0, 0};
     for (uint32_t row = 0; row < store.length(target); row += kMaxRows) {
-      sums.targetToQuery +=
-          kernels_.maxsimRows({query_, packed_.get()}, store.rows(target) + size_t{row} * query_.dimension,
-                              std::min(kMaxRows, store.length(target) - row), closest.get());
+      const uint32_t count = std::min(kMaxRows, store.length(target) - row);
+      const PreparedRows rows(kernels_, store.rows(target) + size_t{row} * query_.dimension, count, query_.dimension);
+      sums.targetToQuery += kernels_.maxsimRows({query_, packed_.get()}, rows.values(), count, closest.get());
     }
     for (uint32_t i = 0; i < query_.length; ++i) sums.queryToTarget += closest.get()[i];
     return sums;

@@ -40,9 +40,9 @@ void FleetSearch::run(uint64_t chunk, Workspace&) {
     return;
   }
   std::vector<int32_t*> queryToTarget, targetToQuery;
-  for (auto& [toTarget, toQuery] : sums) {
-    queryToTarget.push_back(toTarget.data() + first);
-    targetToQuery.push_back(toQuery.data() + first);
+  for (Sums& found : sums) {
+    queryToTarget.push_back(found.queryToTarget.data() + first);
+    targetToQuery.push_back(found.targetToQuery.data() + first);
   }
   search.sums(queryToTarget, targetToQuery);
 }
