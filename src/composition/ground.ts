@@ -3,8 +3,7 @@ import { chooseBackend } from '../kernels/choose.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { Pages } from '../services/pages.js';
 import { openControlStore, type ControlStore } from '../store/control-store.js';
-import { damaged } from '../store/prepare.js';
-import { problemOfControlState } from '../store/probe.js';
+import { requireSoundControlState } from '../store/probe.js';
 import { sealingKey } from '../store/secrets.js';
 import { realWorld, type World } from '../world.js';
 import { buildVersion, workerOn } from './identity.js';
@@ -26,17 +25,13 @@ export interface Ground {
   readonly now: () => Date;
 }
 
-/** A look at the control state before it is opened; large ones are read to their end by fsck alone. */
-const PROBE_MS = 100;
-
 /** Errors  Fault where the data folder, the addon or the configured device cannot be used */
 export async function openGround(config: ApplianceConfig, world: World = realWorld): Promise<Ground> {
   const backend = await chooseBackend({
     device: config.device,
     retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
   });
-  const problem = await problemOfControlState(config.dataFolder, PROBE_MS);
-  if (problem !== undefined) throw damaged(config.dataFolder, problem);
+  await requireSoundControlState(config.dataFolder);
   const store = openControlStore(config.dataFolder, { hasReserve: true, world });
   const { now } = world;
   const seal = await sealingKey(store);

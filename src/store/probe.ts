@@ -1,11 +1,13 @@
 import { execFile, type ExecFileException } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { isControlStateEmpty, problemOfControlFile } from './prepare.js';
+import { damaged, isControlStateEmpty, problemOfControlFile } from './prepare.js';
 
 /** The compiled entry point, beside this file. */
 const PROBE_FILE = fileURLToPath(new URL('./probe-process.js', import.meta.url));
 /** What hangs has found a circle in the pages. */
-const HANG_MS = 60_000;
+const HANG_MS = 20_000;
+/** A look before the control state is opened; large ones are read to their end by fsck alone. */
+const LOOK_MS = 100;
 
 /**
  * Reads the control state in a process of its own, which may die of what it finds. undefined where all that it read
@@ -25,6 +27,15 @@ export async function problemOfControlState(
       resolve(error === null ? undefined : wordsFor(error, stdout));
     });
   });
+}
+
+/**
+ * To be called before the control state is opened for writing.
+ * Errors  Refusal `data_folder_damaged`
+ */
+export async function requireSoundControlState(dataFolder: string): Promise<void> {
+  const problem = await problemOfControlState(dataFolder, LOOK_MS);
+  if (problem !== undefined) throw damaged(dataFolder, problem);
 }
 
 /** The process writes what it has found as its only line. */

@@ -25,7 +25,7 @@ import { PROGRAM } from '../tools/paths.js';
  * it, in words; no process ends by a signal. GLOAMING_MUTATIONS=1000 for the long version; GLOAMING_SEED repeats one.
  */
 
-const MUTATIONS = Number(process.env.GLOAMING_MUTATIONS ?? 3);
+const MUTATIONS = Number(process.env.GLOAMING_MUTATIONS ?? 4);
 const seed = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const random = seededRandom(seed);
 
@@ -41,6 +41,7 @@ beforeAll(async () => {
   for (let turn = 0; turn < 40; turn += 1) {
     await store.transaction(() => {
       for (let row = 0; row < 20; row += 1) table.putSync(`key ${turn} ${row}`, 'x'.repeat(row * 400));
+      if (turn % 3 === 2) for (let row = 0; row < 20; row += 1) table.removeSync(`key ${turn - 1} ${row}`);
     });
   }
   await store.close();
@@ -54,6 +55,9 @@ function copy(): { readonly data: string; readonly file: string } {
   return { data, file: join(data, 'control', 'data.mdb') };
 }
 
+/** Nothing that is damaged may fill the disk: no file gets longer than 100 MiB. */
+const LIMITED = ['-c', 'ulimit -f 204800; exec "$0" "$@"', process.execPath, PROGRAM];
+
 function gloaming(data: string, ...argv: string[]) {
   const env = {
     ...process.env,
@@ -61,7 +65,7 @@ function gloaming(data: string, ...argv: string[]) {
     GLOAMING_INDEXES: join(folder, 'indexes'),
     GLOAMING_PORT: '0',
   };
-  return spawnSync(process.execPath, [PROGRAM, ...argv], { env, encoding: 'utf8', timeout: 60_000 });
+  return spawnSync('sh', [...LIMITED, ...argv], { env, encoding: 'utf8', timeout: 60_000 });
 }
 
 function expectWords({ status, signal, stderr }: ReturnType<typeof gloaming>, words: RegExp): void {
@@ -112,31 +116,42 @@ describe('a control state that is damaged', () => {
       const bytes = readFileSync(file);
       let found = 0;
       for (let count = 0; count < MUTATIONS; count += 1) {
-        writeFileSync(file, mutate(bytes));
+        writeFileSync(file, mutate(bytes, count % 2 === 0 ? freeListOf(bytes) : undefined));
         const problem = await problemOfControlState(data);
         const checked = gloaming(data, 'fsck');
-        expect({ count, signal: checked.signal, stderr: checked.stderr }).toMatchObject({
-          count,
-          signal: null,
-        });
-        expect(checked.stderr).not.toMatch(/\n\s+at /);
+        const written = gloaming(data, 'keys', 'create', 'after damage');
+        writeFileSync(file, bytes);
+        for (const { signal, stderr } of [checked, written]) {
+          expect({ count, signal, stderr }).toMatchObject({ count, signal: null });
+          expect(stderr).not.toMatch(/\n\s+at /);
+        }
         if (problem === undefined) continue;
         found += 1;
         expect(checked.stdout).toContain('control state damaged');
+        expectWords(written, /^gloaming: .* is damaged: /);
       }
       process.stdout.write(`${MUTATIONS} mutations, ${found} told of the pages\n`);
     },
   );
 });
 
+/** Where the tree of free pages begins, which writers alone look at. */
+function freeListOf(bytes: Buffer): number {
+  const [one, other] = [0, 4096].map((meta) => ({
+    commit: bytes.readBigUInt64LE(meta + 152),
+    root: bytes.readBigUInt64LE(meta + 88),
+  }));
+  return Number(one!.commit > other!.commit ? one!.root : other!.root);
+}
+
 /** Bytes of the headers and of the tree, where they hurt, or a page full of noise. */
-function mutate(bytes: Buffer): Buffer {
+function mutate(bytes: Buffer, at?: number): Buffer {
   const changed = Buffer.from(bytes);
-  const page = random.below(changed.length / 4096) * 4096;
+  const page = (at ?? random.below(changed.length / 4096)) * 4096;
   const kind = random.below(3);
   const [start, length] =
     kind === 0 ? [page, 4096] : kind === 1 ? [page, 24] : [page + random.below(4000), 8];
-  for (let at = start; at < start + length; at += 1) changed[at] = random.below(256);
+  for (let place = start; place < start + length; place += 1) changed[place] = random.below(256);
   return changed;
 }
 

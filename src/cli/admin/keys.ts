@@ -3,6 +3,7 @@ import { loadConfig } from '../../config.js';
 import { Keys } from '../../services/keys.js';
 import { ApiKeyTable } from '../../store/tables/api-keys.js';
 import { openControlStore } from '../../store/control-store.js';
+import { requireSoundControlState } from '../../store/probe.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
 
@@ -56,7 +57,9 @@ export function register(program: Command, context: CommandContext): void {
 }
 
 async function withKeys(context: CommandContext, work: (keys: Keys) => void | Promise<void>): Promise<void> {
-  const store = openControlStore(loadConfig(context.environment).dataFolder);
+  const { dataFolder } = loadConfig(context.environment);
+  await requireSoundControlState(dataFolder);
+  const store = openControlStore(dataFolder);
   try {
     await work(new Keys(new ApiKeyTable(store), () => new Date()));
   } finally {

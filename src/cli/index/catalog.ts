@@ -11,6 +11,7 @@ import {
 import { MANIFEST_FILE } from '../../release/format.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import { openControlStore } from '../../store/control-store.js';
+import { requireSoundControlState } from '../../store/probe.js';
 import { releaseEvents } from '../../store/tables/release-events.js';
 import { ReleaseTable, type ReleaseRow } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -29,6 +30,7 @@ export async function withCatalog(
   work: (catalog: IndexCatalog) => Promise<void>,
 ): Promise<void> {
   const config = loadConfig(context.environment);
+  await requireSoundControlState(config.dataFolder);
   const store = openControlStore(config.dataFolder);
   try {
     const table = new ReleaseTable<ReleaseManifest>(store, releaseEvents(store));

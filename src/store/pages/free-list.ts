@@ -1,0 +1,120 @@
+/*
+ * The list of free pages in LMDB's file. No reader looks at it, and every commit takes its pages from it: a damaged one
+ * ends the writer by a signal, lets it wait for ever, or has it write over pages that are in use. It is a tree like any
+ * other, whose values are lists of 64-bit numbers: how many follow, then page numbers, 0 for none, and before the first
+ * page of a stretch the number of its pages, negative.
+ */
+
+/** A page's head: its number, a commit, padding, flags, and the ends of its free room or how many pages it goes on. */
+const HEAD_BYTES = 24;
+const AT = { page: 0, flags: 18, lower: 20 };
+const BRANCH = 1;
+const LEAF = 2;
+/** Of overflow pages, too: those are none of a tree. */
+const KIND = BRANCH | LEAF | 4;
+/** A node's head: two halves of a number, flags and the length of its key. */
+const NODE_HEAD_BYTES = 8;
+const IS_ELSEWHERE = 1;
+const KEY_BYTES = 8;
+const NUMBER_BYTES = 8;
+const TREE_MAX_DEPTH = 32;
+const FIRST_PAGE = 2;
+
+export interface Pages {
+  readonly pageBytes: number;
+  readonly lastPage: number;
+  /** So many pages from this one on. */
+  readonly read: (page: number, count: number) => Buffer;
+}
+
+/** What is wrong with the list whose tree begins at this page. @param root a page of the file */
+export function problemOfFreeList(root: number, pages: Pages): string | undefined {
+  try {
+    new FreeList(pages).readTree(root, 0);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Damage) return `its list of free pages is damaged (${error.message})`;
+    throw error;
+  }
+}
+
+class Damage extends Error {}
+
+class FreeList {
+  readonly #pages: Pages;
+  /** Pages of the list itself and those that it calls free: none is twice among them. */
+  readonly #seen: Uint8Array;
+
+  constructor(pages: Pages) {
+    this.#pages = pages;
+    this.#seen = new Uint8Array(pages.lastPage + 1);
+  }
+
+  readTree(number: number, depth: number): void {
+    if (depth > TREE_MAX_DEPTH) throw new Damage('its tree has no end');
+    const page = this.#readPages(number, 1);
+    const kind = page.readUInt16LE(AT.flags) & KIND;
+    if (kind !== BRANCH && kind !== LEAF) throw new Damage(`page ${number} is none of a tree`);
+    const count = page.readUInt16LE(AT.lower) >> 1;
+    const most = (page.length - HEAD_BYTES) / 2;
+    if (count === 0 || count > most) throw new Damage(`page ${number} has ${count} entries`);
+    for (let index = 0; index < count; index += 1) {
+      const node = HEAD_BYTES + page.readUInt16LE(HEAD_BYTES + 2 * index);
+      if (node + NODE_HEAD_BYTES > page.length)
+        throw new Damage(`page ${number} has an entry beyond its end`);
+      const low = page.readUInt32LE(node);
+      const flags = page.readUInt16LE(node + 4);
+      if (kind === BRANCH) this.readTree(low + flags * 2 ** 32, depth + 1);
+      else this.#readLeaf(page, node, low, flags);
+    }
+  }
+
+  #readLeaf(page: Buffer, node: number, bytes: number, flags: number): void {
+    const start = node + NODE_HEAD_BYTES + KEY_BYTES;
+    if (page.readUInt16LE(node + 6) !== KEY_BYTES) throw new Damage('an entry has no commit for a key');
+    if ((flags & IS_ELSEWHERE) === 0) return this.#readNumbers(slice(page, start, bytes));
+    const first = Number(slice(page, start, NUMBER_BYTES).readBigUInt64LE());
+    const count = Math.ceil((HEAD_BYTES + bytes) / this.#pages.pageBytes);
+    this.#readNumbers(slice(this.#readPages(first, count), HEAD_BYTES, bytes));
+  }
+
+  #readNumbers(list: Buffer): void {
+    const count = Number(slice(list, 0, NUMBER_BYTES).readBigInt64LE());
+    if (count < 0 || count >= list.length / NUMBER_BYTES)
+      throw new Damage(`a list says it has ${count} numbers`);
+    for (let index = 1; index <= count; index += 1) {
+      const number = Number(list.readBigInt64LE(index * NUMBER_BYTES));
+      if (number === 0) continue;
+      if (number > 0) this.#note(number, 1);
+      else {
+        index += 1;
+        if (index > count) throw new Damage('a list ends before a stretch');
+        this.#note(Number(list.readBigInt64LE(index * NUMBER_BYTES)), -number);
+      }
+    }
+  }
+
+  #readPages(first: number, count: number): Buffer {
+    this.#note(first, count);
+    const page = this.#pages.read(first, count);
+    const isOwn = Number(page.readBigUInt64LE(AT.page)) === first;
+    if (!isOwn || page.length < count * this.#pages.pageBytes) throw new Damage(`page ${first} is another`);
+    return page;
+  }
+
+  #note(first: number, count: number): void {
+    const { lastPage } = this.#pages;
+    if (first < FIRST_PAGE || count < 1 || first + count - 1 > lastPage) {
+      throw new Damage(`it names pages ${first} to ${first + count - 1} of ${lastPage}`);
+    }
+    for (let page = first; page < first + count; page += 1) {
+      if (this.#seen[page] === 1) throw new Damage(`it names page ${page} twice`);
+      this.#seen[page] = 1;
+    }
+  }
+}
+
+function slice(bytes: Buffer, start: number, length: number): Buffer {
+  if (start + length > bytes.length) throw new Damage('an entry goes beyond its page');
+  return bytes.subarray(start, start + length);
+}
