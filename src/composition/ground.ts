@@ -3,6 +3,7 @@ import { chooseBackend } from '../kernels/choose.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { Pages } from '../services/pages.js';
 import { openControlStore, type ControlStore } from '../store/control-store.js';
+import { compactIfDue } from '../store/compact.js';
 import { requireSoundControlState } from '../store/probe.js';
 import { sealingKey } from '../store/secrets.js';
 import { realWorld, type World } from '../world.js';
@@ -32,6 +33,7 @@ export async function openGround(config: ApplianceConfig, world: World = realWor
     retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
   });
   await requireSoundControlState(config.dataFolder);
+  await compactIfDue(config.dataFolder);
   const store = openControlStore(config.dataFolder, { hasReserve: true, world });
   const { now } = world;
   const seal = await sealingKey(store);

@@ -8,10 +8,13 @@ export type ControlRoot = RootDatabase<unknown, string>;
 export type Migration = (root: ControlRoot, dataFolder: string) => void;
 
 /** The first leads from version 1 to version 2, and so on: entries are added at the end, and never change or go. */
-export const MIGRATIONS: readonly Migration[] = [dueDeliveriesByEndpoint, sealSecrets];
+export const MIGRATIONS: readonly Migration[] = [dueDeliveriesByEndpoint, sealSecrets, askForCompaction];
 
 /** From then on the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
 export const DUE_BY_ENDPOINT_VERSION = 2;
+
+/** In the settings, while free pages may hold what nobody shall read. */
+export const COMPACTION_DUE_KEY = 'compaction-due';
 
 type Rows<Row> = Database<Row, string>;
 
@@ -30,7 +33,7 @@ function dueDeliveriesByEndpoint(root: ControlRoot): void {
 /**
  * To version 3: secrets are sealed, and the table goes by which runs were found again under their idempotency keys.
  * Responses that were kept in clear are sealed under the appliance's key alone: of their Idempotency-Keys nothing is
- * known. Pages that held what was in clear are free, and overwritten in time; a backup and its restore leave them out.
+ * known. Pages that held what was in clear are free; the next version asks for a file without them.
  */
 function sealSecrets(root: ControlRoot, dataFolder: string): void {
   const key = keyWithin(root, dataFolder);
@@ -40,6 +43,12 @@ function sealSecrets(root: ControlRoot, dataFolder: string): void {
   sealWebhooks(root, key);
   sealResponses(root, key);
   root.openDB({ name: 'runs-by-idempotency-key' }).dropSync();
+}
+
+/** To version 4: what was in clear goes with the free pages (compact.ts), also of data that were sealed before. */
+function askForCompaction(root: ControlRoot): void {
+  const settings: Rows<string> = root.openDB({ name: 'settings', encoding: 'json' });
+  settings.putSync(COMPACTION_DUE_KEY, 'secrets were in clear');
 }
 
 function sealWebhooks(root: ControlRoot, key: Buffer): void {

@@ -16,7 +16,7 @@ import { problemOfFile } from './pages/file-form.js';
 export const CONTROL_FOLDER = 'control';
 /** LMDB's files in it. */
 export const CONTROL_FILE = 'data.mdb';
-const LOCK_FILE = 'lock.mdb';
+export const LOCK_FILE = 'lock.mdb';
 
 /** What stands beside the control state once it has been there. */
 const COMPANIONS = ['objects', 'predictions', 'sql'];
