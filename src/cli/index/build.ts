@@ -234,5 +234,5 @@ function describeRelatives({ background, counts }: NonNullable<ReleaseManifest['
     alignments: () => 'the given alignments',
   }[background.method]();
   const [relatives, targets] = [counts.relatives, counts.targets].map((count) => count.toLocaleString('en'));
-  return `${relatives} of ${targets} proteins, by ${source}`;
+  return `${relatives} relatives of ${targets} proteins, by ${source}`;
 }

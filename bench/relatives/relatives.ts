@@ -1,0 +1,216 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openAppliance, type Appliance } from '../../src/appliance.js';
+import { calibrateRelease } from '../../src/calibrate/calibrate.js';
+import { openCalibration } from '../../src/calibration/sidecar.js';
+import { loadConfig } from '../../src/config.js';
+import { familyForm } from '../../src/families/form.js';
+import type { RelativesFinder } from '../../src/families/finder.js';
+import { RELATIVE_RULES } from '../../src/families/rules.js';
+import type { BuildFamilies } from '../../src/indexing/build-options.js';
+import { buildRelease } from '../../src/indexing/release.js';
+import { fastaInput } from '../../src/indexing/sources/fasta-source.js';
+import { addBackground, backgroundDatabase, findBackground } from '../../src/relatives/backgrounds.js';
+import { mmseqsRelatives, mmseqsVersion } from '../../src/relatives/mmseqs.js';
+import { openRelease } from '../../src/release/open.js';
+import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
+import { openFamilySource } from '../../src/relatives/open.js';
+import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import { searchMany } from '../../src/search/search.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
+import type { Bench } from '../main.js';
+import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
+import { candidateScores } from '../tools/candidate-scores.js';
+import { readLabels, type DomainLabel } from '../tools/labels.js';
+import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { hasNatural, writeBackground, type BackgroundKind } from './background.js';
+import { byPairRelatives, byQueryRelatives } from './breakdown.js';
+
+/*
+ * What does it give to know a protein's relatives? The labelled domains with their relatives of the natural sequences,
+ * by mmseqs, against themselves: with all that are found, with a random third of the background, and with fusions
+ * planted in it that make profiles drift. Queries are given theirs as the server gives them.
+ *
+ *   npm run bench -- relatives [queries, evenly spaced, or "all"] [kinds, such as whole,third,planted] [folder to keep]
+ *
+ * Some hours on two cores; what is in the folder is used again.
+ */
+
+/** mmseqs reads its index anew for each. */
+const CHUNK = 100;
+const CANDIDATES = 1_000;
+const ROUNDS = 2;
+
+interface Session {
+  readonly appliance: Appliance;
+  readonly targets: readonly BenchProtein[];
+  readonly queries: readonly BenchProtein[];
+  readonly labels: ReadonlyMap<string, DomainLabel>;
+  readonly natural: string;
+  readonly folder: string;
+}
+
+export const run: Bench = async ([count = 'all', kinds = 'whole,third,planted', kept]) => {
+  const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
+  const [scope, natural] = ['scope40', 'natural'].map((name) => join(shared, 'data', name));
+  const missing = !existsSync(join(scope, 'labels.tsv')) || !(await hasNatural(natural));
+  if (missing || (await mmseqsVersion()) === undefined) {
+    console.log(
+      'Skipped: it needs the labelled domains, the natural sequences, xz and mmseqs (apt-get install mmseqs2).',
+    );
+    return { skipped: 'no data or no mmseqs' };
+  }
+  const labels = readLabels(join(scope, 'labels.tsv'));
+  const { list: targets } = await readProteins(join(scope, 'domains.fasta'));
+  const dev = targets.filter(({ id }) => labels.get(id)!.isDev);
+  const wanted = count === 'all' ? dev.length : Math.min(dev.length, Number(count));
+  const queries = Array.from({ length: wanted }, (_, at) => dev[Math.floor((at * dev.length) / wanted)]);
+  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-relatives-')));
+  await mkdir(folder, { recursive: true });
+  const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
+  const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
+  const session: Session = { appliance, targets, queries, labels, natural, folder };
+  try {
+    console.log(
+      `${queries.length} queries, ${targets.length} targets, the best ${CANDIDATES} by MaxSim of each`,
+    );
+    const rows: Record<string, unknown> = {};
+    for (const kind of kinds.split(',')) rows[kind] = await measureKind(kind as BackgroundKind, session);
+    return { queries: queries.length, targets: targets.length, rows };
+  } finally {
+    await appliance.close();
+    if (kept === undefined) await rm(folder, { recursive: true });
+  }
+};
+
+async function measureKind(kind: BackgroundKind, session: Session): Promise<unknown> {
+  const times: Record<string, number> = {};
+  const timed = async <Result>(step: string, work: () => Promise<Result>): Promise<Result> => {
+    const startedMs = performance.now();
+    const result = await work();
+    times[step] = Math.round((performance.now() - startedMs) / 1000);
+    return result;
+  };
+  const { engine, relatives } = await openKind(kind, session, timed);
+  const rankings = await timed('search', () => measureRankings(engine, session));
+  const found: Record<string, unknown> = {};
+  const queryIds = new Set(session.queries.map(({ id }) => id));
+  const best = rankings['E-value'] ?? rankings.affine;
+  for (const [ranking, hits] of Object.entries(rankings)) {
+    const figures = measureSensitivity(hits, queryIds, session.labels);
+    found[ranking] = figures;
+    console.log(
+      `${kind}, ${ranking}: ${Object.entries(figures)
+        .map(([name, value]) => `${name} ${value.toFixed(4)}`)
+        .join(', ')}`,
+    );
+  }
+  const ofQueries = byQueryRelatives(best, queryIds, session.labels, relatives);
+  const ofPairs = byPairRelatives(best, queryIds, session.labels, relatives);
+  console.table(ofQueries);
+  console.table(ofPairs.map((cell) => ({ ...cell, share: cell.found / Math.max(1, cell.pairs) })));
+  console.log(`seconds: ${JSON.stringify(times)}`);
+  return { found, ofQueries, ofPairs, seconds: times };
+}
+
+type Timed = <Result>(step: string, work: () => Promise<Result>) => Promise<Result>;
+
+/** The domains with relatives of one background, calibrated. */
+async function openKind(
+  kind: BackgroundKind,
+  { appliance, targets, natural, folder }: Session,
+  timed: Timed,
+): Promise<{ readonly engine: SearchEngine; readonly relatives: ReadonlyMap<string, number> }> {
+  const { config, backend } = appliance;
+  const { indexesFolder, threads } = config;
+  const encoder = await appliance.loadEncoder(config.encoder);
+  let background = await findBackground(indexesFolder, kind);
+  if (background === undefined) {
+    const fasta = join(folder, `${kind}.background.fasta`);
+    await timed('background', () => writeBackground(natural, kind, fasta));
+    background = await addBackground(indexesFolder, kind, [fasta]);
+  }
+  const version = (await mmseqsVersion()) ?? '';
+  const database = backgroundDatabase(indexesFolder, kind);
+  const finder = mmseqsRelatives({ database, rounds: ROUNDS }, RELATIVE_RULES, threads);
+  const counts = join(folder, `${kind}.counts.jsonl`);
+  const families: BuildFamilies = {
+    finder: countingFinder(finder, counts),
+    form: familyForm(encoder.card, PROFILE_SCALE),
+    rules: RELATIVE_RULES,
+    background: { method: 'mmseqs', name: kind, sha256: background.sha256, version, rounds: ROUNDS },
+  };
+  const fasta = join(folder, 'domains.fasta');
+  await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+  const input = await fastaInput({ fasta: [fasta] });
+  const built = await timed('build', () =>
+    buildRelease({ indexesFolder, slug: kind, input, encoder, families }),
+  );
+  const release = await openRelease(built.release.directory);
+  const store = await backend.open(release.tokens);
+  const known = { id: release.id, targetCount: release.targets.count };
+  const options = { release, backend, store, encoder, threads };
+  if ((await openCalibration(release.directory, known)) === undefined)
+    await timed('calibrate', () => calibrateRelease(options));
+  const calibration = await openCalibration(release.directory, known);
+  const sources = { indexesFolder, threads, openEngine: (id: string) => appliance.engines.open(id) };
+  const source = openFamilySource(release.manifest, encoder, sources);
+  return { engine: { ...options, calibration, families: source }, relatives: readCounts(counts, targets) };
+}
+
+/** Writes how many relatives each protein has, where later runs find it beside the release. */
+function countingFinder(finder: RelativesFinder, path: string): RelativesFinder {
+  return {
+    batchProteins: finder.batchProteins,
+    async find(proteins, options) {
+      const families = await finder.find(proteins, options);
+      const lines = families.map(({ sequence, relatives }) => JSON.stringify([sequence, relatives.length]));
+      appendFileSync(path, `${lines.join('\n')}\n`);
+      return families;
+    },
+  };
+}
+
+function readCounts(path: string, targets: readonly BenchProtein[]): ReadonlyMap<string, number> {
+  const lines = readFileSync(path, 'utf8').trim().split('\n');
+  const counts = new Map(lines.map((line) => JSON.parse(line) as [string, number]));
+  return new Map(targets.map(({ id, sequence }) => [id, counts.get(sequence) ?? 0]));
+}
+
+/** Hits by each ranking, queries with the relatives that the server would give them. */
+async function measureRankings(
+  engine: SearchEngine,
+  { queries }: Session,
+): Promise<Readonly<Record<string, readonly Hit[]>>> {
+  const scores = {
+    MaxSim: candidateScores.maxsim,
+    affine: candidateScores.affine,
+    'E-value': candidateScores.evalue,
+  };
+  const found: Record<string, Hit[]> = {};
+  const settings = {
+    targetSpace: unfilteredSpace(engine.release),
+    limit: CANDIDATES,
+    evidence: 'candidate_measurement',
+    guarantee: 'exhaustive',
+    significance: engine.calibration === undefined ? 'not_requested' : 'if_available',
+  } as const;
+  for (let start = 0; start < queries.length; start += CHUNK) {
+    const chunk = queries.slice(start, start + CHUNK);
+    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+    for (const [index, { candidates }] of (await searchMany(asked, settings, engine)).entries()) {
+      for (const candidate of candidates) {
+        const targetId = engine.release.targets.id(candidate.targetIndex);
+        for (const [ranking, scoreOf] of Object.entries(scores)) {
+          const score = scoreOf(candidate);
+          if (score !== undefined)
+            (found[ranking] ??= []).push({ queryId: chunk[index].id, targetId, score });
+        }
+      }
+    }
+  }
+  return found;
+}

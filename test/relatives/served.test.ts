@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seededRandom } from '#src/random.js';
+import { AMINO_ACIDS } from '#src/sequence/substitution.js';
+import { buildBench, type Bench, type Json, type Serving } from '../services/runs/runs-served.js';
+import { PROGRAM } from '../tools/paths.js';
+
+/* A database whose proteins are each other's relatives, built by the command line and searched on a server. */
+
+const run = promisify(execFile);
+/** Its calibration of few simulated proteins judges this one more surely than most. */
+const QUERY = 33;
+
+let bench: Bench;
+let serving: Serving;
+let built: string;
+
+async function gloaming(...words: string[]): Promise<string> {
+  const environment = { ...process.env, ...bench.environment };
+  return (await run(process.execPath, [PROGRAM, ...words], { env: environment })).stdout;
+}
+
+beforeAll(async () => {
+  bench = await buildBench(300);
+  const fasta = join(dirname(bench.environment.GLOAMING_DATA!), 'lab.fasta');
+  const family = Array.from({ length: 8 }, () => mutated(bench.sequences[QUERY]));
+  const proteins = [...bench.sequences, ...family];
+  writeFileSync(fasta, proteins.map((sequence, index) => `>p${index}\n${sequence}\n`).join(''));
+  built = await gloaming('index', 'build', fasta, '--name', 'lab', '--relatives', 'self');
+  serving = await bench.start();
+}, 300_000);
+afterAll(async () => {
+  await serving.stop();
+  bench.remove();
+});
+
+const random = seededRandom(3);
+
+/** With a fifth of its residues drawn anew. */
+function mutated(protein: string): string {
+  return [...protein]
+    .map((letter) => (random.below(5) < 1 ? AMINO_ACIDS[random.below(20)] : letter))
+    .join('');
+}
+
+async function search(asked: Json = {}): Promise<Json> {
+  const query = { kind: 'protein_sequence', sequence: bench.sequences[QUERY] };
+  const body = { query, database: 'lab', limit: 10, ...asked };
+  const { status, body: answer } = await serving.call('POST', '/v1/homology', { body });
+  expect(status).toBe(200);
+  return answer;
+}
+
+describe('a database whose proteins have relatives among themselves', () => {
+  it('is built after one without them, which it names and which stays searchable', async () => {
+    expect(built).toMatch(/[\d,]+ relatives of [\d,]+ proteins, by our own search of dbr_/);
+    const { data } = (await serving.call('GET', '/v1/homology/databases/lab/releases', {})).body as Json;
+    expect(data).toHaveLength(2);
+  });
+
+  it('gives a query its own, and says how many and how long it took', async () => {
+    const answer = await search();
+    expect(answer.query.relative_count).toBeGreaterThan(0);
+    expect(answer.performance.relatives_search_ms).toBeGreaterThan(0);
+    expect(answer.candidates[0].target.id).toBe(`p${QUERY}`);
+    expect(answer.candidates[0].measurements.maxsim.bidirectional).toBeLessThan(0.01);
+    const again = await search({ limit: 9 });
+    expect(again.query.relative_count).toBe(answer.query.relative_count);
+    expect(again.performance.relatives_search_ms).toBeLessThanOrEqual(answer.performance.relatives_search_ms);
+  });
+
+  it('compares a query as it stands where that is asked for, and does not confuse the two', async () => {
+    const [related, alone] = [await search(), await search({ relatives: 'none' })];
+    expect(alone.query.relative_count).toBe(0);
+    expect(alone.result_sha256).not.toBe(related.result_sha256);
+    expect((await search()).result_sha256).toBe(related.result_sha256);
+  });
+
+  it('has receipts that pin what the query became, and are found again', async () => {
+    for (const relatives of ['as_release', 'none'] as const) {
+      const { receipt } = await search({ relatives });
+      expect(await gloaming('verify', receipt.id)).toContain('bit for bit');
+    }
+  });
+});
