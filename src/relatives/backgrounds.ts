@@ -25,7 +25,7 @@ export interface KeptBackground {
 const CARD_FILE = 'background.json';
 const DATABASE = 'db';
 
-export function backgroundsFolder(indexesFolder: string): string {
+function backgroundsFolder(indexesFolder: string): string {
   return join(indexesFolder, 'backgrounds');
 }
 
