@@ -5,7 +5,7 @@ import { canonicalSha256 } from './canonical.js';
 export type EventPrefix =
   'req' | 'run' | 'upl' | 'fil' | 'ver' | 'evt' | 'whd' | 'whe' | 'key' | 'org' | 'sqlc';
 /** Ids of values: a prefix and the SHA-256 of their canonical JSON, so that equal values have one id. */
-export type ValuePrefix = 'dbr' | 'htsp' | 'rcpt' | 'corpus' | 'prof' | 'pol' | 'fsch' | 'calib';
+export type ValuePrefix = 'dbr' | 'htsp' | 'rcpt' | 'corpus' | 'prof' | 'pol' | 'fsch' | 'calib' | 'qual';
 
 const ID_BYTES = 12;
 /** Randomness for many ids at once: asking for it costs more than what is made of it. */

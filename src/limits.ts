@@ -120,6 +120,8 @@ export const BATCH_PACK_MAX_RESIDUES = 65_536;
 export const BATCH_PACK_MAX_PAIRS = 16_000_000;
 /** Candidates that one search of many queries may return, alignments included. */
 export const BATCH_PACK_MAX_CANDIDATES = 100_000;
+/** Queries of one search that are measured, judged and sealed at once. */
+export const QUERIES_AT_WORK_MAX_COUNT = 4;
 /** Runs that have a turn at once: one at the kernels, one whose results are written. */
 export const RUNS_AT_WORK_MAX_COUNT = 2;
 

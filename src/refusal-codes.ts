@@ -162,6 +162,7 @@ export type CommandRefusalCode =
   | 'build_not_found'
   | 'interrupted'
   | 'calibration_impossible'
+  | 'qualification_impossible'
   | 'calibration_not_found'
   // Relatives and where they come from.
   | 'tool_missing'

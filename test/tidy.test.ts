@@ -26,6 +26,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   sql: 3,
   indexing: 4,
   calibrate: 4,
+  qualify: 4,
   relatives: 4,
   demo: 5,
   services: 5,

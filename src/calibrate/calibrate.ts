@@ -16,7 +16,7 @@ import { sampleDistinct, seededRandom, type Random } from '../random.js';
 import { Refusal } from '../errors.js';
 import type { Release } from '../release/release.js';
 import { targetTexts } from '../search/affine.js';
-import { resolvePolicy } from '../search/policy.js';
+import { referencePolicyId } from '../search/policy.js';
 import { fitBins, stratumEdges } from './bins.js';
 import { measureBiases, measureSampleBias, type BiasedSample } from './bias.js';
 import { FEWEST_PAIRS, measureShapes } from './fit.js';
@@ -170,7 +170,7 @@ async function describe(
   return {
     format: CARD_FORMAT,
     release_id: release.id,
-    policy_id: resolvePolicy(release.manifest, 'exhaustive').id,
+    policy_id: referencePolicyId(release.manifest),
     seed: seed ?? 1,
     null_population_id: NULL_POPULATION_ID,
     tail_coordinate_id: TAIL_COORDINATE_ID,

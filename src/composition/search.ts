@@ -67,6 +67,7 @@ function openEngines(ground: Ground, watch: ReleaseWatch): Engines {
       return (
         holder && {
           id: holder.calibrationId,
+          qualificationId: holder.qualificationId,
           releaseDirectory: releaseDirectory(config.indexesFolder, holder.slug, releaseId),
         }
       );

@@ -9,6 +9,7 @@ import type {
   NearestSums,
   QueryTokens,
   RowSource,
+  SweptSums,
   TokenSource,
   TokenStore,
 } from './kernels.js';
@@ -41,6 +42,15 @@ export interface Addon {
     threads: number | undefined,
     isBackground: boolean,
     callback: Callback<readonly MaxSimSums[]>,
+  ): SearchHandle;
+  sweep(
+    store: StoreHandle,
+    queries: readonly QueryTokens[],
+    eligible: Uint32Array | undefined,
+    floor: number,
+    threads: number | undefined,
+    isBackground: boolean,
+    callback: Callback<readonly SweptSums[]>,
   ): SearchHandle;
   nearest(
     store: StoreHandle,
@@ -112,11 +122,17 @@ export function loadAddon(): Addon {
 }
 
 /** The calls of the CPU, which any store takes. */
-export function storeCalls(addon: Addon): Pick<KernelBackend, 'maxsim' | 'affineScores' | 'affineAlign'> {
+export function storeCalls(
+  addon: Addon,
+): Pick<KernelBackend, 'maxsim' | 'sweep' | 'affineScores' | 'affineAlign'> {
   return {
     maxsim: (store, queries, eligible, options = {}) =>
       run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
         addon.maxsim(handleOf(store), queries, eligible, false, threads, isBackground, callback),
+      ),
+    sweep: (store, queries, eligible, floor, options = {}) =>
+      run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
+        addon.sweep(handleOf(store), queries, eligible, floor, threads, isBackground, callback),
       ),
     affineScores: (store, query, targets, parameters, options = {}) =>
       run<Int32Array>(addon, options, (threads, isBackground, callback) =>

@@ -38,7 +38,7 @@ export async function chooseBackend({ device, variant, retriesOnCpu }: BackendWi
 
 /** Which backend serves an operation, as `gloaming doctor` prints it. */
 export interface ServedOperation {
-  readonly operation: 'maxsim' | 'affine score' | 'affine alignment';
+  readonly operation: 'maxsim' | 'sampled sweep' | 'affine score' | 'affine alignment';
   /** `native avx512vnni`. */
   readonly servedBy: string;
   /** One sentence. */
@@ -50,6 +50,7 @@ export function servedOperations(backend: KernelBackend): readonly ServedOperati
   const affine = hasAffineBackend(backend) ? backend.affineBackend : backend;
   return [
     { operation: 'maxsim', ...servedBy(backend) },
+    { operation: 'sampled sweep', ...servedBy(affine) },
     { operation: 'affine score', ...servedBy(affine) },
     { operation: 'affine alignment', ...servedBy(affine) },
   ];

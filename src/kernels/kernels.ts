@@ -73,6 +73,12 @@ export interface MaxSimSums {
   readonly retry?: KernelRetry;
 }
 
+/** What a sweep with few rows of a query tells of each target. */
+export interface SweptSums extends MaxSimSums {
+  /** Σ over query rows of how far the best dot product with any row of the target is above the floor. */
+  readonly queryExcess: Int32Array;
+}
+
 /** Sums of some of the eligible targets. */
 export interface NearestSums extends MaxSimSums {
   /** What the sums are of, ascending. */
@@ -151,8 +157,19 @@ export interface KernelBackend {
     options?: KernelOptions,
   ): Promise<readonly MaxSimSums[]>;
   /**
-   * The same for the targets that could be among the best `count` of each query in rank order (search/rank.ts): those,
-   * all that tie with the last of them, and perhaps others. Absent where all sums are at hand as soon as some.
+   * The same with, for each target, how far the query's rows stand out.
+   * Range  floor 0..32,767, a dot product
+   */
+  sweep(
+    store: TokenStore,
+    queries: readonly QueryTokens[],
+    eligible: Uint32Array | undefined,
+    floor: number,
+    options?: KernelOptions,
+  ): Promise<readonly SweptSums[]>;
+  /**
+   * Sums of `maxsim` for the targets that could be among the best `count` of each query in rank order (search/rank.ts):
+   * those, all that tie with the last of them, and perhaps others. Absent where all sums are at hand as soon as some.
    */
   nearest?(
     store: TokenStore,

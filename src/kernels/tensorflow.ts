@@ -79,7 +79,7 @@ export async function openTensorflowGpu(affine: KernelBackend): Promise<Tensorfl
 }
 
 /**
- * MaxSim on TensorFlow, affine operations on the given backend.
+ * MaxSim on TensorFlow, sampled sweeps and affine operations on the given backend.
  *
  * Products of int8 rows are sums of at most 32,767 in magnitude at every step (Cauchy–Schwarz), so float32
  * holds them exactly; TF32 does too, because the factors fit its ten bits. Sums of maxima pass 2^24 and are
@@ -105,6 +105,7 @@ export function tensorflowBackend(
       const opened = storeOf(store);
       return opened.use(() => maxsim(tf, opened, queries, eligible, queryRows, options));
     },
+    sweep: (store, ...rest) => affine.sweep(storeOf(store).affineStore, ...rest),
     affineScores: (store, ...rest) => affine.affineScores(storeOf(store).affineStore, ...rest),
     affineAlign: (store, ...rest) => affine.affineAlign(storeOf(store).affineStore, ...rest),
   };

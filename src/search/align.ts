@@ -1,20 +1,17 @@
 import { RUN_DELETION, RUN_INSERTION, RUN_PAIR, type AffineAlignment } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
-import type { Rescored } from './rescore.js';
 import type { Candidate, PairwiseAlignment, ProteinQuery } from './search-types.js';
 
 const RUN_KIND_MASK = 3;
 
-/** A candidate before it is judged. */
-export type Aligned = Omit<Candidate, 'significance'>;
-
 /** The candidates with the alignments that their paths stand for; as they are where there are no paths. */
 export async function align(
   { sequence }: ProteinQuery,
-  { candidates, paths }: Rescored,
+  candidates: readonly Candidate[],
+  paths: readonly AffineAlignment[] | undefined,
   { targets }: Pick<Release, 'targets'>,
-): Promise<readonly Aligned[]> {
+): Promise<readonly Candidate[]> {
   if (paths === undefined) return candidates;
   return mapInTurns(candidates, (candidate, order) => ({
     ...candidate,

@@ -19,26 +19,37 @@ export interface Compared {
  */
 export async function compare(
   queries: readonly QueryTokens[],
-  { targetSpace, limit, significance }: Pick<SearchRequest, 'targetSpace' | 'limit' | 'significance'>,
+  settings: Pick<SearchRequest, 'targetSpace' | 'limit' | 'significance'>,
   engine: SearchEngine,
   options: KernelOptions,
 ): Promise<readonly Compared[]> {
-  const { backend, store } = engine;
-  const { eligible } = targetSpace;
-  const panel = significance === 'not_requested' ? undefined : engine.calibration?.panel;
-  const comparePanel = async (): Promise<readonly MaxSimSums[] | undefined> =>
-    panel && backend.maxsim(store, queries, panel, options);
+  const { backend, store, calibration } = engine;
+  const { limit, significance } = settings;
+  const { eligible } = settings.targetSpace;
+  const panel = significance === 'not_requested' ? undefined : calibration?.panel;
 
   if (backend.nearest !== undefined) {
     const found = await backend.nearest(store, queries, eligible, limit, options);
-    const panels = await comparePanel();
+    const panels = await comparePanel(queries, panel, engine, options);
     return found.map(({ targets, ...sums }, query) => gather(targets, sums, panels?.[query]));
   }
   const found = await backend.maxsim(store, queries, eligible, options);
   // The whole release has the panel in it.
   const panels =
-    eligible === undefined ? panel && found.map((sums) => pick(sums, panel)) : await comparePanel();
+    eligible === undefined
+      ? panel && found.map((sums) => pick(sums, panel))
+      : await comparePanel(queries, panel, engine, options);
   return found.map((sums, query) => gather(eligible, sums, panels?.[query]));
+}
+
+/** Sums of each query with a calibration's panel. */
+export async function comparePanel(
+  queries: readonly QueryTokens[],
+  panel: Uint32Array | undefined,
+  { backend, store }: Pick<SearchEngine, 'backend' | 'store'>,
+  options: KernelOptions,
+): Promise<readonly MaxSimSums[] | undefined> {
+  return panel && backend.maxsim(store, queries, panel, options);
 }
 
 function gather(targets: Uint32Array | undefined, sums: MaxSimSums, panel: MaxSimSums | undefined): Compared {

@@ -1,26 +1,47 @@
-import type { ReleaseManifest } from '../release/release.js';
 import { assert } from '../errors.js';
-import type { Guarantee, ResolvedPolicy } from './search-types.js';
+import type { ReleaseManifest } from '../release/release.js';
+import type { ResolvedPolicy, SearchEngine, SearchRequest } from './search-types.js';
 
 /**
- * The release-owned way in which the asked-for guarantee is met.
- * `exhaustive` takes the reference policy. `approximate` takes the policy that the build has qualified, and the
- * stronger reference policy where there is none.
+ * The release-owned way in which the asked-for guarantee is met. `exhaustive` takes the reference policy.
+ * `approximate` takes the policy that the release is qualified for, and the stronger reference policy where it is for
+ * none, or where more candidates are asked for than the qualified one measures.
  */
-export function resolvePolicy(manifest: ReleaseManifest, requested: Guarantee): ResolvedPolicy {
-  const qualified =
-    requested === 'approximate' ? manifest.policies.find((p) => p.guarantee === 'approximate') : undefined;
-  const reference = manifest.policies.find((policy) => policy.guarantee === 'exhaustive');
-  assert(reference !== undefined, 'every release is built with the exhaustive policy');
-  // No build qualifies an approximate policy yet; a release that claims one was made by a newer version.
-  assert(qualified === undefined, 'a qualified approximate policy needs a search that knows it');
-  return Object.freeze({
-    id: reference.id,
-    requestedGuarantee: requested,
+export function resolvePolicy(
+  { release, qualification }: Pick<SearchEngine, 'release' | 'qualification'>,
+  { guarantee, limit }: Pick<SearchRequest, 'guarantee' | 'limit'>,
+): ResolvedPolicy {
+  const reference = {
+    id: referencePolicyId(release.manifest),
+    requestedGuarantee: guarantee,
     resolvedGuarantee: 'exhaustive',
     isExhaustive: true,
-    isFallback: requested === 'approximate',
-    resolutionReason:
-      requested === 'approximate' ? 'no_qualified_approximate_policy' : 'exhaustive_requested',
+    isFallback: guarantee === 'approximate',
+  } as const;
+  if (guarantee === 'exhaustive') {
+    return Object.freeze({ ...reference, resolutionReason: 'exhaustive_requested' });
+  }
+  if (qualification === undefined) {
+    return Object.freeze({ ...reference, resolutionReason: 'no_qualified_approximate_policy' });
+  }
+  const { nearest_count: nearestCount, striking_count: strikingCount } = qualification.card.policy;
+  if (limit > nearestCount) {
+    return Object.freeze({ ...reference, resolutionReason: 'limit_exceeds_qualified_policy' });
+  }
+  return Object.freeze({
+    id: qualification.policyId,
+    requestedGuarantee: guarantee,
+    resolvedGuarantee: 'approximate',
+    isExhaustive: false,
+    isFallback: false,
+    resolutionReason: 'qualified_approximate_policy',
+    sampled: Object.freeze({ nearestCount, strikingCount, qualificationId: qualification.id }),
   });
+}
+
+/** The policy of every release: exact MaxSim over every eligible target. */
+export function referencePolicyId({ policies }: ReleaseManifest): string {
+  const reference = policies.find((policy) => policy.guarantee === 'exhaustive');
+  assert(reference !== undefined, 'every release is built with the exhaustive policy');
+  return reference.id;
 }

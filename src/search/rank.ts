@@ -74,7 +74,7 @@ const BLOCK_POSITIONS = 65_536;
  * Whenever they have doubled, what the best so far leave no room for is dropped; as the limit-th value only rises,
  * nothing is dropped that would have stayed at the end.
  */
-async function shortlist(
+export async function shortlist(
   count: number,
   valueAt: (position: number) => number,
   limit: number,

@@ -4,9 +4,12 @@ import type { Ranked } from './rank.js';
 import type { Candidate, EncodedQuery, EvidenceRequest, SearchEngine } from './search-types.js';
 import { diagonalSelfScore } from './self-score.js';
 
+/** A candidate before it is judged and aligned. */
+export type Scored = Ranked & Pick<Candidate, 'affine'>;
+
 /** One query's candidates with their affine scores, by rank. */
-export interface Rescored {
-  readonly candidates: readonly (Ranked & Pick<Candidate, 'affine'>)[];
+interface Rescored {
+  readonly candidates: readonly Scored[];
   /** How each score comes about; absent where no alignment was asked for. */
   readonly paths?: readonly AffineAlignment[];
 }
@@ -22,16 +25,33 @@ export async function rescore(
   engine: SearchEngine,
   options: KernelOptions,
 ): Promise<Rescored> {
-  const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
-  const { backend, store, release } = engine;
-  const parameters = affineParameters(release, query, targets);
   if (evidence === 'candidate_measurement') {
+    const { backend, store, release } = engine;
+    const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
+    const parameters = affineParameters(release, query, targets);
     const scores = await backend.affineScores(store, query.tokens, targets, parameters, options);
     return { candidates: withScores(ranked, scores, query, engine) };
   }
-  const paths = await backend.affineAlign(store, query.tokens, targets, parameters, options);
+  const paths = await findPaths(query, ranked, engine, options);
   const scores = Int32Array.from(paths, ({ score }) => score);
   return { candidates: withScores(ranked, scores, query, engine), paths };
+}
+
+/** How the affine score of the query with each candidate comes about. */
+export async function findPaths(
+  query: EncodedQuery,
+  candidates: readonly Pick<Candidate, 'targetIndex'>[],
+  { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
+  options: KernelOptions,
+): Promise<readonly AffineAlignment[]> {
+  const targets = Uint32Array.from(candidates, ({ targetIndex }) => targetIndex);
+  return backend.affineAlign(
+    store,
+    query.tokens,
+    targets,
+    affineParameters(release, query, targets),
+    options,
+  );
 }
 
 /** Unit  a normalised score is a share of what the smaller of both proteins scores with itself */

@@ -1,4 +1,5 @@
 import type { Calibration } from '../calibration/calibration.js';
+import type { Qualification } from '../calibration/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { KernelBackend, KernelRetry, QueryTokens, TokenStore } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
@@ -57,10 +58,20 @@ export interface SearchEngine {
   readonly families?: FamilySource;
   /** Qualified null of the release; absent where it has none. */
   readonly calibration?: Calibration;
+  /** What the release's approximate policy has been measured to keep; absent where none is qualified. */
+  readonly qualification?: Qualification;
   /** Threads for the kernels; the result does not depend on it. */
   readonly threads?: number;
   /** Lets searches that somebody waits for go first; the result does not depend on it. */
   readonly isBackground?: boolean;
+}
+
+/** How many of the eligible targets the sampled sweep leaves. */
+export interface FinalistCounts {
+  /** Nearest by MaxSim of the sampled rows, both directions. */
+  readonly nearestCount: number;
+  /** With rows of the query that stand out, whatever the rest of it is like: a domain in a longer protein. */
+  readonly strikingCount: number;
 }
 
 export interface ResolvedPolicy {
@@ -69,7 +80,16 @@ export interface ResolvedPolicy {
   readonly resolvedGuarantee: Guarantee;
   readonly isExhaustive: boolean;
   readonly isFallback: boolean;
-  readonly resolutionReason: 'exhaustive_requested' | 'no_qualified_approximate_policy';
+  readonly resolutionReason:
+    | 'exhaustive_requested'
+    | 'qualified_approximate_policy'
+    | 'no_qualified_approximate_policy'
+    | 'limit_exceeds_qualified_policy';
+  /** Present where the sampled policy answers. */
+  readonly sampled?: FinalistCounts & {
+    /** `qual_…`: the card of what that keeps of the exhaustive answer. */
+    readonly qualificationId: string;
+  };
 }
 
 /** Exact integers of one candidate; cosines and distances are derived from them once, when presented. */

@@ -1,14 +1,25 @@
+import * as fastq from 'fastq';
 import { assert } from '../errors.js';
-import { RETAINED_MAX_CANDIDATES } from '../limits.js';
+import type { KernelOptions, QueryTokens } from '../kernels/kernels.js';
+import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
-import { compare } from './compare.js';
+import { compare, comparePanel, type Compared } from './compare.js';
+import { compareFinalists, sweepSampled } from './sampled/finalists.js';
+import { chooseFrontier } from './sampled/frontier.js';
 import { encode } from './query/encode.js';
 import { resolvePolicy } from './policy.js';
 import { rank } from './rank.js';
-import { rescore } from './rescore.js';
+import { findPaths, rescore } from './rescore.js';
 import { seal } from './seal.js';
-import type { ProteinQuery, SearchEngine, SearchRequest, SearchResult } from './search-types.js';
-import { createJudge } from './significance.js';
+import type {
+  EncodedQuery,
+  ProteinQuery,
+  ResolvedPolicy,
+  SearchEngine,
+  SearchRequest,
+  SearchResult,
+} from './search-types.js';
+import { createJudge, withoutJudgement, type Judge } from './significance.js';
 
 /*
  * The straight line of the appliance. Proteins and one release go in; out come, for each protein, the nearest targets
@@ -19,9 +30,12 @@ import { createJudge } from './significance.js';
  *   compare          tokens → integer MaxSim sums with every eligible target
  *   rank             sums → the nearest targets, and their distances
  *   rescore          these targets → affine scores, with the paths behind them where alignments are asked for
- *   align            paths → extended CIGAR and counts
  *   judge            measurements → how surprising they are
+ *   align            paths → extended CIGAR and counts
  *   seal             all of it → a result under its digest
+ *
+ * The sampled policy compares every eighth row of the query first and the whole query with the finalists of that only;
+ * it rescores and judges them all, and its frontier is those with the best evidence.
  *
  * Each stage is a file here, and candidates only gain members on their way.
  */
@@ -54,25 +68,77 @@ export async function searchMany(
 ): Promise<readonly SearchResult[]> {
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
-  const { release, threads, isBackground } = engine;
+  const { threads, isBackground } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { signal, threads, isBackground };
 
-  const policy = resolvePolicy(release.manifest, settings.guarantee);
-  const judge = createJudge(settings, sequences, engine);
+  const policy = resolvePolicy(engine, settings);
+  // A frontier of the best evidence needs it, whether or not it was asked for.
+  const significance =
+    policy.sampled && settings.significance === 'not_requested' ? 'if_available' : settings.significance;
+  const judge = createJudge({ ...settings, significance }, sequences, engine);
+  const work = { policy, judge, settings, engine, options };
   const encoded = await encode(queries, settings, engine, { signal });
   const tokens = encoded.map((query) => query.tokens);
-  const compared = await compare(tokens, settings, engine, options);
+  const measured = await measure(tokens, { ...settings, significance }, work);
 
-  const results: SearchResult[] = [];
-  for (const [index, found] of compared.entries()) {
-    const query = encoded[index];
-    const ranked = await rank(found, query.tokens.length, release, settings.limit);
-    const rescored = await rescore(query, ranked, settings.evidence, engine, options);
-    const aligned = await align(query, rescored, release);
-    const candidates = await judge(query, aligned, found.panel, options);
-    const served = { policy, kernelRetry: found.retry };
-    results.push(await seal(query, candidates, served, settings, engine));
+  // While the event loop works on one query, the kernels work on others.
+  const queue = fastq.promise(
+    async (index: number) => finish(encoded[index], await measured[index](), work),
+    QUERIES_AT_WORK_MAX_COUNT,
+  );
+  try {
+    return await Promise.all(queries.map((_, index) => queue.push(index)));
+  } catch (cause) {
+    queue.kill();
+    throw cause;
   }
-  return results;
+}
+
+/** What the stages of all queries share. */
+interface Work {
+  readonly policy: ResolvedPolicy;
+  readonly judge: Judge;
+  readonly settings: SearchSettings;
+  readonly engine: SearchEngine;
+  readonly options: KernelOptions;
+}
+
+/** Looks at all eligible targets; what is left to measure of a query is measured when it is asked for. */
+async function measure(
+  tokens: readonly QueryTokens[],
+  settings: SearchSettings,
+  { policy, engine, options }: Work,
+): Promise<readonly (() => Promise<Compared>)[]> {
+  if (policy.sampled === undefined) {
+    const compared = await compare(tokens, settings, engine, options);
+    return compared.map((found) => () => Promise.resolve(found));
+  }
+  const swept = await sweepSampled(tokens, policy.sampled, settings.targetSpace, engine, options);
+  const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
+  return swept.map(
+    (finalists, query) => () => compareFinalists(tokens[query], finalists, panels?.[query], engine, options),
+  );
+}
+
+/** One query from its sums to its sealed result. */
+async function finish(
+  query: EncodedQuery,
+  found: Compared,
+  { policy, judge, settings, engine, options }: Work,
+): Promise<SearchResult> {
+  const { release } = engine;
+  const { limit, evidence } = settings;
+  const count = policy.sampled ? found.sums.queryToTarget.length : limit;
+  const ranked = await rank(found, query.tokens.length, release, count);
+  // Finalists are too many to find the paths of all.
+  const wanted = policy.sampled ? 'candidate_measurement' : evidence;
+  const { candidates: scored, paths: known } = await rescore(query, ranked, wanted, engine, options);
+  const judged = await judge(query, scored, found.panel, options);
+  const frontier = policy.sampled ? chooseFrontier(judged, limit) : judged;
+  const isPathless = known === undefined && evidence === 'pairwise_sequence_alignment';
+  const paths = isPathless ? await findPaths(query, frontier, engine, options) : known;
+  const aligned = await align(query, frontier, paths, release);
+  const candidates = settings.significance === 'not_requested' ? withoutJudgement(aligned) : aligned;
+  return seal(query, candidates, { policy, kernelRetry: found.retry }, settings, engine);
 }

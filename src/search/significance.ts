@@ -22,7 +22,6 @@ import { assert, Refusal } from '../errors.js';
 import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import { mapInTurns } from '../turns.js';
-import type { Aligned } from './align.js';
 import type {
   CalibrationIdentity,
   CandidateSignificance,
@@ -33,6 +32,7 @@ import type {
 } from './candidate-significance.js';
 import { controlScores } from './control.js';
 import { maxsimDistances } from './maxsim.js';
+import type { Scored } from './rescore.js';
 import { searchedStrata } from './searched-strata.js';
 import type {
   Candidate,
@@ -45,7 +45,7 @@ import type {
 /** Judges one query's candidates. */
 export type Judge = (
   query: EncodedQuery,
-  candidates: readonly Aligned[],
+  candidates: readonly Scored[],
   /** MaxSim sums with the calibration's panel; absent without a calibration. */
   panel: MaxSimSums | undefined,
   options: KernelOptions,
@@ -63,7 +63,7 @@ export function createJudge(
   const { calibration } = engine;
   const lengths = sequences.map(({ length }) => length);
   refuseWithoutSignificance(requirement, lengths, calibration);
-  if (requirement === 'not_requested') return async (_, candidates) => withOne(candidates, NOT_REQUESTED);
+  if (requirement === 'not_requested') return async (_, candidates) => withoutJudgement(candidates);
   if (calibration === undefined) return async (_, candidates) => withOne(candidates, NOT_CALIBRATED);
   return async (query, candidates, panel, options) => {
     assert(panel !== undefined, 'a calibrated search measures its panel');
@@ -74,7 +74,12 @@ export function createJudge(
   };
 }
 
-function withOne(candidates: readonly Aligned[], significance: CandidateSignificance): readonly Candidate[] {
+/** The candidates as those are whose judgement was not asked for. */
+export function withoutJudgement(candidates: readonly Scored[]): readonly Candidate[] {
+  return withOne(candidates, NOT_REQUESTED);
+}
+
+function withOne(candidates: readonly Scored[], significance: CandidateSignificance): readonly Candidate[] {
   return candidates.map((candidate) => ({ ...candidate, significance }));
 }
 
@@ -110,7 +115,7 @@ type Control = (targets: Uint32Array) => Promise<Int32Array>;
 
 async function judgeQuery(
   { query, panel, control }: Asked,
-  candidates: readonly Aligned[],
+  candidates: readonly Scored[],
   targetSpace: TargetSpace,
   engine: CalibratedEngine,
 ): Promise<readonly CandidateSignificance[]> {
@@ -224,7 +229,7 @@ function queryBias(
 /** Where a candidate lies on the tail coordinate, or the reason why it has no tail. */
 function placeCandidate(
   { query, projected, bias }: JudgedQuery,
-  { targetIndex, affine, maxsim }: Aligned,
+  { targetIndex, affine, maxsim }: Scored,
   { release, calibration }: CalibratedEngine,
 ): PlacedPair | UnsupportedReason {
   const { card, bins, moments, pairNull, biases } = calibration;

@@ -12,6 +12,7 @@ test('the CPU is served by the fastest kernels that this machine runs, and the r
   const operations = servedOperations(await chooseBackend({ device: 'cpu' }));
   expect(operations.map(({ operation }) => operation)).toEqual([
     'maxsim',
+    'sampled sweep',
     'affine score',
     'affine alignment',
   ]);

@@ -20,6 +20,40 @@ const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
 const lengths = [1, 15, 16, 17, 63, 64, 65, 350, 7, 1];
 const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
 
+test.each(runnable)('$name kernels sweep with sums that a plain loop gives, too', async ({ name }) => {
+  const random = seededRandom(seed + 3);
+  const source = randomSource(random, lengths, 64);
+  const queries = [1, 17, 32].map((length) => randomTokens(random, length, 64));
+  const backend = nativeBackend(name);
+  const store = await backend.open(source);
+  const eligible = Uint32Array.of(1, 7, 9);
+  const floor = 900;
+  const plain = await backend.maxsim(store, queries, eligible);
+  const swept = await backend.sweep(store, queries, eligible, floor);
+  const bestOf = (row: Int8Array, target: number): number => {
+    let best = -Infinity;
+    for (let at = source.residueStarts[target]!; at < source.residueStarts[target + 1]!; at += 1) {
+      best = Math.max(
+        best,
+        row.reduce((sum, value, k) => sum + value * source.tokens.values[at * 64 + k]!, 0),
+      );
+    }
+    return best;
+  };
+  swept.forEach(({ queryExcess, ...sums }, query) => {
+    expect(sums).toEqual(plain[query]);
+    const { values, length } = queries[query]!;
+    const expected = Array.from(eligible, (target) =>
+      Array.from({ length }, (_, row) => bestOf(values.subarray(row * 64, row * 64 + 64), target)).reduce(
+        (sum, best) => sum + Math.max(0, best - floor),
+        0,
+      ),
+    );
+    expect([...queryExcess], `seed ${seed}`).toEqual(expected);
+  });
+  store.close();
+});
+
 test.each(runnable)(
   '$name kernels give the bits of the reference, with any number of threads',
   async ({ name }) => {

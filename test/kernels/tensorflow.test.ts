@@ -86,9 +86,10 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('leaves affine scores and alignments to the native kernels, and doctor says so', async () => {
+  it('leaves sweeps, affine scores and alignments to the native kernels, and doctor says so', async () => {
     expect(servedOperations(backend).map(({ operation, servedBy }) => `${operation}: ${servedBy}`)).toEqual([
       'maxsim: tensorflow tfjs-cpu',
+      `sampled sweep: native ${native.variant}`,
       `affine score: native ${native.variant}`,
       `affine alignment: native ${native.variant}`,
     ]);

@@ -4,6 +4,7 @@ import type { ProteinInput } from '../../indexing/sources/protein-source.js';
 import { fastaInput, inputBytes, type FastaFiles } from '../../indexing/sources/fasta-source.js';
 import { buildRelease } from '../../indexing/release.js';
 import { calibrationId } from '../../calibration/card.js';
+import { readPolicyCard } from '../../calibration/policy-sidecar.js';
 import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { Refusal } from '../../errors.js';
 import { checkSlug } from '../../release/catalog.js';
@@ -15,6 +16,7 @@ import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import type { CommandContext } from '../terminal/command.js';
 import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
 import { shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { qualifyMeasured } from './qualify.js';
 import { checkRelativesFlags, openBuildFamilies } from './relatives.js';
 import { createProgress, formatDuration, formatQuantity, type Progress } from '../terminal/progress.js';
 
@@ -25,8 +27,9 @@ interface Options {
   readonly metadata?: string;
   readonly taxonomy?: string;
   readonly encoder?: string;
-  /** False with --no-calibration. */
+  /** False with --no-calibration and --no-qualification. */
   readonly calibration: boolean;
+  readonly qualification: boolean;
   readonly relatives: string;
   readonly alignments?: string;
 }
@@ -46,6 +49,7 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps, plain or gzip: adds lineages by taxid')
     .option('--encoder <id>', 'encoder of the new release (default: the configured one)')
     .option('--no-calibration', 'do not measure how surprising scores are: answers have no E-values')
+    .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
     .option(
       '--relatives <name>',
       'give each protein its relatives from this database or background; self: from the proteins themselves',
@@ -151,6 +155,7 @@ async function buildOne(session: BuildSession, families: BuildFamilies | undefin
   if (!options.calibration) return;
   const settings = { config, encoder, progress, signal };
   context.stdout.write(await calibrateBuilt(table, report.release, slug, settings));
+  if (options.qualification) context.stdout.write(await qualifyBuilt(table, report.release, slug, settings));
 }
 
 /** A release that cannot be calibrated can be searched all the same, and says so. */
@@ -169,6 +174,17 @@ async function calibrateBuilt(
     if (!(cause instanceof Refusal) || cause.code !== 'calibration_impossible') throw cause;
     return `\n${cause.message}\n`;
   }
+}
+
+/** A card that is there already stays as it is. */
+async function qualifyBuilt(
+  table: IndexCatalog['table'],
+  { id, directory }: Pick<Release, 'id' | 'directory'>,
+  slug: string,
+  settings: CalibrateSettings,
+): Promise<string> {
+  if ((await readPolicyCard(directory)) !== undefined) return '';
+  return qualifyMeasured(table, { id, slug, directory }, settings);
 }
 
 function readTaxonomyOption(text: string | undefined): Pick<FastaFiles, 'taxonomy'> {

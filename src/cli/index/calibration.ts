@@ -5,8 +5,7 @@ import { calibrationPlot } from '../../calibration/plot.js';
 import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectOneRelease } from './calibrate.js';
-import { withCatalog, type IndexCatalog } from './catalog.js';
+import { selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';
 import { formatTable } from '../terminal/table.js';
 
 /** `gloaming calibration show`. */

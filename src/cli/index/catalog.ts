@@ -100,6 +100,13 @@ export function selectReleases(catalog: IndexCatalog, selector: string): readonl
   );
 }
 
+/** The release that a slug or an id names: of a database, its default one. */
+export function selectOneRelease(catalog: IndexCatalog, selector: string): LocatedRelease {
+  const found = selectReleases(catalog, selector);
+  const database = catalog.table.database(selector);
+  return found.find(({ id }) => id === database?.defaultReleaseId) ?? found[0];
+}
+
 /** Enough of an id to know it by and to type it. */
 export function shortId(releaseId: string): string {
   return releaseId.slice(0, 'dbr_'.length + 12);

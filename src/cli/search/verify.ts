@@ -6,6 +6,7 @@ import { loadConfig } from '../../config.js';
 import { SEARCH_SETTINGS } from '../../contract/search/homology.js';
 import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import { referencePolicyId, resolvePolicy } from '../../search/policy.js';
 import { search } from '../../search/search.js';
 import type { SearchEngine, SearchRequest } from '../../search/search-types.js';
 import { ReceiptTable } from '../../store/tables/receipts.js';
@@ -14,6 +15,7 @@ import type { CommandContext } from '../terminal/command.js';
 /** The members of a receipt that are needed to compute it again; services/search/receipts.ts writes them. */
 interface ReceiptContent {
   readonly format: string;
+  readonly policy_id: string;
   readonly release_id: string;
   readonly result_sha256: string;
   readonly query: {
@@ -39,7 +41,9 @@ async function verify(named: string, context: CommandContext): Promise<void> {
   try {
     const content = await readReceipt(named, appliance);
     const engine = await appliance.engines.open(releaseOf(content, appliance));
-    const result = await search(requestOf(content, engine, appliance), engine);
+    const request = requestOf(content, engine, appliance);
+    refuseOtherPolicy(content, request, engine);
+    const result = await search(request, engine);
     const isTokensEqual = result.queryTokensSha256 === content.query.tokens_sha256;
     if (result.resultSha256 === content.result_sha256) {
       context.stdout.write(`Verified: ${content.result_sha256} was found again, bit for bit.\n`);
@@ -84,7 +88,7 @@ function isReceiptContent(content: unknown): content is ReceiptContent {
   if (!isObject(content)) return false;
   const { query, parameters, target_space: space } = content;
   return (
-    hasTexts(content, ['format', 'release_id', 'result_sha256']) &&
+    hasTexts(content, ['format', 'policy_id', 'release_id', 'result_sha256']) &&
     isObject(query) &&
     hasTexts(query, ['sequence', 'normalization_id', 'tokens_sha256']) &&
     isObject(parameters) &&
@@ -134,14 +138,33 @@ function releaseOf({ release_id: releaseId }: ReceiptContent, { releases }: Appl
   throw new Refusal('release_not_found', `The receipt's release ${releaseId} is not on this appliance.`);
 }
 
+/** A policy that is offered no more cannot be followed again; the reference policy always can. */
+function refuseOtherPolicy(content: ReceiptContent, request: SearchRequest, engine: SearchEngine): void {
+  const { id } = resolvePolicy(engine, request);
+  if (id === content.policy_id) return;
+  throw new Refusal(
+    'receipt_differs',
+    `The receipt's search followed the policy ${content.policy_id}, which the release does not offer now; it would ` +
+      `follow ${id}. Its approximate policy was qualified again, or its card was not copied with it.`,
+  );
+}
+
 function requestOf(
-  { query, parameters, target_space: space, release_id: databaseReleaseId }: ReceiptContent,
+  {
+    query,
+    parameters,
+    target_space: space,
+    release_id: databaseReleaseId,
+    policy_id: policyId,
+  }: ReceiptContent,
   { release }: SearchEngine,
   { targetSpaces }: Appliance,
 ): SearchRequest {
   const { id: filterSchemaId } = release.manifest.filter_schema;
   return {
     ...parameters,
+    // What the reference policy answered in the place of an approximate one, it answers again.
+    guarantee: policyId === referencePolicyId(release.manifest) ? 'exhaustive' : parameters.guarantee,
     query: { sequence: query.sequence, normalizationId: query.normalization_id },
     targetSpace:
       space === null

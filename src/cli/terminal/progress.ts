@@ -35,6 +35,7 @@ const STAGES = {
   decoys: { label: 'Scoring decoys', unit: 'proteins' },
   measure: { label: 'Measuring', unit: 'proteins' },
   panel: { label: 'Measuring', unit: 'searches' },
+  qualify: { label: 'Qualifying', unit: 'queries', one: 'query' },
   verify: { label: 'Verifying', unit: 'B' },
   restore: { label: 'Restoring', unit: 'B' },
   search: { label: 'Searching', unit: 'queries', one: 'query' },

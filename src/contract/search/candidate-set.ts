@@ -204,8 +204,24 @@ const Execution = closed({
         exhaustive_requested: 'the caller asked for the reference policy',
         qualified_approximate_policy: 'the release has a qualified approximate policy',
         no_qualified_approximate_policy: 'the release has none, so the reference policy answered',
+        limit_exceeds_qualified_policy:
+          'more candidates were asked for than it measures, so the reference policy answered',
       },
       { chosen: true },
+    ),
+    policy_id: Type.Optional(text('The approximate policy that answered; absent where the reference did.')),
+    qualification_id: Type.Optional(
+      text('Card of what the approximate policy was measured to keep of the exhaustive answer.'),
+    ),
+    nearest_count: Type.Optional(
+      count(
+        'Targets that the approximate policy measures exactly and aligns, because a sample of the query is near.',
+      ),
+    ),
+    striking_count: Type.Optional(
+      count(
+        'As many more at most, because some of the sample is strikingly near; the best evidence is listed.',
+      ),
     ),
   }),
 });

@@ -103,8 +103,8 @@ export function batchSearchRuns(parts: BatchSearchRunParts): RunKind {
         done = advance(done, pack, plan.cutOffs);
         yield stepOf(rows, done);
       }
-      const policy = resolvePolicy(resolved.engine.release.manifest, plan.guarantee);
       const { engine, settings } = resolved;
+      const policy = resolvePolicy(engine, settings);
       // Other queries of the run may have been served by the device: the execution names that, the warning this.
       const execution = presentExecution(engine, { policy }, parts.serverVersion);
       const summary: BatchSearchRunSummary = {

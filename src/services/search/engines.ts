@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { openQualification } from '../../calibration/policy-sidecar.js';
 import { openCalibration } from '../../calibration/sidecar.js';
 import type { KernelBackend } from '../../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../../limits.js';
@@ -32,6 +33,8 @@ export interface EngineSources {
 export interface CalibrationPlace {
   /** Undefined where none was named: there may be one all the same, copied with its release. */
   readonly id: string | undefined;
+  /** The same of the card of its approximate policy. */
+  readonly qualificationId: string | undefined;
   readonly releaseDirectory: string;
 }
 
@@ -65,7 +68,7 @@ export function createEngines(sources: EngineSources): Engines {
   const open = async (releaseId: string): Promise<SearchEngine> => {
     const { plain, calibrated } = await once(opened, releaseId, () => openPlain(releaseId));
     const place = sources.calibrationOf(releaseId);
-    const name = place?.id ?? '';
+    const name = `${place?.id ?? ''} ${place?.qualificationId ?? ''}`;
     if (!calibrated.has(name)) calibrated.clear();
     return once(calibrated, name, () => calibrate(plain, place?.releaseDirectory));
   };
@@ -82,7 +85,9 @@ export function createEngines(sources: EngineSources): Engines {
 async function calibrate(plain: SearchEngine, directory: string | undefined): Promise<SearchEngine> {
   const { id, targets, directory: own } = plain.release;
   const calibration = await openCalibration(directory ?? own, { id, targetCount: targets.count });
-  return Object.freeze({ ...plain, calibration });
+  const known = { releaseId: id, calibrationId: calibration?.id };
+  const qualification = await openQualification(directory ?? own, known);
+  return Object.freeze({ ...plain, calibration, qualification });
 }
 
 interface PromiseMap<Value> {

@@ -5,6 +5,7 @@ import { canonicalSha256 } from '../../canonical.js';
 import { Refusal } from '../../errors.js';
 import { jsonInTurns, type JsonPieces } from '../../json/pieces.js';
 import { INLINE_RESPONSE_MAX_BYTES, SEARCH_CACHE_MAX_CANDIDATES } from '../../limits.js';
+import { resolvePolicy } from '../../search/policy.js';
 import { search } from '../../search/search.js';
 import type { SearchEngine, SearchRequest, SearchResult } from '../../search/search-types.js';
 import { mapInTurns } from '../../turns.js';
@@ -106,6 +107,7 @@ function cacheKey({ release, engine, request }: Resolved): string {
     evidence: request.evidence,
     guarantee: request.guarantee,
     limit: request.limit,
+    policy_id: resolvePolicy(engine, request).id,
     query: request.query.sequence,
     relatives: request.relatives ?? null,
     release_id: release.releaseId,

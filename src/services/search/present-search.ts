@@ -147,10 +147,16 @@ export function presentExecution(
       is_deterministic: true,
       is_exhaustive: policy.isExhaustive,
       is_fallback: policy.isFallback,
-      outcome: 'complete_exact',
+      outcome: policy.isExhaustive ? 'complete_exact' : 'complete_approximate',
       requested_guarantee: policy.requestedGuarantee,
       resolved_guarantee: policy.resolvedGuarantee,
       resolution_reason: policy.resolutionReason,
+      ...(policy.sampled && {
+        policy_id: policy.id,
+        qualification_id: policy.sampled.qualificationId,
+        nearest_count: policy.sampled.nearestCount,
+        striking_count: policy.sampled.strikingCount,
+      }),
     },
   };
 }

@@ -24,6 +24,8 @@ export interface ReleaseRow<Manifest = unknown> {
   readonly manifest: Manifest;
   /** `calib_…` of the calibration that was last put beside it; servers open it anew when this changes. */
   readonly calibrationId?: string;
+  /** `qual_…` of the card of its approximate policy, the same way. */
+  readonly qualificationId?: string;
 }
 
 /** What takes part in the transactions of releases: what follows from a change is written beside it. */
@@ -119,13 +121,29 @@ export class ReleaseTable<Manifest = unknown> {
     });
   }
 
-  /** Names the calibration that now lies beside a release. False where the database does not hold the release. */
+  /**
+   * Names the calibration that now lies beside a release; the card of a policy that lay beside an earlier one has gone.
+   * False where the database does not hold the release.
+   */
   nameCalibration(releaseId: string, slug: string, calibrationId: string): Promise<boolean> {
+    return this.#name(releaseId, slug, { calibrationId, qualificationId: undefined });
+  }
+
+  /** The same of the card of the approximate policy. */
+  nameQualification(releaseId: string, slug: string, qualificationId: string): Promise<boolean> {
+    return this.#name(releaseId, slug, { qualificationId });
+  }
+
+  #name(
+    releaseId: string,
+    slug: string,
+    names: Pick<ReleaseRow<Manifest>, 'calibrationId' | 'qualificationId'>,
+  ): Promise<boolean> {
     return this.#store.transaction(() => {
       const key = keyOf(releaseId, slug);
       const row = this.#releases.get(key);
       if (row === undefined) return false;
-      this.#releases.putSync(key, { ...row, calibrationId });
+      this.#releases.putSync(key, { ...row, ...names });
       return true;
     });
   }

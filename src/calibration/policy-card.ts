@@ -1,0 +1,99 @@
+import { valueId } from '../ids.js';
+
+/* What a release's approximate policy keeps of the exhaustive answer, as measured; wire names as on disk. */
+
+/** Share of what was wanted that was found: the mean over queries that want something, with its 95 % interval. */
+export interface RecallCard {
+  readonly query_count: number;
+  readonly wanted_count: number;
+  readonly found_count: number;
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The three recalls that a policy is judged by. */
+export interface RecallsCard {
+  /** Of the 10 and 100 targets that the exhaustive policy ranks first. */
+  readonly nearest_10: RecallCard;
+  readonly nearest_100: RecallCard;
+  /** Of all aligned targets whose E-value is no greater than `evident_expected_false_hits`; null without E-values. */
+  readonly evident: RecallCard | null;
+}
+
+/** The policy itself: its id (`pol_…`) is the canonical SHA-256 of this value. */
+export interface PolicyDefinition {
+  readonly guarantee: 'approximate';
+  readonly measurement: 'maxsim.bidirectional';
+  readonly population: 'all_eligible';
+  readonly sampling_id: string;
+  readonly frontier_id: string;
+  /** Cosine that a row of the query must exceed with some row of a target to count as striking. */
+  readonly excess_cosine: number;
+  /** Targets that are measured exactly and aligned: nearest by the sampled sweep, and most striking. */
+  readonly nearest_count: number;
+  readonly striking_count: number;
+}
+
+/** Its id (`qual_…`) is the canonical SHA-256 of this card; nothing in it depends on when or where it was made. */
+export interface PolicyCard {
+  readonly format: typeof POLICY_FORMAT;
+  readonly release_id: string;
+  /** Whose E-values were asked; it holds for this policy as for the exhaustive one. Null where there was none. */
+  readonly calibration_id: string | null;
+  readonly policy_id: string;
+  readonly policy: PolicyDefinition;
+  readonly seed: number;
+  readonly evident_expected_false_hits: number;
+  /** Targets that every query was aligned with; all of the release, or a random sample where that is too dear. */
+  readonly aligned_target_count: number;
+  readonly recalls: RecallsCard;
+  /** The same by length of the query; edges are inclusive. */
+  readonly strata: readonly (RecallsCard & {
+    readonly minimum_residues: number;
+    readonly maximum_residues: number;
+  })[];
+  /** Recalls with fewer and more finalists. */
+  readonly tried: readonly (RecallsCard & Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>)[];
+  /** Least of each mean that qualifies. */
+  readonly required_recall: number;
+}
+
+export const POLICY_FORMAT = 'gloaming-policy/1';
+/** In the calibration's folder beside the release: a new calibration takes the card of the old one away. */
+export const POLICY_FILE = 'policy.json';
+export const REQUIRED_RECALL = 0.99;
+export const EVIDENT_EXPECTED_FALSE_HITS = 1e-3;
+/** Measured on UniProt proteins: .5 and .6 need more finalists for as much, .7 misses what is distant. */
+export const EXCESS_COSINE = 0.55;
+
+/** Identifiers of what this version does; any change to what one means needs a new name. */
+const SAMPLING_ID = 'thirty_two_rows/1';
+const FRONTIER_ID = 'best_evidence/1';
+
+export function policyDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
+  return {
+    guarantee: 'approximate',
+    measurement: 'maxsim.bidirectional',
+    population: 'all_eligible',
+    sampling_id: SAMPLING_ID,
+    frontier_id: FRONTIER_ID,
+    excess_cosine: EXCESS_COSINE,
+    nearest_count: nearestCount,
+    striking_count: strikingCount,
+  };
+}
+
+export function policyId(policy: PolicyDefinition): string {
+  return valueId('pol', policy);
+}
+
+export function qualificationId(card: PolicyCard): string {
+  return valueId('qual', card);
+}
+
+/** Whether the policy keeps enough of each to be offered. */
+export function isQualifiedPolicy({ recalls, required_recall: required }: PolicyCard): boolean {
+  const { nearest_10: ten, nearest_100: hundred, evident } = recalls;
+  return [ten, hundred, evident].every((recall) => recall === null || recall.mean >= required);
+}

@@ -1,0 +1,142 @@
+import type { KernelOptions, MaxSimSums, QueryTokens, SweptSums } from '../kernels/kernels.js';
+import { affineParameters } from '../search/affine.js';
+import { excessFloor, mostStriking } from '../search/sampled/finalists.js';
+import { maxsimDistances } from '../search/maxsim.js';
+import { rank } from '../search/rank.js';
+import type { Scored } from '../search/rescore.js';
+import { sampleTokens } from '../search/sampled/sampling.js';
+import type { EncodedQuery } from '../search/search-types.js';
+import { createJudge } from '../search/significance.js';
+import { unfilteredSpace } from '../release/filter/target-space.js';
+import { EVIDENT_EXPECTED_FALSE_HITS } from '../calibration/policy-card.js';
+import type { QualifyOptions } from './options.js';
+
+/** Where the sampled sweep has a target in its two orders, from 1; infinite beyond what is told apart. */
+export interface Place {
+  readonly byNearness: number;
+  readonly byExcess: number;
+}
+
+/** Where the sampled sweep has what is to be found for one query. */
+export interface QueryPlaces {
+  readonly queryLength: number;
+  /** The 100 nearest targets, nearest first. */
+  readonly nearest: readonly Place[];
+  /** The aligned targets whose E-value is small enough; undefined without a calibration. */
+  readonly evident: readonly Place[] | undefined;
+}
+
+/** Queries that read a target's tokens together. */
+const PACK_QUERIES = 8;
+const NEAREST_COUNT = 100;
+
+/**
+ * Searches the release with some of its own proteins, each of which counts as absent.
+ * @param placeCount  places that are told apart
+ */
+export async function measurePlaces(
+  targets: readonly number[],
+  aligned: Uint32Array,
+  options: QualifyOptions & { readonly placeCount: number },
+): Promise<readonly QueryPlaces[]> {
+  const { engine, signal, onProgress } = options;
+  const { release, encoder, backend, store, threads } = engine;
+  const kernelOptions = { signal, threads };
+  const places: QueryPlaces[] = [];
+  for (let start = 0; start < targets.length; start += PACK_QUERIES) {
+    onProgress?.({ stage: 'qualify', done: start, total: targets.length });
+    const pack = targets.slice(start, start + PACK_QUERIES);
+    const sequences = pack.map((target) => release.targets.sequence(target));
+    const tokens = await encoder.encode(sequences, { signal });
+    const exact = await backend.maxsim(store, tokens, undefined, kernelOptions);
+    const sampled = tokens.map(sampleTokens);
+    const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), kernelOptions);
+    for (const [at, target] of pack.entries()) {
+      const query = { sequence: sequences[at], normalizationId: '', tokens: tokens[at] };
+      const placeOf = await placesOf(sampled[at], swept[at], target, options);
+      const others = await rank(
+        { sums: exact[at], targets: undefined },
+        query.tokens.length,
+        release,
+        NEAREST_COUNT + 1,
+      );
+      const nearest = others.map(({ targetIndex }) => targetIndex).filter((other) => other !== target);
+      const evident = await evidentTargets(query, exact[at], aligned, options, kernelOptions);
+      places.push({
+        queryLength: query.tokens.length,
+        nearest: nearest.slice(0, NEAREST_COUNT).map(placeOf),
+        evident: evident?.filter((other) => other !== target).map(placeOf),
+      });
+    }
+  }
+  onProgress?.({ stage: 'qualify', done: targets.length, total: targets.length });
+  return places;
+}
+
+/** The places of targets in the sampled sweep, the query itself left out. */
+async function placesOf(
+  sampled: QueryTokens,
+  sums: SweptSums,
+  self: number,
+  { engine, placeCount }: QualifyOptions & { readonly placeCount: number },
+): Promise<(target: number) => Place> {
+  const { release } = engine;
+  const ranked = await rank({ sums, targets: undefined }, sampled.length, release, placeCount + 1);
+  const striking = await mostStriking(sums.queryExcess, undefined, placeCount + 1, release);
+  const placesIn = (list: readonly number[]): Map<number, number> =>
+    new Map(list.filter((target) => target !== self).map((target, above) => [target, above + 1]));
+  const nearness = placesIn(ranked.map(({ targetIndex }) => targetIndex));
+  const excess = placesIn(striking);
+  return (target) => ({
+    byNearness: nearness.get(target) ?? Infinity,
+    byExcess: excess.get(target) ?? Infinity,
+  });
+}
+
+/** Of the aligned targets those that are no chance; undefined where nothing tells. */
+async function evidentTargets(
+  query: EncodedQuery,
+  exact: MaxSimSums,
+  aligned: Uint32Array,
+  { engine }: QualifyOptions,
+  options: KernelOptions,
+): Promise<readonly number[] | undefined> {
+  const { release, backend, store, calibration } = engine;
+  if (calibration === undefined) return undefined;
+  const { sequence, tokens } = query;
+  const parameters = affineParameters(release, query, aligned);
+  const scores = await backend.affineScores(store, tokens, aligned, parameters, options);
+  const sumsOf = (target: number): { queryToTarget: number; targetToQuery: number } => ({
+    queryToTarget: exact.queryToTarget[target],
+    targetToQuery: exact.targetToQuery[target],
+  });
+  const candidates = Array.from(aligned, (target, at): Scored => {
+    const sums = sumsOf(target);
+    const length = release.targets.length(target);
+    return {
+      rank: at + 1,
+      targetIndex: target,
+      queryToTargetSum: sums.queryToTarget,
+      targetToQuerySum: sums.targetToQuery,
+      maxsim: maxsimDistances(sums, tokens.length, length, release.manifest.encoder.inverse_step),
+      affine: { rawScore: scores[at], normalizedScore: 0 },
+    };
+  });
+  // A map of unsigned integers would be one, too.
+  const panel = {
+    queryToTarget: Int32Array.from(calibration.panel, (target) => exact.queryToTarget[target]),
+    targetToQuery: Int32Array.from(calibration.panel, (target) => exact.targetToQuery[target]),
+  };
+  const judge = createJudge(
+    { significance: 'if_available', targetSpace: unfilteredSpace(release) },
+    [sequence],
+    engine,
+  );
+  const judged = await judge(query, candidates, panel, options);
+  const limit = Math.log(EVIDENT_EXPECTED_FALSE_HITS);
+  return judged
+    .filter(
+      ({ significance }) => significance.kind === 'supported' && significance.logExpectedFalseHits <= limit,
+    )
+    .map(({ targetIndex }) => targetIndex);
+}

@@ -1,0 +1,163 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { calibrationDirectory } from '#src/calibration/card.js';
+import {
+  POLICY_FILE,
+  isQualifiedPolicy,
+  policyDefinition,
+  policyId,
+  qualificationId,
+  type PolicyCard,
+} from '#src/calibration/policy-card.js';
+import { openQualification, writePolicyCard } from '#src/calibration/policy-sidecar.js';
+import { Fault, Refusal } from '#src/errors.js';
+import { nativeBackend } from '#src/kernels/native.js';
+import { qualifyRelease } from '#src/qualify/qualify.js';
+import { recallOf } from '#src/qualify/recall.js';
+import { seededRandom } from '#src/random.js';
+import { openRelease } from '#src/release/open.js';
+import type { SearchEngine } from '#src/search/search-types.js';
+import { contextEncoder, makeRelatives } from '../tools/relatives.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-qualify-'));
+let engine: SearchEngine;
+
+beforeAll(async () => {
+  engine = await engineOf(200);
+});
+afterAll(() => {
+  engine.store.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function engineOf(families: number): Promise<SearchEngine> {
+  const { write } = makeRelatives(seededRandom(7), { families, members: 10 });
+  const release = await openRelease(await write(folder));
+  const backend = nativeBackend();
+  return { release, encoder: contextEncoder(), backend, store: await backend.open(release.tokens) };
+}
+
+const openedAs = (calibrationId?: string) =>
+  openQualification(engine.release.directory, { releaseId: engine.release.id, calibrationId });
+
+describe('qualifying a release', () => {
+  it('writes a card that equal seeds make equal, and whose policy is offered where it finds enough', async () => {
+    const card = await qualifyRelease({ engine, queryCount: 12 });
+    expect(qualificationId(await qualifyRelease({ engine, queryCount: 12 }))).toBe(qualificationId(card));
+    expect(qualificationId(await qualifyRelease({ engine, queryCount: 12, seed: 2 }))).not.toBe(
+      qualificationId(card),
+    );
+    await qualifyRelease({ engine, queryCount: 12 });
+    expect(card.recalls.nearest_10).toMatchObject({ query_count: 12, wanted_count: 120 });
+    expect(card.recalls.nearest_100.wanted_count).toBe(1_200);
+    // Nine relatives are near; the tenth is one of many that are as far as any.
+    expect(card.recalls.nearest_10.mean).toBeGreaterThan(0.9);
+    expect(card.recalls.evident).toBeNull();
+    expect(card.strata).toHaveLength(4);
+    expect((await openedAs()) !== undefined).toBe(isQualifiedPolicy(card));
+  });
+
+  it('is refused where the release is too small to save anything', async () => {
+    const small = await engineOf(10);
+    const refused = qualifyRelease({ engine: small, queryCount: 4 });
+    await expect(refused).rejects.toThrow(Refusal);
+    await expect(refused).rejects.toMatchObject({ code: 'qualification_impossible' });
+    small.store.close();
+  });
+
+  it('asks a signal', async () => {
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(qualifyRelease({ engine, queryCount: 4, signal })).rejects.toThrow('enough');
+  });
+});
+
+describe('a policy card', () => {
+  const recall = { query_count: 1, wanted_count: 1, found_count: 1, mean: 1, low: 0.2, high: 1 };
+  const policy = policyDefinition(500, 125);
+  const good = (): PolicyCard => ({
+    format: 'gloaming-policy/1',
+    release_id: engine.release.id,
+    calibration_id: null,
+    policy_id: policyId(policy),
+    policy,
+    seed: 1,
+    evident_expected_false_hits: 1e-3,
+    aligned_target_count: 2_000,
+    recalls: { nearest_10: recall, nearest_100: recall, evident: null },
+    strata: [],
+    tried: [],
+    required_recall: 0.99,
+  });
+  const opened = async (card: PolicyCard, calibrationId?: string) => {
+    await writePolicyCard(engine.release.directory, card);
+    return openedAs(calibrationId);
+  };
+
+  it('offers its policy under its own id', async () => {
+    const card = good();
+    expect(await opened(card)).toEqual({ id: qualificationId(card), policyId: card.policy_id, card });
+  });
+
+  it('offers nothing below the required recall of any kind', async () => {
+    const low = { ...recall, mean: 0.98 };
+    for (const name of ['nearest_10', 'nearest_100', 'evident'] as const) {
+      const card = { ...good(), recalls: { ...good().recalls, [name]: low } };
+      expect(await opened(card), name).toBeUndefined();
+    }
+  });
+
+  it('offers nothing beside another calibration, or of another version of the policy', async () => {
+    expect(await opened(good(), 'calib_other')).toBeUndefined();
+    expect(await opened({ ...good(), calibration_id: 'calib_own' }, 'calib_own')).toBeDefined();
+    expect(await opened({ ...good(), policy_id: 'pol_old' })).toBeUndefined();
+  });
+
+  it('that was changed, is of another release or of another format is a fault', async () => {
+    const path = join(calibrationDirectory(engine.release.directory), POLICY_FILE);
+    await writePolicyCard(engine.release.directory, good());
+    const text = readFileSync(path, 'utf8');
+    for (const changed of [
+      text.replace('0.99', '0.98 '),
+      text.slice(1),
+      text.replace('policy/1', 'policy/9'),
+    ]) {
+      writeFileSync(path, changed);
+      await expect(openedAs()).rejects.toThrow(Fault);
+    }
+    await expect(opened({ ...good(), release_id: 'dbr_other' })).rejects.toThrow(Fault);
+  });
+});
+
+describe('a recall', () => {
+  it('is the mean over queries that want something, with an interval even where all was found', () => {
+    const all = recallOf([
+      { wantedCount: 4, foundCount: 4 },
+      { wantedCount: 1, foundCount: 1 },
+      { wantedCount: 0, foundCount: 0 },
+    ]);
+    expect(all).toMatchObject({ query_count: 2, wanted_count: 5, found_count: 5, mean: 1, high: 1 });
+    // Wilson's interval of two successes in two trials.
+    expect(all.low).toBeCloseTo(0.342, 3);
+    const half = recallOf([
+      { wantedCount: 10, foundCount: 10 },
+      { wantedCount: 2, foundCount: 0 },
+    ]);
+    expect(half).toMatchObject({ mean: 0.5, found_count: 10 });
+    expect(half.low).toBeLessThan(0.1);
+    expect(half.high).toBeGreaterThan(0.9);
+    expect(recallOf([])).toMatchObject({ mean: 1, low: 0, high: 1 });
+  });
+
+  it('is known better with more queries', () => {
+    const queries = Array.from({ length: 200 }, (_, at) => ({
+      wantedCount: 10,
+      foundCount: at % 20 === 0 ? 8 : 10,
+    }));
+    const { mean, low, high } = recallOf(queries);
+    expect(mean).toBeCloseTo(0.99);
+    expect(low).toBeGreaterThan(0.98);
+    expect(high).toBeLessThan(0.997);
+  });
+});

@@ -1,0 +1,76 @@
+import type { Encoder } from '#src/encoder/encoder.js';
+import { seededRandom, type Random } from '#src/random.js';
+import { makeRelease } from '../release/make-release.js';
+import { fakeEncoder } from './fake-encoder.js';
+
+/** A protein of a family; members of one family share most of their letters. */
+export interface Relative {
+  readonly id: string;
+  readonly sequence: string;
+  readonly family: number;
+}
+
+interface Relatives {
+  readonly proteins: readonly Relative[];
+  /** Writes them as a release with the tokens of `contextEncoder`, and gives its directory. */
+  write(folder: string): Promise<string>;
+}
+
+const LETTERS = 'ACDEFGHIKLMNPQRSTVWY';
+const DIMENSION = 32;
+/** 32 × 30² is nearly the square of the step. */
+const COMPONENT = 30;
+const KEPT_SHARE = 0.9;
+
+/** Tokens that follow from three neighbouring letters; those of others are at a right angle, but for chance. */
+export function contextEncoder(): Encoder {
+  return {
+    ...fakeEncoder(),
+    encode: async (sequences) =>
+      sequences.map((sequence) => ({ values: contextTokens(sequence), length: sequence.length })),
+  };
+}
+
+function contextTokens(sequence: string): Int8Array {
+  const values = new Int8Array(sequence.length * DIMENSION);
+  for (let row = 0; row < sequence.length; row += 1) {
+    const context = [-1, 0, 1].map((by) => sequence.charCodeAt(row + by) || 0);
+    const signs = seededRandom(context[0]! * 65_536 + context[1]! * 256 + context[2]!).next();
+    for (let column = 0; column < DIMENSION; column += 1) {
+      values[row * DIMENSION + column] = (signs >>> column) & 1 ? COMPONENT : -COMPONENT;
+    }
+  }
+  return values;
+}
+
+/** Families of simulated proteins, in an order that mixes them. */
+export function makeRelatives(
+  random: Random,
+  { families, members }: { readonly families: number; readonly members: number },
+): Relatives {
+  const letter = (): string => LETTERS[random.below(LETTERS.length)]!;
+  const ancestors = Array.from({ length: families }, () =>
+    Array.from({ length: 40 + random.below(80) }, letter),
+  );
+  const proteins = Array.from({ length: families * members }, (_, at): Relative => {
+    const family = at % families;
+    const own = ancestors[family]!.map((kept) => (random.share() < KEPT_SHARE ? kept : letter()));
+    return { id: `P${at}`, sequence: own.join(''), family };
+  });
+  const write = (folder: string): Promise<string> => {
+    const values = proteins.map(({ sequence }) => contextTokens(sequence));
+    const tokens = Int8Array.from(values.flatMap((rows) => [...rows]));
+    return makeRelease(folder, {
+      targets: proteins,
+      dimension: DIMENSION,
+      token: (row, column) => tokens[row * DIMENSION + column]!,
+    });
+  };
+  return { proteins, write };
+}
+
+/** Indices of the proteins of the same family as the one with this sequence, itself included. */
+export function relativesOf(proteins: readonly Relative[], sequence: string): readonly number[] {
+  const family = proteins.find((protein) => protein.sequence === sequence)?.family;
+  return [...proteins.keys()].filter((at) => proteins[at]!.family === family);
+}
