@@ -1,10 +1,11 @@
-// Compiles TypeScript into dist. The compiler is a development dependency, which `npm ci` brings along; a packed release
+// Compiles TypeScript into dist, and builds the console. The compiler is a development dependency, which `npm ci` brings along; a packed release
 // has dist and does without. Kernels are different: every machine compiles them for itself (kernels/build.mjs).
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildConsole } from './console.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const isCompiled = existsSync(join(root, 'dist', 'src', 'cli', 'main.js'));
@@ -16,6 +17,7 @@ if (compiler !== undefined) {
     stdio: 'inherit',
   });
   process.exitCode = status ?? 1;
+  await buildConsole(root);
 } else if (!isCompiled) {
   process.stderr.write(
     'gloaming: there is no TypeScript compiler to build with: it is a development dependency. Install with ' +

@@ -1,4 +1,5 @@
 import { composeBilling, type BillingCapability } from './composition/billing.js';
+import { composeConsole } from './composition/console.js';
 import { openGround } from './composition/ground.js';
 import { composeColabfold, composeMsas, composeRefs, composeRuns } from './composition/runs.js';
 import { composeSearch, type SearchCapability } from './composition/search.js';
@@ -8,6 +9,7 @@ import type { ApplianceConfig } from './config.js';
 import type { KernelBackend } from './kernels/kernels.js';
 import type { ReleaseManifest } from './release/release.js';
 import type { ColabfoldTickets } from './services/colabfold/tickets.js';
+import type { Console } from './services/console/console.js';
 import { Keys } from './services/keys.js';
 import type { Msas } from './services/msa/msas.js';
 import type { Pages } from './services/pages.js';
@@ -26,6 +28,8 @@ export interface Appliance extends SearchCapability, BillingCapability, SqlCapab
   readonly backend: KernelBackend;
   readonly releases: ReleaseTable<ReleaseManifest>;
   readonly keys: Keys;
+  /** What the console in the browser asks beside the contract. */
+  readonly console: Console;
   readonly msas: Msas;
   readonly pages: Pages;
   readonly refs: Refs;
@@ -60,12 +64,14 @@ export async function openAppliance(config: ApplianceConfig, world: World = real
   const refs = composeRefs(ground, search);
   const runs = composeRuns(ground, { search, msas, storage, webhooks });
   const colabfold = composeColabfold(ground, search, billing.budgets, runs);
+  const keys = new Keys(tables.apiKeys, now, world);
   return {
     config,
     store,
     backend,
     releases: tables.releases,
-    keys: new Keys(tables.apiKeys, now, world),
+    keys,
+    console: composeConsole(ground, keys, search),
     pages,
     serverVersion,
     servedFrom: ground.workerOn(`${backend.name}:${backend.variant}`),

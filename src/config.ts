@@ -47,6 +47,8 @@ export interface ApplianceConfig {
   /** Where the PostgreSQL protocol is served; absent = nowhere. */
   readonly postgresPort?: number;
   readonly logLevel: string;
+  /** The network may search in the console without having signed in; it may never manage. */
+  readonly isConsoleOpen: boolean;
   /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
   /** Absent = the run endpoint `structure.predict` refuses. */
@@ -116,6 +118,7 @@ interface ConfigFile {
   readonly sql_timeout_seconds: number;
   readonly postgres_port?: number;
   readonly log_level: string;
+  readonly console?: { readonly open?: boolean };
   readonly webhook_networks: readonly string[];
   readonly structure_predictor?: {
     readonly command: string;
@@ -189,6 +192,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     sqlTimeoutMs: file.sql_timeout_seconds * 1000,
     postgresPort: file.postgres_port,
     logLevel: file.log_level,
+    isConsoleOpen: file.console?.open ?? false,
     webhookNetworks: file.webhook_networks,
     structurePredictor: predictorOf(file),
     colabfold: colabfoldOf(file),

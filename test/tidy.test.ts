@@ -28,6 +28,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   calibrate: 4,
   qualify: 4,
   relatives: 4,
+  console: 2,
   demo: 5,
   services: 5,
   http: 6,
@@ -54,6 +55,9 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-writer': ['sql/', 'services/export/'],
   'onnxruntime-node': ['encoder/'],
   'onnxruntime-common': ['encoder/'],
+  preact: ['console/'],
+  'd3-hierarchy': ['console/result/charts/'],
+  'd3-sankey': ['console/result/charts/'],
   ajv: ['contract/', 'http/', 'config.ts', 'encoder/'],
 };
 /** Files inside a package that are no secret of it, each with the reason. */
@@ -63,6 +67,8 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   // Exported by the package: the messages of Arrow's format, for reading a file's places without its data.
   'apache-arrow/ipc/metadata/file',
   'apache-arrow/ipc/metadata/message',
+  // Documented: the hooks of the library.
+  'preact/hooks',
   // Documented.
   'vitest/config',
 ]);
@@ -76,7 +82,7 @@ interface Import {
   readonly to: string;
 }
 
-const sources = filesBelow('src', /\.ts$/);
+const sources = filesBelow('src', /\.tsx?$/);
 const programs = [...sources, ...filesBelow('bench', /\.ts$/), ...filesBelow('test', /\.ts$/)];
 const written = [
   ...programs,
@@ -175,7 +181,7 @@ describe('the layers', () => {
 
   it('import nothing that is not there', () => {
     const known = new Set(programs);
-    const lost = imports.filter(({ to }) => to.endsWith('.ts') && !known.has(to));
+    const lost = imports.filter(({ to }) => /\.tsx?$/.test(to) && !known.has(to));
     expect(lost.map(sentenceOf)).toEqual([]);
   });
 
@@ -241,7 +247,10 @@ function importsOf(path: string): Import[] {
       to: (specifier.startsWith('#') ? specifier.slice(1) : join(dirname(path), specifier))
         .split(sep)
         .join('/')
-        .replace(/\.js$/, '.ts'),
+        .replace(/\.js$/, '.ts')
+        .replace(/^(src\/console\/.*)\.ts$/, (path, stem: string) =>
+          existsSync(join(root, path)) ? path : `${stem}.tsx`,
+        ),
     }));
 }
 

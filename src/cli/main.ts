@@ -15,6 +15,7 @@ import { register as registerIndex } from './index/index.js';
 import { register as registerKeys } from './admin/keys.js';
 import { register as registerRuns } from './runs/runs.js';
 import { register as registerSearch } from './search/search.js';
+import { register as registerConsole } from './serve/console.js';
 import { register as registerStart } from './serve/start.js';
 import { register as registerVerify } from './search/verify.js';
 
@@ -22,6 +23,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerStart,
   registerInit,
   registerConfig,
+  registerConsole,
   registerSearch,
   registerRuns,
   registerIndex,

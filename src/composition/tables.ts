@@ -11,6 +11,7 @@ import { ReceiptTable } from '../store/tables/receipts.js';
 import { releaseEvents } from '../store/tables/release-events.js';
 import { ReleaseTable } from '../store/tables/releases.js';
 import { RunTable } from '../store/tables/runs.js';
+import { SessionTable } from '../store/tables/sessions.js';
 import { SqlCredentialTable } from '../store/tables/sql-credentials.js';
 import { TargetSpaceTable } from '../store/tables/target-spaces.js';
 import { UsageTable } from '../store/tables/usage.js';
@@ -45,6 +46,7 @@ export function openTables(store: ControlStore, dataFolder: string, now: () => D
     receipts: new ReceiptTable(store),
     releases: new ReleaseTable<ReleaseManifest>(store, releaseEvents(store)),
     runs,
+    sessions: new SessionTable(store),
     sqlCredentials: new SqlCredentialTable(store),
     storage,
     targetSpaces: new TargetSpaceTable(store),

@@ -6,6 +6,7 @@ import type { JsonSchema } from '../contract/document/references.js';
 import type { Route } from '../contract/grammar/route.js';
 import type { RouteValidator } from '../contract/document/validation.js';
 import type { ColabfoldTickets } from '../services/colabfold/tickets.js';
+import type { Console } from '../services/console/console.js';
 import type { KeyedRequest, Principal } from '../services/context.js';
 import type { AnyReply } from '../services/reply.js';
 import type { IdempotencyTable } from '../store/tables/idempotency.js';
@@ -48,6 +49,8 @@ export interface ShellOptions {
   readonly authenticateUrl: (request: SignedUrlRequest) => Principal;
   /** Errors  Refusal `invalid_sql_credential`, `sql_busy` */
   readonly authenticateSql: (username: string, password: string) => Promise<Principal>;
+  /** Default: there is no console in the browser. */
+  readonly console?: Console;
   readonly readiness: () => Readiness;
   /** Absent: ColabFold's MSA interface is not served. */
   readonly colabfold?: ColabfoldDoor;
@@ -131,12 +134,3 @@ export interface RoutedContext {
 export type ShellContext = Koa.ParameterizedContext<ShellState, RoutedContext>;
 export type Next = Koa.Next;
 export type Middleware = (context: ShellContext, next: Next) => Promise<void>;
-
-/** A page for operators and tools: not part of the contract, and without the steps of operations. */
-export interface InternalPage {
-  readonly name: string;
-  /** Default: get. */
-  readonly method?: 'get' | 'post';
-  readonly path: string;
-  readonly serve: (context: ShellContext) => Promise<void>;
-}

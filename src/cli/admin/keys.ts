@@ -11,7 +11,7 @@ import { formatTable } from '../terminal/table.js';
 export function register(program: Command, context: CommandContext): void {
   const keys = program
     .command('keys')
-    .description('API keys: made, listed and revoked here, never over HTTP');
+    .description('API keys: made, listed and revoked here, or by the operator in the console');
   keys
     .command('create')
     .description('make a key and show it, once')

@@ -55,6 +55,7 @@ export async function serve(
       const { credentialId, organizationId } = await appliance.sqlCredentials.logIn(username, password);
       return { keyId: credentialId, organizationId };
     },
+    console: appliance.console,
     readiness: () => readinessOf(appliance),
     colabfold: doorOf(appliance),
     pythonClientFolder: join(config.packageFolder, 'src', 'clients', 'python'),

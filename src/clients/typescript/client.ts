@@ -1,3 +1,4 @@
+export { GloamingError } from './failure.js';
 import { readEvents } from './events.js';
 import { createTransport, type CallOptions, type ClientOptions, type Input } from './transport.js';
 import type { LooseInput, OperationId, Transport } from './transport.js';

@@ -7,7 +7,8 @@ import type { Principal, RequestContext } from '../../services/context.js';
 import { discardBody, readBody } from '../body/body.js';
 import { TIMEOUTS } from '../listener.js';
 import { failureOf } from '../steps/failure.js';
-import type { ColabfoldDoor, InternalPage, Shell, ShellContext } from '../shell.js';
+import type { InternalPage } from '../internal-page.js';
+import type { ColabfoldDoor, Shell, ShellContext } from '../shell.js';
 
 type Serve = (context: ShellContext, request: RequestContext) => Promise<void>;
 
@@ -30,7 +31,7 @@ export function colabfoldPages(shell: Shell): readonly InternalPage[] {
   const { colabfold: door } = shell;
   if (door === undefined) return [];
   const { tickets } = door;
-  const page = (name: string, method: 'get' | 'post', path: string, serve: Serve): InternalPage => ({
+  const page = (name: string, method: 'GET' | 'POST', path: string, serve: Serve): InternalPage => ({
     name: `internal.colabfold.${name}`,
     method,
     path: door.settings.path + path,
@@ -46,14 +47,14 @@ export function colabfoldPages(shell: Shell): readonly InternalPage[] {
       } else sendState(context, state);
     };
   return [
-    page('submit', 'post', '/ticket/msa', submit('msa')),
-    page('submit_pair', 'post', '/ticket/pair', submit('pair')),
-    page('status', 'get', '/ticket/{ticket}', async (context, request) => {
+    page('submit', 'POST', '/ticket/msa', submit('msa')),
+    page('submit_pair', 'POST', '/ticket/pair', submit('pair')),
+    page('status', 'GET', '/ticket/{ticket}', async (context, request) => {
       const state = tickets.status(ticketOf(context), request);
       if (state === undefined) sendAbsent(context);
       else sendState(context, state);
     }),
-    page('download', 'get', '/result/download/{ticket}', async (context, request) => {
+    page('download', 'GET', '/result/download/{ticket}', async (context, request) => {
       const archive = await tickets.archive(ticketOf(context), request);
       if (archive === undefined) return sendAbsent(context);
       context.set({

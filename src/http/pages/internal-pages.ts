@@ -7,7 +7,9 @@ import { colabfoldPages } from './colabfold.js';
 import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
 import { DOCS_FILES_PATH, docsFile, docsPage, docsPolicy } from './docs-page.js';
 import { pythonClientPages } from './python-client.js';
-import type { InternalPage, Shell, ShellContext } from '../shell.js';
+import { consolePages } from '../console/api.js';
+import { page, sendHtml, sendJson, type InternalPage } from '../internal-page.js';
+import type { Shell, ShellContext } from '../shell.js';
 
 export function internalPages(shell: Shell): readonly InternalPage[] {
   const openApi = once(() => JSON.stringify({ ...shell.openApi, servers: [{ url: shell.baseUrl() }] }));
@@ -30,6 +32,7 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
     page('internal.docs_files', DOCS_FILES_PATH, sendDocsFile),
     ...colabfoldPages(shell),
     ...pythonClientPages(shell),
+    ...consolePages(shell),
   ];
 }
 
@@ -37,14 +40,6 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
 function once(make: () => string): () => string {
   let made: string | undefined;
   return () => (made ??= make());
-}
-
-function page(
-  name: string,
-  path: string,
-  serve: (context: ShellContext) => void | Promise<void>,
-): InternalPage {
-  return { name, path, serve: async (context) => serve(context) };
 }
 
 /** Readiness turns before a shutdown begins, so that nobody new is sent here. */
@@ -78,16 +73,6 @@ function schemaServer(shell: Shell): (context: ShellContext) => void {
   };
 }
 
-function sendHtml(context: ShellContext, html: string, policy: string): void {
-  context.set({
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': policy,
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
-  });
-  context.body = html;
-}
-
 async function sendDocsFile(context: ShellContext): Promise<void> {
   const name = context.state.params.file ?? '';
   const file = await docsFile(name);
@@ -103,10 +88,4 @@ async function sendDocsFile(context: ShellContext): Promise<void> {
     'X-Content-Type-Options': 'nosniff',
   });
   context.body = file.bytes;
-}
-
-function sendJson(context: ShellContext, value: unknown): void {
-  context.status = 200;
-  context.set('Content-Type', 'application/json');
-  context.body = JSON.stringify(value);
 }

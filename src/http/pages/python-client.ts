@@ -1,5 +1,6 @@
 import { Refusal } from '../../errors.js';
-import type { InternalPage, Shell, ShellContext } from '../shell.js';
+import type { InternalPage } from '../internal-page.js';
+import type { Shell, ShellContext } from '../shell.js';
 import { buildPythonWheel, type PythonWheel } from './python-wheel.js';
 
 const PATH = '/client/python';
@@ -22,6 +23,7 @@ export function pythonClientPages({ pythonClientFolder: folder }: Shell): readon
   return [
     {
       name: 'internal.python_client',
+      method: 'GET',
       path: `${PATH}/`,
       serve: async (context) => {
         const { project } = await wheel();
@@ -30,6 +32,7 @@ export function pythonClientPages({ pythonClientFolder: folder }: Shell): readon
     },
     {
       name: 'internal.python_client_project',
+      method: 'GET',
       path: `${PATH}/{project}/`,
       serve: async (context) => {
         const { project, fileName, sha256, requiresPython } = await wheel();
@@ -41,6 +44,7 @@ export function pythonClientPages({ pythonClientFolder: folder }: Shell): readon
     },
     {
       name: 'internal.python_client_wheel',
+      method: 'GET',
       path: `${PATH}/{file}`,
       serve: async (context) => {
         const { fileName, bytes } = await wheel();

@@ -1,5 +1,7 @@
 import type { Route } from '../../contract/grammar/route.js';
 import { Refusal } from '../../errors.js';
+import type { Visitor } from '../../services/console/sessions.js';
+import { visitorOf } from '../console/cookie.js';
 import type { Middleware, Shell, ShellContext } from '../shell.js';
 
 /**
@@ -25,6 +27,12 @@ export function authenticate(shell: Shell): Middleware {
     }
     const authorization = context.get('Authorization');
     if (authorization === '') {
+      const visitor = visitorOf(shell, context);
+      if (visitor !== undefined) {
+        requireOpen(visitor, context.state.route as Route);
+        context.state.principal = visitor;
+        return next();
+      }
       throw new Refusal('missing_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
     }
     const key = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
@@ -34,6 +42,26 @@ export function authenticate(shell: Shell): Middleware {
     context.state.principal = shell.authenticate(key);
     await next();
   };
+}
+
+/** What whoever has not signed in may do, where the settings let the network search: nothing that stays. */
+const OPEN_OPERATIONS: ReadonlySet<string> = new Set([
+  'homology.search',
+  'homology.target_space_compilations.create',
+  'homology.databases.list',
+  'homology.databases.releases.list',
+  'models.pricing.estimate',
+  'receipts.get',
+  'refs.resolve',
+  'sequences.msa.a3m.create',
+  'sequences.msa.a3m.get',
+  'sequences.msa.components.create',
+]);
+
+/** Errors  Refusal `missing_api_key` */
+function requireOpen({ isOpen }: Visitor, { operationId }: Route): void {
+  if (!isOpen || OPEN_OPERATIONS.has(operationId)) return;
+  throw new Refusal('missing_api_key', 'Visitors may search here. Sign in with an API key for this.');
 }
 
 /** Source  RFC 7617 */

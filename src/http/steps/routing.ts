@@ -1,9 +1,11 @@
 import Router from '@koa/router';
 import { Refusal } from '../../errors.js';
 import type { Route } from '../../contract/grammar/route.js';
+import { leadToConsole } from '../console/files.js';
 import { requireForm } from '../request-form.js';
 import { readTarget } from '../target.js';
-import type { InternalPage, Middleware, RoutedContext, Shell, ShellContext, ShellState } from '../shell.js';
+import type { InternalPage } from '../internal-page.js';
+import type { Middleware, RoutedContext, Shell, ShellContext, ShellState } from '../shell.js';
 
 export type ShellRouter = Router<ShellState, RoutedContext>;
 
@@ -34,8 +36,8 @@ export function createRouter(
     const add = router[METHODS[route.method]].bind(router);
     add(route.operationId, routerPath(route.path), enter(route.operationId, route), ...steps);
   }
-  for (const { name, method = 'get', path, serve } of pages) {
-    router[method](name, routerPath(path), enter(name), serve);
+  for (const { name, method, path, serve } of pages) {
+    router[METHODS[method]](name, routerPath(path), enter(name), serve);
   }
   return router;
 }
@@ -68,6 +70,7 @@ export function refuseUnrouted(router: ShellRouter): Middleware {
   return async (context) => {
     const path = context.newRouterPath ?? '/';
     const allowed = path === '*' ? SERVER_METHODS : methodsOf(router, path);
+    if (allowed.length === 0 && path === '/' && leadToConsole(context)) return;
     if (allowed.length === 0) throw pathRefusal(path);
     if (context.method !== 'OPTIONS') throw methodRefusal(context.method, allowed);
     answerOptions(context, allowed);

@@ -46,6 +46,8 @@ export const TABLE_SHAPES: Readonly<Record<string, Shape>> = {
   'runs-by-organization': 'string',
   'runs-unfinished': 'string',
   secrets: 'string',
+  'session-links': { id: 'string', organizationId: 'string', expiresAt: 'string' },
+  sessions: { id: 'string', organizationId: 'string', expiresAt: 'string' },
   settings: 'string',
   'sql-credentials': { id: 'string', organizationId: 'string', username: 'string' },
   'sql-credentials-by-username': 'string',

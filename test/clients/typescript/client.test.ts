@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient } from '#src/clients/typescript/client.js';
-import { GloamingError } from '#src/clients/typescript/failure.js';
+import { createClient, GloamingError } from '#src/clients/typescript/client.js';
 import type { HomologyQueryResult } from '#src/clients/typescript/types/runs.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { loadConfig } from '../../config.js';
+import { Keys } from '../../services/keys.js';
+import { Sessions } from '../../services/console/sessions.js';
+import { openControlStore } from '../../store/control-store.js';
+import { ApiKeyTable } from '../../store/tables/api-keys.js';
+import { SessionTable } from '../../store/tables/sessions.js';
+import { realWorld } from '../../world.js';
+import type { CommandContext } from '../terminal/command.js';
+
+/** `gloaming console`: a way into the console for whoever may read the data folder. */
+export function register(program: Command, context: CommandContext): void {
+  program
+    .command('console')
+    .description(
+      'print a link that lets one browser into the console as the operator, once, within 15 minutes',
+    )
+    .option('--organization <name>', 'organization that the browser speaks for', 'default')
+    .action(({ organization }: { organization: string }) => printLink(context, organization));
+}
+
+async function printLink({ environment, stdout }: CommandContext, organization: string): Promise<void> {
+  const config = loadConfig(environment);
+  const store = openControlStore(config.dataFolder);
+  try {
+    const keys = new Keys(new ApiKeyTable(store), realWorld.now);
+    const sessions = new Sessions(new SessionTable(store), keys, realWorld, config.isConsoleOpen);
+    stdout.write(`${consoleUrl(config)}#/enter/${await sessions.newLink(organization)}\n`);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Where a browser on this machine, or by the public address, finds the console. */
+function consoleUrl({ publicUrl, tls, host, port }: ReturnType<typeof loadConfig>): string {
+  const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const name = reached.includes(':') ? `[${reached}]` : reached;
+  return `${publicUrl ?? `${tls === undefined ? 'http' : 'https'}://${name}:${port}`}/console/`;
+}

@@ -1,0 +1,88 @@
+import type { HomologyRequest } from '../../clients/typescript/types/homology.js';
+import { CodePanel } from '../parts/code-panel.js';
+import { useLoaded } from '../parts/load.js';
+import { Await } from '../parts/notice.js';
+import { quoted, snippetsOf, type Asked } from '../parts/snippets.js';
+import type { ResultSet } from '../result/hits.js';
+import { Guide } from '../result/guide.js';
+import { ResultView } from '../result/result-view.js';
+import type { Closest, ResultTools } from '../result/tools.js';
+import { leaveDraft } from '../search/draft.js';
+import { CopyButton } from '../parts/copy.js';
+import { resultOfReceipt } from '../server/results.js';
+import { goTo, hrefTo } from '../parts/route.js';
+import { ask, type Visitor } from '../server/server.js';
+
+interface ResultPageProps {
+  readonly receiptId: string;
+  readonly name: string;
+  readonly isGuided: boolean;
+  readonly visitor: Visitor;
+}
+
+/** A result by its receipt: whoever has the address and may see the database finds the same. */
+export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPageProps) {
+  const loaded = useLoaded((signal) => resultOfReceipt(receiptId, name, signal), [receiptId, name]);
+  return (
+    <Await loaded={loaded}>
+      {({ result, request }) => (
+        <ResultView result={result} tools={toolsFor(result, visitor)}>
+          {isGuided && <Guide result={result} />}
+          <div class="under-head">
+            <CodePanel snippets={snippetsOf(askedAs(request))} />
+            <CopyButton text={location.href} label="Copy permalink" />
+          </div>
+        </ResultView>
+      )}
+    </Await>
+  );
+}
+
+/** What a server lets one do with this result. */
+export function toolsFor(result: ResultSet, visitor: Visitor): ResultTools {
+  const { database, query, receiptId, settings } = result;
+  return {
+    closest: (targetId, signal) =>
+      ask<Closest>(
+        'POST',
+        'closest',
+        { database_release_id: database.releaseId, target_id: targetId, sequence: query.sequence },
+        signal,
+      ),
+    searchHref: (id, sequence) => hrefTo(['search'], { id, sequence, database: database.slug }),
+    ...(settings.hasAlignments &&
+      receiptId !== undefined && { msaHref: hrefTo(['msa', receiptId], { name: query.id }) }),
+    ...(!visitor.is_open && { onRun: (fasta: string) => searchMany(fasta, database.slug) }),
+  };
+}
+
+function searchMany(text: string, database: string): void {
+  leaveDraft({ text, database });
+  goTo(hrefTo(['search']));
+}
+
+/** The request as code. The command line needs no server. */
+function askedAs(request: HomologyRequest): Asked {
+  const { query, database_release_id: releaseId, filter, limit, evidence } = request;
+  const flags = [
+    ...(releaseId === undefined ? [] : [`--database ${releaseId}`]),
+    ...(filter === undefined ? [] : [`--filter ${quoted(JSON.stringify(filter))}`]),
+    ...(limit === undefined ? [] : [`--limit ${limit}`]),
+    ...(evidence === undefined ? [] : [`--evidence ${evidence}`]),
+  ];
+  return {
+    method: 'POST',
+    path: '/v1/homology',
+    body: request,
+    call: [
+      `const found = await gloaming.search(${JSON.stringify(request, null, 2)});`,
+      'for (const { rank, target, significance } of found.candidates) {',
+      "  console.log(rank, target.id, significance.measurements.expected_false_hits ?? '');",
+      '}',
+    ].join('\n'),
+    // A target space is known to the server only; its filter is written out where it was one.
+    ...(request.target_space_id === undefined && {
+      command: `printf '>query\\n${query.sequence}\\n' | npx gloaming search - ${flags.join(' ')}`,
+    }),
+  };
+}

@@ -1,0 +1,161 @@
+import type { HomologyRelease } from '../../clients/typescript/types/homology.js';
+import { CodePanel } from '../parts/code-panel.js';
+import { CopyButton } from '../parts/copy.js';
+import { count, counted, moment, shortId } from '../parts/format.js';
+import { allOf, useLoaded } from '../parts/load.js';
+import { Await } from '../parts/notice.js';
+import { hrefTo } from '../parts/route.js';
+import { snippetsOf } from '../parts/snippets.js';
+import { ask, gloaming } from '../server/server.js';
+import { CalibrationChart, type CalibrationCard } from './calibration-chart.js';
+
+/** Databases with their releases; of the chosen one all that is known. */
+export function DatabasesView({ selected }: { readonly selected: string | undefined }) {
+  const loaded = useLoaded(async (signal) => {
+    const databases = await allOf(gloaming.databases({ signal }));
+    return Promise.all(
+      databases.map(async (database) => ({
+        database,
+        releases: await allOf(gloaming.releases(database.slug, { signal })),
+      })),
+    );
+  }, []);
+  return (
+    <Await loaded={loaded}>
+      {(all) => {
+        const releases = all.flatMap((each) => each.releases);
+        const shown =
+          releases.find(({ id, database_slug: slug }) => id === selected || slug === selected) ?? releases[0];
+        return (
+          <section class="page">
+            <header class="page-head">
+              <h1>Databases</h1>
+            </header>
+            {all.length === 0 && (
+              <div class="empty">
+                <h2>No databases yet</h2>
+                <p class="muted">
+                  On the server: <code>gloaming index build proteins.fasta.gz --name mylab</code>
+                </p>
+              </div>
+            )}
+            <ul class="cards">
+              {all.map(({ database, releases: own }) => (
+                <li key={database.id}>
+                  <h2>{database.slug}</h2>
+                  <p class="muted">{database.description || database.title}</p>
+                  <ul class="plain">
+                    {own.map((release) => (
+                      <li key={release.id}>
+                        <a
+                          href={hrefTo(['databases', release.id])}
+                          aria-current={release === shown ? 'true' : undefined}
+                        >
+                          {counted(release.target_count, 'protein')}, {moment(release.published_at)}
+                        </a>
+                        {release.is_default && <span class="badge">searched</span>}
+                      </li>
+                    ))}
+                  </ul>
+                </li>
+              ))}
+            </ul>
+            {shown !== undefined && <ReleaseView key={shown.id} release={shown} />}
+          </section>
+        );
+      }}
+    </Await>
+  );
+}
+
+function ReleaseView({ release }: { readonly release: HomologyRelease }) {
+  const query = new URLSearchParams({ release: release.id });
+  const loaded = useLoaded(
+    (signal) =>
+      ask<{ readonly card: CalibrationCard | null }>(
+        'GET',
+        `calibration?${query.toString()}`,
+        undefined,
+        signal,
+      ),
+    [release.id],
+  );
+  const facts: readonly (readonly [string, string])[] = [
+    ['Proteins', count(release.target_count)],
+    ['Residues', count(release.residue_count)],
+    ['Encoder', `${release.encoder_id}, ${release.dimension} components`],
+    ['Published', moment(release.published_at)],
+    ['Release', release.id],
+  ];
+  const call = `for await (const { id } of gloaming.releases('${release.database_slug}')) console.log(id);`;
+  return (
+    <article class="release" aria-label={`Release ${shortId(release.id)} of ${release.database_slug}`}>
+      <h2>
+        {release.database_slug} {release.is_simulated && <span class="badge">simulated proteins</span>}
+      </h2>
+      <dl class="pairs">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <h3>Attributes to filter by</h3>
+      <div class="scroll">
+        <table class="plain-table">
+          <thead>
+            <tr>
+              <th>Field</th>
+              <th>Type</th>
+              <th>Conditions</th>
+              <th>A filter</th>
+            </tr>
+          </thead>
+          <tbody>
+            {release.filter_fields.map((field) => (
+              <FieldRow key={field.name} field={field} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <h3>What its E-values rest on</h3>
+      <Await loaded={loaded}>
+        {({ card }) =>
+          card === null ? (
+            <p class="muted">
+              This release has no calibration, so its searches give no E-values. On the server:{' '}
+              <code>gloaming index calibrate {release.database_slug}</code>
+            </p>
+          ) : (
+            <CalibrationChart card={card} />
+          )
+        }
+      </Await>
+      <CodePanel
+        snippets={snippetsOf({
+          method: 'GET',
+          path: `/v1/homology/databases/${release.database_slug}/releases`,
+          call,
+        })}
+      />
+    </article>
+  );
+}
+
+function FieldRow({ field }: { readonly field: HomologyRelease['filter_fields'][number] }) {
+  const op = field.operators.includes('contains') ? 'contains' : 'eq';
+  const filter = JSON.stringify({ op, field: field.name, value: field.type === 'boolean' ? 'true' : '…' });
+  return (
+    <tr>
+      <td>
+        <b>{field.name}</b>
+      </td>
+      <td class="muted">{field.is_taxonomy ? 'taxon' : field.type.replaceAll('_', ' ')}</td>
+      <td class="muted small">{field.operators.join(' ')}</td>
+      <td>
+        <CopyButton text={filter} label="Copy filter" />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,41 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { count } from '../parts/format.js';
+import type { Msa, MsaSummary } from './alignment.js';
+import { inksOf } from './inks.js';
+import { identityColour, paintDepth } from './paint.js';
+
+const HEIGHT = 150;
+
+/** How many rows say something of each column, and how much like the query they are. */
+export function DepthPlot({ msa, summary }: { readonly msa: Msa; readonly summary: MsaSummary }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    if (canvas.current !== null) paintDepth(canvas.current, msa, summary, inksOf(canvas.current));
+  }, [msa, summary]);
+  const depths = [...summary.depth];
+  const least = depths.length === 0 ? 0 : Math.min(...depths);
+  return (
+    <figure class="chart wide depth">
+      <figcaption>
+        <h2>Coverage</h2>
+        <p class="small muted">
+          Between {count(least)} and {count(Math.max(0, ...depths))} rows a column. Rows by identity with the
+          query:
+          <span class="scale" aria-hidden="true">
+            {[0, 0.2, 0.4, 0.6, 0.8, 1].map((identity) => (
+              <i key={identity} style={{ background: identityColour(identity) }} />
+            ))}
+          </span>
+          0 to 100 %
+        </p>
+      </figcaption>
+      <canvas
+        ref={canvas}
+        width={Math.min(2000, Math.max(600, msa.columnCount * 2))}
+        height={HEIGHT * 2}
+        role="img"
+        aria-label={`Coverage of the ${msa.columnCount} columns by ${msa.rowCount} rows`}
+      />
+    </figure>
+  );
+}

@@ -1,0 +1,124 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { NARROW, useMedia } from '../parts/media.js';
+import type { Msa, MsaSummary } from './alignment.js';
+import { inksOf } from './inks.js';
+import { letterAtlas, paintCells, paintLogo, paintNames, type Sight } from './paint.js';
+
+const ZOOMS: readonly (readonly [width: number, height: number])[] = [
+  [1, 2],
+  [3, 4],
+  [6, 10],
+  [11, 16],
+  [15, 20],
+];
+const LOGO_HEIGHT = 56;
+
+/**
+ * The alignment on a canvas: only the cells in sight are painted, so that it scrolls alike with ten rows and with ten
+ * thousand. The keys of a scrolled area move it.
+ */
+export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summary: MsaSummary }) {
+  const [zoom, setZoom] = useState(3);
+  const [cellWidth, cellHeight] = ZOOMS[zoom];
+  const namesWidth = useMedia(NARROW) ? 84 : 148;
+  const frame = useRef<HTMLDivElement>(null);
+  const cells = useRef<HTMLCanvasElement>(null);
+  const names = useRef<HTMLCanvasElement>(null);
+  const logo = useRef<HTMLCanvasElement>(null);
+  const atlas = useMemo(() => letterAtlas(cellWidth, cellHeight, devicePixelRatio), [cellWidth, cellHeight]);
+
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return undefined;
+    let asked = 0;
+    const paint = (): void => {
+      asked = 0;
+      const sight = { ...sightOf(element, namesWidth), cellWidth, cellHeight };
+      const inks = inksOf(element);
+      paintCells(prepared(cells.current, sight.width, sight.height), msa, atlas, sight);
+      paintNames(prepared(names.current, namesWidth, sight.height), msa, sight, namesWidth, inks);
+      paintLogo(prepared(logo.current, sight.width, LOGO_HEIGHT), summary, sight, LOGO_HEIGHT, inks);
+    };
+    const ask = (): void => void (asked ||= requestAnimationFrame(paint));
+    const watcher = new ResizeObserver(ask);
+    watcher.observe(element);
+    element.addEventListener('scroll', ask, { passive: true });
+    paint();
+    return () => {
+      cancelAnimationFrame(asked);
+      watcher.disconnect();
+      element.removeEventListener('scroll', ask);
+    };
+  }, [msa, summary, atlas, namesWidth, cellWidth, cellHeight]);
+
+  return (
+    <section class="msa-area" aria-label="Alignment">
+      <div class="actions">
+        <p class="small muted">
+          {msa.rowCount.toLocaleString('en')} × {msa.columnCount.toLocaleString('en')}
+        </p>
+        <div class="segments" role="group" aria-label="Zoom">
+          <button type="button" disabled={zoom === 0} onClick={() => setZoom(zoom - 1)} aria-label="Smaller">
+            −
+          </button>
+          <button
+            type="button"
+            disabled={zoom === ZOOMS.length - 1}
+            onClick={() => setZoom(zoom + 1)}
+            aria-label="Larger"
+          >
+            +
+          </button>
+        </div>
+      </div>
+      <div
+        ref={frame}
+        class="msa-frame"
+        tabIndex={0}
+        role="region"
+        aria-label={`${msa.rowCount} sequences over ${msa.columnCount} columns; arrow keys scroll`}
+      >
+        <div
+          class="msa-space"
+          style={{
+            width: `${namesWidth + msa.columnCount * cellWidth}px`,
+            height: `${LOGO_HEIGHT + msa.rowCount * cellHeight}px`,
+          }}
+        >
+          <div
+            class="msa-window"
+            style={{ gridTemplateColumns: `${namesWidth}px 1fr`, gridTemplateRows: `${LOGO_HEIGHT}px 1fr` }}
+          >
+            <span class="small muted">conservation</span>
+            <canvas ref={logo} aria-hidden="true" />
+            <canvas ref={names} aria-hidden="true" />
+            <canvas ref={cells} aria-hidden="true" />
+          </div>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function sightOf(element: HTMLElement, namesWidth: number): Omit<Sight, 'cellWidth' | 'cellHeight'> {
+  return {
+    left: element.scrollLeft,
+    top: element.scrollTop,
+    width: element.clientWidth - namesWidth,
+    height: element.clientHeight - LOGO_HEIGHT,
+  };
+}
+
+/** A canvas of this size in the pixels of the screen; setting a size again would clear it for nothing. */
+function prepared(canvas: HTMLCanvasElement | null, width: number, height: number): CanvasRenderingContext2D {
+  const element = canvas as HTMLCanvasElement;
+  const [wide, tall] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
+  if (element.width !== wide || element.height !== tall) {
+    [element.width, element.height] = [wide, tall];
+    element.style.width = `${width}px`;
+    element.style.height = `${height}px`;
+  }
+  const context = element.getContext('2d') as CanvasRenderingContext2D;
+  context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+  return context;
+}

@@ -1,0 +1,46 @@
+import type { HomologyCandidate, HomologyCandidateSet } from '../clients/typescript/types/homology.js';
+import { hitOf, type ResultSet } from './result/hits.js';
+
+/** What a report file holds, as the command line writes it (src/report/report.ts). */
+interface ReportFile {
+  readonly format: 'gloaming-report/1';
+  readonly title: string;
+  readonly made_by: string;
+  readonly results: readonly {
+    readonly query: ResultSet['query'];
+    readonly database: HomologyCandidateSet['database'];
+    readonly limit: number;
+    readonly has_alignments: boolean;
+    readonly is_result_limit_reached: boolean;
+    readonly result_sha256: string;
+    readonly candidates: readonly HomologyCandidate[];
+  }[];
+}
+
+export interface Report {
+  readonly title: string;
+  readonly madeBy: string;
+  readonly results: readonly ResultSet[];
+}
+
+export function readReport(text: string): Report {
+  const { title, made_by: madeBy, results } = JSON.parse(text) as ReportFile;
+  return {
+    title,
+    madeBy,
+    results: results.map((each) => ({
+      query: each.query,
+      hits: each.candidates.map(hitOf),
+      database: {
+        slug: each.database.slug,
+        releaseId: each.database.release_id,
+        targetCount: each.database.searched_target_count,
+        residueCount: each.database.searched_residue_count,
+      },
+      settings: { limit: each.limit, hasAlignments: each.has_alignments },
+      isLimitReached: each.is_result_limit_reached,
+      resultSha256: each.result_sha256,
+      warnings: [],
+    })),
+  };
+}

@@ -1,0 +1,226 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLoaded } from '../../parts/load.js';
+import { Await } from '../../parts/notice.js';
+import { percent } from '../../parts/format.js';
+import type { Hit } from '../hits.js';
+import type { Closest, ResultTools } from '../tools.js';
+
+interface ClosestChartProps {
+  readonly hit: Hit;
+  readonly querySequence: string;
+  readonly closest: NonNullable<ResultTools['closest']>;
+}
+
+/**
+ * What the distance is made of, which no alignment shows: each residue of the query, and the one of the target whose
+ * vector is closest to its own.
+ */
+export function ClosestChart({ hit, querySequence, closest }: ClosestChartProps) {
+  const loaded = useLoaded((signal) => closest(hit.id, signal), [hit.id, querySequence]);
+  const [form, setForm] = useState<'arcs' | 'matrix'>('arcs');
+  return (
+    <Await loaded={loaded}>
+      {(found) => (
+        <div class="closest">
+          <p>{sentence(found)}</p>
+          <div class="segments" role="group" aria-label="Form">
+            <button type="button" aria-pressed={form === 'arcs'} onClick={() => setForm('arcs')}>
+              Links
+            </button>
+            <button
+              type="button"
+              aria-pressed={form === 'matrix'}
+              disabled={found.matrix === undefined}
+              onClick={() => setForm('matrix')}
+            >
+              Matrix
+            </button>
+          </div>
+          {form === 'arcs' || found.matrix === undefined ? (
+            <Links found={found} hit={hit} querySequence={querySequence} />
+          ) : (
+            <Matrix found={found} matrix={found.matrix} hit={hit} querySequence={querySequence} />
+          )}
+        </div>
+      )}
+    </Await>
+  );
+}
+
+function isMutual({ query_to_target: there, target_to_query: back }: Closest, residue: number): boolean {
+  return back.closest[there.closest[residue]] === residue;
+}
+
+function sentence(found: Closest): string {
+  const { query_to_target: there } = found;
+  const mutual = there.closest.filter((_, residue) => isMutual(found, residue)).length;
+  const mean = there.cosine.reduce((sum, cosine) => sum + cosine, 0) / there.cosine.length;
+  return (
+    `Each residue of the query is linked to the residue of this protein that the encoder sees in the most similar ` +
+    `context. On average they point ${percent(Math.max(0, mean))} the same way; ${mutual} of ${there.closest.length} ` +
+    `links are mutual. Relatives give long stretches of mutual, parallel links, also where no letter agrees.`
+  );
+}
+
+const WIDTH = 900;
+const HEIGHT = 190;
+
+interface FormProps {
+  readonly found: Closest;
+  readonly hit: Hit;
+  readonly querySequence: string;
+}
+
+function Links({ found, hit, querySequence }: FormProps) {
+  const [at, setAt] = useState<number>();
+  const { query_to_target: there, query_length: queryLength, target_length: targetLength } = found;
+  const most = Math.max(queryLength, targetLength);
+  const x = (residue: number, length: number): number =>
+    ((residue + 0.5) * WIDTH * (length / most)) / length + (WIDTH * (1 - length / most)) / 2;
+  const point = (event: PointerEvent): void => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const share = ((event.clientX - box.left) / box.width) * WIDTH;
+    const residue = Math.floor(((share - (WIDTH * (1 - queryLength / most)) / 2) / WIDTH) * most);
+    setAt(residue >= 0 && residue < queryLength ? residue : undefined);
+  };
+  const link = (residue: number): string => {
+    const [left, right] = [x(residue, queryLength), x(there.closest[residue], targetLength)];
+    return `M${left.toFixed(1)} 24C${left.toFixed(1)} 95 ${right.toFixed(1)} 95 ${right.toFixed(1)} ${HEIGHT - 24}`;
+  };
+  return (
+    <figure class="chart wide">
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label="Links from each residue of the query to its closest residue of the target"
+        onPointerMove={point}
+        onPointerLeave={() => setAt(undefined)}
+      >
+        {there.closest.map((_, residue) => (
+          <path
+            key={residue}
+            d={link(residue)}
+            class={`link ${isMutual(found, residue) ? 'is-mutual' : ''} ${at === residue ? 'is-at' : ''}`}
+            style={{ opacity: at === residue ? 1 : opacityOf(there.cosine[residue]) }}
+          />
+        ))}
+        <rect
+          x={x(0, queryLength) - 2}
+          y={18}
+          width={(WIDTH * queryLength) / most}
+          height={6}
+          rx={3}
+          class="bar-query"
+        />
+        <rect
+          x={x(0, targetLength) - 2}
+          y={HEIGHT - 24}
+          width={(WIDTH * targetLength) / most}
+          height={6}
+          rx={3}
+          class="bar-target"
+        />
+        <text x={x(0, queryLength)} y={12} class="tick">
+          query, {queryLength} residues
+        </text>
+        <text x={x(0, targetLength)} y={HEIGHT - 6} class="tick">
+          {hit.id}, {targetLength} residues
+        </text>
+      </svg>
+      <p class="small muted readout" aria-live="off">
+        {at === undefined
+          ? 'Point at a residue of the query to follow its link.'
+          : describe(found, at, querySequence, hit)}
+      </p>
+    </figure>
+  );
+}
+
+/** Unrelated proteins have links, too: below a cosine of .3 they are hardly drawn. */
+function opacityOf(cosine: number): number {
+  return Math.min(0.85, Math.max(0.04, (cosine - 0.25) * 1.1));
+}
+
+function describe(found: Closest, residue: number, querySequence: string, { sequence }: Hit): string {
+  const { closest, cosine } = found.query_to_target;
+  const target = closest[residue];
+  const both = isMutual(found, residue) ? ', and the other way round' : '';
+  return (
+    `Query ${querySequence[residue]}${residue + 1} is closest to ${sequence[target]}${target + 1}` +
+    ` (cosine ${cosine[residue].toFixed(2)}${both}).`
+  );
+}
+
+const MATRIX_MAX_PIXELS = 560;
+
+function Matrix({ found, matrix, hit, querySequence }: FormProps & { readonly matrix: string }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [at, setAt] = useState<readonly [number, number]>();
+  const { query_length: rows, target_length: columns } = found;
+  useEffect(() => {
+    if (canvas.current !== null) drawMatrix(canvas.current, matrix, found, hit);
+  }, [matrix]);
+  const scale = Math.min(4, MATRIX_MAX_PIXELS / Math.max(rows, columns));
+  const point = (event: PointerEvent): void => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
+    const column = Math.floor(((event.clientX - box.left) / box.width) * columns);
+    setAt([Math.min(rows - 1, Math.max(0, row)), Math.min(columns - 1, Math.max(0, column))]);
+  };
+  const cosineAt = ([row, column]: readonly [number, number]): number =>
+    atob(matrix).charCodeAt(row * columns + column) / 127.5 - 1;
+  return (
+    <figure class="chart wide">
+      <canvas
+        ref={canvas}
+        class="matrix"
+        width={columns}
+        height={rows}
+        style={{ width: `${columns * scale}px`, aspectRatio: `${columns} / ${rows}` }}
+        role="img"
+        aria-label="Cosine of every residue of the query, downwards, with every residue of the target"
+        onPointerMove={point}
+        onPointerLeave={() => setAt(undefined)}
+      />
+      <p class="small muted readout">
+        {at === undefined
+          ? 'Query downwards, target to the right; dark is close, orange is the path of the alignment.'
+          : `Query ${querySequence[at[0]]}${at[0] + 1}, target ${hit.sequence[at[1]]}${at[1] + 1}: ` +
+            `cosine ${cosineAt(at).toFixed(2)}`}
+      </p>
+    </figure>
+  );
+}
+
+function drawMatrix(
+  canvas: HTMLCanvasElement,
+  matrix: string,
+  { query_length: rows, target_length: columns }: Closest,
+  hit: Hit,
+): void {
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+  const bytes = atob(matrix);
+  const image = context.createImageData(columns, rows);
+  for (let index = 0; index < rows * columns; index += 1) {
+    const cosine = bytes.charCodeAt(index) / 127.5 - 1;
+    const ink = Math.max(0, Math.min(1, (cosine - 0.1) / 0.8)) ** 1.4;
+    image.data.set([250 - 190 * ink, 249 - 200 * ink, 252 - 130 * ink, 255], 4 * index);
+  }
+  for (const [row, column] of pathOf(hit)) image.data.set([232, 126, 38, 255], 4 * (row * columns + column));
+  context.putImageData(image, 0, 0);
+}
+
+/** Pairs of residues that the alignment puts together. */
+function pathOf({ alignment }: Hit): readonly (readonly [number, number])[] {
+  if (alignment === undefined) return [];
+  const pairs: (readonly [number, number])[] = [];
+  let [row, column] = [alignment.query_start, alignment.target_start];
+  for (const [, length, kind] of alignment.cigar.matchAll(/(\d+)([=XID])/g)) {
+    for (let step = 0; step < Number(length); step += 1) {
+      if (kind === '=' || kind === 'X') pairs.push([row, column]);
+      if (kind !== 'D') row += 1;
+      if (kind !== 'I') column += 1;
+    }
+  }
+  return pairs;
+}

@@ -1,0 +1,185 @@
+import { hierarchy, partition, type HierarchyRectangularNode } from 'd3-hierarchy';
+import { useState } from 'preact/hooks';
+import { sankey, sankeyLinkHorizontal, type SankeyLink, type SankeyNode } from 'd3-sankey';
+import { counted } from '../../parts/format.js';
+import type { TaxonNode } from '../taxonomy.js';
+
+interface TaxonomyChartProps {
+  readonly tree: TaxonNode;
+  readonly chosen: readonly string[];
+  readonly onChoose: (taxon: string) => void;
+}
+
+/** The hits by taxon, as rings or as streams; a click chooses a taxon, another lets it go. */
+export function TaxonomyChart(props: TaxonomyChartProps) {
+  const [form, setForm] = useState<'sunburst' | 'sankey'>('sunburst');
+  return (
+    <figure class="chart">
+      <figcaption>
+        <h3>Taxonomy</h3>
+        <div class="segments" role="group" aria-label="Form">
+          {(['sunburst', 'sankey'] as const).map((each) => (
+            <button key={each} type="button" aria-pressed={form === each} onClick={() => setForm(each)}>
+              {each === 'sunburst' ? 'Rings' : 'Streams'}
+            </button>
+          ))}
+        </div>
+      </figcaption>
+      {form === 'sunburst' ? <Sunburst {...props} /> : <Streams {...props} />}
+    </figure>
+  );
+}
+
+const SIZE = 300;
+const RINGS = 5;
+
+function Sunburst({ tree, chosen, onChoose }: TaxonomyChartProps) {
+  const root = partition<TaxonNode>().size([2 * Math.PI, RINGS + 1])(
+    hierarchy(lifted(tree), ({ children }) => children)
+      .sum(({ count, children }) => count - children.reduce((sum, child) => sum + child.count, 0))
+      .sort((a, b) => (b.value ?? 0) - (a.value ?? 0)),
+  );
+  const shown = root
+    .descendants()
+    .filter(({ depth, x0, x1 }) => depth > 0 && depth <= RINGS && x1 - x0 > 0.004);
+  return (
+    <svg
+      viewBox={`${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`}
+      class="sunburst"
+      role="group"
+      aria-label="Hits by taxon"
+    >
+      {shown.map((node) => {
+        const { data } = node;
+        const isChosen = chosen.includes(data.name);
+        const hue = hueOf(node);
+        return (
+          <path
+            key={node
+              .ancestors()
+              .map((each) => each.data.name)
+              .join('/')}
+            d={arc(node)}
+            class={`taxon ${isChosen ? 'is-chosen' : ''}`}
+            style={{ fill: `hsl(${hue} 38% ${44 + 6 * node.depth}%)` }}
+            tabIndex={node.depth <= 2 ? 0 : -1}
+            role="button"
+            aria-pressed={isChosen}
+            aria-label={`${data.name}, ${counted(data.count, 'hit')}`}
+            onClick={() => onChoose(data.name)}
+            onKeyDown={({ key }) => key === 'Enter' && onChoose(data.name)}
+          >
+            <title>{`${data.name}: ${counted(data.count, 'hit')}`}</title>
+          </path>
+        );
+      })}
+      <text class="sunburst-count" text-anchor="middle" y={-2}>
+        {tree.count}
+      </text>
+      <text class="tick" text-anchor="middle" y={13}>
+        hits
+      </text>
+    </svg>
+  );
+}
+
+/** Ranks that all hits share tell nothing: the tree begins where it first divides. */
+function lifted(tree: TaxonNode): TaxonNode {
+  const [only] = tree.children;
+  return tree.children.length === 1 && only.children.length > 0 && only.count === tree.count
+    ? lifted(only)
+    : tree;
+}
+
+function hueOf(node: HierarchyRectangularNode<TaxonNode>): number {
+  return Math.round(225 + (330 * (node.x0 + node.x1)) / 2 / (2 * Math.PI)) % 360;
+}
+
+function arc({ x0, x1, y0, y1 }: HierarchyRectangularNode<TaxonNode>): string {
+  const unit = SIZE / 2 / (RINGS + 1);
+  const [inner, outer] = [y0 * unit + 1, y1 * unit - 0.5];
+  const end = Math.min(x1, x0 + 2 * Math.PI - 0.001);
+  const at = (angle: number, radius: number): string =>
+    `${(radius * Math.sin(angle)).toFixed(2)} ${(-radius * Math.cos(angle)).toFixed(2)}`;
+  const isLarge = end - x0 > Math.PI ? 1 : 0;
+  return (
+    `M${at(x0, outer)}A${outer} ${outer} 0 ${isLarge} 1 ${at(end, outer)}` +
+    `L${at(end, inner)}A${inner} ${inner} 0 ${isLarge} 0 ${at(x0, inner)}Z`
+  );
+}
+
+interface StreamTaxon {
+  readonly id: string;
+  readonly name: string;
+  readonly count: number;
+}
+
+const STREAM_WIDTH = 640;
+const STREAM_HEIGHT = 300;
+const STREAM_RANKS = 5;
+const STREAM_MAX_TAXA = 40;
+
+function Streams({ tree, chosen, onChoose }: TaxonomyChartProps) {
+  const { nodes, links } = streamsOf(lifted(tree));
+  if (links.length === 0) return <p class="muted">All hits are of one taxon.</p>;
+  const graph = sankey<StreamTaxon, object>()
+    .nodeId(({ id }) => id)
+    .nodeWidth(9)
+    .nodePadding(7)
+    .extent([
+      [1, 4],
+      [STREAM_WIDTH - 150, STREAM_HEIGHT - 4],
+    ])({ nodes, links });
+  const path = sankeyLinkHorizontal();
+  return (
+    <svg viewBox={`0 0 ${STREAM_WIDTH} ${STREAM_HEIGHT}`} role="group" aria-label="Hits by taxon, as streams">
+      {graph.links.map((link) => (
+        <path
+          key={link.index}
+          d={path(link) ?? ''}
+          class="stream"
+          stroke-width={Math.max(1, link.width ?? 1)}
+        />
+      ))}
+      {graph.nodes.map(({ id, name, count, x0 = 0, x1 = 0, y0 = 0, y1 = 0 }) => (
+        <g
+          key={id}
+          class={`stream-taxon ${chosen.includes(name) ? 'is-chosen' : ''}`}
+          role="button"
+          tabIndex={0}
+          aria-label={`${name}, ${counted(count, 'hit')}`}
+          onClick={() => onChoose(name)}
+          onKeyDown={({ key }) => key === 'Enter' && onChoose(name)}
+        >
+          <rect x={x0} y={y0} width={x1 - x0} height={Math.max(1, y1 - y0)} rx={1.5} />
+          <text x={x1 + 4} y={(y0 + y1) / 2 + 3.5} class="tick">
+            {name} {count}
+          </text>
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+/** The largest taxa of the first ranks, and what flows between them. */
+function streamsOf(tree: TaxonNode): {
+  readonly nodes: SankeyNode<StreamTaxon, object>[];
+  readonly links: SankeyLink<StreamTaxon, object>[];
+} {
+  const all = hierarchy(tree, ({ children }) => children)
+    .descendants()
+    .filter(({ depth }) => depth < STREAM_RANKS);
+  const kept = new Set([...all].sort((a, b) => b.data.count - a.data.count).slice(0, STREAM_MAX_TAXA));
+  const idOf = (node: (typeof all)[number]): string =>
+    node
+      .ancestors()
+      .map(({ data }) => data.name)
+      .join('/');
+  const list = all.filter((node) => kept.has(node));
+  return {
+    nodes: list.map((node) => ({ id: idOf(node), name: node.data.name, count: node.data.count })),
+    links: list.flatMap((node) =>
+      node.parent === null ? [] : [{ source: idOf(node.parent), target: idOf(node), value: node.data.count }],
+    ),
+  };
+}

@@ -1,0 +1,183 @@
+import { count, eValue, percent } from '../parts/format.js';
+import { attributeText, type Hit } from './hits.js';
+
+/** A column of the table of hits. */
+export interface Column {
+  readonly id: string;
+  readonly title: string;
+  /** What it means, in a sentence. */
+  readonly meaning: string;
+  /** CSS grid width. */
+  readonly width: string;
+  readonly isNumber: boolean;
+  /** What rows are ordered by; undefined stands last, whichever way. */
+  readonly key: (hit: Hit) => number | string | undefined;
+  readonly text: (hit: Hit) => string;
+  /** Larger is better, so that a first click shows the largest. */
+  readonly isDescending?: boolean;
+}
+
+const NUMBER = { isNumber: true } as const;
+const TEXT = { isNumber: false } as const;
+
+const FIXED: readonly Column[] = [
+  {
+    ...NUMBER,
+    id: 'rank',
+    title: '#',
+    meaning: 'Rank by distance; 1 is the nearest protein of all that were compared.',
+    width: '3.2rem',
+    key: ({ rank }) => rank,
+    text: ({ rank }) => count(rank),
+  },
+  {
+    ...TEXT,
+    id: 'target',
+    title: 'Protein',
+    meaning: 'Id of the protein in its database, and what it is called.',
+    width: 'minmax(13rem, 3fr)',
+    key: ({ id }) => id,
+    text: ({ id }) => id,
+  },
+  {
+    ...TEXT,
+    id: 'organism',
+    title: 'Organism',
+    meaning: 'Species that the protein comes from.',
+    width: 'minmax(8rem, 1.6fr)',
+    key: ({ organism }) => organism || undefined,
+    text: ({ organism }) => organism,
+  },
+  {
+    ...NUMBER,
+    id: 'evalue',
+    title: 'E-value',
+    meaning:
+      'How many unrelated proteins chance alone would let score as well in this database. ~ lies beyond the sample ' +
+      'of the calibration, ≤ is an upper bound.',
+    width: '7rem',
+    key: ({ logE }) => logE,
+    text: ({ logE, mark }) => (logE === undefined ? '' : `${mark}${eValue(logE)}`),
+  },
+  {
+    ...NUMBER,
+    id: 'bits',
+    title: 'Bits',
+    meaning: 'How surprising the pair is: each bit halves the chance that an unrelated pair scores as well.',
+    width: '4rem',
+    key: ({ bits }) => bits,
+    text: ({ bits }) => (bits === undefined ? '' : bits.toFixed(0)),
+    isDescending: true,
+  },
+  {
+    ...NUMBER,
+    id: 'qcov',
+    title: 'Query',
+    meaning: 'Aligned stretch of the query ÷ its length.',
+    width: '5.4rem',
+    key: ({ alignment }) => alignment?.query_coverage_ratio,
+    text: ({ alignment }) => (alignment ? percent(alignment.query_coverage_ratio) : ''),
+    isDescending: true,
+  },
+  {
+    ...NUMBER,
+    id: 'tcov',
+    title: 'Target',
+    meaning: 'Aligned stretch of the target ÷ its length.',
+    width: '4.4rem',
+    key: ({ alignment }) => alignment?.target_coverage_ratio,
+    text: ({ alignment }) => (alignment ? percent(alignment.target_coverage_ratio) : ''),
+    isDescending: true,
+  },
+  {
+    ...NUMBER,
+    id: 'identity',
+    title: 'Identity',
+    meaning: 'Identical residues ÷ columns of the alignment, gaps included.',
+    width: '5rem',
+    key: ({ alignment }) => alignment?.sequence_identity_ratio,
+    text: ({ alignment }) => (alignment ? percent(alignment.sequence_identity_ratio) : ''),
+    isDescending: true,
+  },
+  {
+    ...NUMBER,
+    id: 'distance',
+    title: 'Distance',
+    meaning:
+      'Mean cosine distance to the closest residue of the other protein, of both directions; ranks are by it.',
+    width: '5.2rem',
+    key: ({ distance }) => distance,
+    text: ({ distance }) => distance.toFixed(3),
+  },
+  {
+    ...NUMBER,
+    id: 'score',
+    title: 'Score',
+    meaning: 'Best local alignment score with affine gaps.',
+    width: '4.6rem',
+    key: ({ score }) => score,
+    text: ({ score }) => count(score),
+    isDescending: true,
+  },
+  {
+    ...NUMBER,
+    id: 'length',
+    title: 'Length',
+    meaning: 'Residues of the protein.',
+    width: '4.6rem',
+    key: ({ length }) => length,
+    text: ({ length }) => count(length),
+  },
+];
+
+/** Columns that are there unless someone chooses otherwise. */
+export const FIRST_COLUMNS: readonly string[] = [
+  'rank',
+  'target',
+  'organism',
+  'evalue',
+  'bits',
+  'qcov',
+  'identity',
+  'distance',
+];
+
+/** All columns of these hits: the fixed ones, then one for each attribute that has none of its own yet. */
+export function columnsOf(fields: readonly string[]): readonly Column[] {
+  const shown = new Set(['name', 'organism', 'length']);
+  const own = fields.filter((field) => !shown.has(field)).map(attributeColumn);
+  return [...FIXED, ...own];
+}
+
+function attributeColumn(field: string): Column {
+  return {
+    ...TEXT,
+    id: `attribute:${field}`,
+    title: field.replaceAll('_', ' '),
+    meaning: `The attribute "${field}" of the protein.`,
+    width: 'minmax(6rem, 1fr)',
+    key: ({ attributes }) => {
+      const value = attributes[field];
+      return typeof value === 'number' ? value : attributeText(value) || undefined;
+    },
+    text: ({ attributes }) => attributeText(attributes[field]),
+  };
+}
+
+export interface Order {
+  readonly column: string;
+  readonly isDescending: boolean;
+}
+
+/** Hits in the order of a column; ties by rank, and what has no value last. */
+export function sorted(hits: readonly Hit[], column: Column, isDescending: boolean): readonly Hit[] {
+  const keyed = hits.map((hit) => ({ hit, key: column.key(hit) }));
+  const direction = isDescending ? -1 : 1;
+  keyed.sort((a, b) => {
+    if (a.key === b.key) return a.hit.rank - b.hit.rank;
+    if (a.key === undefined) return 1;
+    if (b.key === undefined) return -1;
+    return a.key < b.key ? -direction : direction;
+  });
+  return keyed.map(({ hit }) => hit);
+}

@@ -1,0 +1,157 @@
+import { useState } from 'preact/hooks';
+import { CopyButton } from '../parts/copy.js';
+import { NARROW, useMedia } from '../parts/media.js';
+import { percent } from '../parts/format.js';
+import { alignedColumns, alignmentText, blocksOf, type AlignmentBlock } from './alignment-lines.js';
+import { ClosestChart } from './charts/closest-chart.js';
+import { attributeText, type Hit, type ResultSet } from './hits.js';
+import type { ResultTools } from './tools.js';
+import { fastaText } from './written.js';
+
+type Tab = 'alignment' | 'closest' | 'protein';
+const TABS: Readonly<Record<Tab, string>> = {
+  alignment: 'Alignment',
+  closest: 'Closest residues',
+  protein: 'Protein',
+};
+
+interface HitDetailProps {
+  readonly result: ResultSet;
+  readonly hit: Hit;
+  readonly tools: ResultTools;
+}
+
+/** What an open row shows. */
+export function HitDetail({ result, hit, tools }: HitDetailProps) {
+  const [tab, setTab] = useState<Tab>('alignment');
+  const tabs = (Object.keys(TABS) as Tab[]).filter(
+    (each) => each !== 'closest' || tools.closest !== undefined,
+  );
+  const move = ({ key }: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+    if (step !== undefined) setTab(tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length]);
+  };
+  return (
+    <section class="detail" aria-label={`Details of ${hit.id}`}>
+      <div class="tabs" role="tablist" aria-label="Details" onKeyDown={move}>
+        {tabs.map((each) => (
+          <button
+            key={each}
+            type="button"
+            role="tab"
+            id={`tab-${each}`}
+            aria-selected={tab === each}
+            aria-controls="tab-panel"
+            tabIndex={tab === each ? 0 : -1}
+            onClick={() => setTab(each)}
+          >
+            {TABS[each]}
+          </button>
+        ))}
+        {tools.searchHref !== undefined && (
+          <a class="button quiet small" href={tools.searchHref(hit.id, hit.sequence)}>
+            Search with this protein
+          </a>
+        )}
+      </div>
+      <div id="tab-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        {tab === 'alignment' && <Alignment result={result} hit={hit} />}
+        {tab === 'protein' && <Protein hit={hit} />}
+        {tab === 'closest' && tools.closest !== undefined && (
+          <ClosestChart hit={hit} querySequence={result.query.sequence} closest={tools.closest} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
+  const isNarrow = useMedia(NARROW);
+  const { alignment } = hit;
+  if (alignment === undefined) {
+    return (
+      <p class="muted">
+        {result.settings.hasAlignments
+          ? 'No pair of residues scores above zero: there is nothing to align.'
+          : 'This search did not ask for alignments.'}
+      </p>
+    );
+  }
+  const columns = alignedColumns(result.query.sequence, hit);
+  const positive = columns.filter(({ kind }) => kind === 'same' || kind === 'alike').length;
+  const facts = [
+    `${alignment.identical_residue_count} of ${columns.length} identical ` +
+      `(${percent(alignment.sequence_identity_ratio)})`,
+    `${positive} alike (${percent(positive / columns.length)})`,
+    `${alignment.gap_residue_count} in ${alignment.gap_opening_count} gaps`,
+    `score ${hit.score.toLocaleString('en')}`,
+  ];
+  return (
+    <>
+      <div class="facts">
+        <p class="small">{facts.join(' · ')}</p>
+        <CopyButton text={alignmentText(result.query.sequence, hit)} label="Copy as text" />
+      </div>
+      <div
+        class="alignment"
+        role="img"
+        aria-label={`Alignment of the query with ${hit.id}: ${facts.join(', ')}`}
+      >
+        {blocksOf(columns, alignment, isNarrow ? 30 : 80).map((block) => (
+          <Block key={block.queryAt} block={block} />
+        ))}
+      </div>
+      <p class="legend small muted">
+        <span class="residue same">A</span> the same
+        <span class="residue alike">A</span> alike by BLOSUM62
+        <span class="residue other">A</span> other
+      </p>
+    </>
+  );
+}
+
+function Block({ block: { columns, queryAt, targetAt } }: { readonly block: AlignmentBlock }) {
+  const end = (side: 'query' | 'target', at: number): number =>
+    at + columns.filter((column) => column[side] !== '-').length;
+  const row = (side: 'query' | 'target', at: number) => (
+    <>
+      <span class="place">{at + 1}</span>
+      <span class="residues">
+        {columns.map((column, index) => (
+          <span key={index} class={`residue ${column.kind}`}>
+            {column[side]}
+          </span>
+        ))}
+      </span>
+      <span class="place end">{end(side, at)}</span>
+    </>
+  );
+  return (
+    <div class="block">
+      <span class="side">query</span>
+      {row('query', queryAt)}
+      <span class="side">target</span>
+      {row('target', targetAt)}
+    </div>
+  );
+}
+
+function Protein({ hit }: { readonly hit: Hit }) {
+  const attributes = Object.entries(hit.attributes);
+  return (
+    <div class="protein">
+      <dl class="pairs">
+        {attributes.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name.replaceAll('_', ' ')}</dt>
+            <dd>{attributeText(value)}</dd>
+          </div>
+        ))}
+      </dl>
+      <div>
+        <pre class="sequence">{hit.sequence.replace(/.{1,10}/g, '$& ').replace(/(.{66})/g, '$1\n')}</pre>
+        <CopyButton text={fastaText([hit])} label="Copy FASTA" />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,221 @@
+import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { VirtualList } from '../parts/virtual-list.js';
+import { SURPRISES, surprise } from './colour.js';
+import type { Column, Order } from './columns.js';
+import type { Hit, ResultSet } from './hits.js';
+
+interface HitTableProps {
+  readonly result: ResultSet;
+  readonly hits: readonly Hit[];
+  readonly columns: readonly Column[];
+  readonly order: Order;
+  readonly onOrder: (column: Column) => void;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (ids: readonly string[], isSelected: boolean) => void;
+  readonly openId: string | undefined;
+  readonly onOpen: (id: string | undefined) => void;
+  readonly renderOpen: (hit: Hit) => ComponentChildren;
+}
+
+const ROW_HEIGHT = 48;
+
+/** The hits: columns to sort by, rows to select and to open. Arrow keys go from row to row. */
+export function HitTable(props: HitTableProps) {
+  const { hits, columns, openId, renderOpen } = props;
+  const [focusRow, setFocusRow] = useState(0);
+  const openRow = openId === undefined ? -1 : hits.findIndex(({ id }) => id === openId);
+  const template = `2.4rem ${columns.map(({ width }) => width).join(' ')}`;
+  const move = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
+    const isRow = (event.target as Element).closest('[data-row]') !== null;
+    if (step === undefined || !isRow) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(hits.length - 1, focusRow + step));
+    setFocusRow(next);
+    focusOn(event.currentTarget as Element, next);
+  };
+  return (
+    <div class="hit-table" role="table" aria-label="Hits" aria-rowcount={hits.length + 1} onKeyDown={move}>
+      <TableHead {...props} template={template} />
+      <VirtualList
+        rowCount={hits.length}
+        rowHeight={ROW_HEIGHT}
+        openRow={openRow}
+        openContent={openRow >= 0 ? renderOpen(hits[openRow]) : null}
+        label="Rows"
+        renderRow={(row, top) => (
+          <HitRow
+            {...props}
+            key={hits[row].id}
+            hit={hits[row]}
+            row={row}
+            top={top}
+            template={template}
+            isFocus={row === focusRow}
+            onFocus={() => setFocusRow(row)}
+          />
+        )}
+      />
+    </div>
+  );
+}
+
+/** The row may not be an element yet: the page is scrolled to where it will be, and the frame after that has it. */
+function focusOn(table: Element, row: number): void {
+  const button = (): HTMLElement | null => table.querySelector(`[data-row="${row}"] .open-row`);
+  if (button() === null) scrollBy({ top: row > 0 ? ROW_HEIGHT * 6 : -ROW_HEIGHT * 6 });
+  requestAnimationFrame(() => {
+    button()?.focus();
+    button()?.scrollIntoView({ block: 'nearest' });
+  });
+}
+
+function TableHead(props: HitTableProps & { readonly template: string }) {
+  const { hits, columns, order, onOrder, selected, onSelect, template } = props;
+  const isAll = hits.length > 0 && hits.every(({ id }) => selected.has(id));
+  const ids = hits.map(({ id }) => id);
+  return (
+    <div class="table-head" role="rowgroup">
+      <div role="row" class="row" style={{ gridTemplateColumns: template }}>
+        <span role="columnheader" class="cell select">
+          <input
+            type="checkbox"
+            checked={isAll}
+            onChange={() => onSelect(ids, !isAll)}
+            aria-label="Select all shown"
+          />
+        </span>
+        {columns.map((column) => {
+          const isBy = order.column === column.id;
+          const direction = order.isDescending ? 'descending' : 'ascending';
+          return (
+            <span
+              key={column.id}
+              role="columnheader"
+              aria-sort={isBy ? direction : 'none'}
+              class={`cell ${column.isNumber ? 'number' : ''}`}
+            >
+              <button
+                type="button"
+                class={isBy ? `by ${direction}` : ''}
+                title={column.meaning}
+                onClick={() => onOrder(column)}
+              >
+                {column.title}
+              </button>
+            </span>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface HitRowProps extends HitTableProps {
+  readonly hit: Hit;
+  readonly row: number;
+  /** Pixels from the top of the list. */
+  readonly top: number;
+  readonly template: string;
+  /** The one row that the Tab key comes to. */
+  readonly isFocus: boolean;
+  readonly onFocus: () => void;
+}
+
+function HitRow(props: HitRowProps) {
+  const { hit, row, top, template, columns, selected, onSelect, openId, onOpen, isFocus, onFocus, result } =
+    props;
+  const isOpen = openId === hit.id;
+  const isSelected = selected.has(hit.id);
+  const toggle = (): void => onOpen(isOpen ? undefined : hit.id);
+  const clicked = (event: Event): void => {
+    const isOther = (event.target as Element).closest('input, a, button') !== null;
+    if (!isOther && String(getSelection()) === '') toggle();
+  };
+  return (
+    <div
+      role="row"
+      aria-rowindex={row + 2}
+      data-row={row}
+      class={`row hit ${isOpen ? 'is-open' : ''} ${isSelected ? 'is-selected' : ''}`}
+      style={{ top: `${top}px`, gridTemplateColumns: template }}
+      onClick={clicked}
+    >
+      <span role="cell" class="cell select">
+        <input
+          type="checkbox"
+          checked={isSelected}
+          onChange={() => onSelect([hit.id], !isSelected)}
+          aria-label={`Select ${hit.id}`}
+          tabIndex={isFocus ? 0 : -1}
+        />
+      </span>
+      {columns.map((column) => (
+        <span
+          key={column.id}
+          role="cell"
+          class={`cell ${column.isNumber ? 'number' : ''} column-${column.id}`}
+        >
+          {column.id === 'target' ? (
+            <button
+              type="button"
+              class="open-row"
+              aria-expanded={isOpen}
+              tabIndex={isFocus ? 0 : -1}
+              onFocus={onFocus}
+              onClick={toggle}
+            >
+              <b>{hit.id}</b>
+              <span class="muted">{hit.description}</span>
+            </button>
+          ) : (
+            <CellContent column={column} hit={hit} queryLength={result.query.sequence.length} />
+          )}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+interface CellProps {
+  readonly column: Column;
+  readonly hit: Hit;
+  readonly queryLength: number;
+}
+
+function CellContent({ column, hit, queryLength }: CellProps) {
+  const text = column.text(hit);
+  if (column.id === 'evalue') {
+    const step = surprise(hit);
+    return (
+      <span
+        class="evalue"
+        title={text === '' ? `No E-value: ${hit.reason.replaceAll('_', ' ')}` : SURPRISES[step]}
+      >
+        <i class={`dot s${step}`} aria-hidden="true" />
+        {text === '' ? '–' : text}
+      </span>
+    );
+  }
+  if (column.id === 'qcov' && hit.alignment !== undefined) {
+    const { query_start: start, query_end: end } = hit.alignment;
+    const style = {
+      left: `${(100 * start) / queryLength}%`,
+      width: `${(100 * (end - start)) / queryLength}%`,
+    };
+    return (
+      <span class="coverage" title={`Query residues ${start + 1} to ${end}`}>
+        <span class="track" aria-hidden="true">
+          <i class={`s${surprise(hit)}`} style={style} />
+        </span>
+        {text}
+      </span>
+    );
+  }
+  return (
+    <span class="clip" title={column.isNumber ? undefined : text}>
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,124 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Run } from '../../clients/typescript/types/runs.js';
+import { ago, count } from '../parts/format.js';
+import { allOf } from '../parts/load.js';
+import { Failure } from '../parts/notice.js';
+import { hrefTo } from '../parts/route.js';
+import { gloaming } from '../server/server.js';
+import { RunProgress, StatusBadge } from './run-line.js';
+import { ENDPOINTS, isOver } from './run-state.js';
+
+const RUNS_MAX_COUNT = 200;
+const LOOK_AGAIN_MS = 2000;
+
+/** Runs of the organization, those of work and those that only write files apart. */
+export function RunsView() {
+  const { runs, error } = useRuns();
+  const [kind, setKind] = useState<'work' | 'exports'>('work');
+  const [text, setText] = useState('');
+  if (error !== undefined) return <Failure error={error} />;
+  if (runs === undefined)
+    return (
+      <p class="loading" role="status">
+        Loading…
+      </p>
+    );
+  const isExport = ({ endpoint }: Run): boolean => endpoint === 'homology.export';
+  const words = text.toLowerCase();
+  const shown = runs.filter(
+    (run) =>
+      isExport(run) === (kind === 'exports') && `${run.label ?? ''} ${run.id}`.toLowerCase().includes(words),
+  );
+  return (
+    <section class="page">
+      <header class="page-head">
+        <h1>Runs</h1>
+        <div class="buttons">
+          <div class="segments" role="group" aria-label="Kind">
+            <button type="button" aria-pressed={kind === 'work'} onClick={() => setKind('work')}>
+              Searches {count(runs.filter((run) => !isExport(run)).length)}
+            </button>
+            <button type="button" aria-pressed={kind === 'exports'} onClick={() => setKind('exports')}>
+              Exports {count(runs.filter(isExport).length)}
+            </button>
+          </div>
+          <input
+            type="search"
+            aria-label="Find a run"
+            placeholder="Find by label or id"
+            value={text}
+            onInput={({ currentTarget: { value } }) => setText(value)}
+          />
+        </div>
+      </header>
+      {shown.length === 0 ? <Nothing hasAny={runs.length > 0} /> : <RunList runs={shown} />}
+    </section>
+  );
+}
+
+function Nothing({ hasAny }: { readonly hasAny: boolean }) {
+  return (
+    <div class="empty">
+      <h2>{hasAny ? 'None of these' : 'No runs yet'}</h2>
+      <p class="muted">
+        Paste several proteins into the <a href={hrefTo(['search'])}>search</a>: they become a run, which is
+        kept for 30 days and goes on by itself, also after a restart.
+      </p>
+    </div>
+  );
+}
+
+function RunList({ runs }: { readonly runs: readonly Run[] }) {
+  return (
+    <ul class="run-list">
+      {runs.map((run) => (
+        <li key={run.id}>
+          <a href={hrefTo(['runs', run.id])}>
+            <span class="run-name">
+              <b>{run.label ?? run.id}</b>
+              <span class="small muted">
+                {ENDPOINTS[run.endpoint] ?? run.endpoint}, {ago(run.created_at)}
+              </span>
+            </span>
+            {isOver(run) ? (
+              <span class="small muted number">
+                {run.result === undefined ? '' : `${count(run.result.row_count)} rows`}
+              </span>
+            ) : (
+              <RunProgress run={run} />
+            )}
+            <StatusBadge status={run.status} />
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The newest runs, looked at again while one of them is at work. */
+function useRuns(): { readonly runs?: readonly Run[]; readonly error?: Error } {
+  const [runs, setRuns] = useState<readonly Run[]>();
+  const [error, setError] = useState<Error>();
+  useEffect(() => {
+    const gone = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = async (): Promise<void> => {
+      const found = await allOf(gloaming.runs({}, { signal: gone.signal }), RUNS_MAX_COUNT);
+      setRuns(found);
+      if (!gone.signal.aborted && !found.every(isOver))
+        timer = setTimeout(() => void look().catch(fail), LOOK_AGAIN_MS);
+    };
+    const fail = (failure: Error): void => {
+      if (gone.signal.aborted) return;
+      // A server that is restarting is asked again.
+      if (failure instanceof TypeError) timer = setTimeout(() => void look().catch(fail), LOOK_AGAIN_MS);
+      else setError(failure);
+    };
+    void look().catch(fail);
+    return () => {
+      gone.abort();
+      clearTimeout(timer);
+    };
+  }, []);
+  return { ...(runs && { runs }), ...(error && { error }) };
+}

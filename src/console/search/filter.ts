@@ -1,0 +1,86 @@
+import type { HomologyFilter, HomologyRelease } from '../../clients/typescript/types/homology.js';
+
+export type FilterField = HomologyRelease['filter_fields'][number];
+
+/** One line of the filter builder; an empty value is a line that is not finished. */
+export interface Clause {
+  readonly field: string;
+  readonly op: string;
+  /** As typed; several values are separated by commas. */
+  readonly value: string;
+}
+
+/** What operators say, in words. */
+export const OPERATORS: Readonly<Record<string, string>> = {
+  eq: 'is',
+  ne: 'is not',
+  lt: 'is less than',
+  lte: 'is at most',
+  gt: 'is more than',
+  gte: 'is at least',
+  prefix: 'begins with',
+  suffix: 'ends with',
+  contains: 'contains',
+  descends_from: 'lies below taxon',
+  in: 'is one of',
+  not_in: 'is none of',
+  between: 'is between',
+  not_between: 'is not between',
+  contains_any: 'contains any of',
+  contains_all: 'contains all of',
+  exists: 'is known',
+  missing: 'is not known',
+};
+
+const SEVERAL = new Set(['in', 'not_in', 'between', 'not_between', 'contains_any', 'contains_all']);
+const NONE = new Set(['exists', 'missing']);
+
+export function takesValue(op: string): boolean {
+  return !NONE.has(op);
+}
+
+export function takesSeveral(op: string): boolean {
+  return SEVERAL.has(op);
+}
+
+/** The filter of the contract; undefined for none. Clauses that are not finished are left out. */
+export function filterOf(clauses: readonly Clause[], joined: 'and' | 'or'): HomologyFilter | undefined {
+  const filters = clauses.filter(isFinished).map(({ field, op, value }): HomologyFilter => {
+    if (!takesValue(op)) return { op, field } as HomologyFilter;
+    if (!takesSeveral(op)) return { op, field, value: value.trim() } as HomologyFilter;
+    const values = value
+      .split(',')
+      .map((each) => each.trim())
+      .filter(Boolean);
+    return { op, field, values } as HomologyFilter;
+  });
+  return filters.length <= 1 ? filters[0] : { op: joined, filters };
+}
+
+function isFinished({ op, value }: Clause): boolean {
+  return !takesValue(op) || value.trim() !== '';
+}
+
+/** The lines that would give this filter; undefined where it is nested deeper than the builder goes. */
+export function clausesOf(
+  filter: unknown,
+): { readonly clauses: readonly Clause[]; readonly joined: 'and' | 'or' } | undefined {
+  if (filter === undefined || filter === null) return { clauses: [], joined: 'and' };
+  const { op, filters } = filter as { readonly op: string; readonly filters?: readonly unknown[] };
+  if (op === 'not') return undefined;
+  const list = op === 'and' || op === 'or' ? (filters ?? []) : [filter];
+  const clauses = list.map(clauseOf);
+  if (clauses.some((each) => each === undefined)) return undefined;
+  return { clauses: clauses as Clause[], joined: op === 'or' ? 'or' : 'and' };
+}
+
+function clauseOf(filter: unknown): Clause | undefined {
+  const { op, field, value, values } = filter as {
+    readonly op: string;
+    readonly field?: string;
+    readonly value?: string;
+    readonly values?: readonly string[];
+  };
+  if (field === undefined) return undefined;
+  return { op, field, value: value ?? values?.join(', ') ?? '' };
+}

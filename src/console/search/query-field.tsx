@@ -1,0 +1,153 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Reference } from '../../clients/typescript/types/references.js';
+import { ask, gloaming } from '../server/server.js';
+import { counted } from '../parts/format.js';
+import { looksLikeName, type Pasted } from './fasta.js';
+
+interface QueryFieldProps {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly records: readonly Pasted[];
+  /** What is wrong with it, as the page sees it. */
+  readonly problem: string | undefined;
+  /** What the server said of it. */
+  readonly fault: string | undefined;
+  readonly releaseId: string | undefined;
+  readonly onExample: () => void;
+  readonly onSubmit: () => void;
+}
+
+const FILE_MAX_BYTES = 50_000_000;
+
+/** A sequence, FASTA, a file that is dropped, or the name of a protein that the databases have. */
+export function QueryField(props: QueryFieldProps) {
+  const { text, onText, records, problem, fault, onExample, onSubmit } = props;
+  const [isOver, setOver] = useState(false);
+  const [fileFault, setFileFault] = useState<string>();
+  const isName = looksLikeName(text);
+  const take = (file: File | undefined): void => {
+    if (file === undefined) return;
+    setFileFault(undefined);
+    readFile(file).then(onText, (error: Error) => setFileFault(error.message));
+  };
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(false);
+    take(event.dataTransfer?.files[0]);
+  };
+  const hint = fileFault ?? fault ?? (isName ? undefined : problem);
+  return (
+    <div class="query-field">
+      <label class="field">
+        <span>Protein</span>
+        <textarea
+          class={isOver ? 'is-over' : ''}
+          rows={9}
+          spellcheck={false}
+          autocapitalize="off"
+          placeholder={
+            'Paste a sequence or FASTA, drop a file, or type the name of a protein of the database'
+          }
+          value={text}
+          aria-invalid={hint !== undefined}
+          aria-describedby="query-hint"
+          onInput={({ currentTarget: { value } }) => onText(value)}
+          onDragOver={(event) => {
+            event.preventDefault();
+            setOver(true);
+          }}
+          onDragLeave={() => setOver(false)}
+          onDrop={drop}
+          onKeyDown={({ key, ctrlKey, metaKey }) => key === 'Enter' && (ctrlKey || metaKey) && onSubmit()}
+        />
+      </label>
+      {isName && <Names {...props} />}
+      <div class="query-foot">
+        <p id="query-hint" class={hint === undefined ? 'small muted' : 'field-fault'} role="status">
+          {hint ?? summary(records, isName)}
+        </p>
+        <div class="buttons">
+          <button type="button" class="button quiet" onClick={onExample}>
+            Example
+          </button>
+          <label class="button quiet file">
+            Open a file
+            <input
+              type="file"
+              accept=".fasta,.fa,.faa,.txt,.gz"
+              onChange={({ currentTarget }) => take(currentTarget.files?.[0])}
+            />
+          </label>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function summary(records: readonly Pasted[], isName: boolean): string {
+  if (records.length === 0 || isName) return 'Ctrl + Enter searches.';
+  const residues = records.reduce((sum, { sequence }) => sum + sequence.length, 0);
+  const what = records.length === 1 ? records[0].id : counted(records.length, 'protein');
+  return `${what}, ${counted(residues, 'residue')}`;
+}
+
+/** Errors  a sentence for the person who chose the file */
+async function readFile(file: File): Promise<string> {
+  if (file.size > FILE_MAX_BYTES) {
+    throw new Error('The file is larger than 50 MB: "gloaming runs submit" takes it from the command line.');
+  }
+  const isGzip = file.name.endsWith('.gz');
+  const stream = isGzip ? file.stream().pipeThrough(new DecompressionStream('gzip')) : file.stream();
+  const text = await new Response(stream).text().catch(() => {
+    throw new Error(`${file.name} is no gzip file.`);
+  });
+  if (text.includes('\0')) throw new Error(`${file.name} is not a text file.`);
+  return text;
+}
+
+const PATIENCE_MS = 200;
+
+/** Proteins of the databases that are called so; choosing one puts its sequence in the field. */
+function Names({ text, onText }: Pick<QueryFieldProps, 'text' | 'onText'>) {
+  const [found, setFound] = useState<readonly Reference[]>();
+  const name = text.trim();
+  useEffect(() => {
+    const gone = new AbortController();
+    const timer = setTimeout(() => {
+      gloaming.call('refs.resolve', { body: { query: name, limit: 8 }, signal: gone.signal }).then(
+        ({ data }) => setFound(data.references.filter(({ kind }) => kind === 'target')),
+        // A name that could not be looked up is refused as a sequence.
+        () => undefined,
+      );
+    }, PATIENCE_MS);
+    return () => {
+      clearTimeout(timer);
+      gone.abort();
+    };
+  }, [name]);
+  const choose = ({ id, database_release_id: release = '' }: Reference): void => {
+    const query = new URLSearchParams({ release, id });
+    void ask<{ readonly description: string; readonly sequence: string }>(
+      'GET',
+      `protein?${query.toString()}`,
+    ).then(({ description, sequence }) =>
+      onText(`>${id} ${description}\n${sequence.replace(/.{1,60}/g, '$&\n')}`),
+    );
+  };
+  if (found === undefined) return null;
+  if (found.length === 0) return <p class="small muted">No protein of the databases is called so.</p>;
+  return (
+    <ul class="names" aria-label="Proteins of this name">
+      {found.map((reference) => (
+        <li key={`${reference.database_release_id ?? ''} ${reference.id}`}>
+          <button type="button" onClick={() => choose(reference)}>
+            <b>{reference.id}</b> {reference.name === reference.id ? '' : reference.name}{' '}
+            <span class="muted">
+              {reference.description} {reference.database_slug}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,266 @@
+import type { ComponentChildren } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { GloamingError } from '../../clients/typescript/failure.js';
+import type { HomologyRelease } from '../../clients/typescript/types/homology.js';
+import { estimatedSeconds, searchAndKeep } from '../server/results.js';
+import { goTo, hrefTo } from '../parts/route.js';
+import { ask, gloaming, type Visitor } from '../server/server.js';
+import { counted, seconds } from '../parts/format.js';
+import { Failure } from '../parts/notice.js';
+import { readPasted, problemOf } from './fasta.js';
+import { clausesOf, filterOf, type Clause } from './filter.js';
+import { FilterBuilder } from './filter-builder.js';
+import { takeDraft, type Draft } from './draft.js';
+import { QueryField } from './query-field.js';
+
+interface SearchViewProps {
+  readonly visitor: Visitor;
+  /** Default releases of the databases, by slug. */
+  readonly releases: readonly HomologyRelease[];
+}
+
+const LIMITS = [25, 100, 500, 2000, 5000];
+
+/** What to search, where, and under which conditions. */
+export function SearchView({ visitor, releases }: SearchViewProps) {
+  const draft = useMemo(takeDraft, []);
+  const [text, setText] = useState(draft.text);
+  const [slug, setSlug] = useState(draft.database ?? releases[0]?.database_slug ?? '');
+  const [limit, setLimit] = useState(draft.limit ?? 100);
+  const [conditions, setConditions] = useState(
+    () => clausesOf(draft.filter) ?? { clauses: [], joined: 'and' as const },
+  );
+  const [failure, setFailure] = useState<Error>();
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const release = releases.find(({ database_slug: each }) => each === slug) ?? releases[0];
+  const records = useMemo(() => readPasted(text), [text]);
+  const problem = records.map(problemOf).find((each) => each !== undefined);
+  const faults = useMemo(() => faultsOf(failure, conditions.clauses), [failure]);
+
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (records.length === 0 || problem !== undefined || release === undefined) return;
+    setBusy(true);
+    setFailure(undefined);
+    const filter = filterOf(conditions.clauses, conditions.joined);
+    const asked = { text, database: release.database_slug, limit, ...(filter && { filter }) };
+    start(asked, records.length, release).then(goTo, (error: Error) => {
+      setFailure(error);
+      setBusy(false);
+    });
+  };
+  const showExample = (): void => {
+    if (release === undefined) return;
+    void example(release).then(setText, setFailure);
+  };
+  const showGuided = (): void => {
+    if (release === undefined) return;
+    setBusy(true);
+    example(release)
+      .then((query) => start({ text: query, limit: 100 }, 1, release))
+      .then(
+        (href) => goTo(`${href}&guide=`),
+        (error: Error) => {
+          setFailure(error);
+          setBusy(false);
+        },
+      );
+  };
+  return (
+    <form class="search" ref={form} onSubmit={submit}>
+      <div class="search-main">
+        <h1>Find the relatives of a protein</h1>
+        <p class="lead muted">
+          Also those that share no more than a fold: every protein of the database is compared, residue by
+          residue.
+        </p>
+        <QueryField
+          text={text}
+          onText={setText}
+          records={records}
+          problem={text === '' ? undefined : problem}
+          fault={faults.query}
+          releaseId={release?.id}
+          onExample={showExample}
+          onSubmit={() => form.current?.requestSubmit()}
+        />
+        {text === '' && release !== undefined && (
+          <section class="first-visit">
+            <h2>First time here?</h2>
+            <p class="muted">
+              Search with a protein of {release.database_slug}, and have the result explained step by step.
+            </p>
+            <button type="button" class="button" onClick={showGuided} disabled={isBusy}>
+              Show me an example
+            </button>
+          </section>
+        )}
+      </div>
+      <SearchSide
+        releases={releases}
+        release={release}
+        onRelease={setSlug}
+        limit={limit}
+        onLimit={setLimit}
+        conditions={conditions}
+        onConditions={setConditions}
+        faults={faults.clauses}
+      >
+        <button
+          type="submit"
+          class="button primary"
+          disabled={isBusy || records.length === 0 || problem !== undefined || release === undefined}
+        >
+          {submitLabel(isBusy, records.length)}
+        </button>
+        <p class="small muted" role="status">
+          {release === undefined ? 'No database has been built yet.' : costOf(records, release, visitor)}
+        </p>
+        {failure !== undefined && <Failure error={failure} />}
+      </SearchSide>
+    </form>
+  );
+}
+
+function submitLabel(isBusy: boolean, recordCount: number): string {
+  if (isBusy) return 'Searching…';
+  return recordCount > 1 ? `Search ${counted(recordCount, 'protein')} in a run` : 'Search';
+}
+
+interface Conditions {
+  readonly clauses: readonly Clause[];
+  readonly joined: 'and' | 'or';
+}
+
+interface SearchSideProps {
+  readonly releases: readonly HomologyRelease[];
+  readonly release: HomologyRelease | undefined;
+  readonly onRelease: (slug: string) => void;
+  readonly limit: number;
+  readonly onLimit: (limit: number) => void;
+  readonly conditions: Conditions;
+  readonly onConditions: (conditions: Conditions) => void;
+  readonly faults: ReadonlyMap<number, string>;
+  readonly children: ComponentChildren;
+}
+
+/** Where to search, for how many hits, and under which conditions. */
+function SearchSide(props: SearchSideProps) {
+  const { releases, release, onRelease, limit, onLimit, conditions, onConditions, faults, children } = props;
+  return (
+    <div class="search-side">
+      <label class="field">
+        <span>Database</span>
+        <select value={release?.database_slug} onChange={({ currentTarget: { value } }) => onRelease(value)}>
+          {releases.map(({ database_slug: each, title }) => (
+            <option key={each} value={each}>
+              {title === '' ? each : `${each}: ${title}`}
+            </option>
+          ))}
+        </select>
+        {release !== undefined && (
+          <small class="muted">
+            {counted(release.target_count, 'protein')}, {counted(release.residue_count, 'residue')}
+          </small>
+        )}
+      </label>
+      <label class="field">
+        <span>Hits at most</span>
+        <select value={limit} onChange={({ currentTarget: { value } }) => onLimit(Number(value))}>
+          {LIMITS.map((each) => (
+            <option key={each} value={each}>
+              {each.toLocaleString('en')}
+            </option>
+          ))}
+        </select>
+      </label>
+      <fieldset class="field">
+        <legend>Only proteins where</legend>
+        {release !== undefined && (
+          <FilterBuilder
+            fields={release.filter_fields}
+            releaseId={release.id}
+            {...conditions}
+            onChange={(clauses, joined) => onConditions({ clauses, joined })}
+            faults={faults}
+          />
+        )}
+      </fieldset>
+      {children}
+    </div>
+  );
+}
+
+/** Starts what was asked: one protein is searched at once, many become a run. @returns where the answer is */
+async function start(asked: Draft, recordCount: number, { id }: HomologyRelease): Promise<string> {
+  const { text, limit = 100, filter } = asked;
+  const settings = {
+    database_release_id: id,
+    evidence: 'pairwise_sequence_alignment' as const,
+    limit,
+    ...(filter !== undefined && { filter }),
+  };
+  const [first] = readPasted(text);
+  if (recordCount > 1) {
+    const run = await gloaming.submit({
+      endpoint: 'homology.batch_search',
+      label: `${first.id} and ${recordCount - 1} more`,
+      input: { fasta: text, ...settings },
+    });
+    return hrefTo(['runs', run.id]);
+  }
+  const query = { kind: 'protein_sequence' as const, sequence: first.sequence };
+  const { result } = await searchAndKeep({
+    id: first.id,
+    ...(first.description && { description: first.description }),
+    request: { query, ...settings },
+  });
+  return hrefTo(['result', result.receiptId ?? ''], { name: first.id });
+}
+
+/** A protein of the database that has a name and a common length. */
+async function example({ id }: HomologyRelease): Promise<string> {
+  const query = new URLSearchParams({ release: id });
+  const protein = await ask<{ readonly id: string; readonly description: string; readonly sequence: string }>(
+    'GET',
+    `protein?${query.toString()}`,
+  );
+  return `>${protein.id} ${protein.description}\n${protein.sequence.replace(/.{1,60}/g, '$&\n')}`;
+}
+
+function costOf(
+  records: ReturnType<typeof readPasted>,
+  release: HomologyRelease,
+  { is_open: isOpen }: Visitor,
+): string {
+  const residues = records.reduce((sum, { sequence }) => sum + sequence.length, 0);
+  if (residues === 0) return '';
+  if (isOpen && records.length > 1) return 'Many proteins are searched in a run; sign in for that.';
+  const estimate = estimatedSeconds(release.id, residues, release.residue_count);
+  const what =
+    records.length > 1
+      ? `${counted(records.length, 'protein')}, ${counted(residues, 'residue')}`
+      : counted(residues, 'residue');
+  return estimate === undefined ? what : `${what}: about ${seconds(estimate)}, by the last search here.`;
+}
+
+/** What the server refused, beside the fields that it speaks of. */
+function faultsOf(
+  failure: Error | undefined,
+  clauses: readonly Clause[],
+): { readonly query: string | undefined; readonly clauses: ReadonlyMap<number, string> } {
+  const places = failure instanceof GloamingError ? failure.places : [];
+  const faults = new Map<number, string>();
+  for (const { location, message } of places) {
+    if (!location.startsWith('body.filter')) continue;
+    const position = /filters[[.](\d+)/.exec(location)?.[1];
+    const finished = clauses.flatMap(({ value, op }, index) =>
+      value.trim() !== '' || /exists|missing/.test(op) ? [index] : [],
+    );
+    faults.set(finished[Number(position ?? 0)] ?? 0, message);
+  }
+  const code = failure instanceof GloamingError ? failure.code : '';
+  const isQuery = /sequence/.test(code) || places.some(({ location }) => location.startsWith('body.query'));
+  return { query: isQuery ? failure?.message : undefined, clauses: faults };
+}

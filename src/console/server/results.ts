@@ -1,0 +1,149 @@
+import type { HomologyCandidateSet, HomologyRequest } from '../../clients/typescript/types/homology.js';
+import { hitOf, type ResultSet } from '../result/hits.js';
+import { gloaming } from './server.js';
+
+/** A query with its name, and how it is searched. */
+export interface Asking {
+  readonly id: string;
+  readonly description?: string;
+  readonly request: HomologyRequest;
+}
+
+export interface Answered {
+  readonly result: ResultSet;
+  /** The request, with the very release that was searched: sent again, it gives the same. */
+  readonly request: HomologyRequest;
+}
+
+const KEPT_MAX_COUNT = 8;
+/** Results of this page by receipt, so that going back asks nobody. */
+const kept = new Map<string, Answered>();
+
+/** Searches, and keeps what was found under its receipt. */
+export async function searchAndKeep(
+  { id, description, request }: Asking,
+  signal?: AbortSignal,
+): Promise<Answered> {
+  const found = await gloaming.search(request, signal === undefined ? {} : { signal });
+  const result = resultOf(
+    found,
+    { id, ...(description && { description }), sequence: sequenceOf(request) },
+    request,
+  );
+  const { database: _, ...rest } = request;
+  const answered = { result, request: { ...rest, database_release_id: found.database.release_id } };
+  kept.set(found.receipt.id, answered);
+  noteRate(result);
+  if (kept.size > KEPT_MAX_COUNT) kept.delete(kept.keys().next().value as string);
+  return answered;
+}
+
+/** As the server reads it: without blanks and stops, in capitals. */
+function sequenceOf({ query }: HomologyRequest): string {
+  return query.sequence.replaceAll(/[\s*]/g, '').toUpperCase();
+}
+
+export function resultOf(
+  found: Omit<HomologyCandidateSet, 'request_id' | 'usage' | 'performance' | 'object' | 'query'> &
+    Partial<Pick<HomologyCandidateSet, 'performance'>>,
+  query: ResultSet['query'],
+  { limit = 100, filter }: Pick<HomologyRequest, 'limit' | 'filter'>,
+): ResultSet {
+  const { candidates, database, evidence_summary: evidence, performance } = found;
+  return {
+    query,
+    hits: candidates.map(hitOf),
+    database: {
+      slug: database.slug,
+      releaseId: database.release_id,
+      targetCount: database.searched_target_count,
+      residueCount: database.searched_residue_count,
+    },
+    settings: {
+      limit,
+      hasAlignments: evidence.requested === 'pairwise_sequence_alignment',
+      ...(filter !== undefined && { filter }),
+    },
+    isLimitReached: found.is_result_limit_reached,
+    receiptId: found.receipt.id,
+    resultSha256: found.result_sha256,
+    warnings: found.warnings.map(({ message }) => message),
+    ...(performance && {
+      searchMs: performance.search_execution_ms,
+      isCacheHit: performance.is_cache_hit,
+    }),
+  };
+}
+
+/** What a receipt says of its search; wire names. */
+interface ReceiptContent {
+  readonly query: { readonly sequence: string };
+  readonly release_id: string;
+  readonly parameters: Required<Pick<HomologyRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>>;
+  readonly target_space: { readonly id: string } | null;
+}
+
+/**
+ * The result that a receipt names: the one of this page, or the search done again, which finds the same.
+ * Errors  those of the receipt and of the search
+ */
+export async function resultOfReceipt(
+  receiptId: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const known = kept.get(receiptId);
+  if (known !== undefined) return known;
+  const { request } = await askedBy(receiptId, signal);
+  return searchAndKeep({ id: name, request }, signal);
+}
+
+/** The request that a receipt was issued for. */
+export async function askedBy(
+  receiptId: string,
+  signal: AbortSignal,
+): Promise<{ readonly request: HomologyRequest }> {
+  const { data } = await gloaming.call('receipts.get', { params: { receipt_id: receiptId }, signal });
+  const {
+    query,
+    release_id: releaseId,
+    parameters,
+    target_space: space,
+  } = data.content as unknown as ReceiptContent;
+  return {
+    request: {
+      query: { kind: 'protein_sequence', sequence: query.sequence },
+      ...(space === null ? { database_release_id: releaseId } : { target_space_id: space.id }),
+      ...parameters,
+    },
+  };
+}
+
+const RATES = 'gloaming-rates';
+type Rates = Readonly<Record<string, number>>;
+
+/** Milliseconds a million pairs of residues, as the last search of each release took them. */
+function rates(): Rates {
+  try {
+    return JSON.parse(localStorage.getItem(RATES) ?? '{}') as Rates;
+  } catch {
+    return {};
+  }
+}
+
+function noteRate({ query, database, searchMs, isCacheHit }: ResultSet): void {
+  if (searchMs === undefined || isCacheHit === true || database.residueCount === 0) return;
+  const rate = searchMs / ((query.sequence.length * database.residueCount) / 1e6);
+  const known = Object.entries(rates()).slice(-50);
+  localStorage.setItem(RATES, JSON.stringify({ ...Object.fromEntries(known), [database.releaseId]: rate }));
+}
+
+/** Seconds that a search would take, by the last one of this release here; undefined before the first. */
+export function estimatedSeconds(
+  releaseId: string,
+  queryResidues: number,
+  residueCount: number,
+): number | undefined {
+  const rate = rates()[releaseId];
+  return rate === undefined ? undefined : (rate * queryResidues * (residueCount / 1e6)) / 1000;
+}

@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks';
+import { CopyButton } from '../parts/copy.js';
+import { ago } from '../parts/format.js';
+import { useLoaded } from '../parts/load.js';
+import { Await, Failure } from '../parts/notice.js';
+import { ask } from '../server/server.js';
+
+interface ApiKey {
+  readonly id: string;
+  readonly short: string;
+  readonly name: string;
+  readonly organizationId: string;
+  readonly createdAt: string;
+  readonly revokedAt?: string;
+}
+
+/** API keys: made here and shown once, revoked at once. */
+export function KeysPanel() {
+  const [round, setRound] = useState(0);
+  const [made, setMade] = useState<{ readonly key: string; readonly name: string }>();
+  const [failure, setFailure] = useState<Error>();
+  const loaded = useLoaded(
+    async (signal) =>
+      (await ask<{ readonly keys: readonly ApiKey[] }>('GET', 'keys', undefined, signal)).keys,
+    [round],
+  );
+  const again = (): void => setRound(round + 1);
+  const create = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const data = new FormData(form);
+    const name = String(data.get('name'));
+    setFailure(undefined);
+    ask<{ readonly key: string }>('POST', 'keys', {
+      name,
+      organization: String(data.get('organization')),
+    }).then(({ key }) => {
+      setMade({ key, name });
+      form.reset();
+      again();
+    }, setFailure);
+  };
+  const revoke = (id: string): void => void ask('POST', 'keys/revoke', { id }).then(again, setFailure);
+  return (
+    <section>
+      <h2>API keys</h2>
+      {made !== undefined && (
+        <div class="notice good" role="status">
+          <p>
+            The key “{made.name}”. It is shown this once: <code>{made.key}</code>{' '}
+            <CopyButton text={made.key} />
+          </p>
+        </div>
+      )}
+      {failure !== undefined && <Failure error={failure} />}
+      <form class="buttons" onSubmit={create}>
+        <input
+          name="name"
+          required
+          maxLength={100}
+          placeholder="What it is for"
+          aria-label="What the key is for"
+        />
+        <input
+          name="organization"
+          required
+          defaultValue="default"
+          aria-label="Organization"
+          pattern="[a-z0-9][a-z0-9_\-]*"
+        />
+        <button type="submit" class="button">
+          Make a key
+        </button>
+      </form>
+      <Await loaded={loaded}>{(keys) => <KeyTable keys={keys} onRevoke={revoke} />}</Await>
+    </section>
+  );
+}
+
+function KeyTable({
+  keys,
+  onRevoke,
+}: {
+  readonly keys: readonly ApiKey[];
+  readonly onRevoke: (id: string) => void;
+}) {
+  const ordered = [...keys].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
+  return (
+    <div class="scroll">
+      <table class="plain-table">
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Organization</th>
+            <th>Key</th>
+            <th>Made</th>
+            <th>State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {ordered.map(({ id, short, name, organizationId, createdAt, revokedAt }) => (
+            <tr key={id}>
+              <td>
+                <b>{name}</b>
+              </td>
+              <td>{organizationId}</td>
+              <td>
+                <code>glm_{short}_…</code>
+              </td>
+              <td>{ago(createdAt)}</td>
+              <td>
+                {revokedAt === undefined ? (
+                  <button
+                    type="button"
+                    class="button quiet small"
+                    onClick={() => onRevoke(id)}
+                    aria-label={`Revoke ${name}`}
+                  >
+                    Revoke
+                  </button>
+                ) : (
+                  <span class="muted">revoked {ago(revokedAt)}</span>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import { useState } from 'preact/hooks';
+import { ago, moment } from '../parts/format.js';
+import { useLoaded } from '../parts/load.js';
+import { Await, Failure } from '../parts/notice.js';
+import { ask } from '../server/server.js';
+
+interface Session {
+  readonly id: string;
+  readonly name: string;
+  readonly organizationId: string;
+  readonly isOperator: boolean;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly is_this: boolean;
+}
+
+/** Browsers that are signed in; any of them can be shown out. */
+export function SessionsPanel() {
+  const [round, setRound] = useState(0);
+  const [failure, setFailure] = useState<Error>();
+  const loaded = useLoaded(
+    async (signal) =>
+      (await ask<{ readonly sessions: readonly Session[] }>('GET', 'sessions', undefined, signal)).sessions,
+    [round],
+  );
+  const end = (id: string): void =>
+    void ask('POST', 'sessions/revoke', { id }).then(() => setRound(round + 1), setFailure);
+  return (
+    <section>
+      <h2>Browsers signed in</h2>
+      {failure !== undefined && <Failure error={failure} />}
+      <Await loaded={loaded}>
+        {(sessions) => (
+          <div class="scroll">
+            <table class="plain-table">
+              <thead>
+                <tr>
+                  <th>By</th>
+                  <th>Organization</th>
+                  <th>Since</th>
+                  <th>Until</th>
+                  <th>State</th>
+                </tr>
+              </thead>
+              <tbody>
+                {sessions.map((session) => (
+                  <tr key={session.id}>
+                    <td>
+                      <b>{session.isOperator ? 'a link of the command line' : `key “${session.name}”`}</b>
+                    </td>
+                    <td>{session.organizationId}</td>
+                    <td>{ago(session.createdAt)}</td>
+                    <td>{moment(session.expiresAt)}</td>
+                    <td>
+                      {session.is_this ? (
+                        <span class="muted">this browser</span>
+                      ) : (
+                        <button type="button" class="button quiet small" onClick={() => end(session.id)}>
+                          Sign out
+                        </button>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Await>
+    </section>
+  );
+}

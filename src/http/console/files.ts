@@ -1,0 +1,126 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { Refusal } from '../../errors.js';
+import { page, sendHtml, type InternalPage } from '../internal-page.js';
+import type { ShellContext } from '../shell.js';
+
+const FOLDER = fileURLToPath(new URL('../../../console/', import.meta.url));
+const LONG = 'public, max-age=31536000, immutable';
+
+/**
+ * The page and what it loads come from this server, its requests go there and nowhere else, and no text that it shows
+ * can become a script: scripts are files of ours, and the browser refuses text where markup is made (trusted types).
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+interface ConsoleFile {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+  readonly gzipped: Buffer;
+}
+
+/** The console's page and its files, as config/console.mjs has built them. */
+export function consoleFiles(): readonly InternalPage[] {
+  const files = new Map<string, ConsoleFile>();
+  return [
+    page('internal.console', '/console/', (context) => {
+      sendHtml(context, consolePage(), POLICY);
+      context.set({
+        'Cache-Control': 'no-cache',
+        'Cross-Origin-Opener-Policy': 'same-origin',
+        'Cross-Origin-Resource-Policy': 'same-origin',
+      });
+    }),
+    page('internal.console_address', '/console', (context) => context.redirect('/console/')),
+    page('internal.client', '/client/typescript/gloaming.mjs', (context) => {
+      context.set({
+        'Content-Type': TYPES.js,
+        'Cache-Control': 'no-cache',
+        'X-Content-Type-Options': 'nosniff',
+      });
+      context.body = readBuilt('gloaming.mjs');
+    }),
+    page('internal.console_files', '/console/{file}', (context) => {
+      const { contentType, bytes, gzipped } = fileNamed(context.state.params.file ?? '', files);
+      const isGzip = context.acceptsEncodings('gzip', 'identity') === 'gzip';
+      context.set({
+        'Content-Type': contentType,
+        'Cache-Control': LONG,
+        'Cross-Origin-Resource-Policy': 'same-origin',
+        'X-Content-Type-Options': 'nosniff',
+        Vary: 'Accept-Encoding',
+        ...(isGzip && { 'Content-Encoding': 'gzip' }),
+      });
+      context.body = isGzip ? gzipped : bytes;
+    }),
+  ];
+}
+
+/** Sends a browser that comes to the bare address to the console. True where it did */
+export function leadToConsole(context: ShellContext): boolean {
+  if (context.method !== 'GET' || !existsSync(join(FOLDER, 'files.json'))) return false;
+  if (context.accepts('json', 'html') !== 'html') return false;
+  context.redirect('/console/');
+  context.state.operation = 'internal.console_address';
+  return true;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/** Only what the build has listed is served. Errors  Refusal `route_not_found` */
+function fileNamed(name: string, files: Map<string, ConsoleFile>): ConsoleFile {
+  const known = files.get(name);
+  if (known !== undefined) return known;
+  const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
+  if (type === undefined || !Object.values(builtFiles()).includes(name)) {
+    throw new Refusal('route_not_found', `The console has no file ${JSON.stringify(name.slice(0, 128))}.`);
+  }
+  const bytes = readBuilt(name);
+  const file = { contentType: type, bytes, gzipped: gzipSync(bytes, { level: 9 }) };
+  files.set(name, file);
+  return file;
+}
+
+/** Errors  Refusal `route_not_found` where nothing was built */
+function readBuilt(name: string): Buffer {
+  try {
+    return readFileSync(join(FOLDER, name));
+  } catch {
+    throw new Refusal('route_not_found', 'The console was not built here; "npm run build" does it.');
+  }
+}
+
+/** Names by what they are; the hash of its bytes is part of each. */
+function builtFiles(): Readonly<Record<'script' | 'style' | 'icon', string>> {
+  return JSON.parse(readBuilt('files.json').toString('utf8')) as ReturnType<typeof builtFiles>;
+}
+
+function consolePage(): string {
+  const { script, style, icon } = builtFiles();
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark"><title>Gloaming</title>',
+    `<link rel="icon" href="/console/${icon}"><link rel="stylesheet" href="/console/${style}">`,
+    `<script type="module" src="/console/${script}"></script>`,
+    '</head><body><div id="console"></div><noscript>The console needs JavaScript; <a href="/docs">the ',
+    'documentation</a> of the HTTP interface has none of it in its way.</noscript></body></html>',
+  ].join('\n');
+}

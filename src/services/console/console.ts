@@ -1,0 +1,73 @@
+import type { CalibrationCard } from '../../calibration/card.js';
+import type { Release } from '../../release/release.js';
+import type { ApiKeyRow } from '../../store/tables/api-keys.js';
+import type { Keys } from '../keys.js';
+import type { Catalog } from '../search/catalog.js';
+import type { Engines } from '../search/engines.js';
+import { closestResidues, type ClosestRequest, type ClosestResidues } from './closest.js';
+import type { Sessions } from './sessions.js';
+import { describeSystem, type SystemParts } from './system.js';
+import { exampleProtein, proteinOf, type ConsoleProtein } from './proteins.js';
+import { AttributeValues, type CountedValue } from './values.js';
+
+/** What the console in the browser asks beside the contract. */
+export interface Console {
+  readonly sessions: Sessions;
+  /** Visitors may search without having signed in. */
+  readonly isOpen: boolean;
+  readonly keys: Pick<Keys, 'list' | 'create' | 'revoke'>;
+  closest(request: ClosestRequest, organizationId: string, signal: AbortSignal): Promise<ClosestResidues>;
+  /** Values of an attribute that have the text somewhere. */
+  values(
+    releaseId: string,
+    field: string,
+    text: string,
+    organizationId: string,
+  ): Promise<readonly CountedValue[]>;
+  /** A protein of a release by id, or one to begin with. Errors  Refusal `validation_failed` where there is none */
+  protein(releaseId: string, id: string | undefined, organizationId: string): Promise<ConsoleProtein>;
+  /** What the E-values of a release rest on; undefined where it has none. */
+  calibration(releaseId: string, organizationId: string): Promise<CalibrationCard | undefined>;
+  system(): ReturnType<typeof describeSystem>;
+}
+
+export interface ConsoleParts extends SystemParts {
+  readonly sessions: Sessions;
+  readonly isOpen: boolean;
+  readonly keys: Keys;
+  readonly catalog: Catalog;
+  readonly engines: Engines;
+  /** A good first query of a release, where somebody knows one. */
+  readonly exampleOf: (release: Release) => string | undefined;
+  readonly readCalibration: (releaseId: string) => Promise<CalibrationCard | undefined>;
+}
+
+export function createConsole(parts: ConsoleParts): Console {
+  const { sessions, isOpen, keys, catalog, engines } = parts;
+  const attributeValues = new AttributeValues();
+  return {
+    sessions,
+    isOpen,
+    keys,
+    closest: (request, organizationId, signal) => closestResidues(request, organizationId, signal, parts),
+    async values(releaseId, field, text, organizationId) {
+      catalog.release(releaseId, organizationId);
+      const { release } = await engines.open(releaseId);
+      return attributeValues.find(release, field, text);
+    },
+    async protein(releaseId, id, organizationId) {
+      catalog.release(releaseId, organizationId);
+      const { release } = await engines.open(releaseId);
+      return id === undefined ? exampleProtein(release, parts.exampleOf(release)) : proteinOf(release, id);
+    },
+    async calibration(releaseId, organizationId) {
+      catalog.release(releaseId, organizationId);
+      return parts.readCalibration(releaseId);
+    },
+    system: () => describeSystem(parts, organizationsOf(keys.list())),
+  };
+}
+
+function organizationsOf(keys: readonly ApiKeyRow[]): readonly string[] {
+  return [...new Set(keys.map(({ organizationId }) => organizationId))].sort();
+}

@@ -1,0 +1,44 @@
+import { Refusal } from '../../errors.js';
+import type { Release } from '../../release/release.js';
+
+export interface ConsoleProtein {
+  readonly id: string;
+  /** Empty where the release knows none. */
+  readonly description: string;
+  readonly sequence: string;
+}
+
+/** Lengths that a first example may have, and how many proteins are looked at for one. */
+const EXAMPLE_RESIDUES = [120, 350] as const;
+const EXAMPLES_MAX_COUNT = 10_000;
+
+/** Errors  Refusal `validation_failed` where the release has no such protein */
+export function proteinOf(release: Release, id: string): ConsoleProtein {
+  const target = release.targets.find(id);
+  if (target !== undefined) return presented(release, target);
+  throw new Refusal('validation_failed', 'The release has no protein of that id.', { param: 'id' });
+}
+
+/** @param wanted id of a good first query, where somebody knows one; else the first of a common length */
+export function exampleProtein(release: Release, wanted: string | undefined): ConsoleProtein {
+  const known = wanted === undefined ? undefined : release.targets.find(wanted);
+  return presented(release, known ?? exampleOf(release.targets));
+}
+
+function presented({ targets }: Release, target: number): ConsoleProtein {
+  const name = targets.attribute(target, 'name');
+  return {
+    id: targets.id(target),
+    description: typeof name === 'string' ? name : '',
+    sequence: targets.sequence(target),
+  };
+}
+
+function exampleOf(targets: Release['targets']): number {
+  const [least, most] = EXAMPLE_RESIDUES;
+  for (let target = 0; target < Math.min(targets.count, EXAMPLES_MAX_COUNT); target += 1) {
+    const length = targets.length(target);
+    if (length >= least && length <= most) return target;
+  }
+  return 0;
+}
