@@ -149,7 +149,11 @@ async function buildOne(session: BuildSession, families: BuildFamilies | undefin
   });
   progress.end();
   const { id, manifest } = report.release;
-  await table.publish({ id, slug, manifest, publishedAt: new Date().toISOString() });
+  // The one without relatives does not take the default's place again when only relatives are looked for anew.
+  const isStep = options.relatives === 'self' && families === undefined;
+  if (!isStep || table.release(id, slug) === undefined) {
+    await table.publish({ id, slug, manifest, publishedAt: new Date().toISOString() });
+  }
   const isServerDefault = table.defaultDatabase()?.slug === slug;
   context.stdout.write(describeBuild(report, isServerDefault));
   if (!options.calibration) return;
