@@ -168,6 +168,7 @@ export type CommandRefusalCode =
   | 'tool_missing'
   | 'background_not_found'
   | 'background_exists'
+  | 'background_in_use'
   | 'invalid_alignment'
   // Encoders.
   | 'invalid_encoder_card'

@@ -31,7 +31,7 @@ beforeAll(async () => {
   writeFileSync(fasta, proteins.map((sequence, index) => `>p${index}\n${sequence}\n`).join(''));
   built = await gloaming('index', 'build', fasta, '--name', 'lab', '--relatives', 'self');
   serving = await bench.start();
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   await serving.stop();
   bench.remove();
@@ -77,6 +77,11 @@ describe('a database whose proteins have relatives among themselves', () => {
     expect(alone.query.relative_count).toBe(0);
     expect(alone.result_sha256).not.toBe(related.result_sha256);
     expect((await search()).result_sha256).toBe(related.result_sha256);
+  });
+
+  it('keeps the release in which queries find their relatives from being removed alone', async () => {
+    const background = /by our own search of (dbr_\w+)/.exec(built)![1];
+    await expect(gloaming('index', 'remove', background, '--yes')).rejects.toThrow('remove that first');
   });
 
   it('has receipts that pin what the query became, and are found again', async () => {

@@ -7,7 +7,7 @@ import { Refusal } from '../../errors.js';
 import { REMOVED_PREFIX } from '../../release/catalog.js';
 import { syncFolder } from '../../release/hashed-file.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectReleases, shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { selectReleases, shortId, withCatalog, type IndexCatalog, type LocatedRelease } from './catalog.js';
 
 interface Options {
   readonly yes?: boolean;
@@ -37,6 +37,7 @@ async function removeReleases(
   context: CommandContext,
 ): Promise<void> {
   const releases = selectReleases(catalog, selector);
+  refuseBackgrounds(catalog, releases);
   const list = releases.map(({ slug, id }) => `${slug} ${shortId(id)}`).join(', ');
   if (options.yes !== true) await confirm(`Delete ${list}?`, context);
   for (const { slug, id, directory } of releases) {
@@ -48,6 +49,24 @@ async function removeReleases(
     await removeSidecars(directory);
   }
   context.stdout.write(`Deleted ${list}.\n`);
+}
+
+/** Errors  Refusal `background_in_use` where a release that stays finds its queries' relatives in one that goes */
+function refuseBackgrounds({ scanned }: IndexCatalog, going: readonly LocatedRelease[]): void {
+  const gone = new Set(going.map(({ directory }) => directory));
+  const staying = scanned.releases.filter(({ directory }) => !gone.has(directory));
+  for (const { slug, id } of going) {
+    if (staying.some((other) => other.id === id)) continue;
+    const user = staying.find(({ manifest }) => {
+      const background = manifest.relatives?.background;
+      return background?.method === 'search' && background.release_id === id;
+    });
+    if (user === undefined) continue;
+    throw new Refusal(
+      'background_in_use',
+      `${slug} ${shortId(id)} is where queries of ${user.slug} ${shortId(user.id)} find their relatives: remove that first.`,
+    );
+  }
 }
 
 /**
