@@ -27,7 +27,6 @@ const NODE = {
   integrity:
     'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
 };
-const PACKAGED = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'package-lock.json', 'config'];
 /** What other systems and processors, compilers and type checkers would need. */
 const LEFT_OUT = [
   /^onnxruntime-node\/bin\/[^/]+\/(?!linux\/x64)[^/]+\/[^/]+$/,
@@ -41,7 +40,7 @@ const source = resolve(here, '..', '..');
 const out = resolve(process.argv[2] ?? join(source, 'build', 'packages'));
 const stage = join(source, 'build', 'package-stage');
 const installed = join(stage, 'opt', 'gloaming');
-const { version } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+const { version, files: packaged } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
 const git = (...parameters) =>
   execFileSync('git', ['-C', source, ...parameters], { encoding: 'utf8' }).trim();
 const commit = git('rev-parse', '--short=12', 'HEAD');
@@ -54,26 +53,22 @@ copyProgram();
 installPackages();
 installNode();
 writeProgram();
-const files = [makeArchive(), makeDebianPackage(), writeBillOfMaterials()];
-const sums = files.map((file) => `${sha256(join(out, file))}  ${file}\n`).join('');
+const made = [makeArchive(), makeDebianPackage(), writeBillOfMaterials()];
+const sums = made.map((file) => `${sha256(join(out, file))}  ${file}\n`).join('');
 writeFileSync(join(out, 'SHA256SUMS'), sums);
-for (const file of files) {
+for (const file of made) {
   process.stdout.write(`${file}: ${(statSync(join(out, file)).size / 1e6).toFixed(1)} MB\n`);
 }
 
+/** What an npm package would hold, with the kernels compiled in the place of their sources. */
 function copyProgram() {
-  if (!existsSync(join(source, 'dist', 'kernels', 'kernels.node')))
-    throw new Error('npm run build comes first.');
-  for (const name of PACKAGED) cpSync(join(source, name), join(installed, name), { recursive: true });
-  cpSync(join(source, 'dist', 'src'), join(installed, 'dist', 'src'), { recursive: true });
-  mkdirSync(join(installed, 'dist', 'kernels'));
-  cpSync(join(source, 'dist', 'kernels', 'kernels.node'), join(installed, 'dist', 'kernels', 'kernels.node'));
-  // The server gives its Python client away.
-  const clients = join('src', 'clients');
-  const isSource = (path) => !path.includes('__pycache__');
-  for (const name of ['python', 'examples'])
-    cpSync(join(source, clients, name), join(installed, clients, name), { recursive: true, filter: isSource });
-  cpSync(join(source, 'indexes', 'encoders'), join(installed, 'indexes', 'encoders'), { recursive: true });
+  const kernels = join('dist', 'kernels', 'kernels.node');
+  if (!existsSync(join(source, kernels))) throw new Error('npm run build comes first.');
+  const described = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json', 'package-lock.json'];
+  const compiled = packaged.filter((name) => name !== 'kernels');
+  for (const name of [...described, ...compiled, kernels]) {
+    cpSync(join(source, name), join(installed, name), { recursive: true });
+  }
   writeFileSync(join(installed, 'COMMIT'), `${commit}\n`);
 }
 
