@@ -214,6 +214,8 @@ export const WEBHOOK_URL_MAX_CHARACTERS = 2_048;
 export const WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT = 2;
 export const WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT = 8;
 export const WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT = 256;
+/** Of an organization's attempts, those that only endpoints which answer may take: as many as one of them may have. */
+export const WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT = 2;
 /** How long one attempt may take. */
 export const WEBHOOK_ATTEMPT_TIMEOUT_MS = 15_000;
 /** Bytes of an answer that are read before the connection is closed; only its status counts. */

@@ -1,6 +1,7 @@
 import type { HomologyQueryResult, SearchRunSummary } from '../../contract/runs/run-kinds.js';
 import type { ExportRunInput, ExportRunSummary } from '../../contract/runs/run-files.js';
 import { untilAborted } from '../../abort.js';
+import { EXPORT_UNITS } from '../billing/metering.js';
 import { Refusal } from '../../errors.js';
 import { EXPORT_WRITE_MAX_BYTES } from '../../limits.js';
 import type { FileRow } from '../../store/storage/files.js';
@@ -123,7 +124,7 @@ async function* exportRun(
       warnings: [...warnings],
       file: presentRunFile(put(at), baseUrl),
     });
-    return { rows: [], doneCount, summarise, billableUnits: 0 };
+    return { rows: [], doneCount, summarise, billableUnits: EXPORT_UNITS };
   } finally {
     await Promise.all([thread.close(), file.discard()]);
   }

@@ -3,6 +3,7 @@ import { untilAborted } from '../../abort.js';
 import {
   WEBHOOK_ATTEMPT_TIMEOUT_MS,
   WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT,
+  WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT,
   WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT,
   WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT,
 } from '../../limits.js';
@@ -45,6 +46,7 @@ export class WebhookDeliveries {
   readonly #turns = new Turns({
     endpoint: WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT,
     organization: WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT,
+    heardFrom: WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT,
     all: WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT,
   });
   /** Ids of deliveries whose attempt is on its way, and the attempts. */
@@ -135,11 +137,16 @@ export class WebhookDeliveries {
     let nextMs = Infinity;
     for (const { organizationId, endpointId, dueAt } of this.#table.waiting()) {
       const dueMs = Date.parse(dueAt);
-      if (dueMs <= nowMs) this.#turns.want({ organizationId, endpointId });
+      if (dueMs <= nowMs) this.#want({ organizationId, endpointId });
       else nextMs = Math.min(nextMs, dueMs);
     }
     this.#serveWaiting();
     return nextMs;
+  }
+
+  #want(lane: Lane): void {
+    const { lastSuccessAt, silence } = this.#table.endpoint(lane.endpointId) ?? {};
+    this.#turns.want({ ...lane, isHeardFrom: lastSuccessAt !== undefined && silence === undefined });
   }
 
   #serveWaiting(): void {
@@ -175,8 +182,10 @@ export class WebhookDeliveries {
         this.#atWork.delete(delivery.id);
         this.#turns.end(lane);
         if (this.#isStopping) return;
-        this.#turns.want(lane);
-        this.#faultless(() => this.#serveWaiting());
+        this.#faultless(() => {
+          this.#want(lane);
+          this.#serveWaiting();
+        });
       });
     this.#attempts.add(attempt);
   }

@@ -2,19 +2,24 @@
 export interface Lane {
   readonly organizationId: string;
   readonly endpointId: string;
+  /** Its receiver has answered, and not been silent since. */
+  readonly isHeardFrom?: boolean;
 }
 
 /** How many may be at work at once: of one endpoint, of one organization, of all. */
 interface Shares {
   readonly endpoint: number;
   readonly organization: number;
+  /** Of an organization's, so many are kept for endpoints that are heard from. Default 0. */
+  readonly heardFrom?: number;
   readonly all: number;
 }
 
 /**
  * Whose turn it is: organizations take turns, and within each its endpoints. Each has a share of what is at work at
- * once, so that who hangs holds up nobody else.
- * Cost    a turn passes over those only whose share is taken, of which there are at most as many as are at work
+ * once, and some of it those alone who answer, so that who hangs holds up nobody else.
+ * Cost    a turn passes over those only whose share is taken: as many as are at work, and in an organization that waits
+ *         for answers its other endpoints
  */
 export class Turns {
   readonly #shares: Shares;
@@ -31,7 +36,8 @@ export class Turns {
   want(lane: Lane): void {
     const { organizationId, endpointId } = lane;
     const lanes = this.#waiting.get(organizationId) ?? new Map<string, Lane>();
-    if (!lanes.has(endpointId)) lanes.set(endpointId, lane);
+    // One that waits keeps its place.
+    lanes.set(endpointId, lane);
     this.#waiting.set(organizationId, lanes);
   }
 
@@ -45,8 +51,11 @@ export class Turns {
   next(): Lane | undefined {
     if (this.#atWorkCount >= this.#shares.all) return undefined;
     for (const [organizationId, lanes] of this.#waiting) {
-      if (this.atWork(organizationId) >= this.#shares.organization) continue;
+      const { organization, heardFrom = 0 } = this.#shares;
+      const left = organization - this.atWork(organizationId);
+      if (left <= 0) continue;
       for (const lane of lanes.values()) {
+        if (left <= heardFrom && lane.isHeardFrom !== true) continue;
         if (this.atWork(lane.endpointId) < this.#shares.endpoint) return lane;
       }
     }

@@ -67,7 +67,7 @@ async function refused(input: Json, as: 'lab' | 'other' = 'lab'): Promise<string
 async function exported(input: Json): Promise<{ summary: Json; bytes: Buffer; path: string }> {
   const { status, result, error, usage } = await run('homology.export', input);
   expect(status, JSON.stringify(error)).toBe('completed');
-  expect(usage.billable_units).toBe(0);
+  expect(usage.billable_units).toBe(1);
   const { summary } = result;
   const at = encodeURIComponent(summary.file.url);
   const signed = await serving.call('POST', `/v1/storage/file-signed-urls?url=${at}`, { body: {} });

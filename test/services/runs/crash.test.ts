@@ -231,7 +231,7 @@ async function checkRun(run: Acknowledged, listed: Json): Promise<void> {
   }
 }
 
-const UNITS = { search: 1, batch: BATCH_QUERIES, export: 0 } as const;
+const UNITS = { search: 1, batch: BATCH_QUERIES, export: 1 } as const;
 
 async function checkFile({ source, format }: Acknowledged, { file, record_count }: Json): Promise<void> {
   const headers = { Authorization: `Bearer ${bench.keys.lab}` };

@@ -55,6 +55,34 @@ describe('a receiver that hangs', () => {
     expect(hangingMaxCount).toBeLessThanOrEqual(WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT);
   });
 
+  it('keeps no endpoint of its own organization waiting that is heard from', async () => {
+    const arrivedAtMs = new Map<string, number>();
+    scene.answer = (response, message) => {
+      if (message.path !== '/well') return;
+      arrivedAtMs.set(runOf(message), performance.now());
+      response.writeHead(204).end();
+    };
+    await scene.endpoint({ url: `${scene.origin}/well` });
+    await scene.endRun();
+    await scene.webhooks.deliverDue();
+    expect(arrivedAtMs.size).toBe(1);
+    for (let index = 1; index < WEBHOOK_ENDPOINTS_MAX_COUNT; index += 1) {
+      await scene.endpoint({ url: `${scene.origin}/hang` });
+    }
+    for (let index = 0; index < 8; index += 1) await scene.endRun();
+    scene.webhooks.start((error) => scene.faults.push(error));
+    await expect.poll(() => scene.received.filter(({ path }) => path === '/hang').length).toBeGreaterThan(3);
+    const latenciesMs: number[] = [];
+    for (let index = 0; index < 50; index += 1) {
+      const id = await scene.endRun();
+      const madeAtMs = performance.now();
+      scene.webhooks.wake();
+      while (!arrivedAtMs.has(id) && performance.now() - madeAtMs < 2_000) await wait(1);
+      latenciesMs.push((arrivedAtMs.get(id) ?? Infinity) - madeAtMs);
+    }
+    expect(Math.max(...latenciesMs)).toBeLessThan(1_000);
+  });
+
   it('is left alone with all that waits for it, then asked with one, and given all when it is back', async () => {
     await scene.endpoint();
     const runs: string[] = [];
