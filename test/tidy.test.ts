@@ -47,7 +47,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'calibration/',
     'indexing/',
     'calibrate/',
-    'cli/search/arrow.ts',
     'services/export/',
     'sql/engine/arrow.ts',
   ],

@@ -11,7 +11,7 @@ import type { TokenReader } from './tokens.js';
 import { weightedLeastSquares } from './statistics/linear-quantile.js';
 
 /** Sampled proteins that biases are measured on: chance moves a bias by a third of how far biases differ. */
-const PANEL_COUNT = 160;
+export const PANEL_COUNT = 160;
 const REGRESSION_PAIRS = 200_000;
 /** Ends of what one panel member contributes, as quantiles over all pairs; the upper one is where relatives begin. */
 const LOWER_SHARE = 0.02;

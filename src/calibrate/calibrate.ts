@@ -18,21 +18,23 @@ import type { Release } from '../release/release.js';
 import { targetTexts } from '../search/affine.js';
 import { referencePolicyId } from '../search/policy.js';
 import { fitBins, stratumEdges } from './bins.js';
-import { measureBiases, measureSampleBias, type BiasedSample } from './bias.js';
+import { measureBiases, measureSampleBias, PANEL_COUNT, type BiasedSample } from './bias.js';
 import { FEWEST_PAIRS, measureShapes } from './fit.js';
 import { controlPairs } from './control.js';
 import { reversedCoordinates } from './decoys.js';
 import { measureMoments, momentBasis, readMoments } from './moments.js';
 import { fitNull, type NullFit } from './null.js';
-import type { CalibrateOptions } from './options.js';
+import { calibratePhases, phaseMeter, type CalibrateOptions } from './options.js';
 import { scorePairs } from './pairs.js';
-import { observePopulations } from './populations.js';
+import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT, type NullSample } from './sample.js';
 import { isSmallSample } from './tail.js';
 import { openTokenReader, type TokenReader } from './tokens.js';
 import { writeCalibration, type CardContent } from './write.js';
 
 const DEFAULT_SAMPLE_COUNT = 4_000;
+/** A sixth of the pairs: README says what is given up. */
+export const QUICK_SAMPLE_COUNT = 1_600;
 const MAX_SAMPLE_COUNT = 65_535;
 /** Shorter proteins have scores so coarse that no tail fits them. */
 const FEWEST_RESIDUES = 30;
@@ -55,18 +57,21 @@ export async function calibrateRelease(options: CalibrateOptions): Promise<Calib
   const reader = await openTokenReader(release);
   const workFolder = `${calibrationDirectory(release.directory)}.work`;
   try {
-    const scored = await scoreSample(options, targets, reader, workFolder, random);
+    const tell = announce(options, targets.length);
+    const scored = await scoreSample(options, targets, reader, workFolder, { random, tell });
     const shapes = measureShapes(scored.sample, random);
     const sample = measureSampleBias(scored.sample, shapes, random);
     const fit = fitNull(sample, shapes, random, labelsOf(options, targets));
     if (fit === undefined) throw impossible(release, 'their scores do not vary, or almost all are relatives');
-    const controlled = await controlPairs(options, targets, reader, sample, fit);
-    const content = await describe(options, targets, { ...scored, sample }, controlled, random);
+    const controlled = await controlPairs(options, targets, reader, sample, fit, (done) =>
+      tell('controls', done),
+    );
+    const content = await describe(options, targets, { ...scored, sample }, controlled, { random, tell });
     const moments = await measureMoments(
       release,
       reader,
       scored.basis,
-      (done) => options.onProgress?.({ stage: 'measure', done, total: release.targets.count }),
+      (done) => tell('moments', done),
       options.signal,
     );
     const biases = await measureBiases({
@@ -79,7 +84,7 @@ export async function calibrateRelease(options: CalibrateOptions): Promise<Calib
       bias: sample.bias,
       panel: sample.panel.map((member) => targets[member]),
       options: { signal: options.signal, threads: options.threads },
-      onPanel: (done, total) => options.onProgress?.({ stage: 'panel', done, total }),
+      onPanel: (done) => tell('panel', done),
     });
     const card = await writeCalibration(release.directory, content, moments, biases);
     await rm(workFolder, { recursive: true, force: true });
@@ -87,6 +92,25 @@ export async function calibrateRelease(options: CalibrateOptions): Promise<Calib
   } finally {
     await reader.close();
   }
+}
+
+/** What all parts of one calibration share. */
+interface Course {
+  readonly random: Random;
+  readonly tell: ReturnType<typeof phaseMeter>;
+}
+
+/** Tells of all phases before the first, and of their progress as of one piece of work. */
+function announce({ release, onPlan, onProgress }: CalibrateOptions, sampleCount: number): Course['tell'] {
+  const phases = calibratePhases({
+    sampleCount,
+    targetCount: release.targets.count,
+    reversedCount: isSmallSample((sampleCount * (sampleCount - 1)) / 2) ? sampleCount : 0,
+    decoyCount: decoyCountOf(sampleCount),
+    panelCount: Math.min(PANEL_COUNT, sampleCount),
+  });
+  onPlan?.(phases);
+  return phaseMeter(phases, onProgress);
 }
 
 /** Ascending target indices of proteins long enough. */
@@ -115,7 +139,7 @@ async function scoreSample(
   targets: Uint32Array,
   reader: TokenReader,
   workFolder: string,
-  random: Random,
+  { random, tell }: Course,
 ): Promise<ScoredSample> {
   const { release, backend, store, signal, threads } = options;
   const moments = [];
@@ -130,7 +154,7 @@ async function scoreSample(
     workFolder,
     plan: { release: release.id, targets: Array.from(targets), kernels: backend.version },
     options: { signal, threads },
-    onPairs: (done, total) => options.onProgress?.({ stage: 'calibrate', done, total }),
+    onPairs: (done) => tell('pairs', done),
   });
   const stride = targets.length < SMALL_SAMPLE_COUNT ? SMALL_HOLDOUT_STRIDE : HOLDOUT_STRIDE;
   const roles = targets.map((_, index) => (index % stride === 0 ? ROLE_HOLDOUT : ROLE_FIT));
@@ -148,7 +172,7 @@ async function describe(
   targets: Uint32Array,
   { sample, moments, basis, maximumConcentration }: ScoredSample & { readonly sample: BiasedSample },
   fit: NullFit,
-  random: Random,
+  { random, tell }: Course,
 ): Promise<CardContent> {
   const { release, seed } = options;
   const edges = stratumEdges(sample);
@@ -161,6 +185,7 @@ async function describe(
     moments,
     basis,
     pairNull,
+    tell,
   };
   const isSmall = isSmallSample(sample.pairCount);
   const bins = fitBins(sample, fit, edges, isSmall ? await reversedCoordinates(decoys) : []);
@@ -192,7 +217,6 @@ async function describe(
     bias: { ...sample.bias, panel: Array.from(sample.panel, (member) => targets[member]) },
     bins,
     populations: await observePopulations({ decoys, fit, bins, edges, random }),
-    tried: TRIED,
     moments: { dimension, rank: basis.rank },
   };
 }
@@ -223,34 +247,6 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
     score_per_cosine: pairNull.scorePerCosine,
   };
 }
-
-/** Measured on SCOPe domains of folds that the encoder had not seen. */
-const TRIED: readonly string[] = [
-  'Lengths alone: a third of the false hits expected for all-beta queries, and 1.4 times those for all-alpha.',
-  'Lengths and general closeness without token moments: membrane proteins and zinc fingers fill E <= 0.1.',
-  'Moments without general closeness: half as many false hits as expected for all-beta queries.',
-  'Affine scores over the root of the shorter length, with four times the closeness: an eighth fewer true pairs at ' +
-    'one error a query.',
-  'Four fifths of the slopes that the rate has over moments: a twentieth fewer true pairs, and half of the false ' +
-    'hits expected for alpha/beta queries.',
-  'Half of them: a fiftieth more true pairs, but 1.1 to 1.7 times as many false hits as expected.',
-  'A rate that falls with the ratio of the lengths, as it does near the threshold: up to 1.8 times the false hits ' +
-    'expected for short queries, and a twentieth fewer true pairs.',
-  'Covariates held at the ends of the central 99.9 %: up to 2.3 times the false hits expected at E = 0.01.',
-  'A generalised Pareto of shape 0.01, as if rates scattered by a tenth: 0.7 of the false hits expected at 0.1.',
-  'A sample of 2,200 proteins instead of 4,000: with some seeds the hold-out disqualifies a bin or two of ten.',
-  'Either direction of MaxSim alone, or in other parts: fewer true pairs at one error a query.',
-  'The 90th percentile of a protein against a panel instead of its closeness: more true pairs at one error, but ' +
-    'twice and five times the false hits expected for alpha/beta queries.',
-  'One exponential for all exceedances: relatives that no chain reveals make the tail a tenth too heavy.',
-  'Samples of less than some 1,600 proteins without reversed sequences beside them: relatives that no chain reveals ' +
-    'make the tail a tenth too heavy, and 0.4 of the false hits expected at E = 0.1.',
-  'Repeats of queries masked, as tantan finds them, instead of controls: a twentieth fewer true pairs at one error a ' +
-    'query, and 30 times the hits claimed of shuffled whole proteins at E = 0.001.',
-  'The shuffled query as the control: four times the hits claimed of reversed whole proteins at E = 0.01.',
-  'Controls that count from a coordinate of 2 on: 0.5 to 0.7 of the hits claimed of decoys, and no more true pairs.',
-  'Each bin with a tail of its own: less even over target lengths, and a thirtieth fewer true pairs.',
-];
 
 /** Groups of the sampled proteins by label; −1 where a protein has none. */
 function labelsOf({ release, labels }: CalibrateOptions, targets: Uint32Array): Int32Array | undefined {

@@ -19,13 +19,14 @@ export async function controlPairs(
   reader: TokenReader,
   sample: BiasedSample,
   fit: NullFit,
+  onProtein: (done: number) => void,
 ): Promise<NullFit> {
-  const { release, signal, threads, onProgress } = options;
+  const { release, signal, threads } = options;
   const coordinates = fit.coordinates.slice();
   for (let first = 0; first < targets.length; first += 1) {
     signal?.throwIfAborted();
     const striking = strikingPairs(first, targets.length, fit);
-    onProgress?.({ stage: 'decoys', done: first + 1, total: targets.length });
+    onProtein(first + 1);
     if (striking.length === 0) continue;
     const target = targets[first];
     const query = { sequence: release.targets.sequence(target), tokens: await reader.read(target) };

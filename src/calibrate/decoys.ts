@@ -24,7 +24,11 @@ export interface DecoyScoring {
   readonly moments: readonly ProjectedMoments[];
   readonly basis: { readonly rank: number; readonly basis: Float32Array };
   readonly pairNull: PairNull;
+  readonly tell: Tell;
 }
+
+/** Told how many decoys of a phase are done. */
+type Tell = (phase: 'reversed' | 'decoys', done: number) => void;
 
 /** Tail coordinates of one decoy with every protein of the sample, as a search with it would find them. */
 export async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
@@ -84,7 +88,7 @@ export async function reversedCoordinates(scoring: DecoyScoring): Promise<readon
   const rows: Float64Array[] = [];
   for (const target of targets) {
     rows.push(await decoyCoordinates(reversed(options.release.targets.sequence(target)), scoring));
-    options.onProgress?.({ stage: 'decoys', done: rows.length, total: targets.length });
+    scoring.tell('reversed', rows.length);
   }
   return rows;
 }

@@ -19,6 +19,8 @@ export interface Observation {
 const PROBABILITIES: readonly number[] = [1e-1, 1e-2, 1e-3, 1e-4];
 /** Proteins whose reversed and shuffled sequences are scored against the whole sample. */
 const DECOYS = 64;
+/** Reversed and shuffled. */
+export const decoyCountOf = (sampleCount: number): number => 2 * Math.min(DECOYS, sampleCount);
 
 /**
  * How often populations that the null was not fitted to reach its tail: held-out proteins, and the decoys that other
@@ -32,8 +34,8 @@ export async function observePopulations(observation: Observation): Promise<read
   const shuffled = sequences.map((sequence) => shuffle(sequence, random));
   return [
     observeHoldout(observation),
-    await observeDecoys('reversed_sequences/1', sequences.map(reversed), observation),
-    await observeDecoys('shuffled_sequences/1', shuffled, observation),
+    await observeDecoys('reversed_sequences/1', sequences.map(reversed), 0, observation),
+    await observeDecoys('shuffled_sequences/1', shuffled, sequences.length, observation),
   ];
 }
 
@@ -49,15 +51,18 @@ function observeHoldout({ decoys, fit, bins, edges }: Observation): PopulationCa
   return counter.card();
 }
 
+/** @param before decoys that were observed already */
 async function observeDecoys(
   id: string,
   sequences: readonly string[],
+  before: number,
   { decoys, bins, edges }: Observation,
 ): Promise<PopulationCard> {
   const { sample } = decoys;
   const counter = createCounter(id, openBins(bins, edges), edges);
-  for (const sequence of sequences) {
+  for (const [at, sequence] of sequences.entries()) {
     const coordinates = await decoyCoordinates(sequence, decoys);
+    decoys.tell('decoys', before + at + 1);
     coordinates.forEach((coordinate, index) => {
       counter.add(sequence.length, sample.lengths[index], coordinate);
     });

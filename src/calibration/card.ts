@@ -118,8 +118,8 @@ export interface CalibrationCard {
   };
   readonly bins: readonly BinCard[];
   readonly populations: readonly PopulationCard[];
-  /** What else was tried, and why it was not taken. */
-  readonly tried: readonly string[];
+  /** What else was tried, and why it was not taken; of cards that an earlier version wrote. ARCHITECTURE.md has it. */
+  readonly tried?: readonly string[];
   readonly moments: { readonly dimension: number; readonly rank: number };
   readonly files: { readonly targets: FileCard; readonly basis: FileCard };
 }

@@ -225,8 +225,8 @@ export const createMsa = defineRoute({
   summary: 'Build a multiple sequence alignment',
   description:
     'Stacks the aligned candidates of a receipt, or components, over the query: the query first, then by rank, or as ' +
-    '`sort` says. What is no likely relative, covers little of the query or is nearly the same as another row is left ' +
-    'out, unless asked for. Where no calibration supports E-values, it carries the warning `msa_without_e_values`. ' +
+    '`sort` says. What is no likely relative, covers little of the query or is nearly the same as another row is ' +
+    'left out, unless asked for. Without E-values it carries the warning `msa_without_e_values`. ' +
     'The same inputs give the same id. Without any row but the query it carries the warning `msa_query_only`. ' +
     'It takes the grant of the database that was searched; what was built before stays readable after that.',
   body: MsaRequest,
@@ -254,9 +254,9 @@ export const getMsa = defineRoute({
   summary: 'Download a multiple sequence alignment',
   description:
     'A3M as `text/plain`; as one JSON string where `Accept` prefers `application/json`. A header is the id, then ' +
-    '`E=` (absent where no calibration supports an E-value), `identity=`, `coverage=` of the query, `taxid=` where it ' +
-    'is known, `score=`, `query=` and `target=` with positions from 1. Lower-case letters are residues of the target ' +
-    'between columns.',
+    '`E=` (absent where no calibration supports an E-value), `identity=`, `coverage=` of the query, `taxid=` where ' +
+    'it is known, `score=`, `query=` and `target=` with positions from 1. Lower-case letters are residues of the ' +
+    'target between columns.',
   params: Type.Object({ a3m_object_id: MsaId }, { additionalProperties: false }),
   headers: {
     Accept: Type.String({

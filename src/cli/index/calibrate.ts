@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
-import { calibrateRelease } from '../../calibrate/calibrate.js';
+import { calibrateRelease, QUICK_SAMPLE_COUNT } from '../../calibrate/calibrate.js';
+import type { CalibratePhase } from '../../calibrate/options.js';
 import { calibrationId, type CalibrationCard } from '../../calibration/card.js';
+import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatDuration } from '../terminal/progress.js';
 import { selectOneRelease, withCatalog, type IndexCatalog, type LocatedRelease } from './catalog.js';
@@ -12,6 +14,7 @@ interface Options {
   readonly sample?: string;
   /** False with --no-qualification. */
   readonly qualification: boolean;
+  readonly quick?: boolean;
 }
 
 /** `gloaming index calibrate`. */
@@ -23,6 +26,11 @@ export function addCalibrateCommand(index: Command, context: CommandContext): vo
     .option('--seed <number>', 'seed of the sample; the same seed gives the same calibration', '1')
     .option('--sample <proteins>', 'proteins whose pairs are scored (default: 4000)')
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
+    .option(
+      '--quick',
+      `a sample of ${QUICK_SAMPLE_COUNT}: a sixth of the work. The tail is checked down to one pair in 130,000 ` +
+        'instead of 800,000, and some lengths may have no E-values',
+    )
     .action((selector: string, options: Options) =>
       withCatalog(context, (catalog) =>
         calibrate(catalog, selectOneRelease(catalog, selector), options, context),
@@ -39,8 +47,10 @@ async function calibrate(
   const { slug, id, directory } = located;
   await withEncoderOf(located, config, context.stderr, async (settings) => {
     const seed = readCount('--seed', options.seed);
-    const sampleCount = options.sample === undefined ? undefined : readCount('--sample', options.sample);
-    const { card, report } = await calibrateFolder(directory, { ...settings, seed, sampleCount });
+    const sampleCount = sampleCountOf(options);
+    const onPlan = (phases: readonly CalibratePhase[]): void =>
+      void context.stderr.write(describePhases(phases));
+    const { card, report } = await calibrateFolder(directory, { ...settings, seed, sampleCount, onPlan });
     await table.nameCalibration(id, slug, calibrationId(card));
     context.stdout.write(report);
     if (options.qualification) context.stdout.write(await qualifyMeasured(table, located, settings));
@@ -50,6 +60,7 @@ async function calibrate(
 export interface CalibrateSettings extends MeasureSettings {
   readonly seed?: number;
   readonly sampleCount?: number;
+  readonly onPlan?: (phases: readonly CalibratePhase[]) => void;
 }
 
 /**
@@ -60,7 +71,7 @@ export async function calibrateFolder(
   directory: string,
   settings: CalibrateSettings,
 ): Promise<{ readonly card: CalibrationCard; readonly report: string }> {
-  const { progress, seed, sampleCount, signal } = settings;
+  const { progress, seed, sampleCount, signal, onPlan } = settings;
   const startedMs = performance.now();
   const card = await withEngine(directory, settings, ({ release, backend, store, encoder, threads }) =>
     calibrateRelease({
@@ -72,11 +83,37 @@ export async function calibrateFolder(
       sampleCount,
       threads,
       signal,
+      onPlan,
       onProgress: progress.update,
     }),
   );
   progress.end();
   return { card, report: describeCalibration(card, performance.now() - startedMs) };
+}
+
+function sampleCountOf({ sample, quick }: Options): number | undefined {
+  if (quick !== true) return sample === undefined ? undefined : readCount('--sample', sample);
+  if (sample === undefined) return QUICK_SAMPLE_COUNT;
+  throw new Refusal('invalid_option', '--quick is a sample of its own: leave out --sample.');
+}
+
+const PHASES: Readonly<Record<CalibratePhase['name'], string>> = {
+  pairs: 'pairs of proteins are scored, and kept where this is interrupted',
+  controls: 'proteins whose striking pairs are scored again backwards',
+  reversed: 'reversed proteins are scored, because the sample is small',
+  decoys: 'reversed and shuffled proteins are counted',
+  moments: 'proteins are described by their moments',
+  panel: 'searches measure how close each protein is to everything',
+};
+
+/** All that is going to be done, and what each part takes of it. */
+function describePhases(phases: readonly CalibratePhase[]): string {
+  const total = phases.reduce((sum, { weight }) => sum + weight, 0);
+  const rows = phases.map(({ name, count, weight }) => {
+    const share = `${Math.round((100 * weight) / total)} %`.padStart(5);
+    return `  ${share}  ${count.toLocaleString('en')} ${PHASES[name]}\n`;
+  });
+  return `Calibrating takes about as long as ${Math.round(total).toLocaleString('en')} pairs:\n${rows.join('')}`;
 }
 
 function describeCalibration(card: CalibrationCard, elapsedMs: number): string {

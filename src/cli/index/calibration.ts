@@ -14,18 +14,24 @@ export function register(program: Command, context: CommandContext): void {
     .command('calibration')
     .description('what the E-values of a database rest on')
     .command('show')
-    .description('print the card of a calibration and write its plot')
+    .description('what a calibration rests on, in ten lines')
     .argument('<database>', 'slug or release id; of a database, its default release')
-    .option('--plot <file.svg>', 'where the plot goes', 'calibration.svg')
-    .action((selector: string, { plot }: { plot: string }) =>
-      withCatalog(context, (catalog) => show(catalog, selector, plot, context)),
+    .option('--bins', 'also each pair of length classes')
+    .option('--plot <file.svg>', 'also write the plot')
+    .action((selector: string, options: ShowOptions) =>
+      withCatalog(context, (catalog) => show(catalog, selector, options, context)),
     );
+}
+
+interface ShowOptions {
+  readonly bins?: boolean;
+  readonly plot?: string;
 }
 
 async function show(
   catalog: IndexCatalog,
   selector: string,
-  plot: string,
+  { bins, plot }: ShowOptions,
   context: CommandContext,
 ): Promise<void> {
   const { slug, directory } = selectOneRelease(catalog, selector);
@@ -36,44 +42,76 @@ async function show(
       `${slug} has no calibration; make one with "gloaming index calibrate ${slug}".`,
     );
   }
-  await writeFile(plot, calibrationPlot(card));
   context.stdout.write(describeCard(card));
+  if (bins === true) context.stdout.write(describeBins(card));
+  if (plot === undefined) return;
+  await writeFile(plot, calibrationPlot(card));
   context.stdout.write(`\nThe plot is in ${plot}.\n`);
 }
 
+/** Ten lines for people; what was measured on the way is in the plot, with --bins, and in ARCHITECTURE.md. */
 function describeCard(card: CalibrationCard): string {
-  const { sample, supported } = card;
-  const facts: readonly (readonly [string, string])[] = [
+  const { sample, supported, bins } = card;
+  const qualified = bins.filter(({ status }) => status === 'qualified');
+  const pairCount = bins.reduce((sum, bin) => sum + bin.pair_count, 0);
+  const resolved = Math.round(pairCount / Math.max(1, bins.length));
+  const lines: readonly (readonly [string, string])[] = [
     ['calibration', calibrationId(card)],
     ['release', card.release_id],
-    ['null population', card.null_population_id],
-    ['coordinate', card.tail_coordinate_id],
-    ['conditioned on', card.conditioning_context_id],
-    ['method', card.method_id],
-    ['qualification', card.qualification_id],
-    ['seed', String(card.seed)],
-    ['pairs', `${count(sample.pair_count)} of ${count(sample.protein_count)} proteins`],
-    ['left out', `${count(sample.connected_pair_count)} connected by ${count(sample.link_count)} links`],
-    ['query residues', `${supported.query_minimum_residues} to ${supported.query_maximum_residues}`],
-    ['target residues', `${supported.target_minimum_residues} to ${supported.target_maximum_residues}`],
+    [
+      'measured on',
+      `${count(sample.pair_count)} pairs of ${count(sample.protein_count)} of its proteins, seed ${card.seed}`,
+    ],
+    [
+      'left out',
+      `${count(sample.connected_pair_count)} pairs of relatives, which ${count(sample.link_count)} links connect`,
+    ],
+    [
+      'lengths',
+      `${supported.query_minimum_residues} to ${supported.query_maximum_residues} residues have E-values`,
+    ],
+    [
+      'qualified',
+      `${qualified.length} of ${bins.length} pairs of length classes, on proteins held out of the fit`,
+    ],
+    ['checked', `down to one pair in ${count(resolved)}; beyond, the tail goes on as an exponential`],
+    ...card.populations
+      .slice(0, 3)
+      .map(({ id, ratios }): readonly [string, string] => [
+        POPULATIONS[id] ?? id,
+        `${ratios.map(shareOf).join(' / ')} of the hits claimed at ` +
+          `P = ${ratios.map(({ probability }) => probability).join(' / ')}`,
+      ]),
   ];
-  const width = Math.max(...facts.map(([name]) => name.length));
-  const head = facts.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
-  const header = [
-    'bin',
-    'status',
-    'pairs',
-    'exceedances',
-    'held out',
-    'independent',
-    'KS',
-    'lambda',
-    'relatives',
-    'ln P',
-  ];
-  const bins = formatTable(header, card.bins.map(binRow), new Set([2, 3, 4, 5, 6, 7, 8, 9]));
-  const tried = card.tried.map((line) => `- ${line}\n`).join('');
-  return `${head}\n${bins}\n${populationTable(card)}\nTried and not taken:\n${tried}`;
+  const width = Math.max(...lines.map(([name]) => name.length));
+  return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+}
+
+function shareOf({ observed, expected }: { readonly observed: number; readonly expected: number }): string {
+  return (observed / expected).toFixed(2);
+}
+
+const POPULATIONS: Readonly<Record<string, string>> = {
+  'heldout_release_pairs/1': 'held out',
+  'reversed_sequences/1': 'reversed',
+  'shuffled_sequences/1': 'shuffled',
+};
+
+const BIN_COLUMNS = [
+  'bin',
+  'status',
+  'pairs',
+  'exceedances',
+  'held out',
+  'independent',
+  'KS',
+  'lambda',
+  'relatives',
+  'ln P',
+];
+
+function describeBins({ bins }: CalibrationCard): string {
+  return `\n${formatTable(BIN_COLUMNS, bins.map(binRow), new Set([2, 3, 4, 5, 6, 7, 8, 9]))}`;
 }
 
 function binRow(bin: BinCard): readonly string[] {
@@ -89,20 +127,6 @@ function binRow(bin: BinCard): readonly string[] {
     `${(100 * bin.relative_share).toFixed(1)} %`,
     bin.tail.log_exceedance_probability.toFixed(2),
   ];
-}
-
-/** Observed ÷ expected pairs at each tail probability. */
-function populationTable({ populations }: CalibrationCard): string {
-  if (populations.length === 0) return '';
-  const header = [
-    'observed / expected at P',
-    ...populations[0].ratios.map(({ probability }) => String(probability)),
-  ];
-  const rows = populations.map(({ id, ratios }) => [
-    id,
-    ...ratios.map(({ observed, expected }) => (observed / expected).toFixed(2)),
-  ]);
-  return formatTable(header, rows, new Set(header.keys()));
 }
 
 function count(value: number): string {

@@ -28,8 +28,8 @@ export const FILTER_HELP = `Filters (--filter; repeated: all must hold):
 
 /**
  * The filter that the command line asks for: each expression is JSON as over HTTP, or a short form
- * (`organism=Homo sapiens`, `length>=100`, `name~kinase`, `organism in (…)`, `taxid under Bacteria`); several must all
- * hold.
+ * (`organism=Homo sapiens`, `length>=100`, `name~kinase`, `organism in (…)`, `taxid under Bacteria`); several must
+ * all hold.
  * Errors  Refusal `invalid_filter` where an expression is neither
  */
 export function readFilterExpressions(expressions: readonly string[]): unknown {

@@ -31,10 +31,8 @@ const STAGES = {
   read: { label: 'Reading', unit: 'B' },
   encode: { label: 'Encoding', unit: 'residues' },
   write: { label: 'Writing', unit: 'proteins' },
-  calibrate: { label: 'Scoring pairs', unit: 'pairs' },
-  decoys: { label: 'Scoring decoys', unit: 'proteins' },
-  measure: { label: 'Measuring', unit: 'proteins' },
-  panel: { label: 'Measuring', unit: 'searches' },
+  // Whatever is done, in pairs that would take as long.
+  calibrate: { label: 'Calibrating', unit: 'pairs' },
   qualify: { label: 'Qualifying', unit: 'queries', one: 'query' },
   verify: { label: 'Verifying', unit: 'B' },
   restore: { label: 'Restoring', unit: 'B' },

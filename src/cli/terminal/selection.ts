@@ -54,7 +54,8 @@ export function sayOrder(sort: Sort): string {
 /** One line on what the cut-offs left out; empty where they left nothing out. */
 export function sayLeftOut(leftOutCount: number, candidateCount: number): string {
   if (leftOutCount === 0) return '';
-  return `${leftOutCount} of ${candidateCount} candidates do not pass the cut-offs and are left out.`;
+  const [left, all] = [leftOutCount, candidateCount].map((count) => count.toLocaleString('en-US'));
+  return `${left} of ${all} candidates do not pass the cut-offs and are left out.`;
 }
 
 function evalueOf(text: string): number {

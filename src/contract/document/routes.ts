@@ -13,7 +13,8 @@ import { getReceipt } from '../search/receipts.js';
 import { resolveRefs } from '../refs.js';
 import type { ContractRefusalCode } from '../../refusal-codes.js';
 import type { Route } from '../grammar/route.js';
-import { cancelRun, createRun, getRun, listRunResults, listRuns, streamRunEvents } from '../runs/runs.js';
+import { listRunResults } from '../runs/run-results.js';
+import { cancelRun, createRun, getRun, listRuns, streamRunEvents } from '../runs/runs.js';
 import { createMsa, createMsaComponent, getMsa } from '../msa.js';
 import {
   createSqlCredential,

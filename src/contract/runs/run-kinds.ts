@@ -38,8 +38,8 @@ const SearchRunInput = named(
     { query: ProteinQuery, ...SEARCH_SETTINGS, limit: LIMIT, ...CUT_OFFS },
     {
       description:
-        'One protein against one release, as `POST /v1/homology` takes it. Cut-offs leave rows out of the result; what ' +
-        'is left keeps its rank.',
+        'One protein against one release, as `POST /v1/homology` takes it. Cut-offs leave rows out of the result; ' +
+        'what is left keeps its rank.',
       ...ONE_SELECTOR,
     },
   ),
@@ -65,8 +65,8 @@ export const BatchSearchRunInput = named(
       ),
       fasta: Type.Optional(
         text(
-          'The queries as FASTA. The id of a query is the accession of a UniProt header, else the first word: as ids of ' +
-            'targets are read when a database is built.',
+          'The queries as FASTA. The id of a query is the accession of a UniProt header, else the first word: as ids ' +
+            'of targets are read when a database is built.',
           {
             minLength: 1,
             maxLength: BATCH_FASTA_MAX_CHARACTERS,
@@ -83,8 +83,8 @@ export const BatchSearchRunInput = named(
     {
       description:
         'Up to 100,000 proteins against one release: `queries`, `fasta` or `fasta_url`, one of them. A file is read ' +
-        'when the run is created; what becomes of it later changes nothing. Cut-offs leave candidates out of the rows; ' +
-        'what is left keeps its rank.',
+        'when the run is created; what becomes of it later changes nothing. Cut-offs leave candidates out of the ' +
+        'rows; what is left keeps its rank.',
       allOf: [...ONE_SELECTOR.allOf, ...mutuallyExclusive(...ONE_SOURCE).allOf],
       anyOf: [{ required: ['queries'] }, { required: ['fasta'] }, { required: ['fasta_url'] }],
       chosen: true,

@@ -11,7 +11,10 @@ import { ColumnGroups, type ExportColumn } from './columns.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { ExportEncoder, ExportedSearch, ExportQuery, ExportRow } from './rows.js';
 
-/** An Arrow IPC file of these columns, not compressed. Cost  a record batch in memory, and a few bytes for each one before it */
+/**
+ * An Arrow IPC file of these columns, not compressed.
+ * Cost  a record batch in memory, and a few bytes for each one before it
+ */
 export class ArrowEncoder implements ExportEncoder {
   readonly #groups = new ColumnGroups();
   readonly #blocks: BatchBlock[] = [];

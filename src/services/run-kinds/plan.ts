@@ -56,8 +56,8 @@ function refuseVainCutOffs(
   if (!isBounded || (calibration !== undefined && significance !== 'not_requested')) return;
   throw new Refusal(
     'significance_unavailable',
-    'maximum_expected_false_hits needs E-values: of a release with a qualified calibration, and not with significance ' +
-      '"not_requested".',
+    'maximum_expected_false_hits needs E-values: of a release with a qualified calibration, and not with ' +
+      'significance "not_requested".',
     { param: 'maximum_expected_false_hits' },
   );
 }

@@ -30,8 +30,8 @@ export function pageFormat({ outfmt, format_output: formatOutput }: TableAsked):
 
 /**
  * The rows of a page as a table.
- * Errors  Refusal `export_not_possible` for a run without candidates, or without the alignments that the columns tell of;
- *         `run_not_completed` where other tools' columns are asked for before its end; those of receipts
+ * Errors  Refusal `export_not_possible` for a run without candidates, or without the alignments that the columns tell
+ *         of; `run_not_completed` where other tools' columns are asked for before its end; those of receipts
  */
 export async function tableOfPage(
   run: RunRow,

@@ -16,7 +16,7 @@ const STATUS_OF: Readonly<Record<SupportedSignificance['support'], Status>> = {
   beyond_extrapolation_limit: 'supported_extrapolated',
 };
 
-export function significanceStatus(significance: CandidateSignificance): Status {
+function significanceStatus(significance: CandidateSignificance): Status {
   return significance.kind === 'supported' ? STATUS_OF[significance.support] : significance.kind;
 }
 
