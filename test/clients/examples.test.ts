@@ -128,7 +128,7 @@ describe('the Snakemake workflow', () => {
       expect(first, first.stderr).toMatchObject({ code: 0 });
       expect(readdirSync(join(folder, 'hits')).sort()).toEqual(['first.tsv', 'second.tsv']);
       expect(linesOf('hits/first.tsv')).toHaveLength(10);
-      expect(linesOf('alignments/second.a3m').slice(0, 2)).toEqual(['>query', small.sequences[2]]);
+      expect(linesOf('alignments/second.a3m')[1]).toBe(small.sequences[2]);
       const again = await run('/usr/bin/snakemake', [...args, ...config]);
       expect(again.stderr).toMatch(/Nothing to be done/);
     },

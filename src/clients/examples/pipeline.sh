@@ -97,7 +97,7 @@ create_run
 echo "$run" >&2
 wait_for_run
 
-jq -n --arg run "$run" '{endpoint: "homology.export", input: {run_id: $run, format: "tsv"}}' >"$work/body"
+jq -n --arg run "$run" '{endpoint: "homology.export", input: {run_id: $run, format: "m8"}}' >"$work/body"
 create_run
 wait_for_run
 file=$(jq -r .data.result.summary.file.url "$work/answer")

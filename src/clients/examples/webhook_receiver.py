@@ -109,7 +109,7 @@ def fetch_all(client, told):
         mark = told.get()
         try:
             if mark.exists():
-                client.run(mark.stem).export("tsv", mark.with_suffix(".tsv"))
+                client.run(mark.stem).export("m8", mark.with_suffix(".tsv"))
                 mark.unlink()
         except (GloamingError, OSError) as error:
             print(error, file=sys.stderr)

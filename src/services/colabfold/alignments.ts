@@ -1,7 +1,7 @@
 import type { ColabfoldSettings } from '../../config.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import { COLABFOLD_FILTERED_DEPTH } from '../../limits.js';
-import { candidateRow, type MsaRow, type PossibleRow } from '../msa/rows.js';
+import { COLABFOLD_DIVERSE_ROWS, COLABFOLD_PAIRWISE_IDENTITY } from '../../limits.js';
+import { candidateRow, type PossibleRow } from '../msa/rows.js';
 import { selectRows } from '../msa/select-rows.js';
 
 /** One query of a ticket with the candidates of one database, by rank, some at a time. */
@@ -32,25 +32,25 @@ export async function unpairedBlock(
 ): Promise<Buffer> {
   const possible: PossibleRow[] = [];
   for await (const some of candidates) {
-    possible.push(
-      ...some.flatMap((each) => (isKept(each, rules) ? (candidateRow(each, sequence) ?? []) : [])),
-    );
+    const kept = some.filter((each) => isKept(each, rules));
+    possible.push(...kept.flatMap((each) => rowOf(each, sequence) ?? []));
   }
-  const depth = isFiltered ? COLABFOLD_FILTERED_DEPTH : rules.maxSequences;
   const { rows } = await selectRows(
     possible,
     sequence,
     {
-      maximum_depth: depth + 1,
-      minimum_query_coverage_ratio: 0,
+      maximum_depth: rules.maxSequences + 1,
+      minimum_query_coverage_ratio: rules.minCoverage,
       minimum_sequence_identity_ratio: 0,
       maximum_sequence_identity_ratio: 1,
-      selection: isFiltered ? 'identity_strata' : 'rank',
+      maximum_pairwise_identity_ratio: isFiltered ? COLABFOLD_PAIRWISE_IDENTITY : 1,
+      ...(isFiltered && { diverse_row_count: COLABFOLD_DIVERSE_ROWS }),
+      selection: 'rank',
       sort: 'evalue',
     },
     signal,
   );
-  const records = rows.map((row) => recordOf(row));
+  const records = rows.map(({ header, row }) => `>${header}\n${row}\n`);
   return blockOf(name, sequence, records, maxBytes);
 }
 
@@ -96,8 +96,9 @@ async function bestOfSpecies(
     for (const candidate of some) {
       const { taxid } = candidate.target.attributes;
       if (typeof taxid !== 'number' || best.has(taxid) || !isKept(candidate, rules)) continue;
-      const row = candidateRow(candidate, sequence);
-      if (row !== undefined) best.set(taxid, { rank: candidate.rank, record: recordOf(row.write()) });
+      const written = rowOf(candidate, sequence)?.write();
+      if (written === undefined) continue;
+      best.set(taxid, { rank: candidate.rank, record: `>${written.header}\n${written.row}\n` });
     }
   }
   return best;
@@ -126,8 +127,30 @@ function isKept({ alignment, significance }: HomologyCandidate, { maxEvalue, min
   return alignment.query_coverage_ratio >= minCoverage && (maxEvalue === null || eValue <= maxEvalue);
 }
 
-function recordOf({ header, row }: Pick<MsaRow, 'header' | 'row'>): string {
-  return `>${header}\n${row}\n`;
+/** The row as every alignment has it, under the header of this interface. */
+function rowOf(candidate: HomologyCandidate, query: string): PossibleRow | undefined {
+  const row = candidateRow(candidate, query);
+  return row && { ...row, write: () => ({ ...row.write(), header: headerOf(candidate, query.length) }) };
+}
+
+/**
+ * Ten columns between tabs: target, score, identity, E-value, then first and last position and length of query and target.
+ * Unit    positions are zero-based with inclusive ends, as in the source; a missing number is `nan`
+ * Source  alignments of MMseqs2 (result2msa) as ColabFold's server hands them out
+ */
+function headerOf(
+  { target, measurements, significance, alignment }: HomologyCandidate,
+  length: number,
+): string {
+  const { query_start = 0, query_end = 0, target_start = 0, target_end = 0 } = alignment ?? {};
+  return [
+    target.id.replaceAll(/\s/g, '_'),
+    measurements.affine.raw_score,
+    (alignment?.sequence_identity_ratio ?? 0).toFixed(3),
+    significance.measurements.expected_false_hits?.toExponential(3).toUpperCase() ?? 'nan',
+    ...[query_start, query_end - 1, length],
+    ...[target_start, target_end - 1, target.sequence.length],
+  ].join('\t');
 }
 
 function blockOf(name: string, sequence: string, records: readonly string[], maxBytes: number): Buffer {

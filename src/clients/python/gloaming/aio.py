@@ -83,6 +83,7 @@ class AsyncGloaming:
         guarantee: Optional[str] = None,
         significance: Optional[str] = None,
         idempotency_key: Optional[str] = None,
+        **members: Any,
     ) -> Hits:
         """As `Gloaming.search`.
 
@@ -101,6 +102,7 @@ class AsyncGloaming:
             "alignments": alignments,
             "guarantee": guarantee,
             "significance": significance,
+            **members,
         }
         return await self._transport.run(flows.search(self._caller, query, options, idempotency_key))
 
@@ -120,6 +122,7 @@ class AsyncGloaming:
         priority: Optional[str] = None,
         webhook_endpoint_id: Optional[str] = None,
         idempotency_key: Optional[str] = None,
+        **members: Any,
     ) -> "AsyncRun":
         """As `Gloaming.submit`.
 
@@ -139,6 +142,7 @@ class AsyncGloaming:
             "alignments": alignments,
             "guarantee": guarantee,
             "significance": significance,
+            **members,
         }
         told = {"label": label, "priority": priority, "webhook_endpoint_id": webhook_endpoint_id}
         flow = flows.submit(self._caller, queries, options, told, idempotency_key)
@@ -332,17 +336,18 @@ class AsyncRun(RunState):
         to: "Optional[Union[str, os.PathLike[str]]]" = None,
         *,
         query_index: Optional[int] = None,
+        **members: Any,
     ) -> Path:
         """As `Run.export`.
 
         Examples:
             >>> async def example(appliance):
             ...     run = await (await appliance.submit([protein], limit=5)).wait()
-            ...     return await run.export("tsv", folder / "awaited.tsv")
+            ...     return await run.export("m8", folder / "awaited.m8")
             >>> asyncio.run(with_appliance(example)).name
-            'awaited.tsv'
+            'awaited.m8'
         """
-        return await self._transport.run(flows.export(self._caller, self.id, format, to, query_index))
+        return await self._transport.run(flows.export(self._caller, self.id, format, to, query_index, members))
 
     async def cancel(self) -> "AsyncRun":
         """As `Run.cancel`.

@@ -85,11 +85,13 @@ class Gloaming:
         guarantee: Optional[str] = None,
         significance: Optional[str] = None,
         idempotency_key: Optional[str] = None,
+        **members: Any,
     ) -> Hits:
         """Compares one protein with every eligible one of a database, and answers with the closest.
 
         `query` is a sequence, FASTA of one record, the path of such a file, or Biopython's SeqRecord. `limit` is 1 to
-        5,000 (default 100); submit() keeps up to 10,000. Without `alignments` it is faster.
+        5,000 (default 100); submit() keeps up to 10,000. Without `alignments` it is faster. Further members of the
+        request, such as cut-offs, are given by the names that the contract has for them.
 
         Examples:
             >>> hits = client.search(protein, database="demo", limit=10)
@@ -108,6 +110,7 @@ class Gloaming:
             "alignments": alignments,
             "guarantee": guarantee,
             "significance": significance,
+            **members,
         }
         return self._transport.run(flows.search(self._caller, query, options, idempotency_key))
 
@@ -127,12 +130,14 @@ class Gloaming:
         priority: Optional[str] = None,
         webhook_endpoint_id: Optional[str] = None,
         idempotency_key: Optional[str] = None,
+        **members: Any,
     ) -> "Run":
         """A search as a run: kept, resumed after a crash, paged, watched, and told of by webhooks.
 
         `queries` is one protein, a list or mapping of them, or the path of a FASTA file, plain or gzip; a large file
         is uploaded first. `limit` is 1 to 10,000 candidates of each query. With an `idempotency_key` of your own
-        (see derived_key) a step that is run again within a day is led to the run that it made before.
+        (see derived_key) a step that is run again within a day is led to the run that it made before. Further members
+        of the input, such as cut-offs, are given by the names that the contract has for them.
 
         Examples:
             >>> run = client.submit({"one": protein, "two": protein}, limit=5)
@@ -148,6 +153,7 @@ class Gloaming:
             "alignments": alignments,
             "guarantee": guarantee,
             "significance": significance,
+            **members,
         }
         told = {"label": label, "priority": priority, "webhook_endpoint_id": webhook_endpoint_id}
         flow = flows.submit(self._caller, queries, options, told, idempotency_key)
@@ -320,19 +326,21 @@ class Run(RunState):
         to: "Optional[Union[str, os.PathLike[str]]]" = None,
         *,
         query_index: Optional[int] = None,
+        **members: Any,
     ) -> Path:
-        """Writes its rows as a file: `fasta`, `tsv` (BLAST outfmt 6), `a3m`, `parquet` or `arrow`.
+        """Writes its rows as a file: `m8` (BLAST outfmt 6), `tsv`, `fasta`, `a3m`, `parquet`, `arrow` and others.
 
         The file stands where `to` says, by default in the working directory, whole or not at all. `a3m` of a batch
-        needs `query_index`, from 0.
+        needs `query_index`, from 0. Further members of the input of `homology.export`, such as `outfmt` or
+        `maximum_expected_false_hits`, are given by their names.
 
         Examples:
             >>> run = client.submit([protein], limit=5).wait()
-            >>> path = run.export("tsv", folder / "hits.tsv")
+            >>> path = run.export("m8", folder / "hits.m8")
             >>> len(path.read_text().splitlines())
             5
         """
-        return self._transport.run(flows.export(self._caller, self.id, format, to, query_index))
+        return self._transport.run(flows.export(self._caller, self.id, format, to, query_index, members))
 
     def cancel(self) -> "Run":
         """Ends it where it has not ended.

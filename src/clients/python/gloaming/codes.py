@@ -516,6 +516,13 @@ class SignificanceUnavailable(InvalidRequestError):
     code = "significance_unavailable"
 
 
+class RelativesUnavailable(InvalidRequestError):
+    """The targets have relatives, and what a query is given its own from is no longer there; ask for
+    `relatives: none`. Status 422."""
+
+    code = "relatives_unavailable"
+
+
 class ResponseTooLarge(InvalidRequestError):
     """The answer exceeds 16 MiB; the message says how many rows would fit. Status 422."""
 
@@ -691,6 +698,7 @@ BY_CODE: Dict[str, Type[GloamingError]] = {
     "sql_statement_timeout": SqlStatementTimeout,
     "sql_resources_exceeded": SqlResourcesExceeded,
     "significance_unavailable": SignificanceUnavailable,
+    "relatives_unavailable": RelativesUnavailable,
     "response_too_large": ResponseTooLarge,
     "idempotency_key_reused": IdempotencyKeyReused,
     "idempotency_key_in_use": IdempotencyKeyInUse,

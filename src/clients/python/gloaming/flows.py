@@ -206,8 +206,9 @@ def export(
     file_format: str,
     to: "Optional[Union[str, os.PathLike[str]]]",
     query_index: Optional[int],
+    members: Mapping[str, Any],
 ) -> Flow[Path]:
-    body: Json = {"run_id": run_id, "format": file_format}
+    body: Json = {"run_id": run_id, "format": file_format, **members}
     if query_index is not None:
         body["query_index"] = query_index
     key = derived_key("export", body)
