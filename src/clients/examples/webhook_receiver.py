@@ -16,8 +16,8 @@ exit codes:
   2  the command line is wrong, or the secret is missing
 
 A message is answered as soon as it is written down, as <run>.told, because the appliance waits for an answer only for
-seconds; then the table is fetched as <run>.tsv. What was written down when it was killed is fetched when it starts again.
-A message that is not the appliance's is answered with 400, one that could not be written down with 503: it comes again.
+seconds; then the table is fetched as <run>.tsv. What was written down when it was killed is fetched when it starts
+again. A message that is not the appliance's is answered with 400, one that could not be written down with 503: it comes again.
 """
 
 import argparse

@@ -134,7 +134,7 @@ function rowOf(candidate: HomologyCandidate, query: string): PossibleRow | undef
 }
 
 /**
- * Ten columns between tabs: target, score, identity, E-value, then first and last position and length of query and target.
+ * Ten columns between tabs: target, score, identity, E-value; first and last position and length of query and target.
  * Unit    positions are zero-based with inclusive ends, as in the source; a missing number is `nan`
  * Source  alignments of MMseqs2 (result2msa) as ColabFold's server hands them out
  */
