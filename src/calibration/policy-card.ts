@@ -30,9 +30,11 @@ export interface PolicyDefinition {
   readonly frontier_id: string;
   /** Cosine that a row of the query must exceed with some row of a target to count as striking. */
   readonly excess_cosine: number;
-  /** Targets that are measured exactly and aligned: nearest by the sampled sweep, and most striking. */
+  /** Targets that are measured exactly and aligned: nearest by sampled rows, and most striking. */
   readonly nearest_count: number;
   readonly striking_count: number;
+  /** The first sweep leaves so many times as many for the second, which has more rows. */
+  readonly pool_factor: number;
 }
 
 /** Its id (`qual_…`) is the canonical SHA-256 of this card; nothing in it depends on when or where it was made. */
@@ -66,9 +68,10 @@ export const REQUIRED_RECALL = 0.99;
 export const EVIDENT_EXPECTED_FALSE_HITS = 1e-3;
 /** Measured on UniProt proteins: .5 and .6 need more finalists for as much, .7 misses what is distant. */
 export const EXCESS_COSINE = 0.55;
+export const POOL_FACTOR = 4;
 
 /** Identifiers of what this version does; any change to what one means needs a new name. */
-const SAMPLING_ID = 'thirty_two_rows/1';
+const SAMPLING_ID = 'rows_32_then_128/1';
 const FRONTIER_ID = 'best_evidence/1';
 
 export function policyDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
@@ -81,6 +84,7 @@ export function policyDefinition(nearestCount: number, strikingCount: number): P
     excess_cosine: EXCESS_COSINE,
     nearest_count: nearestCount,
     striking_count: strikingCount,
+    pool_factor: POOL_FACTOR,
   };
 }
 

@@ -1,29 +1,35 @@
 import type { KernelOptions, MaxSimSums, QueryTokens, SweptSums } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
-import { excessFloor, mostStriking } from '../search/sampled/finalists.js';
+import { ascending, bestOf, excessFloor, poolOf } from '../search/sampled/finalists.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import { rank } from '../search/rank.js';
 import type { Scored } from '../search/rescore.js';
-import { sampleTokens } from '../search/sampled/sampling.js';
-import type { EncodedQuery } from '../search/search-types.js';
+import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/sampled/sampling.js';
+import type { EncodedQuery, FinalistCounts } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { EVIDENT_EXPECTED_FALSE_HITS } from '../calibration/policy-card.js';
 import type { QualifyOptions } from './options.js';
 
-/** Where the sampled sweep has a target in its two orders, from 1; infinite beyond what is told apart. */
+/** Where a sweep has a target in its two orders, from 1; infinite beyond what is told apart. */
 export interface Place {
   readonly byNearness: number;
   readonly byExcess: number;
+}
+
+/** The places of a target in the sweep of all targets and in that of the largest pool. */
+export interface SweptPlaces {
+  readonly coarse: Place;
+  readonly fine: Place;
 }
 
 /** Where the sampled sweep has what is to be found for one query. */
 export interface QueryPlaces {
   readonly queryLength: number;
   /** The 100 nearest targets, nearest first. */
-  readonly nearest: readonly Place[];
+  readonly nearest: readonly SweptPlaces[];
   /** The aligned targets whose E-value is small enough; undefined without a calibration. */
-  readonly evident: readonly Place[] | undefined;
+  readonly evident: readonly SweptPlaces[] | undefined;
 }
 
 /** Queries that read a target's tokens together. */
@@ -32,12 +38,12 @@ const NEAREST_COUNT = 100;
 
 /**
  * Searches the release with some of its own proteins, each of which counts as absent.
- * @param placeCount  places that are told apart
+ * @param counts  finalists that are told apart
  */
 export async function measurePlaces(
   targets: readonly number[],
   aligned: Uint32Array,
-  options: QualifyOptions & { readonly placeCount: number },
+  options: QualifyOptions & { readonly counts: FinalistCounts },
 ): Promise<readonly QueryPlaces[]> {
   const { engine, signal, onProgress } = options;
   const { release, encoder, backend, store, threads } = engine;
@@ -49,11 +55,11 @@ export async function measurePlaces(
     const sequences = pack.map((target) => release.targets.sequence(target));
     const tokens = await encoder.encode(sequences, { signal });
     const exact = await backend.maxsim(store, tokens, undefined, kernelOptions);
-    const sampled = tokens.map(sampleTokens);
+    const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
     const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), kernelOptions);
     for (const [at, target] of pack.entries()) {
       const query = { sequence: sequences[at], normalizationId: '', tokens: tokens[at] };
-      const placeOf = await placesOf(sampled[at], swept[at], target, options);
+      const placeOf = await placesOf(query.tokens, swept[at], target, options, kernelOptions);
       const others = await rank(
         { sums: exact[at], targets: undefined },
         query.tokens.length,
@@ -73,20 +79,37 @@ export async function measurePlaces(
   return places;
 }
 
-/** The places of targets in the sampled sweep, the query itself left out. */
+/** The places of targets in both sweeps, the query itself left out. */
 async function placesOf(
-  sampled: QueryTokens,
-  sums: SweptSums,
+  tokens: QueryTokens,
+  coarse: SweptSums,
   self: number,
-  { engine, placeCount }: QualifyOptions & { readonly placeCount: number },
-): Promise<(target: number) => Place> {
-  const { release } = engine;
-  const ranked = await rank({ sums, targets: undefined }, sampled.length, release, placeCount + 1);
-  const striking = await mostStriking(sums.queryExcess, undefined, placeCount + 1, release);
+  { engine, counts }: QualifyOptions & { readonly counts: FinalistCounts },
+  options: KernelOptions,
+): Promise<(target: number) => SweptPlaces> {
+  const { release, backend, store } = engine;
+  const most = poolOf(counts);
+  const rowCount = Math.min(tokens.length, COARSE_ROWS);
+  const left = await bestOf(coarse, undefined, rowCount, withSelf(most), release);
+  const pool = ascending(left);
+  const sampled = sampleTokens(tokens, FINE_ROWS);
+  const [swept] = await backend.sweep(store, [sampled], pool, excessFloor(release), options);
+  const best = await bestOf(swept, pool, sampled.length, withSelf(counts), release);
+  const [coarsePlace, finePlace] = [placeIn(left, self), placeIn(best, self)];
+  return (target) => ({ coarse: coarsePlace(target), fine: finePlace(target) });
+}
+
+function withSelf({ nearestCount, strikingCount }: FinalistCounts): FinalistCounts {
+  return { nearestCount: nearestCount + 1, strikingCount: strikingCount + 1 };
+}
+
+function placeIn(
+  { nearest, striking }: Awaited<ReturnType<typeof bestOf>>,
+  self: number,
+): (target: number) => Place {
   const placesIn = (list: readonly number[]): Map<number, number> =>
     new Map(list.filter((target) => target !== self).map((target, above) => [target, above + 1]));
-  const nearness = placesIn(ranked.map(({ targetIndex }) => targetIndex));
-  const excess = placesIn(striking);
+  const [nearness, excess] = [placesIn(nearest), placesIn(striking)];
   return (target) => ({
     byNearness: nearness.get(target) ?? Infinity,
     byExcess: excess.get(target) ?? Infinity,

@@ -10,17 +10,19 @@ import {
 import { writePolicyCard } from '../calibration/policy-sidecar.js';
 import { Refusal } from '../errors.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
-import { measurePlaces, type Place, type QueryPlaces } from './places.js';
+import { poolOf } from '../search/sampled/finalists.js';
+import type { FinalistCounts } from '../search/search-types.js';
+import { measurePlaces, type Place, type QueryPlaces, type SweptPlaces } from './places.js';
 import type { QualifyOptions } from './options.js';
 import { recallOf } from './recall.js';
 
 const DEFAULT_QUERY_COUNT = 200;
 const STRATA = 4;
 /** Nearest finalists that are tried, and striking ones as shares of them; the least that qualify serve. */
-const NEAREST_COUNTS = [500, 1_000, 2_000, 4_000, 8_000, 16_000];
-const STRIKING_SHARES = [1 / 4, 1 / 2, 1];
+const NEAREST_COUNTS = [250, 500, 1_000, 2_000, 4_000, 8_000];
+const STRIKING_SHARES = [1 / 2, 1, 2];
 /** More nearest finalists than this share of a release would save nothing. */
-const LARGEST_SHARE = 1 / 4;
+const LARGEST_SHARE = 1 / 8;
 /** Cells of all queries' alignments, a quarter of an hour of one core; where there are more, targets are sampled. */
 const ALIGNED_MAX_CELLS = 4e12;
 
@@ -40,8 +42,9 @@ export async function qualifyRelease(options: QualifyOptions): Promise<PolicyCar
   const random = seededRandom(seed);
   const queries = chooseQueries(options, random);
   const aligned = chooseAligned(options, queries, random);
-  const placeCount = counts[counts.length - 1];
-  const places = await measurePlaces(queries, aligned, { ...options, placeCount });
+  const most = counts[counts.length - 1];
+  const largest = { nearestCount: most, strikingCount: most * STRIKING_SHARES[STRIKING_SHARES.length - 1] };
+  const places = await measurePlaces(queries, aligned, { ...options, counts: largest });
   const tried = finalistCounts(counts).map((finalists) => ({
     ...finalists,
     ...recallsOf(places, finalists),
@@ -101,9 +104,14 @@ function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], r
 }
 
 function recallsOf(places: readonly QueryPlaces[], finalists: Finalists): PolicyCard['recalls'] {
-  const isFinalist = ({ byNearness, byExcess }: Place): boolean =>
-    byNearness <= finalists.nearest_count || byExcess <= finalists.striking_count;
-  const found = (list: readonly Place[]): { wantedCount: number; foundCount: number } => ({
+  const { nearest_count: nearestCount, striking_count: strikingCount } = finalists;
+  const isWithin = ({ byNearness, byExcess }: Place, most: FinalistCounts): boolean =>
+    byNearness <= most.nearestCount || byExcess <= most.strikingCount;
+  // Places in a larger pool are no better than in the policy's own.
+  const isFinalist = ({ coarse, fine }: SweptPlaces): boolean =>
+    isWithin(coarse, poolOf({ nearestCount, strikingCount })) &&
+    isWithin(fine, { nearestCount, strikingCount });
+  const found = (list: readonly SweptPlaces[]): { wantedCount: number; foundCount: number } => ({
     wantedCount: list.length,
     foundCount: list.filter(isFinalist).length,
   });

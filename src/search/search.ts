@@ -34,8 +34,8 @@ import { createJudge, withoutJudgement, type Judge } from './significance.js';
  *   align            paths → extended CIGAR and counts
  *   seal             all of it → a result under its digest
  *
- * The sampled policy compares every eighth row of the query first and the whole query with the finalists of that only;
- * it rescores and judges them all, and its frontier is those with the best evidence.
+ * The sampled policy compares a few rows of the query first, more of them with the pool that those leave, and the whole
+ * query with the finalists of that only; it rescores and judges them all, and its frontier has the best evidence.
  *
  * Each stage is a file here, and candidates only gain members on their way.
  */
@@ -114,11 +114,14 @@ async function measure(
     const compared = await compare(tokens, settings, engine, options);
     return compared.map((found) => () => Promise.resolve(found));
   }
-  const swept = await sweepSampled(tokens, policy.sampled, settings.targetSpace, engine, options);
+  const { sampled } = policy;
+  const pools = await sweepSampled(tokens, sampled, settings.targetSpace, engine, options);
   const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
-  return swept.map(
-    (finalists, query) => () => compareFinalists(tokens[query], finalists, panels?.[query], engine, options),
-  );
+  return pools.map((pool, query) => async () => {
+    const found = await compareFinalists(tokens[query], pool, sampled, engine, options);
+    const panel = panels?.[query];
+    return { ...found, panel, retry: panel?.retry ?? found.retry };
+  });
 }
 
 /** One query from its sums to its sealed result. */

@@ -1,19 +1,15 @@
-import { EXCESS_COSINE } from '../../calibration/policy-card.js';
-import type { KernelOptions, MaxSimSums, QueryTokens } from '../../kernels/kernels.js';
+import { EXCESS_COSINE, POOL_FACTOR } from '../../calibration/policy-card.js';
+import type { KernelOptions, QueryTokens, SweptSums } from '../../kernels/kernels.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import type { Compared } from '../compare.js';
 import { rank, shortlist } from '../rank.js';
-import { sampleTokens } from './sampling.js';
+import { COARSE_ROWS, FINE_ROWS, sampleTokens } from './sampling.js';
 import type { FinalistCounts, SearchEngine } from '../search-types.js';
 
-/** What the sampled sweep leaves of all eligible targets for one query. */
-export interface Finalists {
-  /** Ascending. */
-  readonly targets: Uint32Array;
-}
-
 /**
- * The finalists of each query: all eligible targets are looked at with a few of the query's rows.
+ * The pool of each query, ascending: what a few of its rows leave of all eligible targets, in two orders. The nearest
+ * are so by MaxSim in both directions; the striking ones have rows of the query that stand out, whatever the rest of it
+ * is like: a domain in a longer protein.
  * Order   nearest by rank (rank.ts); striking by excess for their length, equal ones by target
  * Errors  Fault of the kernels; the signal's reason
  */
@@ -23,23 +19,69 @@ export async function sweepSampled(
   { eligible, searchedTargetCount }: Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>,
   engine: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
-): Promise<readonly Finalists[]> {
+): Promise<readonly Uint32Array[]> {
   const { backend, store, release } = engine;
-  if (searchedTargetCount <= counts.nearestCount) {
+  const most = poolOf(counts);
+  if (searchedTargetCount <= most.nearestCount) {
     const targets = eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, target) => target);
-    return queries.map(() => ({ targets }));
+    return queries.map(() => targets);
   }
-  const sampled = queries.map(sampleTokens);
+  const sampled = queries.map((query) => sampleTokens(query, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, eligible, excessFloor(release), options);
-  const finalists: Finalists[] = [];
+  const pools: Uint32Array[] = [];
   for (const [query, sums] of swept.entries()) {
-    const length = sampled[query].length;
-    const nearest = await rank({ sums, targets: eligible }, length, release, counts.nearestCount);
-    const striking = await mostStriking(sums.queryExcess, eligible, counts.strikingCount, release);
-    const both = new Set([...nearest.map(({ targetIndex }) => targetIndex), ...striking]);
-    finalists.push({ targets: Uint32Array.from(both).sort() });
+    pools.push(ascending(await bestOf(sums, eligible, sampled[query].length, most, release)));
   }
-  return finalists;
+  return pools;
+}
+
+/** Exact sums of one query with its finalists, the best of its pool by more of its rows. */
+export async function compareFinalists(
+  query: QueryTokens,
+  pool: Uint32Array,
+  counts: FinalistCounts,
+  engine: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
+  options: KernelOptions,
+): Promise<Compared> {
+  const { backend, store, release } = engine;
+  let targets = pool;
+  if (pool.length > counts.nearestCount) {
+    const sampled = sampleTokens(query, FINE_ROWS);
+    const [swept] = await backend.sweep(store, [sampled], pool, excessFloor(release), options);
+    targets = ascending(await bestOf(swept, pool, sampled.length, counts, release));
+  }
+  const [sums] = await backend.maxsim(store, [query], targets, options);
+  return { targets, sums, retry: sums.retry };
+}
+
+/** How many of each order are in the pool of so many finalists. */
+export function poolOf({ nearestCount, strikingCount }: FinalistCounts): FinalistCounts {
+  return { nearestCount: POOL_FACTOR * nearestCount, strikingCount: POOL_FACTOR * strikingCount };
+}
+
+/** The best targets of both orders, each order from its best. @param eligible  what the sums are of */
+export async function bestOf(
+  sums: SweptSums,
+  eligible: Uint32Array | undefined,
+  rowCount: number,
+  { nearestCount, strikingCount }: FinalistCounts,
+  release: Release,
+): Promise<{ readonly nearest: readonly number[]; readonly striking: readonly number[] }> {
+  const ranked = await rank({ sums, targets: eligible }, rowCount, release, nearestCount);
+  return {
+    nearest: ranked.map(({ targetIndex }) => targetIndex),
+    striking: await mostStriking(sums.queryExcess, eligible, strikingCount, release),
+  };
+}
+
+export function ascending({
+  nearest,
+  striking,
+}: {
+  readonly nearest: readonly number[];
+  readonly striking: readonly number[];
+}): Uint32Array {
+  return Uint32Array.from(new Set([...nearest, ...striking])).sort();
 }
 
 /**
@@ -67,16 +109,4 @@ export async function mostStriking(
 /** The dot product above which rows strike: of `gloaming-1` one best in fourteen. */
 export function excessFloor({ manifest }: Pick<Release, 'manifest'>): number {
   return Math.round(EXCESS_COSINE * manifest.encoder.inverse_step ** 2);
-}
-
-/** Exact sums of one query with its finalists; the panel's were measured for all queries together. */
-export async function compareFinalists(
-  query: QueryTokens,
-  { targets }: Finalists,
-  panel: MaxSimSums | undefined,
-  { backend, store }: Pick<SearchEngine, 'backend' | 'store'>,
-  options: KernelOptions,
-): Promise<Compared> {
-  const [sums] = await backend.maxsim(store, [query], targets, options);
-  return { targets, sums, panel, retry: panel?.retry ?? sums.retry };
 }

@@ -23,6 +23,7 @@ import { contextEncoder, makeRelatives, relativesOf } from '../../tools/relative
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`sampled seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-sampled-'));
+// More proteins than the pool of the policy below holds.
 const { proteins, write } = makeRelatives(seededRandom(seed), { families: 40, members: 10 });
 const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => ({
   sequence,
@@ -158,9 +159,9 @@ describe('the sampled policy', () => {
 
 describe('the sampled rows', () => {
   it('are all of a short query and 32 evenly spread ones of a long one', () => {
-    expect([...sampledRows(3)]).toEqual([0, 1, 2]);
+    expect([...sampledRows(3, 32)]).toEqual([0, 1, 2]);
     for (const length of [32, 33, 100, 413, 65_535]) {
-      const rows = [...sampledRows(length)];
+      const rows = [...sampledRows(length, 32)];
       expect(rows).toHaveLength(32);
       const gaps = rows.slice(1).map((row, at) => row - rows[at]!);
       expect(Math.max(...gaps) - Math.min(...gaps)).toBeLessThanOrEqual(1);
@@ -171,9 +172,9 @@ describe('the sampled rows', () => {
 
   it('keep the tokens of the query', () => {
     const values = Int8Array.from({ length: 64 * 32 }, (_, at) => Math.floor(at / 32));
-    const sampled = sampleTokens({ values, length: 64 });
+    const sampled = sampleTokens({ values, length: 64 }, 32);
     expect(sampled.length).toBe(32);
-    expect([...sampled.values.filter((_, at) => at % 32 === 0)]).toEqual([...sampledRows(64)]);
+    expect([...sampled.values.filter((_, at) => at % 32 === 0)]).toEqual([...sampledRows(64, 32)]);
   });
 });
 
