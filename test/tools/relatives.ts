@@ -13,7 +13,7 @@ export interface Relative {
 interface Relatives {
   readonly proteins: readonly Relative[];
   /** Writes them as a release with the tokens of `contextEncoder`, and gives its directory. */
-  write(folder: string): Promise<string>;
+  readonly write: (folder: string) => Promise<string>;
 }
 
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWY';
