@@ -14,15 +14,8 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
  * Errors  Refusal `missing_api_key` where the environment has none; calls fail as those of every client, and with a
  *         Fault where the server cannot be reached
  */
-export function runsClient({ environment }: Pick<CommandContext, 'environment'>): Client {
-  const baseUrl = (environment.GLOAMING_URL ?? DEFAULT_URL).replace(/\/+$/, '');
-  const apiKey = environment.GLOAMING_API_KEY;
-  if (apiKey === undefined || apiKey === '') {
-    throw new Refusal(
-      'missing_api_key',
-      'GLOAMING_API_KEY must hold an API key of the server; "gloaming keys create <name>" makes one.',
-    );
-  }
+export function runsClient(context: Pick<CommandContext, 'environment'>): Client {
+  const { baseUrl, apiKey } = serverOf(context);
   const send: typeof fetch = async (url, init) => {
     try {
       return await fetch(url, init);
@@ -31,6 +24,22 @@ export function runsClient({ environment }: Pick<CommandContext, 'environment'>)
     }
   };
   return createClient({ baseUrl, apiKey, fetch: send });
+}
+
+/** Errors  Refusal `missing_api_key` where the environment has none */
+export function serverOf({ environment }: Pick<CommandContext, 'environment'>): {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+} {
+  const baseUrl = (environment.GLOAMING_URL ?? DEFAULT_URL).replace(/\/+$/, '');
+  const apiKey = environment.GLOAMING_API_KEY;
+  if (apiKey === undefined || apiKey === '') {
+    throw new Refusal(
+      'missing_api_key',
+      'GLOAMING_API_KEY must hold an API key of the server; "gloaming keys create <name>" makes one.',
+    );
+  }
+  return { baseUrl, apiKey };
 }
 
 /** Creates a run without waiting for its end. Errors  as any call */

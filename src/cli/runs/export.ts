@@ -23,12 +23,16 @@ import {
   sayOrder,
   type SelectionFlags,
 } from '../terminal/selection.js';
-import { createRun, runsClient } from './client.js';
+import { runReport } from '../report/run-report.js';
+import { createRun, runsClient, serverOf } from './client.js';
 import { watchRun } from './watch.js';
 import { writeOutput } from '../search/output.js';
 
+/** Of these formats the only one that the server does not write. */
+const HTML = 'html';
+
 interface Flags extends ExportFlags, SelectionFlags {
-  readonly format?: ExportFormatName;
+  readonly format?: ExportFormatName | typeof HTML;
   readonly queryIndex?: number;
   readonly allQueries?: boolean;
   readonly path?: string;
@@ -42,7 +46,7 @@ export function addExport(runs: Command, context: CommandContext): void {
     .command('export')
     .description('write the candidates of a completed run to a file')
     .argument('<run>', 'run id')
-    .addOption(new Option('-f, --format <format>', 'what to write').choices(NAMED_FORMATS));
+    .addOption(new Option('-f, --format <format>', 'what to write').choices([...NAMED_FORMATS, HTML]));
   addMsaOptions(addFieldOptions(addCutOffOptions(addSortOption(command))));
   command
     .option('--all-queries', 'a3m: a tar of the alignments of all queries')
@@ -57,6 +61,7 @@ export function addExport(runs: Command, context: CommandContext): void {
 const NAMED_FORMATS = Object.keys(EXPORT_FORMATS).filter((name) => name !== 'blast' && name !== 'mmseqs');
 
 async function exportRun(id: string, flags: Flags, context: CommandContext): Promise<void> {
+  if (flags.format === HTML) return writeReport(id, flags, context);
   const { queryIndex, allQueries, path, output, remote } = flags;
   const format = formatNameOf(flags, flags.format);
   if (format === undefined)
@@ -86,6 +91,14 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   const lines = [sayOrder(asked.sort), sayLeftOut(leftOut, records + omitted)];
   context.stderr.write(`${lines.filter((line) => line !== '').join(' ')}\n`);
   for (const { code, message } of warnings) context.stderr.write(`gloaming: warning: ${code}: ${message}\n`);
+}
+
+/** A page of all results, which is made here: no other program asks a server for it. */
+async function writeReport(id: string, { output }: Flags, context: CommandContext): Promise<void> {
+  const { baseUrl, apiKey } = serverOf(context);
+  const name = output ?? `${id}.html`;
+  await writeOutput(runReport(id, baseUrl, apiKey), name === '-' ? undefined : name, context.stdout);
+  if (name !== '-') context.stderr.write(`The report is in ${name}.\n`);
 }
 
 /** Errors  Fault where other bytes came than the server has: then nothing is left under the file's name */

@@ -1,5 +1,8 @@
 import { presentSearch } from '../../services/search/present-search.js';
+import { reportHtml, type ReportResult } from '../report/report.js';
 import type { SearchOutput, SearchReport } from './report.js';
+
+/* Answers in the words of the contract: as JSON, and as a page that shows it. */
 
 /**
  * JSON Lines: one object per query, in the words of the homology route. What belongs to one request and its moment
@@ -21,4 +24,29 @@ async function presentReport(report: SearchReport): Promise<Record<string, unkno
     ...answer,
     candidates,
   };
+}
+
+/** All queries as one page that any browser opens, without a server. */
+export async function* formatHtml(reports: AsyncIterable<SearchReport>): SearchOutput {
+  yield* reportHtml({ title: 'Search', made_by: 'Gloaming' }, resultsOf(reports));
+}
+
+async function* resultsOf(reports: AsyncIterable<SearchReport>): AsyncGenerator<ReportResult> {
+  for await (const report of reports) {
+    const { query, request, targetSpace } = report;
+    const found = await presentSearch({ ...report, request: { ...request, query, targetSpace } });
+    yield {
+      query: {
+        id: query.id,
+        sequence: query.sequence,
+        ...(query.description !== undefined && { description: query.description }),
+      },
+      database: found.database,
+      limit: request.limit,
+      has_alignments: request.evidence === 'pairwise_sequence_alignment',
+      is_result_limit_reached: found.is_result_limit_reached,
+      result_sha256: found.result_sha256,
+      candidates: found.candidates,
+    };
+  }
 }

@@ -19,7 +19,7 @@ import {
 } from '../terminal/formats.js';
 import { addCutOffOptions, addSortOption, cutOffsOf, type SelectionFlags } from '../terminal/selection.js';
 
-const FORMATS = ['table', 'json', 'tsv', 'm8', 'fasta', 'a3m', 'arrow'] as const;
+const FORMATS = ['table', 'json', 'tsv', 'm8', 'fasta', 'a3m', 'arrow', 'html'] as const;
 export type FormatName = (typeof FORMATS)[number] | 'blast' | 'mmseqs';
 
 /** What the command line says; commander has checked the choices. */
@@ -66,11 +66,13 @@ export function limitOf(flags: SearchFlags): number {
 
 /**
  * What is shown of what was found. People and their tools get the best E-values first; JSON is the answer of the
- * homology route, in its order.
+ * homology route, in its order, and a page is sorted by whoever reads it.
  * Errors  Refusal `invalid_option` where E-values are to be small that nobody wants
  */
 export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; readonly sort: Sort } {
-  const { sort = formatIn(flags) === 'json' ? 'rank' : 'evalue', significance, maxEvalue } = flags;
+  const format = formatIn(flags);
+  const first = format === 'json' || format === 'html' ? 'rank' : 'evalue';
+  const { sort = first, significance, maxEvalue } = flags;
   if (maxEvalue !== undefined && significance === 'not_requested') {
     throw new Refusal(
       'invalid_option',
@@ -103,7 +105,8 @@ export function evidenceOf(flags: SearchFlags): EvidenceRequest {
     );
   }
   if (evidence !== undefined) return evidence;
-  return needsAlignments || format === 'table' ? 'pairwise_sequence_alignment' : 'candidate_measurement';
+  const isShown = format === 'table' || format === 'html';
+  return needsAlignments || isShown ? 'pairwise_sequence_alignment' : 'candidate_measurement';
 }
 
 export function addSearchOptions(command: Command): Command {

@@ -13,7 +13,7 @@ import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatArrow, formatAsExport, formatTsv } from './encoded.js';
 import { FILTER_HELP, readFilterExpressions } from './filter.js';
-import { formatJson } from './json.js';
+import { formatHtml, formatJson } from './json.js';
 import {
   addSearchOptions,
   evidenceOf,
@@ -38,6 +38,7 @@ const FORMATTERS: Readonly<Partial<Record<FormatName, SearchFormat>>> = {
   tsv: formatTsv,
   fasta: formatFasta,
   arrow: formatArrow,
+  html: formatHtml,
 };
 
 const EXAMPLES = `
@@ -48,6 +49,7 @@ Examples:
   gloaming search many.fasta.gz -d swissprot --format tsv --limit 1000 --output found.tsv
   gloaming search many.fasta -d swissprot --outfmt '6 qseqid sseqid pident evalue bitscore staxids stitle' -e 1e-3
   cat query.fasta | gloaming search - --format a3m > query.a3m
+  gloaming search many.fasta -d swissprot --format html --output found.html    (opens in any browser)
 `;
 
 /** `gloaming search <fasta|->`: searches without a server. */

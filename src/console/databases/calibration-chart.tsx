@@ -57,7 +57,7 @@ export function CalibrationChart({ card }: { readonly card: CalibrationCard }) {
             Pairs that the fit has not seen, at each probability: how many were found for each one that was
             claimed. 1 is honest, less is cautious, more is overconfident.
           </p>
-          <div class="scroll">
+          <div class="scroll" tabIndex={0}>
             <table class="plain-table">
               <thead>
                 <tr>

@@ -102,7 +102,7 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
         ))}
       </dl>
       <h3>Attributes to filter by</h3>
-      <div class="scroll">
+      <div class="scroll" tabIndex={0}>
         <table class="plain-table">
           <thead>
             <tr>

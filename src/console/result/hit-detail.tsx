@@ -33,21 +33,23 @@ export function HitDetail({ result, hit, tools }: HitDetailProps) {
   };
   return (
     <section class="detail" aria-label={`Details of ${hit.id}`}>
-      <div class="tabs" role="tablist" aria-label="Details" onKeyDown={move}>
-        {tabs.map((each) => (
-          <button
-            key={each}
-            type="button"
-            role="tab"
-            id={`tab-${each}`}
-            aria-selected={tab === each}
-            aria-controls="tab-panel"
-            tabIndex={tab === each ? 0 : -1}
-            onClick={() => setTab(each)}
-          >
-            {TABS[each]}
-          </button>
-        ))}
+      <div class="detail-head">
+        <div class="tabs" role="tablist" aria-label="Details" onKeyDown={move}>
+          {tabs.map((each) => (
+            <button
+              key={each}
+              type="button"
+              role="tab"
+              id={`tab-${each}`}
+              aria-selected={tab === each}
+              aria-controls="tab-panel"
+              tabIndex={tab === each ? 0 : -1}
+              onClick={() => setTab(each)}
+            >
+              {TABS[each]}
+            </button>
+          ))}
+        </div>
         {tools.searchHref !== undefined && (
           <a class="button quiet small" href={tools.searchHref(hit.id, hit.sequence)}>
             Search with this protein

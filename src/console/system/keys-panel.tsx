@@ -86,7 +86,7 @@ function KeyTable({
 }) {
   const ordered = [...keys].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
   return (
-    <div class="scroll">
+    <div class="scroll" tabIndex={0}>
       <table class="plain-table">
         <thead>
           <tr>

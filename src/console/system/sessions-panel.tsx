@@ -31,7 +31,7 @@ export function SessionsPanel() {
       {failure !== undefined && <Failure error={failure} />}
       <Await loaded={loaded}>
         {(sessions) => (
-          <div class="scroll">
+          <div class="scroll" tabIndex={0}>
             <table class="plain-table">
               <thead>
                 <tr>

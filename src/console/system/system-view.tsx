@@ -147,7 +147,7 @@ function Table({ title, head, rows }: TableProps) {
       {rows.length === 0 ? (
         <p class="muted">Nothing yet.</p>
       ) : (
-        <div class="scroll">
+        <div class="scroll" tabIndex={0}>
           <table class="plain-table">
             <thead>
               <tr>

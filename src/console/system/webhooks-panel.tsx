@@ -33,7 +33,7 @@ export function WebhooksPanel() {
               ))}
             </ul>
             {deliveries.length > 0 && (
-              <div class="scroll">
+              <div class="scroll" tabIndex={0}>
                 <table class="plain-table">
                   <thead>
                     <tr>

@@ -1,12 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { consoleFileNames, readConsoleFile, type ConsoleFiles } from '../../console-files.js';
 import { Refusal } from '../../errors.js';
 import { page, sendHtml, type InternalPage } from '../internal-page.js';
 import type { ShellContext } from '../shell.js';
 
-const FOLDER = fileURLToPath(new URL('../../../console/', import.meta.url));
 const LONG = 'public, max-age=31536000, immutable';
 
 /**
@@ -71,7 +68,7 @@ export function consoleFiles(): readonly InternalPage[] {
 
 /** Sends a browser that comes to the bare address to the console. True where it did */
 export function leadToConsole(context: ShellContext): boolean {
-  if (context.method !== 'GET' || !existsSync(join(FOLDER, 'files.json'))) return false;
+  if (context.method !== 'GET' || consoleFileNames() === undefined) return false;
   if (context.accepts('json', 'html') !== 'html') return false;
   context.redirect('/console/');
   context.state.operation = 'internal.console_address';
@@ -100,16 +97,16 @@ function fileNamed(name: string, files: Map<string, ConsoleFile>): ConsoleFile {
 
 /** Errors  Refusal `route_not_found` where nothing was built */
 function readBuilt(name: string): Buffer {
-  try {
-    return readFileSync(join(FOLDER, name));
-  } catch {
-    throw new Refusal('route_not_found', 'The console was not built here; "npm run build" does it.');
-  }
+  return readConsoleFile(name) ?? refuseUnbuilt();
 }
 
-/** Names by what they are; the hash of its bytes is part of each. */
-function builtFiles(): Readonly<Record<'script' | 'style' | 'icon', string>> {
-  return JSON.parse(readBuilt('files.json').toString('utf8')) as ReturnType<typeof builtFiles>;
+/** Errors  Refusal `route_not_found` where nothing was built */
+function builtFiles(): ConsoleFiles {
+  return consoleFileNames() ?? refuseUnbuilt();
+}
+
+function refuseUnbuilt(): never {
+  throw new Refusal('route_not_found', 'The console was not built here; "npm run build" does it.');
 }
 
 function consolePage(): string {

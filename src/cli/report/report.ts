@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { consoleFileNames, readConsoleFile } from '../../console-files.js';
+import type { HomologyCandidate, HomologyCandidateSet } from '../../clients/typescript/types/homology.js';
+import { Fault } from '../../errors.js';
+
+/** What was found for one query, in the words of the contract. */
+export interface ReportResult {
+  readonly query: { readonly id: string; readonly description?: string; readonly sequence: string };
+  readonly database: HomologyCandidateSet['database'];
+  readonly limit: number;
+  readonly has_alignments: boolean;
+  readonly is_result_limit_reached: boolean;
+  readonly result_sha256: string;
+  readonly candidates: readonly HomologyCandidate[];
+}
+
+export interface ReportHead {
+  readonly title: string;
+  /** `Gloaming 0.1.0`. */
+  readonly made_by: string;
+}
+
+/**
+ * One file that any browser opens, without a server and without the network: the console's result view, with all
+ * results in it. src/console/report-data.ts reads what stands here.
+ * Errors  Fault where the console was not built
+ */
+export async function* reportHtml(
+  head: ReportHead,
+  results: AsyncIterable<ReportResult>,
+): AsyncGenerator<string> {
+  const names = consoleFileNames();
+  const script = names && readConsoleFile(names.reportScript)?.toString('utf8');
+  const style = names && readConsoleFile(names.style)?.toString('utf8');
+  if (script === undefined || style === undefined) {
+    throw new Fault('The parts of a report were not built here; "npm run build" does it.');
+  }
+  yield beginning(head.title, style, script);
+  yield `<script type="application/json" id="report">{"format":"gloaming-report/1",`;
+  yield `"title":${embedded(head.title)},"made_by":${embedded(head.made_by)},"results":[`;
+  let separator = '';
+  for await (const result of results) {
+    yield separator + embedded({ ...result, candidates: result.candidates.map(shownOf) });
+    separator = ',\n';
+  }
+  yield `]}</script>\n<script type="module">${script}</script></body></html>\n`;
+}
+
+/** Scripts and styles are those of this very text; nothing is loaded from anywhere. */
+function beginning(title: string, style: string, script: string): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src '${digestOf(script)}'`,
+    `style-src '${digestOf(style)}'`,
+    'img-src data: blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<meta name="color-scheme" content="light dark"><title>${inMarkup(title)}</title>`,
+    `<style>${style}</style></head><body><div id="console"></div>`,
+    '',
+  ].join('\n');
+}
+
+function digestOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+/** JSON that ends no script, whatever a protein is called. */
+function embedded(value: unknown): string {
+  return JSON.stringify(value).replaceAll('<', String.raw`\u003c`);
+}
+
+function inMarkup(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}
+
+/** What the view shows of a candidate: a fifth of what the contract says of it. */
+function shownOf({ rank, target, measurements, alignment, significance }: HomologyCandidate): unknown {
+  const { log_expected_false_hits, pair_tail_surprisal_bits, is_e_value_upper_bound } =
+    significance.measurements;
+  return {
+    rank,
+    target,
+    measurements: {
+      maxsim: { bidirectional: measurements.maxsim.bidirectional },
+      affine: { raw_score: measurements.affine.raw_score },
+    },
+    ...(alignment !== undefined && { alignment }),
+    significance: {
+      status: significance.status,
+      reason: significance.reason,
+      measurements: { log_expected_false_hits, pair_tail_surprisal_bits, is_e_value_upper_bound },
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { createClient } from '../../clients/typescript/client.js';
+import type { HomologyCandidate } from '../../clients/typescript/types/homology.js';
+import type {
+  BatchSearchRunSummary,
+  HomologyQueryResult,
+  Run,
+  SearchRunSummary,
+} from '../../clients/typescript/types/runs.js';
+import { Refusal } from '../../errors.js';
+import { reportHtml, type ReportResult } from './report.js';
+
+/** What a receipt says of its search, as far as a report asks. */
+interface ReceiptContent {
+  readonly query: { readonly sequence: string };
+  readonly parameters: { readonly limit: number; readonly evidence: string };
+}
+
+type Server = ReturnType<typeof createClient>;
+
+/**
+ * The results of a completed run as a report, read from the server that has them.
+ * Errors  Refusal `run_not_completed`, `export_not_possible`; those of the server
+ */
+export async function* runReport(runId: string, url: string, key: string): AsyncGenerator<string> {
+  const server = createClient({ url, key });
+  const run = await server.run(runId);
+  if (run.status !== 'completed') {
+    throw new Refusal(
+      'run_not_completed',
+      `The run is ${run.status}; a report has the results of a completed one.`,
+    );
+  }
+  const title = run.label ?? run.id;
+  yield* reportHtml({ title, made_by: 'Gloaming' }, resultsOf(run, server));
+}
+
+function resultsOf(run: Run, server: Server): AsyncGenerator<ReportResult> {
+  if (run.endpoint === 'homology.batch_search') return batchResults(run, server);
+  if (run.endpoint === 'homology.search') return singleResult(run, server);
+  throw new Refusal('export_not_possible', `A run of ${run.endpoint} has no hits to report.`);
+}
+
+async function* batchResults(run: Run, server: Server): AsyncGenerator<ReportResult> {
+  const { database } = run.result?.summary as BatchSearchRunSummary;
+  for await (const row of server.results(run.id)) {
+    const {
+      query_id: id,
+      receipt,
+      candidates,
+      is_result_limit_reached,
+      result_sha256,
+    } = row as HomologyQueryResult;
+    const asked = await askedOf(receipt.id, id, server);
+    yield { ...asked, database, candidates, is_result_limit_reached, result_sha256 };
+  }
+}
+
+async function* singleResult(run: Run, server: Server): AsyncGenerator<ReportResult> {
+  const { database, receipt, result_sha256 } = run.result?.summary as SearchRunSummary;
+  const candidates: HomologyCandidate[] = [];
+  for await (const row of server.results(run.id)) candidates.push(row as HomologyCandidate);
+  const asked = await askedOf(receipt.id, run.label ?? 'query', server);
+  const is_result_limit_reached = candidates.length === asked.limit;
+  yield { ...asked, database, candidates, is_result_limit_reached, result_sha256 };
+}
+
+/** The query and how it was searched: a result does not repeat them. */
+async function askedOf(
+  receiptId: string,
+  id: string,
+  server: Server,
+): Promise<Pick<ReportResult, 'query' | 'limit' | 'has_alignments'>> {
+  const { data } = await server.call('receipts.get', { params: { receipt_id: receiptId } });
+  const { query, parameters } = data.content as unknown as ReceiptContent;
+  return {
+    query: { id, sequence: query.sequence },
+    limit: parameters.limit,
+    has_alignments: parameters.evidence === 'pairwise_sequence_alignment',
+  };
+}

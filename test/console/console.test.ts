@@ -1,0 +1,257 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PROGRAM } from '../tools/paths.js';
+import { CHROMIUM, launch, seriousFindings, watchedPage, type WatchedPage } from './browser.js';
+import { serveConsole, type ServedConsole } from './served.js';
+
+if (CHROMIUM === undefined)
+  console.log('skipped: no chromium (apt-get install chromium, or GLOAMING_CHROMIUM)');
+
+const run = promisify(execFile);
+
+describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
+  let served: ServedConsole;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    served = await serveConsole();
+    browser = await launch();
+    watched = await watchedPage(browser, served.url);
+    page = watched.page;
+    page.setDefaultTimeout(20_000);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await served?.close();
+  });
+
+  const paste = (text: string): Promise<void> => page.getByLabel('Protein', { exact: true }).fill(text);
+  const openFile = (text: string): Promise<void> =>
+    page
+      .locator('input[type="file"]')
+      .setInputFiles({ name: 'many.fasta', mimeType: 'text/plain', buffer: Buffer.from(text) });
+  const rows = (): Promise<string[]> => page.locator('.hit .open-row b').allTextContents();
+  const go = (view: string): Promise<unknown> => page.goto(`${served.url}/console/#/${view}`);
+
+  it('asks for a key, says what is wrong with another, and lets a right one in', async () => {
+    await page.goto(`${served.url}/`, { waitUntil: 'networkidle' });
+    expect(page.url()).toBe(`${served.url}/console/`);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByLabel('API key').fill('glm_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('malformed, unknown or revoked').waitFor();
+    // Chromium writes every 4xx into its console.
+    watched.complaints.splice(0);
+    await page.getByLabel('API key').fill(served.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+    expect(await page.evaluate('document.cookie + JSON.stringify({...localStorage})')).not.toContain('glm_');
+  });
+
+  it('says beside the field what is no protein', async () => {
+    await paste('MKV;LAA');
+    expect(await page.locator('#query-hint').textContent()).toContain('is no letter of a protein');
+    await paste('ACGTACGTACGTACGTACGTACGTACGTACGTACGT');
+    expect(await page.locator('#query-hint').textContent()).toContain('DNA or RNA');
+    expect(await page.getByRole('button', { name: 'Search', exact: true }).isDisabled()).toBe(true);
+  });
+
+  it('searches, and shows the nearest protein first, soon after the click', async () => {
+    await paste(`>mine <img src=x onerror="alert(1)">\n${served.sequences[4]}`);
+    expect(await seriousFindings(page)).toEqual([]);
+    const startedAt = performance.now();
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.locator('.hit').first().waitFor();
+    console.log(`first row after ${Math.round(performance.now() - startedAt)} ms`);
+    expect(await page.locator('h1').textContent()).toBe('mine <img src=x onerror="alert(1)">');
+    const [first] = await rows();
+    await page.locator('.hit .open-row').first().click();
+    await page.locator('.alignment').waitFor();
+    expect(await page.locator('.facts').textContent()).toContain('(100 %)');
+    await page.getByRole('tab', { name: 'Protein' }).click();
+    const shown = await page.locator('.protein .sequence').textContent();
+    expect(shown?.replaceAll(/\s/g, '')).toBe(served.sequences[4]);
+    expect(first).toBeTruthy();
+  });
+
+  it('shows which residues are closest, as links and as a matrix', async () => {
+    await page.getByRole('tab', { name: 'Closest residues' }).click();
+    await page.locator('path.link').first().waitFor({ state: 'attached' });
+    expect(await page.locator('path.link').count()).toBe(served.sequences[4]!.length);
+    await page.getByRole('button', { name: 'Matrix' }).click();
+    await page.locator('canvas.matrix').waitFor();
+    await page.locator('.hit .open-row').first().click();
+  });
+
+  it('filters by facets and by words, and sorts by any column', async () => {
+    const all = await page.locator('.actions p b').textContent();
+    const facet = page.locator('.facet-value').first();
+    const expected = await facet.locator('.number').textContent();
+    await facet.locator('input').check();
+    await expect.poll(() => page.locator('.actions p b').textContent()).toBe(expected);
+    await page.getByRole('button', { name: 'show all' }).click();
+    expect(await page.locator('.actions p b').textContent()).toBe(all);
+    await page.getByRole('button', { name: 'Identity' }).click();
+    const identities = (await page.locator('.hit .column-identity').allTextContents()).map(Number.parseFloat);
+    expect(identities).toEqual([...identities].sort((a, b) => b - a));
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: '#' }).click();
+  });
+
+  it('gives the same again by its permalink', async () => {
+    const before = await rows();
+    const other = await watched.context.newPage();
+    await other.goto(page.url());
+    await other.locator('.hit').first().waitFor();
+    expect(await other.locator('.hit .open-row b').allTextContents()).toEqual(before);
+    await other.close();
+  });
+
+  it('gives code that runs as it is printed, in four languages, and finds the same', async () => {
+    const wanted = (await rows()).slice(0, 3);
+    await page.getByText('As code').click();
+    const codeOf = async (language: string): Promise<string> => {
+      await page.getByRole('button', { name: language, exact: true }).click();
+      return (await page.locator('.code-panel pre').textContent()) ?? '';
+    };
+    const folder = mkdtempSync(join(tmpdir(), 'gloaming-snippets-'));
+    try {
+      const env = { ...process.env, ...served.environment, GLOAMING_API_KEY: served.key };
+      const bash = async (code: string): Promise<string> =>
+        (await run('bash', ['-c', code], { cwd: folder, env, maxBuffer: 64e6 })).stdout;
+      const idsIn = (json: string): string[] =>
+        JSON.parse(json)
+          .candidates.map(({ target }: { target: { id: string } }) => target.id)
+          .slice(0, 3);
+      expect(idsIn(await bash(await codeOf('curl')))).toEqual(wanted);
+      writeFileSync(join(folder, 'snippet.py'), await codeOf('Python'));
+      expect(idsIn(await bash('/usr/bin/python3 snippet.py'))).toEqual(wanted);
+      const typescript = await codeOf('TypeScript');
+      writeFileSync(join(folder, 'snippet.mjs'), typescript);
+      await bash(/^\/\/ (curl .*)$/m.exec(typescript)![1]!);
+      const lines = (await bash(`${process.execPath} snippet.mjs`)).split('\n');
+      expect(lines.slice(0, 3).map((line) => line.split(' ')[1])).toEqual(wanted);
+      const command = (await codeOf('Command line')).replace(
+        'npx gloaming',
+        `${process.execPath} ${PROGRAM}`,
+      );
+      const table = await bash(command);
+      for (const id of wanted) expect(table).toContain(id);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('draws the alignment of all hits, and gives its A3M', async () => {
+    await page.getByRole('link', { name: 'Alignment of all' }).click();
+    await page.locator('.msa-frame').waitFor();
+    const text = await page.locator('.code-panel pre').first().textContent();
+    expect(text).toContain(served.sequences[4]);
+    const isPainted = `(() => {
+      const canvas = document.querySelectorAll('.msa-window canvas')[2];
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, 40);
+      return data.some((byte) => byte > 0);
+    })()`;
+    expect(await page.evaluate(isPainted)).toBe(true);
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  it('is usable by keys alone: from the protein to an open row', async () => {
+    await go('search');
+    await page.getByLabel('Protein', { exact: true }).focus();
+    await page.keyboard.insertText(served.sequences[9] as string);
+    await page.keyboard.press('Control+Enter');
+    await page.locator('.hit').first().waitFor();
+    for (let step = 0; step < 120; step += 1) {
+      await page.keyboard.press('Tab');
+      if ((await page.evaluate('document.activeElement.className')) === 'open-row') break;
+    }
+    await page.keyboard.press('ArrowDown');
+    const row = (): Promise<unknown> =>
+      page.evaluate('document.activeElement.closest("[data-row]")?.dataset.row');
+    await expect.poll(row).toBe('1');
+    await page.keyboard.press('Enter');
+    await page.locator('.alignment').waitFor();
+  });
+
+  it('watches a run to its end while the server is killed and started again', async () => {
+    await go('search');
+    await openFile(fastaOf(served.sequences, 600));
+    await page.getByRole('button', { name: /in a run/ }).click();
+    await page.locator('.badge.running, .badge.queued').first().waitFor();
+    await served.kill();
+    await served.start();
+    await page.locator('.run .badge.completed').waitFor({ timeout: 90_000 });
+    await page.locator('.queries a').first().waitFor();
+    await page.getByLabel('Find a query').fill('protein_17');
+    await page.locator('.queries a').first().click();
+    await page.locator('.hit').first().waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    // Requests to a server that was not there, and only those.
+    const others = watched.complaints
+      .splice(0)
+      .filter((text) => !/ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text));
+    expect(others).toEqual([]);
+  }, 150_000);
+
+  it('cancels a run', async () => {
+    await go('search');
+    await openFile(fastaOf(served.sequences, 3000));
+    await page.getByRole('button', { name: /in a run/ }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('.run .badge.cancelled').waitFor();
+    await go('runs');
+    await page.locator('.run-list a').first().waitFor();
+    expect(await page.locator('.run-list .badge').allTextContents()).toContain('cancelled');
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  it('shows databases, and to the operator the system, its keys among it', async () => {
+    await go('databases');
+    await page.locator('.release .plain-table').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.goto('about:blank');
+    await page.goto(`${served.url}/console/#/enter/${served.link}`);
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByLabel('What the key is for').fill('made here');
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    const key = await page.locator('.notice.good code').textContent();
+    const answer = await fetch(`${served.url}/v1/runs`, { headers: { authorization: `Bearer ${key}` } });
+    expect(answer.status).toBe(200);
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Revoke made here' }).click();
+    await page.getByText('revoked just now').waitFor();
+  });
+
+  it('fits a phone, in the dark too', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    for (const view of ['search', 'runs', 'databases', 'system']) {
+      await go(view);
+      await page.locator('h1').waitFor();
+      const [wide, seen] = (await page.evaluate(
+        '[document.documentElement.scrollWidth, innerWidth]',
+      )) as number[];
+      expect([view, wide]).toEqual([view, seen]);
+      expect([view, await seriousFindings(page)]).toEqual([view, []]);
+    }
+  });
+
+  it('has asked nobody but its server, broken no rule of its policy, and complained of nothing', () => {
+    expect(watched.strays).toEqual([]);
+    expect(watched.complaints).toEqual([]);
+  });
+});
+
+function fastaOf(sequences: readonly string[], count: number): string {
+  return Array.from({ length: count }, (_, at) => `>protein_${at}\n${sequences[at % sequences.length]}`).join(
+    '\n',
+  );
+}

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openAppliance } from '#src/appliance.js';
+import { loadConfig } from '#src/config.js';
+import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
+import { simulateProteins } from '#src/demo/simulate.js';
+import { serveInProcess, type ServedProcess } from '../tools/served-process.js';
+
+/** A server of its own process over 60 simulated proteins, which can be ended and started again. */
+export interface ServedConsole {
+  readonly url: string;
+  readonly key: string;
+  /** Token of a link that lets the operator in. */
+  readonly link: string;
+  readonly sequences: readonly string[];
+  /** What commands of the same appliance need. */
+  readonly environment: Readonly<Record<string, string>>;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function serveConsole(): Promise<ServedConsole> {
+  const folder = mkdtempSync(join(tmpdir(), 'gloaming-console-'));
+  const environment = {
+    GLOAMING_INDEXES: join(folder, 'indexes'),
+    GLOAMING_DATA: join(folder, 'data'),
+    GLOAMING_ENCODER: 'baseline-1',
+    GLOAMING_PORT: '0',
+  };
+  const demo = simulateProteins(11, 60);
+  const appliance = await openAppliance(loadConfig(environment));
+  const encoder = await appliance.loadEncoder('baseline-1');
+  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
+  await encoder.close();
+  const publishedAt = new Date().toISOString();
+  await appliance.releases.publish({
+    id: release.id,
+    slug: DEMO_SLUG,
+    publishedAt,
+    manifest: release.manifest,
+  });
+  const { key } = await appliance.keys.create('bench', 'lab');
+  const link = await appliance.console.sessions.newLink('lab');
+  await appliance.close();
+
+  let served: ServedProcess = serveInProcess(environment);
+  const url = await served.listening;
+  const kill = async (): Promise<void> => {
+    const gone = new Promise((resolve) => served.server.once('exit', resolve));
+    served.server.kill('SIGKILL');
+    await gone;
+  };
+  return {
+    url,
+    key,
+    link,
+    sequences: demo.proteins.map(({ sequence }) => sequence),
+    environment,
+    kill,
+    async start() {
+      served = serveInProcess({ ...environment, GLOAMING_PORT: new URL(url).port });
+      await served.listening;
+    },
+    async close() {
+      await kill();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
