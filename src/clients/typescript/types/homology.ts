@@ -38,6 +38,12 @@ export interface HomologyRequest {
    * Default: "if_available".
    */
   readonly significance?: 'not_requested' | 'if_available' | 'required';
+  /**
+   * - `as_release`: the query is given relatives as the targets of the release were, if they were:
+   * the default
+   * - `none`: the query is compared as it stands
+   */
+  readonly relatives?: 'as_release' | 'none';
   /** Rows returned at most; the answer is also bounded by 16 MiB. Default: 100. */
   readonly limit?: number;
 }
@@ -206,9 +212,28 @@ export interface HomologyCandidateSet {
        * - `exhaustive_requested`: the caller asked for the reference policy
        * - `qualified_approximate_policy`: the release has a qualified approximate policy
        * - `no_qualified_approximate_policy`: the release has none, so the reference policy answered
+       * - `limit_exceeds_qualified_policy`: more candidates were asked for than it measures, so the
+       * reference policy answered
        */
       readonly resolution_reason:
-        'exhaustive_requested' | 'qualified_approximate_policy' | 'no_qualified_approximate_policy';
+        | 'exhaustive_requested'
+        | 'qualified_approximate_policy'
+        | 'no_qualified_approximate_policy'
+        | 'limit_exceeds_qualified_policy';
+      /** The approximate policy that answered; absent where the reference did. */
+      readonly policy_id?: string;
+      /** Card of what the approximate policy was measured to keep of the exhaustive answer. */
+      readonly qualification_id?: string;
+      /**
+       * Targets that the approximate policy measures exactly and aligns, because a sample of the query
+       * is near.
+       */
+      readonly nearest_count?: number;
+      /**
+       * As many more at most, because some of the sample is strikingly near; the best evidence is
+       * listed.
+       */
+      readonly striking_count?: number;
     };
   };
   /** True when more ranked targets existed beyond `limit`. */
@@ -218,6 +243,8 @@ export interface HomologyCandidateSet {
     readonly is_cache_hit: boolean;
     /** From arrival until work started. */
     readonly queue_wait_ms: number;
+    /** Finding the query's relatives, part of the execution; present where the targets have relatives. */
+    readonly relatives_search_ms?: number;
     /** Encoding, comparing, ranking and aligning. */
     readonly search_execution_ms: number;
     /** From arrival until this answer was written. */
@@ -229,6 +256,8 @@ export interface HomologyCandidateSet {
     readonly normalization_id: string;
     /** Residues after normalisation. */
     readonly normalized_length: number;
+    /** Relatives that the query's tokens were made with; present where the targets have relatives. */
+    readonly relative_count?: number;
     /** SHA-256 of the normalised sequence. */
     readonly sha256: string;
   };

@@ -119,7 +119,12 @@ export interface Operations {
   'runs.results.list': {
     /** Page through the results of a run */
     readonly params: { readonly run_id: string };
-    readonly query?: { readonly limit?: number; readonly cursor?: string };
+    readonly query?: {
+      readonly limit?: number;
+      readonly cursor?: string;
+      readonly outfmt?: string;
+      readonly format_output?: string;
+    };
     readonly answer: RunResultList;
   };
   'runs.events.stream': {

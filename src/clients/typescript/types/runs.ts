@@ -90,7 +90,10 @@ export type RunRequest =
       readonly webhook_endpoint_id?: string;
     };
 
-/** One protein against one release, as `POST /v1/homology` takes it. */
+/**
+ * One protein against one release, as `POST /v1/homology` takes it. Cut-offs leave rows out of the
+ * result; what is left keeps its rank.
+ */
 export interface SearchRunInput {
   readonly query: HomologyRequest['query'];
   /** Database id or slug from the catalog; its default release is searched. */
@@ -120,13 +123,28 @@ export interface SearchRunInput {
    * Default: "if_available".
    */
   readonly significance?: 'not_requested' | 'if_available' | 'required';
+  /**
+   * - `as_release`: the query is given relatives as the targets of the release were, if they were:
+   * the default
+   * - `none`: the query is compared as it stands
+   */
+  readonly relatives?: 'as_release' | 'none';
   /** Candidates kept at most, for each query. Default: 100. */
   readonly limit?: number;
+  /** Greatest E-value; candidates without one are left out. */
+  readonly maximum_expected_false_hits?: number;
+  /** Least aligned stretch of the query ÷ its length. */
+  readonly minimum_query_coverage_ratio?: number;
+  /** Least aligned stretch of the target ÷ its length. */
+  readonly minimum_target_coverage_ratio?: number;
+  /** Least sequence identity of the alignment, gaps included. */
+  readonly minimum_sequence_identity_ratio?: number;
 }
 
 /**
  * Up to 100,000 proteins against one release: `queries`, `fasta` or `fasta_url`, one of them. A
- * file is read when the run is created; what becomes of it later changes nothing.
+ * file is read when the run is created; what becomes of it later changes nothing. Cut-offs leave
+ * candidates out of the rows; what is left keeps its rank.
  */
 export interface BatchSearchRunInput {
   /** The queries. */
@@ -136,7 +154,10 @@ export interface BatchSearchRunInput {
     /** One-letter amino acid codes. How other letters are read is what `query.normalization_id` names. */
     readonly sequence: string;
   }[];
-  /** The queries as FASTA; the first word of a header is the id. */
+  /**
+   * The queries as FASTA. The id of a query is the accession of a UniProt header, else the first
+   * word: as ids of targets are read when a database is built.
+   */
   readonly fasta?: string;
   /** The URL of an uploaded FASTA file, plain or gzip, as its completion gave it. */
   readonly fasta_url?: string;
@@ -167,8 +188,22 @@ export interface BatchSearchRunInput {
    * Default: "if_available".
    */
   readonly significance?: 'not_requested' | 'if_available' | 'required';
+  /**
+   * - `as_release`: the query is given relatives as the targets of the release were, if they were:
+   * the default
+   * - `none`: the query is compared as it stands
+   */
+  readonly relatives?: 'as_release' | 'none';
   /** Candidates kept at most, for each query. Default: 100. */
   readonly limit?: number;
+  /** Greatest E-value; candidates without one are left out. */
+  readonly maximum_expected_false_hits?: number;
+  /** Least aligned stretch of the query ÷ its length. */
+  readonly minimum_query_coverage_ratio?: number;
+  /** Least aligned stretch of the target ÷ its length. */
+  readonly minimum_target_coverage_ratio?: number;
+  /** Least sequence identity of the alignment, gaps included. */
+  readonly minimum_sequence_identity_ratio?: number;
 }
 
 /**
@@ -180,17 +215,86 @@ export interface ExportRunInput {
   readonly run_id: string;
   /**
    * - `fasta`: each target once, in the order in which it was first found
-   * - `tsv`: one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions
-   * from 1, `nan` where no calibration supports a number
-   * - `a3m`: the alignment of one query: the query first, then its aligned candidates by rank
+   * - `tsv`: one line for each candidate, under a line of names: the table that `gloaming search
+   * --format tsv --alignments` writes; positions zero-based and half-open, an absent value is an
+   * empty cell
+   * - `m8`: one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions
+   * from 1; where no calibration supports an E-value the count of searched targets stands, and a bit
+   * score of 0
+   * - `blast`: the same in the columns that `outfmt` names, with comments (`7`), or as BLAST XML
+   * (`5`)
+   * - `mmseqs`: the same in the columns of MMseqs2 that `format_output` names
+   * - `a3m`: the alignment of one query: the query first, then the rows that `sequences.msa.build`
+   * would keep, by the same defaults; of all queries in a tar with `all_queries`
    * - `parquet`: one row for each candidate, with all of its measurements
    * - `arrow`: the columns of `parquet` as an Arrow IPC file
    */
-  readonly format: 'fasta' | 'tsv' | 'a3m' | 'parquet' | 'arrow';
-  /** Only the candidates of this query of a batch, the first is 0; `a3m` of a batch needs it. */
+  readonly format: 'fasta' | 'tsv' | 'm8' | 'blast' | 'mmseqs' | 'a3m' | 'parquet' | 'arrow';
+  /**
+   * Only the candidates of this query of a batch, the first is 0; `a3m` of a batch needs it, or
+   * `all_queries`.
+   */
   readonly query_index?: number;
+  /** A tar of the alignments of all queries; of `a3m` only. */
+  readonly all_queries?: boolean;
+  /**
+   * Of `blast`: `6`, `7` or `5`, then the names of columns that BLAST and DIAMOND give them, such as
+   * `6 qseqid sseqid pident evalue bitscore`; the twelve of `m8` where none are named. Default: `6`.
+   */
+  readonly outfmt?: string;
+  /**
+   * Of `mmseqs`: names of columns between commas, as its `--format-output` takes them; its own
+   * twelve where there are none.
+   */
+  readonly format_output?: string;
+  /**
+   * Order of the candidates of each query.
+   * - `rank`: by distance, as the search ranked them
+   * - `evalue`: by E-value, those without one last; equal ones by score, then by rank
+   * - `score`: by affine score, best first; equal ones by rank
+   */
+  readonly sort?: 'rank' | 'evalue' | 'score';
+  /** Greatest E-value; candidates without one are left out. */
+  readonly maximum_expected_false_hits?: number;
+  /** Least aligned stretch of the query ÷ its length. */
+  readonly minimum_query_coverage_ratio?: number;
+  /** Least aligned stretch of the target ÷ its length. */
+  readonly minimum_target_coverage_ratio?: number;
+  /** Least sequence identity of the alignment, gaps included. */
+  readonly minimum_sequence_identity_ratio?: number;
+  readonly msa?: MsaChoice;
   /** Where the file is written; a file that stands there is replaced. Default: below `exports/`. */
   readonly path?: string;
+}
+
+/** How the rows of `a3m` are chosen of those that pass the cut-offs. */
+export interface MsaChoice {
+  /** Rows at most, the query included. Default: 5000. */
+  readonly maximum_depth?: number;
+  /** Greatest sequence identity with the query. Default: 1. */
+  readonly maximum_sequence_identity_ratio?: number;
+  /**
+   * Greatest sequence identity of two rows over the columns in which both have a residue: of two
+   * that are more alike the first stays, and the query always does. 1 leaves all. Default: 0.95.
+   */
+  readonly maximum_pairwise_identity_ratio?: number;
+  /**
+   * Rows must differ by more than that, as far as every 50 columns keep this many of them: what
+   * `hhfilter -diff` does. 0, the default, asks for no more.
+   */
+  readonly diverse_row_count?: number;
+  /**
+   * Least normalised affine score. Default: 0.25 where no calibration gives any candidate an
+   * E-value, else 0.
+   */
+  readonly minimum_normalized_score?: number;
+  /**
+   * Which rows stay where more are left than the depth allows. Their order stays.
+   * - `identity_strata`: ten classes of sequence identity with the query, 0.1 wide, take turns from
+   * the highest, each giving its first in the order `sort`
+   * - `rank`: the first in the order `sort` Default: "identity_strata".
+   */
+  readonly selection?: 'identity_strata' | 'rank';
 }
 
 export interface MsaRequest {
@@ -200,21 +304,49 @@ export interface MsaRequest {
   readonly component_ids?: readonly string[];
   /** Rows at most, the query included. Default: 5000. */
   readonly maximum_depth?: number;
-  /** Least aligned stretch of the query ÷ its length. Default: 0. */
-  readonly minimum_query_coverage_ratio?: number;
-  /** Least sequence identity with the query. Default: 0. */
-  readonly minimum_sequence_identity_ratio?: number;
   /** Greatest sequence identity with the query. Default: 1. */
   readonly maximum_sequence_identity_ratio?: number;
-  /** Greatest E-value; candidates without one are left out. */
-  readonly maximum_expected_false_hits?: number;
   /**
-   * Which rows stay where more are left than the depth allows. The order stays that of the ranks.
+   * Greatest sequence identity of two rows over the columns in which both have a residue: of two
+   * that are more alike the first stays, and the query always does. 1 leaves all. Default: 0.95.
+   */
+  readonly maximum_pairwise_identity_ratio?: number;
+  /**
+   * Rows must differ by more than that, as far as every 50 columns keep this many of them: what
+   * `hhfilter -diff` does. 0, the default, asks for no more.
+   */
+  readonly diverse_row_count?: number;
+  /**
+   * Least normalised affine score. Default: 0.25 where no calibration gives any candidate an
+   * E-value, else 0.
+   */
+  readonly minimum_normalized_score?: number;
+  /**
+   * Which rows stay where more are left than the depth allows. Their order stays.
    * - `identity_strata`: ten classes of sequence identity with the query, 0.1 wide, take turns from
-   * the highest, each giving its best rank
-   * - `rank`: the best ranks Default: "identity_strata".
+   * the highest, each giving its first in the order `sort`
+   * - `rank`: the first in the order `sort` Default: "identity_strata".
    */
   readonly selection?: 'identity_strata' | 'rank';
+  /** Least aligned stretch of the query ÷ its length. Default: 0.5. */
+  readonly minimum_query_coverage_ratio?: number;
+  /** Least aligned stretch of the target ÷ its length. */
+  readonly minimum_target_coverage_ratio?: number;
+  /** Least sequence identity with the query. Default: 0. */
+  readonly minimum_sequence_identity_ratio?: number;
+  /**
+   * Greatest E-value; candidates without one are left out. Default: 0.001 where a calibration gives
+   * any of them one; else a normalised affine score of 0.25 is asked for instead, and a warning says
+   * so.
+   */
+  readonly maximum_expected_false_hits?: number;
+  /**
+   * Order of the candidates of each query.
+   * - `rank`: by distance, as the search ranked them
+   * - `evalue`: by E-value, those without one last; equal ones by score, then by rank
+   * - `score`: by affine score, best first; equal ones by rank
+   */
+  readonly sort?: 'rank' | 'evalue' | 'score';
 }
 
 /** The alignment that the structure is predicted from: `a3m_object_id` or `a3m_url`. */
@@ -246,7 +378,8 @@ export interface Run {
   /**
    * - `homology.search`: one protein against one release, with up to 10,000 retained candidates
    * - `homology.batch_search`: up to 100,000 proteins against one release
-   * - `homology.export`: the rows of a run as a file: FASTA, TSV, A3M, Parquet or Arrow
+   * - `homology.export`: the rows of a run as a file: FASTA, tables of several tools, A3M, Parquet
+   * or Arrow
    * - `sequences.msa.build`: a multiple sequence alignment of the candidates of a receipt
    * - `structure.predict`: a structure from an alignment, by the operator's own predictor; refused
    * where there is none
@@ -339,6 +472,8 @@ export interface SearchRunSummary {
   readonly receipt: HomologyCandidateSet['receipt'];
   /** Names what was found: equal searches have equal values on every machine. */
   readonly result_sha256: string;
+  /** Candidates that cut-offs left out; present where any were asked for. `result_sha256` is of all. */
+  readonly left_out_count?: number;
   readonly warnings: readonly Warning[];
 }
 
@@ -348,8 +483,10 @@ export interface BatchSearchRunSummary {
   readonly execution: HomologyCandidateSet['execution'];
   /** Queries; each is one row of the results. */
   readonly query_count: number;
-  /** Candidates of all queries. */
+  /** Candidates that were found, of all queries. */
   readonly candidate_count: number;
+  /** Candidates that cut-offs left out; present where any were asked for. `result_sha256` is of all. */
+  readonly left_out_count?: number;
   /** Chained over the `result_sha256` of the queries in order. */
   readonly result_sha256: string;
   readonly warnings: readonly Warning[];
@@ -361,19 +498,30 @@ export interface ExportRunSummary {
   readonly run_id: string;
   /**
    * - `fasta`: each target once, in the order in which it was first found
-   * - `tsv`: one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions
-   * from 1, `nan` where no calibration supports a number
-   * - `a3m`: the alignment of one query: the query first, then its aligned candidates by rank
+   * - `tsv`: one line for each candidate, under a line of names: the table that `gloaming search
+   * --format tsv --alignments` writes; positions zero-based and half-open, an absent value is an
+   * empty cell
+   * - `m8`: one line for each aligned candidate, in the twelve columns of BLAST outfmt 6; positions
+   * from 1; where no calibration supports an E-value the count of searched targets stands, and a bit
+   * score of 0
+   * - `blast`: the same in the columns that `outfmt` names, with comments (`7`), or as BLAST XML
+   * (`5`)
+   * - `mmseqs`: the same in the columns of MMseqs2 that `format_output` names
+   * - `a3m`: the alignment of one query: the query first, then the rows that `sequences.msa.build`
+   * would keep, by the same defaults; of all queries in a tar with `all_queries`
    * - `parquet`: one row for each candidate, with all of its measurements
    * - `arrow`: the columns of `parquet` as an Arrow IPC file
    */
-  readonly format: 'fasta' | 'tsv' | 'a3m' | 'parquet' | 'arrow';
+  readonly format: 'fasta' | 'tsv' | 'm8' | 'blast' | 'mmseqs' | 'a3m' | 'parquet' | 'arrow';
   /** The query whose candidates they are. */
   readonly query_index?: number;
   /** Records of the file: lines, rows or sequences, without the query of an A3M. */
   readonly record_count: number;
-  /** Candidates that are no record: not aligned, or a target that is one already. */
+  /** Candidates that are no record: not aligned, left out, or a target that is one already. */
   readonly omitted_count: number;
+  /** Those of them that a cut-off left out. */
+  readonly left_out_count?: number;
+  readonly warnings?: readonly Warning[];
   readonly file: RunFile;
 }
 
@@ -428,21 +576,49 @@ export interface Msa {
   readonly parameters: {
     /** Rows at most, the query included. Default: 5000. */
     readonly maximum_depth?: number;
-    /** Least aligned stretch of the query ÷ its length. Default: 0. */
-    readonly minimum_query_coverage_ratio?: number;
-    /** Least sequence identity with the query. Default: 0. */
-    readonly minimum_sequence_identity_ratio?: number;
     /** Greatest sequence identity with the query. Default: 1. */
     readonly maximum_sequence_identity_ratio?: number;
-    /** Greatest E-value; candidates without one are left out. */
-    readonly maximum_expected_false_hits?: number;
     /**
-     * Which rows stay where more are left than the depth allows. The order stays that of the ranks.
+     * Greatest sequence identity of two rows over the columns in which both have a residue: of two
+     * that are more alike the first stays, and the query always does. 1 leaves all. Default: 0.95.
+     */
+    readonly maximum_pairwise_identity_ratio?: number;
+    /**
+     * Rows must differ by more than that, as far as every 50 columns keep this many of them: what
+     * `hhfilter -diff` does. 0, the default, asks for no more.
+     */
+    readonly diverse_row_count?: number;
+    /**
+     * Least normalised affine score. Default: 0.25 where no calibration gives any candidate an
+     * E-value, else 0.
+     */
+    readonly minimum_normalized_score?: number;
+    /**
+     * Which rows stay where more are left than the depth allows. Their order stays.
      * - `identity_strata`: ten classes of sequence identity with the query, 0.1 wide, take turns from
-     * the highest, each giving its best rank
-     * - `rank`: the best ranks Default: "identity_strata".
+     * the highest, each giving its first in the order `sort`
+     * - `rank`: the first in the order `sort` Default: "identity_strata".
      */
     readonly selection?: 'identity_strata' | 'rank';
+    /** Least aligned stretch of the query ÷ its length. Default: 0.5. */
+    readonly minimum_query_coverage_ratio?: number;
+    /** Least aligned stretch of the target ÷ its length. */
+    readonly minimum_target_coverage_ratio?: number;
+    /** Least sequence identity with the query. Default: 0. */
+    readonly minimum_sequence_identity_ratio?: number;
+    /**
+     * Greatest E-value; candidates without one are left out. Default: 0.001 where a calibration gives
+     * any of them one; else a normalised affine score of 0.25 is asked for instead, and a warning says
+     * so.
+     */
+    readonly maximum_expected_false_hits?: number;
+    /**
+     * Order of the candidates of each query.
+     * - `rank`: by distance, as the search ranked them
+     * - `evalue`: by E-value, those without one last; equal ones by score, then by rank
+     * - `score`: by affine score, best first; equal ones by rank
+     */
+    readonly sort?: 'rank' | 'evalue' | 'score';
   };
   /** Where the E-values in the headers come from. */
   readonly calibration_id?: string;
@@ -454,6 +630,8 @@ export interface Msa {
   readonly filtered_count: number;
   /** Those whose row equals one before it, the query included. */
   readonly duplicate_count: number;
+  /** Those that are too much like a row before them. */
+  readonly redundant_count?: number;
   /** Those that the depth leaves out. */
   readonly beyond_depth_count: number;
   /** Rows, the query included. */
@@ -507,6 +685,8 @@ export interface HomologyQueryResult {
   readonly receipt: HomologyCandidateSet['receipt'];
   /** Names what was found: equal searches have equal values on every machine. */
   readonly result_sha256: string;
+  /** Candidates that cut-offs left out; present where any were asked for. `result_sha256` is of all. */
+  readonly left_out_count?: number;
 }
 
 export interface RunEvent {
@@ -528,7 +708,8 @@ export interface RunEvent {
     /**
      * - `homology.search`: one protein against one release, with up to 10,000 retained candidates
      * - `homology.batch_search`: up to 100,000 proteins against one release
-     * - `homology.export`: the rows of a run as a file: FASTA, TSV, A3M, Parquet or Arrow
+     * - `homology.export`: the rows of a run as a file: FASTA, tables of several tools, A3M, Parquet
+     * or Arrow
      * - `sequences.msa.build`: a multiple sequence alignment of the candidates of a receipt
      * - `structure.predict`: a structure from an alignment, by the operator's own predictor; refused
      * where there is none
