@@ -14,6 +14,7 @@ import { openCalibrated } from '../tools/calibrated-database.js';
 import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from '../tools/labels.js';
 import { isInstalled, PEERS } from '../tools/homology-peers.js';
+import { createFalsePairs, readRelatedFolds, type AreRelated, type FalsePairs } from './false-pairs.js';
 import { benchDecoys, decoysOf, eachResult, type Decoys } from './decoys.js';
 import { createRanking, createTally, THRESHOLDS, type Ranking, type Tally } from './tally.js';
 import type { Bench } from '../main.js';
@@ -26,16 +27,25 @@ import { median } from '../tools/statistics.js';
  *
  *   npm run bench -- calibration [queries] [folder to keep databases in]
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
+ *
+ * Some folds of SCOPe hold homologs of others all the same (related-folds.tsv): claims are counted with and without them,
+ * and the best false pairs are listed, to be read.
  */
 
 const DECOY_QUERIES = 200;
 const TIMED_QUERIES = 20;
 const FRACTIONS: readonly number[] = [4, 16, 64];
+/** All pairs but those that related-folds.tsv sets aside. */
+const ASIDE = 'all, related folds aside';
+/** Of the best false pairs, to be read. */
+const LISTED_PAIRS = 60;
 const FILTER = { op: 'lte', field: 'length', value: '150' };
 
 interface Session {
   readonly labels: ReadonlyMap<string, DomainLabel>;
   readonly tally: Tally;
+  readonly areRelated: AreRelated;
+  readonly falsePairs: FalsePairs;
 }
 
 export const run: Bench = async (options) => {
@@ -45,13 +55,20 @@ export const run: Bench = async (options) => {
   const labels = readLabels(join(shared, 'data', 'scope40', 'labels.tsv'));
   const { list } = await readProteins(join(shared, 'data', 'scope40', 'domains.fasta'));
   return withAppliance(kept, async (appliance, folder) => {
-    const session = { labels, tally: createTally() };
+    const session = {
+      labels,
+      tally: createTally(),
+      areRelated: readRelatedFolds(join(packageFolder(), 'bench', 'calibration', 'related-folds.tsv')),
+      falsePairs: createFalsePairs(),
+    };
     const dev = list.filter(({ id }) => labels.get(id)?.isDev);
     const chosen = sampleDistinct(dev.length, Number(queryCount), seededRandom(1));
     const queries = Array.from(chosen, (index) => dev[index]);
     const engine = await openCalibrated(appliance, list, 'all', folder);
     const found = await tallyWhole(queries, engine, session);
     report(session.tally, found, list.length);
+    console.log(`\nThe best false pairs: E, pairs of these superfamilies, the best of them`);
+    for (const line of session.falsePairs.lines(labels, LISTED_PAIRS)) console.log(line);
     const decoys = decoysOf(queries.slice(0, DECOY_QUERIES));
     await tallyDecoys(decoys, engine, session);
     await tallyVariants(queries, list, engine, appliance, folder, session);
@@ -69,7 +86,11 @@ async function runDecoys([queryCount = '300', targetCount = '4000', kept]: reado
 }
 
 function sharedFolder(): string {
-  return process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
+  return process.env.GLOAMING_SHARED ?? join(packageFolder(), '..', 'shared');
+}
+
+function packageFolder(): string {
+  return loadConfig(process.env).packageFolder;
 }
 
 /** An appliance of its own in a folder that is kept where it has a name. */
@@ -105,7 +126,7 @@ interface Found {
 async function tallyWhole(
   queries: readonly BenchProtein[],
   engine: SearchEngine,
-  { labels, tally }: Session,
+  { labels, tally, areRelated, falsePairs }: Session,
 ): Promise<Found> {
   const { targets } = engine.release;
   const queryLengths = ascending(queries.map(({ sequence }) => sequence.length));
@@ -122,7 +143,7 @@ async function tallyWhole(
       `query length quartile ${quartileOf(query.sequence.length, queryLengths) + 1}`,
       ...(windowEntropy(query.sequence) <= lowest ? ['low-complexity query'] : []),
     ];
-    for (const stratum of strata) tally.expect(stratum);
+    for (const stratum of [...strata, ASIDE]) tally.expect(stratum);
     for (const quartile of [1, 2, 3, 4]) tally.expect(`target length quartile ${quartile}`, 0.25);
     for (const candidate of candidates) {
       const id = targets.id(candidate.targetIndex);
@@ -139,7 +160,9 @@ async function tallyWhole(
       // A pair without an E-value stands behind all others.
       for (const name of RANKED_BY) rankings[name].add(candidateScores[name](candidate) ?? -Infinity, isTrue);
       if (!isFalse || log === undefined) continue;
-      for (const stratum of strata) tally.observe(stratum, log);
+      falsePairs.add({ query: query.id, target: id, logExpected: log });
+      const counted = areRelated(label, target) ? strata : [...strata, ASIDE];
+      for (const stratum of counted) tally.observe(stratum, log);
       const quartile = quartileOf(targets.length(candidate.targetIndex), targetLengths) + 1;
       tally.observe(`target length quartile ${quartile}`, log);
     }

@@ -11,6 +11,8 @@ export interface DomainLabel {
   /** `a` all-alpha, `b` all-beta, `c` alpha/beta, `d` alpha+beta … */
   readonly structuralClass: string;
   readonly isDev: boolean;
+  /** What SCOPe says it is, in words. */
+  readonly description: string;
 }
 
 /** Labels by domain id, from labels.tsv. */
@@ -18,7 +20,9 @@ export function readLabels(path: string): ReadonlyMap<string, DomainLabel> {
   const [header, ...lines] = readFileSync(path, 'utf8').split('\n').filter(Boolean);
   const names = header.split('\t');
   const column = (name: string): number => names.indexOf(name);
-  const [id, sccs, group, split] = ['id', 'sccs', 'foldgroup', 'split'].map(column);
+  const [id, sccs, group, split, description] = ['id', 'sccs', 'foldgroup', 'split', 'description'].map(
+    column,
+  );
   return new Map(
     lines.map((line) => {
       const cells = line.split('\t');
@@ -30,6 +34,7 @@ export function readLabels(path: string): ReadonlyMap<string, DomainLabel> {
         foldGroup: cells[group] === '' ? parts.slice(0, 2).join('.') : cells[group],
         structuralClass: parts[0],
         isDev: cells[split] === 'dev',
+        description: cells[description],
       };
       return [cells[id], label];
     }),
