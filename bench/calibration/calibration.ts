@@ -28,7 +28,7 @@ import { median } from '../tools/statistics.js';
  *   npm run bench -- calibration [queries] [folder to keep databases in]
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
  *
- * Some folds of SCOPe hold homologs of others all the same (related-folds.tsv): claims are counted with and without them,
+ * Some folds of SCOPe hold homologs of others all the same (related-folds.tsv): claims are counted with and without,
  * and the best false pairs are listed, to be read.
  */
 

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { DomainLabel } from '../tools/labels.js';
 
 /*
- * The best of the false pairs, to be read: many of them are homologs that SCOPe keeps in different folds. Which ones, and
+ * The best of the false pairs, to be read: many are homologs that SCOPe keeps in different folds. Which ones, and
  * why, stands in related-folds.tsv, a reading of the literature and of these very lists. Not set aside, because only a
- * fragment is held to be common, are the P-loops of c.37 and the dinucleotide-binding folds of c.2, c.3 and c.66: most of
+ * fragment is held to be common, are the P-loops of c.37 and the dinucleotide-binding c.2, c.3 and c.66: most of
  * the best false pairs of dev.
  */
 
@@ -21,7 +21,7 @@ interface FalsePair {
 export type AreRelated = (a: DomainLabel, b: DomainLabel) => boolean;
 
 /**
- * Reads `one <tab> other <tab> reason` lines; each side is a class, fold, superfamily or family (`c.23`, `a.4.1.12`) and
+ * Reads `one <tab> other <tab> reason` lines; each side is a fold, superfamily or family (`c.23`, `a.4.1.12`) and
  * stands for all below it.
  */
 export function readRelatedFolds(path: string): AreRelated {

@@ -149,7 +149,8 @@ struct Narrow : Common {
     multiplyProfiles(packed, profiles, sums);
 #pragma GCC unroll 8
     for (uint32_t r = 0; r < kTileRows; ++r) {
-      const Vector even = _mm512_srli_epi32(floatBits(sums[0][r]), 13), odd = _mm512_slli_epi32(floatBits(sums[1][r]), 3);
+      const Vector even = _mm512_srli_epi32(floatBits(sums[0][r]), 13);
+      const Vector odd = _mm512_slli_epi32(floatBits(sums[1][r]), 3);
       rows[r] = add(rows[r], _mm512_mulhi_epi16(_mm512_mask_mov_epi16(even, 0xaaaaaaaa, odd), weight));
     }
   }

@@ -64,7 +64,7 @@ function refuseBackgrounds({ scanned }: IndexCatalog, going: readonly LocatedRel
     if (user === undefined) continue;
     throw new Refusal(
       'background_in_use',
-      `${slug} ${shortId(id)} is where queries of ${user.slug} ${shortId(user.id)} find their relatives: remove that first.`,
+      `${slug} ${shortId(id)} is where queries of ${user.slug} ${shortId(user.id)} find relatives: remove that first.`,
     );
   }
 }
