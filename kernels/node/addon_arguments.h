@@ -90,8 +90,8 @@ inline AffineParameters copyParameters(const Napi::Value& value) {
     return static_cast<int32_t>(wanted);
   };
   const bool hasProfiles = !object.Get("profileWeight").IsUndefined();
-  return {member("multiplier"), member("offset"), member("gapOpen"), member("gapExtend"), nullptr,
-          hasProfiles ? member("profileWeight") : 0};
+  return {member("multiplier"), member("offset"), member("gapOpen"),
+          member("gapExtend"),  nullptr,          hasProfiles ? member("profileWeight") : 0};
 }
 
 /* The letters of affine parameters; empty where these have none. */

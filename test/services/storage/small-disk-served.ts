@@ -35,7 +35,7 @@ interface DiskServer {
 
 export type UploadStage = 'created' | 'put' | 'acknowledged' | 'completed';
 
-export const CONTENT = bytesOf(1, 70_000);
+const CONTENT = bytesOf(1, 70_000);
 
 export async function serveOnSmallDisk(mebibytes: number): Promise<DiskScene> {
   const bench = await buildBench(60);
@@ -126,7 +126,7 @@ export function queryOf({ bench }: DiskScene, index: number): Json {
 }
 
 /** A search or, of several queries, a batch. */
-export function runOf(scene: DiskScene, index: number, queries = 1): Json {
+function runOf(scene: DiskScene, index: number, queries = 1): Json {
   if (queries === 1) {
     const input = { query: queryOf(scene, index), limit: 20, evidence: 'pairwise_sequence_alignment' };
     return { endpoint: 'homology.search', background: true, input };
