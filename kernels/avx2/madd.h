@@ -61,8 +61,8 @@ inline __m256i profileLogs(__m256i sums) {
 
 /* Adds to eight rows what 16 packed profiles score with eight profiles: vector p has the p-th pair of bytes of each.
  * No partial sum outgrows 16 bits, see kernels.h. */
-inline __attribute__((always_inline)) void addProfileRows(const __m256i* packed, const int8_t* profiles,
-                                                          __m256i weight, __m256i (&rows)[8]) {
+inline __attribute__((always_inline)) void addProfileRows(const __m256i* packed, const int8_t* profiles, __m256i weight,
+                                                          __m256i (&rows)[8]) {
 #pragma GCC unroll 8
   for (uint32_t r = 0; r < 8; ++r) {
     const int8_t* profile = profiles + r * kProfileWidth;

@@ -11,8 +11,8 @@ template <uint32_t kBlocks>
 class Multiplier {
  public:
   Multiplier(const AffineTask& task, const uint8_t* packed, int8_t* tail)
-      : target_(task.target), packed_(reinterpret_cast<const int8_t*>(packed)),
-        dimension_(task.query.tokens.dimension), tail_(tail) {}
+      : target_(task.target), packed_(reinterpret_cast<const int8_t*>(packed)), dimension_(task.query.tokens.dimension),
+        tail_(tail) {}
 
   /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
   void begin(uint32_t first, uint32_t targetLength) {
@@ -44,8 +44,7 @@ class Multiplier {
 
 /* Bits of x + 1 as float32, of kBlocks × 4 packed profiles and eight rows. */
 template <uint32_t kBlocks>
-GLOAMING_INLINE void profileBits(const uint8_t* packed, const int8_t* rows,
-                                 uint32x4_t (&bits)[kBlocks][kTileRows]) {
+GLOAMING_INLINE void profileBits(const uint8_t* packed, const int8_t* rows, uint32x4_t (&bits)[kBlocks][kTileRows]) {
 #pragma GCC unroll 8
   for (uint32_t half = 0; half < kTileRows; half += 4) {
     const auto* query = reinterpret_cast<const int8_t*>(packed);
