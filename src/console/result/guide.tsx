@@ -43,7 +43,7 @@ function stepsFor({ query, hits, database }: ResultSet): readonly Step[] {
   const [first] = hits;
   const sure = hits.filter(({ logE }) => logE !== undefined && logE <= Math.log(0.001));
   const remote = sure.find(
-    ({ alignment }) => alignment !== undefined && alignment.sequence_identity_ratio < 0.3,
+    ({ alignment }) => alignment !== undefined && alignment.sequence_identity_ratio < 0.295,
   );
   const doubtful = hits.find(({ logE }) => logE !== undefined && logE > 0);
   return [
