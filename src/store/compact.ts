@@ -11,10 +11,10 @@ const COPY_FOLDER = 'compacting';
 
 /**
  * Brings the control state to the latest version and, where a migration has asked for it, puts a copy in its place that
- * holds its rows and none of its free pages, where secrets in clear may stand. Called before it is opened. Whoever
- * has it open already reads on, and finds at the next write that another file stands there. A kill at any moment leaves
- * one file or the other, and the next start begins anew; so does one where the disk has no room for the copy. What the
- * file system does with the blocks of the old file is not ours.
+ * holds its rows and no free pages, where secrets in clear may stand. To be called before it is opened. Whoever has it
+ * open already reads on, and finds at the next write that another file stands there. A kill at any moment leaves one
+ * file or the other, and the next start begins anew; so does one where the disk has no room for the copy. What the file
+ * system does with the blocks of the old file is not ours.
  * Errors  those of openControlStore
  */
 export async function compactIfDue(dataFolder: string): Promise<void> {

@@ -80,11 +80,8 @@ describe('a control state whose secrets were in clear', () => {
     async () => {
       const random = seededRandom(SEED);
       const module = JSON.stringify(new URL('../../dist/src/store/compact.js', import.meta.url).href);
-      const place = JSON.stringify(folder);
-      const script = [
-        `const { compactIfDue } = await import(${module});`,
-        `console.log('begun'); await compactIfDue(${place})`,
-      ].join('\n');
+      const compact = `await compactIfDue(${JSON.stringify(folder)})`;
+      const script = `const { compactIfDue } = await import(${module}); console.log('begun'); ${compact}`;
       for (let kill = 0; kill < KILLS; kill += 1) {
         const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
           stdio: ['ignore', 'pipe', 'inherit'],

@@ -97,6 +97,21 @@ describe('a control state that is damaged', () => {
     );
   });
 
+  it('is told where its list of free pages is, which no reader sees', async () => {
+    const { data, file } = copy();
+    const bytes = readFileSync(file);
+    const list = freeListOf(bytes) * 4096;
+    expect(await problemOfControlState(data)).toBe(undefined);
+    // Its own number, what kind of page it is, how many entries it has, and where the first of them stands.
+    for (const at of [0, 18, 20, 24]) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt16LE(0xfff8, list + at);
+      writeFileSync(file, changed);
+      expect(await problemOfControlState(data)).toContain('its list of free pages is damaged');
+    }
+    expectWords(gloaming(data, 'keys', 'create', 'x'), /^gloaming: .* its list of free pages is damaged/);
+  });
+
   it('is refused where it is empty or missing beside what it refers to, and made where nothing is', async () => {
     const { data, file } = copy();
     writeFileSync(file, '');
@@ -170,7 +185,7 @@ describe('a data folder', () => {
 
   it('is not made by doctor', () => {
     const data = join(folder, 'none');
-    expect(gloaming(data, 'doctor').stdout).toContain('not there yet');
+    expect(gloaming(data, 'doctor').stdout).toContain('will be made');
     expect(existsSync(data)).toBe(false);
   });
 
