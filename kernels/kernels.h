@@ -25,9 +25,9 @@
  * the largest partial sum is 256 × 255 × 128 = 8,355,840 in magnitude (one side biased to unsigned), far from 2^31.
  * Integer sums and maxima are exact in any order, so no instruction set, tile, thread count or batch can change a bit.
  *
- * Profiles. Which amino acids the relatives of a residue have: kProfileValues numbers from 0 on, in rows of
- * kProfileWidth bytes whose rest is never looked at. A row's squared norm is ≤ 32,767, so the dot product x of two rows
- * is 0..32,767, and so is every partial sum of it: 16 bits hold it from the first product to the last. What two
+ * Profiles. Which amino acids the relatives of a residue have: kProfileValues numbers that are no less than 0, in rows
+ * of kProfileWidth bytes whose rest is never looked at. A row's squared norm is ≤ 32,767, so the dot product x of two
+ * rows is 0..32,767, and so is every partial sum of it: 16 bits hold it from the first product to the last. What two
  * profiles score is a multiple of log2((x + 1) ÷ 2), whose mantissa is taken as it is (up to .086 octaves too little):
  *
  *     L = 1,024 × (e − 2) + ((x + 1) << 10 >> e)        e = ⌊log2(x + 1)⌋; −1,024 ≤ L ≤ 14,336

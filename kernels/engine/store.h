@@ -1,5 +1,5 @@
-/* The tokens of a release, and profiles where it has some. Values, shared by the searches that use them; the memory
- * goes when the last one has ended. */
+/* The tokens of a release, and their profiles where it has some. Values, shared by the searches that use them; the
+ * memory goes when the last one has ended. */
 #ifndef GLOAMING_STORE_H
 #define GLOAMING_STORE_H
 
@@ -62,7 +62,7 @@ class Store {
   /* The same from memory, which is copied. */
   Store(std::vector<uint32_t> starts, uint32_t dimension, const int8_t* values, size_t count);
 
-  /* Rows of kProfileWidth from a file, or memory that is copied; before anything uses the store. Errors as above. */
+  /* Rows of kProfileWidth from a file or, copied, from memory; before anything uses the store. Errors as above */
   void setProfiles(const std::string& path, uint64_t byteOffset);
   void setProfiles(const int8_t* values, size_t count);
 

@@ -3,8 +3,8 @@
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve
- *   open(variant, starts, dimension, tokens, profiles) a store; rows: { values } or { path, byteOffset }; no profiles:
- *                                                      undefined
+ *   open(variant, starts, dimension, tokens, profiles) a store; rows are { values } or { path, byteOffset }; profiles
+ *                                                      may be undefined
  *   close(store)
  *   gpus()                                             what GPUs there are, or { obstacle }
  *   load(store, callback)                              brings a store into GPU memory: a search
