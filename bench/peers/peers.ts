@@ -25,7 +25,7 @@ import { claimOf, runTool, TOOLS, writeFasta, type Claims } from './tools.js';
  * `marginal` is what each query adds to the first one. Single queries are timed by the clock, on all threads.
  */
 
-const LIMIT = 1_000;
+const LIMIT = 500;
 const LARGEST_E = 1e-3;
 const SINGLE_QUERIES = 12;
 
