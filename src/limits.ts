@@ -169,7 +169,7 @@ export const COLABFOLD_NAME_MAX_CHARACTERS = 64;
 export const COLABFOLD_FORM_MAX_BYTES = MEBIBYTE_BYTES;
 /** Clients give up after 6 s and come again. */
 export const COLABFOLD_ANSWER_MAX_MS = 5_000;
-/** Of an organization's attempts, those that only endpoints which answer may take: as many as one of them has. */
+/** Of two rows more alike than this the first stays; rows differ by more as far as every 50 columns keep so many. */
 export const COLABFOLD_PAIRWISE_IDENTITY = 0.95;
 export const COLABFOLD_DIVERSE_ROWS = 3_000;
 /** Text of one archive, and archives that are kept for a client that comes again. */
@@ -215,7 +215,7 @@ export const WEBHOOK_URL_MAX_CHARACTERS = 2_048;
 export const WEBHOOK_ATTEMPTS_PER_ENDPOINT_MAX_COUNT = 2;
 export const WEBHOOK_ATTEMPTS_PER_ORGANIZATION_MAX_COUNT = 8;
 export const WEBHOOK_ATTEMPTS_AT_ONCE_MAX_COUNT = 256;
-/** Of an organization's attempts, those that only endpoints which answer may take: as many as one of them may have. */
+/** Of an organization's attempts, those that only endpoints which answer may take: as many as one of them has. */
 export const WEBHOOK_ATTEMPTS_FOR_ANSWERING_COUNT = 2;
 /** How long one attempt may take. */
 export const WEBHOOK_ATTEMPT_TIMEOUT_MS = 15_000;
