@@ -58,12 +58,13 @@ const KINDS: Readonly<Record<string, (path: string) => boolean>> = {
 };
 /**
  * LMDB makes its lock anew, and has pages that are not in use; of settings only grammar and bounds are checked; the
- * encoder is in the package, too, and serves from there.
+ * encoder is in the package, too, and serves from there; a key that is read as the same one opens what it did.
  */
 const UNTOLD = new Set([
   "the control state's lock",
   'the control state',
   'the settings',
+  'the secret key',
   'the card of an encoder',
   'the model of an encoder',
 ]);
