@@ -71,6 +71,25 @@ describe('gloaming runs', () => {
     expect(lines.every((cells) => cells.length === lines[0].length)).toBe(true);
   });
 
+  it('submits with a filter and cut-offs, waits, and writes what is left as a table', async () => {
+    const output = join(bench.folder, 'kept.tsv');
+    const words = ['submit', '-', '-l', '10', '--filter', 'length<=100000', '--guarantee', 'exhaustive'];
+    const cutOffs = ['--min-identity', '30%', '--min-query-coverage', '0.2', '-f', 'tsv', '-o', output];
+    const { stderr } = await run([...words, ...cutOffs], { stdin: fasta(6) });
+    expect(stderr).toMatch(
+      /^run_\S+ completed: 6 queries, 6 rows, \d+ candidates left out by the cut-offs, /,
+    );
+    const [header, ...rows] = readFileSync(output, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    expect(rows.length).toBeGreaterThanOrEqual(6);
+    const at = header.indexOf('identity');
+    for (const row of rows) expect(Number(row[at])).toBeGreaterThanOrEqual(0.3);
+    const unwanted = run(['submit', '-', '--max-evalue', '1'], { stdin: fasta(1) });
+    await expect(unwanted).rejects.toMatchObject({ code: 'significance_unavailable' });
+  });
+
   it('takes standard input, and writes results of a run that is still at work to their end', async () => {
     const { stdout: id } = await run(['submit', '-', '--limit', '1', '--label', 'piped'], {
       stdin: fasta(25),
