@@ -16,6 +16,7 @@ import {
   type ScaleCard,
 } from './card.js';
 import type { MomentTable } from './moments.js';
+import { readPolicyCard } from './policy-sidecar.js';
 import type { CovariateScale, PairNull } from './pair-null.js';
 
 /**
@@ -71,7 +72,7 @@ export async function openCalibration(
 }
 
 /**
- * Every digest of a release's calibration, recomputed.
+ * Every digest of a release's calibration, recomputed, and the card of its approximate policy.
  * Errors  none for damage: that is the answer; an empty list is an intact or absent calibration
  */
 export async function verifyCalibration(releaseDirectory: string): Promise<readonly string[]> {
@@ -82,8 +83,9 @@ export async function verifyCalibration(releaseDirectory: string): Promise<reado
   } catch (cause) {
     return [(cause as Error).message];
   }
-  if (card === undefined) return [];
   const problems: string[] = [];
+  await readPolicyCard(releaseDirectory).catch((cause: Error) => problems.push(cause.message));
+  if (card === undefined) return problems;
   if ((await readFile(join(folder, CARD_FILE), 'utf8')) !== cardText(card))
     problems.push(`${CARD_FILE} was changed`);
   for (const { path, sha256 } of [card.files.targets, card.files.basis]) {

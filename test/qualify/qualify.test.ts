@@ -12,6 +12,7 @@ import {
   type PolicyCard,
 } from '#src/calibration/policy-card.js';
 import { openQualification, writePolicyCard } from '#src/calibration/policy-sidecar.js';
+import { verifyCalibration } from '#src/calibration/sidecar.js';
 import { Fault, Refusal } from '#src/errors.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { qualifyRelease } from '#src/qualify/qualify.js';
@@ -125,7 +126,10 @@ describe('a policy card', () => {
     ]) {
       writeFileSync(path, changed);
       await expect(openedAs()).rejects.toThrow(Fault);
+      expect(await verifyCalibration(engine.release.directory)).toHaveLength(1);
     }
+    writeFileSync(path, text);
+    expect(await verifyCalibration(engine.release.directory)).toEqual([]);
     await expect(opened({ ...good(), release_id: 'dbr_other' })).rejects.toThrow(Fault);
   });
 });
