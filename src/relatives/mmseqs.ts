@@ -157,18 +157,27 @@ function unreadable(line: string): Fault {
   return new Fault(`mmseqs answered with a line that is no alignment: ${line.slice(0, 200)}`);
 }
 
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const;
+
 /** Runs mmseqs to its end; what it prints. */
 export async function runMmseqs(
   args: readonly string[],
   { signal }: { readonly signal?: AbortSignal },
 ): Promise<string> {
   signal?.throwIfAborted();
-  const child = spawn('mmseqs', args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: CHILD_MAX_MS,
-    killSignal: 'SIGKILL',
-    signal,
-  });
+  // A search is a script with processes of its own: all of them end, and only then may its folder go.
+  const child = spawn('mmseqs', args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const end = (): void => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  };
+  // A group of its own does not hear the terminal's Ctrl-C.
+  const interrupted = (name: NodeJS.Signals): void => {
+    end();
+    if (process.listenerCount(name) === 0) process.kill(process.pid, name);
+  };
+  for (const name of INTERRUPTIONS) process.once(name, interrupted);
+  const tooLong = setTimeout(end, CHILD_MAX_MS);
+  signal?.addEventListener('abort', end);
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8');
@@ -177,13 +186,14 @@ export async function runMmseqs(
     });
   }
   const status = await new Promise<number | null>((resolve, reject) => {
-    child.on('error', (cause: NodeJS.ErrnoException) => {
-      if (signal?.aborted) reject(signal.reason as Error);
-      else if (cause.code === 'ENOENT') reject(missing());
-      else reject(cause);
-    });
+    child.on('error', (cause: NodeJS.ErrnoException) => reject(cause.code === 'ENOENT' ? missing() : cause));
     child.on('close', resolve);
+  }).finally(() => {
+    clearTimeout(tooLong);
+    for (const name of INTERRUPTIONS) process.off(name, interrupted);
+    signal?.removeEventListener('abort', end);
   });
+  signal?.throwIfAborted();
   if (status === 0) return said.stdout;
   const complaint = (said.stderr || said.stdout).trim().slice(-1_000);
   throw new Fault(`mmseqs ${args[0]} failed: ${complaint || 'it was stopped, or ran longer than 12 hours'}`);

@@ -17,6 +17,7 @@ import { unchangingFields } from '../tools/unchanging-fields.js';
 const ONE_BUILD = 'one build, one kernel backend, one encoder in this test';
 const CONSTANT = 'a constant of the contract';
 const TOO_SMALL = 'these releases are too small for an approximate policy; test/search/sampled shows it';
+const NO_FAMILIES = 'a release with relatives, which test/relatives serves, has it';
 const SEARCH: Readonly<Record<string, string>> = {
   '.object': CONSTANT,
   '.query.kind': CONSTANT,
@@ -39,6 +40,8 @@ const SEARCH: Readonly<Record<string, string>> = {
   '.execution.policy.qualification_id': TOO_SMALL,
   '.execution.policy.nearest_count': TOO_SMALL,
   '.execution.policy.striking_count': TOO_SMALL,
+  '.query.relative_count': NO_FAMILIES,
+  '.performance.relatives_search_ms': NO_FAMILIES,
   '.usage.billable_formula_id': 'one formula for direct searches',
   '.usage.billable_units': 'each direct search is one unit',
 };

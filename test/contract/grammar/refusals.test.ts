@@ -27,6 +27,7 @@ const FOR_THE_COMMAND_LINE = [
   'sequence/fasta.ts',
   'sequence/input-file.ts',
   'services/backup/',
+  'http/listener.ts',
   'services/keys.ts',
   'store/secret-key.ts',
   'store/prepare.ts',
