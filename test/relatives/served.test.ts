@@ -67,6 +67,9 @@ describe('a database whose proteins have relatives among themselves', () => {
     expect(answer.performance.relatives_search_ms).toBeGreaterThan(0);
     expect(answer.candidates[0].target.id).toBe(`p${QUERY}`);
     expect(answer.candidates[0].measurements.maxsim.bidirectional).toBeLessThan(0.01);
+    const isJudged = answer.candidates[0].significance.measurements.expected_false_hits !== undefined;
+    const warned = answer.warnings.map(({ code }: { code: string }) => code).includes('e_values_of_families');
+    expect(warned).toBe(isJudged);
     const again = await search({ limit: 9 });
     expect(again.query.relative_count).toBe(answer.query.relative_count);
     expect(again.performance.relatives_search_ms).toBeLessThanOrEqual(answer.performance.relatives_search_ms);

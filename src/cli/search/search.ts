@@ -8,7 +8,8 @@ import type { Release, ReleaseManifest, TargetSpace } from '../../release/releas
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import type { FastaInput } from '../../sequence/fasta.js';
 import { fastaFile } from '../../sequence/fasta.js';
-import type { SearchedDatabase } from '../../services/search/present-search.js';
+import type { SearchEngine } from '../../search/search-types.js';
+import { familyWarning, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatArrow, formatAsExport, formatTsv } from './encoded.js';
@@ -86,6 +87,7 @@ async function runSearch(fasta: string, flags: SearchFlags, context: CommandCont
       relatives: flags.relatives,
     };
     warnOfEmptySelection(settings.targetSpace, engine.release, format, context);
+    warnOfFamilies(engine, flags, context);
     const queries = readQueries(inputOf(fasta, context));
     const asked = format === 'a3m' ? onlyQuery(queries) : queries;
     const stopping = new AbortController();
@@ -121,6 +123,11 @@ function warnOfEmptySelection(
   const hints = explainEmptySelection(canonicalFilter, release);
   const message = ['No protein passes the filter, so nothing was compared', ...hints].join('; ');
   stderr.write(`gloaming: warning: target_space_empty: ${message}.\n`);
+}
+
+function warnOfFamilies(engine: SearchEngine, flags: SearchFlags, { stderr }: CommandContext): void {
+  const warning = flags.significance === 'not_requested' ? undefined : familyWarning(engine);
+  if (warning !== undefined) stderr.write(`gloaming: warning: ${warning.code}: ${warning.message}\n`);
 }
 
 function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {

@@ -161,12 +161,29 @@ export function presentExecution(
   };
 }
 
+/**
+ * What to know of E-values where targets have relatives: the profiles of unrelated families may share what crept into
+ * both, and today's null does not see it.
+ */
+export function familyWarning({ release, calibration }: SearchEngine): Warning | undefined {
+  if (release.manifest.relatives === undefined || calibration === undefined) return undefined;
+  return {
+    code: 'e_values_of_families',
+    message:
+      'E-values of databases with relatives are too small where they are small: at 0.01 and below, ten and more times ' +
+      'the unrelated proteins that they claim were found. Their order is good; take their size with care.',
+    details: { release_id: release.id },
+  };
+}
+
 export function searchWarnings(
-  { release, backend, encoder }: SearchEngine,
+  engine: SearchEngine,
   targetSpace: TargetSpace,
   retriedOn: string | undefined,
 ): Warning[] {
-  const warnings: Warning[] = [];
+  const { release, backend, encoder } = engine;
+  const ofFamilies = familyWarning(engine);
+  const warnings = ofFamilies === undefined ? [] : [ofFamilies];
   if (retriedOn !== undefined) {
     warnings.push({
       code: 'kernels_retried_on_cpu',
