@@ -83,7 +83,8 @@ void checkBest(Pool& pool, Fleet& fleet, Random& random, const Setting& setting)
       require(outcome.failure.empty(), "a search for the best failed");
       for (size_t q = 0; q < queries.size(); ++q) {
         const Best expected = expectedBest(*store, tokensOf(queries[q], dimension), eligible, wanted);
-        const auto& [queryToTarget, targetToQuery] = outcome.search->sums[q];
+        const auto& queryToTarget = outcome.search->sums[q].queryToTarget;
+        const auto& targetToQuery = outcome.search->sums[q].targetToQuery;
         require(outcome.search->targets[q].size() == expected.size() && queryToTarget.size() == expected.size(),
                 "the devices choose another number of targets");
         for (size_t k = 0; k < expected.size(); ++k) {
