@@ -170,7 +170,7 @@ export function familyWarning({ release, calibration }: SearchEngine): Warning |
   return {
     code: 'e_values_of_families',
     message:
-      'E-values of databases with relatives are too small where they are small: at 0.01 and below, ten and more times ' +
+      'E-values of databases with relatives are too small where they are small: at 0.01 ten and more times ' +
       'the unrelated proteins that they claim were found. Their order is good; take their size with care.',
     details: { release_id: release.id },
   };
