@@ -107,7 +107,8 @@ const FIXED: readonly Column[] = [
       'Mean cosine distance to the closest residue of the other protein, of both directions; ranks are by it.',
     width: '5.2rem',
     key: ({ distance }) => distance,
-    text: ({ distance }) => distance.toFixed(3),
+    // Norms of int8 tokens are not exactly 1: a protein may be a trifle nearer to itself than 0.
+    text: ({ distance }) => Math.max(0, distance).toFixed(3),
   },
   {
     ...NUMBER,

@@ -175,11 +175,20 @@ function firstColumns({ hits, settings }: ResultSet): readonly string[] {
   return FIRST_COLUMNS.filter((id) => has[id] !== false);
 }
 
+/** What was found, in one sentence. Without E-values nobody can say what is related. */
+function findings(hits: ResultSet['hits'], isLimitReached: boolean): string {
+  if (hits.length === 0) return 'Nothing was found: no protein of the database passes the filter.';
+  const nearest = `${counted(hits.length, 'nearest protein')}${isLimitReached ? ' asked for' : ''}`;
+  const logs = hits.flatMap(({ logE }) => logE ?? []);
+  if (logs.length === 0) return `The ${nearest}; this database has no E-values to say which are related.`;
+  const sure = logs.filter((log) => log <= Math.log(0.001)).length;
+  return `${counted(sure, 'protein')} ${sure === 1 ? 'is' : 'are'} surely related (E up to 0.001), of the ${nearest}.`;
+}
+
 function ResultHead({ result }: { readonly result: ResultSet }) {
   const { query, hits, database, isLimitReached, searchMs, isCacheHit, warnings } = result;
   const time =
     isCacheHit === true ? 'known already' : searchMs === undefined ? '' : `in ${seconds(searchMs / 1000)}`;
-  const sure = hits.filter(({ logE }) => logE !== undefined && logE <= Math.log(0.001)).length;
   return (
     <header class="result-head">
       <p class="eyebrow">
@@ -191,10 +200,7 @@ function ResultHead({ result }: { readonly result: ResultSet }) {
           : `${query.id} ${query.description}`}
       </h1>
       <p class="lead">
-        {hits.length === 0
-          ? 'Nothing was found: no protein of the database passes the filter. '
-          : `${counted(sure, 'protein')} ${sure === 1 ? 'is' : 'are'} surely related (E up to 0.001), of the ` +
-            `${counted(hits.length, 'nearest protein')}${isLimitReached ? ' asked for' : ''}. `}
+        {findings(hits, isLimitReached)}{' '}
         <span class="muted">
           {counted(database.targetCount, 'protein')} compared {time}
         </span>
