@@ -1,4 +1,5 @@
 import type { Data, DataType, Utf8 } from 'apache-arrow';
+import { Fault } from '../errors.js';
 import { BATCH_ROWS, BATCH_ROWS_LOG2 } from './format.js';
 import type { AttributeType, AttributeValue } from './release.js';
 
@@ -47,8 +48,23 @@ interface TextPart {
 }
 
 function textPart(data: Data): TextPart {
-  const { values, valueOffsets } = data as Data<Utf8>;
+  const { length, values, valueOffsets } = data as Data<Utf8>;
+  checkOffsets(valueOffsets, length, values.byteLength);
   return { bytes: Buffer.from(values.buffer, values.byteOffset, values.byteLength), offsets: valueOffsets };
+}
+
+/**
+ * What lies beyond a damaged column's bytes must not be read as a text of gigabytes.
+ * Errors  Fault where a value does not lie behind the one before it, within the end
+ */
+function checkOffsets(offsets: Int32Array, count: number, end: number): void {
+  let isInOrder = offsets.length > count && offsets[0] >= 0 && offsets[count] <= end;
+  for (let row = 0; row < count && isInOrder; row += 1) isInOrder = offsets[row] <= offsets[row + 1];
+  if (!isInOrder) {
+    throw new Fault(
+      'Values of a column of the release overlap or lie outside of it; gloaming index verify says which bytes changed.',
+    );
+  }
 }
 
 function denseAttribute(type: AttributeType, batches: readonly Data[]): DenseColumn<AttributeValue> {
@@ -74,10 +90,11 @@ function denseAttribute(type: AttributeType, batches: readonly Data[]): DenseCol
 }
 
 function textListColumn(batches: readonly Data[]): DenseColumn<readonly string[]> {
-  const parts = batches.map((batch) => ({
-    lists: batch.valueOffsets as Int32Array,
-    items: textPart(batch.children[0] as Data<DataType>),
-  }));
+  const parts = batches.map((batch) => {
+    const [lists, texts] = [batch.valueOffsets as Int32Array, batch.children[0] as Data<DataType>];
+    checkOffsets(lists, batch.length, texts.length);
+    return { lists, items: textPart(texts) };
+  });
   return (row) => {
     const { lists, items } = parts[row >> BATCH_ROWS_LOG2];
     const place = row & PLACE_MASK;

@@ -10,11 +10,11 @@ import { environmentOf, useAppliance, type Folders, type UsedAppliance } from '.
 
 /*
  * Every kind of file of an appliance, changed or cut off: fsck has a finding, the start a sentence, and no process ends
- * by a signal or hangs. GLOAMING_MUTATIONS=100 for as many of each kind; GLOAMING_SEED repeats one.
+ * by a signal or hangs. GLOAMING_MUTATIONS=100 for as many of each kind; GLOAMING_SEED for others than these.
  */
 
 const MUTATIONS = Number(process.env.GLOAMING_MUTATIONS ?? 1);
-const SEED = Number(process.env.GLOAMING_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = Number(process.env.GLOAMING_SEED ?? 20261122);
 const SCENE = fileURLToPath(new URL('damaged-appliance.mjs', import.meta.url));
 /** Nothing that is damaged may fill the disk. */
 const FILE_MAX_KIBIBYTES = 400_000;
