@@ -10,6 +10,7 @@ import { aloneFamily, type FamilyQuery, type RelativesFinder } from '../families
 import type { RelativeRules } from '../families/rules.js';
 import { selectRelatives } from '../families/select.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
+import { signalGroup } from '../process-group.js';
 
 /** A child that takes longer is stopped, whatever it was given. */
 const CHILD_MAX_MS = 12 * 60 * 60 * 1000;
@@ -167,9 +168,7 @@ export async function runMmseqs(
   signal?.throwIfAborted();
   // A search is a script with processes of its own: all of them end, and only then may its folder go.
   const child = spawn('mmseqs', args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  const end = (): void => {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-  };
+  const end = (): void => signalGroup(child, 'SIGKILL');
   // A group of its own does not hear the terminal's Ctrl-C.
   const interrupted = (name: NodeJS.Signals): void => {
     end();

@@ -9,7 +9,7 @@ import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
 import { wronglyShared } from '../../store/prepare.js';
-import { checkAddresses } from '../serve/address.js';
+import { checkAddresses, isLoopbackHost } from '../serve/address.js';
 
 /** One thing that was looked at, for people and for monitoring. */
 export interface Finding {
@@ -96,7 +96,7 @@ async function servesGloaming(url: string): Promise<boolean> {
 
 async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<readonly Finding[]> {
   if (tls === undefined) {
-    const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(host);
+    const isLocal = isLoopbackHost(host);
     const message = isLocal
       ? 'plain HTTP, for this machine only'
       : 'plain HTTP: everybody in the network can read the API keys that are sent';

@@ -4,6 +4,13 @@ import { Fault, Refusal } from '../../errors.js';
 
 export type PortSetting = 'GLOAMING_PORT' | 'GLOAMING_POSTGRES_PORT';
 
+const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
+
+/** Whether only this machine reaches a server that listens there. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_HOSTS.has(host);
+}
+
 /**
  * Whether the configured ports can be listened on, asked before any work.
  * Errors  Refusal `address_unavailable`

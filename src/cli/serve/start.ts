@@ -10,13 +10,12 @@ import type { CommandContext } from '../terminal/command.js';
 import { adoptReleases } from '../index/catalog.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import { createProgress } from '../terminal/progress.js';
-import { checkAddresses } from './address.js';
+import { checkAddresses, isLoopbackHost } from './address.js';
 import { createLog } from './log.js';
 import { serve, type RunningServer } from './serve.js';
 import { createServiceManager } from './service-manager.js';
 
 const STOP_GRACE_MS = 30_000;
-const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 const DEMO_ORGANIZATION = 'default';
 
 /** `gloaming start`, which `npm start` runs, for whoever tries it out; `gloaming serve` for service managers. */
@@ -120,7 +119,7 @@ async function welcome(
   );
   const demo = releases.databases().find(({ slug }) => slug === DEMO_SLUG);
   if (demo !== undefined) stdout.write(`${await selfCheck(appliance, check).catch(whyUnchecked)}\n`);
-  if (!LOOPBACK_HOSTS.has(config.host)) {
+  if (!isLoopbackHost(config.host)) {
     stdout.write('Others can reach this address: make keys with "gloaming keys create <name>".\n');
     return;
   }

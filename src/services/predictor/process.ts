@@ -8,6 +8,7 @@ import type { StructurePredictor } from '../../config.js';
 import { PREDICTOR_KILL_GRACE_MS, PREDICTOR_LOG_MAX_BYTES } from '../../limits.js';
 import { BadOutput, readOutput, type OutputBounds } from './output.js';
 import type { CommandEnd } from './supervisor.js';
+import { signalGroup } from '../../process-group.js';
 
 export interface PredictorEnd extends CommandEnd {
   /** Present where it was made to end. */
@@ -137,13 +138,4 @@ function endOf(child: ChildProcess): Promise<Pick<CommandEnd, 'error'>> {
     child.once('exit', () => setTimeout(() => resolve({}), PIPES_MAX_MS));
     child.once('error', ({ message }) => resolve({ error: message }));
   });
-}
-
-function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, signal);
-  } catch (error) {
-    // The group has ended already.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
