@@ -10,6 +10,7 @@ import { tracePath } from '../../src/search/align.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { affineParameters } from '../../src/search/affine.js';
 import { buildBenchDatabase } from '../tools/database.js';
+import { benchFamilies } from '../tools/families.js';
 import {
   cigarColumns,
   readReferencePairs,
@@ -22,6 +23,9 @@ import type { Bench } from '../main.js';
 /*
  * Are alignments right? The appliance's affine alignments against BAliBASE's, and parasail's with BLOSUM62 and gaps
  * 11/1 on the same pairs: share of the reference's aligned residue pairs that are found, mean over pairs of proteins.
+ * With a background, those of the same proteins with their relatives of it, too.
+ *
+ *   npm run bench -- columns [FASTA of a background, which mmseqs searches]
  */
 
 const execute = promisify(execFile);
@@ -39,7 +43,7 @@ interface Aligner {
   readonly found: readonly Columns[];
 }
 
-export const run: Bench = async () => {
+export const run: Bench = async ([background]) => {
   const { packageFolder } = loadConfig(process.env);
   const shared = process.env.GLOAMING_SHARED ?? join(packageFolder, '..', 'shared');
   const alignments = join(shared, 'data', 'alignments');
@@ -55,14 +59,20 @@ export const run: Bench = async () => {
     const proteins = new Map(
       pairs.flatMap(({ first, second }) => [first, second].map((one) => [one.id, one])),
     );
-    const engine = await buildBenchDatabase(appliance, [...proteins.values()], 'references', folder);
-    const ours = { name: appliance.config.encoder, found: await alignAll(pairs, engine) };
+    const list = [...proteins.values()];
+    const engine = await buildBenchDatabase(appliance, list, 'references', folder);
+    const ours = [{ name: appliance.config.encoder, found: await alignAll(pairs, engine) }];
+    if (background !== undefined) {
+      const families = await benchFamilies(appliance, background);
+      const known = await buildBenchDatabase(appliance, list, 'families', folder, families);
+      ours.push({ name: 'families', found: await alignAll(pairs, known) });
+    }
     const theirs = await alignWithParasail(
       pairs,
       join(packageFolder, 'bench', 'columns', 'parasail.cpp'),
       folder,
     );
-    const aligners = theirs === undefined ? [ours] : [ours, { name: 'parasail', found: theirs }];
+    const aligners = theirs === undefined ? ours : [...ours, { name: 'parasail', found: theirs }];
     if (theirs === undefined) console.log(`parasail skipped: ${PARASAIL_MISSING}`);
     return report(pairs, aligners);
   } finally {
@@ -74,8 +84,12 @@ export const run: Bench = async () => {
 /** Alignments as a search shows them, with each first protein as the query. */
 async function alignAll(
   pairs: readonly ReferencePair[],
-  { release, encoder, backend, store, threads }: SearchEngine,
+  { release, encoder, families, backend, store, threads }: SearchEngine,
 ): Promise<readonly Columns[]> {
+  const sequences = [...new Set(pairs.map(({ first }) => first.sequence))];
+  // All at once: what finds relatives reads its background anew for each call.
+  const encoded = families && (await families.encode(sequences));
+  const known = new Map(encoded?.map(({ tokens }, at) => [sequences[at], tokens]));
   const indexOf = new Map(
     Array.from({ length: release.targets.count }, (_, at) => [release.targets.id(at), at]),
   );
@@ -85,7 +99,7 @@ async function alignAll(
     let end = start;
     while (end < pairs.length && pairs[end].first === query) end += 1;
     const part = pairs.slice(start, end);
-    const [tokens] = await encoder.encode([query.sequence]);
+    const tokens = known.get(query.sequence) ?? (await encoder.encode([query.sequence]))[0];
     const targets = Uint32Array.from(part, ({ second }) => indexOf.get(second.id)!);
     const parameters = affineParameters(release, { sequence: query.sequence, tokens }, targets);
     const aligned = await backend.affineAlign(store, tokens, targets, parameters, { threads });

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
+import type { BuildFamilies } from '../../src/indexing/build-options.js';
 import { fastaInput } from '../../src/indexing/sources/fasta-source.js';
 import { buildRelease } from '../../src/indexing/release.js';
 import type { FoundRelease } from '../../src/release/catalog.js';
@@ -9,15 +10,19 @@ import type { Encoder } from '../../src/encoder/encoder.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import type { BenchProtein } from './proteins.js';
 
-/** Builds and publishes a release of these proteins below the folder, with the appliance's encoder, and opens it. */
+/**
+ * Builds and publishes a release of these proteins below the folder, with the appliance's encoder, and opens it.
+ * @param families  relatives of the proteins; absent for tokens of the encoder alone
+ */
 export async function buildBenchDatabase(
   appliance: Appliance,
   targets: readonly BenchProtein[],
   slug: string,
   folder: string,
+  families?: BuildFamilies,
 ): Promise<SearchEngine> {
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
-  const release = await build(appliance, targets, slug, folder, encoder);
+  const release = await build(appliance, targets, slug, folder, encoder, families);
   await encoder.close();
   const { id, manifest } = release;
   await appliance.releases.publish({ id, slug, publishedAt: new Date().toISOString(), manifest });
@@ -45,10 +50,12 @@ async function build(
   slug: string,
   folder: string,
   encoder: Encoder,
+  families?: BuildFamilies,
 ): Promise<FoundRelease> {
   const fasta = join(folder, `${slug}.fasta`);
   await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
   const input = await fastaInput({ fasta: [fasta] });
-  const { release } = await buildRelease({ indexesFolder: config.indexesFolder, slug, input, encoder });
+  const { indexesFolder } = config;
+  const { release } = await buildRelease({ indexesFolder, slug, input, encoder, families });
   return release;
 }

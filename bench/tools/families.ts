@@ -1,0 +1,34 @@
+import type { Appliance } from '../../src/appliance.js';
+import { assert } from '../../src/errors.js';
+import { familyForm } from '../../src/families/form.js';
+import { RELATIVE_RULES } from '../../src/families/rules.js';
+import type { BuildFamilies } from '../../src/indexing/build-options.js';
+import { addBackground, backgroundDatabase, findBackground } from '../../src/relatives/backgrounds.js';
+import { mmseqsRelatives, mmseqsVersion } from '../../src/relatives/mmseqs.js';
+import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
+
+const ROUNDS = 2;
+
+/**
+ * Relatives of a build by mmseqs, as the command line makes them.
+ * @param fasta  the background's sequences; made into a background of the appliance where it has none of that name
+ */
+export async function benchFamilies(
+  { config, loadEncoder }: Appliance,
+  fasta: string,
+  name = 'background',
+): Promise<BuildFamilies> {
+  const version = await mmseqsVersion();
+  assert(version !== undefined, 'mmseqs finds the relatives (apt-get install mmseqs2)');
+  const { indexesFolder, threads } = config;
+  const { sha256 } =
+    (await findBackground(indexesFolder, name)) ?? (await addBackground(indexesFolder, name, [fasta]));
+  const { card } = await loadEncoder(config.encoder);
+  const database = backgroundDatabase(indexesFolder, name);
+  return {
+    finder: mmseqsRelatives({ database, rounds: ROUNDS }, RELATIVE_RULES, threads),
+    form: familyForm(card, PROFILE_SCALE),
+    rules: RELATIVE_RULES,
+    background: { method: 'mmseqs', name, sha256, version, rounds: ROUNDS },
+  };
+}
