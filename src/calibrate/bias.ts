@@ -1,5 +1,5 @@
 import { pairMoments, projectMoments, type MomentTable } from '../calibration/moments.js';
-import { shapeTerms, SHAPE_TERM_COUNT, type NullPair, type ShapeScales } from '../calibration/pair-null.js';
+import { shapeTerms, shapeTermCount, type NullPair, type ShapeScales } from '../calibration/pair-null.js';
 import { biasContribution, type BiasModel } from '../calibration/protein-bias.js';
 import { sampleDistinct, type Random } from '../random.js';
 import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernels.js';
@@ -29,11 +29,12 @@ export interface BiasedSample extends NullSample {
 
 export function measureSampleBias(sample: NullSample, scales: ShapeScales, random: Random): BiasedSample {
   const chosen = sampleDistinct(sample.pairCount, REGRESSION_PAIRS, random);
-  const terms = new Float64Array(chosen.length * SHAPE_TERM_COUNT);
-  chosen.forEach((pair, row) => shapeTerms(sample.shapeAt(pair), scales, terms, row * SHAPE_TERM_COUNT));
+  const termCount = shapeTermCount(scales);
+  const terms = new Float64Array(chosen.length * termCount);
+  chosen.forEach((pair, row) => shapeTerms(sample.shapeAt(pair), scales, terms, row * termCount));
   const values = Float64Array.from(chosen, (pair) => sample.closeness[pair]);
   const equal = new Float64Array(chosen.length).fill(1);
-  const weights = Array.from(weightedLeastSquares(terms, values, equal, SHAPE_TERM_COUNT));
+  const weights = Array.from(weightedLeastSquares(terms, values, equal, termCount));
   const unbounded = { weights, minimum: -Infinity, maximum: Infinity };
   const residual = (pair: number, model: BiasModel): number =>
     biasContribution(model, scales, sample.shapeAt(pair), sample.closeness[pair]);

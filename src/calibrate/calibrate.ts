@@ -6,6 +6,8 @@ import {
   MAXIMUM_LOG_EXTRAPOLATION,
   METHOD_ID,
   NULL_POPULATION_ID,
+  PROFILED_CONTEXT_ID,
+  PROFILED_FORMAT,
   QUALIFICATION_ID,
   TAIL_COORDINATE_ID,
   calibrationDirectory,
@@ -193,13 +195,13 @@ async function describe(
   const range = { minimum: FEWEST_RESIDUES, maximum: LONGEST_FACTOR * longest };
   const dimension = release.manifest.encoder.dimension;
   return {
-    format: CARD_FORMAT,
+    format: sample.hasProfiles ? PROFILED_FORMAT : CARD_FORMAT,
     release_id: release.id,
     policy_id: referencePolicyId(release.manifest),
     seed: seed ?? 1,
     null_population_id: NULL_POPULATION_ID,
     tail_coordinate_id: TAIL_COORDINATE_ID,
-    conditioning_context_id: CONDITIONING_CONTEXT_ID,
+    conditioning_context_id: sample.hasProfiles ? PROFILED_CONTEXT_ID : CONDITIONING_CONTEXT_ID,
     method_id: METHOD_ID,
     estimand_id: ESTIMAND_ID,
     qualification_id: QUALIFICATION_ID,
@@ -233,6 +235,13 @@ function describeSample(sample: NullSample, fit: NullFit): CardContent['sample']
 }
 
 function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardContent['pair_null'] {
+  const { profiles } = shape;
+  const ofProfiles = profiles && {
+    log_mean: profiles.logMean,
+    log_spread: profiles.logSpread,
+    mean_slope: pairNull.profileMeanSlope,
+    spread_slope: pairNull.profileSpreadSlope,
+  };
   return {
     log_shorter: shape.logShorter,
     log_longer: shape.logLonger,
@@ -245,6 +254,7 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
     mean_slope: pairNull.meanSlope,
     spread_slope: pairNull.spreadSlope,
     score_per_cosine: pairNull.scorePerCosine,
+    ...(ofProfiles === undefined ? {} : { profiles: ofProfiles }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../calibration/control.js';
-import { projectMoments, tokenMoments, type ProjectedMoments } from '../calibration/moments.js';
+import { momentForm, projectMoments, proteinMoments, type ProjectedMoments } from '../calibration/moments.js';
 import { tailCoordinate, type PairNull } from '../calibration/pair-null.js';
 import { biasContribution } from '../calibration/protein-bias.js';
 import { encodeFamilies } from '../families/encode.js';
@@ -34,12 +34,12 @@ type Tell = (phase: 'reversed' | 'decoys', done: number) => void;
 export async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
   const { options, targets, sample, moments, basis, pairNull } = scoring;
   const { backend, store, release, signal, threads } = options;
-  const { dimension, inverse_step: inverseStep } = release.manifest.encoder;
+  const { inverse_step: inverseStep } = release.manifest.encoder;
   const tokens = await encodeDecoy(sequence, options);
   const parameters = affineParameters(release, { sequence, tokens }, targets, scoring.texts);
   const affine = await backend.affineScores(store, tokens, targets, parameters, { signal, threads });
   const [sums] = await backend.maxsim(store, [tokens], targets, { signal, threads });
-  const own = tokenMoments(tokens.values, tokens.length, dimension, inverseStep);
+  const own = proteinMoments(tokens, momentForm(release.manifest));
   const decoy = projectMoments(own, basis.basis, basis.rank);
   const shapes = moments.map((moment, index) => ({
     queryLength: tokens.length,

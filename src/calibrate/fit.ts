@@ -1,8 +1,11 @@
 import {
   LENGTH_TERM,
+  MOST_TERMS,
+  PROFILE_MEAN_TERM,
+  PROFILE_SPREAD_TERM,
   MEAN_TERM,
   MOMENT_TERMS,
-  NULL_TERM_COUNT,
+  nullTermCount,
   SPREAD_TERM,
   expectedOf,
   nullTerms,
@@ -38,7 +41,10 @@ const MOMENT_SLOPE_SHARE = 0.58;
  * pairs of unlike length fall off faster, and a fit would follow them.
  */
 const LENGTH_SLOPE = -0.05;
-const FITTED_SLOPES = ['meanSlope', 'spreadSlope'] as const;
+const TOKEN_SLOPES = ['meanSlope', 'spreadSlope'] as const;
+const PROFILE_SLOPES = ['profileMeanSlope', 'profileSpreadSlope'] as const;
+/** A profile's covariate lies within so many spreads of its centre: its far ends are a handful of odd families. */
+const PROFILE_SPREADS = 5;
 const SLOPE_LIMIT = 1;
 const SEARCH_STEPS = 30;
 const RATE_SWEEPS = 4;
@@ -57,24 +63,25 @@ export function fitPairNull(
   if (usable.length < FEWEST_PAIRS) return undefined;
   const chosen = sampleDistinct(usable.length, REGRESSION_PAIRS, random).map((index) => usable[index]);
   const scales = { shape, bias: scaleOf(sample.biases) };
-  const terms = new Float64Array(chosen.length * NULL_TERM_COUNT);
+  const termCount = nullTermCount(shape);
+  const terms = new Float64Array(chosen.length * termCount);
   const evidence = new Float64Array(chosen.length);
   chosen.forEach((pair, row) => {
-    nullTerms(sample.pairAt(pair), scales, terms, row * NULL_TERM_COUNT);
+    nullTerms(sample.pairAt(pair), scales, terms, row * termCount);
     evidence[row] = sample.evidence[pair];
   });
-  const weights = Array.from(fitQuantile(terms, evidence, NULL_TERM_COUNT, 1 - EXCEEDANCE_SHARE));
+  const weights = Array.from(fitQuantile(terms, evidence, termCount, 1 - EXCEEDANCE_SHARE));
   if (!weights.every(Number.isFinite)) return undefined;
   for (const term of MOMENT_TERMS) weights[term] *= MOMENT_WEIGHT_SHARE;
   weights[0] += exceededExcess(terms, evidence, weights);
   const judged = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
-  const rate = fitRate(exceedancesOf(sample, judged, scales, weights));
+  const rate = fitRate(exceedancesOf(sample, judged, scales, weights), sample.hasProfiles);
   return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
 }
 
 /** What the share of pairs that is to exceed has beyond what the weights expect. */
 function exceededExcess(terms: Float64Array, evidence: Float64Array, weights: readonly number[]): number {
-  const excesses = evidence.map((value, row) => value - expectedOf(weights, terms, row * NULL_TERM_COUNT));
+  const excesses = evidence.map((value, row) => value - expectedOf(weights, terms, row * weights.length));
   return excesses.sort()[Math.floor((1 - EXCEEDANCE_SHARE) * excesses.length)];
 }
 
@@ -84,6 +91,9 @@ interface Exceedance {
   readonly length: number;
   readonly mean: number;
   readonly spread: number;
+  /** Of profiles; 0 without. */
+  readonly profileMean: number;
+  readonly profileSpread: number;
 }
 
 function exceedancesOf(
@@ -95,13 +105,15 @@ function exceedancesOf(
   const exceedances: Exceedance[] = [];
   // Where all scores are equal, rounding leaves excesses of a few ulp: no tail.
   const rounding = 1e-6 * Math.max(...weights.map(Math.abs));
-  const terms = new Float64Array(NULL_TERM_COUNT);
+  const terms = new Float64Array(MOST_TERMS);
   for (const pair of pairs) {
     nullTerms(sample.pairAt(pair), scales, terms);
     const excess = sample.evidence[pair] - expectedOf(weights, terms);
     if (excess <= rounding) continue;
     const [length, mean, spread] = [terms[LENGTH_TERM], terms[MEAN_TERM], terms[SPREAD_TERM]];
-    exceedances.push({ excess, length, mean, spread });
+    const [profileMean, profileSpread] =
+      scales.shape.profiles === undefined ? [0, 0] : [terms[PROFILE_MEAN_TERM], terms[PROFILE_SPREAD_TERM]];
+    exceedances.push({ excess, length, mean, spread, profileMean, profileSpread });
   }
   return exceedances;
 }
@@ -111,6 +123,8 @@ interface Rate {
   readonly lengthSlope: number;
   readonly meanSlope: number;
   readonly spreadSlope: number;
+  readonly profileMeanSlope: number;
+  readonly profileSpreadSlope: number;
 }
 
 /**
@@ -119,7 +133,8 @@ interface Rate {
  */
 function fitRate(
   exceedances: readonly Exceedance[],
-): Pick<PairNull, 'scale' | 'lengthSlope' | 'meanSlope' | 'spreadSlope'> | undefined {
+  hasProfiles: boolean,
+): (Omit<Rate, 'logScale'> & Pick<PairNull, 'scale'>) | undefined {
   const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
   if (sorted.length === 0) return undefined;
   // Of an exponential the median is ln 2 times the mean; relatives high in the tail do not move it.
@@ -131,10 +146,18 @@ function fitRate(
     return { ...rate, [name]: maximise(value, low, high, SEARCH_STEPS) };
   };
   const scaled = (rate: Rate): Rate => best(rate, 'logScale', Math.log(ceiling / 50), Math.log(ceiling * 2));
-  let rate: Rate = { logScale: Math.log(mean), lengthSlope: LENGTH_SLOPE, meanSlope: 0, spreadSlope: 0 };
+  let rate: Rate = {
+    logScale: Math.log(mean),
+    lengthSlope: LENGTH_SLOPE,
+    meanSlope: 0,
+    spreadSlope: 0,
+    profileMeanSlope: 0,
+    profileSpreadSlope: 0,
+  };
+  const fitted = hasProfiles ? [...TOKEN_SLOPES, ...PROFILE_SLOPES] : TOKEN_SLOPES;
   for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
     rate = scaled(rate);
-    for (const name of FITTED_SLOPES) rate = best(rate, name, -SLOPE_LIMIT, SLOPE_LIMIT);
+    for (const name of fitted) rate = best(rate, name, -SLOPE_LIMIT, SLOPE_LIMIT);
   }
   const { logScale, ...slopes } = scaled({
     ...rate,
@@ -145,10 +168,11 @@ function fitRate(
 }
 
 function logLikelihood(exceedances: readonly Exceedance[], ceiling: number, rate: Rate): number {
-  const { logScale, lengthSlope, meanSlope, spreadSlope } = rate;
+  const { logScale, lengthSlope, meanSlope, spreadSlope, profileMeanSlope, profileSpreadSlope } = rate;
   let sum = 0;
-  for (const { excess, length, mean, spread } of exceedances) {
-    const logRate = -logScale - lengthSlope * length - meanSlope * mean - spreadSlope * spread;
+  for (const { excess, length, mean, spread, profileMean, profileSpread } of exceedances) {
+    const ofProfiles = profileMeanSlope * profileMean + profileSpreadSlope * profileSpread;
+    const logRate = -logScale - lengthSlope * length - meanSlope * mean - spreadSlope * spread - ofProfiles;
     const perUnit = Math.exp(logRate);
     sum += logRate - perUnit * excess - Math.log(-Math.expm1(-perUnit * ceiling));
   }
@@ -158,16 +182,31 @@ function logLikelihood(exceedances: readonly Exceedance[], ceiling: number, rate
 /** Places and spreads of lengths and moments over the sample. */
 export function measureShapes(sample: NullSample, random: Random): ShapeScales {
   const pairs = sampleDistinct(sample.pairCount, REGRESSION_PAIRS, random);
-  const columns = Array.from({ length: 4 }, () => new Float64Array(pairs.length));
+  const columns = Array.from({ length: 6 }, () => new Float64Array(pairs.length));
   pairs.forEach((pair, row) => {
-    const { queryLength, targetLength, meanCosine, cosineSpread } = sample.shapeAt(pair);
+    const { queryLength, targetLength, meanCosine, cosineSpread, ...profiles } = sample.shapeAt(pair);
     columns[0][row] = Math.log(Math.min(queryLength, targetLength));
     columns[1][row] = Math.log(Math.max(queryLength, targetLength));
     columns[2][row] = meanCosine;
     columns[3][row] = cosineSpread;
+    columns[4][row] = profiles.logProfileMean;
+    columns[5][row] = profiles.logProfileSpread;
   });
-  const [logShorter, logLonger, meanCosine, cosineSpread] = columns.map(scaleOf);
-  return { logShorter, logLonger, meanCosine, cosineSpread };
+  const [logShorter, logLonger, meanCosine, cosineSpread, ...ofProfiles] = columns.map(scaleOf);
+  const plain = { logShorter, logLonger, meanCosine, cosineSpread };
+  if (!sample.hasProfiles) return plain;
+  const [logMean, logSpread] = ofProfiles.map(withoutFarEnds);
+  return { ...plain, profiles: { logMean, logSpread } };
+}
+
+function withoutFarEnds({ centre, spread, minimum, maximum }: CovariateScale): CovariateScale {
+  const reach = PROFILE_SPREADS * spread;
+  return {
+    centre,
+    spread,
+    minimum: Math.max(minimum, centre - reach),
+    maximum: Math.min(maximum, centre + reach),
+  };
 }
 
 function scaleOf(values: Float64Array): CovariateScale {

@@ -1,4 +1,12 @@
-import { projectMoments, tokenMoments, type MomentTable, type TokenMoments } from '../calibration/moments.js';
+import {
+  PROFILE_MEAN_SIZE,
+  PROFILE_SECOND_SIZE,
+  momentForm,
+  projectMoments,
+  proteinMoments,
+  type MomentTable,
+  type ProteinMoments,
+} from '../calibration/moments.js';
 import type { Random } from '../random.js';
 import type { Release } from '../release/release.js';
 import type { TokenReader } from './tokens.js';
@@ -13,15 +21,13 @@ export async function readMoments(
   release: Release,
   reader: TokenReader,
   target: number,
-): Promise<TokenMoments> {
-  const { values, length } = await reader.read(target);
-  const { dimension, inverse_step: inverseStep } = release.manifest.encoder;
-  return tokenMoments(values, length, dimension, inverseStep);
+): Promise<ProteinMoments> {
+  return proteinMoments(await reader.read(target), momentForm(release.manifest));
 }
 
 /** Directions of second moments that a sketch keeps. Shape: [rank × dimension × (dimension + 1) ÷ 2]. */
 export function momentBasis(
-  moments: readonly TokenMoments[],
+  moments: readonly ProteinMoments[],
   random: Random,
 ): { rank: number; basis: Float32Array } {
   const stride = Math.ceil(moments.length / BASIS_PROTEINS);
@@ -40,16 +46,27 @@ export async function measureMoments(
   onTargets: (done: number) => void,
   signal?: AbortSignal,
 ): Promise<MomentTable> {
-  const { dimension } = release.manifest.encoder;
+  const { dimension, profileScale } = momentForm(release.manifest);
   const count = release.targets.count;
   const means = new Float32Array(count * dimension);
   const sketches = new Float32Array(count * rank);
+  const profiles =
+    profileScale === undefined
+      ? undefined
+      : {
+          means: new Float32Array(count * PROFILE_MEAN_SIZE),
+          seconds: new Float32Array(count * PROFILE_SECOND_SIZE),
+        };
   for (let target = 0; target < count; target += 1) {
     signal?.throwIfAborted();
-    const { mean, sketch } = projectMoments(await readMoments(release, reader, target), basis, rank);
+    const { mean, sketch, profile } = projectMoments(await readMoments(release, reader, target), basis, rank);
     means.set(mean, target * dimension);
     sketches.set(sketch, target * rank);
+    if (profile !== undefined) {
+      profiles?.means.set(profile.mean, target * PROFILE_MEAN_SIZE);
+      profiles?.seconds.set(profile.second, target * PROFILE_SECOND_SIZE);
+    }
     onTargets(target + 1);
   }
-  return { dimension, rank, means, sketches, basis };
+  return { dimension, rank, means, sketches, basis, profiles };
 }

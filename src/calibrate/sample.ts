@@ -1,4 +1,4 @@
-import type { PairMoments, ProjectedMoments } from '../calibration/moments.js';
+import { pairOf, type PairMoments, type ProjectedMoments } from '../calibration/moments.js';
 import { pairEvidence, type PairShape } from '../calibration/pair-null.js';
 import type { Release } from '../release/release.js';
 import { maxsimDistances } from '../search/maxsim.js';
@@ -12,6 +12,8 @@ export const ROLE_HOLDOUT = 1;
 export interface NullSample {
   readonly proteinCount: number;
   readonly pairCount: number;
+  /** Whether its proteins have profiles. */
+  readonly hasProfiles: boolean;
   readonly lengths: Uint32Array;
   readonly roles: Uint8Array;
   /** Combined score of each pair (calibration/pair-null.ts). */
@@ -39,25 +41,7 @@ export function createNullSample(
   const count = targets.length;
   const pairCount = pairStart(count, count);
   const lengths = targets.map((target) => release.targets.length(target));
-  const firsts = new Uint16Array(pairCount);
-  const seconds = new Uint16Array(pairCount);
-  const meanCosines = new Float64Array(pairCount);
-  const spreads = new Float64Array(pairCount);
-  for (let first = 0, pair = 0; first < count; first += 1) {
-    for (let second = first + 1; second < count; second += 1, pair += 1) {
-      firsts[pair] = first;
-      seconds[pair] = second;
-      const { meanCosine, cosineSpread } = momentsOfPair(moments[first], moments[second]);
-      meanCosines[pair] = meanCosine;
-      spreads[pair] = cosineSpread;
-    }
-  }
-  const shapeAt = (pair: number): PairShape => ({
-    queryLength: lengths[firsts[pair]],
-    targetLength: lengths[seconds[pair]],
-    meanCosine: meanCosines[pair],
-    cosineSpread: spreads[pair],
-  });
+  const { firsts, seconds, hasProfiles, shapeAt } = shapesOf(lengths, moments);
   const closeness = closenessOf(release, shapeAt, scores);
   const scorePerCosine = scorePerCosineOf(release);
   const evidence = closeness.map((close, pair) =>
@@ -72,6 +56,7 @@ export function createNullSample(
   return Object.freeze({
     proteinCount: count,
     pairCount,
+    hasProfiles,
     lengths,
     roles,
     evidence,
@@ -83,6 +68,42 @@ export function createNullSample(
     closeness,
     shapeAt,
   });
+}
+
+/** The two proteins of every pair, with lengths and moments. */
+function shapesOf(
+  lengths: Uint32Array,
+  moments: readonly ProjectedMoments[],
+): Pick<NullSample, 'firsts' | 'seconds' | 'hasProfiles' | 'shapeAt'> {
+  const count = lengths.length;
+  const pairCount = pairStart(count, count);
+  const firsts = new Uint16Array(pairCount);
+  const seconds = new Uint16Array(pairCount);
+  const hasProfiles = moments.every(({ profile }) => profile !== undefined);
+  const [means, spreads] = [new Float64Array(pairCount), new Float64Array(pairCount)];
+  const profilePairs = hasProfiles ? pairCount : 0;
+  const [profileMeans, profileSpreads] = [new Float64Array(profilePairs), new Float64Array(profilePairs)];
+  for (let first = 0, pair = 0; first < count; first += 1) {
+    for (let second = first + 1; second < count; second += 1, pair += 1) {
+      firsts[pair] = first;
+      seconds[pair] = second;
+      const found = momentsOfPair(moments[first], moments[second]);
+      means[pair] = found.meanCosine;
+      spreads[pair] = found.cosineSpread;
+      if (!hasProfiles) continue;
+      profileMeans[pair] = found.logProfileMean;
+      profileSpreads[pair] = found.logProfileSpread;
+    }
+  }
+  const shapeAt = (pair: number): PairShape => ({
+    queryLength: lengths[firsts[pair]],
+    targetLength: lengths[seconds[pair]],
+    meanCosine: means[pair],
+    cosineSpread: spreads[pair],
+    logProfileMean: hasProfiles ? profileMeans[pair] : 0,
+    logProfileSpread: hasProfiles ? profileSpreads[pair] : 0,
+  });
+  return { firsts, seconds, hasProfiles, shapeAt };
 }
 
 /** Mean of both directions' mean closest cosines of every pair. */
@@ -101,9 +122,13 @@ function closenessOf(
 
 /** The same as calibration/moments.ts finds against a table. */
 export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMoments {
-  const meanCosine = product(a.mean, b.mean);
-  const meanSquare = product(a.sketch, b.sketch);
-  return { meanCosine, cosineSpread: Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine)) };
+  const [first, second] = [a.profile, b.profile];
+  return pairOf(
+    product(a.mean, b.mean),
+    product(a.sketch, b.sketch),
+    first && second && product(first.mean, second.mean),
+    first && second && product(first.second, second.second),
+  );
 }
 
 /** Affine score that one unit of cosine adds to a pair of residues. */

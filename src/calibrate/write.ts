@@ -19,8 +19,13 @@ import {
   type CalibrationCard,
   type FileCard,
 } from '../calibration/card.js';
-import type { MomentTable } from '../calibration/moments.js';
-import { secondMomentSize } from '../calibration/moments.js';
+import {
+  PROFILE_MEAN_SIZE,
+  PROFILE_SECOND_SIZE,
+  secondMomentSize,
+  type MomentTable,
+  type ProfileTable,
+} from '../calibration/moments.js';
 import { cardText } from '../calibration/sidecar.js';
 import { sha256Hex } from '../canonical.js';
 
@@ -42,11 +47,12 @@ export async function writeCalibration(
   const folder = `${place}.new`;
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const { dimension, rank } = moments;
+  const { dimension, rank, profiles } = moments;
   const targets = arrowBytes([
     ['mean', moments.means, dimension],
     ['sketch', moments.sketches, rank],
     ['bias', biases, 1],
+    ...(profiles === undefined ? [] : profileColumns(profiles)),
   ]);
   const basis = arrowBytes([['component', moments.basis, secondMomentSize(dimension)]]);
   const card: CalibrationCard = {
@@ -62,16 +68,23 @@ export async function writeCalibration(
   return card;
 }
 
+function profileColumns({ means, seconds }: ProfileTable): readonly Column[] {
+  return [
+    ['profile_mean', means, PROFILE_MEAN_SIZE],
+    ['profile_second', seconds, PROFILE_SECOND_SIZE],
+  ];
+}
+
 async function writeBytes(folder: string, path: string, bytes: Uint8Array): Promise<FileCard> {
   await writeFile(join(folder, path), bytes);
   const { size } = await stat(join(folder, path));
   return { path, size_bytes: size, sha256: sha256Hex(bytes) };
 }
 
+type Column = readonly [name: string, values: Float32Array, width: number];
+
 /** An Arrow file whose columns are fixed-size lists of float32, all with the same number of rows. */
-function arrowBytes(
-  columns: readonly (readonly [name: string, values: Float32Array, width: number])[],
-): Uint8Array {
+function arrowBytes(columns: readonly Column[]): Uint8Array {
   const fields = columns.map(([name, , width]) => {
     return new Field(name, new FixedSizeList(width, new Field('item', new Float32(), false)), false);
   });

@@ -107,6 +107,13 @@ export interface CalibrationCard {
     readonly mean_slope: number;
     readonly spread_slope: number;
     readonly score_per_cosine: number;
+    /** Of a release whose proteins have profiles. */
+    readonly profiles?: {
+      readonly log_mean: ScaleCard;
+      readonly log_spread: ScaleCard;
+      readonly mean_slope: number;
+      readonly spread_slope: number;
+    };
   };
   /** How a protein's general closeness is measured: expected closeness by shape, and the panel it is measured on. */
   readonly bias: {
@@ -127,7 +134,10 @@ export interface CalibrationCard {
 export const CARD_FORMAT = 'gloaming-calibration/4';
 /** Before striking pairs had controls (control.ts): such cards go on judging as they did. */
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
-export type CardFormat = typeof CARD_FORMAT | typeof UNCONTROLLED_FORMAT;
+/** Of releases whose proteins have profiles: the null depends on what two of them share, too. */
+export const PROFILED_FORMAT = 'gloaming-calibration/5';
+export type CardFormat = typeof CARD_FORMAT | typeof UNCONTROLLED_FORMAT | typeof PROFILED_FORMAT;
+export const CARD_FORMATS: readonly string[] = [UNCONTROLLED_FORMAT, CARD_FORMAT, PROFILED_FORMAT];
 /** Cards of a null that is no longer used: their releases count as not calibrated. */
 export const SUPERSEDED_FORMATS: readonly string[] = ['gloaming-calibration/1', 'gloaming-calibration/2'];
 
@@ -142,6 +152,7 @@ export const MAXIMUM_LOG_EXTRAPOLATION = Math.log(1000);
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
 export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/4';
 export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/2';
+export const PROFILED_CONTEXT_ID = 'lengths_moments_profiles_and_biases/1';
 export const METHOD_ID = 'peaks_over_threshold/1';
 export const ESTIMAND_ID = 'unrelated_targets_with_smaller_tail_probability/1';
 export const QUALIFICATION_ID = 'protein_holdout_kolmogorov_smirnov/2';

@@ -1,10 +1,13 @@
+import { PROFILE_WIDTH, type QueryTokens } from '../kernels/kernels.js';
 import { secondMoments } from '../kernels/native.js';
+import { AMINO_ACIDS } from '../sequence/substitution.js';
 
 /*
  * First and second moments of a protein's residue tokens: what two unrelated proteins share in composition. The mean
  * cosine of all residue pairs is the product of the two means; the mean squared cosine is the product of the two second
  * moments, tr(Mq Mt). Both are the covariates that make null scores of membrane proteins, helix bundles and
- * low-complexity stretches comparable with those of everything else.
+ * low-complexity stretches comparable with those of everything else. The same two of the profiles of two families do
+ * it for what affine scores take from these.
  */
 
 /** Longer proteins are measured on this many evenly spread rows, which bounds the cost of a query. */
@@ -16,6 +19,41 @@ export interface TokenMoments {
   readonly mean: Float64Array;
   /** [dimension × (dimension + 1) ÷ 2]: upper triangle, off-diagonals × √2, so that a dot product is a trace. */
   readonly second: Float64Array;
+}
+
+/** What the moments of a release's proteins are made of. */
+export interface MomentForm {
+  readonly dimension: number;
+  readonly inverseStep: number;
+  /** Of its profiles; undefined where it has none. */
+  readonly profileScale?: number;
+}
+
+/** The form of a release's moments, by its manifest. */
+export function momentForm({
+  encoder: { dimension, inverse_step: inverseStep },
+  affine,
+}: {
+  readonly encoder: { readonly dimension: number; readonly inverse_step: number };
+  readonly affine: { readonly profile?: { readonly scale: number } };
+}): MomentForm {
+  return { dimension, inverseStep, profileScale: affine.profile?.scale };
+}
+
+/** Moments of a protein's tokens and, where it has one, of its profile. */
+export interface ProteinMoments extends TokenMoments {
+  /** Unit: frequencies ÷ √background. Shape: mean [PROFILE_WIDTH], second accordingly */
+  readonly profile?: TokenMoments;
+}
+
+/** Cost  min(length, 256) × dimension² ÷ 2 multiply-adds */
+export function proteinMoments(
+  { values, length, profile }: QueryTokens,
+  { dimension, inverseStep, profileScale }: MomentForm,
+): ProteinMoments {
+  const moments = tokenMoments(values, length, dimension, inverseStep);
+  if (profile === undefined || profileScale === undefined) return moments;
+  return { ...moments, profile: ofKinds(tokenMoments(profile, length, PROFILE_WIDTH, profileScale)) };
 }
 
 /**
@@ -46,6 +84,23 @@ export function tokenMoments(
   return { mean: sums, second };
 }
 
+/** Amino acids: what is left of a profile's row without its padding. */
+const KINDS = AMINO_ACIDS.length;
+export const PROFILE_MEAN_SIZE = KINDS;
+export const PROFILE_SECOND_SIZE = secondMomentSize(KINDS);
+
+/** Moments of profile rows without the padding that follows their frequencies. */
+function ofKinds({ mean, second }: TokenMoments): TokenMoments {
+  const kept = new Float64Array(PROFILE_SECOND_SIZE);
+  let [from, to] = [0, 0];
+  for (let kind = 0; kind < KINDS; kind += 1) {
+    kept.set(second.subarray(from, from + KINDS - kind), to);
+    from += PROFILE_WIDTH - kind;
+    to += KINDS - kind;
+  }
+  return { mean: mean.slice(0, KINDS), second: kept };
+}
+
 /** Evenly spread rows. */
 function gatherRows(values: Int8Array, length: number, rows: number, dimension: number): Int8Array {
   if (rows === length) return values;
@@ -72,6 +127,14 @@ export interface MomentTable {
   readonly sketches: Float32Array;
   /** [rank × dimension × (dimension + 1) ÷ 2], orthonormal rows. */
   readonly basis: Float32Array;
+  /** Of profiles, where the proteins have them: twenty components need no sketch. */
+  readonly profiles?: ProfileTable;
+}
+
+/** Shape: [count × PROFILE_MEAN_SIZE] and [count × PROFILE_SECOND_SIZE], row-major. */
+export interface ProfileTable {
+  readonly means: Float32Array;
+  readonly seconds: Float32Array;
 }
 
 /** What the null of one pair depends on beside the two lengths. Unit: cosine. */
@@ -80,21 +143,28 @@ export interface PairMoments {
   readonly meanCosine: number;
   /** Standard deviation over all residue pairs. */
   readonly cosineSpread: number;
+  /**
+   * The same two of Σ q p ÷ background over all pairs of columns of two profiles, as natural logarithms; 0 without
+   * profiles.
+   */
+  readonly logProfileMean: number;
+  readonly logProfileSpread: number;
 }
 
 /** A protein as its pairs with a table see it. */
 export interface ProjectedMoments {
   readonly mean: Float64Array;
   readonly sketch: Float64Array;
+  readonly profile?: TokenMoments;
 }
 
-export function projectMoments(moments: TokenMoments, basis: Float32Array, rank: number): ProjectedMoments {
+export function projectMoments(moments: ProteinMoments, basis: Float32Array, rank: number): ProjectedMoments {
   const size = moments.second.length;
   const sketch = new Float64Array(rank);
   for (let component = 0; component < rank; component += 1) {
     sketch[component] = rowProduct(basis, component * size, moments.second);
   }
-  return { mean: moments.mean, sketch };
+  return { mean: moments.mean, sketch, profile: moments.profile };
 }
 
 /** The pair of a protein with one row of the table. */
@@ -102,9 +172,42 @@ export function pairMoments(protein: ProjectedMoments, table: MomentTable, row: 
   const { dimension, rank } = table;
   const meanCosine = rowProduct(table.means, row * dimension, protein.mean);
   const meanSquare = rowProduct(table.sketches, row * rank, protein.sketch);
-  // A sketch that misses a part of a second moment can fall short of the squared mean.
-  return { meanCosine, cosineSpread: Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine)) };
+  const profileMean = profileProduct(protein.profile?.mean, table.profiles?.means, row);
+  const profileSquare = profileProduct(protein.profile?.second, table.profiles?.seconds, row);
+  return pairOf(meanCosine, meanSquare, profileMean, profileSquare);
 }
+
+function profileProduct(
+  own: Float64Array | undefined,
+  table: Float32Array | undefined,
+  row: number,
+): number | undefined {
+  return own && table && rowProduct(table, row * own.length, own);
+}
+
+/** Means and mean squares of a pair as the null takes them. */
+export function pairOf(
+  meanCosine: number,
+  meanSquare: number,
+  profileMean: number | undefined,
+  profileSquare: number | undefined,
+): PairMoments {
+  // A sketch that misses a part of a second moment can fall short of the squared mean.
+  const cosineSpread = Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine));
+  if (profileMean === undefined || profileSquare === undefined) {
+    return { meanCosine, cosineSpread, logProfileMean: 0, logProfileSpread: 0 };
+  }
+  const variance = Math.max(LEAST_VARIANCE, profileSquare - profileMean * profileMean);
+  return {
+    meanCosine,
+    cosineSpread,
+    logProfileMean: Math.log(Math.max(LEAST_VARIANCE, profileMean)),
+    logProfileSpread: Math.log(variance) / 2,
+  };
+}
+
+/** Two profiles without any spread are far beyond every calibrated pair; their logarithm has to be a number. */
+const LEAST_VARIANCE = 1e-6;
 
 /** A row of a table times a vector, in four sums that do not wait for each other: half the time of one. */
 function rowProduct(table: Float32Array, start: number, vector: Float64Array): number {

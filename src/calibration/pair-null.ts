@@ -34,6 +34,13 @@ export interface ShapeScales {
   readonly logLonger: CovariateScale;
   readonly meanCosine: CovariateScale;
   readonly cosineSpread: CovariateScale;
+  /** Where the proteins have profiles. */
+  readonly profiles?: ProfileScales;
+}
+
+export interface ProfileScales {
+  readonly logMean: CovariateScale;
+  readonly logSpread: CovariateScale;
 }
 
 /**
@@ -43,8 +50,9 @@ export interface ShapeScales {
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + mean slope · m + spread slope · s))
  *
  * where the sum is the evidence that a small share of unrelated pairs of the same kind exceed, and the divisor follows
- * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s. Under
- * the null all pairs have one tail: close to e^(−coordinate).
+ * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s, and
+ * with the same two of the profiles where there are any. Under the null all pairs have one tail: close to
+ * e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
 export interface PairNull {
@@ -56,16 +64,27 @@ export interface PairNull {
   readonly lengthSlope: number;
   readonly meanSlope: number;
   readonly spreadSlope: number;
+  /** Of profiles; 0 where there are none. */
+  readonly profileMeanSlope: number;
+  readonly profileSpreadSlope: number;
   readonly scorePerCosine: number;
 }
 
-export const SHAPE_TERM_COUNT = 7;
-export const NULL_TERM_COUNT = SHAPE_TERM_COUNT + 2;
+const PLAIN_TERM_COUNT = 7;
+const BIAS_TERM_COUNT = 2;
+/** Terms of a pair's shape, and all of them with the biases: two more where there are profiles. */
+export const shapeTermCount = ({ profiles }: ShapeScales): number =>
+  PLAIN_TERM_COUNT + (profiles === undefined ? 0 : 2);
+export const nullTermCount = (shape: ShapeScales): number => shapeTermCount(shape) + BIAS_TERM_COUNT;
+export const MOST_TERMS = PLAIN_TERM_COUNT + 2 + BIAS_TERM_COUNT;
 /** Places of the standardised log shorter length, mean cosine and cosine spread among the terms. */
 export const LENGTH_TERM = 1;
 export const MEAN_TERM = 4;
 export const SPREAD_TERM = 5;
-/** Places of all terms that token moments have a part in. */
+/** Those of the profiles' mean and spread, where there are profiles. */
+export const PROFILE_MEAN_TERM = PLAIN_TERM_COUNT;
+export const PROFILE_SPREAD_TERM = PLAIN_TERM_COUNT + 1;
+/** Places of all terms that moments of tokens have a part in. */
 export const MOMENT_TERMS: readonly number[] = [MEAN_TERM, SPREAD_TERM, 6];
 
 /** Writes the terms of a pair's shape at `start`: lengths, moments, and the products that matter. */
@@ -81,6 +100,9 @@ export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64A
   terms[start + MEAN_TERM] = mean;
   terms[start + SPREAD_TERM] = spread;
   terms[start + 6] = spread * shorter;
+  if (scales.profiles === undefined) return;
+  terms[start + PROFILE_MEAN_TERM] = standardised(pair.logProfileMean, scales.profiles.logMean);
+  terms[start + PROFILE_SPREAD_TERM] = standardised(pair.logProfileSpread, scales.profiles.logSpread);
 }
 
 /** Writes all terms of a pair at `start`: those of its shape, then sum and product of the two biases. */
@@ -93,8 +115,9 @@ export function nullTerms(
   shapeTerms(pair, shape, terms, start);
   const query = standardised(pair.queryBias, bias);
   const target = standardised(pair.targetBias, bias);
-  terms[start + SHAPE_TERM_COUNT] = query + target;
-  terms[start + SHAPE_TERM_COUNT + 1] = query * target;
+  const biases = start + shapeTermCount(shape);
+  terms[biases] = query + target;
+  terms[biases + 1] = query * target;
 }
 
 /** How much closeness counts beside the affine score, in score of equal residues per unit of the root of a length. */
@@ -131,12 +154,20 @@ export function expectedOf(weights: readonly number[], terms: Float64Array, star
 }
 
 /** ln of the mean excess of a pair with these terms, relative to the scale. */
-function rateSlope({ lengthSlope, meanSlope, spreadSlope }: PairNull, terms: Float64Array): number {
-  return lengthSlope * terms[LENGTH_TERM] + meanSlope * terms[MEAN_TERM] + spreadSlope * terms[SPREAD_TERM];
+function rateSlope(
+  { shape, lengthSlope, meanSlope, spreadSlope, profileMeanSlope, profileSpreadSlope }: PairNull,
+  terms: Float64Array,
+): number {
+  const slope =
+    lengthSlope * terms[LENGTH_TERM] + meanSlope * terms[MEAN_TERM] + spreadSlope * terms[SPREAD_TERM];
+  if (shape.profiles === undefined) return slope;
+  return (
+    slope + profileMeanSlope * terms[PROFILE_MEAN_TERM] + profileSpreadSlope * terms[PROFILE_SPREAD_TERM]
+  );
 }
 
 /** Terms of the pair at hand: no allocation for each of a thousand candidates. */
-const scratch = new Float64Array(NULL_TERM_COUNT);
+const scratch = new Float64Array(MOST_TERMS);
 
 function standardised(value: number, scale: CovariateScale): number {
   const clipped = Math.min(scale.maximum, Math.max(scale.minimum, value));

@@ -1,4 +1,4 @@
-import { expectedOf, shapeTerms, SHAPE_TERM_COUNT, type PairShape, type ShapeScales } from './pair-null.js';
+import { expectedOf, MOST_TERMS, shapeTerms, type PairShape, type ShapeScales } from './pair-null.js';
 
 /**
  * Some proteins are close to everything: closer than their lengths and moments say. How much is measured against a
@@ -25,4 +25,4 @@ export function biasContribution(
   return Math.min(model.maximum, Math.max(model.minimum, excess));
 }
 
-const scratch = new Float64Array(SHAPE_TERM_COUNT);
+const scratch = new Float64Array(MOST_TERMS);

@@ -7,8 +7,8 @@ import { isQualified, type Bin, type Calibration } from './calibration.js';
 import {
   CARD_FILE,
   CARD_FORMAT,
+  CARD_FORMATS,
   SUPERSEDED_FORMATS,
-  UNCONTROLLED_FORMAT,
   calibrationDirectory,
   calibrationId,
   type BinCard,
@@ -38,7 +38,7 @@ export async function readCalibrationCard(releaseDirectory: string): Promise<Cal
   } catch (cause) {
     throw new Fault(`${path} is no calibration card.`, { cause });
   }
-  if (card?.format === CARD_FORMAT || card?.format === UNCONTROLLED_FORMAT) return card as CalibrationCard;
+  if (CARD_FORMATS.includes(card?.format)) return card as CalibrationCard;
   if (SUPERSEDED_FORMATS.includes(card?.format)) return undefined;
   throw new Fault(`${path} has format ${JSON.stringify(card?.format)}; this version reads ${CARD_FORMAT}.`);
 }
@@ -102,6 +102,10 @@ function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
       logLonger: scaleOf(model.log_longer),
       meanCosine: scaleOf(model.mean_cosine),
       cosineSpread: scaleOf(model.cosine_spread),
+      profiles: model.profiles && {
+        logMean: scaleOf(model.profiles.log_mean),
+        logSpread: scaleOf(model.profiles.log_spread),
+      },
     },
     bias: scaleOf(model.bias),
     weights: model.weights,
@@ -109,6 +113,8 @@ function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
     lengthSlope: model.length_slope,
     meanSlope: model.mean_slope,
     spreadSlope: model.spread_slope,
+    profileMeanSlope: model.profiles?.mean_slope ?? 0,
+    profileSpreadSlope: model.profiles?.spread_slope ?? 0,
     scorePerCosine: model.score_per_cosine,
   };
 }
@@ -148,6 +154,10 @@ async function readTargets(
     means: floatsOf(targets, 'mean'),
     sketches: floatsOf(targets, 'sketch'),
     basis: floatsOf(basis, 'component'),
+    profiles: card.pair_null.profiles && {
+      means: floatsOf(targets, 'profile_mean'),
+      seconds: floatsOf(targets, 'profile_second'),
+    },
   };
   return { moments, biases: floatsOf(targets, 'bias') };
 }

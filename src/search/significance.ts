@@ -11,9 +11,10 @@ import { CHANCE_COORDINATE, controlledCoordinate } from '../calibration/control.
 import { familyWiseProbability, qValues } from '../calibration/false-discovery.js';
 import {
   concentration,
+  momentForm,
   pairMoments,
   projectMoments,
-  tokenMoments,
+  proteinMoments,
   type ProjectedMoments,
 } from '../calibration/moments.js';
 import { tailCoordinate, type NullPair } from '../calibration/pair-null.js';
@@ -120,8 +121,7 @@ async function judgeQuery(
   engine: CalibratedEngine,
 ): Promise<readonly CandidateSignificance[]> {
   const { release, calibration } = engine;
-  const { dimension, inverse_step: inverseStep } = release.manifest.encoder;
-  const moments = tokenMoments(query.values, query.length, dimension, inverseStep);
+  const moments = proteinMoments(query, momentForm(release.manifest));
   const queryReason =
     unsupportedQuery(query.length, calibration.card) ??
     (concentration(moments) > calibration.card.supported.maximum_concentration
@@ -239,12 +239,18 @@ function placeCandidate(
   if (affine.rawScore === 0) return 'no_affine_score';
   const bin = bins[stratumOf(query.length, card.stratum_edges)][stratumOf(targetLength, card.stratum_edges)];
   if (bin.card.status !== 'qualified') return bin.card.status;
-  const { meanCosine, cosineSpread } = pairMoments(projected, moments, targetIndex);
+  const { meanCosine, cosineSpread, logProfileMean, logProfileSpread } = pairMoments(
+    projected,
+    moments,
+    targetIndex,
+  );
   const pair = {
     queryLength: query.length,
     targetLength,
     meanCosine,
     cosineSpread,
+    logProfileMean,
+    logProfileSpread,
     queryBias: bias,
     targetBias: biases[targetIndex],
   };

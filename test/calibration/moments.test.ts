@@ -3,9 +3,11 @@ import {
   concentration,
   pairMoments,
   projectMoments,
+  proteinMoments,
   secondMomentSize,
   tokenMoments,
 } from '#src/calibration/moments.js';
+import { PROFILE_WIDTH } from '#src/kernels/kernels.js';
 import { seededRandom } from '#src/random.js';
 
 const DIMENSION = 6;
@@ -63,5 +65,71 @@ describe('token moments', () => {
     const alike = concentration(tokenMoments(one, 40, DIMENSION, STEP - 46));
     expect(alike).toBeCloseTo(1, 12);
     expect(concentration(tokenMoments(randomTokens(400, 9), 400, DIMENSION, STEP))).toBeLessThan(0.35);
+  });
+});
+
+describe('moments of profiles', () => {
+  const SCALE = 16;
+  const KINDS = 20;
+
+  /** Rows whose padding is zero, as those of a release are. */
+  function randomProfile(length: number, seed: number): Int8Array {
+    const random = seededRandom(seed);
+    return Int8Array.from({ length: length * PROFILE_WIDTH }, (_, at) =>
+      at % PROFILE_WIDTH < KINDS ? random.below(60) : 0,
+    );
+  }
+
+  it('give the logarithms of mean and spread over all pairs of columns', () => {
+    const [a, b] = [randomProfile(11, 3), randomProfile(23, 4)];
+    const form = { dimension: DIMENSION, inverseStep: STEP, profileScale: SCALE };
+    const basis = new Float32Array(secondMomentSize(DIMENSION));
+    const own = (profile: Int8Array, length: number) =>
+      projectMoments(proteinMoments({ values: randomTokens(length, 6), length, profile }, form), basis, 1);
+    const [query, target] = [own(a, 11), own(b, 23)];
+    const table = {
+      dimension: DIMENSION,
+      rank: 1,
+      means: Float32Array.from(target.mean),
+      sketches: Float32Array.from(target.sketch),
+      basis,
+      profiles: {
+        means: Float32Array.from(target.profile!.mean),
+        seconds: Float32Array.from(target.profile!.second),
+      },
+    };
+    const products: number[] = [];
+    for (let i = 0; i < a.length; i += PROFILE_WIDTH) {
+      for (let j = 0; j < b.length; j += PROFILE_WIDTH) {
+        let product = 0;
+        for (let kind = 0; kind < KINDS; kind += 1) product += a[i + kind] * b[j + kind];
+        products.push(product / SCALE ** 2);
+      }
+    }
+    const mean = products.reduce((sum, value) => sum + value, 0) / products.length;
+    const variance = products.reduce((sum, value) => sum + (value - mean) ** 2, 0) / products.length;
+    const found = pairMoments(query, table, 0);
+    expect(found.logProfileMean).toBeCloseTo(Math.log(mean), 5);
+    expect(found.logProfileSpread).toBeCloseTo(Math.log(variance) / 2, 5);
+  });
+
+  it('are finite for profiles without any spread, and nothing without profiles', () => {
+    const flat = new Int8Array(40 * PROFILE_WIDTH);
+    const values = randomTokens(40, 7);
+    const form = { dimension: DIMENSION, inverseStep: STEP, profileScale: SCALE };
+    const basis = new Float32Array(secondMomentSize(DIMENSION));
+    const query = projectMoments(proteinMoments({ values, length: 40, profile: flat }, form), basis, 1);
+    const plain = {
+      dimension: DIMENSION,
+      rank: 1,
+      means: new Float32Array(DIMENSION),
+      sketches: new Float32Array(1),
+      basis,
+    };
+    const profiles = { means: new Float32Array(KINDS), seconds: new Float32Array(secondMomentSize(KINDS)) };
+    const { logProfileMean, logProfileSpread } = pairMoments(query, { ...plain, profiles }, 0);
+    expect([logProfileMean, logProfileSpread].every(Number.isFinite)).toBe(true);
+    const without = pairMoments(query, plain, 0);
+    expect([without.logProfileMean, without.logProfileSpread]).toEqual([0, 0]);
   });
 });
