@@ -1,6 +1,6 @@
 import { alignFamily, NOTHING } from './alignment.js';
-import type { Family } from './family.js';
-import type { SelectedFamily } from './finder.js';
+import type { Family, Relative } from './family.js';
+import { aloneFamily, type SelectedFamily } from './finder.js';
 import type { RelativeRules } from './rules.js';
 
 /**
@@ -26,6 +26,29 @@ export function selectRelatives(found: Family, rules: RelativeRules): SelectedFa
   }
   const relatives = spread(kept, rules.profileCount).map((index) => near[index]);
   return { sequence, relatives, averaged: spread(relatives, rules.vectorCount) };
+}
+
+/**
+ * Those that count of a search in rounds, each of which reaches farther: the profile is that of the last round that found
+ * any, and the vectors are of all rounds in equal parts, so that near relatives keep their say.
+ * Errors  Fault where an alignment leaves its sequences
+ */
+export function selectRounds(
+  sequence: string,
+  rounds: readonly (readonly Relative[])[],
+  rules: RelativeRules,
+): SelectedFamily {
+  const share = { ...rules, vectorCount: Math.ceil(rules.vectorCount / rounds.length) };
+  const selected = rounds
+    .filter(({ length }) => length > 0)
+    .map((relatives) => selectRelatives({ sequence, relatives }, share));
+  const last = selected.at(-1);
+  if (last === undefined) return aloneFamily(sequence);
+  const averaged = new Map<string, Relative>();
+  for (const relative of selected.flatMap((family) => family.averaged)) {
+    if (!averaged.has(relative.id)) averaged.set(relative.id, relative);
+  }
+  return { ...last, averaged: [...averaged.values()] };
 }
 
 /** `count` of a list at even distances, the first and the last among them, or all of it. */

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Fault, Refusal } from '../errors.js';
 import { cropOf, type Relative } from '../families/family.js';
-import { aloneFamily, type FamilyQuery, type RelativesFinder } from '../families/finder.js';
+import type { FamilyQuery, RelativesFinder } from '../families/finder.js';
 import type { RelativeRules } from '../families/rules.js';
-import { selectRelatives } from '../families/select.js';
+import { selectRounds } from '../families/select.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
 import { signalGroup } from '../process-group.js';
 
@@ -55,12 +55,16 @@ export function mmseqsRelatives(
     async find(proteins, { signal } = {}) {
       const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
       try {
-        const table = await searchBackground(proteins, background, rules, { folder, threads, signal });
-        const found = await readTable(table, proteins.length, background.rounds);
+        const tables = await searchBackground(proteins, background, rules, { folder, threads, signal });
+        const rounds: (readonly Relative[][])[] = [];
+        for (const [at, table] of tables.entries())
+          rounds.push(await readTable(table, proteins.length, at + 1));
         return proteins.map(({ sequence }, index) =>
-          found[index].length === 0
-            ? aloneFamily(sequence)
-            : selectRelatives({ sequence, relatives: found[index] }, rules),
+          selectRounds(
+            sequence,
+            rounds.map((found) => found[index]),
+            rules,
+          ),
         );
       } finally {
         await rm(folder, { recursive: true, force: true });
@@ -75,13 +79,16 @@ interface Workplace {
   readonly signal?: AbortSignal;
 }
 
-/** The table of hits, a line for each; queries are named by their place, so that no id is anybody's file or option. */
+/**
+ * A table of hits for each round, a line for each; queries are named by their place, so that no id is anybody's file or
+ * option.
+ */
 async function searchBackground(
   proteins: readonly FamilyQuery[],
   { database, rounds }: MmseqsBackground,
   rules: RelativeRules,
   { folder, threads, signal }: Workplace,
-): Promise<string> {
+): Promise<readonly string[]> {
   const path = (name: string): string => join(folder, name);
   const common = ['--threads', String(Math.max(1, threads)), '-v', '1'];
   const hits = ['-s', SENSITIVITY, '-e', String(rules.maxExpected), '--max-seqs', String(MAX_HITS)];
@@ -96,18 +103,19 @@ async function searchBackground(
   const fasta = proteins.map(({ sequence }, index) => `>q${index}\n${sequence}\n`).join('');
   await writeFile(path('queries.fasta'), fasta);
   await runMmseqs(['createdb', path('queries.fasta'), path('queries'), '-v', '1'], { signal });
-  await search('queries', 'result1');
-  let [queries, result] = ['queries', 'result1'];
-  for (let round = 2; round <= rounds; round += 1) {
-    const profiles = `profiles${round}`;
-    const files = [path(queries), database, path(result), path(profiles)];
-    await runMmseqs(['result2profile', ...files, ...common], { signal });
-    [queries, result] = [profiles, `result${round}`];
+  const tables: string[] = [];
+  for (let round = 1, queries = 'queries'; ; round += 1) {
+    const [result, table, profiles] = [`result${round}`, `table${round}.tsv`, `profiles${round}`];
     await search(queries, result);
+    const files = [path(queries), database, path(result)];
+    await runMmseqs(['convertalis', ...files, path(table), '--format-output', COLUMNS, ...common], {
+      signal,
+    });
+    tables.push(path(table));
+    if (round >= rounds) return tables;
+    await runMmseqs(['result2profile', ...files, path(profiles), ...common], { signal });
+    queries = profiles;
   }
-  const files = [path(queries), database, path(result), path('table.tsv')];
-  await runMmseqs(['convertalis', ...files, '--format-output', COLUMNS, ...common], { signal });
-  return path('table.tsv');
 }
 
 const COLUMNS = 'query,target,evalue,fident,qstart,qend,qlen,tstart,tend,cigar,tseq';

@@ -6,7 +6,7 @@ import { aloneFamily } from '#src/families/finder.js';
 import { familyForm } from '#src/families/form.js';
 import { familyProfile, profileRows, unitLogOdds } from '#src/families/profile.js';
 import { RELATIVE_RULES } from '#src/families/rules.js';
-import { selectRelatives } from '#src/families/select.js';
+import { selectRelatives, selectRounds } from '#src/families/select.js';
 import { PROFILE_WIDTH } from '#src/kernels/kernels.js';
 import { seededRandom } from '#src/random.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
@@ -89,7 +89,7 @@ describe('selected relatives', () => {
 
   it('leave out near copies of a nearer one, however many there are', () => {
     const first = mutated(protein, 0.5);
-    const copies = Array.from({ length: 50 }, () => relative(mutated(first, 0.02)));
+    const copies = Array.from({ length: 50 }, () => relative(mutated(first, 0.01)));
     const other = relative(mutated(protein, 0.5), { expected: 1e-4 });
     const { relatives: kept } = selectRelatives(
       { sequence: protein, relatives: [...copies, other] },
@@ -113,6 +113,32 @@ describe('selected relatives', () => {
       all[0],
       all[199],
     ]);
+  });
+});
+
+describe('relatives of a search in rounds', () => {
+  const protein = randomProtein(120);
+  const manyRelatives = (round: number) =>
+    Array.from({ length: 40 }, (_, index) =>
+      relative(mutated(protein, 0.6), { expected: 1e-40 * 10 ** index, round }),
+    ).filter(({ expected }) => expected <= RELATIVE_RULES.maxExpected);
+
+  it('make the profile by the last, and the vectors by all in equal parts', () => {
+    const rounds = [manyRelatives(1), manyRelatives(2)];
+    const { relatives: kept, averaged } = selectRounds(protein, rounds, RELATIVE_RULES);
+    expect(kept).toEqual(rounds[1]);
+    expect(averaged.map(({ round }) => round)).toEqual([...Array(8).fill(1), ...Array(8).fill(2)]);
+    expect(averaged[0]).toEqual(rounds[0]![0]);
+    expect(averaged.at(-1)).toEqual(rounds[1]!.at(-1));
+  });
+
+  it('count once where two rounds find them, and of one round where the other finds none', () => {
+    const found = manyRelatives(1);
+    const { averaged } = selectRounds(protein, [found, found], RELATIVE_RULES);
+    expect(new Set(averaged.map(({ id }) => id)).size).toBe(averaged.length);
+    expect(averaged).toHaveLength(8);
+    expect(selectRounds(protein, [found, []], RELATIVE_RULES).relatives).toEqual(found);
+    expect(selectRounds(protein, [[], []], RELATIVE_RULES)).toMatchObject({ relatives: [], averaged: [] });
   });
 });
 
