@@ -144,6 +144,8 @@ export type CommandRefusalCode =
   | 'invalid_organization'
   | 'api_key_not_found'
   | 'invalid_fasta'
+  | 'invalid_input'
+  | 'invalid_compression'
   | 'line_too_long'
   | 'invalid_text'
   | 'invalid_gzip'

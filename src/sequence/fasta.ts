@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../errors.js';
 import { FASTA_ID_MAX_CHARACTERS, FASTA_LINE_MAX_BYTES, FASTA_SEQUENCE_MAX_BYTES } from '../limits.js';
-import { decompress, readInputFile } from './input-file.js';
+import { decompress } from './input-file.js';
 import { normaliseProtein } from './protein.js';
+import { readUnpackedFile } from './unpack.js';
 
 /** One record as it stands in the file; `text` is not normalised and keeps its line ends. */
 export interface FastaRecord {
@@ -10,6 +11,8 @@ export interface FastaRecord {
   readonly header: string;
   readonly text: string;
   readonly place: FastaPlace;
+  /** One-based line on which `text` begins; absent for the one after the header. */
+  readonly textLine?: number;
 }
 
 export interface FastaPlace {
@@ -30,9 +33,9 @@ export interface FastaInput {
 const LINE_FEED = 10;
 const GREATER_THAN = 62;
 
-/** The file at this path; nothing is opened before it is read. */
+/** The operator's file at this path, which may be zstd or xz, too; nothing is opened before it is read. */
 export function fastaFile(path: string, onBytesRead?: (bytes: number) => void): FastaInput {
-  return { file: path, bytes: readInputFile(path, onBytesRead) };
+  return { file: path, bytes: readUnpackedFile(path, onBytesRead) };
 }
 
 /**
@@ -75,7 +78,9 @@ export function describePlace(place: FastaPlace): string {
 export function refuseRecord(cause: Refusal, record: FastaRecord, id: string): Refusal {
   const position = cause.details.position;
   const line =
-    record.place.line + (typeof position === 'number' ? 1 + linesBefore(record.text, position) : 0);
+    typeof position === 'number'
+      ? (record.textLine ?? record.place.line + 1) + linesBefore(record.text, position)
+      : record.place.line;
   const place = { ...record.place, line };
   return new Refusal(cause.code, `${describePlace(place)} (${id}): ${cause.message}`, {
     ...cause.details,

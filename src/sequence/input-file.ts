@@ -49,22 +49,35 @@ export async function* decompress(
   bytes: AsyncIterable<Uint8Array>,
   describe: () => string,
 ): AsyncGenerator<Buffer> {
+  const { head, all } = await peekBytes(bytes, 2);
+  yield* skipByteOrderMark(head[0] === 0x1f && head[1] === 0x8b ? inflate(all, describe) : all);
+}
+
+/** The first bytes, fewer where there are no more, and all bytes, these included. */
+export async function peekBytes(
+  bytes: AsyncIterable<Uint8Array>,
+  count: number,
+): Promise<{ readonly head: Buffer; readonly all: AsyncGenerator<Buffer> }> {
   const source = bytes[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
-  while (head.length < 2) {
+  while (head.length < count) {
     const { done, value } = await source.next();
     if (done === true) break;
     head = Buffer.concat([head, value]);
   }
   const all = (async function* () {
-    if (head.length > 0) yield head;
-    for (;;) {
-      const { done, value } = await source.next();
-      if (done === true) return;
-      yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    try {
+      if (head.length > 0) yield head;
+      for (;;) {
+        const { done, value } = await source.next();
+        if (done === true) return;
+        yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      }
+    } finally {
+      await source.return?.();
     }
   })();
-  yield* skipByteOrderMark(head[0] === 0x1f && head[1] === 0x8b ? inflate(all, describe) : all);
+  return { head, all };
 }
 
 /** Some editors and spreadsheets put U+FEFF before the first character of a text. */

@@ -8,6 +8,7 @@ import type { Release, ReleaseManifest, TargetSpace } from '../../release/releas
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import type { FastaInput } from '../../sequence/fasta.js';
 import { fastaFile } from '../../sequence/fasta.js';
+import { unpack } from '../../sequence/unpack.js';
 import type { SearchEngine } from '../../search/search-types.js';
 import { familyWarning, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
@@ -132,7 +133,8 @@ function warnOfFamilies(engine: SearchEngine, flags: SearchFlags, { stderr }: Co
 
 function inputOf(fasta: string, { stdin }: CommandContext): FastaInput {
   if (fasta !== '-') return fastaFile(fasta);
-  return { file: 'standard input', bytes: stdin as AsyncIterable<Uint8Array> };
+  const name = 'standard input';
+  return { file: name, bytes: unpack(stdin as AsyncIterable<Uint8Array>, name) };
 }
 
 function spaceOf(release: Release, filter: unknown): TargetSpace {
