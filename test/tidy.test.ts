@@ -57,6 +57,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   preact: ['console/'],
   'd3-hierarchy': ['console/result/charts/'],
   'd3-sankey': ['console/result/charts/'],
+  saxes: ['indexing/sources/formats/'],
   ajv: ['contract/', 'http/', 'config.ts', 'encoder/'],
 };
 /** Files inside a package that are no secret of it, each with the reason. */

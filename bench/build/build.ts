@@ -1,7 +1,7 @@
 import { readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fastaInput } from '../../src/indexing/sources/fasta-source.js';
+import { filesInput } from '../../src/indexing/sources/input-files.js';
 import { buildRelease } from '../../src/indexing/release.js';
 import { loadConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
@@ -89,7 +89,12 @@ async function measure(
   let peak = before;
   const sampler = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), SAMPLE_INTERVAL_MS);
   const buildStartMs = performance.now();
-  await buildRelease({ indexesFolder, slug: 'bench', input: await fastaInput({ fasta: [fasta] }), encoder });
+  await buildRelease({
+    indexesFolder,
+    slug: 'bench',
+    input: await filesInput({ proteins: [fasta] }),
+    encoder,
+  });
   const buildMs = performance.now() - buildStartMs;
   clearInterval(sampler);
   await rm(indexesFolder, { recursive: true });
@@ -103,7 +108,7 @@ async function checkBuild(
   encoder: Encoder,
   indexesFolder: string,
 ): Promise<void> {
-  const input = await fastaInput({ fasta: [fasta] });
+  const input = await filesInput({ proteins: [fasta] });
   const { release } = await buildRelease({ indexesFolder, slug: 'bench', input, encoder });
   assert((await verifyRelease(release.directory)).isIntact, 'a new release is intact');
   const { targets, tokens } = await openRelease(release.directory);

@@ -11,7 +11,7 @@ import type { RelativesFinder } from '../../src/families/finder.js';
 import { RELATIVE_RULES } from '../../src/families/rules.js';
 import type { BuildFamilies } from '../../src/indexing/build-options.js';
 import { buildRelease } from '../../src/indexing/release.js';
-import { fastaInput } from '../../src/indexing/sources/fasta-source.js';
+import { filesInput } from '../../src/indexing/sources/input-files.js';
 import { addBackground, backgroundDatabase, findBackground } from '../../src/relatives/backgrounds.js';
 import { mmseqsRelatives, mmseqsVersion } from '../../src/relatives/mmseqs.js';
 import { openRelease } from '../../src/release/open.js';
@@ -145,7 +145,7 @@ async function openKind(
   };
   const fasta = join(folder, 'domains.fasta');
   await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
-  const input = await fastaInput({ fasta: [fasta] });
+  const input = await filesInput({ proteins: [fasta] });
   const built = await timed('build', () =>
     buildRelease({ indexesFolder, slug: kind, input, encoder, families }),
   );

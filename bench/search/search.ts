@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openAppliance, type Appliance } from '../../src/appliance.js';
-import { fastaInput } from '../../src/indexing/sources/fasta-source.js';
+import { filesInput } from '../../src/indexing/sources/input-files.js';
 import { buildRelease } from '../../src/indexing/release.js';
 import { serve } from '../../src/cli/serve/serve.js';
 import { loadConfig } from '../../src/config.js';
@@ -137,7 +137,7 @@ async function build(
   const fasta = join(folder, `${slug}.fasta`);
   await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
-  const input = await fastaInput({ fasta: [fasta] });
+  const input = await filesInput({ proteins: [fasta] });
   const { release } = await buildRelease({
     indexesFolder: appliance.config.indexesFolder,
     slug,

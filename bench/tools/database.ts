@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
 import type { BuildFamilies } from '../../src/indexing/build-options.js';
-import { fastaInput } from '../../src/indexing/sources/fasta-source.js';
+import { filesInput } from '../../src/indexing/sources/input-files.js';
 import { buildRelease } from '../../src/indexing/release.js';
 import type { FoundRelease } from '../../src/release/catalog.js';
 import { openRelease } from '../../src/release/open.js';
@@ -54,7 +54,7 @@ async function build(
 ): Promise<FoundRelease> {
   const fasta = join(folder, `${slug}.fasta`);
   await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
-  const input = await fastaInput({ fasta: [fasta] });
+  const input = await filesInput({ proteins: [fasta] });
   const { indexesFolder } = config;
   const { release } = await buildRelease({ indexesFolder, slug, input, encoder, families });
   return release;

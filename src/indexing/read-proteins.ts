@@ -7,9 +7,9 @@ import {
   RELEASE_MAX_TARGETS,
 } from '../limits.js';
 import type { FilterField } from '../release/release.js';
-import { describePlace, refuseRecord } from '../sequence/fasta.js';
+import { refuseRecord } from '../sequence/fasta.js';
 import { normaliseProtein, type NormalisedProtein } from '../sequence/protein.js';
-import { createIdTable } from './sources/id-table.js';
+import { createIdRegister, placeOf } from './duplicates.js';
 import { createProteinSpool, type SpooledProtein } from './protein-spool.js';
 import type { ProteinSource, SourceProtein } from './sources/protein-source.js';
 
@@ -35,21 +35,21 @@ export interface Corpus {
  */
 export async function readProteins(
   source: ProteinSource,
-  spoolPath: string,
+  paths: { readonly spool: string; readonly ids: string },
   onBytes: (bytes: number) => void,
   signal?: AbortSignal,
 ): Promise<Corpus> {
-  const spool = await createProteinSpool(spoolPath);
+  const spool = await createProteinSpool(paths.spool);
+  const ids = createIdRegister(paths.ids, source.duplicates);
   try {
     const tally = createTally(source);
-    const ids = createIdTable();
-    let ordinal = 0;
-    for await (const given of source.proteins(onBytes)) {
+    for await (const read of source.proteins(onBytes)) {
       signal?.throwIfAborted();
-      checkId(given);
-      if (ids.get(given.id) === undefined) ids.set(given.id, ordinal);
-      else await refuseDuplicate(source, ordinal, given);
-      ordinal += 1;
+      checkId(read);
+      const id = ids.admit(read);
+      if (id === undefined) continue;
+      const given = id === read.id ? read : { ...read, id };
+      if (given !== read) checkId(given);
       const normalised = normalise(given);
       const attributes = { ...given.attributes, length: normalised.sequence.length };
       const protein = { id: given.id, sequence: normalised.sequence, attributes };
@@ -58,10 +58,13 @@ export async function readProteins(
       await spool.append(protein);
     }
     const { size_bytes: spoolBytes, sha256 } = await spool.finish();
-    return { ...tally.total(), spoolBytes, corpusSnapshotId: `corpus_${sha256}`, notes: source.notes() };
+    const notes = [...ids.notes(), ...source.notes()];
+    return { ...tally.total(), spoolBytes, corpusSnapshotId: `corpus_${sha256}`, notes };
   } catch (cause) {
     await spool.abandon();
     throw cause;
+  } finally {
+    ids.close();
   }
 }
 
@@ -134,28 +137,6 @@ function checkAttributes(given: SourceProtein, { attributes }: SpooledProtein): 
       );
     }
   }
-}
-
-/**
- * Reads the input again: to say where the id was first, and to know that it is the id and not just its
- * hash.
- */
-async function refuseDuplicate(source: ProteinSource, end: number, given: SourceProtein): Promise<void> {
-  let ordinal = 0;
-  for await (const earlier of source.proteins()) {
-    if (ordinal === end) return;
-    ordinal += 1;
-    if (earlier.id !== given.id) continue;
-    throw new Refusal(
-      'duplicate_id',
-      `${placeOf(given)}: the id ${given.id} was given before, in ${placeOf(earlier)}. Ids must be unique.`,
-      { ...given.record?.place, id: given.id },
-    );
-  }
-}
-
-function placeOf({ id, record }: SourceProtein): string {
-  return record === undefined ? `protein ${id}` : describePlace(record.place);
 }
 
 function refuseSize(): Refusal {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Refusal } from '../errors.js';
 import { scanReleases, type FoundRelease } from '../release/catalog.js';
@@ -48,7 +49,8 @@ async function readInput(options: BuildOptions, folder: BuildFolder, report: Rep
     let bytes = 0;
     report('read', 0, source.totalBytes);
     const onBytes = (count: number): void => report('read', (bytes += count), source.totalBytes);
-    const corpus = await readProteins(source, folder.spool, onBytes, options.signal);
+    const paths = { spool: folder.spool, ids: join(folder.scratch, 'ids.rows') };
+    const corpus = await readProteins(source, paths, onBytes, options.signal);
     const { taxonomy } = source;
     if (taxonomy === undefined) return { corpus };
     return { corpus, taxonomy: await writeTaxonomy(folder.release, taxaAbove(taxonomy, corpus.taxids)) };

@@ -10,36 +10,122 @@ export interface FastaHeader {
   readonly gene?: string;
   /** Reviewed by a curator: `sp|` (Swiss-Prot) is, `tr|` (TrEMBL) is not. */
   readonly reviewed?: boolean;
+  /** Proteins that stand behind this one: members of a UniRef cluster, equal proteins of NCBI's nr. */
+  readonly memberCount?: number;
+  /** Entry name of a UniRef cluster's representative. */
+  readonly representative?: string;
+  /** Of equal proteins, the first of them included, and their organisms: as many as LIST_MAX_CHARACTERS hold. */
+  readonly accessions?: readonly string[];
+  readonly organisms?: readonly string[];
 }
 
 const UNIPROT = /^(sp|tr)\|([A-Z0-9]+(?:-\d+)?)\|(\S+)(?:\s+(.*))?$/;
 const UNIPROT_FIELD = /(?:^| )(OS|OX|GN|PE|SV)=(.*?)(?= (?:OS|OX|GN|PE|SV)=|$)/g;
+const UNIREF = /^(UniRef\d+_\S+)(?:\s+(.*))?$/;
+const UNIREF_FIELD = /(?:^| )(n|Tax|TaxID|RepID)=(.*?)(?= (?:n|Tax|TaxID|RepID)=|$)/g;
+/** An accession with its version, or a chain of the PDB. */
+const NCBI_ACCESSION = /^(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)?\.\d+|[0-9][A-Z0-9]{3}_\w+)$/;
+const START_OF_HEADING = '\x01';
+/** What blastdbcmd writes where the file had a start of heading. */
+const NEXT_RECORD = / >(?=[A-Z0-9]\S* )/;
+/** Half of what one attribute may hold: nr joins thousands of records. */
+const LIST_MAX_CHARACTERS = 16_384;
 
 /**
- * Reads a UniProt header into its parts (id = accession); of any other header the first word is the id and
- * the rest the description.
- * Source  https://www.uniprot.org/help/fasta-headers
+ * Reads the headers of UniProt (the id is the accession), UniRef and NCBI into their parts; of any other the first
+ * word is the id and the rest the description.
+ * Source  https://www.uniprot.org/help/fasta-headers, https://ftp.ncbi.nlm.nih.gov/blast/db/FASTA/
  */
 export function parseFastaHeader(header: string): FastaHeader {
-  const match = UNIPROT.exec(header);
-  if (match === null) {
-    const [id = ''] = header.split(/\s+/, 1);
-    return { id, ...present('description', header.slice(id.length).trim()) };
-  }
-  const [, review, accession = '', entryName = '', about = ''] = match;
-  const fields = new Map(
-    [...about.matchAll(UNIPROT_FIELD)].map(([, key, value]) => [key, (value ?? '').trim()]),
-  );
-  const name = about.replace(/(?:^| )(?:OS|OX|GN|PE|SV)=.*$/, '').trim();
+  const uniprot = UNIPROT.exec(header);
+  if (uniprot !== null) return readUniprot(uniprot);
+  const uniref = UNIREF.exec(header);
+  if (uniref !== null) return readUniref(uniref);
+  const [id = ''] = header.replaceAll(START_OF_HEADING, ' ').split(/\s/, 1);
+  const isNcbi = header.includes(START_OF_HEADING) || (NCBI_ACCESSION.test(id) && header.includes(']'));
+  return isNcbi ? readNcbi(header) : { id, ...present('description', header.slice(id.length).trim()) };
+}
+
+function readUniprot([, review, accession = '', entryName = '', about = '']: RegExpExecArray): FastaHeader {
+  const fields = fieldsIn(about, UNIPROT_FIELD);
   return {
     id: accession,
-    ...present('name', name),
+    ...present('name', about.replace(/(?:^| )(?:OS|OX|GN|PE|SV)=.*$/, '').trim()),
     entryName,
     ...present('organism', fields.get('OS')),
-    ...(/^\d{1,9}$/.test(fields.get('OX') ?? '') ? { taxid: Number(fields.get('OX')) } : {}),
+    ...taxidIn(fields.get('OX')),
     ...present('gene', fields.get('GN')),
     reviewed: review === 'sp',
   };
+}
+
+/** `UniRef50_Q8WZ42 Titin n=65 Tax=Homo sapiens TaxID=9606 RepID=TITIN_HUMAN` */
+function readUniref([, id = '', about = '']: RegExpExecArray): FastaHeader {
+  const fields = fieldsIn(about, UNIREF_FIELD);
+  const members = fields.get('n') ?? '';
+  return {
+    id,
+    ...present('name', about.replace(/(?:^| )(?:n|Tax|TaxID|RepID)=.*$/, '').trim()),
+    ...present('organism', fields.get('Tax')),
+    ...taxidIn(fields.get('TaxID')),
+    ...(/^\d{1,9}$/.test(members) ? { memberCount: Number(members) } : {}),
+    ...present('representative', fields.get('RepID')),
+  };
+}
+
+/** `WP_003131952.1 MULTISPECIES: thioredoxin [Lactococcus]`, joined with those of equal proteins by U+0001 */
+function readNcbi(header: string): FastaHeader {
+  const records = header
+    .split(START_OF_HEADING)
+    .flatMap((record) => record.split(NEXT_RECORD))
+    .map(readNcbiRecord);
+  const [{ id, name, organism }] = records;
+  const first = { id, ...present('name', name), ...present('organism', organism) };
+  if (records.length === 1) return first;
+  const organisms = bounded(records.map((record) => record.organism));
+  return {
+    ...first,
+    memberCount: records.length,
+    accessions: bounded(records.map((record) => record.id)),
+    ...(organisms.length === 0 ? {} : { organisms }),
+  };
+}
+
+function readNcbiRecord(record: string): { id: string; name: string; organism: string } {
+  const [id = ''] = record.split(/\s/, 1);
+  const title = record.slice(id.length).trim();
+  const start = organismStart(title);
+  return start === undefined
+    ? { id, name: title, organism: '' }
+    : { id, name: title.slice(0, start).trim(), organism: title.slice(start + 1, -1).trim() };
+}
+
+/** Where the brackets that end a title open; names of proteins and of organisms may have brackets within. */
+function organismStart(title: string): number | undefined {
+  if (!title.endsWith(']')) return undefined;
+  let depth = 0;
+  for (let at = title.length - 1; at >= 0; at -= 1) {
+    if (title[at] === ']') depth += 1;
+    else if (title[at] === '[') depth -= 1;
+    if (depth === 0) return at;
+  }
+  return undefined;
+}
+
+/** Distinct texts, without empty ones, as many as the bound holds. */
+function bounded(texts: readonly string[]): readonly string[] {
+  let characters = 0;
+  return [...new Set(texts)].filter(
+    (text) => text !== '' && (characters += text.length) <= LIST_MAX_CHARACTERS,
+  );
+}
+
+function fieldsIn(about: string, pattern: RegExp): Map<string, string> {
+  return new Map([...about.matchAll(pattern)].map(([, key, value]) => [key, (value ?? '').trim()]));
+}
+
+function taxidIn(text = ''): { readonly taxid?: number } {
+  return /^\d{1,9}$/.test(text) ? { taxid: Number(text) } : {};
 }
 
 function present<Key extends string>(key: Key, value: string | undefined): Partial<Record<Key, string>> {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { addEncoder } from '#src/indexing/encoders/add-encoder.js';
-import { fastaInput } from '#src/indexing/sources/fasta-source.js';
+import { filesInput } from '#src/indexing/sources/input-files.js';
 import { buildRelease } from '#src/indexing/release.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { openRelease } from '#src/release/open.js';
@@ -40,7 +40,7 @@ describe('a model of ESM-2’s shape (6 layers, its vocabulary, CLS and EOS, 1,0
 
     const added = await addEncoder({ modelPath, cardPath, indexesFolder: folder, projectionDimension: 64 });
     const encoder = await loadEncoder(added.directory, { threads: 2 });
-    const input = await fastaInput({ fasta: [fasta] });
+    const input = await filesInput({ proteins: [fasta] });
     const report = await buildRelease({ indexesFolder: folder, slug: 'own', encoder, input });
     const release = await openRelease(report.release.directory);
     const backend = nativeBackend();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fastaInput, type FastaFiles } from '#src/indexing/sources/fasta-source.js';
+import { filesInput, type InputFiles } from '#src/indexing/sources/input-files.js';
 import type { BuildOptions } from '#src/indexing/build-options.js';
 import { buildRelease } from '#src/indexing/release.js';
 import { Refusal } from '#src/errors.js';
@@ -23,14 +23,14 @@ function file(content: string | Buffer): string {
 }
 
 let folders = 0;
-async function build(given: FastaFiles, options: Partial<BuildOptions> = {}) {
+async function build(given: InputFiles, options: Partial<BuildOptions> = {}) {
   folders += 1;
   const indexesFolder = join(folder, `indexes-${folders}`);
-  const input = await fastaInput(given);
+  const input = await filesInput(given);
   return buildRelease({ indexesFolder, slug: 'db', encoder: fakeEncoder(), input, ...options });
 }
 
-async function refusal(given: FastaFiles): Promise<Refusal> {
+async function refusal(given: InputFiles): Promise<Refusal> {
   const indexesFolder = mkdtempSync(join(folder, 'refused-'));
   const error: unknown = await build(given, { indexesFolder }).then(
     () => new Error('nothing was refused'),
@@ -62,7 +62,7 @@ const NAMES =
 
 describe('a build', () => {
   it('turns FASTA files into a release that gives every protein back in order', async () => {
-    const report = await build({ fasta: [file(SWISS), file(gzipSync(PLAIN))] }, { title: 'Mine' });
+    const report = await build({ proteins: [file(SWISS), file(gzipSync(PLAIN))] }, { title: 'Mine' });
     expect(report.replaced).toEqual({ U: 1, B: 1, O: 1 });
     expect(report.encodedResidues).toBe(8 + 6 + 20 + 3);
     const release = await openRelease(report.release.directory);
@@ -89,7 +89,7 @@ describe('a build', () => {
   });
 
   it('writes the tokens of every residue and the diagonal score of every target', async () => {
-    const report = await build({ fasta: [file(PLAIN)] });
+    const report = await build({ proteins: [file(PLAIN)] });
     const { targets, tokens, affine } = await openRelease(report.release.directory);
     const place = tokens.tokens as { path: string; byteOffset: number };
     const stored = readFileSync(place.path).subarray(place.byteOffset, place.byteOffset + 23 * 32);
@@ -111,7 +111,7 @@ describe('a build', () => {
       ),
     );
     const taxonomy = { nodes: file(gzipSync(NODES)), names: file(NAMES) };
-    const report = await build({ fasta: [file(SWISS), file(PLAIN)], metadata, taxonomy });
+    const report = await build({ proteins: [file(SWISS), file(PLAIN)], metadata, taxonomy });
     expect(report.notes).toEqual([
       '1 of 3 metadata rows match no protein.',
       '2 of 4 proteins have no metadata row.',
@@ -142,19 +142,21 @@ describe('a build', () => {
   });
 
   it('gives one id to equal content, whatever the files are called and however they are compressed', async () => {
-    const first = await build({ fasta: [file(PLAIN)] });
-    const second = await build({ fasta: [file(gzipSync(PLAIN))] });
+    const first = await build({ proteins: [file(PLAIN)] });
+    const second = await build({ proteins: [file(gzipSync(PLAIN))] });
     expect(second.release.id).toBe(first.release.id);
     expect(contents(second.release.directory)).toEqual(contents(first.release.directory));
-    expect((await build({ fasta: [file(PLAIN)] }, { title: 'Other' })).release.id).not.toBe(first.release.id);
+    expect((await build({ proteins: [file(PLAIN)] }, { title: 'Other' })).release.id).not.toBe(
+      first.release.id,
+    );
   });
 
   it('finds that a release is there already and encodes nothing', async () => {
     const indexesFolder = join(folder, 'known');
     const fasta = [file(PLAIN)];
-    const first = await build({ fasta }, { indexesFolder });
+    const first = await build({ proteins: fasta }, { indexesFolder });
     const encoder = fakeEncoder(() => expect.unreachable());
-    const again = await build({ fasta }, { indexesFolder, encoder });
+    const again = await build({ proteins: fasta }, { indexesFolder, encoder });
     expect(again).toMatchObject({ isKnown: true, encodedResidues: 0 });
     expect(again.release.id).toBe(first.release.id);
     expect(readdirSync(join(indexesFolder, 'db'))).toEqual([first.release.id]);
@@ -186,7 +188,7 @@ describe('a build refuses, with file, line and record,', () => {
     ['what is no FASTA', 'id\tsequence\na\tMKV\n', 'invalid_fasta', /line 1/],
     ['over-long proteins', `>a\n${'MKLV'.repeat(20_000)}\n`, 'sequence_too_long', /80000 residues/],
   ])('%s', async (_name, content, code, message) => {
-    const error = await refusal({ fasta: [file(content)] });
+    const error = await refusal({ proteins: [file(content)] });
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
   });
@@ -195,10 +197,12 @@ describe('a build refuses, with file, line and record,', () => {
     const packed = gzipSync(
       Array.from({ length: 500 }, (_, at) => `>p${at}\nMKV${at % 7 ? 'LA' : 'W'}\n`).join(''),
     );
-    expect((await refusal({ fasta: [file(packed.subarray(0, -20))] })).code).toBe('truncated_gzip');
-    await expect(build({ fasta: [join(folder, 'nowhere.fasta')] })).rejects.toThrow('does not exist');
-    await expect(build({ fasta: [file(PLAIN)] }, { slug: '../x' })).rejects.toThrow('cannot name a database');
-    await expect(build({ fasta: [file(PLAIN)] }, { slug: 'encoders' })).rejects.toThrow(
+    expect((await refusal({ proteins: [file(packed.subarray(0, -20))] })).code).toBe('truncated_gzip');
+    await expect(build({ proteins: [join(folder, 'nowhere.fasta')] })).rejects.toThrow('does not exist');
+    await expect(build({ proteins: [file(PLAIN)] }, { slug: '../x' })).rejects.toThrow(
+      'cannot name a database',
+    );
+    await expect(build({ proteins: [file(PLAIN)] }, { slug: 'encoders' })).rejects.toThrow(
       'cannot name a database',
     );
   });
@@ -217,14 +221,14 @@ describe('a build refuses, with file, line and record,', () => {
     ['a NUL', 'id\tx\nplain\ta\0b\n', /line 2: a cell holds the character U\+0000/],
     ['no table at all', '', /empty/],
   ])('metadata with %s', async (_name, table, message) => {
-    const error = await refusal({ fasta: [file(PLAIN)], metadata: file(table) });
+    const error = await refusal({ proteins: [file(PLAIN)], metadata: file(table) });
     expect(error.code).toBe('invalid_metadata');
     expect(error.message).toMatch(message);
   });
 
   it('a taxonomy that is none', async () => {
     const taxonomy = { nodes: file('1 | 1\n'), names: file(NAMES) };
-    const error = await refusal({ fasta: [file(SWISS)], taxonomy });
+    const error = await refusal({ proteins: [file(SWISS)], taxonomy });
     expect(error.code).toBe('invalid_taxonomy');
   });
 });
@@ -237,16 +241,18 @@ describe('an interrupted build', () => {
 
   it('goes on where it was and ends with the same bytes', async () => {
     const fasta = [file(many.join(''))];
-    const whole = await build({ fasta });
+    const whole = await build({ proteins: fasta });
     const indexesFolder = join(folder, 'interrupted');
     for (const fatal of [0, 100, 700]) {
       const encoder = fakeEncoder((batches) => {
         if (batches === fatal) throw new Error('the power is gone');
       });
-      await expect(build({ fasta }, { indexesFolder, encoder })).rejects.toThrow('the power is gone');
+      await expect(build({ proteins: fasta }, { indexesFolder, encoder })).rejects.toThrow(
+        'the power is gone',
+      );
       expect(readdirSync(join(indexesFolder, 'db'))).toEqual([expect.stringMatching(/^\.building-/)]);
     }
-    const { release } = await build({ fasta }, { indexesFolder });
+    const { release } = await build({ proteins: fasta }, { indexesFolder });
     expect(contents(release.directory)).toEqual(contents(whole.release.directory));
     expect(readdirSync(join(indexesFolder, 'db'))).toEqual([release.id]);
   });
@@ -254,7 +260,7 @@ describe('an interrupted build', () => {
   it('may be cancelled', async () => {
     const controller = new AbortController();
     const encoder = fakeEncoder(() => controller.abort(new Error('no longer wanted')));
-    const building = build({ fasta: [file(many.join(''))] }, { encoder, signal: controller.signal });
+    const building = build({ proteins: [file(many.join(''))] }, { encoder, signal: controller.signal });
     await expect(building).rejects.toThrow('no longer wanted');
   });
 
@@ -265,14 +271,14 @@ describe('an interrupted build', () => {
     const encoder = fakeEncoder(() => {
       throw full;
     });
-    const error: unknown = await build({ fasta }, { indexesFolder, encoder }).catch(
+    const error: unknown = await build({ proteins: fasta }, { indexesFolder, encoder }).catch(
       (cause: unknown) => cause,
     );
     expect(error).toMatchObject({
       code: 'disk_full',
       message: expect.stringContaining('run the same command again'),
     });
-    expect((await build({ fasta }, { indexesFolder })).isKnown).toBe(false);
+    expect((await build({ proteins: fasta }, { indexesFolder })).isKnown).toBe(false);
   });
 
   it('is refused while another process builds the same, and taken over when that one is dead', async () => {
@@ -281,16 +287,16 @@ describe('an interrupted build', () => {
     const failing = fakeEncoder(() => {
       throw new Error('killed');
     });
-    await expect(build({ fasta }, { indexesFolder, encoder: failing })).rejects.toThrow('killed');
+    await expect(build({ proteins: fasta }, { indexesFolder, encoder: failing })).rejects.toThrow('killed');
     const [work] = readdirSync(join(indexesFolder, 'db'));
     const lock = join(indexesFolder, 'db', work, 'lock');
     // Process 1 is always there.
     writeFileSync(lock, JSON.stringify({ pid: 1 }));
-    await expect(build({ fasta }, { indexesFolder })).rejects.toThrow('being built by process 1');
+    await expect(build({ proteins: fasta }, { indexesFolder })).rejects.toThrow('being built by process 1');
     writeFileSync(lock, JSON.stringify({ pid: 1, startTicks: 'an earlier life' }));
-    expect((await build({ fasta }, { indexesFolder })).isKnown).toBe(false);
+    expect((await build({ proteins: fasta }, { indexesFolder })).isKnown).toBe(false);
     mkdirSync(join(indexesFolder, 'db', work), { recursive: true });
     writeFileSync(lock, JSON.stringify({ pid: 2 ** 22 + 1 }));
-    expect((await build({ fasta }, { indexesFolder })).isKnown).toBe(true);
+    expect((await build({ proteins: fasta }, { indexesFolder })).isKnown).toBe(true);
   });
 });

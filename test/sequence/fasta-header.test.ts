@@ -27,6 +27,71 @@ describe('reading a FASTA header', () => {
     ).toBe('P04150-2');
   });
 
+  it('takes a UniRef header apart', () => {
+    const header = 'UniRef50_Q8WZ42 Titin, isoform N=2 n=65 Tax=Homo sapiens TaxID=9606 RepID=TITIN_HUMAN';
+    expect(parseFastaHeader(header)).toEqual({
+      id: 'UniRef50_Q8WZ42',
+      name: 'Titin, isoform N=2',
+      memberCount: 65,
+      organism: 'Homo sapiens',
+      taxid: 9606,
+      representative: 'TITIN_HUMAN',
+    });
+    expect(parseFastaHeader('UniRef100_UPI0000 n=1 Tax=root')).toEqual({
+      id: 'UniRef100_UPI0000',
+      memberCount: 1,
+      organism: 'root',
+    });
+    expect(parseFastaHeader('UniRef90_A0A1')).toEqual({ id: 'UniRef90_A0A1' });
+  });
+
+  it('takes an NCBI header apart, with brackets within names', () => {
+    expect(parseFastaHeader('WP_003131952.1 MULTISPECIES: 30S ribosomal protein S18 [Lactococcus]')).toEqual({
+      id: 'WP_003131952.1',
+      name: 'MULTISPECIES: 30S ribosomal protein S18',
+      organism: 'Lactococcus',
+    });
+    expect(parseFastaHeader('AAA12345.1 holo-[acyl-carrier] synthase [Bacillus [sp.] X]')).toEqual({
+      id: 'AAA12345.1',
+      name: 'holo-[acyl-carrier] synthase',
+      organism: 'Bacillus [sp.] X',
+    });
+    expect(parseFastaHeader('1ABC_A Chain A, protein [Homo sapiens]')).toMatchObject({
+      id: '1ABC_A',
+      organism: 'Homo sapiens',
+    });
+    // A bracket alone makes none, nor does an accession alone.
+    expect(parseFastaHeader('mine.1x protein [Homo sapiens]').description).toBe('protein [Homo sapiens]');
+    expect(parseFastaHeader('WP_003131952.1 a protein').description).toBe('a protein');
+    expect(parseFastaHeader('WP_003131952.1 broken] name]').organism).toBeUndefined();
+  });
+
+  it('lists the equal proteins that nr joins, as the file has them and as blastdbcmd writes them', () => {
+    const records = [
+      'WP_1.1 thioredoxin [Escherichia]',
+      '1XOB_A Chain A, Trx',
+      'P0AA25.2 Trx-1 [Escherichia]',
+    ];
+    for (const separator of ['\x01', ' >']) {
+      expect(parseFastaHeader(records.join(separator))).toEqual({
+        id: 'WP_1.1',
+        name: 'thioredoxin',
+        organism: 'Escherichia',
+        memberCount: 3,
+        accessions: ['WP_1.1', '1XOB_A', 'P0AA25.2'],
+        organisms: ['Escherichia'],
+      });
+    }
+    const many = Array.from({ length: 5_000 }, (_, at) => `WP_${at}.1 kinase [Genus species ${at}]`);
+    const { memberCount, accessions, organisms } = parseFastaHeader(many.join('\x01'));
+    expect(memberCount).toBe(5_000);
+    for (const list of [accessions, organisms]) {
+      const characters = list?.join('').length ?? 0;
+      expect(characters).toBeGreaterThan(16_000);
+      expect(characters).toBeLessThanOrEqual(16_384);
+    }
+  });
+
   it('takes the first word of any other header as the id and the rest as the description', () => {
     expect(parseFastaHeader('d1dlwa_ a.1.1.1 (A:) Protozoan hemoglobin')).toEqual({
       id: 'd1dlwa_',

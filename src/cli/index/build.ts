@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { BuildFamilies, BuildReport } from '../../indexing/build-options.js';
 import type { ProteinInput } from '../../indexing/sources/protein-source.js';
-import { fastaInput, inputBytes, type FastaFiles } from '../../indexing/sources/fasta-source.js';
+import { filesInput, inputBytes, type InputFiles } from '../../indexing/sources/input-files.js';
 import { buildRelease } from '../../indexing/release.js';
 import { calibrationId } from '../../calibration/card.js';
 import { readPolicyCard } from '../../calibration/policy-sidecar.js';
@@ -16,16 +16,15 @@ import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import type { CommandContext } from '../terminal/command.js';
 import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
 import { shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { addInputOptions, inputFilesOf, type GivenFiles, type InputOptions } from './input/options.js';
 import { qualifyMeasured } from './qualify.js';
 import { checkRelativesFlags, openBuildFamilies } from './relatives.js';
 import { createProgress, formatDuration, formatQuantity, type Progress } from '../terminal/progress.js';
 
-interface Options {
+interface Options extends InputOptions {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
-  readonly metadata?: string;
-  readonly taxonomy?: string;
   readonly encoder?: string;
   /** False with --no-calibration and --no-qualification. */
   readonly calibration: boolean;
@@ -35,18 +34,13 @@ interface Options {
 }
 
 export function addBuildCommand(index: Command, context: CommandContext): void {
-  index
+  const command = index
     .command('build')
-    .description('build a database from FASTA files; the same command resumes an interrupted build')
-    .argument('<fasta...>', 'FASTA files, plain or gzip')
+    .description('build a database from files of proteins; the same command resumes an interrupted build')
+    .argument('<files...>', 'FASTA or UniProt files, plain or compressed; - for standard input')
     .requiredOption('--name <slug>', 'name of the database, as in --database <slug>')
     .option('--title <text>', 'title for people (default: the name)')
     .option('--description <text>', 'what it holds and where it comes from')
-    .option(
-      '--metadata <table.tsv>',
-      'more attributes by protein id: a tab-separated table with a header row',
-    )
-    .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps, plain or gzip: adds lineages by taxid')
     .option('--encoder <id>', 'encoder of the new release (default: the configured one)')
     .option('--no-calibration', 'do not measure how surprising scores are: answers have no E-values')
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
@@ -58,52 +52,29 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .option(
       '--alignments <folder>',
       'give each protein the relatives of its alignment <id>.a3m, .sto or .stk',
-    )
-    .addHelpText('after', HELP)
-    .action((fasta: string[], options: Options) =>
-      withCatalog(context, (catalog) => build(catalog, fasta, options, context)),
     );
+  addInputOptions(command).action((files: string[], options: Options) =>
+    withCatalog(context, (catalog) => build(catalog, files, options, context)),
+  );
 }
-
-const HELP = `
-UniProt headers give the attributes name, entry_name, organism (OS=), taxid (OX=), gene (GN=) and
-reviewed (sp|, tr|); of other headers the first word is the id and the rest the description. Every
-protein gets its length.
-
-The metadata table's first column holds the ids. Other columns are attributes, named in the header row
-as "name:type" with type string, integer, number, boolean or string_list (items separated by ";");
-without a type the narrowest one that fits is taken. An empty cell is a missing value.
-
-Letters: U becomes C, O becomes K; B, Z, J and inner "*" become X; the report counts them. Anything else
-is refused with file, line and record, before encoding begins.`;
 
 async function build(
   catalog: IndexCatalog,
-  fasta: readonly string[],
+  paths: readonly string[],
   options: Options,
   context: CommandContext,
 ): Promise<void> {
   const { config } = catalog;
   const slug = checkSlug(options.name);
   checkRelativesFlags(options);
-  if (fasta.includes('-')) {
-    throw new Refusal(
-      'invalid_option',
-      'A build needs files, not standard input: it digests them before it reads them.',
-    );
-  }
-  const files: FastaFiles = { fasta, metadata: options.metadata, ...readTaxonomyOption(options.taxonomy) };
-  const total = await inputBytes(files);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
   const progress = createProgress(context.stderr);
   const interrupt = onInterrupt();
+  let given: GivenFiles | undefined;
   try {
-    let done = 0;
-    progress.update({ stage: 'digest', done, total });
-    const onBytes = (bytes: number): void =>
-      progress.update({ stage: 'digest', done: (done += bytes), total });
-    const input = await fastaInput(files, onBytes);
+    given = await inputFilesOf(paths, options, context.stdin, interrupt.signal);
+    const input = await digestInput(given.files, progress, context);
     await keepEncoder(directory, config);
     const session: BuildSession = { catalog, context, options, slug, input, encoder, progress, interrupt };
     if (options.relatives === 'self') await buildOne(session, undefined);
@@ -116,8 +87,23 @@ async function build(
   } finally {
     progress.end();
     interrupt.stop();
+    await given?.remove();
     await encoder.close();
   }
+}
+
+/** Says what each file is before hours of work, and digests all of them. */
+async function digestInput(
+  files: InputFiles,
+  progress: Progress,
+  { stderr }: CommandContext,
+): Promise<ProteinInput> {
+  const total = await inputBytes(files);
+  let done = 0;
+  return filesInput(files, {
+    onRecognised: (line) => stderr.write(`${line}\n`),
+    onBytes: (bytes) => progress.update({ stage: 'digest', done: (done += bytes), total }),
+  });
 }
 
 interface BuildSession {
@@ -189,18 +175,6 @@ async function qualifyBuilt(
 ): Promise<string> {
   if ((await readPolicyCard(directory)) !== undefined) return '';
   return qualifyMeasured(table, { id, slug, directory }, settings);
-}
-
-function readTaxonomyOption(text: string | undefined): Pick<FastaFiles, 'taxonomy'> {
-  if (text === undefined) return {};
-  const [nodes, names, ...rest] = text.split(',');
-  if (!nodes || !names || rest.length > 0) {
-    throw new Refusal(
-      'invalid_option',
-      `--taxonomy expects two files, "nodes.dmp,names.dmp"; it is ${text}.`,
-    );
-  }
-  return { taxonomy: { nodes, names } };
 }
 
 /**

@@ -17,6 +17,9 @@ export interface SourceField extends FilterField {
   readonly isOptional?: boolean;
 }
 
+/** What becomes of a protein whose id was given before: the build ends, the first stays, or it is renamed. */
+export type DuplicateRule = 'fail' | 'first' | 'suffix';
+
 /** What a release is built from: files of a user, or a simulation. */
 export interface ProteinInput {
   /** SHA-256 that changes when any protein, attribute or taxon does: an unfinished build is resumed by it. */
@@ -32,6 +35,8 @@ export interface ProteinSource {
   /** Present where fields of this taxonomy are marked `isTaxonomy`. */
   readonly taxonomy?: Taxonomy;
   readonly totalBytes: number;
+  /** Default: `fail`. */
+  readonly duplicates?: DuplicateRule;
   /** The proteins in the release's order, the same at every call. */
   proteins(onBytes?: (bytes: number) => void): AsyncIterable<SourceProtein>;
   /** What the user should know when all proteins have been read, one sentence each. */

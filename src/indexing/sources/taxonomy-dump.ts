@@ -1,14 +1,15 @@
 import { basename } from 'node:path';
 import { Refusal } from '../../errors.js';
 import type { Taxon, Taxonomy } from '../../release/taxonomy.js';
-import { decompress, readInputFile, readLines } from '../../sequence/input-file.js';
+import { decompress, readLines } from '../../sequence/input-file.js';
+import { readUnpackedFile } from '../../sequence/unpack.js';
 
 /** NCBI's ids are below four million; the bound keeps a damaged file from claiming gigabytes. */
 const TAXID_MAX = 200_000_000;
 const SEPARATOR = '\t|\t';
 
 /**
- * Reads NCBI's nodes.dmp and names.dmp (plain or gzip); of the names, the scientific ones.
+ * Reads NCBI's nodes.dmp and names.dmp (plain or compressed); of the names, the scientific ones.
  * Cost    9 bytes for each taxid up to the highest, and the names: about 110 MB for all of NCBI's taxonomy
  * Errors  Refusal `invalid_taxonomy` with file and line
  * Source  https://ftp.ncbi.nlm.nih.gov/pub/taxonomy/taxdump_readme.txt
@@ -110,7 +111,7 @@ async function forEachRow(
   const refuse: Refuse = (problem) =>
     new Refusal('invalid_taxonomy', `${basename(path)}, line ${line}: ${problem}`, { file: path, line });
   for await (const block of readLines(
-    decompress(readInputFile(path), () => `${path}, line ${line}`),
+    decompress(readUnpackedFile(path), () => `${path}, line ${line}`),
     path,
   )) {
     for (const text of block) {

@@ -13,11 +13,17 @@ const environment = { GLOAMING_INDEXES: indexes, GLOAMING_DATA: join(folder, 'da
 
 /** Runs one index command in this process and gives what it printed. */
 async function index(...args: string[]): Promise<string> {
-  const stdout = new PassThrough();
+  return (await indexWith('', ...args)).stdout;
+}
+
+/** The same with this on standard input, and what it said on standard error. */
+async function indexWith(input: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  stdin.end(input);
   const program = new Command('gloaming').exitOverride();
-  register(program, { environment, stdin: new PassThrough(), stdout, stderr: new PassThrough().resume() });
+  register(program, { environment, stdin, stdout, stderr });
   await program.parseAsync(['node', 'gloaming', 'index', ...args]);
-  return String(stdout.read() ?? '');
+  return { stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') };
 }
 
 function fasta(name: string, content: string): string {
@@ -49,6 +55,19 @@ describe('gloaming index', () => {
     expect(await index('default', 'beta')).toBe('Requests that name no database now search beta.\n');
     expect(await index('default')).toBe('beta\n');
     expect(await build(ALPHA, 'alpha')).toContain('alpha is this release already');
+  });
+
+  it('reads standard input, says what each file is, and what became of ids given again', async () => {
+    const blast = '>WP_1.1 kinase [Mus musculus] >WP_2.1 kinase [Rattus]\nMKVLAWYDE\n>WP_1.1 again\nMKV\n';
+    const options = ['--name', 'piped', '--encoder', 'baseline-1', '--duplicates', 'first'];
+    const { stdout, stderr } = await indexWith(blast, 'build', '-', ALPHA, ...options);
+    expect(stderr).toContain('standard input: FASTA\n');
+    expect(stderr).toContain('alpha.fasta: FASTA\n');
+    expect(stdout).toMatch(/^ {2}note +Proteins left out because their id was given before: 1/m);
+    expect(await index('fields', 'piped')).toMatch(/^organisms +string_list +1 +2 +Mus musculus \(1\)/m);
+    await index('remove', 'piped', '--yes');
+    await expect(indexWith('', 'build', '-', '-', ...options)).rejects.toThrow('give - once');
+    await expect(indexWith('', 'build', '-', ...options)).rejects.toThrow('holds no FASTA record');
   });
 
   it('lists what filters can ask for: fields, types, counts and frequent values', async () => {

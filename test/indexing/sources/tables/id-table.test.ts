@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createIdTable } from '#src/indexing/sources/id-table.js';
+import { createIdTable } from '#src/indexing/sources/tables/id-table.js';
 
 describe('a table of ids', () => {
   it('finds every id again among many, and none that was not stored', () => {

@@ -2,7 +2,7 @@
 export interface IdTable {
   /** The number stored for an id with the same 64-bit hash: the caller checks that it is this id's. */
   get(id: string): number | undefined;
-  /** Stores a number for an id that has none. */
+  /** Stores a number for an id, in place of one stored before. */
   set(id: string, value: number): void;
 }
 
@@ -47,8 +47,9 @@ export function createIdTable(): IdTable {
     },
     set(id, value) {
       if (4 * (used + 1) > 3 * slots) grow();
-      place(hashText(id), value);
-      used += 1;
+      const hash = hashText(id);
+      if (values[slotOf(hash)] < 0) used += 1;
+      place(hash, value);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { AttributeType, AttributeValue } from '../../release/release.js';
+import type { AttributeType, AttributeValue } from '../../../release/release.js';
 
 export interface MetadataColumn {
   readonly name: string;

@@ -1,0 +1,107 @@
+import { Option, type Command } from 'commander';
+import { Refusal } from '../../../errors.js';
+import { FORMATS } from '../../../indexing/sources/formats/recognise.js';
+import type { FormatName } from '../../../indexing/sources/formats/protein-format.js';
+import type { InputFiles } from '../../../indexing/sources/input-files.js';
+import type { DuplicateRule } from '../../../indexing/sources/protein-source.js';
+import { spoolStandardInput } from '../../../indexing/sources/standard-input.js';
+
+/** What the command line says of a build's input, besides the files. */
+export interface InputOptions {
+  readonly format: FormatName | 'auto';
+  readonly duplicates: DuplicateRule;
+  readonly accession2taxid?: string;
+  readonly metadata?: string;
+  readonly taxonomy?: string;
+}
+
+export function addInputOptions(command: Command): Command {
+  const formats = ['auto', ...FORMATS.map(({ name }) => name)];
+  return command
+    .addOption(new Option('--format <name>', 'what the files are').choices(formats).default('auto'))
+    .addOption(
+      new Option('--duplicates <rule>', 'where an id is given again: end, keep the first, or rename to id_2')
+        .choices(['fail', 'first', 'suffix'])
+        .default('fail'),
+    )
+    .option(
+      '--metadata <table.tsv>',
+      'more attributes by protein id: a tab-separated table with a header row',
+    )
+    .option(
+      '--accession2taxid <file>',
+      "NCBI's prot.accession2taxid: taxids of proteins whose header has none",
+    )
+    .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps: adds lineages by taxid')
+    .addHelpText('after', HELP);
+}
+
+const HELP = `
+Files are recognised by their first bytes, and the first lines on standard error say as what; each may
+be compressed by gzip or bgzf, and by zstd or xz where these programs are installed.
+
+  fasta        headers of UniProt give name, entry_name, organism (OS=), taxid (OX=), gene (GN=) and
+               reviewed (sp|, tr|); of UniRef name, member_count (n=), organism (Tax=), taxid (TaxID=)
+               and representative (RepID=); of NCBI name and organism ([…]), and of equal proteins that
+               are joined (by U+0001, or as blastdbcmd writes them) member_count, accessions and
+               organisms; of any other the first word is the id and the rest the description
+  uniprot-dat  UniProt's flat file: name, entry_name, organism, taxid, gene, reviewed,
+               protein_existence (1 to 5), ec, go, pfam, interpro, pdb and keywords
+  uniprot-xml  UniProt's XML: the same
+
+Every protein gets its length. With -, standard input is copied below TMPDIR first:
+
+  blastdbcmd -db nr -taxids 562 | gloaming index build - --name ecoli
+
+The metadata table's first column holds the ids. Other columns are attributes, named in the header row
+as "name:type" with type string, integer, number, boolean or string_list (items separated by ";");
+without a type the narrowest one that fits is taken. An empty cell is a missing value.
+
+Letters: U becomes C, O becomes K; B, Z, J and inner "*" become X; the report counts them. Anything else
+is refused with file, line and record, before encoding begins.`;
+
+/** Files that are there as long as the build, and what of them goes with it. */
+export interface GivenFiles {
+  readonly files: InputFiles;
+  remove(): Promise<void>;
+}
+
+/** Errors  Refusal `invalid_option`; those of standard input */
+export async function inputFilesOf(
+  paths: readonly string[],
+  options: InputOptions,
+  stdin: AsyncIterable<unknown>,
+  signal: AbortSignal,
+): Promise<GivenFiles> {
+  const taxonomy = readTaxonomyOption(options.taxonomy);
+  if (paths.filter((path) => path === '-').length > 1) {
+    throw new Refusal('invalid_option', 'Standard input can be read once: give - once.');
+  }
+  const spooled = paths.includes('-')
+    ? await spoolStandardInput(stdin as AsyncIterable<Uint8Array>, signal)
+    : undefined;
+  const { format, duplicates, accession2taxid: accessionTaxids, metadata } = options;
+  return {
+    files: {
+      proteins: paths.map((path) => (path === '-' && spooled !== undefined ? spooled.path : path)),
+      format: format === 'auto' ? undefined : format,
+      duplicates,
+      accessionTaxids,
+      metadata,
+      taxonomy,
+    },
+    remove: async () => spooled?.remove(),
+  };
+}
+
+function readTaxonomyOption(text: string | undefined): InputFiles['taxonomy'] {
+  if (text === undefined) return undefined;
+  const [nodes, names, ...rest] = text.split(',');
+  if (!nodes || !names || rest.length > 0) {
+    throw new Refusal(
+      'invalid_option',
+      `--taxonomy expects two files, "nodes.dmp,names.dmp"; it is ${text}.`,
+    );
+  }
+  return { nodes, names };
+}

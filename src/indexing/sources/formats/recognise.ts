@@ -1,0 +1,61 @@
+import { Refusal } from '../../../errors.js';
+import { decompress, readInputFile } from '../../../sequence/input-file.js';
+import { packingOf, readUnpackedFile } from '../../../sequence/unpack.js';
+import { FASTA } from './fasta.js';
+import type { FormatName, ProteinFormat } from './protein-format.js';
+import { UNIPROT_FLAT } from './uniprot-flat.js';
+import { UNIPROT_XML } from './uniprot-xml.js';
+
+export const FORMATS: readonly ProteinFormat[] = [FASTA, UNIPROT_FLAT, UNIPROT_XML];
+
+/** Bytes by which a file is recognised, after decompression. */
+const HEAD_BYTES = 4096;
+/** What people give instead, and what to do with it. */
+const OTHERS: readonly { readonly begins: RegExp; readonly is: string; readonly remedy: string }[] = [
+  { begins: /^\x89HDF\r\n/, is: 'an HDF5 file', remedy: 'It holds no sequences.' },
+  { begins: /^LOCUS {2}/, is: 'a GenBank file', remedy: 'Give its proteins as FASTA.' },
+  { begins: /^ID {3}\S+;/, is: 'an EMBL file', remedy: 'Give its proteins as FASTA.' },
+  { begins: /^##gff-version/, is: 'a GFF3 file', remedy: 'Give the FASTA file of its proteins.' },
+  { begins: /^@\S*[^]*?\n[A-Za-z.]+\r?\n\+/, is: 'a FASTQ file', remedy: 'Proteins are expected.' },
+  { begins: /^# STOCKHOLM/, is: 'a Stockholm alignment', remedy: '--alignments takes a folder of them.' },
+  { begins: /^\s*(<\?xml|<!DOCTYPE|<html)/i, is: "XML, but not UniProt's", remedy: 'Give FASTA instead.' },
+  { begins: /^PK\W\W/, is: 'a zip archive', remedy: 'Extract it first.' },
+  { begins: /^.{257}ustar/s, is: 'a tar archive', remedy: 'Extract it first.' },
+  { begins: /^BZh\d/, is: 'compressed by bzip2', remedy: 'Decompress it first.' },
+  { begins: /^SQLite format 3\0/, is: 'an SQLite database', remedy: 'Export its proteins as FASTA.' },
+];
+
+/** What a file is. */
+export interface Recognised {
+  readonly format: ProteinFormat;
+  readonly packing: ReturnType<typeof packingOf>;
+}
+
+/**
+ * Tells by its first bytes what a file is. One that is nothing known is left to FASTA's reader, which says where it is
+ * none.
+ * Errors  those of reading; Refusal `invalid_input` where it is known to be something else
+ */
+export async function recogniseFile(path: string, named?: FormatName): Promise<Recognised> {
+  const packing = packingOf(await headOf(readInputFile(path)));
+  const format = FORMATS.find(({ name }) => name === named);
+  if (format !== undefined) return { format, packing };
+  const bytes = await headOf(decompress(readUnpackedFile(path), () => path));
+  const head = bytes.toString('latin1');
+  const known = FORMATS.find((candidate) => candidate.isRecognised(head));
+  if (known !== undefined) return { format: known, packing };
+  const other = OTHERS.find(({ begins }) => begins.test(head));
+  if (other !== undefined) {
+    throw new Refusal('invalid_input', `${path} is ${other.is}. ${other.remedy}`, { file: path });
+  }
+  return { format: FASTA, packing };
+}
+
+async function headOf(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  let head = Buffer.alloc(0);
+  for await (const chunk of bytes) {
+    head = Buffer.concat([head, chunk]);
+    if (head.length >= HEAD_BYTES) break;
+  }
+  return head.subarray(0, HEAD_BYTES);
+}

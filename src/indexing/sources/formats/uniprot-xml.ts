@@ -1,0 +1,150 @@
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import { Refusal } from '../../../errors.js';
+import { FASTA_LINE_MAX_BYTES, FASTA_SEQUENCE_MAX_BYTES } from '../../../limits.js';
+import type { FastaInput, FastaPlace } from '../../../sequence/fasta.js';
+import { decompress } from '../../../sequence/input-file.js';
+import type { SourceProtein } from '../protein-source.js';
+import type { ProteinFormat } from './protein-format.js';
+import { CROSS_REFERENCES, createUniprotEntry, UNIPROT_FIELDS, type UniprotEntry } from './uniprot-entry.js';
+
+/**
+ * UniProtKB's XML. The parser expands no entity that a document declares and opens nothing, so that a document is never
+ * larger than it is.
+ * Source  https://www.uniprot.org/docs/uniprot.xsd
+ */
+export const UNIPROT_XML: ProteinFormat = {
+  name: 'uniprot-xml',
+  title: 'UniProt XML',
+  isRecognised: (head) => /^\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<uniprot[\s>]/s.test(head),
+  fields: UNIPROT_FIELDS,
+  read: readUniprotXml,
+};
+
+/** The deepest that the schema goes is 7. */
+const MAX_DEPTH = 64;
+const EXISTENCE = [
+  'evidence at protein level',
+  'evidence at transcript level',
+  'inferred from homology',
+  'predicted',
+  'uncertain',
+];
+
+async function* readUniprotXml({ file, bytes }: FastaInput): AsyncGenerator<SourceProtein> {
+  const found: SourceProtein[] = [];
+  const handler = createHandler(file, found);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const feed = (chunk?: Buffer): void => {
+    try {
+      const text = decoder.decode(chunk, { stream: chunk !== undefined });
+      handler.write(text);
+      if (chunk === undefined) handler.close();
+    } catch (cause) {
+      if (cause instanceof Refusal) throw cause;
+      const problem =
+        cause instanceof TypeError
+          ? 'the text is not UTF-8'
+          : (cause as Error).message.replace(/^[\d:]+ |\.$/g, '');
+      throw refuseXml(file, handler.line(), problem);
+    }
+  };
+  for await (const chunk of decompress(bytes, () => `${file}, line ${handler.line()}`)) {
+    feed(chunk);
+    yield* found.splice(0);
+  }
+  feed();
+  yield* found.splice(0);
+  if (handler.records() === 0) throw refuseXml(file, handler.line(), 'there is no entry in it');
+}
+
+/** Follows the tags, and adds each protein when its entry ends. */
+function createHandler(file: string, found: SourceProtein[]) {
+  const parser = new SaxesParser({ xmlns: false, position: true });
+  const path: Element[] = [];
+  let [text, records, quietCharacters] = ['', 0, 0];
+  let open: { readonly entry: UniprotEntry; readonly place: FastaPlace } | undefined;
+  parser.on('opentag', ({ name, attributes }: SaxesTagPlain) => {
+    quietCharacters = 0;
+    text = '';
+    const depth = path.push({ name, attributes, line: parser.line });
+    if (depth > MAX_DEPTH) throw refuseXml(file, parser.line, 'elements are nested too deeply');
+    if (depth === 1 && name !== 'uniprot') {
+      throw refuseXml(file, parser.line, `the document is ${name.slice(0, 40)}, not uniprot`);
+    }
+    if (depth !== 2 || name !== 'entry') return;
+    records += 1;
+    open = { entry: createUniprotEntry(), place: { file, line: parser.line, record: records } };
+    open.entry.set('reviewed', attributes.dataset === 'Swiss-Prot');
+  });
+  parser.on('text', (piece) => {
+    quietCharacters = 0;
+    // Longer than any text that is kept, so that the protein is refused where it is one of these.
+    if (text.length <= FASTA_SEQUENCE_MAX_BYTES) text += piece;
+  });
+  parser.on('closetag', () => {
+    quietCharacters = 0;
+    if (open !== undefined && path.length === 2) {
+      found.push(open.entry.protein(open.place));
+      open = undefined;
+    } else if (open !== undefined) {
+      const way = path.slice(2).map(({ name }) => name);
+      readElement(way.join('/'), text, path[path.length - 1], open.entry);
+    }
+    path.pop();
+    text = '';
+  });
+  return {
+    write(chunk: string): void {
+      // Text and tags are held until they end.
+      quietCharacters += chunk.length;
+      parser.write(chunk);
+      if (quietCharacters > FASTA_LINE_MAX_BYTES) {
+        throw refuseXml(file, parser.line, `an element is longer than ${FASTA_LINE_MAX_BYTES >> 20} MiB`);
+      }
+    },
+    close: () => parser.close(),
+    line: () => parser.line,
+    records: () => records,
+  };
+}
+
+interface Element {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** One-based line on which its text begins. */
+  readonly line: number;
+}
+
+/** An element that has ended, by its way down from the entry; those not named here tell nothing that is kept. */
+function readElement(path: string, text: string, { attributes, line }: Element, entry: UniprotEntry): void {
+  switch (path) {
+    case 'accession':
+      return entry.accession(text.trim());
+    case 'name':
+      return entry.set('entry_name', text.trim());
+    case 'protein/recommendedName/fullName':
+    case 'protein/submittedName/fullName':
+      return entry.set('name', text.trim());
+    case 'gene/name':
+      return entry.set('gene', attributes.type === 'synonym' ? '' : text.trim());
+    case 'organism/name':
+      return entry.set('organism', attributes.type === 'scientific' ? text.trim() : '');
+    case 'organism/dbReference':
+      return entry.set('taxid', attributes.type === 'NCBI Taxonomy' ? Number(attributes.id) || '' : '');
+    case 'dbReference': {
+      const list = CROSS_REFERENCES.get(attributes.type ?? '');
+      return list === undefined ? undefined : entry.add(list, attributes.id ?? '');
+    }
+    case 'proteinExistence':
+      return entry.set('protein_existence', EXISTENCE.indexOf(attributes.type ?? '') + 1 || '');
+    case 'keyword':
+      return entry.add('keywords', text.trim());
+    case 'sequence':
+      return entry.sequence(text, line);
+  }
+  if (/^protein\/(?:\w+\/)*ecNumber$/.test(path)) entry.add('ec', text.trim());
+}
+
+function refuseXml(file: string, line: number, problem: string): Refusal {
+  return new Refusal('invalid_input', `${file}, line ${line}: ${problem} (UniProt XML).`, { file, line });
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalSha256 } from '../../canonical.js';
+import { fastaFile } from '../../sequence/fasta.js';
+import { readInputFile, refuseFile } from '../../sequence/input-file.js';
+import type { FormatName } from './formats/protein-format.js';
+import { FORMATS, recogniseFile, type Recognised } from './formats/recognise.js';
+import { createJoin, joinFields } from './join.js';
+import type {
+  DuplicateRule,
+  ProteinInput,
+  ProteinSource,
+  SourceField,
+  SourceProtein,
+} from './protein-source.js';
+import { readAccessionTaxids } from './tables/accession-taxids.js';
+import type { AttributeTable } from './tables/attribute-table.js';
+import { readMetadataTable } from './tables/metadata-table.js';
+import { readTaxonomyDump } from './taxonomy-dump.js';
+
+/** A user's files; each plain or compressed by gzip, zstd or xz. */
+export interface InputFiles {
+  /** Read in this order. */
+  readonly proteins: readonly string[];
+  /** Of all of them; absent where the first bytes of each tell. */
+  readonly format?: FormatName;
+  /** Default: `fail`. */
+  readonly duplicates?: DuplicateRule;
+  /** NCBI's taxids by accession, for proteins whose header gives none: accession-taxids.ts. */
+  readonly accessionTaxids?: string;
+  /** Attributes by id: metadata-table.ts. */
+  readonly metadata?: string;
+  readonly taxonomy?: { readonly nodes: string; readonly names: string };
+}
+
+export interface InputReports {
+  /** Bytes that were digested. */
+  readonly onBytes?: (bytes: number) => void;
+  /** What each file was recognised as, a line each. */
+  readonly onRecognised?: (line: string) => void;
+}
+
+interface ProteinFile extends Recognised {
+  readonly path: string;
+}
+
+/**
+ * The files as a build's input; they are recognised and their contents digested here, and read when it is opened.
+ * Errors  Refusal `file_not_found`; `invalid_input` where a file is known to hold no proteins
+ */
+export async function filesInput(files: InputFiles, reports: InputReports = {}): Promise<ProteinInput> {
+  const proteins: ProteinFile[] = [];
+  for (const path of files.proteins) {
+    const file = { path, ...(await recogniseFile(path, files.format)) };
+    const packing = file.packing === undefined ? '' : `, ${file.packing}`;
+    reports.onRecognised?.(`${path}: ${file.format.title}${packing}`);
+    proteins.push(file);
+  }
+  const digests = async (paths: readonly string[]): Promise<readonly string[]> => {
+    const list: string[] = [];
+    for (const path of paths) list.push(await digestFile(path, reports.onBytes));
+    return list;
+  };
+  const { duplicates = 'fail', taxonomy } = files;
+  const digest = canonicalSha256({
+    proteins: await digests(files.proteins),
+    formats: proteins.map(({ format }) => format.name),
+    duplicates,
+    accession_taxids: await digests(optional(files.accessionTaxids)),
+    metadata: await digests(optional(files.metadata)),
+    taxonomy: await digests(taxonomy === undefined ? [] : [taxonomy.nodes, taxonomy.names]),
+  });
+  return { digest, open: (scratchFolder) => openFiles(files, proteins, scratchFolder) };
+}
+
+/** Bytes of all files, for the progress of digesting them. Errors  Refusal `file_not_found` */
+export async function inputBytes(files: InputFiles): Promise<number> {
+  const { taxonomy } = files;
+  return bytesOf([
+    ...files.proteins,
+    ...optional(files.accessionTaxids),
+    ...optional(files.metadata),
+    ...(taxonomy === undefined ? [] : [taxonomy.nodes, taxonomy.names]),
+  ]);
+}
+
+async function openFiles(
+  files: InputFiles,
+  proteins: readonly ProteinFile[],
+  scratchFolder: string,
+): Promise<ProteinSource> {
+  const taxonomy =
+    files.taxonomy === undefined
+      ? undefined
+      : await readTaxonomyDump(files.taxonomy.nodes, files.taxonomy.names);
+  const tables = await openTables(files, proteins, scratchFolder);
+  const joined = createJoin(tables, taxonomy);
+  return {
+    fields: joinFields(fieldsOf(proteins), tables, taxonomy),
+    ...(taxonomy === undefined ? {} : { taxonomy }),
+    duplicates: files.duplicates,
+    totalBytes: await bytesOf(files.proteins),
+    async *proteins(onBytes) {
+      for await (const protein of proteinsOf(proteins, onBytes)) yield joined.protein(protein);
+    },
+    notes: () => joined.notes(),
+    close: () => tables.forEach((table) => table.close()),
+  };
+}
+
+/** In the order in which they replace each other's values. */
+async function openTables(
+  { accessionTaxids, metadata }: InputFiles,
+  proteins: readonly ProteinFile[],
+  scratchFolder: string,
+): Promise<readonly AttributeTable[]> {
+  const scratch = (name: string): string => join(scratchFolder, `${name}.rows`);
+  const tables: AttributeTable[] = [];
+  if (accessionTaxids !== undefined) {
+    const places = { wanted: scratch('accessions'), found: scratch('taxids') };
+    tables.push(await readAccessionTaxids(accessionTaxids, idsOf(proteins), places));
+  }
+  if (metadata !== undefined) tables.push(await readMetadataTable(metadata, scratch('metadata')));
+  return tables;
+}
+
+async function* proteinsOf(
+  files: readonly ProteinFile[],
+  onBytes?: (bytes: number) => void,
+): AsyncGenerator<SourceProtein> {
+  for (const { path, format } of files) yield* format.read(fastaFile(path, onBytes));
+}
+
+async function* idsOf(files: readonly ProteinFile[]): AsyncGenerator<string> {
+  for await (const { id } of proteinsOf(files)) yield id;
+}
+
+/** Fields of all formats that are there, in the order of FORMATS, which agree on the type of each name. */
+function fieldsOf(files: readonly ProteinFile[]): readonly SourceField[] {
+  const fields = new Map<string, SourceField>();
+  for (const format of FORMATS) {
+    if (!files.some((file) => file.format === format)) continue;
+    for (const field of format.fields) if (!fields.has(field.name)) fields.set(field.name, field);
+  }
+  return [...fields.values()];
+}
+
+function optional(path: string | undefined): readonly string[] {
+  return path === undefined ? [] : [path];
+}
+
+async function bytesOf(paths: readonly string[]): Promise<number> {
+  return (await Promise.all(paths.map(sizeOf))).reduce((sum, size) => sum + size, 0);
+}
+
+async function digestFile(path: string, onBytes?: (bytes: number) => void): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of readInputFile(path, onBytes)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    (cause: unknown) => {
+      throw refuseFile(path, cause);
+    },
+  );
+}

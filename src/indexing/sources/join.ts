@@ -1,0 +1,90 @@
+import { Refusal } from '../../errors.js';
+import type { AttributeValue } from '../../release/release.js';
+import { lineageOf, type Taxonomy } from '../../release/taxonomy.js';
+import type { SourceField, SourceProtein } from './protein-source.js';
+import type { AttributeTable } from './tables/attribute-table.js';
+
+const ROOT_TAXID = 1;
+const LENGTH_FIELD: SourceField = { name: 'length', type: 'integer' };
+const LINEAGE_FIELD: SourceField = { name: 'lineage', type: 'string_list', isOptional: true };
+
+/**
+ * Fields of proteins that have their own attributes, those of tables and lineages. A table's column replaces the
+ * proteins' field of the same name, and that of a table before it.
+ * Errors  Refusal `invalid_metadata` where a column has a name that is computed here, or taxids are no integers
+ */
+export function joinFields(
+  own: readonly SourceField[],
+  tables: readonly AttributeTable[],
+  taxonomy: Taxonomy | undefined,
+): readonly SourceField[] {
+  const computed = taxonomy === undefined ? [LENGTH_FIELD] : [LENGTH_FIELD, LINEAGE_FIELD];
+  const fields = new Map(own.map((field) => [field.name, field]));
+  for (const { fields: columns, fillsGaps = false } of tables) {
+    for (const column of columns) {
+      if (computed.some(({ name }) => name === column.name)) {
+        throw new Refusal(
+          'invalid_metadata',
+          `The attribute ${column.name} is computed here; rename the column.`,
+        );
+      }
+      if (fillsGaps && fields.has(column.name)) continue;
+      // Replaced ones stand where the table has them.
+      fields.delete(column.name);
+      fields.set(column.name, column);
+    }
+  }
+  const all = [...fields.values(), ...computed];
+  if (taxonomy === undefined) return all;
+  const taxid = fields.get('taxid');
+  if (taxid?.type !== 'integer') {
+    throw new Refusal('invalid_metadata', 'With a taxonomy, the column taxid must hold integers.');
+  }
+  return all.map((field) => (field === taxid ? { ...field, isTaxonomy: true } : field));
+}
+
+/** Puts proteins, tables and taxonomy together, and counts what did not fit. */
+export function createJoin(tables: readonly AttributeTable[], taxonomy: Taxonomy | undefined) {
+  const replaced = new Set(
+    tables.flatMap(({ fields, fillsGaps = false }) => (fillsGaps ? [] : fields.map(({ name }) => name))),
+  );
+  const matched = new Map(tables.map((table) => [table, 0]));
+  let [proteins, unknownTaxids] = [0, 0];
+  const attributesOf = ({ id, attributes: own }: SourceProtein): Record<string, AttributeValue> => {
+    const attributes = Object.fromEntries(Object.entries(own).filter(([name]) => !replaced.has(name)));
+    for (const table of tables) {
+      const row = table.find(id);
+      if (row === undefined) continue;
+      matched.set(table, (matched.get(table) ?? 0) + 1);
+      Object.assign(attributes, table.fillsGaps === true ? { ...row, ...attributes } : row);
+    }
+    return attributes;
+  };
+  return {
+    protein(given: SourceProtein): SourceProtein {
+      const attributes = attributesOf(given);
+      proteins += 1;
+      if (taxonomy !== undefined && typeof attributes.taxid === 'number') {
+        const lineage = lineageOf(taxonomy, attributes.taxid).filter(({ taxid }) => taxid !== ROOT_TAXID);
+        if (lineage.length > 0) attributes.lineage = lineage.map(({ name }) => name).reverse();
+        else unknownTaxids += 1;
+      }
+      return { ...given, attributes };
+    },
+    notes(): readonly string[] {
+      const notes = tables.flatMap((table) => notesOf(table, matched.get(table) ?? 0, proteins));
+      if (unknownTaxids > 0)
+        notes.push(`${unknownTaxids} proteins have a taxid that the taxonomy does not know.`);
+      return notes;
+    },
+  };
+}
+
+function notesOf({ name, rowCount }: AttributeTable, matched: number, proteins: number): string[] {
+  return [
+    ...(rowCount !== undefined && matched < rowCount
+      ? [`${rowCount - matched} of ${rowCount} ${name} rows match no protein.`]
+      : []),
+    ...(matched < proteins ? [`${proteins - matched} of ${proteins} proteins have no ${name} row.`] : []),
+  ];
+}
