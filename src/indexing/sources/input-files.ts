@@ -16,6 +16,7 @@ import type {
 } from './protein-source.js';
 import { readAccessionTaxids } from './tables/accession-taxids.js';
 import type { AttributeTable } from './tables/attribute-table.js';
+import { readDomains } from './tables/domains.js';
 import { readMetadataTable } from './tables/metadata-table.js';
 import { readTaxonomyDump } from './taxonomy-dump.js';
 
@@ -29,6 +30,8 @@ export interface InputFiles {
   readonly duplicates?: DuplicateRule;
   /** NCBI's taxids by accession, for proteins whose header gives none: accession-taxids.ts. */
   readonly accessionTaxids?: string;
+  /** Domains by id: domains.ts. */
+  readonly domains?: readonly string[];
   /** Attributes by id: metadata-table.ts. */
   readonly metadata?: string;
   readonly taxonomy?: { readonly nodes: string; readonly names: string };
@@ -68,6 +71,7 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
     formats: proteins.map(({ format }) => format.name),
     duplicates,
     accession_taxids: await digests(optional(files.accessionTaxids)),
+    domains: await digests(files.domains ?? []),
     metadata: await digests(optional(files.metadata)),
     taxonomy: await digests(taxonomy === undefined ? [] : [taxonomy.nodes, taxonomy.names]),
   });
@@ -80,6 +84,7 @@ export async function inputBytes(files: InputFiles): Promise<number> {
   return bytesOf([
     ...files.proteins,
     ...optional(files.accessionTaxids),
+    ...(files.domains ?? []),
     ...optional(files.metadata),
     ...(taxonomy === undefined ? [] : [taxonomy.nodes, taxonomy.names]),
   ]);
@@ -111,7 +116,7 @@ async function openFiles(
 
 /** In the order in which they replace each other's values. */
 async function openTables(
-  { accessionTaxids, metadata }: InputFiles,
+  { accessionTaxids, domains = [], metadata }: InputFiles,
   proteins: readonly ProteinFile[],
   scratchFolder: string,
 ): Promise<readonly AttributeTable[]> {
@@ -121,6 +126,7 @@ async function openTables(
     const places = { wanted: scratch('accessions'), found: scratch('taxids') };
     tables.push(await readAccessionTaxids(accessionTaxids, idsOf(proteins), places));
   }
+  if (domains.length > 0) tables.push(await readDomains(domains, scratch('domains')));
   if (metadata !== undefined) tables.push(await readMetadataTable(metadata, scratch('metadata')));
   return tables;
 }

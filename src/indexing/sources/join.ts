@@ -80,7 +80,9 @@ export function createJoin(tables: readonly AttributeTable[], taxonomy: Taxonomy
   };
 }
 
-function notesOf({ name, rowCount }: AttributeTable, matched: number, proteins: number): string[] {
+function notesOf(table: AttributeTable, matched: number, proteins: number): readonly string[] {
+  if (table.notes !== undefined) return table.notes();
+  const { name, rowCount } = table;
   return [
     ...(rowCount !== undefined && matched < rowCount
       ? [`${rowCount - matched} of ${rowCount} ${name} rows match no protein.`]

@@ -17,6 +17,11 @@ export interface SourceField extends FilterField {
   readonly isOptional?: boolean;
 }
 
+/** Fields of which only those go into a release that some protein has. */
+export function optionalFields(fields: readonly FilterField[]): readonly SourceField[] {
+  return fields.map((field) => ({ ...field, isOptional: true }));
+}
+
 /** What becomes of a protein whose id was given before: the build ends, the first stays, or it is renamed. */
 export type DuplicateRule = 'fail' | 'first' | 'suffix';
 

@@ -125,6 +125,17 @@ describe('the files of a build', () => {
   });
 });
 
+describe('domains beside the sequences', () => {
+  it('stand in place of those that the file itself gives', async () => {
+    const rows =
+      'P00001\tmd5\t6\tPfam\tPF00085\tThioredoxin\t1\t6\t1E-3\tT\t01-01-2024\t-\t-\tGO:0000002\t-\n';
+    const { proteins, report } = await build({ proteins: [file(FLAT), file(XML)], domains: [file(rows)] });
+    expect(proteins).toMatchObject([{ go: ['GO:0000002'], domains: ['PF00085:1-6'] }, { id: 'Q00001' }]);
+    expect(proteins[1]).not.toHaveProperty('pfam');
+    expect(report.notes).toEqual(['Proteins with domains: 1.']);
+  });
+});
+
 describe('ids that are given again', () => {
   const given = ['>a x\nMKV\n>b\nACD\n>a y\nWWW\n', '>b\nCCC\n>a\nDDD\n>a_2\nEEE\n>a_3\nFFF\n'];
 

@@ -11,6 +11,7 @@ export interface InputOptions {
   readonly format: FormatName | 'auto';
   readonly duplicates: DuplicateRule;
   readonly accession2taxid?: string;
+  readonly domains: readonly string[];
   readonly metadata?: string;
   readonly taxonomy?: string;
 }
@@ -28,12 +29,21 @@ export function addInputOptions(command: Command): Command {
       '--metadata <table.tsv>',
       'more attributes by protein id: a tab-separated table with a header row',
     )
+    .addOption(
+      repeated('--domains <file>', 'TSV of InterProScan or --domtblout of HMMER; may be given again'),
+    )
     .option(
       '--accession2taxid <file>',
       "NCBI's prot.accession2taxid: taxids of proteins whose header has none",
     )
     .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps: adds lineages by taxid')
     .addHelpText('after', HELP);
+}
+
+function repeated(flags: string, description: string): Option {
+  return new Option(flags, description)
+    .argParser((path, before: readonly string[]) => [...before, path])
+    .default([], 'none');
 }
 
 const HELP = `
@@ -52,6 +62,9 @@ be compressed by gzip or bgzf, and by zstd or xz where these programs are instal
 Every protein gets its length. With -, standard input is copied below TMPDIR first:
 
   blastdbcmd -db nr -taxids 562 | gloaming index build - --name ecoli
+
+--domains gives the lists domains ("PF00085:4-108"), signatures, pfam, and of InterProScan interpro and go;
+of HMMER's domains those with an i-Evalue of 0.001 or less. They stand in place of a UniProt file's own.
 
 The metadata table's first column holds the ids. Other columns are attributes, named in the header row
 as "name:type" with type string, integer, number, boolean or string_list (items separated by ";");
@@ -80,13 +93,14 @@ export async function inputFilesOf(
   const spooled = paths.includes('-')
     ? await spoolStandardInput(stdin as AsyncIterable<Uint8Array>, signal)
     : undefined;
-  const { format, duplicates, accession2taxid: accessionTaxids, metadata } = options;
+  const { format, duplicates, accession2taxid: accessionTaxids, domains, metadata } = options;
   return {
     files: {
       proteins: paths.map((path) => (path === '-' && spooled !== undefined ? spooled.path : path)),
       format: format === 'auto' ? undefined : format,
       duplicates,
       accessionTaxids,
+      domains,
       metadata,
       taxonomy,
     },

@@ -1,6 +1,7 @@
 import { readFasta } from '../../../sequence/fasta.js';
 import { parseFastaHeader } from '../../../sequence/fasta-header.js';
-import { optionalFields, type ProteinFormat } from './protein-format.js';
+import { optionalFields } from '../protein-source.js';
+import type { ProteinFormat } from './protein-format.js';
 
 /** FASTA with the headers of UniProt, UniRef, NCBI or anybody: sequence/fasta-header.ts says what they tell. */
 export const FASTA: ProteinFormat = {

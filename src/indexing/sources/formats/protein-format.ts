@@ -18,11 +18,6 @@ export interface ProteinFormat {
   read(input: FastaInput): AsyncIterable<SourceProtein>;
 }
 
-/** Fields that formats share, so that a filter means the same whichever file a protein came from. */
-export function optionalFields(fields: readonly SourceField[]): readonly SourceField[] {
-  return fields.map((field) => ({ ...field, isOptional: true }));
-}
-
 /** Where a reader of lines stands; `line` counts those that it was given. */
 export interface LinePlace {
   readonly file: string;

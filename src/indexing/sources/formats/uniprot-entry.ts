@@ -2,8 +2,7 @@ import { Refusal } from '../../../errors.js';
 import { ATTRIBUTE_MAX_CHARACTERS, FASTA_SEQUENCE_MAX_BYTES } from '../../../limits.js';
 import type { AttributeValue } from '../../../release/release.js';
 import { describePlace, type FastaPlace } from '../../../sequence/fasta.js';
-import type { SourceProtein } from '../protein-source.js';
-import { optionalFields } from './protein-format.js';
+import { optionalFields, type SourceProtein } from '../protein-source.js';
 
 /** What an entry of UniProtKB tells, in its flat file and in its XML alike. */
 export const UNIPROT_FIELDS = optionalFields([
