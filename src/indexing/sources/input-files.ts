@@ -16,6 +16,7 @@ import type {
 } from './protein-source.js';
 import { readAccessionTaxids } from './tables/accession-taxids.js';
 import type { AttributeTable } from './tables/attribute-table.js';
+import { readAnnotations } from './tables/annotations.js';
 import { readDomains } from './tables/domains.js';
 import { readMetadataTable } from './tables/metadata-table.js';
 import { readTaxonomyDump } from './taxonomy-dump.js';
@@ -30,6 +31,8 @@ export interface InputFiles {
   readonly duplicates?: DuplicateRule;
   /** NCBI's taxids by accession, for proteins whose header gives none: accession-taxids.ts. */
   readonly accessionTaxids?: string;
+  /** GFF3: annotations.ts. */
+  readonly annotations?: readonly string[];
   /** Domains by id: domains.ts. */
   readonly domains?: readonly string[];
   /** Attributes by id: metadata-table.ts. */
@@ -71,6 +74,7 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
     formats: proteins.map(({ format }) => format.name),
     duplicates,
     accession_taxids: await digests(optional(files.accessionTaxids)),
+    annotations: await digests(files.annotations ?? []),
     domains: await digests(files.domains ?? []),
     metadata: await digests(optional(files.metadata)),
     taxonomy: await digests(taxonomy === undefined ? [] : [taxonomy.nodes, taxonomy.names]),
@@ -84,6 +88,7 @@ export async function inputBytes(files: InputFiles): Promise<number> {
   return bytesOf([
     ...files.proteins,
     ...optional(files.accessionTaxids),
+    ...(files.annotations ?? []),
     ...(files.domains ?? []),
     ...optional(files.metadata),
     ...(taxonomy === undefined ? [] : [taxonomy.nodes, taxonomy.names]),
@@ -116,7 +121,7 @@ async function openFiles(
 
 /** In the order in which they replace each other's values. */
 async function openTables(
-  { accessionTaxids, domains = [], metadata }: InputFiles,
+  { accessionTaxids, annotations = [], domains = [], metadata }: InputFiles,
   proteins: readonly ProteinFile[],
   scratchFolder: string,
 ): Promise<readonly AttributeTable[]> {
@@ -126,6 +131,7 @@ async function openTables(
     const places = { wanted: scratch('accessions'), found: scratch('taxids') };
     tables.push(await readAccessionTaxids(accessionTaxids, idsOf(proteins), places));
   }
+  if (annotations.length > 0) tables.push(await readAnnotations(annotations, scratch('annotations')));
   if (domains.length > 0) tables.push(await readDomains(domains, scratch('domains')));
   if (metadata !== undefined) tables.push(await readMetadataTable(metadata, scratch('metadata')));
   return tables;

@@ -136,6 +136,31 @@ describe('domains beside the sequences', () => {
   });
 });
 
+describe('annotations beside the sequences', () => {
+  it('give proteins their gene and place, by numbers that filters can compare', async () => {
+    const gff =
+      '##gff-version 3\nc1\tProdigal\tCDS\t7\t90\t.\t-\t0\tID=L_1;locus_tag=L_1;product=kinase;gene=abc\n';
+    const { proteins, fields } = await build({
+      proteins: [file('>L_1 kinase\nMKV\n>L_2\nACD\n')],
+      annotations: [file(gff)],
+    });
+    expect(proteins[0]).toMatchObject({
+      product: 'kinase',
+      gene: 'abc',
+      contig: 'c1',
+      start: 7,
+      end: 90,
+      strand: '-',
+    });
+    expect(proteins[1]).toEqual({ id: 'L_2', sequence: 'ACD', length: 3 });
+    expect(fields.filter(({ type }) => type === 'integer').map(({ name }) => name)).toEqual([
+      'start',
+      'end',
+      'length',
+    ]);
+  });
+});
+
 describe('ids that are given again', () => {
   const given = ['>a x\nMKV\n>b\nACD\n>a y\nWWW\n', '>b\nCCC\n>a\nDDD\n>a_2\nEEE\n>a_3\nFFF\n'];
 

@@ -11,6 +11,7 @@ export interface InputOptions {
   readonly format: FormatName | 'auto';
   readonly duplicates: DuplicateRule;
   readonly accession2taxid?: string;
+  readonly gff: readonly string[];
   readonly domains: readonly string[];
   readonly metadata?: string;
   readonly taxonomy?: string;
@@ -28,6 +29,9 @@ export function addInputOptions(command: Command): Command {
     .option(
       '--metadata <table.tsv>',
       'more attributes by protein id: a tab-separated table with a header row',
+    )
+    .addOption(
+      repeated('--gff <file>', 'GFF3 of Prokka, Bakta or NCBI: genes and their places; may be given again'),
     )
     .addOption(
       repeated('--domains <file>', 'TSV of InterProScan or --domtblout of HMMER; may be given again'),
@@ -63,6 +67,9 @@ Every protein gets its length. With -, standard input is copied below TMPDIR fir
 
   blastdbcmd -db nr -taxids 562 | gloaming index build - --name ecoli
 
+--gff gives product, gene, locus_tag, contig, start, end (from 1, inclusive) and strand of the coding
+sequence whose ID, locus_tag or protein_id is the protein's id.
+
 --domains gives the lists domains ("PF00085:4-108"), signatures, pfam, and of InterProScan interpro and go;
 of HMMER's domains those with an i-Evalue of 0.001 or less. They stand in place of a UniProt file's own.
 
@@ -93,13 +100,21 @@ export async function inputFilesOf(
   const spooled = paths.includes('-')
     ? await spoolStandardInput(stdin as AsyncIterable<Uint8Array>, signal)
     : undefined;
-  const { format, duplicates, accession2taxid: accessionTaxids, domains, metadata } = options;
+  const {
+    format,
+    duplicates,
+    accession2taxid: accessionTaxids,
+    gff: annotations,
+    domains,
+    metadata,
+  } = options;
   return {
     files: {
       proteins: paths.map((path) => (path === '-' && spooled !== undefined ? spooled.path : path)),
       format: format === 'auto' ? undefined : format,
       duplicates,
       accessionTaxids,
+      annotations,
       domains,
       metadata,
       taxonomy,

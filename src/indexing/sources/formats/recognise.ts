@@ -15,7 +15,11 @@ const OTHERS: readonly { readonly begins: RegExp; readonly is: string; readonly 
   { begins: /^\x89HDF\r\n/, is: 'an HDF5 file', remedy: 'It holds no sequences.' },
   { begins: /^LOCUS {2}/, is: 'a GenBank file', remedy: 'Give its proteins as FASTA.' },
   { begins: /^ID {3}\S+;/, is: 'an EMBL file', remedy: 'Give its proteins as FASTA.' },
-  { begins: /^##gff-version/, is: 'a GFF3 file', remedy: 'Give the FASTA file of its proteins.' },
+  {
+    begins: /^##gff-version/,
+    is: 'a GFF3 file',
+    remedy: 'Give the FASTA file of its proteins, and this by --gff.',
+  },
   { begins: /^@\S*[^]*?\n[A-Za-z.]+\r?\n\+/, is: 'a FASTQ file', remedy: 'Proteins are expected.' },
   { begins: /^# STOCKHOLM/, is: 'a Stockholm alignment', remedy: '--alignments takes a folder of them.' },
   { begins: /^\s*(<\?xml|<!DOCTYPE|<html)/i, is: "XML, but not UniProt's", remedy: 'Give FASTA instead.' },

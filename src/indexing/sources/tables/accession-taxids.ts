@@ -1,8 +1,6 @@
-import { Refusal } from '../../../errors.js';
-import { decompress, readLines } from '../../../sequence/input-file.js';
-import { readUnpackedFile } from '../../../sequence/unpack.js';
 import type { AttributeTable } from './attribute-table.js';
 import { createKeyedRows } from './keyed-rows.js';
+import { tableLines } from './table-lines.js';
 
 /** Taxids are below four million today. */
 const TAXID = /^\d{1,9}$/;
@@ -45,30 +43,18 @@ export async function readAccessionTaxids(
 
 /** Accession with its version, and taxid; 0 means that NCBI knows none. */
 async function* taxidRows(path: string): AsyncGenerator<readonly [string, string]> {
-  let line = 0;
   let columns: { readonly accession: number; readonly taxid: number } | undefined;
-  for await (const block of readLines(
-    decompress(readUnpackedFile(path), () => `${path}, line ${line}`),
-    path,
-  )) {
-    for (const text of block) {
-      line += 1;
-      if (text === '') continue;
-      const cells = text.split('\t', 4);
-      if (columns === undefined) {
-        columns = { accession: cells.indexOf('accession.version'), taxid: cells.indexOf('taxid') };
-        if (columns.accession >= 0 && columns.taxid >= 0) continue;
-        throw refuseRow(path, line, 'a header row with the columns accession.version and taxid is expected');
-      }
-      const [accession, taxid] = [cells[columns.accession], cells[columns.taxid]];
-      if (accession === undefined || accession === '' || taxid === undefined || !TAXID.test(taxid)) {
-        throw refuseRow(path, line, 'an accession and a taxid, separated by tabs, are expected');
-      }
-      if (taxid !== '0') yield [accession, taxid];
+  for await (const { text, refuse } of tableLines(path)) {
+    const cells = text.split('\t', 4);
+    if (columns === undefined) {
+      columns = { accession: cells.indexOf('accession.version'), taxid: cells.indexOf('taxid') };
+      if (columns.accession >= 0 && columns.taxid >= 0) continue;
+      throw refuse('a header row with the columns accession.version and taxid is expected');
     }
+    const [accession, taxid] = [cells[columns.accession], cells[columns.taxid]];
+    if (accession === undefined || accession === '' || taxid === undefined || !TAXID.test(taxid)) {
+      throw refuse('an accession and a taxid, separated by tabs, are expected');
+    }
+    if (taxid !== '0') yield [accession, taxid];
   }
-}
-
-function refuseRow(file: string, line: number, problem: string): Refusal {
-  return new Refusal('invalid_metadata', `${file}, line ${line}: ${problem}.`, { file, line });
 }

@@ -1,5 +1,5 @@
-import type { Refusal } from '../../../errors.js';
 import { parseFastaHeader } from '../../../sequence/fasta-header.js';
+import type { RefuseLine } from './table-lines.js';
 
 /** A domain of a protein, as a search for it has found it. */
 export interface Domain {
@@ -15,7 +15,7 @@ export interface Domain {
 }
 
 /** A row's domain; undefined where it tells of none. Errors  what `refuse` makes of the problem */
-export type ParseDomain = (row: string, refuse: (problem: string) => Refusal) => Domain | undefined;
+export type ParseDomain = (row: string, refuse: RefuseLine) => Domain | undefined;
 
 /** HMMER lists domains down to E-values of 10; these are the ones that it would put into an alignment by itself. */
 const DOMAIN_MAX_EXPECTED = 0.001;
@@ -67,7 +67,7 @@ function placed(
   signature: string,
   start: string,
   end: string,
-  refuse: (problem: string) => Refusal,
+  refuse: RefuseLine,
 ): Pick<Domain, 'protein' | 'signature' | 'first' | 'last'> {
   const [first, last] = [start, end].map((cell) => (/^\d{1,9}$/.test(cell) ? Number(cell) : Number.NaN));
   if (protein === '' || signature === '' || !(first >= 1 && first <= last)) {

@@ -1,10 +1,8 @@
-import { Refusal } from '../../../errors.js';
-import { decompress, readLines } from '../../../sequence/input-file.js';
-import { readUnpackedFile } from '../../../sequence/unpack.js';
 import { optionalFields } from '../protein-source.js';
 import type { AttributeTable } from './attribute-table.js';
 import { parseDomtblout, parseInterproscan, type Domain, type ParseDomain } from './domain-rows.js';
 import { createKeyedRows } from './keyed-rows.js';
+import { tableLines } from './table-lines.js';
 
 /** Half of what one attribute may hold: a giant of thousands of domains shall not end a build. */
 const LIST_MAX_CHARACTERS = 16_384;
@@ -77,8 +75,7 @@ function domainOf([signature, first, last, interpro, go]: readonly string[]): Om
 
 async function readFile(path: string, add: (domain: Domain) => void): Promise<void> {
   let parse: ParseDomain | undefined;
-  for await (const { text, refuse } of linesOf(path)) {
-    if (text.trim() === '') continue;
+  for await (const { text, refuse } of tableLines(path)) {
     if (parse === undefined) {
       parse = await parserOf(path, text);
       if (parse === undefined) {
@@ -92,29 +89,12 @@ async function readFile(path: string, add: (domain: Domain) => void): Promise<vo
   }
 }
 
-/** hmmscan's targets are domains and its queries proteins; hmmsearch has it the other way. The file's end says which. */
+/** In hmmscan's table targets are domains and queries proteins, in hmmsearch's the other way: its end says which. */
 async function parserOf(path: string, firstLine: string): Promise<ParseDomain | undefined> {
   if (!firstLine.startsWith('#')) return firstLine.split('\t').length >= 11 ? parseInterproscan : undefined;
-  for await (const { text } of linesOf(path)) {
+  for await (const { text } of tableLines(path)) {
     const program = /^# Program:\s+(hmmscan|hmmsearch)\b/.exec(text)?.[1];
     if (program !== undefined) return parseDomtblout(program === 'hmmsearch');
   }
   return parseDomtblout(false);
-}
-
-type Refuse = (problem: string) => Refusal;
-
-async function* linesOf(path: string): AsyncGenerator<{ readonly text: string; readonly refuse: Refuse }> {
-  let line = 0;
-  const refuse: Refuse = (problem) =>
-    new Refusal('invalid_metadata', `${path}, line ${line}: ${problem}.`, { file: path, line });
-  for await (const block of readLines(
-    decompress(readUnpackedFile(path), () => `${path}, line ${line}`),
-    path,
-  )) {
-    for (const text of block) {
-      line += 1;
-      yield { text, refuse };
-    }
-  }
 }

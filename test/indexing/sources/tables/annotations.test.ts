@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readAnnotations } from '#src/indexing/sources/tables/annotations.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-annotations-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(content: string | Buffer): string {
+  files += 1;
+  const path = join(folder, `given-${files}`);
+  writeFileSync(path, content);
+  return path;
+}
+const open = (...contents: (string | Buffer)[]) =>
+  readAnnotations(contents.map(file), join(folder, `rows-${files}`));
+
+const PROKKA =
+  '##gff-version 3\n##sequence-region contig_1 1 5000\n' +
+  'contig_1\tProdigal:002006\tCDS\t190\t255\t.\t+\t0\tID=ABC_00001;eC_number=2.7.7.7;Name=thrL;gene=thrL;' +
+  'inference=ab initio;locus_tag=ABC_00001;product=thr operon%3B leader%09peptide\n' +
+  'contig_1\tAragorn:001002\ttRNA\t300\t370\t.\t+\t.\tID=ABC_00002;locus_tag=ABC_00002;product=tRNA-Ile\n' +
+  'contig_1\tProdigal:002006\tCDS\t400\t1000\t.\t-\t0\tID=ABC_00003;locus_tag=ABC_00003;product=x\n' +
+  '##FASTA\n>contig_1\nACGT\n';
+const NCBI =
+  '##gff-version 3\r\n' +
+  'NC_1.1\tRefSeq\tCDS\t10\t90\t.\t+\t0\tID=cds-NP_1.1;Parent=rna-1;Name=NP_1.1;gene=abc;locus_tag=b0001;' +
+  'product=kinase A,B;protein_id=NP_1.1\r\n' +
+  'NC_1.1\tRefSeq\tCDS\t200\t290\t.\t+\t0\tID=cds-NP_1.1;Parent=rna-1;product=kinase A;protein_id=NP_1.1\r\n' +
+  'NC_2.1\tRefSeq\tCDS\t7\t9\t.\t?\t0\tID=cds-NP_1.1-2;protein_id=NP_1.1\r\n';
+
+describe('annotations', () => {
+  it('of Prokka and Bakta give gene, product and place by the protein id', async () => {
+    const table = await open(gzipSync(PROKKA));
+    expect(table.find('ABC_00001')).toEqual({
+      product: 'thr operon; leader peptide',
+      gene: 'thrL',
+      locus_tag: 'ABC_00001',
+      contig: 'contig_1',
+      start: 190,
+      end: 255,
+      strand: '+',
+    });
+    expect(table.find('ABC_00003')).toMatchObject({ start: 400, end: 1000, strand: '-' });
+    // A transfer RNA is no protein, and a contig's nucleotides are none.
+    expect(table.find('ABC_00002')).toBeUndefined();
+    expect(table.find('contig_1')).toBeUndefined();
+    expect(table.notes?.()).toEqual(['Proteins with an annotation: 2.']);
+    table.close();
+  });
+
+  it('of NCBI are found by locus, protein and feature; parts of one coding sequence are joined', async () => {
+    const table = await open(PROKKA, NCBI);
+    const expected = {
+      product: 'kinase A,B',
+      gene: 'abc',
+      contig: 'NC_1.1',
+      start: 10,
+      end: 290,
+      strand: '+',
+    };
+    expect(table.find('NP_1.1')).toEqual({ ...expected, locus_tag: 'b0001' });
+    expect(table.find('cds-NP_1.1')).toMatchObject(expected);
+    expect(table.find('b0001')).toMatchObject({ ...expected, end: 90 });
+    expect(table.find('NP_1.1-2')).toEqual({ contig: 'NC_2.1', start: 7, end: 9 });
+    table.close();
+  });
+
+  it.each([
+    ['something else', 'id;x\n', /line 1: GFF3 begins with/],
+    ['short of columns', '##gff-version 3\nc\tx\tCDS\t1\t2\n', /line 2: 9 columns/],
+    [
+      'of a gene that ends before it begins',
+      PROKKA.replace('\t190\t255', '\t255\t190'),
+      /line 3: a start and an end/,
+    ],
+  ])('are refused where the file is %s', async (_name, content, message) => {
+    await expect(open(content)).rejects.toMatchObject({ code: 'invalid_metadata' });
+    await expect(open(content)).rejects.toThrow(message);
+  });
+});
