@@ -37,7 +37,7 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
   const command = index
     .command('build')
     .description('build a database from files of proteins; the same command resumes an interrupted build')
-    .argument('<files...>', 'FASTA or UniProt files, plain or compressed; - for standard input')
+    .argument('<files...>', 'FASTA, UniProt files, structures or folders of them; - for standard input')
     .requiredOption('--name <slug>', 'name of the database, as in --database <slug>')
     .option('--title <text>', 'title for people (default: the name)')
     .option('--description <text>', 'what it holds and where it comes from')

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { canonicalSha256 } from '../../canonical.js';
+import { Refusal } from '../../errors.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { readInputFile, refuseFile } from '../../sequence/input-file.js';
-import type { FormatName } from './formats/protein-format.js';
-import { FORMATS, recogniseFile, type Recognised } from './formats/recognise.js';
+import type { FormatName, ProteinFormat } from './formats/protein-format.js';
+import { FORMATS, recogniseFile } from './formats/recognise.js';
+import { isStructure, structureFormat, structuresIn } from './formats/structures/folder.js';
 import { createJoin, joinFields } from './join.js';
 import type {
   DuplicateRule,
@@ -23,7 +25,7 @@ import { readTaxonomyDump } from './taxonomy-dump.js';
 
 /** A user's files; each plain or compressed by gzip, zstd or xz. */
 export interface InputFiles {
-  /** Read in this order. */
+  /** Files, and folders of structures, which are read by name; in this order. */
   readonly proteins: readonly string[];
   /** Of all of them; absent where the first bytes of each tell. */
   readonly format?: FormatName;
@@ -47,8 +49,9 @@ export interface InputReports {
   readonly onRecognised?: (line: string) => void;
 }
 
-interface ProteinFile extends Recognised {
+interface ProteinFile {
   readonly path: string;
+  readonly format: ProteinFormat;
 }
 
 /**
@@ -58,10 +61,7 @@ interface ProteinFile extends Recognised {
 export async function filesInput(files: InputFiles, reports: InputReports = {}): Promise<ProteinInput> {
   const proteins: ProteinFile[] = [];
   for (const path of files.proteins) {
-    const file = { path, ...(await recogniseFile(path, files.format)) };
-    const packing = file.packing === undefined ? '' : `, ${file.packing}`;
-    reports.onRecognised?.(`${path}: ${file.format.title}${packing}`);
-    proteins.push(file);
+    proteins.push(...(await recognise(path, files.format, reports.onRecognised)));
   }
   const digests = async (paths: readonly string[]): Promise<readonly string[]> => {
     const list: string[] = [];
@@ -70,7 +70,9 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
   };
   const { duplicates = 'fail', taxonomy } = files;
   const digest = canonicalSha256({
-    proteins: await digests(files.proteins),
+    proteins: await digests(proteins.map(({ path }) => path)),
+    // Structures that do not tell their names are called by those of their files.
+    names: proteins.map(({ path, format }) => (isStructure(format) ? basename(path) : '')),
     formats: proteins.map(({ format }) => format.name),
     duplicates,
     accession_taxids: await digests(optional(files.accessionTaxids)),
@@ -82,11 +84,31 @@ export async function filesInput(files: InputFiles, reports: InputReports = {}):
   return { digest, open: (scratchFolder) => openFiles(files, proteins, scratchFolder) };
 }
 
+/** A file, or those of a folder of structures, whose names tell what they are. */
+async function recognise(
+  path: string,
+  named: FormatName | undefined,
+  onRecognised: InputReports['onRecognised'],
+): Promise<readonly ProteinFile[]> {
+  const structures = await structuresIn(path);
+  if (structures === undefined) {
+    const { format, packing } = await recogniseFile(path, named);
+    onRecognised?.(`${path}: ${format.title}${packing === undefined ? '' : `, ${packing}`}`);
+    return [{ path, format }];
+  }
+  const files = structures.map((file) => ({ path: file, format: structureFormat(file) }));
+  onRecognised?.(`${path}: ${files.length} files of structures`);
+  return files;
+}
+
 /** Bytes of all files, for the progress of digesting them. Errors  Refusal `file_not_found` */
 export async function inputBytes(files: InputFiles): Promise<number> {
   const { taxonomy } = files;
+  const proteins = await Promise.all(
+    files.proteins.map(async (path) => (await structuresIn(path)) ?? [path]),
+  );
   return bytesOf([
-    ...files.proteins,
+    ...proteins.flat(),
     ...optional(files.accessionTaxids),
     ...(files.annotations ?? []),
     ...(files.domains ?? []),
@@ -106,15 +128,23 @@ async function openFiles(
       : await readTaxonomyDump(files.taxonomy.nodes, files.taxonomy.names);
   const tables = await openTables(files, proteins, scratchFolder);
   const joined = createJoin(tables, taxonomy);
+  /** Files of which nothing came: structures of nucleic acids. */
+  const empty = new Set<string>();
   return {
     fields: joinFields(fieldsOf(proteins), tables, taxonomy),
     ...(taxonomy === undefined ? {} : { taxonomy }),
     duplicates: files.duplicates,
-    totalBytes: await bytesOf(files.proteins),
+    totalBytes: await bytesOf(proteins.map(({ path }) => path)),
     async *proteins(onBytes) {
-      for await (const protein of proteinsOf(proteins, onBytes)) yield joined.protein(protein);
+      for await (const protein of proteinsOf(proteins, onBytes, (path) => empty.add(path))) {
+        yield joined.protein(protein);
+      }
+      if (empty.size === proteins.length) throw refuseEmpty(proteins);
     },
-    notes: () => joined.notes(),
+    notes: () => [
+      ...joined.notes(),
+      ...(empty.size === 0 ? [] : [`Structures without a protein: ${empty.size}.`]),
+    ],
     close: () => tables.forEach((table) => table.close()),
   };
 }
@@ -140,8 +170,16 @@ async function openTables(
 async function* proteinsOf(
   files: readonly ProteinFile[],
   onBytes?: (bytes: number) => void,
+  onEmpty?: (path: string) => void,
 ): AsyncGenerator<SourceProtein> {
-  for (const { path, format } of files) yield* format.read(fastaFile(path, onBytes));
+  for (const { path, format } of files) {
+    let isEmpty = true;
+    for await (const protein of format.read(fastaFile(path, onBytes))) {
+      isEmpty = false;
+      yield protein;
+    }
+    if (isEmpty) onEmpty?.(path);
+  }
 }
 
 async function* idsOf(files: readonly ProteinFile[]): AsyncGenerator<string> {
@@ -156,6 +194,12 @@ function fieldsOf(files: readonly ProteinFile[]): readonly SourceField[] {
     for (const field of format.fields) if (!fields.has(field.name)) fields.set(field.name, field);
   }
   return [...fields.values()];
+}
+
+function refuseEmpty([{ path }]: readonly ProteinFile[]): Refusal {
+  return new Refusal('invalid_input', `${path} holds no chain of amino acids, nor does any other file.`, {
+    file: path,
+  });
 }
 
 function optional(path: string | undefined): readonly string[] {

@@ -125,6 +125,26 @@ describe('the files of a build', () => {
   });
 });
 
+describe('a folder of structures', () => {
+  const cif = (id: string, type: string) =>
+    `data_${id}\n_entry.id ${id}\n_entity_poly.entity_id 1\n_entity_poly.type '${type}'\n` +
+    '_entity_poly.pdbx_seq_one_letter_code_can MKVL\n_entity_poly.pdbx_strand_id A\n';
+
+  it('is a database of its proteins, and says how many structures have none', async () => {
+    const models = mkdtempSync(join(folder, 'models-'));
+    writeFileSync(join(models, '2.cif'), cif('2DEF', 'polypeptide(L)'));
+    writeFileSync(join(models, '1.cif.gz'), gzipSync(cif('1ABC', 'polypeptide(L)')));
+    writeFileSync(join(models, '3.cif'), cif('3GHI', 'polyribonucleotide'));
+    const { recognised, proteins, report } = await build({ proteins: [models, file(FASTA)] });
+    expect(recognised[0]).toBe(`${models}: 3 files of structures`);
+    expect(proteins.map(({ id }) => id)).toEqual(['1ABC_A', '2DEF_A', 'UniRef90_A0A1']);
+    expect(report.notes).toEqual(['Structures without a protein: 1.']);
+    rmSync(join(models, '1.cif.gz'));
+    rmSync(join(models, '2.cif'));
+    expect((await refusal({ proteins: [models] })).message).toContain('holds no chain of amino acids');
+  });
+});
+
 describe('domains beside the sequences', () => {
   it('stand in place of those that the file itself gives', async () => {
     const rows =

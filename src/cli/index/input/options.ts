@@ -62,6 +62,9 @@ be compressed by gzip or bgzf, and by zstd or xz where these programs are instal
   uniprot-dat  UniProt's flat file: name, entry_name, organism, taxid, gene, reviewed,
                protein_existence (1 to 5), ec, go, pfam, interpro, pdb and keywords
   uniprot-xml  UniProt's XML: the same
+  mmcif, pdb   structures, or a folder of them: the sequence as entities or SEQRES list it, else that of
+               the atoms; name, organism, taxid, structure, chain, chains (equal ones are one protein);
+               of models of AlphaFold and ColabFold accession and mean_plddt (0 to 100)
 
 Every protein gets its length. With -, standard input is copied below TMPDIR first:
 

@@ -3,10 +3,12 @@ import { decompress, readInputFile } from '../../../sequence/input-file.js';
 import { packingOf, readUnpackedFile } from '../../../sequence/unpack.js';
 import { FASTA } from './fasta.js';
 import type { FormatName, ProteinFormat } from './protein-format.js';
+import { MMCIF } from './structures/mmcif.js';
+import { PDB } from './structures/pdb.js';
 import { UNIPROT_FLAT } from './uniprot-flat.js';
 import { UNIPROT_XML } from './uniprot-xml.js';
 
-export const FORMATS: readonly ProteinFormat[] = [FASTA, UNIPROT_FLAT, UNIPROT_XML];
+export const FORMATS: readonly ProteinFormat[] = [FASTA, UNIPROT_FLAT, UNIPROT_XML, MMCIF, PDB];
 
 /** Bytes by which a file is recognised, after decompression. */
 const HEAD_BYTES = 4096;

@@ -1,0 +1,119 @@
+import { FASTA_SEQUENCE_MAX_BYTES } from '../../../../limits.js';
+
+/** A row of a category, by the names of its items; undefined where the file says "." or "?", or nothing. */
+export type CifRow = (item: string) => string | undefined;
+
+/** Takes the lines of a CIF file and gives the rows of its categories as they end. */
+export interface CifReader {
+  line(text: string): void;
+  /** After the last line. */
+  end(): void;
+}
+
+/** Errors  RangeError where a text or a loop's header goes beyond all bounds */
+export function createCifReader(onRow: (category: string, row: CifRow) => void): CifReader {
+  let text: string | undefined;
+  let loop: OpenLoop | undefined;
+  /** Items that stand alone; those of one category follow each other and are one row. */
+  let single: { category: string; items: Map<string, string> } | undefined;
+  let pending: string | undefined;
+
+  const closeSingle = (): void => {
+    if (single !== undefined) {
+      const { category, items } = single;
+      onRow(category, (item) => items.get(item));
+    }
+    single = undefined;
+  };
+  const take = (token: string, isBare: boolean): void => {
+    if (isBare && /^(loop_|data_|save_|global_|stop_)/i.test(token)) {
+      closeSingle();
+      pending = undefined;
+      loop = /^loop_/i.test(token) ? { items: new Map(), values: [], category: '' } : undefined;
+    } else if (isBare && token.startsWith('_')) {
+      if (loop !== undefined && !loop.hasRows) nameColumn(loop, token);
+      else {
+        loop = undefined;
+        pending = token;
+      }
+    } else if (loop !== undefined) takeCell(loop, token, isBare, onRow);
+    else if (pending !== undefined) {
+      const [category, item] = partsOf(pending);
+      if (single?.category !== category) closeSingle();
+      single ??= { category, items: new Map() };
+      if (single.items.size > MAX_COLUMNS) throw new RangeError('a category has more items than any has');
+      if (!isMissing(token, isBare)) single.items.set(item, token);
+      pending = undefined;
+    }
+  };
+  return {
+    line(line) {
+      if (text !== undefined && !line.startsWith(';')) {
+        text += `\n${line}`;
+        if (text.length > FASTA_SEQUENCE_MAX_BYTES) throw new RangeError('a text has no end');
+      } else if (text !== undefined) {
+        const whole = text;
+        text = undefined;
+        take(whole, false);
+        takeTokens(line.slice(1), take);
+      } else if (line.startsWith(';')) text = line.slice(1);
+      else if (line.length > LINE_MAX_CHARACTERS) throw new RangeError('the line is longer than any is');
+      else takeTokens(line, take);
+    },
+    end: closeSingle,
+  };
+}
+
+interface OpenLoop {
+  category: string;
+  /** Place of each item in a row. */
+  readonly items: Map<string, number>;
+  values: (string | undefined)[];
+  hasRows?: boolean;
+}
+
+const MAX_COLUMNS = 1_000;
+/** CIF allows 2,048; what is longer stands in a text. */
+const LINE_MAX_CHARACTERS = 16_384;
+/** Blanks, then a comment, a quoted text that a blank or the line's end follows, or a bare word. */
+const TOKEN = /\s*(?:(#.*$)|'((?:[^']|'(?!\s|$))*)'(?=\s|$)|"((?:[^"]|"(?!\s|$))*)"(?=\s|$)|(\S+))/y;
+
+function takeTokens(line: string, take: (token: string, isBare: boolean) => void): void {
+  TOKEN.lastIndex = 0;
+  for (let match = TOKEN.exec(line); match !== null; match = TOKEN.exec(line)) {
+    const [, comment, apostrophes, quotes, bare] = match;
+    if (comment !== undefined) return;
+    take(apostrophes ?? quotes ?? bare, bare !== undefined);
+  }
+}
+
+function nameColumn(loop: OpenLoop, name: string): void {
+  const [category, item] = partsOf(name);
+  loop.category ||= category;
+  loop.items.set(item, loop.items.size);
+  if (loop.items.size > MAX_COLUMNS) throw new RangeError('a loop has more columns than any has');
+}
+
+function takeCell(
+  loop: OpenLoop,
+  token: string,
+  isBare: boolean,
+  onRow: (category: string, row: CifRow) => void,
+): void {
+  loop.hasRows = true;
+  loop.values.push(isMissing(token, isBare) ? undefined : token);
+  if (loop.values.length < loop.items.size) return;
+  const { items, values, category } = loop;
+  loop.values = [];
+  onRow(category, (item) => values[items.get(item) ?? -1]);
+}
+
+function isMissing(token: string, isBare: boolean): boolean {
+  return isBare && (token === '.' || token === '?');
+}
+
+/** `_atom_site.id` → `atom_site`, `id` */
+function partsOf(name: string): readonly [string, string] {
+  const [category, item = ''] = name.slice(1).split('.', 2);
+  return [category.toLowerCase(), item];
+}
