@@ -157,6 +157,7 @@ export type CommandRefusalCode =
   | 'duplicate_id'
   | 'attribute_too_long'
   | 'invalid_metadata'
+  | 'invalid_embeddings'
   | 'invalid_taxonomy'
   | 'release_too_large'
   | 'release_damaged'

@@ -57,11 +57,14 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   preact: ['console/'],
   'd3-hierarchy': ['console/result/charts/'],
   'd3-sankey': ['console/result/charts/'],
+  h5wasm: ['indexing/embeddings/'],
   saxes: ['indexing/sources/formats/'],
   ajv: ['contract/', 'http/', 'config.ts', 'encoder/'],
 };
 /** Files inside a package that are no secret of it, each with the reason. */
 const PUBLIC_PATHS: ReadonlySet<string> = new Set([
+  // Documented: the library as Node reads files with it.
+  'h5wasm/node',
   // Documented: the validator of the JSON Schema draft that OpenAPI 3.1 speaks.
   'ajv/dist/2020.js',
   // Exported by the package: the messages of Arrow's format, for reading a file's places without its data.

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { env, InferenceSession, Tensor } from 'onnxruntime-node';
 import { Fault } from '../errors.js';
+import { readMatrix } from './features.js';
 import { unitVectors } from './vectors.js';
 import type { EncoderCard } from './encoder.js';
 
@@ -80,12 +80,6 @@ function checkNames(session: InferenceSession, { inputs, output }: ModelInterfac
   if (!session.outputNames.includes(output)) {
     throw new Fault(`The card names the output ${output}, the model has ${session.outputNames.join(', ')}.`);
   }
-}
-
-/** Float32 little-endian, copied into an aligned buffer. */
-async function readMatrix(path: string): Promise<Float32Array> {
-  const bytes = await readFile(path);
-  return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
 }
 
 async function residueVectors(

@@ -4,6 +4,7 @@ import type { FamilyTokenForm } from '../families/tokens.js';
 import type { FoundRelease } from '../release/catalog.js';
 import type { RelativesBackground } from '../release/release.js';
 import type { Encoder } from '../encoder/encoder.js';
+import type { GivenEmbeddings } from './embeddings/embeddings.js';
 import type { ProteinInput } from './sources/protein-source.js';
 
 /** Where the relatives of a build's proteins come from, and what is made of them. */
@@ -25,6 +26,8 @@ export interface BuildOptions {
   readonly encoder: Encoder;
   /** Gives proteins the tokens of their families; absent for those of the encoder alone. */
   readonly families?: BuildFamilies;
+  /** Features of the same model that exist already; not with families, whose relatives have none. */
+  readonly embeddings?: GivenEmbeddings;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: BuildProgress) => void;
 }

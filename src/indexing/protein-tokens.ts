@@ -31,7 +31,7 @@ export interface ProteinTokens {
 const AHEAD_MAX_PROTEINS = 1_024;
 
 /** By the encoder alone. It serves calls in their order, so the first is finished first and a kill costs little. */
-function plainTokens(encoder: Encoder): ProteinTokens {
+export function plainTokens(encoder: Encoder): ProteinTokens {
   return {
     dimension: encoder.card.dimension,
     affine: encoder.card.affine,

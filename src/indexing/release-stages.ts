@@ -97,9 +97,10 @@ export function describeRelease(
   options: BuildOptions,
   corpus: Corpus,
   { affine, dimension }: ProteinTokens,
+  embeddedTargets: number | undefined,
 ): ReleaseDescription {
   const { card, digest } = options.encoder;
-  const { families } = options;
+  const { embeddings, families } = options;
   return {
     format: RELEASE_FORMAT,
     title: options.title ?? options.slug,
@@ -111,6 +112,9 @@ export function describeRelease(
     affine,
     counts: { targets: corpus.targets, residues: corpus.residues },
     ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
+    ...(embeddings === undefined || embeddedTargets === undefined
+      ? {}
+      : { embeddings: { sha256: embeddings.embeddings.digest, targets: embeddedTargets } }),
     filter_schema: filterSchema(corpus.fields),
     policies: [EXHAUSTIVE_POLICY],
   };

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Refusal } from '../errors.js';
+import { assert, Refusal } from '../errors.js';
 import { checkSlug } from '../release/catalog.js';
 import { RELEASE_FORMAT } from '../release/format.js';
 import { listedFiles } from '../release/manifest.js';
@@ -9,6 +9,8 @@ import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { openBuildFolder, putInPlace, type BuildFolder } from './build-folder.js';
 import { lockBuild } from './build-lock.js';
 import type { BuildOptions, BuildProgress, BuildReport } from './build-options.js';
+import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
+import { givenTokens } from './embeddings/given-tokens.js';
 import { encodeProteins } from './encode-proteins.js';
 import { proteinTokens } from './protein-tokens.js';
 import { describeRelease, describeRelatives, findBuilt, readStage, writeStage } from './release-stages.js';
@@ -42,9 +44,16 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
   const report = (stage: BuildProgress['stage'], done: number, total: number): void =>
     options.onProgress?.({ stage, done, total });
   const { corpus, taxonomy } = await readStage(options, folder, report);
-  const source = proteinTokens(encoder, options.families);
-  const description = describeRelease(options, corpus, source);
-  const common = { replaced: corpus.replaced, notes: corpus.notes };
+  const embedded = await checkGiven(options, corpus.targets, folder);
+  const source =
+    options.embeddings === undefined
+      ? proteinTokens(encoder, options.families)
+      : givenTokens(encoder, options.embeddings);
+  const description = describeRelease(options, corpus, source, embedded?.targets);
+  const common = {
+    replaced: corpus.replaced,
+    notes: [...corpus.notes, ...noteEmbedded(corpus.targets, embedded)],
+  };
   const built = await findBuilt(indexesFolder, slug, description, taxonomy);
   if (built !== undefined) {
     await rm(folder.path, { recursive: true });
@@ -79,6 +88,26 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
   return { ...common, release, isKnown: false, ...sizeOf(manifest), encodedResidues, encodeMs };
 }
 
+/** What was found of the given embeddings; undefined where none are given. */
+async function checkGiven(
+  { encoder, embeddings, families, signal }: BuildOptions,
+  targets: number,
+  folder: BuildFolder,
+): Promise<EmbeddingCheck | undefined> {
+  if (embeddings === undefined) return undefined;
+  assert(families === undefined, 'relatives have no embeddings');
+  return checkEmbeddings(folder.spool, targets, encoder, embeddings, signal);
+}
+
+function noteEmbedded(targets: number, embedded: EmbeddingCheck | undefined): readonly string[] {
+  if (embedded === undefined) return [];
+  const { targets: given, sampleCount, lowestCosine } = embedded;
+  return [
+    `Tokens of ${given} proteins are made of the given embeddings; ${targets - given} proteins were encoded.`,
+    `A sample of ${sampleCount}, encoded again, agrees: the lowest mean cosine is ${lowestCosine.toFixed(3)}.`,
+  ];
+}
+
 /** All that the release's bytes depend on. */
 function identityOf({
   slug,
@@ -88,6 +117,7 @@ function identityOf({
   input,
   encoder,
   families,
+  embeddings,
 }: BuildOptions): unknown {
   return {
     format: RELEASE_FORMAT,
@@ -99,6 +129,7 @@ function identityOf({
     input: input.digest,
     encoder: encoder.digest,
     ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
+    ...(embeddings === undefined ? {} : { embeddings: embeddings.embeddings.digest }),
   };
 }
 

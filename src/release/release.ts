@@ -113,6 +113,8 @@ export interface ReleaseManifest {
   readonly counts: { readonly targets: number; readonly residues: number };
   /** Absent where targets have no relatives. `encoder.dimension` is that of the tokens, with relatives or without. */
   readonly relatives?: RelativesManifest;
+  /** Present where tokens of this many targets were made of embeddings that were given, not by running the encoder. */
+  readonly embeddings?: { readonly sha256: string; readonly targets: number };
   readonly filter_schema: {
     readonly id: string;
     readonly fields: readonly {

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import type { BuildFamilies, BuildReport } from '../../indexing/build-options.js';
 import type { ProteinInput } from '../../indexing/sources/protein-source.js';
 import { filesInput, inputBytes, type InputFiles } from '../../indexing/sources/input-files.js';
+import type { GivenEmbeddings } from '../../indexing/embeddings/embeddings.js';
+import { openEmbeddings } from '../../indexing/embeddings/open.js';
 import { buildRelease } from '../../indexing/release.js';
 import { calibrationId } from '../../calibration/card.js';
 import { readPolicyCard } from '../../calibration/policy-sidecar.js';
@@ -10,6 +12,7 @@ import { Refusal } from '../../errors.js';
 import { checkSlug } from '../../release/catalog.js';
 import type { Release, ReleaseManifest } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
+import { openFeatureTokens } from '../../encoder/features.js';
 import { findEncoder } from '../../encoder/find.js';
 import { keepEncoder } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
@@ -72,11 +75,14 @@ async function build(
   const progress = createProgress(context.stderr);
   const interrupt = onInterrupt();
   let given: GivenFiles | undefined;
+  let embeddings: GivenEmbeddings | undefined;
   try {
     given = await inputFilesOf(paths, options, context.stdin, interrupt.signal);
     const input = await digestInput(given.files, progress, context);
+    embeddings = await openGiven(options, directory, encoder);
     await keepEncoder(directory, config);
-    const session: BuildSession = { catalog, context, options, slug, input, encoder, progress, interrupt };
+    const work = { slug, input, embeddings, encoder, progress, interrupt };
+    const session: BuildSession = { catalog, context, options, ...work };
     if (options.relatives === 'self') await buildOne(session, undefined);
     const opened = await openBuildFamilies(options, slug, encoder, catalog);
     try {
@@ -87,9 +93,24 @@ async function build(
   } finally {
     progress.end();
     interrupt.stop();
+    embeddings?.embeddings.close();
     await given?.remove();
     await encoder.close();
   }
+}
+
+/** Errors  Refusal `invalid_option` beside relatives; those of openEmbeddings */
+async function openGiven(
+  { embeddings, relatives, alignments }: Options,
+  directory: string,
+  { card }: Encoder,
+): Promise<GivenEmbeddings | undefined> {
+  if (embeddings === undefined) return undefined;
+  if (relatives !== 'none' || alignments !== undefined) {
+    throw new Refusal('invalid_option', '--embeddings are of proteins alone: their relatives have none.');
+  }
+  const project = await openFeatureTokens(directory, card);
+  return { embeddings: await openEmbeddings(embeddings), project };
 }
 
 /** Says what each file is before hours of work, and digests all of them. */
@@ -112,6 +133,7 @@ interface BuildSession {
   readonly options: Options;
   readonly slug: string;
   readonly input: ProteinInput;
+  readonly embeddings: GivenEmbeddings | undefined;
   readonly encoder: Encoder;
   readonly progress: Progress;
   readonly interrupt: { readonly signal: AbortSignal };
@@ -119,7 +141,7 @@ interface BuildSession {
 
 /** Builds, publishes and calibrates one release; where proteins are each other's relatives, one without them first. */
 async function buildOne(session: BuildSession, families: BuildFamilies | undefined): Promise<void> {
-  const { catalog, context, options, slug, input, encoder, progress, interrupt } = session;
+  const { catalog, context, options, slug, input, embeddings, encoder, progress, interrupt } = session;
   const { config, table } = catalog;
   const { signal } = interrupt;
   const report = await buildRelease({
@@ -130,6 +152,7 @@ async function buildOne(session: BuildSession, families: BuildFamilies | undefin
     input,
     encoder,
     families,
+    embeddings,
     signal,
     onProgress: progress.update,
   });

@@ -70,6 +70,14 @@ describe('gloaming index', () => {
     await expect(indexWith('', 'build', '-', ...options)).rejects.toThrow('holds no FASTA record');
   });
 
+  it('takes embeddings for proteins alone, and says what is wrong with them', async () => {
+    const given = ['--embeddings', ALPHA];
+    await expect(build(ALPHA, 'embedded', ...given)).rejects.toThrow('is no HDF5 file');
+    const both = build(ALPHA, 'embedded', ...given, '--relatives', 'self');
+    await expect(both).rejects.toThrow('--embeddings are of proteins alone');
+    expect(await index('list')).not.toContain('embedded');
+  });
+
   it('lists what filters can ask for: fields, types, counts and frequent values', async () => {
     const header = (id: string, organism: string) =>
       `sp|${id}|X_Y Some protein OS=${organism} OX=83333 PE=1 SV=1`;

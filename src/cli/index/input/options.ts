@@ -15,6 +15,7 @@ export interface InputOptions {
   readonly domains: readonly string[];
   readonly metadata?: string;
   readonly taxonomy?: string;
+  readonly embeddings?: string;
 }
 
 export function addInputOptions(command: Command): Command {
@@ -41,6 +42,10 @@ export function addInputOptions(command: Command): Command {
       "NCBI's prot.accession2taxid: taxids of proteins whose header has none",
     )
     .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps: adds lineages by taxid')
+    .option(
+      '--embeddings <path>',
+      "features of the encoder's model that exist already: an HDF5 file, or a folder of <id>.npy",
+    )
     .addHelpText('after', HELP);
 }
 
@@ -79,6 +84,10 @@ of HMMER's domains those with an i-Evalue of 0.001 or less. They stand in place 
 The metadata table's first column holds the ids. Other columns are attributes, named in the header row
 as "name:type" with type string, integer, number, boolean or string_list (items separated by ";");
 without a type the narrowest one that fits is taken. An empty cell is a missing value.
+
+--embeddings takes a data set [residues × features] for each protein, by its id, as UniProt publishes them
+for ProtT5 (per-residue.h5). They are projected and quantised as the encoder's card says; proteins without
+one are encoded. All lengths, and a sample that is encoded again, must agree, else the build is refused.
 
 Letters: U becomes C, O becomes K; B, Z, J and inner "*" become X; the report counts them. Anything else
 is refused with file, line and record, before encoding begins.`;

@@ -1,0 +1,19 @@
+import type { Encoder } from '../../encoder/encoder.js';
+import { plainTokens, type BuiltTokens, type ProteinTokens } from '../protein-tokens.js';
+import { embeddedTokens, type GivenEmbeddings } from './embeddings.js';
+
+/** Tokens of proteins that have an embedding are made of it; the others are encoded. */
+export function givenTokens(encoder: Encoder, given: GivenEmbeddings): ProteinTokens {
+  const plain = plainTokens(encoder);
+  return {
+    ...plain,
+    async encode(proteins, signal): Promise<readonly BuiltTokens[]> {
+      const missing = proteins.filter(({ id }) => given.embeddings.shapeOf(id) === undefined);
+      const encoded = await plain.encode(missing, signal);
+      const encodedOf = new Map(missing.map(({ id }, at) => [id, encoded[at]]));
+      return proteins.map(
+        (protein) => encodedOf.get(protein.id) ?? { tokens: embeddedTokens(protein, given), relatives: 0 },
+      );
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Refusal } from '../../errors.js';
+import { peekBytes, readInputFile, refuseFile } from '../../sequence/input-file.js';
+import type { Embeddings } from './embeddings.js';
+import { openHdf5Embeddings } from './hdf5.js';
+import { openNpyEmbeddings } from './npy.js';
+
+const HDF5_MAGIC = Buffer.from('\x89HDF\r\n\x1a\n', 'latin1');
+
+/**
+ * Embeddings that exist already: an HDF5 file, or a folder of `<id>.npy`. Their contents are digested first, because a
+ * release is named by what it was made of.
+ * Errors  Refusal `file_not_found`, `invalid_embeddings`
+ */
+export async function openEmbeddings(path: string, onBytes?: (bytes: number) => void): Promise<Embeddings> {
+  if (await isFolder(path)) return openFolder(path, onBytes);
+  const { head, all } = await peekBytes(readInputFile(path, onBytes), HDF5_MAGIC.length);
+  const hash = createHash('sha256');
+  for await (const chunk of all) {
+    if (!head.subarray(0, HDF5_MAGIC.length).equals(HDF5_MAGIC)) break;
+    hash.update(chunk);
+  }
+  if (head.subarray(0, HDF5_MAGIC.length).equals(HDF5_MAGIC)) {
+    return openHdf5Embeddings(path, hash.digest('hex'));
+  }
+  throw new Refusal(
+    'invalid_embeddings',
+    `${path} is no HDF5 file; embeddings are one of these, or a folder of <id>.npy.`,
+    { file: path },
+  );
+}
+
+async function openFolder(folder: string, onBytes?: (bytes: number) => void): Promise<Embeddings> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.npy')).sort();
+  if (names.length === 0) {
+    throw new Refusal('invalid_embeddings', `${folder} holds no file that ends in .npy.`, { file: folder });
+  }
+  const hash = createHash('sha256');
+  for (const name of names) {
+    const path = join(folder, name);
+    const { size } = await stat(path);
+    hash.update(JSON.stringify([name, size]));
+    for await (const chunk of readInputFile(path, onBytes)) hash.update(chunk);
+  }
+  return openNpyEmbeddings(folder, new Set(names), hash.digest('hex'));
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (status) => status.isDirectory(),
+    (cause: unknown) => {
+      throw refuseFile(path, cause);
+    },
+  );
+}
