@@ -31,6 +31,7 @@ const NODE = {
 const LEFT_OUT = [
   /^onnxruntime-node\/bin\/[^/]+\/(?!linux\/x64)[^/]+\/[^/]+$/,
   /^(node-addon-api|node-api-headers)$/,
+  /^h5wasm\/(dist\/(esm|iife)|src|test)$/,
   /\.(d\.[cm]?ts|[cm]?ts|map)$/,
   /(^|\/)(readme|changelog|history)[^/]*$/i,
 ];

@@ -31,8 +31,8 @@ export async function openHdf5Embeddings(path: string, digest: string): Promise<
   const file = attempt('the file', () => new library.File(path, 'r'));
   const names = new Set(attempt('the list of proteins', () => file.keys()));
   const find = (id: string): Dataset | undefined => {
-    // A slash would lead into groups.
-    if (!names.has(id) || id.includes('/')) return undefined;
+    // By its name in the root, so that no slash leads into groups.
+    if (!names.has(id)) return undefined;
     const found = attempt(id, () => file.get(id));
     return found instanceof library.Dataset ? found : undefined;
   };

@@ -213,6 +213,12 @@ describe('ids that are given again', () => {
     expect(suffix.report.release.id).not.toBe(first.report.release.id);
   });
 
+  it('are never renamed to what another has already', async () => {
+    const taken = file('>a_2\nMKV\n>a\nACD\n>a\nWWW\n');
+    const { proteins } = await build({ proteins: [taken], duplicates: 'suffix' });
+    expect(proteins.map(({ id }) => id)).toEqual(['a_2', 'a', 'a_3']);
+  });
+
   it('cannot grow beyond what an id may be', async () => {
     const long = 'x'.repeat(255);
     const error = await refusal({ proteins: [file(`>${long}\nMKV\n>${long}\nMKV\n`)], duplicates: 'suffix' });
