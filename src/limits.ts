@@ -34,6 +34,9 @@ export const FILTER_MAX_SUBSTRINGS = 1_024;
 /** Distinct values of a field that are kept in memory, under a code each, from its first filter on. */
 export const FILTER_DICTIONARY_MAX_VALUES = 262_144;
 
+/** Earlier releases that a build looks for its sequences in. */
+export const REUSED_RELEASES_MAX_COUNT = 16;
+
 export const FASTA_ID_MAX_CHARACTERS = 256;
 export const FASTA_LINE_MAX_BYTES = 64 * MEBIBYTE_BYTES;
 /** What follows a header, white space included: 65,535 residues on lines of one letter with CRLF, and much to spare. */

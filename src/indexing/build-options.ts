@@ -32,9 +32,9 @@ export interface BuildOptions {
   readonly onProgress?: (progress: BuildProgress) => void;
 }
 
-/** `read` counts bytes of the input, `encode` residues, `write` proteins. */
+/** `read` counts bytes of the input, `reuse` those of earlier releases, `encode` residues, `write` proteins. */
 export interface BuildProgress {
-  readonly stage: 'read' | 'encode' | 'write';
+  readonly stage: 'read' | 'reuse' | 'encode' | 'write';
   readonly done: number;
   readonly total: number;
 }
@@ -47,7 +47,8 @@ export interface BuildReport {
   readonly replaced: Readonly<Record<string, number>>;
   readonly notes: readonly string[];
   readonly sizeBytes: number;
-  /** By this run: without those of an interrupted run before. */
+  /** By this run: without those of an interrupted run before, and without those that earlier releases had. */
   readonly encodedResidues: number;
+  readonly reusedResidues: number;
   readonly encodeMs: number;
 }

@@ -16,6 +16,8 @@ import type { Corpus } from './read-proteins.js';
 
 export interface EncodeOptions {
   readonly signal?: AbortSignal;
+  /** Whether an earlier release gives the tokens of this sequence. */
+  readonly isKnown: (sequence: string) => boolean;
   /** Called with the residues that are encoded, those of an interrupted run before included. */
   readonly onResidues: (residues: number) => void;
 }
@@ -27,6 +29,7 @@ export interface EncodeResult {
   readonly related: RelatedCounts;
   /** By this run. */
   readonly encodedResidues: number;
+  readonly reusedResidues: number;
 }
 
 type RelatedCounts = RelativesManifest['counts'];
@@ -66,7 +69,9 @@ export async function encodeProteins(
   options: EncodeOptions,
 ): Promise<EncodeResult> {
   const from = (await readState<Checkpoint>(folder.encoded)) ?? START;
-  if (from.files !== undefined) return { ...from.files, related: from.related, encodedResidues: 0 };
+  if (from.files !== undefined) {
+    return { ...from.files, related: from.related, encodedResidues: 0, reusedResidues: 0 };
+  }
   const { dimension, hasProfiles } = source;
   const rowBytes = dimension + (hasProfiles ? PROFILE_WIDTH : 0);
   await checkSpace(folder.release, (corpus.residues - from.residues) * rowBytes + corpus.spoolBytes);
@@ -80,13 +85,14 @@ export async function encodeProteins(
     scores: await openHashedFile(folder.scores, from.targets * SCORE_BYTES),
   };
   try {
-    const related = await encodeFrom(from, source, { files, folder, options });
+    const { related, reusedResidues } = await encodeFrom(from, source, { files, folder, options });
     await files.scores.finish();
     const entries = { tokens: await files.tokens.finish(), profiles: await files.profiles?.finish() };
     const { targets, residues, spoolBytes: spoolOffset } = corpus;
     const end: Checkpoint = { targets, residues, spoolOffset, related, files: entries };
     await writeState(folder.encoded, end);
-    return { ...entries, related, encodedResidues: residues - from.residues };
+    const encodedResidues = residues - from.residues - reusedResidues;
+    return { ...entries, related, encodedResidues, reusedResidues };
   } catch (cause) {
     const { tokens, profiles, scores } = files;
     await Promise.all([tokens.abandon(), profiles?.abandon() ?? Promise.resolve(), scores.abandon()]);
@@ -120,7 +126,11 @@ interface Batch {
 }
 
 /** Calls are made ahead and written in their order. */
-async function encodeFrom(from: Checkpoint, source: ProteinTokens, sink: Sink): Promise<RelatedCounts> {
+async function encodeFrom(
+  from: Checkpoint,
+  source: ProteinTokens,
+  sink: Sink,
+): Promise<Pick<EncodeResult, 'related' | 'reusedResidues'>> {
   const { folder, options } = sink;
   const { signal } = options;
   // Every call that is ahead listens to it.
@@ -130,6 +140,7 @@ async function encodeFrom(from: Checkpoint, source: ProteinTokens, sink: Sink): 
   const ahead: Batch[] = [];
   let aheadResidues = 0;
   let done = from;
+  let reusedResidues = 0;
   options.onResidues(done.residues);
   const writeFirst = async (): Promise<void> => {
     const { lines, encoded } = ahead[0];
@@ -139,6 +150,7 @@ async function encodeFrom(from: Checkpoint, source: ProteinTokens, sink: Sink): 
       aheadResidues -= line.protein.sequence.length;
       await writeProtein(line, built[index], sink.files, source.dimension, affine);
       done = advance(done, line, built[index]);
+      if (options.isKnown(line.protein.sequence)) reusedResidues += line.protein.sequence.length;
     }
     options.onResidues(done.residues);
     await checkpoints.offer(done);
@@ -159,7 +171,7 @@ async function encodeFrom(from: Checkpoint, source: ProteinTokens, sink: Sink): 
   }
   while (ahead.length > 0) await writeFirst();
   await checkpoints.settle();
-  return done.related;
+  return { related: done.related, reusedResidues };
 }
 
 async function* batches(

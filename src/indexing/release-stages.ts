@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Refusal } from '../errors.js';
-import { scanReleases, type FoundRelease } from '../release/catalog.js';
+import type { FoundRelease } from '../release/catalog.js';
 import { RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
 import type { FileEntry, RelativesManifest, ReleaseManifest } from '../release/release.js';
@@ -143,14 +143,13 @@ export function describeRelatives({
 /**
  * The release of this description, if it is there: the rest of it follows from what the description names.
  */
-export async function findBuilt(
-  indexesFolder: string,
+export function findBuilt(
+  releases: readonly FoundRelease[],
   slug: string,
   description: ReleaseDescription,
   taxonomy: FileEntry | undefined,
-): Promise<FoundRelease | undefined> {
+): FoundRelease | undefined {
   const wanted = canonicalJson(description);
-  const { releases } = await scanReleases(indexesFolder);
   return releases.find(
     ({ manifest, ...release }) =>
       release.slug === slug &&

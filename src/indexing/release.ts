@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Encoder } from '../encoder/encoder.js';
 import { assert, Refusal } from '../errors.js';
-import { checkSlug } from '../release/catalog.js';
+import { checkSlug, scanReleases, type FoundRelease } from '../release/catalog.js';
 import { RELEASE_FORMAT } from '../release/format.js';
 import { listedFiles } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
@@ -11,17 +12,20 @@ import { lockBuild } from './build-lock.js';
 import type { BuildOptions, BuildProgress, BuildReport } from './build-options.js';
 import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
 import { givenTokens } from './embeddings/given-tokens.js';
-import { encodeProteins } from './encode-proteins.js';
-import { proteinTokens } from './protein-tokens.js';
+import { encodeProteins, type EncodeResult } from './encode-proteins.js';
+import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
+import type { Corpus } from './read-proteins.js';
 import { describeRelease, describeRelatives, findBuilt, readStage, writeStage } from './release-stages.js';
+import { findKnownTokens, reusingEncoder } from './reuse/known-tokens.js';
 
 /**
- * Builds a release: read → encode → write → rename into place. Killed at any moment, the same call goes on
- * from there (build-folder.ts), and the release is the same to the byte. The caller publishes it in the
- * catalog.
+ * Builds a release: read → encode what no earlier release has → write → rename into place. Killed at any moment, the
+ * same call goes on from there (build-folder.ts), and the release is the same to the byte. The caller publishes it in
+ * the catalog.
  * Errors  Refusal with file, line and record where the input is wrong; `disk_full`; `build_running`;
  *         `invalid_slug`
- * Cost    the encoder's; memory is bounded but for 16 bytes an id and some 100 bytes a protein for its names
+ * Cost    the encoder's; memory is bounded but for 16 bytes an id, 32 to 64 bytes a protein where earlier releases are
+ *         asked for its tokens, and some 100 bytes for its names
  *         (besides: a batch of 4,096 proteins, a million words)
  */
 export async function buildRelease(options: BuildOptions): Promise<BuildReport> {
@@ -40,52 +44,87 @@ export async function buildRelease(options: BuildOptions): Promise<BuildReport> 
 }
 
 async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promise<BuildReport> {
-  const { encoder, signal, indexesFolder, slug } = options;
   const report = (stage: BuildProgress['stage'], done: number, total: number): void =>
     options.onProgress?.({ stage, done, total });
   const { corpus, taxonomy } = await readStage(options, folder, report);
+  const { replaced } = corpus;
   const embedded = await checkGiven(options, corpus.targets, folder);
-  const source =
-    options.embeddings === undefined
-      ? proteinTokens(encoder, options.families)
-      : givenTokens(encoder, options.embeddings);
-  const description = describeRelease(options, corpus, source, embedded?.targets);
-  const common = {
-    replaced: corpus.replaced,
-    notes: [...corpus.notes, ...noteEmbedded(corpus.targets, embedded)],
-  };
-  const built = await findBuilt(indexesFolder, slug, description, taxonomy);
+  const notesSoFar = [...corpus.notes, ...noteEmbedded(corpus.targets, embedded)];
+  const description = describeRelease(options, corpus, tokensOf(options, options.encoder), embedded?.targets);
+  const { releases } = await scanReleases(options.indexesFolder);
+  const built = findBuilt(releases, options.slug, description, taxonomy);
   if (built !== undefined) {
     await rm(folder.path, { recursive: true });
+    const nothing = { encodedResidues: 0, reusedResidues: 0, encodeMs: 0 };
     return {
-      ...common,
+      replaced,
+      notes: notesSoFar,
       release: built,
       isKnown: true,
       ...sizeOf(built.manifest),
-      encodedResidues: 0,
-      encodeMs: 0,
+      ...nothing,
     };
   }
-  const startedMs = performance.now();
-  const { tokens, profiles, related, encodedResidues } = await encodeProteins(source, corpus, folder, {
-    signal,
-    onResidues: (residues) => report('encode', residues, corpus.residues),
-  });
-  const encodeMs = performance.now() - startedMs;
-  const tables = await writeStage(corpus, folder, report, signal);
+  const { related, notes, encodedResidues, reusedResidues, encodeMs, ...rows } = await encodeStage(
+    options,
+    { corpus, releases },
+    folder,
+    report,
+  );
+  const tables = await writeStage(corpus, folder, report, options.signal);
   const { relatives, ...rest } = description;
   const manifest: ReleaseManifest = {
     ...rest,
     ...(relatives === undefined ? {} : { relatives: { ...relatives, counts: related } }),
-    files: {
-      ...tables,
-      tokens,
-      ...(profiles === undefined ? {} : { profiles }),
-      ...(taxonomy === undefined ? {} : { taxonomy }),
-    },
+    files: { ...tables, ...rows, ...(taxonomy === undefined ? {} : { taxonomy }) },
   };
-  const release = await putInPlace(folder, indexesFolder, slug, manifest);
-  return { ...common, release, isKnown: false, ...sizeOf(manifest), encodedResidues, encodeMs };
+  const release = await putInPlace(folder, options.indexesFolder, options.slug, manifest);
+  return {
+    replaced,
+    notes: [...notesSoFar, ...notes],
+    release,
+    isKnown: false,
+    ...sizeOf(manifest),
+    encodedResidues,
+    reusedResidues,
+    encodeMs,
+  };
+}
+
+/** Tokens of all proteins: those that earlier releases have are read there, and the others encoded. */
+async function encodeStage(
+  options: BuildOptions,
+  { corpus, releases }: { readonly corpus: Corpus; readonly releases: readonly FoundRelease[] },
+  folder: BuildFolder,
+  report: (stage: BuildProgress['stage'], done: number, total: number) => void,
+): Promise<EncodeResult & Pick<BuildReport, 'notes' | 'encodeMs'>> {
+  const { encoder, slug, signal } = options;
+  const known = await findKnownTokens(releases, {
+    spoolPath: folder.spool,
+    residues: corpus.residues,
+    slug,
+    encoder,
+    signal,
+    onBytes: (done, total) => report('reuse', done, total),
+  });
+  try {
+    const source = tokensOf(options, reusingEncoder(encoder, known));
+    const startedMs = performance.now();
+    const { tokens, profiles, ...counts } = await encodeProteins(source, corpus, folder, {
+      signal,
+      isKnown: known.has,
+      onResidues: (residues) => report('encode', residues, corpus.residues),
+    });
+    const rows = profiles === undefined ? { tokens } : { tokens, profiles };
+    return { ...rows, ...counts, notes: known.notes, encodeMs: performance.now() - startedMs };
+  } finally {
+    await known.close();
+  }
+}
+
+/** How the build's proteins become tokens. */
+function tokensOf({ embeddings, families }: BuildOptions, encoder: Encoder): ProteinTokens {
+  return embeddings === undefined ? proteinTokens(encoder, families) : givenTokens(encoder, embeddings);
 }
 
 /** What was found of the given embeddings; undefined where none are given. */

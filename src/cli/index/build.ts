@@ -222,7 +222,6 @@ function describeBuild(report: BuildReport, isServerDefault: boolean): string {
   const letters = Object.entries(replaced)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([letter, count]) => `${count.toLocaleString('en')} ${letter}`);
-  const rate = (report.encodedResidues * 1000) / Math.max(1, report.encodeMs);
   const facts: readonly (readonly [string, string])[] = [
     ['release', id],
     ['proteins', counts.targets.toLocaleString('en')],
@@ -231,17 +230,25 @@ function describeBuild(report: BuildReport, isServerDefault: boolean): string {
     ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
     ...(relatives === undefined ? [] : [['relatives', describeRelatives(relatives)] as const]),
     ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
-    ...(report.encodedResidues === 0
-      ? []
-      : [
-          ['encoded', `${formatQuantity(rate, 'residues')}/s in ${formatDuration(report.encodeMs)}`] as const,
-        ]),
+    ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
+    ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
     ...notes.map((note) => ['note', note] as const),
   ];
   const head = report.isKnown ? `${slug} is this release already; nothing was built.` : `Built ${slug}.`;
   const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
   const option = isServerDefault ? '' : ` --database ${slug}`;
   return `${head}\n${lines.join('\n')}\n\nSearch it:  npx gloaming search query.fasta${option}\n`;
+}
+
+function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {
+  const rate = (encodedResidues * 1000) / Math.max(1, encodeMs);
+  return `${formatQuantity(rate, 'residues')}/s in ${formatDuration(encodeMs)}`;
+}
+
+/** How much of the build earlier releases had; of one that went on after an interruption, of what was left. */
+function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string {
+  const share = (100 * reusedResidues) / (encodedResidues + reusedResidues);
+  return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
 }
 
 function describeRelatives({ background, counts }: NonNullable<ReleaseManifest['relatives']>): string {

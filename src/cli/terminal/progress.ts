@@ -29,6 +29,7 @@ interface StageWords {
 const STAGES = {
   digest: { label: 'Hashing input', unit: 'B' },
   read: { label: 'Reading', unit: 'B' },
+  reuse: { label: 'Checking earlier tokens', unit: 'B' },
   encode: { label: 'Encoding', unit: 'residues' },
   write: { label: 'Writing', unit: 'proteins' },
   // Whatever is done, in pairs that would take as long.

@@ -1,0 +1,207 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Encoder } from '../../encoder/encoder.js';
+import type { QueryTokens } from '../../kernels/kernels.js';
+import { REUSED_RELEASES_MAX_COUNT } from '../../limits.js';
+import type { FoundRelease } from '../../release/catalog.js';
+import { textColumn } from '../../release/columns.js';
+import { MANIFEST_FILE, TARGETS_FILE, TOKENS_FILE } from '../../release/format.js';
+import { hashFile } from '../../release/hashed-file.js';
+import { openRowReader, type RowReader } from '../../release/rows/row-reader.js';
+import { readTableBatches } from '../../release/table-file.js';
+import { NORMALIZATION_ID } from '../../sequence/protein.js';
+import { readProteinSpool } from '../protein-spool.js';
+import { createSequenceTable, type SequenceTable } from './sequence-table.js';
+
+/** Tokens that earlier releases of the same encoder hold for the sequences of a build. */
+export interface KnownTokens {
+  readonly isEmpty: boolean;
+  readonly has: (sequence: string) => boolean;
+  /** As they stand in the release; undefined where the sequence has to be encoded. Errors  Fault of the disk */
+  read(sequence: string): Promise<QueryTokens | undefined>;
+  /** What kept a release from being used, one sentence each. */
+  readonly notes: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface ReuseOptions {
+  readonly spoolPath: string;
+  /** Residues of the build. */
+  readonly residues: number;
+  readonly slug: string;
+  readonly encoder: Pick<Encoder, 'digest'>;
+  readonly signal?: AbortSignal;
+  readonly onBytes?: (done: number, total: number) => void;
+}
+
+/** A release that can give less than this share of its residues is not worth a read of its tokens. */
+const LEAST_SHARE = 1 / 100;
+const UNKNOWN = 0;
+/** A place is (source + 1) × 2³² + first row, exact in a double. */
+const SOURCE_UNIT = 2 ** 32;
+
+/**
+ * Looks for the sequences of a build in earlier releases, those of its own database first, newest first. A sequence's
+ * tokens depend on nothing but the sequence and the encoder, both of which are compared by digest, and a release's
+ * digests are recomputed before it gives any: what is read is what the encoder would give. Releases with relatives hold
+ * tokens of families, those of given embeddings other tokens still, and they give none.
+ * Errors  those of the file system; the signal's reason
+ * Cost    a digest a protein of the build and of the releases looked at, a read of those that give tokens, and 32 to 64
+ *         bytes a distinct sequence
+ */
+export async function findKnownTokens(
+  releases: readonly FoundRelease[],
+  options: ReuseOptions,
+): Promise<KnownTokens> {
+  const candidates = await inOrder(releases.filter(isCandidateFor(options)), options.slug);
+  const search: Search = { places: createSequenceTable(), sources: [] };
+  const notes: string[] = [];
+  if (candidates.length > 0) await notePlaces(options.spoolPath, search.places);
+  let missingCount = search.places.count;
+  for (const release of candidates) {
+    if (missingCount === 0) break;
+    options.signal?.throwIfAborted();
+    const { source, note } = await openSource(release, search, options);
+    search.sources.push(source);
+    missingCount -= source?.sequenceCount ?? 0;
+    if (note !== undefined) notes.push(note);
+  }
+  const sources = search.sources.filter((source) => source !== undefined);
+  return {
+    isEmpty: sources.length === 0,
+    notes,
+    has: (sequence) => !isMissing(search, search.places.get(sequence)),
+    async read(sequence) {
+      const place = search.places.get(sequence) ?? UNKNOWN;
+      if (isMissing(search, place)) return undefined;
+      const { reader } = search.sources[sourceOf(place)]!;
+      return { values: await reader.read(place % SOURCE_UNIT, sequence.length), length: sequence.length };
+    },
+    close: async () => void (await Promise.all(sources.map(({ reader }) => reader.close()))),
+  };
+}
+
+/** The encoder, but for sequences whose tokens are known. */
+export function reusingEncoder(encoder: Encoder, known: KnownTokens): Encoder {
+  if (known.isEmpty) return encoder;
+  return {
+    ...encoder,
+    async encode(sequences, options) {
+      // Asked of the encoder before anything is awaited, so that calls keep their order there.
+      const missing = sequences.filter((sequence) => !known.has(sequence));
+      const [encoded, found] = await Promise.all([
+        missing.length === 0 ? [] : encoder.encode(missing, options),
+        Promise.all(sequences.map((sequence) => known.read(sequence))),
+      ]);
+      let next = 0;
+      return found.map((tokens) => tokens ?? encoded[next++]);
+    },
+  };
+}
+
+/** Where the sequences of the build are, as far as the releases have been looked at. */
+interface Search {
+  readonly places: SequenceTable;
+  /** In the order in which they were looked at; undefined for those that give nothing. */
+  readonly sources: (Source | undefined)[];
+}
+
+interface Source {
+  readonly reader: RowReader;
+  /** Distinct sequences that it gives. */
+  readonly sequenceCount: number;
+}
+
+async function notePlaces(spoolPath: string, places: SequenceTable): Promise<void> {
+  for await (const { protein } of readProteinSpool(spoolPath)) places.set(protein.sequence, UNKNOWN);
+}
+
+function sourceOf(place: number): number {
+  return Math.floor(place / SOURCE_UNIT) - 1;
+}
+
+/** True where no release that was looked at gives the sequence. */
+function isMissing({ sources }: Search, place: number | undefined): boolean {
+  if (place === undefined || place === UNKNOWN) return true;
+  const source = sourceOf(place);
+  return source < sources.length && sources[source] === undefined;
+}
+
+function isCandidateFor({ encoder, residues }: ReuseOptions): (release: FoundRelease) => boolean {
+  return ({ manifest }) =>
+    manifest.encoder.sha256 === encoder.digest &&
+    manifest.normalization_id === NORMALIZATION_ID &&
+    manifest.relatives === undefined &&
+    manifest.embeddings === undefined &&
+    manifest.counts.residues * LEAST_SHARE <= residues;
+}
+
+async function inOrder(releases: readonly FoundRelease[], slug: string): Promise<readonly FoundRelease[]> {
+  const dated = await Promise.all(
+    releases.map(async (release) => ({
+      release,
+      isOwn: release.slug === slug,
+      builtMs: (await stat(join(release.directory, MANIFEST_FILE))).mtimeMs,
+    })),
+  );
+  return dated
+    .sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || b.builtMs - a.builtMs)
+    .slice(0, REUSED_RELEASES_MAX_COUNT)
+    .map(({ release }) => release);
+}
+
+/** Notes where the release has sequences that are missing so far, and opens it; says where it is not to be trusted. */
+async function openSource(
+  release: FoundRelease,
+  search: Search,
+  { onBytes }: ReuseOptions,
+): Promise<{ readonly source?: Source; readonly note?: string }> {
+  const { directory, manifest, slug, id } = release;
+  const { targets, tokens } = manifest.files;
+  const note = `Release ${id.slice(0, 16)} of ${slug} is damaged and gave no tokens; gloaming index verify says where.`;
+  if (!(await isIntact(join(directory, TARGETS_FILE), targets.sha256))) return { note };
+  const found = await placeSequences(directory, search);
+  if (found.residues < manifest.counts.residues * LEAST_SHARE) return {};
+  const path = join(directory, TOKENS_FILE);
+  // Opened before it is read, so that a release that is removed meanwhile still gives what it has.
+  const reader = await openRowReader({
+    tokens: { path, byteOffset: tokens.values_byte_offset },
+    dimension: manifest.encoder.dimension,
+  });
+  let done = 0;
+  const tell = (bytes: number): void => onBytes?.((done += bytes), tokens.size_bytes);
+  if (await isIntact(path, tokens.sha256, tell))
+    return { source: { reader, sequenceCount: found.sequences } };
+  await reader.close();
+  return { note };
+}
+
+/** Places sequences of the build that the release has and no release before it. */
+async function placeSequences(
+  directory: string,
+  search: Search,
+): Promise<{ readonly sequences: number; readonly residues: number }> {
+  const { places, sources } = search;
+  let [sequences, residues, firstRow] = [0, 0, 0];
+  for await (const batch of readTableBatches(join(directory, TARGETS_FILE))) {
+    const sequenceAt = textColumn([batch.column('sequence')], 'latin1');
+    for (let row = 0; row < batch.rowCount; row += 1) {
+      const sequence = sequenceAt(row);
+      const place = places.get(sequence);
+      if (place !== undefined && isMissing(search, place)) {
+        places.set(sequence, (sources.length + 1) * SOURCE_UNIT + firstRow);
+        sequences += 1;
+        residues += sequence.length;
+      }
+      firstRow += sequence.length;
+    }
+  }
+  return { sequences, residues };
+}
+
+async function isIntact(path: string, sha256: string, onBytes?: (bytes: number) => void): Promise<boolean> {
+  return hashFile(path, onBytes).then(
+    (found) => found.sha256 === sha256,
+    () => false,
+  );
+}
