@@ -11,12 +11,12 @@ import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { dropBuildFolder, readState, writeState, type BuildFolder } from './build-folder.js';
 import type { BuildFamilies, BuildOptions, BuildProgress } from './build-options.js';
-import { readSelfScores } from './encode-proteins.js';
 import { readProteinSpool } from './protein-spool.js';
 import type { ProteinTokens } from './protein-tokens.js';
 import { readProteins, type Corpus } from './read-proteins.js';
 
-type Report = (stage: BuildProgress['stage'], done: number, total: number) => void;
+/** Tells how far a stage has come. */
+export type Report = (stage: BuildProgress['stage'], done: number, total: number) => void;
 
 /** What reading leaves for the other stages. */
 export interface ReadResult {
@@ -26,7 +26,7 @@ export interface ReadResult {
 
 /** Reads, checks and spools the input, or finds that an interrupted build had done so. */
 export async function readStage(
-  options: BuildOptions,
+  options: Pick<BuildOptions, 'input' | 'signal'>,
   folder: BuildFolder,
   report: Report,
 ): Promise<ReadResult> {
@@ -43,7 +43,11 @@ export async function readStage(
   }
 }
 
-async function readInput(options: BuildOptions, folder: BuildFolder, report: Report): Promise<ReadResult> {
+async function readInput(
+  options: Pick<BuildOptions, 'input' | 'signal'>,
+  folder: BuildFolder,
+  report: Report,
+): Promise<ReadResult> {
   const source = await options.input.open(folder.scratch);
   try {
     let bytes = 0;
@@ -59,14 +63,13 @@ async function readInput(options: BuildOptions, folder: BuildFolder, report: Rep
   }
 }
 
-/** Writes both tables and the names from the spool and the self scores. */
+/** Writes both tables and the names from the spool and the self scores, which come in the order of the targets. */
 export async function writeStage(
   corpus: Corpus,
   folder: BuildFolder,
-  report: Report,
-  signal: AbortSignal | undefined,
+  selfScores: Int32Array,
+  { report, signal }: { readonly report: Report; readonly signal?: AbortSignal },
 ): Promise<TargetFiles & { readonly names: FileEntry }> {
-  const selfScores = await readSelfScores(folder);
   const names = await createNamesWriter(folder.release, folder.scratch);
   report('write', 0, corpus.targets);
   const rows = (async function* (): AsyncGenerator<TargetRow> {
@@ -158,7 +161,8 @@ export function findBuilt(
   );
 }
 
-function describedBy({ files: _, relatives, ...rest }: ReleaseManifest): ReleaseDescription {
+/** What the description of this release was. */
+export function describedBy({ files: _, relatives, ...rest }: ReleaseManifest): ReleaseDescription {
   if (relatives === undefined) return rest;
   const { counts: __, ...described } = relatives;
   return { ...rest, relatives: described };

@@ -1,21 +1,28 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Encoder } from '../encoder/encoder.js';
-import { assert, Refusal } from '../errors.js';
+import { assert } from '../errors.js';
 import { checkSlug, scanReleases, type FoundRelease } from '../release/catalog.js';
 import { RELEASE_FORMAT } from '../release/format.js';
 import { listedFiles } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
-import { openBuildFolder, putInPlace, type BuildFolder } from './build-folder.js';
-import { lockBuild } from './build-lock.js';
-import type { BuildOptions, BuildProgress, BuildReport } from './build-options.js';
+import { putInPlace, type BuildFolder } from './build-folder.js';
+import type { BuildOptions, BuildReport } from './build-options.js';
 import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
 import { givenTokens } from './embeddings/given-tokens.js';
-import { encodeProteins, type EncodeResult } from './encode-proteins.js';
+import { encodeProteins, readSelfScores, type EncodeResult } from './encode-proteins.js';
+import { inBuildFolder } from './in-build-folder.js';
 import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
-import { describeRelease, describeRelatives, findBuilt, readStage, writeStage } from './release-stages.js';
+import {
+  describeRelease,
+  describeRelatives,
+  findBuilt,
+  readStage,
+  writeStage,
+  type Report,
+} from './release-stages.js';
 import { findKnownTokens, reusingEncoder } from './reuse/known-tokens.js';
 
 /**
@@ -30,22 +37,11 @@ import { findKnownTokens, reusingEncoder } from './reuse/known-tokens.js';
  */
 export async function buildRelease(options: BuildOptions): Promise<BuildReport> {
   const databaseFolder = join(options.indexesFolder, checkSlug(options.slug));
-  try {
-    const folder = await openBuildFolder(databaseFolder, identityOf(options));
-    const unlock = await lockBuild(folder.path);
-    try {
-      return await buildInFolder(options, folder);
-    } finally {
-      await unlock();
-    }
-  } catch (cause) {
-    throw explainFullDisk(cause, databaseFolder);
-  }
+  return inBuildFolder(databaseFolder, identityOf(options), (folder) => buildInFolder(options, folder));
 }
 
 async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promise<BuildReport> {
-  const report = (stage: BuildProgress['stage'], done: number, total: number): void =>
-    options.onProgress?.({ stage, done, total });
+  const report: Report = (stage, done, total) => options.onProgress?.({ stage, done, total });
   const { corpus, taxonomy } = await readStage(options, folder, report);
   const { replaced } = corpus;
   const embedded = await checkGiven(options, corpus.targets, folder);
@@ -71,7 +67,8 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
     folder,
     report,
   );
-  const tables = await writeStage(corpus, folder, report, options.signal);
+  const selfScores = await readSelfScores(folder);
+  const tables = await writeStage(corpus, folder, selfScores, { report, signal: options.signal });
   const { relatives, ...rest } = description;
   const manifest: ReleaseManifest = {
     ...rest,
@@ -96,7 +93,7 @@ async function encodeStage(
   options: BuildOptions,
   { corpus, releases }: { readonly corpus: Corpus; readonly releases: readonly FoundRelease[] },
   folder: BuildFolder,
-  report: (stage: BuildProgress['stage'], done: number, total: number) => void,
+  report: Report,
 ): Promise<EncodeResult & Pick<BuildReport, 'notes' | 'encodeMs'>> {
   const { encoder, slug, signal } = options;
   const known = await findKnownTokens(releases, {
@@ -172,16 +169,7 @@ function identityOf({
   };
 }
 
-function sizeOf(manifest: ReleaseManifest): { sizeBytes: number } {
+/** Bytes of all files of a release but its manifest. */
+export function sizeOf(manifest: ReleaseManifest): { sizeBytes: number } {
   return { sizeBytes: listedFiles(manifest).reduce((sum, { size_bytes }) => sum + size_bytes, 0) };
-}
-
-function explainFullDisk(cause: unknown, folder: string): unknown {
-  const code = (cause as NodeJS.ErrnoException).code;
-  if (code !== 'ENOSPC' && code !== 'EDQUOT') return cause;
-  return new Refusal(
-    'disk_full',
-    `The disk that holds ${folder} is full. What is done is kept: ` +
-      'free some space and run the same command again.',
-  );
 }

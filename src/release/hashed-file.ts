@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { open, rename, type FileHandle } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { copyFile, link, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { FileEntry } from './release.js';
 
@@ -96,6 +97,15 @@ export async function hashFile(
   } finally {
     await handle.close();
   }
+}
+
+/**
+ * Puts a finished file, which never changes, under a second name: as a link, or as a copy where there are no links.
+ * Errors  those of the file system
+ */
+export async function shareFile(from: string, to: string): Promise<void> {
+  await rm(to, { force: true });
+  await link(from, to).catch(() => copyFile(from, to, constants.COPYFILE_FICLONE));
 }
 
 /** Makes the names in a folder as durable as the files that they name. */

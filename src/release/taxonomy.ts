@@ -18,6 +18,7 @@ export interface Taxonomy {
   get(taxid: number): Taxon | undefined;
 }
 
+const ROOT_TAXID = 1;
 /** The deepest lineage of the NCBI taxonomy has about 45 taxa; the bound ends a walk along a cycle. */
 const LINEAGE_MAX_TAXA = 256;
 
@@ -29,6 +30,14 @@ export function lineageOf(taxonomy: Taxonomy, taxid: number): readonly Taxon[] {
     if (taxon.parentTaxid === taxon.taxid || lineage.length === LINEAGE_MAX_TAXA) break;
   }
   return lineage;
+}
+
+/** What a protein of this taxon has as its lineage: scientific names from below the root to the taxon's own. */
+export function lineageNames(taxonomy: Taxonomy, taxid: number): readonly string[] {
+  return lineageOf(taxonomy, taxid)
+    .filter((taxon) => taxon.taxid !== ROOT_TAXID)
+    .map(({ name }) => name)
+    .reverse();
 }
 
 /** Writes the taxa in ascending order of taxid, so that equal sets of them are equal files. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { BuildFamilies, BuildReport } from '../../indexing/build-options.js';
 import type { ProteinInput } from '../../indexing/sources/protein-source.js';
+import { continuedInput } from '../../indexing/sources/earlier-release.js';
 import { filesInput, inputBytes, type InputFiles } from '../../indexing/sources/input-files.js';
 import type { GivenEmbeddings } from '../../indexing/embeddings/embeddings.js';
 import { openEmbeddings } from '../../indexing/embeddings/open.js';
@@ -9,7 +10,8 @@ import { calibrationId } from '../../calibration/card.js';
 import { readPolicyCard } from '../../calibration/policy-sidecar.js';
 import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { Refusal } from '../../errors.js';
-import { checkSlug } from '../../release/catalog.js';
+import { checkSlug, type FoundRelease } from '../../release/catalog.js';
+import { openRelease } from '../../release/open.js';
 import type { Release, ReleaseManifest } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { openFeatureTokens } from '../../encoder/features.js';
@@ -18,14 +20,18 @@ import { keepEncoder } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import type { CommandContext } from '../terminal/command.js';
 import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
-import { shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { selectOneRelease, shortId, withCatalog, type IndexCatalog } from './catalog.js';
 import { addInputOptions, inputFilesOf, type GivenFiles, type InputOptions } from './input/options.js';
 import { qualifyMeasured } from './qualify.js';
+import { carryMeasured } from './releases/carried.js';
 import { checkRelativesFlags, openBuildFamilies } from './relatives.js';
 import { createProgress, formatDuration, formatQuantity, type Progress } from '../terminal/progress.js';
 
-interface Options extends InputOptions {
-  readonly name: string;
+/** What `index build` is told. */
+export interface BuildFlags extends InputOptions {
+  /** Default: the database that is named by `from`. */
+  readonly name?: string;
+  readonly from?: string;
   readonly title?: string;
   readonly description?: string;
   readonly encoder?: string;
@@ -34,6 +40,8 @@ interface Options extends InputOptions {
   readonly qualification: boolean;
   readonly relatives: string;
   readonly alignments?: string;
+  /** False with --no-default: the new release does not become the database's default. */
+  readonly default: boolean;
 }
 
 export function addBuildCommand(index: Command, context: CommandContext): void {
@@ -41,10 +49,15 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .command('build')
     .description('build a database from files of proteins; the same command resumes an interrupted build')
     .argument('<files...>', 'FASTA, UniProt files, structures or folders of them; - for standard input')
-    .requiredOption('--name <slug>', 'name of the database, as in --database <slug>')
+    .option('--name <slug>', 'name of the database, as in --database <slug> (default: that of --from)')
+    .option(
+      '--from <database>',
+      'go on from this database: its title, encoder, attributes by id and taxonomy stay where nothing new is given',
+    )
     .option('--title <text>', 'title for people (default: the name)')
     .option('--description <text>', 'what it holds and where it comes from')
     .option('--encoder <id>', 'encoder of the new release (default: the configured one)')
+    .option('--no-default', 'leave the default release of the database as it is')
     .option('--no-calibration', 'do not measure how surprising scores are: answers have no E-values')
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
     .option(
@@ -56,19 +69,24 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
       '--alignments <folder>',
       'give each protein the relatives of its alignment <id>.a3m, .sto or .stk',
     );
-  addInputOptions(command).action((files: string[], options: Options) =>
-    withCatalog(context, (catalog) => build(catalog, files, options, context)),
+  addInputOptions(command).action((files: string[], options: BuildFlags) =>
+    withCatalog(context, async (catalog) => void (await build(catalog, files, options, context))),
   );
 }
 
+/** Builds, calibrates and publishes a database as the command does, and gives its release. */
 async function build(
   catalog: IndexCatalog,
   paths: readonly string[],
-  options: Options,
+  flags: BuildFlags,
   context: CommandContext,
-): Promise<void> {
+): Promise<FoundRelease> {
   const { config } = catalog;
-  const slug = checkSlug(options.name);
+  const earlier = flags.from === undefined ? undefined : selectOneRelease(catalog, flags.from);
+  const from = earlier && (await openRelease(earlier.directory));
+  const slug = checkSlug(flags.name ?? earlier?.slug ?? refuseNameless());
+  const options = continueFlags(flags, from);
+  tellLostRelatives(slug, options, from, context);
   checkRelativesFlags(options);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
@@ -78,7 +96,8 @@ async function build(
   let embeddings: GivenEmbeddings | undefined;
   try {
     given = await inputFilesOf(paths, options, context.stdin, interrupt.signal);
-    const input = await digestInput(given.files, progress, context);
+    const read = await digestInput(given.files, progress, context);
+    const input = from === undefined ? read : continuedInput(read, from);
     embeddings = await openGiven(options, directory, encoder);
     await keepEncoder(directory, config);
     const work = { slug, input, embeddings, encoder, progress, interrupt };
@@ -86,7 +105,7 @@ async function build(
     if (options.relatives === 'self') await buildOne(session, undefined);
     const opened = await openBuildFamilies(options, slug, encoder, catalog);
     try {
-      await buildOne(session, opened?.families);
+      return await buildOne(session, opened?.families);
     } finally {
       opened?.close();
     }
@@ -101,7 +120,7 @@ async function build(
 
 /** Errors  Refusal `invalid_option` beside relatives; those of openEmbeddings */
 async function openGiven(
-  { embeddings, relatives, alignments }: Options,
+  { embeddings, relatives, alignments }: BuildFlags,
   directory: string,
   { card }: Encoder,
 ): Promise<GivenEmbeddings | undefined> {
@@ -130,7 +149,7 @@ async function digestInput(
 interface BuildSession {
   readonly catalog: IndexCatalog;
   readonly context: CommandContext;
-  readonly options: Options;
+  readonly options: BuildFlags;
   readonly slug: string;
   readonly input: ProteinInput;
   readonly embeddings: GivenEmbeddings | undefined;
@@ -140,7 +159,7 @@ interface BuildSession {
 }
 
 /** Builds, publishes and calibrates one release; where proteins are each other's relatives, one without them first. */
-async function buildOne(session: BuildSession, families: BuildFamilies | undefined): Promise<void> {
+async function buildOne(session: BuildSession, families: BuildFamilies | undefined): Promise<FoundRelease> {
   const { catalog, context, options, slug, input, embeddings, encoder, progress, interrupt } = session;
   const { config, table } = catalog;
   const { signal } = interrupt;
@@ -161,24 +180,54 @@ async function buildOne(session: BuildSession, families: BuildFamilies | undefin
   // The one without relatives does not take the default's place again when only relatives are looked for anew.
   const isStep = options.relatives === 'self' && families === undefined;
   if (!isStep || table.release(id, slug) === undefined) {
-    await table.publish({ id, slug, manifest, publishedAt: new Date().toISOString() });
+    const row = { id, slug, manifest, publishedAt: new Date().toISOString() };
+    await table.publish(row, { isDefault: options.default });
   }
   const isServerDefault = table.defaultDatabase()?.slug === slug;
   context.stdout.write(describeBuild(report, isServerDefault));
-  if (!options.calibration) return;
+  if (!options.calibration) return report.release;
   const settings = { config, encoder, progress, signal };
   context.stdout.write(await calibrateBuilt(table, report.release, slug, settings));
   if (options.qualification) context.stdout.write(await qualifyBuilt(table, report.release, slug, settings));
+  return report.release;
+}
+
+/** Relatives do not carry over by themselves: they may have been looked for elsewhere. */
+function tellLostRelatives(
+  slug: string,
+  { relatives, alignments }: BuildFlags,
+  from: Release | undefined,
+  { stderr }: CommandContext,
+): void {
+  if (from?.manifest.relatives === undefined || relatives !== 'none' || alignments !== undefined) return;
+  stderr.write(`${slug} had relatives; the new release has none without --relatives or --alignments.\n`);
+}
+
+/** What the earlier release says where the flags are silent. */
+function continueFlags(flags: BuildFlags, from: Release | undefined): BuildFlags {
+  if (from === undefined) return flags;
+  const { title, description, encoder } = from.manifest;
+  return { title, description, encoder: encoder.id, ...flags };
+}
+
+function refuseNameless(): never {
+  throw new Refusal(
+    'invalid_option',
+    'A database needs a name: --name <slug>, or --from <database> for its next release.',
+  );
 }
 
 /** A release that cannot be calibrated can be searched all the same, and says so. */
 async function calibrateBuilt(
   table: IndexCatalog['table'],
-  { id, directory }: Pick<Release, 'id' | 'directory'>,
+  release: FoundRelease,
   slug: string,
   settings: CalibrateSettings,
 ): Promise<string> {
+  const { id, directory } = release;
   if ((await readCalibrationCard(directory)) !== undefined) return '';
+  const carried = await carryMeasured({ config: settings.config, table }, release, slug);
+  if (carried !== undefined) return `\n${carried}`;
   try {
     const { card, report } = await calibrateFolder(directory, settings);
     await table.nameCalibration(id, slug, calibrationId(card));

@@ -210,7 +210,8 @@ async function bytesOf(paths: readonly string[]): Promise<number> {
   return (await Promise.all(paths.map(sizeOf))).reduce((sum, size) => sum + size, 0);
 }
 
-async function digestFile(path: string, onBytes?: (bytes: number) => void): Promise<string> {
+/** SHA-256 of a file as it lies there. Errors  Refusal `file_not_found` */
+export async function digestFile(path: string, onBytes?: (bytes: number) => void): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of readInputFile(path, onBytes)) hash.update(chunk);
   return hash.digest('hex');

@@ -1,10 +1,9 @@
 import { Refusal } from '../../errors.js';
 import type { AttributeValue } from '../../release/release.js';
-import { lineageOf, type Taxonomy } from '../../release/taxonomy.js';
+import { lineageNames, type Taxonomy } from '../../release/taxonomy.js';
 import type { SourceField, SourceProtein } from './protein-source.js';
 import type { AttributeTable } from './tables/attribute-table.js';
 
-const ROOT_TAXID = 1;
 const LENGTH_FIELD: SourceField = { name: 'length', type: 'integer' };
 const LINEAGE_FIELD: SourceField = { name: 'lineage', type: 'string_list', isOptional: true };
 
@@ -65,8 +64,8 @@ export function createJoin(tables: readonly AttributeTable[], taxonomy: Taxonomy
       const attributes = attributesOf(given);
       proteins += 1;
       if (taxonomy !== undefined && typeof attributes.taxid === 'number') {
-        const lineage = lineageOf(taxonomy, attributes.taxid).filter(({ taxid }) => taxid !== ROOT_TAXID);
-        if (lineage.length > 0) attributes.lineage = lineage.map(({ name }) => name).reverse();
+        const lineage = lineageNames(taxonomy, attributes.taxid);
+        if (lineage.length > 0) attributes.lineage = lineage;
         else unknownTaxids += 1;
       }
       return { ...given, attributes };

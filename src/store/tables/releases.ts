@@ -100,19 +100,20 @@ export class ReleaseTable<Manifest = unknown> {
   }
 
   /**
-   * Adds a release and makes it the default of its database; the first database becomes the server's default.
-   * A release that is known keeps its time of publication.
+   * Adds a release and makes it the default of its database, or leaves the default that there is; the first database
+   * becomes the server's default. A release that is known keeps its time of publication.
    */
-  publish(row: ReleaseRow<Manifest>): Promise<void> {
+  publish(row: ReleaseRow<Manifest>, { isDefault = true } = {}): Promise<void> {
     return this.#store.transaction(() => {
       const key = keyOf(row.id, row.slug);
       const isNew = this.#releases.get(key) === undefined;
       if (isNew) this.#releases.putSync(key, row);
+      const standing = this.#databases.get(row.slug);
       const database: DatabaseRow = {
         id: databaseId(row.slug),
         slug: row.slug,
-        ...this.#databases.get(row.slug),
-        defaultReleaseId: row.id,
+        ...standing,
+        defaultReleaseId: isDefault || standing === undefined ? row.id : standing.defaultReleaseId,
       };
       this.#databases.putSync(row.slug, database);
       if (isNew) this.#observers?.onPublished(row, database);

@@ -5,6 +5,7 @@ import type { FormatName } from '../../../indexing/sources/formats/protein-forma
 import type { InputFiles } from '../../../indexing/sources/input-files.js';
 import type { DuplicateRule } from '../../../indexing/sources/protein-source.js';
 import { spoolStandardInput } from '../../../indexing/sources/standard-input.js';
+import { readTaxonomyOption } from './taxonomy-option.js';
 
 /** What the command line says of a build's input, besides the files. */
 export interface InputOptions {
@@ -105,7 +106,7 @@ export async function inputFilesOf(
   stdin: AsyncIterable<unknown>,
   signal: AbortSignal,
 ): Promise<GivenFiles> {
-  const taxonomy = readTaxonomyOption(options.taxonomy);
+  const { taxonomy } = readTaxonomyOption(options.taxonomy);
   if (paths.filter((path) => path === '-').length > 1) {
     throw new Refusal('invalid_option', 'Standard input can be read once: give - once.');
   }
@@ -133,16 +134,4 @@ export async function inputFilesOf(
     },
     remove: async () => spooled?.remove(),
   };
-}
-
-function readTaxonomyOption(text: string | undefined): InputFiles['taxonomy'] {
-  if (text === undefined) return undefined;
-  const [nodes, names, ...rest] = text.split(',');
-  if (!nodes || !names || rest.length > 0) {
-    throw new Refusal(
-      'invalid_option',
-      `--taxonomy expects two files, "nodes.dmp,names.dmp"; it is ${text}.`,
-    );
-  }
-  return { nodes, names };
 }

@@ -1,0 +1,57 @@
+import { readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { REMOVED_PREFIX, type FoundRelease } from '../../../release/catalog.js';
+import { syncFolder } from '../../../release/hashed-file.js';
+import type { IndexCatalog, LocatedRelease } from '../catalog.js';
+
+/** Deletes releases with what was measured of them. Errors  those of the file system */
+export async function deleteReleases(
+  { table }: Pick<IndexCatalog, 'table'>,
+  releases: readonly LocatedRelease[],
+): Promise<void> {
+  for (const { slug, id, directory } of releases) {
+    // From the rename on the release is gone, also if this process is killed before the catalog hears of it.
+    const away = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}`);
+    if (await moveAway(directory, away)) await syncFolder(dirname(directory));
+    await table.remove(id, slug);
+    await rm(away, { recursive: true, force: true });
+    await removeSidecars(directory);
+  }
+}
+
+/** A release that stays and whose queries find their relatives in this one, where it goes with the others. */
+export function backgroundUser(
+  { scanned }: Pick<IndexCatalog, 'scanned'>,
+  { id }: LocatedRelease,
+  going: readonly LocatedRelease[],
+): FoundRelease | undefined {
+  const gone = new Set(going.map(({ directory }) => directory));
+  const staying = scanned.releases.filter(({ directory }) => !gone.has(directory));
+  if (staying.some((other) => other.id === id)) return undefined;
+  return staying.find(({ manifest }) => {
+    const background = manifest.relatives?.background;
+    return background?.method === 'search' && background.release_id === id;
+  });
+}
+
+/**
+ * What was measured of a release lies beside it, in folders `<release id>.<kind>`, and means nothing
+ * without it.
+ */
+async function removeSidecars(directory: string): Promise<void> {
+  for (const name of await readdir(dirname(directory)).catch(() => [])) {
+    if (!name.startsWith(`${basename(directory)}.`)) continue;
+    await rm(join(dirname(directory), name), { recursive: true });
+  }
+}
+
+/** False where the files are gone already. */
+async function moveAway(directory: string, away: string): Promise<boolean> {
+  try {
+    await rename(directory, away);
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw cause;
+  }
+}

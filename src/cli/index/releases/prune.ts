@@ -1,0 +1,127 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Command } from 'commander';
+import { Refusal } from '../../../errors.js';
+import type { CommandContext } from '../../terminal/command.js';
+import { formatQuantity } from '../../terminal/progress.js';
+import { formatTable } from '../../terminal/table.js';
+import { readCount } from '../engine.js';
+import { shortId, withCatalog, type IndexCatalog, type LocatedRelease } from '../catalog.js';
+import { backgroundUser, deleteReleases } from './delete.js';
+
+interface Options {
+  readonly keep: string;
+  readonly yes?: boolean;
+}
+
+/** `gloaming index prune`. */
+export function addPruneCommand(index: Command, context: CommandContext): void {
+  index
+    .command('prune')
+    .description('say which old releases could go and what that would free; with --yes, delete them')
+    .argument('[database]', 'slug (default: all databases)')
+    .option('--keep <count>', 'newest releases of each database that stay beside its default', '1')
+    .option('-y, --yes', 'delete what is listed')
+    .action((slug: string | undefined, options: Options) =>
+      withCatalog(context, (catalog) => prune(catalog, slug, options, context)),
+    );
+}
+
+async function prune(
+  catalog: IndexCatalog,
+  slug: string | undefined,
+  { keep, yes }: Options,
+  { stdout }: CommandContext,
+): Promise<void> {
+  const going = oldReleases(catalog, slug, keep === '0' ? 0 : readCount('--keep', keep));
+  if (going.length === 0) {
+    stdout.write(
+      'Nothing to prune: every release is a default, is among the newest, or is needed by one that stays.\n',
+    );
+    return;
+  }
+  const sizes = await freedBytes(going);
+  const rows = going.map(({ slug: name, id, publishedAt }, at) => [
+    name,
+    shortId(id),
+    publishedAt.slice(0, 16).replace('T', ' '),
+    formatQuantity(sizes.each[at], 'B'),
+  ]);
+  stdout.write(formatTable(['database', 'release', 'published (UTC)', 'frees'], rows, new Set([3])));
+  const total = formatQuantity(sizes.all, 'B');
+  if (yes !== true) {
+    stdout.write(`\nDeleting them frees ${total}. Nothing was deleted; --yes does it.\n`);
+    return;
+  }
+  await deleteReleases(catalog, going);
+  stdout.write(`\nDeleted them; ${total} are free.\n`);
+}
+
+interface OldRelease extends LocatedRelease {
+  readonly publishedAt: string;
+}
+
+/** Neither a default, nor among the newest, nor where queries of one that stays find their relatives. */
+function oldReleases(
+  catalog: IndexCatalog,
+  slug: string | undefined,
+  keptCount: number,
+): readonly OldRelease[] {
+  const { table, scanned } = catalog;
+  const databases = table.databases().filter((database) => slug === undefined || database.slug === slug);
+  if (slug !== undefined && databases.length === 0) {
+    throw new Refusal('database_not_found', `There is no database ${JSON.stringify(slug)}.`);
+  }
+  const onDisk = new Map(scanned.releases.map((release) => [`${release.slug} ${release.id}`, release]));
+  let going = databases.flatMap((database) =>
+    table
+      .releases(database.slug)
+      .filter(({ id }) => id !== database.defaultReleaseId)
+      .slice(keptCount)
+      .flatMap(({ id, publishedAt }) => {
+        const found = onDisk.get(`${database.slug} ${id}`);
+        return found === undefined ? [] : [{ ...found, publishedAt }];
+      }),
+  );
+  // One that stays may keep another, which may keep a third.
+  for (let before = -1; before !== going.length;) {
+    before = going.length;
+    going = going.filter((release) => backgroundUser(catalog, release, going) === undefined);
+  }
+  return going;
+}
+
+/** What deleting releases gives back: a file that another release has under its name, too, gives nothing. */
+async function freedBytes(
+  going: readonly LocatedRelease[],
+): Promise<{ readonly each: readonly number[]; readonly all: number }> {
+  const seen = new Map<string, { bytes: number; names: number; links: number }>();
+  const each: number[] = [];
+  for (const { directory } of going) {
+    let alone = 0;
+    for (const file of await filesOf(directory)) {
+      const { dev, ino, nlink, size } = await stat(file);
+      const inode = seen.get(`${dev} ${ino}`) ?? { bytes: size, names: 0, links: nlink };
+      seen.set(`${dev} ${ino}`, { ...inode, names: inode.names + 1 });
+      if (nlink === 1) alone += size;
+    }
+    each.push(alone);
+  }
+  const all = [...seen.values()].reduce(
+    (sum, { bytes, names, links }) => sum + (names === links ? bytes : 0),
+    0,
+  );
+  return { each, all };
+}
+
+/** Files of a release and of what was measured of it. */
+async function filesOf(directory: string): Promise<readonly string[]> {
+  const parent = dirname(directory);
+  const names = (await readdir(parent)).filter(
+    (name) => name === basename(directory) || name.startsWith(`${basename(directory)}.`),
+  );
+  const listed = await Promise.all(
+    names.map((name) => readdir(join(parent, name), { recursive: true, withFileTypes: true })),
+  );
+  return listed.flat().flatMap((entry) => (entry.isFile() ? [join(entry.parentPath, entry.name)] : []));
+}
