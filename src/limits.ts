@@ -34,6 +34,9 @@ export const FILTER_MAX_SUBSTRINGS = 1_024;
 /** Distinct values of a field that are kept in memory, under a code each, from its first filter on. */
 export const FILTER_DICTIONARY_MAX_VALUES = 262_144;
 
+/** What `gloaming refresh` downloads at most unless it is told otherwise, and how long a server may say nothing. */
+export const REFRESH_DOWNLOAD_MAX_BYTES = 64 * GIBIBYTE_BYTES;
+export const REFRESH_SILENCE_TIMEOUT_MS = 60_000;
 /** Earlier releases that a build looks for its sequences in. */
 export const REUSED_RELEASES_MAX_COUNT = 16;
 

@@ -162,6 +162,8 @@ export type CommandRefusalCode =
   | 'release_too_large'
   | 'release_damaged'
   | 'build_running'
+  | 'refresh_refused'
+  | 'download_too_large'
   | 'build_not_found'
   | 'interrupted'
   | 'calibration_impossible'

@@ -43,7 +43,7 @@ echo '== install'
 cp "$deb" "$root/tmp/gloaming.deb"
 inside dpkg --install /tmp/gloaming.deb >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; fail 'dpkg --install'; }
 [ "$(stat -c '%U %a' "$root/var/lib/gloaming" 2>/dev/null | cut -d' ' -f2)" = 700 ] || fail 'the data folder is not 0700'
-inside systemd-analyze verify --man=no gloaming.service gloaming-backup.timer gloaming-fsck.timer
+inside systemd-analyze verify --man=no gloaming.service gloaming-backup.timer gloaming-fsck.timer gloaming-refresh@demo.timer
 inside systemd-analyze security --offline=true gloaming.service | tail -1
 as_gloaming gloaming --version
 as_gloaming gloaming doctor >"$work/doctor.txt" || { cat "$work/doctor.txt"; fail doctor; }

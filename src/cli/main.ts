@@ -12,6 +12,7 @@ import { register as registerEncoder } from './admin/encoder.js';
 import { register as registerFsck } from './admin/fsck.js';
 import { register as registerInit } from './admin/init.js';
 import { register as registerIndex } from './index/index.js';
+import { register as registerRefresh } from './index/releases/refresh.js';
 import { register as registerKeys } from './admin/keys.js';
 import { register as registerRuns } from './runs/runs.js';
 import { register as registerSearch } from './search/search.js';
@@ -27,6 +28,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerSearch,
   registerRuns,
   registerIndex,
+  registerRefresh,
   registerCalibration,
   registerBackground,
   registerEncoder,

@@ -75,7 +75,7 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
 }
 
 /** Builds, calibrates and publishes a database as the command does, and gives its release. */
-async function build(
+export async function build(
   catalog: IndexCatalog,
   paths: readonly string[],
   flags: BuildFlags,

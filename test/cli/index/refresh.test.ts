@@ -1,0 +1,161 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { register as registerIndex } from '#src/cli/index/index.js';
+import { register as registerRefresh } from '#src/cli/index/releases/refresh.js';
+import { Fault } from '#src/errors.js';
+
+/* A database that follows a source on a server of this machine. */
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-refresh-'));
+const environment = {
+  GLOAMING_INDEXES: join(folder, 'indexes'),
+  GLOAMING_DATA: join(folder, 'data'),
+  GLOAMING_THREADS: '1',
+};
+
+async function gloaming(...args: string[]): Promise<string> {
+  const stdout = new PassThrough();
+  const context = { environment, stdin: new PassThrough(), stdout, stderr: new PassThrough().resume() };
+  const program = new Command('gloaming').exitOverride();
+  registerIndex(program, context);
+  registerRefresh(program, context);
+  await program.parseAsync(['node', 'gloaming', ...args]);
+  return String(stdout.read() ?? '');
+}
+
+async function releases(): Promise<{ standing: string; all: string[] }> {
+  const { databases } = JSON.parse(await gloaming('index', 'list', '--json'));
+  return {
+    standing: databases[0].default_release_id,
+    all: databases[0].releases.map(({ id }: { id: string }) => id),
+  };
+}
+
+let server: Server;
+let answer: RequestListener;
+let url = '';
+const asked: string[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    asked.push(
+      String(request.headers['if-none-match'] ?? request.headers['if-modified-since'] ?? 'anything'),
+    );
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/lab.fasta.gz`;
+  const first = join(folder, 'first.fasta');
+  writeFileSync(first, fasta(10));
+  const flags = ['--name', 'lab', '--encoder', 'baseline-1', '--title', 'The lab', '--no-calibration'];
+  await gloaming('index', 'build', first, ...flags);
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+function fasta(count: number): string {
+  const sequence = (at: number): string => 'ACDEFGHIKLMNPQRSTVWY'.slice(at % 10).repeat(2);
+  return Array.from({ length: count }, (_, at) => `>p${at}\n${sequence(at)}\n`).join('');
+}
+
+/** As a web server that knows the version of its file. */
+function serve(text: string, version: Readonly<Record<string, string>>): void {
+  answer = (request, response) => {
+    const { 'if-none-match': tag, 'if-modified-since': since } = request.headers;
+    const isKnown =
+      (tag ?? since) !== undefined && (tag ?? since) === (version.etag ?? version['last-modified']);
+    response.writeHead(isKnown ? 304 : 200, version);
+    response.end(isKnown ? undefined : gzipSync(text));
+  };
+}
+
+describe('gloaming refresh', () => {
+  it('builds what the source has, serves it, and keeps what was served before', async () => {
+    const before = await releases();
+    serve(fasta(12), { etag: '"one"' });
+    const said = await gloaming('refresh', 'lab', '--from', url);
+    const after = await releases();
+    expect(said).toContain(`The default release of lab is now ${after.standing.slice(0, 16)}`);
+    expect(said).toContain(`${before.standing.slice(0, 16)} stays beside it.`);
+    expect(after.all).toEqual(expect.arrayContaining([before.standing, after.standing]));
+    expect(after.standing).not.toBe(before.standing);
+    expect(readdirSync(join(folder, 'data', 'refresh', 'lab'))).toEqual(['version.json']);
+  });
+
+  it.each([
+    ['etag', '"one"'],
+    ['last-modified', 'Sun, 22 Nov 2026 10:00:00 GMT'],
+  ])('asks whether there is anything new by %s', async (header, value) => {
+    const version = { [header]: value };
+    serve(fasta(12), version);
+    await gloaming('refresh', 'lab', '--from', url);
+    asked.length = 0;
+    expect(await gloaming('refresh', 'lab', '--from', url)).toBe(
+      `${url} has not changed since lab was built from it.\n`,
+    );
+    expect(asked).toEqual([value]);
+  });
+
+  it('knows the same proteins again where the server knows nothing', async () => {
+    serve(fasta(12), {});
+    const before = await releases();
+    expect(await gloaming('refresh', 'lab', '--from', url)).toContain('lab is up to date.\n');
+    expect(await releases()).toEqual(before);
+  });
+
+  it('does not serve a release that has lost many proteins, and does not count it as seen', async () => {
+    serve(fasta(6), { etag: '"cut"' });
+    const before = await releases();
+    const attempt = gloaming('refresh', 'lab', '--from', url);
+    await expect(attempt).rejects.toThrow(
+      /is not served: it has 6 proteins where there were 12, and --max-loss allows 10 % fewer/,
+    );
+    expect((await releases()).standing).toBe(before.standing);
+    asked.length = 0;
+    await gloaming('refresh', 'lab', '--from', url, '--max-loss', '50%');
+    expect(asked).not.toContain('"cut"');
+    expect((await releases()).standing).not.toBe(before.standing);
+  });
+
+  it('bounds what it downloads', async () => {
+    serve(fasta(12), {});
+    await expect(gloaming('refresh', 'lab', '--from', url, '--max-size', '40')).rejects.toMatchObject({
+      code: 'download_too_large',
+    });
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-length': '1000' });
+      response.write('cut');
+      setTimeout(() => response.destroy(), 50);
+    };
+    await expect(gloaming('refresh', 'lab', '--from', url)).rejects.toBeInstanceOf(Fault);
+  });
+
+  it('says what a server answered, and knows its databases', async () => {
+    answer = (_, response) => void response.writeHead(404).end('no');
+    const attempt = gloaming('refresh', 'lab', '--from', url);
+    await expect(attempt).rejects.toThrow(`${url} could not be downloaded.`);
+    await expect(attempt).rejects.toMatchObject({ cause: { message: 'It answered 404.' } });
+    await expect(gloaming('refresh', 'lba', '--from', url)).rejects.toThrow('There is no database "lba"');
+  });
+
+  it('reads the FASTA files of a folder', async () => {
+    const source = join(folder, 'source');
+    mkdirSync(source);
+    await expect(gloaming('refresh', 'lab', '--from', source)).rejects.toThrow('holds no FASTA files');
+    writeFileSync(join(source, 'a.fasta'), fasta(14));
+    writeFileSync(join(source, 'b.fa.gz'), gzipSync('>more\nMKVLAWYDE\n'));
+    writeFileSync(join(source, 'notes.txt'), 'not a sequence');
+    await gloaming('refresh', 'lab', '--from', source);
+    const { standing } = await releases();
+    expect(await gloaming('index', 'list')).toMatch(new RegExp(`${standing.slice(0, 16)} +15 `));
+  });
+});
