@@ -15,8 +15,10 @@ export interface ApplianceConfig {
   readonly dataFolder: string;
   readonly host: string;
   readonly port: number;
-  /** `http://…` or `https://…` without a path; absent = the address that is listened on. */
+  /** `http://…` or `https://…`, with a path or without, no slash at the end; absent = the address listened on. */
   readonly publicUrl?: string;
+  /** Addresses and networks of proxies whose X-Forwarded headers count. */
+  readonly trustedProxies: readonly string[];
   /** PEM files; absent = plain HTTP. */
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
   /** Encoder id of new releases. */
@@ -99,6 +101,7 @@ interface ConfigFile {
   readonly host: string;
   readonly port: number;
   readonly public_url?: string;
+  readonly trusted_proxies: readonly string[];
   readonly tls?: { readonly certificate_file: string; readonly key_file: string };
   readonly encoder: string;
   readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
@@ -169,7 +172,8 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     dataFolder: folder(file.data_folder, environment.GLOAMING_DATA),
     host: file.host,
     port: file.port,
-    publicUrl: file.public_url,
+    publicUrl: file.public_url?.replace(/\/$/, ''),
+    trustedProxies: file.trusted_proxies,
     tls: file.tls && {
       certificateFile: resolve(file.tls.certificate_file),
       keyFile: resolve(file.tls.key_file),
@@ -241,6 +245,7 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     device: environment.GLOAMING_DEVICE,
     log_level: environment.GLOAMING_LOG_LEVEL,
     webhook_networks: environment.GLOAMING_WEBHOOK_NETWORKS?.split(',').filter(Boolean),
+    trusted_proxies: environment.GLOAMING_TRUSTED_PROXIES?.split(',').filter(Boolean),
   };
   const numbers = {
     port: environment.GLOAMING_PORT,

@@ -35,7 +35,7 @@ export function createApp(shell: Shell): App {
   ]);
   app.use(readRequestLine(shell, router)); // 400
   app.use(router.routes()); //      internal pages are answered at once, operations by those steps
-  app.use(refuseUnrouted(router)); // 404, 405, OPTIONS
+  app.use(refuseUnrouted(shell, router)); // 404, 405, OPTIONS
   // Errors after the response has begun (a client that left) have no response to become.
   app.on('error', (error: Error) => shell.log.warn({ err: error }, 'A response could not be completed.'));
   return { app, router };

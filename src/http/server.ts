@@ -6,6 +6,7 @@ import { Refusal } from '../errors.js';
 import { createAdmission } from './admission/admission.js';
 import { createApp } from './app.js';
 import { answerBrokenRequests } from './broken-requests.js';
+import { withoutBase } from './target.js';
 import { createListener, TIMEOUTS } from './listener.js';
 import type { Shell, ShellOptions } from './shell.js';
 
@@ -39,8 +40,10 @@ export function createServer(options: ShellOptions): HttpServer {
   const server = createListener(options.timeouts ?? TIMEOUTS, options.tls, options.log);
   const { app, router } = createApp(shell);
   const serve = app.callback();
-  const listener = (request: IncomingMessage, response: ServerResponse): void =>
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    request.url = withoutBase(request.url ?? '/', shell.basePath);
     void serve(request, response);
+  };
   server.on('request', listener);
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
@@ -64,6 +67,7 @@ function prepareShell(options: ShellOptions, stopping: AbortSignal, isDraining: 
   const openApi = openApiDocument(routes, '/');
   return Object.freeze({
     ...options,
+    basePath: options.basePath ?? '',
     routes,
     validators: createValidators(routes),
     openApi,

@@ -1,3 +1,4 @@
+import type { BlockList } from 'node:net';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
 import type { ColabfoldSettings } from '../config.js';
@@ -67,6 +68,10 @@ export interface ShellOptions {
   readonly workerId: string;
   /** Where clients reach the server, without a slash at the end; asked for once the server listens. */
   readonly baseUrl: () => string;
+  /** Path of that address where it has one, `/gloaming`; default: none. */
+  readonly basePath?: string;
+  /** Proxies whose X-Forwarded headers count; default: none. */
+  readonly trustedProxies?: BlockList;
   /** Checks every success against its schema before it is sent; a breach is an internal error. */
   readonly isResponseChecked?: boolean;
   /** Serves TLS; default: plain HTTP. */
@@ -77,6 +82,7 @@ export interface ShellOptions {
 
 /** The options and what is made of them once, at start. */
 export interface Shell extends ShellOptions {
+  readonly basePath: string;
   readonly routes: readonly Route[];
   readonly validators: ReadonlyMap<Route, RouteValidator>;
   readonly openApi: JsonSchema;

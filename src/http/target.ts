@@ -24,6 +24,14 @@ export function readTarget(url: string): RequestTarget {
   return { path: path || '/', ...readQuery(mark === -1 ? '' : target.slice(mark + 1)) };
 }
 
+/** The request target below the path of the public address: a proxy may pass that path on, or leave it out. */
+export function withoutBase(target: string, basePath: string): string {
+  if (basePath === '' || !target.startsWith(basePath)) return target;
+  const rest = target.slice(basePath.length);
+  if (rest === '') return '/';
+  return /^[/?]/.test(rest) ? rest : target;
+}
+
 /** A path parameter or query text, decoded. Errors  Refusal `malformed_path` */
 function decode(text: string): string {
   try {

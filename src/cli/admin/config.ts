@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
+import { trustedProxiesOf } from '../serve/proxies.js';
 import { examineAppliance, isBad } from './checks.js';
 
 /** `gloaming config check`: would a server start with these settings? */
@@ -17,6 +18,7 @@ export function register(program: Command, context: CommandContext): void {
 
 async function check({ environment, stdout }: CommandContext): Promise<void> {
   const config = loadConfig(environment);
+  trustedProxiesOf(config.trustedProxies);
   const places = [
     ['settings', environment.GLOAMING_CONFIG ?? 'as shipped'],
     ['indexes', config.indexesFolder],

@@ -15,6 +15,7 @@ import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
 import { IdempotencyTable } from '../../store/tables/idempotency.js';
 import { listenError } from './address.js';
 import { watchAppliance } from './metrics.js';
+import { basePathOf, trustedProxiesOf } from './proxies.js';
 import { sqlListeners } from './sql.js';
 
 /** A server that listens. */
@@ -67,6 +68,8 @@ export async function serve(
     serverVersion: appliance.serverVersion,
     workerId: appliance.servedFrom,
     baseUrl: () => config.publicUrl ?? url,
+    basePath: basePathOf(config.publicUrl),
+    trustedProxies: trustedProxiesOf(config.trustedProxies),
     tls: config.tls,
     isResponseChecked,
   });

@@ -38,7 +38,7 @@ export function Shell({ visitor, route, onSignOut, children }: ShellProps) {
           ))}
         </nav>
         <div class="top-end">
-          <a class="wide-only" href="/docs">
+          <a class="wide-only" href="../docs">
             API
           </a>
           <ThemeButton />

@@ -14,7 +14,7 @@ export interface Asked {
 /** The request in four languages. Each reads the key from GLOAMING_API_KEY, so that none stands in a history. */
 export function snippetsOf(
   { method, path, body, command, call }: Asked,
-  origin = location.origin,
+  origin = new URL('..', location.href).href.replace(/\/$/, ''),
 ): readonly Snippet[] {
   const json = body === undefined ? undefined : JSON.stringify(body, null, 2);
   return [

@@ -1,8 +1,8 @@
 import { createClient } from '../../clients/typescript/client.js';
 import { failureOf } from '../../clients/typescript/failure.js';
 
-/** The contract, by the cookie of the session. */
-export const gloaming = createClient({ url: '', retries: 2 });
+/** The contract, by the cookie of the session; relative to the page, which a proxy may serve below a path. */
+export const gloaming = createClient({ url: '..', retries: 2 });
 
 /** Who is signed in. */
 export interface Visitor {
@@ -24,7 +24,7 @@ export async function ask<Answer>(
   body?: Readonly<Record<string, unknown>>,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  const response = await fetch(`/console/api/${name}`, {
+  const response = await fetch(`api/${name}`, {
     method,
     headers: { Accept: 'application/json', ...(body && { 'Content-Type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),

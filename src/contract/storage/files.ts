@@ -64,9 +64,9 @@ export const StorageFileMutation = named(
   }),
 );
 
-/** Origin, which may be left out, and the id and escaped name of the file. */
+/** Address of the server, which may have a path or be left out, and the id and escaped name of the file. */
 export const FILE_URL_PATTERN =
-  '^([Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\\\\\s]+)?/v1/storage/files/(fil_[0-9a-f]{24})/([^/?#\\\\\\s]+)$';
+  '^([Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\\\\\s]+(?:/[\\w.~-]+)*)?/v1/storage/files/(fil_[0-9a-f]{24})/([^/?#\\\\\\s]+)$';
 
 /** The ordinary URL of a file, as its completion gave it, with or without the address of this server. */
 export function fileUrl(description: string): TString {

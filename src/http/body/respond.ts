@@ -38,11 +38,20 @@ function writeJson(
   const schemaName = route.success.schema.$id as string;
   context.set('Link', `<${schemaUrl(shell, schemaName)}>; rel="describedBy"`);
   if (reply.billableUnits !== undefined) context.set('X-Service-Billable-Units', String(reply.billableUnits));
-  if (reply.headers !== undefined) context.set(reply.headers);
+  if (reply.headers !== undefined) context.set(belowBase(shell, reply.headers));
   const body = bodyOf(shell, context.state, reply);
   if (shell.isResponseChecked) requireContract(shell, route, body);
   if (typeof body === 'string') context.body = body;
   else writePieces(context, body);
+}
+
+/** A place that is named by its path lies below that of the public address. */
+function belowBase(
+  { basePath }: Shell,
+  headers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const { Location: place } = headers;
+  return place?.startsWith('/') ? { ...headers, Location: `${basePath}${place}` } : headers;
 }
 
 /** The body as text or, where its value came as JSON, with the very bytes that came. */

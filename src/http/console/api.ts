@@ -5,6 +5,7 @@ import { readBody, requireJson } from '../body/body.js';
 import { parseStrictJson } from '../../json/strict.js';
 import { page, sendJson, type InternalPage } from '../internal-page.js';
 import { TIMEOUTS } from '../listener.js';
+import { senderOf } from '../forwarded.js';
 import type { Shell, ShellContext } from '../shell.js';
 import { setSessionCookie, visitorOf } from './cookie.js';
 import { consoleFiles } from './files.js';
@@ -41,7 +42,7 @@ export function consolePages(shell: Shell): readonly InternalPage[] {
       method,
     );
   return [
-    ...consoleFiles(),
+    ...consoleFiles(shell),
     ...sessionPages(shell, console),
     asked('POST', 'closest', 'visitor', (context, visitor) => closest(shell, context, visitor, console)),
     asked('GET', 'values', 'visitor', async ({ state: { query } }, { organizationId }) => ({
@@ -108,9 +109,9 @@ function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
       'internal.console.sign_in',
       path,
       async (context) => {
-        requireOwnPage(context);
+        requireOwnPage(shell, context);
         // Keys cannot be guessed; this bounds what guessing costs us.
-        shell.admission.takeRequest(`sign-in ${context.req.socket.remoteAddress ?? ''}`);
+        shell.admission.takeRequest(`sign-in ${senderOf(context.req, shell).address}`);
         const { token, visitor } = await enter(await bodyOf(context), console);
         setSessionCookie(shell, context, token, SESSION_LIFETIME_MS);
         tell(context, visitor);
@@ -121,7 +122,7 @@ function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
       'internal.console.sign_out',
       path,
       async (context) => {
-        requireOwnPage(context);
+        requireOwnPage(shell, context);
         const { sessionId } = visitorOf(shell, context) ?? {};
         if (sessionId !== undefined) await console.sessions.end([sessionId]);
         setSessionCookie(shell, context, '', 0);
@@ -184,8 +185,9 @@ function requireVisitor(shell: Shell, context: ShellContext, who: 'visitor' | 'o
 }
 
 /** Errors  Refusal `permission_denied` for the page of another site */
-function requireOwnPage({ req }: ShellContext): void {
-  if (!isSameOrigin(req)) throw new Refusal('permission_denied', 'Only the console itself may ask this.');
+function requireOwnPage(shell: Shell, { req }: ShellContext): void {
+  if (!isSameOrigin(req, senderOf(req, shell).host))
+    throw new Refusal('permission_denied', 'Only the console itself may ask this.');
 }
 
 /** Errors  those of reading JSON; `validation_failed` where it is no object */

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { consoleFileNames, readConsoleFile, type ConsoleFiles } from '../../console-files.js';
 import { Refusal } from '../../errors.js';
 import { page, sendHtml, type InternalPage } from '../internal-page.js';
-import type { ShellContext } from '../shell.js';
+import type { Shell, ShellContext } from '../shell.js';
 
 const LONG = 'public, max-age=31536000, immutable';
 
@@ -29,8 +29,11 @@ interface ConsoleFile {
   readonly gzipped: Buffer;
 }
 
-/** The console's page and its files, as config/console.mjs has built them. */
-export function consoleFiles(): readonly InternalPage[] {
+/**
+ * The console's page and its files, as config/console.mjs has built them. Links are relative: a proxy may serve them
+ * below a path.
+ */
+export function consoleFiles({ basePath }: Pick<Shell, 'basePath'>): readonly InternalPage[] {
   const files = new Map<string, ConsoleFile>();
   return [
     page('internal.console', '/console/', (context) => {
@@ -41,7 +44,7 @@ export function consoleFiles(): readonly InternalPage[] {
         'Cross-Origin-Resource-Policy': 'same-origin',
       });
     }),
-    page('internal.console_address', '/console', (context) => context.redirect('/console/')),
+    page('internal.console_address', '/console', (context) => context.redirect(`${basePath}/console/`)),
     page('internal.client', '/client/typescript/gloaming.mjs', (context) => {
       context.set({
         'Content-Type': TYPES.js,
@@ -67,10 +70,10 @@ export function consoleFiles(): readonly InternalPage[] {
 }
 
 /** Sends a browser that comes to the bare address to the console. True where it did */
-export function leadToConsole(context: ShellContext): boolean {
+export function leadToConsole({ basePath }: Pick<Shell, 'basePath'>, context: ShellContext): boolean {
   if (context.method !== 'GET' || consoleFileNames() === undefined) return false;
   if (context.accepts('json', 'html') !== 'html') return false;
-  context.redirect('/console/');
+  context.redirect(`${basePath}/console/`);
   context.state.operation = 'internal.console_address';
   return true;
 }
@@ -115,9 +118,9 @@ function consolePage(): string {
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark"><title>Gloaming</title>',
-    `<link rel="icon" href="/console/${icon}"><link rel="stylesheet" href="/console/${style}">`,
-    `<script type="module" src="/console/${script}"></script>`,
-    '</head><body><div id="console"></div><noscript>The console needs JavaScript; <a href="/docs">the ',
+    `<link rel="icon" href="${icon}"><link rel="stylesheet" href="${style}">`,
+    `<script type="module" src="${script}"></script>`,
+    '</head><body><div id="console"></div><noscript>The console needs JavaScript; <a href="../docs">the ',
     'documentation</a> of the HTTP interface has none of it in its way.</noscript></body></html>',
   ].join('\n');
 }

@@ -10,11 +10,15 @@ import type { IncomingMessage } from 'node:http';
  * Whether a page of this very origin, scheme, host and port, has sent the request.
  * `Sec-Fetch-Site` says so where the page is trusted (TLS or loopback). Elsewhere it is `Origin`, which comes with all
  * that changes something; what only reads may lack both, because other origins do not get to see the answer.
+ * @param host by which the browser addressed us
  */
-export function isSameOrigin({ headers, method }: Pick<IncomingMessage, 'headers' | 'method'>): boolean {
+export function isSameOrigin(
+  { headers, method }: Pick<IncomingMessage, 'headers' | 'method'>,
+  host: string | undefined,
+): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined) return site === 'same-origin';
-  if (headers.origin !== undefined) return hostOf(headers.origin) === headers.host?.toLowerCase();
+  if (headers.origin !== undefined) return hostOf(headers.origin) === host?.toLowerCase();
   return method === 'GET' || method === 'HEAD';
 }
 

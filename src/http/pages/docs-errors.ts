@@ -20,7 +20,7 @@ export function errorsPage(): string {
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>Gloaming ${CONTRACT_VERSION}: error codes</title><style>${STYLE}</style></head>`,
-    `<body><h1>Error codes</h1><p>Contract of ${CONTRACT_PIN}. <a href="/docs">All operations</a>.</p>`,
+    `<body><h1>Error codes</h1><p>Contract of ${CONTRACT_PIN}. <a href="../docs">All operations</a>.</p>`,
     `<dl>${entries.join('\n')}</dl></body></html>`,
   ].join('\n');
 }

@@ -12,8 +12,11 @@ export interface DocsFile {
 
 const manifestPath = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
 const { version } = JSON.parse(readFileSync(manifestPath, 'utf8')) as { readonly version: string };
-/** The version is part of the address, so that a browser may keep the files for ever. */
-const FILES = `/docs/swagger-ui-${version}`;
+/**
+ * Relative to the page, which a proxy may serve below a path. The version is part of the address, so that a browser may
+ * keep the files for ever.
+ */
+const FILES = `docs/swagger-ui-${version}`;
 
 const TYPES: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -23,7 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const START_FILE = 'start.js';
 
 /** Where the files of the page are, with a parameter for the name. */
-export const DOCS_FILES_PATH = `${FILES}/{file}`;
+export const DOCS_FILES_PATH = `/${FILES}/{file}`;
 
 /**
  * The page loads from this server only and runs no script of its own text; Swagger UI sets styles as it draws, and its
@@ -52,7 +55,7 @@ export function docsPage(): string {
     `<title>Gloaming ${CONTRACT_VERSION}</title>`,
     `<link rel="icon" href="${FILES}/favicon-32x32.png">`,
     `<link rel="stylesheet" href="${FILES}/swagger-ui.css">`,
-    '</head><body><p class="swagger-ui wrapper"><a href="/docs/errors">Error codes</a></p><div id="docs"></div>',
+    '</head><body><p class="swagger-ui wrapper"><a href="docs/errors">Error codes</a></p><div id="docs"></div>',
     `<script src="${FILES}/swagger-ui-bundle.js"></script><script src="${FILES}/${START_FILE}"></script>`,
     '</body></html>',
   ].join('\n');
@@ -60,7 +63,7 @@ export function docsPage(): string {
 
 /** No validator is asked: it is a service on the internet. */
 const START = `SwaggerUIBundle({
-  url: '/openapi.json',
+  url: 'openapi.json',
   dom_id: '#docs',
   deepLinking: true,
   defaultModelsExpandDepth: 0,

@@ -66,11 +66,11 @@ function enter(operation: string, route?: Route): Middleware {
  * for which methods the path has, knows nothing of `OPTIONS *`, and gives OPTIONS a body, if an empty one.
  * Errors  Refusal `route_not_found`, `method_not_allowed`
  */
-export function refuseUnrouted(router: ShellRouter): Middleware {
+export function refuseUnrouted(shell: Shell, router: ShellRouter): Middleware {
   return async (context) => {
     const path = context.newRouterPath ?? '/';
     const allowed = path === '*' ? SERVER_METHODS : methodsOf(router, path);
-    if (allowed.length === 0 && path === '/' && leadToConsole(context)) return;
+    if (allowed.length === 0 && path === '/' && leadToConsole(shell, context)) return;
     if (allowed.length === 0) throw pathRefusal(path);
     if (context.method !== 'OPTIONS') throw methodRefusal(context.method, allowed);
     answerOptions(context, allowed);

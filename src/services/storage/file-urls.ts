@@ -30,17 +30,17 @@ export function findByUrl(
   files: FileTable,
   { baseUrl }: Pick<RequestContext, 'baseUrl'>,
 ): FileRow {
-  const [, origin, id, name] = FILE_URL.exec(url) ?? [];
+  const [, address, id, name] = FILE_URL.exec(url) ?? [];
   if (id === undefined) throw notManaged();
   const file = files.get(id);
   if (file === undefined || !isNameOf(file, name)) throw notFound('this URL');
-  if (origin !== undefined && !isOurs(origin, baseUrl)) throw notManaged();
+  if (address !== undefined && !isOurs(address, baseUrl)) throw notManaged();
   return file;
 }
 
-function isOurs(origin: string, baseUrl: string | undefined): boolean {
-  if (baseUrl === undefined || !URL.canParse(origin)) return false;
-  return new URL(origin).origin === new URL(baseUrl).origin;
+function isOurs(address: string, baseUrl: string | undefined): boolean {
+  if (baseUrl === undefined || !URL.canParse(address)) return false;
+  return new URL(address).href === new URL(baseUrl).href;
 }
 
 function notManaged(): Refusal {

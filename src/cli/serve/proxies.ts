@@ -1,0 +1,26 @@
+import { BlockList, isIP } from 'node:net';
+import { Refusal } from '../../errors.js';
+
+/** Path of the public address; empty where it has none. */
+export function basePathOf(publicUrl: string | undefined): string {
+  return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
+}
+
+/** Errors  Refusal `invalid_config` that names what is no address or network */
+export function trustedProxiesOf(addresses: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of addresses) {
+    const [address = '', bits] = text.split('/');
+    const version = isIP(address);
+    const longest = version === 6 ? 128 : 32;
+    const length = bits === undefined ? longest : Number(bits);
+    if (version === 0 || length > longest) {
+      throw new Refusal(
+        'invalid_config',
+        `trusted_proxies expects addresses and networks; ${text} is neither.`,
+      );
+    }
+    list.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}

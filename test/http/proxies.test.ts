@@ -1,0 +1,242 @@
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { trustedProxiesOf } from '#src/cli/serve/proxies.js';
+import { senderOf } from '#src/http/forwarded.js';
+import { withoutBase } from '#src/http/target.js';
+import { ROOT } from '../tools/paths.js';
+import { KEY, searchBody, serve, type Served } from '../tools/serve.js';
+
+/* The examples of config/proxies, as they stand but for ports and certificates, before a server on loopback. */
+
+const PROXIES = join(ROOT, 'config', 'proxies');
+const BASE = '/gloaming';
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-proxies-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const isInstalled = (tool: string): boolean => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+interface Proxy {
+  readonly scheme: 'http' | 'https';
+  start(port: number, upstream: number): ChildProcess;
+}
+
+const NGINX: Proxy = {
+  scheme: 'https',
+  start(port, upstream) {
+    const [certificate, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    const subject = ['-subj', '/CN=lab.example.org', '-days', '2'];
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-keyout',
+        key,
+        '-out',
+        certificate,
+        ...subject,
+      ],
+      { stdio: 'ignore' },
+    );
+    const server = readFileSync(join(PROXIES, 'nginx.conf'), 'utf8')
+      .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+      .replace('/etc/ssl/certs/lab.example.org.pem', certificate)
+      .replace('/etc/ssl/private/lab.example.org.key', key)
+      .replace('127.0.0.1:8080', `127.0.0.1:${upstream}`);
+    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (kind) => `${kind}_temp_path ${folder};`,
+    );
+    const whole = `pid ${folder}/pid; error_log stderr; daemon off; master_process off; events {}
+      http { access_log off; ${paths.join(' ')} ${server} }`;
+    writeFileSync(join(folder, 'nginx.conf'), whole);
+    return spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-p', folder], { stdio: 'ignore' });
+  },
+};
+
+const CADDY: Proxy = {
+  scheme: 'http',
+  start(port, upstream) {
+    const site = readFileSync(join(PROXIES, 'Caddyfile'), 'utf8')
+      .replace(/^lab\.example\.org \{/m, `http://127.0.0.1:${port} {`)
+      .replace('127.0.0.1:8080', `127.0.0.1:${upstream}`);
+    writeFileSync(join(folder, 'Caddyfile'), `{\n\tadmin off\n}\n${site}`);
+    const home = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    return spawn('caddy', ['run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'], {
+      stdio: 'ignore',
+      env: home,
+    });
+  },
+};
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+function ask(
+  url: string,
+  {
+    method = 'GET',
+    headers = {},
+    body,
+  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<Answer> {
+  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const request = send(url, { method, headers, rejectUnauthorized: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+      );
+    });
+    request.on('error', reject).end(body);
+  });
+}
+
+/** Resolves once the proxy has started. */
+async function answering(url: string): Promise<void> {
+  for (let attempt = 0; attempt < 150; attempt += 1) {
+    const status = await ask(url).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    if (status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${url} does not answer.`);
+}
+
+describe.each([
+  ['nginx', NGINX],
+  ['caddy', CADDY],
+])('behind %s (a package of Debian)', (tool, proxy) => {
+  const isThere = isInstalled(tool) && isInstalled('openssl');
+  let served: Served;
+  let process: ChildProcess;
+  let url = '';
+
+  beforeAll(async () => {
+    if (!isThere) return;
+    const port = await freePort();
+    url = `${proxy.scheme}://127.0.0.1:${port}${BASE}`;
+    const trustedProxies = trustedProxiesOf(['127.0.0.1']);
+    served = await serve({ baseUrl: () => url, basePath: BASE, trustedProxies });
+    process = proxy.start(port, served.port);
+    await answering(`${url}/readyz`);
+  });
+  afterAll(async () => {
+    process?.kill();
+    await served?.close();
+  });
+
+  it.skipIf(!isThere)('answers below its path, with links that lead there', async () => {
+    const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+    const body = searchBody();
+    const { status, headers: given } = await ask(`${url}/v1/homology`, { method: 'POST', headers, body });
+    expect(status).toBe(200);
+    expect(given.link).toContain(`<${url}/schemas/`);
+    const refused = await ask(`${url}/v1/homology`, { method: 'POST', headers, body: '{}' });
+    expect(JSON.parse(refused.body).error.doc_url).toMatch(new RegExp(`^${url}/docs/errors#`));
+    const document = await ask(`${url}/openapi.json`);
+    expect(JSON.parse(document.body).servers).toEqual([{ url }]);
+  });
+
+  it.skipIf(!isThere)('leads the bare path to itself, and pages to files beside them', async () => {
+    const bare = await ask(url);
+    expect(bare.status).toBeGreaterThanOrEqual(301);
+    expect(new URL(String(bare.headers.location), url).pathname).toBe(`${BASE}/`);
+    const docs = await ask(`${url}/docs`);
+    const [, script] = /<script src="([^"]+)"/.exec(docs.body)!;
+    expect((await ask(new URL(script!, `${url}/docs`).href)).status).toBe(200);
+  });
+
+  it.skipIf(!isThere)('bounds a body itself, in its own words', async () => {
+    const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+    const body = searchBody({ query: { kind: 'protein_sequence', sequence: 'A'.repeat(3_000_000) } });
+    const { status, body: said } = await ask(`${url}/v1/homology`, { method: 'POST', headers, body });
+    expect([status, JSON.parse(said).error.code]).toEqual([413, 'body_too_large']);
+  });
+});
+
+describe('a sender', () => {
+  const trustedProxies = trustedProxiesOf(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
+  const from = (remoteAddress: string, headers: Record<string, string>) =>
+    senderOf(
+      { socket: { remoteAddress } as never, headers: { host: 'here:8080', ...headers } },
+      { trustedProxies },
+    );
+  const forwarded = {
+    'x-forwarded-for': '1.1.1.1, 192.0.2.7, 10.0.0.3',
+    'x-forwarded-host': 'lab.example.org',
+    'x-forwarded-proto': 'https',
+  };
+
+  it('is the last address that no trusted proxy has', () => {
+    expect(from('127.0.0.1', forwarded)).toEqual({
+      address: '192.0.2.7',
+      host: 'lab.example.org',
+      isTls: true,
+    });
+    expect(from('::ffff:10.1.2.3', forwarded).address).toBe('192.0.2.7');
+    expect(from('fd00::1', { 'x-forwarded-for': '2001:db8::9' }).address).toBe('2001:db8::9');
+  });
+
+  it.each(['192.0.2.1', '11.0.0.1', '::1', '2001:db8::1', ''])('is not believed from %j', (address) => {
+    expect(from(address, forwarded)).toEqual({ address, host: 'here:8080', isTls: false });
+  });
+
+  it('is the proxy where what it says is no address', () => {
+    expect(from('127.0.0.1', { 'x-forwarded-for': '192.0.2.7, unknown' }).address).toBe('127.0.0.1');
+    expect(from('127.0.0.1', {}).address).toBe('127.0.0.1');
+    expect(from('127.0.0.1', { 'x-forwarded-for': '10.0.0.1, 10.0.0.2' }).address).toBe('10.0.0.1');
+  });
+
+  it('needs networks that are some', () => {
+    for (const text of ['10.0.0.0/33', '300.1.1.1', 'a:b'])
+      expect(() => trustedProxiesOf([text])).toThrow(text);
+  });
+});
+
+describe('the path of the public address', () => {
+  it('is taken off where a proxy passes it on, as a whole', () => {
+    const paths = [
+      '/gloaming/v1/runs?x=1',
+      '/gloaming',
+      '/gloaming?x',
+      '/gloamingX/v1',
+      '/v1/runs',
+      '/gloaming/gloaming/',
+    ];
+    expect(paths.map((path) => withoutBase(path, BASE))).toEqual([
+      '/v1/runs?x=1',
+      '/',
+      '?x',
+      '/gloamingX/v1',
+      '/v1/runs',
+      '/gloaming/',
+    ]);
+    expect(withoutBase('/v1', '')).toBe('/v1');
+  });
+});
