@@ -1,3 +1,4 @@
+import type { KeyScope } from '../contract/grammar/key-scopes.js';
 import type { Reply } from './reply.js';
 
 /** Who a request speaks for. */
@@ -5,6 +6,8 @@ export interface Principal {
   readonly organizationId: string;
   /** The API key or SQL credential that was used; `local` for the command line. */
   readonly keyId: string;
+  /** What the key is good for; absent where no key bounds it. */
+  readonly scope?: KeyScope;
 }
 
 /**

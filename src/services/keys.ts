@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { assert, Refusal } from '../errors.js';
+import { USUAL_SCOPE, type KeyScope } from '../contract/grammar/key-scopes.js';
 import type { ApiKeyRow, ApiKeyTable } from '../store/tables/api-keys.js';
 import { realWorld, type World } from '../world.js';
 import type { Principal } from './context.js';
@@ -11,11 +12,24 @@ const ORGANIZATION_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 /** Two of 62⁸ random short parts are equal about never; a second try is enough, a bound is better than a loop. */
 const CREATE_MAX_TRIES = 4;
 
+/** What may be said of a new key. */
+export interface NewKey {
+  readonly isDemo?: boolean;
+  /** Default: everything of the contract. */
+  readonly scope?: KeyScope;
+  /** ISO 8601 in UTC; default: never. */
+  readonly expiresAt?: string;
+}
+
+const USE_NOTED_EVERY_MS = 60 * 60 * 1000;
+
 /** The API keys of the appliance: only digests of them are kept. */
 export class Keys {
   readonly #table: ApiKeyTable;
   readonly #now: () => Date;
   readonly #world: World;
+  /** By short part: when a use was last noted by this process. */
+  readonly #noted = new Map<string, string>();
 
   constructor(table: ApiKeyTable, now: () => Date, world = realWorld) {
     this.#table = table;
@@ -23,7 +37,10 @@ export class Keys {
     this.#world = world;
   }
 
-  /** Errors  Refusal `invalid_api_key` for a malformed, unknown or revoked key; the three are not told apart */
+  /**
+   * Errors  Refusal `invalid_api_key` for a malformed, unknown or revoked key, which are not told apart, and for one
+   *         that has expired, which is told to whoever has it
+   */
   authenticate(key: string): Principal {
     const row = isWellFormed(key) ? this.#table.findByShort(key.slice(4, 12)) : undefined;
     // The comparison runs against something even where there is no row, so that time tells nothing.
@@ -35,14 +52,30 @@ export class Keys {
         'The API key is malformed, unknown or revoked. Send a key that "gloaming keys create" made.',
       );
     }
-    return { keyId: row.id, organizationId: row.organizationId };
+    const now = this.#now().toISOString();
+    if (isExpired(row, now)) {
+      throw new Refusal(
+        'invalid_api_key',
+        `The API key glm_${row.short}_… has expired on ${row.expiresAt}; "gloaming keys create" makes another.`,
+      );
+    }
+    this.#noteUse(row, now);
+    return { keyId: row.id, organizationId: row.organizationId, scope: row.scope };
+  }
+
+  /** Within the hour, beside the request: a store that takes nothing at the moment keeps nobody from searching. */
+  #noteUse({ short, lastUsedAt = '' }: ApiKeyRow, now: string): void {
+    const noted = this.#noted.get(short) ?? lastUsedAt;
+    if (noted !== '' && Date.parse(now) - Date.parse(noted) < USE_NOTED_EVERY_MS) return;
+    this.#noted.set(short, now);
+    this.#table.noteUse(short, now).catch(() => undefined);
   }
 
   /** The only time that the key itself is seen. */
   async create(
     name: string,
     organizationId: string,
-    isDemo = false,
+    { isDemo = false, scope = USUAL_SCOPE, expiresAt }: NewKey = {},
   ): Promise<{ readonly key: string; readonly row: ApiKeyRow }> {
     if (!ORGANIZATION_PATTERN.test(organizationId)) {
       throw new Refusal(
@@ -58,7 +91,9 @@ export class Keys {
         sha256: digestOf(key).toString('hex'),
         organizationId,
         name,
+        scope,
         createdAt: this.#now().toISOString(),
+        ...(expiresAt !== undefined && { expiresAt }),
         isDemo,
       };
       if (await this.#table.add(row)) return { key, row };
@@ -68,6 +103,14 @@ export class Keys {
 
   list(): readonly ApiKeyRow[] {
     return this.#table.list();
+  }
+
+  /** A key that may still be used; undefined where it was revoked, has expired or never was. */
+  live(id: string): ApiKeyRow | undefined {
+    const now = this.#now().toISOString();
+    return this.#table
+      .list()
+      .find((row) => row.id === id && row.revokedAt === undefined && !isExpired(row, now));
   }
 
   /** By key id or by the short part of the key. Errors  Refusal `api_key_not_found` */
@@ -85,6 +128,10 @@ export class Keys {
   hasDemoKey(): boolean {
     return this.#table.list().some(({ isDemo, revokedAt }) => isDemo && revokedAt === undefined);
   }
+}
+
+function isExpired({ expiresAt }: ApiKeyRow, now: string): boolean {
+  return expiresAt !== undefined && expiresAt <= now;
 }
 
 function mintKey(world: World): string {

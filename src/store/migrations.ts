@@ -8,7 +8,12 @@ export type ControlRoot = RootDatabase<unknown, string>;
 export type Migration = (root: ControlRoot, dataFolder: string) => void;
 
 /** The first leads from version 1 to version 2, and so on: entries are added at the end, and never change or go. */
-export const MIGRATIONS: readonly Migration[] = [dueDeliveriesByEndpoint, sealSecrets, askForCompaction];
+export const MIGRATIONS: readonly Migration[] = [
+  dueDeliveriesByEndpoint,
+  sealSecrets,
+  askForCompaction,
+  scopeKeys,
+];
 
 /** From then on the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
 export const DUE_BY_ENDPOINT_VERSION = 2;
@@ -49,6 +54,16 @@ function sealSecrets(root: ControlRoot, dataFolder: string): void {
 function askForCompaction(root: ControlRoot): void {
   const settings: Rows<string> = root.openDB({ name: 'settings', encoding: 'json' });
   settings.putSync(COMPACTION_DUE_KEY, 'secrets were in clear');
+}
+
+/**
+ * To version 5: keys have a scope, and may expire. Those that there were are good for what they were good for. An older
+ * program would take every key for one of these.
+ */
+function scopeKeys(root: ControlRoot): void {
+  const keys: Rows<object> = root.openDB({ name: 'api-keys', encoding: 'json' });
+  for (const { key: short, value } of [...keys.getRange()])
+    keys.putSync(short, { scope: 'manage', ...value });
 }
 
 function sealWebhooks(root: ControlRoot, key: Buffer): void {

@@ -9,11 +9,13 @@ import { openControlStore, type ControlStore } from '#src/store/control-store.js
 let folder: string;
 let store: ControlStore;
 let keys: Keys;
+let now: Date;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-keys-'));
   store = openControlStore(folder);
-  keys = new Keys(new ApiKeyTable(store), () => new Date('2026-01-02T03:04:05Z'));
+  now = new Date('2026-01-02T03:04:05Z');
+  keys = new Keys(new ApiKeyTable(store), () => now);
 });
 afterEach(async () => {
   await store.close();
@@ -24,7 +26,38 @@ describe('API keys', () => {
   it('authenticate the organization they were made for', async () => {
     const { key, row } = await keys.create('pipeline', 'lab');
     expect(key).toMatch(/^glm_[0-9A-Za-z]{8}_[0-9A-Za-z]{38}$/);
-    expect(keys.authenticate(key)).toEqual({ keyId: row.id, organizationId: 'lab' });
+    expect(keys.authenticate(key)).toEqual({
+      keyId: row.id,
+      organizationId: 'lab',
+      scope: 'manage',
+    });
+  });
+
+  it('end on their day, and say so to whoever has one', async () => {
+    const expiresAt = '2026-01-02T03:04:06.000Z';
+    const { key, row } = await keys.create('guest', 'lab', { scope: 'search', expiresAt });
+    expect(keys.authenticate(key).scope).toBe('search');
+    expect(keys.live(row.id)).toMatchObject({ expiresAt });
+    now = new Date(expiresAt);
+    expect(() => keys.authenticate(key)).toThrow(
+      `The API key glm_${row.short}_… has expired on ${expiresAt}; "gloaming keys create" makes another.`,
+    );
+    expect(keys.live(row.id)).toBeUndefined();
+  });
+
+  it('remember when they were last used, to the hour', async () => {
+    const { key, row } = await keys.create('pipeline', 'lab');
+    const lastUsed = () => keys.list().find(({ id }) => id === row.id)?.lastUsedAt;
+    expect(lastUsed()).toBeUndefined();
+    keys.authenticate(key);
+    await expect.poll(lastUsed).toBe('2026-01-02T03:04:05.000Z');
+    now = new Date('2026-01-02T04:00:00Z');
+    keys.authenticate(key);
+    await store.transaction(() => undefined);
+    expect(lastUsed()).toBe('2026-01-02T03:04:05.000Z');
+    now = new Date('2026-01-02T04:30:00Z');
+    keys.authenticate(key);
+    await expect.poll(lastUsed).toBe('2026-01-02T04:30:00.000Z');
   });
 
   it('are refused alike when malformed, mistyped, unknown or revoked', async () => {
@@ -47,7 +80,7 @@ describe('API keys', () => {
   it('tell whether a demo key lives', async () => {
     await keys.create('pipeline', 'default');
     expect(keys.hasDemoKey()).toBe(false);
-    const { row } = await keys.create('demo', 'default', true);
+    const { row } = await keys.create('demo', 'default', { isDemo: true });
     expect(keys.hasDemoKey()).toBe(true);
     await keys.revoke(row.id);
     expect(keys.hasDemoKey()).toBe(false);

@@ -75,6 +75,8 @@ describe('a data folder of version 1', () => {
     const keys = new ApiKeyTable(store);
     const short = apiKey.slice('glm_'.length, 'glm_'.length + 8);
     expect(keys.findByShort(short)).toMatchObject({ sha256: sha256(Buffer.from(apiKey)), organizationId });
+    // All of the contract, as it was.
+    expect(keys.list().map(({ scope }) => scope)).toEqual(keys.list().map(() => 'manage'));
     expect(keys.list().map(({ name, revokedAt }) => [name, revokedAt !== undefined])).toEqual(
       expect.arrayContaining([
         ['reader', false],

@@ -1,7 +1,8 @@
-import type { Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { loadConfig } from '../../config.js';
+import { KEY_SCOPES, USUAL_SCOPE, type KeyScope } from '../../contract/grammar/key-scopes.js';
 import { Keys } from '../../services/keys.js';
-import { ApiKeyTable } from '../../store/tables/api-keys.js';
+import { ApiKeyTable, type ApiKeyRow } from '../../store/tables/api-keys.js';
 import { openControlStore } from '../../store/control-store.js';
 import { requireSoundControlState } from '../../store/probe.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -17,9 +18,15 @@ export function register(program: Command, context: CommandContext): void {
     .description('make a key and show it, once')
     .argument('<name>', 'what the key is for')
     .option('--organization <name>', 'organization that owns what the key makes', 'default')
-    .action((name: string, options: { organization: string }) =>
+    .addOption(
+      new Option('--scope <scope>', 'what it is good for: each has what stands before it, too')
+        .choices(KEY_SCOPES)
+        .default(USUAL_SCOPE),
+    )
+    .option('--expires <when>', 'a date, 2027-06-30, or a number of days, 90d (default: never)', dateOf)
+    .action((name: string, { organization, scope, expires }: CreateOptions) =>
       withKeys(context, async (service) => {
-        const { key, row } = await service.create(name, options.organization);
+        const { key, row } = await service.create(name, organization, { scope, expiresAt: expires });
         context.stdout.write(`${key}\n`);
         context.stderr.write(
           `${row.id} for organization ${row.organizationId}. The key is not shown again.\n`,
@@ -38,10 +45,13 @@ export function register(program: Command, context: CommandContext): void {
             `glm_${row.short}_…`,
             row.organizationId,
             row.name,
-            row.createdAt,
-            row.revokedAt === undefined ? 'live' : `revoked ${row.revokedAt}`,
+            row.scope,
+            row.createdAt.slice(0, 10),
+            row.lastUsedAt?.slice(0, 16).replace('T', ' ') ?? 'never',
+            stateOf(row, new Date().toISOString()),
           ]);
-        context.stdout.write(formatTable(['id', 'key', 'organization', 'name', 'created', 'state'], rows));
+        const header = ['id', 'key', 'organization', 'name', 'scope', 'created', 'last used (UTC)', 'state'];
+        context.stdout.write(formatTable(header, rows));
       }),
     );
   keys
@@ -55,6 +65,29 @@ export function register(program: Command, context: CommandContext): void {
       }),
     );
 }
+
+interface CreateOptions {
+  readonly organization: string;
+  readonly scope: KeyScope;
+  readonly expires?: string;
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKeyRow, now: string): string {
+  if (revokedAt !== undefined) return `revoked ${revokedAt.slice(0, 10)}`;
+  if (expiresAt === undefined) return 'live';
+  return `${expiresAt <= now ? 'expired' : 'live until'} ${expiresAt.slice(0, 10)}`;
+}
+
+/** The end of a day, or of a number of days from now. */
+function dateOf(text: string): string {
+  const days = /^(\d{1,5})d$/.exec(text)?.[1];
+  const at = days === undefined ? Date.parse(`${text}T23:59:59Z`) : Date.now() + Number(days) * DAY_MS;
+  const isDate = days !== undefined || /^\d{4}-\d{2}-\d{2}$/.test(text);
+  if (isDate && at > Date.now()) return new Date(at).toISOString();
+  throw new InvalidArgumentError('Expected is a date to come, such as 2027-06-30, or days, such as 90d.');
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 async function withKeys(context: CommandContext, work: (keys: Keys) => void | Promise<void>): Promise<void> {
   const { dataFolder } = loadConfig(context.environment);

@@ -145,7 +145,7 @@ async function demoKeyLine({ keys }: Appliance, isTerminal: boolean): Promise<st
   if (keys.hasDemoKey()) return `API key: the one that the first start showed; for another: ${another}`;
   if (!isTerminal) return `API key: make one with ${another}`;
   try {
-    const { key } = await keys.create('demo', DEMO_ORGANIZATION, true);
+    const { key } = await keys.create('demo', DEMO_ORGANIZATION, { isDemo: true });
     return `API key, shown only now: export GLOAMING_API_KEY=${key}`;
   } catch (error) {
     if (!isStorageUnavailable(error)) throw error;

@@ -10,9 +10,15 @@ interface ApiKey {
   readonly short: string;
   readonly name: string;
   readonly organizationId: string;
+  readonly scope: string;
   readonly createdAt: string;
+  readonly expiresAt?: string;
   readonly revokedAt?: string;
+  readonly lastUsedAt?: string;
 }
+
+/** What a key may be good for, in words; the last enters this page. */
+const SCOPES = { search: 'search', submit: 'and submit', manage: 'and manage', admin: 'and administer' };
 
 /** API keys: made here and shown once, revoked at once. */
 export function KeysPanel() {
@@ -31,9 +37,12 @@ export function KeysPanel() {
     const data = new FormData(form);
     const name = String(data.get('name'));
     setFailure(undefined);
+    const days = Number(data.get('days'));
     ask<{ readonly key: string }>('POST', 'keys', {
       name,
       organization: String(data.get('organization')),
+      scope: String(data.get('scope')),
+      ...(days > 0 && { days }),
     }).then(({ key }) => {
       setMade({ key, name });
       form.reset();
@@ -68,6 +77,21 @@ export function KeysPanel() {
           aria-label="Organization"
           pattern="[a-z0-9][a-z0-9_\-]*"
         />
+        <select name="scope" aria-label="What the key is good for">
+          {Object.entries(SCOPES).map(([scope, label]) => (
+            <option key={scope} value={scope} selected={scope === 'manage'}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <input
+          name="days"
+          type="number"
+          min={1}
+          max={3660}
+          placeholder="days, or for ever"
+          aria-label="Days"
+        />
         <button type="submit" class="button">
           Make a key
         </button>
@@ -93,37 +117,45 @@ function KeyTable({
             <th>Name</th>
             <th>Organization</th>
             <th>Key</th>
+            <th>Scope</th>
             <th>Made</th>
+            <th>Last used</th>
+            <th>Ends</th>
             <th>State</th>
           </tr>
         </thead>
         <tbody>
-          {ordered.map(({ id, short, name, organizationId, createdAt, revokedAt }) => (
-            <tr key={id}>
-              <td>
-                <b>{name}</b>
-              </td>
-              <td>{organizationId}</td>
-              <td>
-                <code>glm_{short}_…</code>
-              </td>
-              <td>{ago(createdAt)}</td>
-              <td>
-                {revokedAt === undefined ? (
-                  <button
-                    type="button"
-                    class="button quiet small"
-                    onClick={() => onRevoke(id)}
-                    aria-label={`Revoke ${name}`}
-                  >
-                    Revoke
-                  </button>
-                ) : (
-                  <span class="muted">revoked {ago(revokedAt)}</span>
-                )}
-              </td>
-            </tr>
-          ))}
+          {ordered.map(
+            ({ id, short, name, organizationId, scope, createdAt, lastUsedAt, expiresAt, revokedAt }) => (
+              <tr key={id}>
+                <td>
+                  <b>{name}</b>
+                </td>
+                <td>{organizationId}</td>
+                <td>
+                  <code>glm_{short}_…</code>
+                </td>
+                <td>{scope}</td>
+                <td>{ago(createdAt)}</td>
+                <td>{lastUsedAt === undefined ? '' : ago(lastUsedAt)}</td>
+                <td>{expiresAt?.slice(0, 10)}</td>
+                <td>
+                  {revokedAt === undefined ? (
+                    <button
+                      type="button"
+                      class="button quiet small"
+                      onClick={() => onRevoke(id)}
+                      aria-label={`Revoke ${name}`}
+                    >
+                      Revoke
+                    </button>
+                  ) : (
+                    <span class="muted">revoked {ago(revokedAt)}</span>
+                  )}
+                </td>
+              </tr>
+            ),
+          )}
         </tbody>
       </table>
     </div>

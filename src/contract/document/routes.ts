@@ -107,7 +107,7 @@ const EVERY_ROUTE: readonly ContractRefusalCode[] = [
   'queue_full',
   'internal_error',
 ];
-const EVERY_KEY: readonly ContractRefusalCode[] = ['missing_api_key', 'invalid_api_key'];
+const EVERY_KEY: readonly ContractRefusalCode[] = ['missing_api_key', 'invalid_api_key', 'permission_denied'];
 const EVERY_SQL_CREDENTIAL: readonly ContractRefusalCode[] = [
   'missing_sql_credential',
   'invalid_sql_credential',

@@ -1,4 +1,5 @@
 import { Refusal } from '../../errors.js';
+import { KEY_SCOPES, USUAL_SCOPE, type KeyScope } from '../../contract/grammar/key-scopes.js';
 import type { Console } from '../../services/console/console.js';
 import { SESSION_LIFETIME_MS, type BegunSession, type Visitor } from '../../services/console/sessions.js';
 import { readBody, requireJson } from '../body/body.js';
@@ -14,6 +15,8 @@ import { isSameOrigin } from './same-origin.js';
 const BODY_MAX_BYTES = 128 * 1024;
 const TEXT_MAX_CHARACTERS = 256;
 const SEQUENCE_MAX_CHARACTERS = 100_000;
+const KEY_MAX_DAYS = 3_660;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 type Serve = (context: ShellContext, visitor: Visitor, console: Console) => unknown;
 
@@ -59,7 +62,7 @@ export function consolePages(shell: Shell): readonly InternalPage[] {
       executions: shell.admission.executions.counts(),
       readiness: shell.readiness(),
     })),
-    ...operatorPages(asked),
+    ...operatorPages(shell, asked),
   ];
 }
 
@@ -70,7 +73,7 @@ type Asked = (
   serve: Serve,
 ) => InternalPage;
 
-function operatorPages(asked: Asked): readonly InternalPage[] {
+function operatorPages(shell: Shell, asked: Asked): readonly InternalPage[] {
   return [
     asked('GET', 'keys', 'operator', (_context, _visitor, { keys }) => ({
       keys: keys.list().map(({ sha256: _, ...row }) => row),
@@ -79,7 +82,11 @@ function operatorPages(asked: Asked): readonly InternalPage[] {
       const body = await bodyOf(context);
       const name = textMember(body, 'name', TEXT_MAX_CHARACTERS);
       const organization = textMember(body, 'organization', TEXT_MAX_CHARACTERS);
-      const { key, row } = await keys.create(name, organization).catch(inWordsOfContract);
+      const scope = scopeMember(body);
+      const expiresAt = body.days === undefined ? undefined : inDays(shell.clock.now(), body.days);
+      const { key, row } = await keys
+        .create(name, organization, { scope, expiresAt })
+        .catch(inWordsOfContract);
       return { key, id: row.id };
     }),
     asked('POST', 'keys.revoke', 'operator', async (context, _visitor, { keys }) => {
@@ -178,7 +185,7 @@ function requireVisitor(shell: Shell, context: ShellContext, who: 'visitor' | 'o
   if (who === 'operator' && !visitor.isOperator) {
     throw new Refusal(
       'permission_denied',
-      'This is for the operator: "gloaming console", on the server, prints a link that lets him in.',
+      'This is for the operator: a key of the scope admin, or the link of "gloaming console", lets him in.',
     );
   }
   return visitor;
@@ -205,6 +212,23 @@ function textMember(body: Readonly<Record<string, unknown>>, name: string, maxCh
   if (typeof value === 'string' && value !== '' && value.length <= maxCharacters) return value;
   throw new Refusal('validation_failed', `"${name}" must be text of 1 to ${maxCharacters} characters.`, {
     param: name,
+  });
+}
+
+/** Errors  Refusal `validation_failed` */
+function scopeMember({ scope = USUAL_SCOPE }: Readonly<Record<string, unknown>>): KeyScope {
+  const known = KEY_SCOPES.find((each) => each === scope);
+  if (known !== undefined) return known;
+  throw new Refusal('validation_failed', `"scope" is one of ${KEY_SCOPES.join(', ')}.`, { param: 'scope' });
+}
+
+/** Errors  Refusal `validation_failed` */
+function inDays(now: Date, days: unknown): string {
+  if (typeof days === 'number' && Number.isInteger(days) && days >= 1 && days <= KEY_MAX_DAYS) {
+    return new Date(now.getTime() + days * DAY_MS).toISOString();
+  }
+  throw new Refusal('validation_failed', `"days" is a whole number from 1 to ${KEY_MAX_DAYS}.`, {
+    param: 'days',
   });
 }
 

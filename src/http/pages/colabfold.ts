@@ -8,6 +8,7 @@ import { discardBody, readBody } from '../body/body.js';
 import { TIMEOUTS } from '../listener.js';
 import { failureOf } from '../steps/failure.js';
 import type { InternalPage } from '../internal-page.js';
+import { requireScope } from '../steps/scopes.js';
 import type { ColabfoldDoor, Shell, ShellContext } from '../shell.js';
 
 type Serve = (context: ShellContext, request: RequestContext) => Promise<void>;
@@ -74,6 +75,7 @@ async function answer(shell: Shell, door: ColabfoldDoor, context: ShellContext, 
     const leave = shell.admission.enter();
     try {
       state.principal = principalOf(shell, door, context);
+      requireScope(state.principal, 'submit', 'a ticket');
       shell.admission.takeRequest(state.principal.keyId);
       await serve(context, {
         ...state.principal,

@@ -2,10 +2,13 @@ import type { Route } from '../../contract/grammar/route.js';
 import { Refusal } from '../../errors.js';
 import type { Visitor } from '../../services/console/sessions.js';
 import { visitorOf } from '../console/cookie.js';
+import type { Principal } from '../../services/context.js';
 import type { Middleware, Shell, ShellContext } from '../shell.js';
+import { requireScope, scopeOf } from './scopes.js';
 
 /**
- * Errors  Refusal `missing_api_key`, `invalid_api_key`; on routes of signed URLs, those of shell.authenticateUrl; on
+ * Errors  Refusal `missing_api_key`, `invalid_api_key`; `permission_denied` by the key's scope; on routes of signed
+ *         URLs, those of shell.authenticateUrl; on
  *         routes of SQL credentials `missing_sql_credential` and those of shell.authenticateSql
  */
 export function authenticate(shell: Shell): Middleware {
@@ -30,7 +33,7 @@ export function authenticate(shell: Shell): Middleware {
       const visitor = visitorOf(shell, context);
       if (visitor !== undefined) {
         requireOpen(visitor, context.state.route as Route);
-        context.state.principal = visitor;
+        admitAs(visitor, context);
         return next();
       }
       throw new Refusal('missing_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
@@ -39,9 +42,17 @@ export function authenticate(shell: Shell): Middleware {
     if (key === undefined) {
       throw new Refusal('invalid_api_key', 'The Authorization header must read "Bearer <API_KEY>".');
     }
-    context.state.principal = shell.authenticate(key);
+    admitAs(shell.authenticate(key), context);
     await next();
   };
+}
+
+/** Errors  Refusal `permission_denied` where the key is not good for the operation */
+function admitAs(principal: Principal, { state }: ShellContext): void {
+  const route = state.route as Route;
+  // Whose log line this becomes is known, also where it is refused.
+  state.principal = principal;
+  requireScope(principal, scopeOf(route), route.operationId);
 }
 
 /** What whoever has not signed in may do, where the settings let the network search: nothing that stays. */

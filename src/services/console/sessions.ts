@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../errors.js';
+import type { KeyScope } from '../../contract/grammar/key-scopes.js';
 import type { SessionRow, SessionTable } from '../../store/tables/sessions.js';
 import type { World } from '../../world.js';
 import type { Principal } from '../context.js';
@@ -9,7 +10,7 @@ import type { Keys } from '../keys.js';
 export interface Visitor extends Principal {
   /** What the console calls it: the key's name. */
   readonly name: string;
-  /** Came by a link of the command line: sees the system, makes and revokes keys. */
+  /** Came by a link of the command line, or by a key of the scope `admin`: sees the system, makes and revokes keys. */
   readonly isOperator: boolean;
   /** Nobody has signed in; the settings let such visitors search. */
   readonly isOpen: boolean;
@@ -42,12 +43,12 @@ const OPEN_VISITOR: Visitor = Object.freeze({
 /** Browsers that are signed in. */
 export class Sessions {
   readonly #table: SessionTable;
-  readonly #keys: Pick<Keys, 'authenticate' | 'list'>;
+  readonly #keys: Pick<Keys, 'authenticate' | 'live'>;
   readonly #world: World;
   readonly #isOpen: boolean;
 
   /** @param isOpen the settings let the network search without a key */
-  constructor(table: SessionTable, keys: Pick<Keys, 'authenticate' | 'list'>, world: World, isOpen: boolean) {
+  constructor(table: SessionTable, keys: Pick<Keys, 'authenticate' | 'live'>, world: World, isOpen: boolean) {
     this.#table = table;
     this.#keys = keys;
     this.#world = world;
@@ -56,11 +57,12 @@ export class Sessions {
 
   /** Errors  Refusal `invalid_api_key` */
   async enterByKey(key: string): Promise<BegunSession> {
-    const { keyId, organizationId } = this.#keys.authenticate(key);
-    const name = this.#keys.list().find(({ id }) => id === keyId)?.name ?? keyId;
-    const { token, row } = this.#newSession({ keyId, organizationId, name, isOperator: false });
+    const { keyId, organizationId, scope } = this.#keys.authenticate(key);
+    const name = this.#keys.live(keyId)?.name ?? keyId;
+    const isOperator = scope === 'admin';
+    const { token, row } = this.#newSession({ keyId, organizationId, name, isOperator });
     await this.#table.add(row, SESSIONS_MAX_COUNT);
-    return { token, visitor: visitorOf(row) };
+    return { token, visitor: visitorOf(row, scope) };
   }
 
   /** Errors  Refusal `invalid_api_key` where the link was used, has expired or never was */
@@ -97,7 +99,9 @@ export class Sessions {
   /** Whose browser this is. @param token of its cookie; undefined where it has none or the session has ended */
   find(token: string | undefined): Visitor | undefined {
     const row = token !== undefined && TOKEN_PATTERN.test(token) && this.#table.get(digestOf(token));
-    if (row && this.#isLive(row)) return visitorOf(row);
+    if (row && this.#isLive(row)) {
+      return visitorOf(row, row.keyId === undefined ? undefined : this.#keys.live(row.keyId)?.scope);
+    }
     return this.#isOpen ? OPEN_VISITOR : undefined;
   }
 
@@ -114,10 +118,7 @@ export class Sessions {
   /** A session ends with the key by which it came in. */
   #isLive({ expiresAt, keyId }: SessionRow): boolean {
     if (expiresAt <= this.#world.now().toISOString()) return false;
-    return (
-      keyId === undefined ||
-      this.#keys.list().some(({ id, revokedAt }) => id === keyId && revokedAt === undefined)
-    );
+    return keyId === undefined || this.#keys.live(keyId) !== undefined;
   }
 
   #newSession(whose: Pick<SessionRow, 'keyId' | 'organizationId' | 'name' | 'isOperator'>): {
@@ -135,10 +136,15 @@ export class Sessions {
   }
 }
 
-function visitorOf({ id, keyId, organizationId, name, isOperator, expiresAt }: SessionRow): Visitor {
+/** @param scope  of the key by which the session came in; the operator's link has none */
+function visitorOf(
+  { id, keyId, organizationId, name, isOperator, expiresAt }: SessionRow,
+  scope?: KeyScope,
+): Visitor {
   // The operator has no key: the requests of each of his sessions are counted by themselves.
   const spent = keyId ?? `console-${id.slice(0, 16)}`;
-  return { keyId: spent, organizationId, name, isOperator, isOpen: false, sessionId: id, expiresAt };
+  const who = { keyId: spent, organizationId, name, isOperator, isOpen: false, sessionId: id, expiresAt };
+  return scope === undefined ? who : { ...who, scope };
 }
 
 function digestOf(token: string): string {

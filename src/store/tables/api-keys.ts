@@ -1,3 +1,4 @@
+import type { KeyScope } from '../../contract/grammar/key-scopes.js';
 import type { ControlStore, Table } from '../control-store.js';
 
 /** One API key as kept: never the key itself, only its digest. */
@@ -10,8 +11,13 @@ export interface ApiKeyRow {
   readonly sha256: string;
   readonly organizationId: string;
   readonly name: string;
+  readonly scope: KeyScope;
   readonly createdAt: string;
+  /** From then on it is refused; absent = never. */
+  readonly expiresAt?: string;
   readonly revokedAt?: string;
+  /** When it was last seen to be used, an hour late at most; absent = never since this was noted. */
+  readonly lastUsedAt?: string;
   /** Minted by `gloaming start` for the one who tries it out, once. */
   readonly isDemo: boolean;
 }
@@ -40,6 +46,14 @@ export class ApiKeyTable {
       if (this.#rows.get(row.short) !== undefined) return false;
       this.#rows.putSync(row.short, row);
       return true;
+    });
+  }
+
+  /** Notes a use of a key that is still there. */
+  noteUse(short: string, lastUsedAt: string): Promise<void> {
+    return this.#store.transaction(() => {
+      const row = this.#rows.get(short);
+      if (row !== undefined) this.#rows.putSync(short, { ...row, lastUsedAt });
     });
   }
 

@@ -40,6 +40,28 @@ async function operatorCookie(): Promise<string> {
 }
 
 describe('the way into the console', () => {
+  it('makes the operator of whoever has a key of the scope admin, for as long as the key lives', async () => {
+    const { keys } = small.appliance;
+    const system = async (scope: 'manage' | 'admin'): Promise<number[]> => {
+      const { key: own, row } = await keys.create(scope, 'lab', { scope });
+      const cookie = cookieOf(await signIn({ key: own }));
+      const ask = (): Promise<Response> => send('GET', '/console/api/system', undefined, { ...OWN, cookie });
+      const before = (await ask()).status;
+      await keys.revoke(row.id);
+      return [before, (await ask()).status];
+    };
+    expect(await system('manage')).toEqual([403, 401]);
+    expect(await system('admin')).toEqual([200, 401]);
+  });
+
+  it('bounds a session by the scope of its key', async () => {
+    const { key: own } = await small.appliance.keys.create('reader', 'lab', { scope: 'search' });
+    const cookie = cookieOf(await signIn({ key: own }));
+    const read = await send('GET', '/v1/runs', undefined, { ...OWN, cookie });
+    const submit = await send('POST', '/v1/runs', {}, { ...OWN, cookie });
+    expect([read.status, submit.status]).toEqual([200, 403]);
+  });
+
   it('leads browsers there from the bare address, and gives others their JSON 404', async () => {
     const browser = await send('GET', '/', undefined, {
       accept: 'text/html,application/xhtml+xml,*/*;q=0.8',

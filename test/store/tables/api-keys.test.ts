@@ -11,6 +11,7 @@ function key(id: string, more: Partial<ApiKeyRow> = {}): ApiKeyRow {
     sha256: id.repeat(64),
     organizationId: 'lab',
     name: id,
+    scope: 'manage',
     createdAt: '2026-01-01T00:00:00.000Z',
     isDemo: false,
     ...more,
