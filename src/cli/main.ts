@@ -18,6 +18,7 @@ import { register as registerRuns } from './runs/runs.js';
 import { register as registerSearch } from './search/search.js';
 import { register as registerConsole } from './serve/console.js';
 import { register as registerStart } from './serve/start.js';
+import { register as registerUpgrade } from './admin/upgrade.js';
 import { register as registerVerify } from './search/verify.js';
 
 const COMMANDS: readonly RegisterCommand[] = [
@@ -37,6 +38,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerBackup,
   registerFsck,
   registerDoctor,
+  registerUpgrade,
 ];
 
 const context: CommandContext = {

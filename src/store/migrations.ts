@@ -15,6 +15,14 @@ export const MIGRATIONS: readonly Migration[] = [
   scopeKeys,
 ];
 
+/** What each of them changes, for people. */
+export const MIGRATION_MEANINGS: readonly string[] = [
+  'deliveries of webhooks wait in a queue of their endpoint',
+  'secrets are sealed under secret.key',
+  'the file is written anew, without pages that held secrets in clear',
+  'API keys have a scope, and may expire; those that there are keep all of the contract',
+];
+
 /** From then on the keys of `webhook-deliveries-due` begin with the organization and the endpoint. */
 export const DUE_BY_ENDPOINT_VERSION = 2;
 

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import type { Database } from 'lmdb';
 import { Fault, Refusal } from '../errors.js';
 import { MIGRATIONS, type ControlRoot, type Migration } from './migrations.js';
+import { CONTROL_FILE, CONTROL_FOLDER } from './prepare.js';
+import { keepCopy } from './upgrade/copy.js';
 
 /*
  * The version of the control state: which tables there are, how their keys are made, what their rows mean. It grows
@@ -22,7 +25,8 @@ export function latestVersion(migrations: readonly Migration[] = MIGRATIONS): nu
 }
 
 /**
- * Brings the control state to the latest version, all in one transaction; one without any table starts there.
+ * Brings the control state to the latest version, all in one transaction, after a copy was put aside (upgrade/copy.ts);
+ * one without any table starts there.
  * Errors  Refusal `data_folder_newer` where a later program has written it; Fault where a migration fails, and then
  *         nothing has changed
  */
@@ -39,6 +43,7 @@ export function migrate(
     // Looked at again: another process may have been faster.
     const start = isFresh ? latest : versionOf(settings.get(VERSION_KEY));
     requireReadable(start, dataFolder, latest);
+    if (start < latest) keepCopy(join(dataFolder, CONTROL_FOLDER, CONTROL_FILE), dataFolder, start);
     for (let version = start; version < latest; version += 1) {
       step(root, dataFolder, version, migrations[version - FIRST_VERSION]);
     }

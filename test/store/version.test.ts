@@ -1,12 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { open } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openControlStore } from '#src/store/control-store.js';
 import { CONTROL_FOLDER } from '#src/store/prepare.js';
 import { openSnapshot } from '#src/store/snapshot.js';
-import type { ControlRoot, Migration } from '#src/store/migrations.js';
+import { MIGRATION_MEANINGS, type ControlRoot, type Migration } from '#src/store/migrations.js';
+import { copyPath } from '#src/store/upgrade/copy.js';
 import { latestVersion, migrate, VERSION_KEY } from '#src/store/version.js';
 
 let folder: string;
@@ -68,6 +69,30 @@ describe('the version of the control state', () => {
     expect(await read('books')).toEqual({ a: { title: 'A' }, b: { title: 'B' } });
     expect(await read('totals')).toEqual({ books: 2 });
     expect(await read('settings')).toEqual({ [VERSION_KEY]: '3' });
+  });
+
+  it('leaves a copy of before, which an older program goes on with', async () => {
+    await write({ books: { a: { name: 'A' } } });
+    await onRoot((root) => migrate(root, folder, [rename]));
+    const control = join(folder, CONTROL_FOLDER);
+    rmSync(control, { recursive: true });
+    renameSync(dirname(copyPath(folder, 1)), control);
+    expect(await read('books')).toEqual({ a: { name: 'A' } });
+    expect(await read('settings')).toEqual({});
+  });
+
+  it('stays where that copy cannot be made', async () => {
+    await write({ books: { a: { name: 'A' } } });
+    const nowhere = join(folder, 'a-file');
+    writeFileSync(nowhere, '');
+    await expect(onRoot((root) => migrate(root, nowhere, [rename]))).rejects.toThrow(
+      'cannot take the copy of before',
+    );
+    expect(await read('books')).toEqual({ a: { name: 'A' } });
+  });
+
+  it('has a sentence for every migration', () => {
+    expect(MIGRATION_MEANINGS).toHaveLength(latestVersion() - 1);
   });
 
   it('says which migrations are done: they are not done again', async () => {

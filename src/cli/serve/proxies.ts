@@ -1,9 +1,15 @@
 import { BlockList, isIP } from 'node:net';
+import type { ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
+import type { ShellOptions } from '../../http/shell.js';
 
-/** Path of the public address; empty where it has none. */
-export function basePathOf(publicUrl: string | undefined): string {
-  return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
+/** Path of the public address, empty where it has none, and whom to trust. Errors  those of trustedProxiesOf */
+export function behindProxies({
+  publicUrl,
+  trustedProxies,
+}: Pick<ApplianceConfig, 'publicUrl' | 'trustedProxies'>): Pick<ShellOptions, 'basePath' | 'trustedProxies'> {
+  const basePath = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
+  return { basePath, trustedProxies: trustedProxiesOf(trustedProxies) };
 }
 
 /** Errors  Refusal `invalid_config` that names what is no address or network */

@@ -9,13 +9,14 @@ import type { AdmissionLimits } from '../../http/admission/admission.js';
 import { handlersOf } from '../../http/handlers/handlers.js';
 import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer } from '../../http/server.js';
-import type { ColabfoldDoor, Readiness } from '../../http/shell.js';
+import type { ColabfoldDoor, Readiness, Shell } from '../../http/shell.js';
 import { servePostgres, type PostgresServer } from '../../postgres/server.js';
 import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
+import { recordMaintenance } from '../../services/backup/maintenance.js';
 import { IdempotencyTable } from '../../store/tables/idempotency.js';
 import { listenError } from './address.js';
 import { watchAppliance } from './metrics.js';
-import { basePathOf, trustedProxiesOf } from './proxies.js';
+import { behindProxies } from './proxies.js';
 import { sqlListeners } from './sql.js';
 
 /** A server that listens. */
@@ -47,7 +48,7 @@ export async function serve(
   const metrics = watchAppliance(createMetrics(), appliance);
   const { backend } = appliance;
   if (isCudaBackend(backend)) logGpus(backend, log);
-  const { server, stop } = createServer({
+  const { server, shell, stop } = createServer({
     handlers: handlersOf(appliance),
     manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
     authenticate: (apiKey) => keys.authenticate(apiKey),
@@ -68,12 +69,12 @@ export async function serve(
     serverVersion: appliance.serverVersion,
     workerId: appliance.servedFrom,
     baseUrl: () => config.publicUrl ?? url,
-    basePath: basePathOf(config.publicUrl),
-    trustedProxies: trustedProxiesOf(config.trustedProxies),
+    ...behindProxies(config),
     tls: config.tls,
     isResponseChecked,
   });
   url = await listen(server, config);
+  noteContract(config, shell);
   await startWork(appliance, log, metrics);
   const stopAll = async (graceMs: number): Promise<void> => {
     // First, so that nobody who waits for a run holds the server up.
@@ -102,6 +103,11 @@ function doorOf({
   colabfold: tickets,
 }: Appliance): ColabfoldDoor | undefined {
   return settings && tickets && { settings, tickets };
+}
+
+/** What `gloaming upgrade --check` of a later program compares with its own. */
+function noteContract({ dataFolder }: ApplianceConfig, { contractDigest: outcome }: Shell): void {
+  recordMaintenance(dataFolder, 'contract', { at: new Date().toISOString(), outcome });
 }
 
 /** What goes on beside the requests. */

@@ -8,8 +8,8 @@ import { requireScope, scopeOf } from './scopes.js';
 
 /**
  * Errors  Refusal `missing_api_key`, `invalid_api_key`; `permission_denied` by the key's scope; on routes of signed
- *         URLs, those of shell.authenticateUrl; on
- *         routes of SQL credentials `missing_sql_credential` and those of shell.authenticateSql
+ *         URLs, those of shell.authenticateUrl; on routes of SQL credentials `missing_sql_credential` and those of
+ *         shell.authenticateSql
  */
 export function authenticate(shell: Shell): Middleware {
   return async (context, next) => {

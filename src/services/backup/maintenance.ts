@@ -9,7 +9,8 @@ export interface Maintenance {
   readonly outcome: string;
 }
 
-export type MaintenanceKind = 'backup' | 'fsck';
+/** `contract`: which one was served last, by its digest. */
+export type MaintenanceKind = 'backup' | 'fsck' | 'contract';
 
 /** Beside the control state, not in it: looking for damage changes nothing there. */
 function fileOf(dataFolder: string, kind: MaintenanceKind): string {
