@@ -1,12 +1,15 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Appliance } from '../../appliance.js';
-import type { Metrics } from '../../http/pages/metrics.js';
+import type { Metrics, Reading } from '../../http/pages/metrics.js';
 import type { Gpu } from '../../kernels/addon.js';
 import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
+import { lastMaintenance } from '../../services/backup/maintenance.js';
+import type { SearchCount } from '../../services/search/tally.js';
 
-/** Adds what the appliance stands on: its kernels, its control state and its disks. */
-export function watchAppliance(metrics: Metrics, { backend, config, releases, sql }: Appliance): Metrics {
+/** Adds what the appliance stands on, kernels, control state and disks; and what it does, by database and kind. */
+export function watchAppliance(metrics: Metrics, appliance: Appliance): Metrics {
+  const { backend, config, releases, sql } = appliance;
   const { name, variant, version } = backend;
   metrics.watch(
     'gloaming_kernels_info',
@@ -37,7 +40,76 @@ export function watchAppliance(metrics: Metrics, { backend, config, releases, sq
         return { labels: { folder }, value: bavail * bsize };
       }),
   );
+  watchDatabases(metrics, appliance);
+  watchWork(metrics, appliance);
   return metrics;
+}
+
+/** What is served: the default release of each database that is shared by all. */
+function watchDatabases(metrics: Metrics, { releases }: Appliance): void {
+  const served = () =>
+    releases
+      .databases()
+      .filter(({ organizationIds }) => organizationIds === undefined)
+      .flatMap(({ slug, defaultReleaseId }) => releases.release(defaultReleaseId, slug) ?? []);
+  const watch = (
+    name: string,
+    help: string,
+    read: (row: ReturnType<typeof served>[number]) => number,
+  ): void =>
+    metrics.watch(name, help, ['database'], () =>
+      served().map((row) => ({ labels: { database: row.slug }, value: read(row) })),
+    );
+  watch(
+    'gloaming_database_proteins',
+    'Proteins of the default release.',
+    ({ manifest }) => manifest.counts.targets,
+  );
+  watch(
+    'gloaming_database_residues',
+    'Residues of the default release.',
+    ({ manifest }) => manifest.counts.residues,
+  );
+  watch('gloaming_database_calibrated', '1 where its answers have E-values.', ({ calibrationId }) =>
+    calibrationId === undefined ? 0 : 1,
+  );
+  watch(
+    'gloaming_database_published_timestamp_seconds',
+    'When the default release was published.',
+    ({ publishedAt }) => Date.parse(publishedAt) / 1000,
+  );
+}
+
+/** Searches by database, runs by kind, and when the data were last looked after. */
+function watchWork(metrics: Metrics, { homology, runs, config, releases }: Appliance): void {
+  // Whoever reads the metrics need not know the names of others' databases.
+  const nameOf = (slug: string): string =>
+    releases.database(slug)?.organizationIds === undefined ? slug : 'private';
+  const searches = (read: (count: SearchCount) => number): readonly Reading[] =>
+    homology.tally.counts().map((each) => ({
+      labels: { database: nameOf(each.database), guarantee: each.guarantee, cached: String(each.isCacheHit) },
+      value: read(each),
+    }));
+  const labels = ['database', 'guarantee', 'cached'];
+  metrics.watchTotal('gloaming_searches_total', 'Direct searches answered.', labels, () =>
+    searches(({ count }) => count),
+  );
+  metrics.watchTotal('gloaming_search_seconds_total', 'Time spent on direct searches.', labels, () =>
+    searches(({ seconds }) => seconds),
+  );
+  metrics.watch('gloaming_runs_unfinished', 'Runs that wait or are at work.', ['kind', 'status'], () =>
+    runs.unfinishedCounts().map(({ kind, status, count }) => ({ labels: { kind, status }, value: count })),
+  );
+  metrics.watch(
+    'gloaming_maintenance_timestamp_seconds',
+    'When a backup or an fsck was last done.',
+    ['kind'],
+    () =>
+      (['backup', 'fsck'] as const).flatMap((kind) => {
+        const done = lastMaintenance(config.dataFolder, kind);
+        return done === undefined ? [] : [{ labels: { kind }, value: Date.parse(done.at) / 1000 }];
+      }),
+  );
 }
 
 /** What lies in the memory of each GPU, and how often the CPU had to help out. */

@@ -13,6 +13,8 @@ export interface Metrics {
   observeRequest(operation: string, method: string, status: number, seconds: number): void;
   /** A gauge that is read whenever the metrics are asked for. */
   watch(name: string, help: string, labelNames: readonly string[], read: () => readonly Reading[]): void;
+  /** The same of what only grows. */
+  watchTotal(name: string, help: string, labelNames: readonly string[], read: () => readonly Reading[]): void;
 }
 
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']);
@@ -56,7 +58,23 @@ export function createMetrics(): Metrics {
         help,
         labelNames: [...labelNames],
         registers: [registry],
-        collect: () => read().forEach(({ labels = {}, value }) => gauge.set(labels, value)),
+        collect() {
+          // What was there at the last look may be gone.
+          gauge.reset();
+          for (const { labels = {}, value } of read()) gauge.set(labels, value);
+        },
+      });
+    },
+    watchTotal(name, help, labelNames, read) {
+      const counter = new Counter({
+        name,
+        help,
+        labelNames: [...labelNames],
+        registers: [registry],
+        collect() {
+          counter.reset();
+          for (const { labels = {}, value } of read()) counter.inc(labels, value);
+        },
       });
     },
   };

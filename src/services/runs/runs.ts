@@ -189,6 +189,16 @@ export class Runs {
     }
   }
 
+  /** How many runs of each kind wait and are at work. */
+  unfinishedCounts(): readonly { readonly kind: string; readonly status: string; readonly count: number }[] {
+    const counts = new Map<string, { kind: string; status: string; count: number }>();
+    for (const { endpoint: kind, status } of this.#table.unfinished()) {
+      const known = counts.get(`${kind} ${status}`)?.count ?? 0;
+      counts.set(`${kind} ${status}`, { kind, status, count: known + 1 });
+    }
+    return [...counts.values()];
+  }
+
   /** Interrupts the work, which the next server resumes, and ends all waiting. */
   async stop(): Promise<void> {
     this.#endSweeps?.();

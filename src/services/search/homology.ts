@@ -17,6 +17,7 @@ import { readProteinQuery } from './protein-query.js';
 import type { Receipts } from './receipts.js';
 import type { Reply } from '../reply.js';
 import { resolveSearch, type ResolveParts } from './resolve-search.js';
+import { createSearchTally, type SearchTally } from './tally.js';
 
 /** A finished execution, as an equal later request may reuse it. */
 export interface Execution {
@@ -30,6 +31,8 @@ export interface Homology {
    * Errors  every refusal of the route homology.search; Faults of files, encoder and kernels
    */
   search(request: HomologyRequest, context: RequestContext): Promise<Reply<HomologyCandidateSet>>;
+  /** What has been searched since the start. */
+  readonly tally: Pick<SearchTally, 'counts'>;
 }
 
 export interface HomologyParts extends ResolveParts {
@@ -53,7 +56,9 @@ export function createHomology(parts: HomologyParts): Homology {
     // An answer without candidates still takes room.
     sizeCalculation: ({ result }) => result.candidates.length + 1,
   });
+  const tally = createSearchTally();
   return {
+    tally,
     async search(wire, context) {
       const resolved = await resolve(wire, context, parts);
       const key = cacheKey(resolved);
@@ -63,6 +68,12 @@ export function createHomology(parts: HomologyParts): Homology {
       cache.set(key, execution);
       const receipt = await parts.receipts.issue(resolved.engine, resolved.request, execution, context);
       const searchMs = known === undefined ? performance.now() - startedAt : 0;
+      tally.add({
+        database: resolved.release.slug,
+        guarantee: resolved.request.guarantee,
+        isCacheHit: known !== undefined,
+        seconds: searchMs / 1000,
+      });
       const { relatives } = execution.result;
       const answer = await present(resolved, execution, receipt, context, parts.serverVersion);
       const finished = {

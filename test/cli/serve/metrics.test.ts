@@ -7,6 +7,7 @@ import { watchAppliance } from '#src/cli/serve/metrics.js';
 import { loadConfig } from '#src/config.js';
 import { createMetrics } from '#src/http/pages/metrics.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
+import { startSmallAppliance } from '../../tools/small-appliance.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
 
 it('the metrics of a GPU server tell what lies on each GPU, and how often the CPU helped out', async () => {
@@ -31,6 +32,36 @@ it('the metrics of a GPU server tell what lies on each GPU, and how often the CP
   expect(text).toContain('gloaming_kernel_retries 1');
   await appliance.close();
   rmSync(folder, { recursive: true });
+});
+
+it('the metrics tell of databases, of what was searched in them, and of runs by kind', async () => {
+  const small = await startSmallAppliance();
+  const key = await small.keyOf('lab');
+  const ask = (path: string, body: unknown): Promise<Response> =>
+    fetch(small.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const query = { kind: 'protein_sequence', sequence: 'MKVLAWYDEACDEFGHIKL' };
+  for (let time = 0; time < 2; time += 1) expect((await ask('/v1/homology', { query })).status).toBe(200);
+  const text = await (await fetch(`${small.url}/metrics`)).text();
+  const [{ slug }] = small.appliance.releases.databases();
+  const searched = (cached: boolean): number =>
+    Number(
+      new RegExp(
+        `^gloaming_searches_total\\{database="${slug}",guarantee="\\w+",cached="${cached}"\\} (\\d+)$`,
+        'm',
+      ).exec(text)?.[1],
+    );
+  expect([searched(false), searched(true)]).toEqual([1, 1]);
+  expect(text).toMatch(/^# TYPE gloaming_searches_total counter$/m);
+  expect(text).toMatch(new RegExp(`^gloaming_database_proteins\\{database="${slug}"\\} [1-9]`, 'm'));
+  await small.appliance.releases.share(slug, ['lab']);
+  const closed = await (await fetch(`${small.url}/metrics`)).text();
+  expect(closed).toMatch(/^gloaming_searches_total\{database="private"/m);
+  expect(closed).not.toContain(`database="${slug}"`);
+  await small.close();
 });
 
 it('the metrics tell of kernels, databases, control state and disks', async () => {
