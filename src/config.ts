@@ -19,6 +19,8 @@ export interface ApplianceConfig {
   readonly publicUrl?: string;
   /** Addresses and networks of proxies whose X-Forwarded headers count. */
   readonly trustedProxies: readonly string[];
+  /** How a trusted proxy names whom it has signed in to the console; absent = it signs in nobody. */
+  readonly userHeader?: UserHeader;
   /** PEM files; absent = plain HTTP. */
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
   /** Encoder id of new releases. */
@@ -57,6 +59,15 @@ export interface ApplianceConfig {
   readonly structurePredictor?: StructurePredictor;
   /** Absent = ColabFold's MSA interface is not served. */
   readonly colabfold?: ColabfoldSettings;
+}
+
+/** Whom a trusted proxy signs in, and as what. */
+export interface UserHeader {
+  /** In lower case. */
+  readonly name: string;
+  readonly organizationId: string;
+  readonly scope: 'search' | 'submit' | 'manage';
+  readonly operators: readonly string[];
 }
 
 /** How ColabFold's MSA interface is served. */
@@ -102,6 +113,12 @@ interface ConfigFile {
   readonly port: number;
   readonly public_url?: string;
   readonly trusted_proxies: readonly string[];
+  readonly user_header?: {
+    readonly name: string;
+    readonly organization?: string;
+    readonly scope?: UserHeader['scope'];
+    readonly operators?: readonly string[];
+  };
   readonly tls?: { readonly certificate_file: string; readonly key_file: string };
   readonly encoder: string;
   readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
@@ -174,6 +191,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     port: file.port,
     publicUrl: file.public_url?.replace(/\/$/, ''),
     trustedProxies: file.trusted_proxies,
+    userHeader: userHeaderOf(file),
     tls: file.tls && {
       certificateFile: resolve(file.tls.certificate_file),
       keyFile: resolve(file.tls.key_file),
@@ -201,6 +219,21 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     structurePredictor: predictorOf(file),
     colabfold: colabfoldOf(file),
   });
+}
+
+/** Errors  Refusal `invalid_config` where no proxy is trusted: then anybody could name himself */
+function userHeaderOf({ user_header: header, trusted_proxies: proxies }: ConfigFile): UserHeader | undefined {
+  if (header !== undefined && proxies.length === 0) {
+    throw new Refusal('invalid_config', 'The configuration is not valid: user_header needs trusted_proxies.');
+  }
+  return (
+    header && {
+      name: header.name.toLowerCase(),
+      organizationId: header.organization ?? 'default',
+      scope: header.scope ?? 'submit',
+      operators: header.operators ?? [],
+    }
+  );
 }
 
 /** What MMseqs2's server asks of a row by default: E-value .001 at most, half of the query covered. */

@@ -9,6 +9,8 @@ export interface Sender {
   readonly host: string | undefined;
   /** True where the client came to a trusted proxy by TLS. */
   readonly isTls: boolean;
+  /** True where a trusted proxy has passed the request on. */
+  readonly isProxied: boolean;
 }
 
 /**
@@ -22,13 +24,14 @@ export function senderOf(
 ): Sender {
   let address = plainAddress(socket.remoteAddress ?? '');
   const isTrusted = (): boolean => trustedProxies !== undefined && isIn(trustedProxies, address);
-  if (!isTrusted()) return { address, host: headers.host, isTls: false };
+  if (!isTrusted()) return { address, host: headers.host, isTls: false, isProxied: false };
   const said = listOf(headers['x-forwarded-for']).map(plainAddress);
   while (isTrusted() && isIP(said.at(-1) ?? '') !== 0) address = said.pop()!;
   return {
     address,
     host: listOf(headers['x-forwarded-host']).at(-1) ?? headers.host,
     isTls: listOf(headers['x-forwarded-proto']).at(-1) === 'https',
+    isProxied: true,
   };
 }
 

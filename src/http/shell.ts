@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
-import type { ColabfoldSettings } from '../config.js';
+import type { ColabfoldSettings, UserHeader } from '../config.js';
 import type { PublicRouteManifest } from '../contract/document/manifest.js';
 import type { JsonSchema } from '../contract/document/references.js';
 import type { Route } from '../contract/grammar/route.js';
@@ -72,6 +72,8 @@ export interface ShellOptions {
   readonly basePath?: string;
   /** Proxies whose X-Forwarded headers count; default: none. */
   readonly trustedProxies?: BlockList;
+  /** How such a proxy names whom it has signed in to the console; default: it signs in nobody. */
+  readonly userHeader?: UserHeader;
   /** Checks every success against its schema before it is sent; a breach is an internal error. */
   readonly isResponseChecked?: boolean;
   /** Serves TLS; default: plain HTTP. */

@@ -198,13 +198,14 @@ describe('a sender', () => {
       address: '192.0.2.7',
       host: 'lab.example.org',
       isTls: true,
+      isProxied: true,
     });
     expect(from('::ffff:10.1.2.3', forwarded).address).toBe('192.0.2.7');
     expect(from('fd00::1', { 'x-forwarded-for': '2001:db8::9' }).address).toBe('2001:db8::9');
   });
 
   it.each(['192.0.2.1', '11.0.0.1', '::1', '2001:db8::1', ''])('is not believed from %j', (address) => {
-    expect(from(address, forwarded)).toEqual({ address, host: 'here:8080', isTls: false });
+    expect(from(address, forwarded)).toEqual({ address, host: 'here:8080', isTls: false, isProxied: false });
   });
 
   it('is the proxy where what it says is no address', () => {

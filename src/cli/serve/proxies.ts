@@ -3,13 +3,16 @@ import type { ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import type { ShellOptions } from '../../http/shell.js';
 
+type ProxySetting = 'publicUrl' | 'trustedProxies' | 'userHeader';
+
 /** Path of the public address, empty where it has none, and whom to trust. Errors  those of trustedProxiesOf */
 export function behindProxies({
   publicUrl,
   trustedProxies,
-}: Pick<ApplianceConfig, 'publicUrl' | 'trustedProxies'>): Pick<ShellOptions, 'basePath' | 'trustedProxies'> {
+  userHeader,
+}: Pick<ApplianceConfig, ProxySetting>): Pick<ShellOptions, 'basePath' | 'trustedProxies' | 'userHeader'> {
   const basePath = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
-  return { basePath, trustedProxies: trustedProxiesOf(trustedProxies) };
+  return { basePath, trustedProxies: trustedProxiesOf(trustedProxies), userHeader };
 }
 
 /** Errors  Refusal `invalid_config` that names what is no address or network */

@@ -1,6 +1,7 @@
 import type { Visitor } from '../../services/console/sessions.js';
 import type { Shell, ShellContext } from '../shell.js';
 import { senderOf } from '../forwarded.js';
+import { proxyUser } from './proxy-user.js';
 import { isLocalName, isSameOrigin } from './same-origin.js';
 
 /**
@@ -20,7 +21,7 @@ export function visitorOf(shell: Shell, { req }: Pick<ShellContext, 'req'>): Vis
   const { sessions } = shell.console ?? {};
   const { host } = senderOf(req, shell);
   if (sessions === undefined || !isSameOrigin(req, host)) return undefined;
-  const visitor = sessions.find(sessionToken(shell, req.headers.cookie));
+  const visitor = proxyUser(shell, req) ?? sessions.find(sessionToken(shell, req.headers.cookie));
   if (visitor?.isOpen && !isLocalName(host, new URL(shell.baseUrl()).host)) return undefined;
   return visitor;
 }

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { trustedProxiesOf } from '#src/cli/serve/proxies.js';
+import { loadConfig } from '#src/config.js';
+import { proxyUser } from '#src/http/console/proxy-user.js';
+import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
+
+/* People that a proxy on loopback has signed in, and what others make of that header. */
+
+const OWN = { 'sec-fetch-site': 'same-origin' };
+let small: SmallAppliance;
+beforeAll(async () => {
+  small = await startSmallAppliance({
+    trusted_proxies: ['127.0.0.1'],
+    user_header: { name: 'X-Forwarded-User', organization: 'lab', scope: 'search', operators: ['ada'] },
+  });
+});
+afterAll(() => small.close());
+
+const get = (path: string, headers: Readonly<Record<string, string>>): Promise<Response> =>
+  fetch(small.url + path, { headers });
+
+describe('a user whom a trusted proxy names', () => {
+  it('is signed in to the console, with the scope of the settings', async () => {
+    const headers = { ...OWN, 'x-forwarded-user': 'grace' };
+    const { visitor } = (await (await get('/console/api/session', headers)).json()) as { visitor: unknown };
+    expect(visitor).toEqual({ name: 'grace', organization: 'lab', is_operator: false, is_open: false });
+    expect((await get('/v1/runs', headers)).status).toBe(200);
+    expect((await get('/v1/webhooks/endpoints', headers)).status).toBe(403);
+    expect((await get('/console/api/system', headers)).status).toBe(403);
+  });
+
+  it('is the operator where the settings say so', async () => {
+    expect((await get('/console/api/system', { ...OWN, 'x-forwarded-user': 'ada' })).status).toBe(200);
+  });
+
+  it('is nobody to the page of another site', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site', 'x-forwarded-user': 'ada' };
+    expect((await get('/console/api/system', headers)).status).toBe(401);
+    expect((await get('/v1/runs', headers)).status).toBe(401);
+  });
+
+  it('is nobody from elsewhere, under another header, or by what is no name', () => {
+    const userHeader = { name: 'x-user', organizationId: 'lab', scope: 'submit' as const, operators: [] };
+    const shell = { userHeader, trustedProxies: trustedProxiesOf(['10.0.0.0/8']) };
+    const from = (remoteAddress: string, headers: Record<string, string>) =>
+      proxyUser(shell, { socket: { remoteAddress } as never, headers })?.name;
+    expect(from('10.0.0.1', { 'x-user': 'ada' })).toBe('ada');
+    expect(from('192.0.2.1', { 'x-user': 'ada', 'x-forwarded-for': '10.0.0.1' })).toBeUndefined();
+    expect(from('10.0.0.1', { 'x-other': 'ada' })).toBeUndefined();
+    for (const name of ['', 'ada, eve', 'a\u0000', 'a'.repeat(129)]) {
+      expect(from('10.0.0.1', { 'x-user': name })).toBeUndefined();
+    }
+    expect(
+      proxyUser({ ...shell, userHeader: undefined }, { socket: {} as never, headers: {} }),
+    ).toBeUndefined();
+  });
+
+  it('needs a proxy that is trusted', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gloaming-user-header-'));
+    const path = join(folder, 'settings.json');
+    writeFileSync(path, JSON.stringify({ user_header: { name: 'X-User' } }));
+    expect(() => loadConfig({ GLOAMING_CONFIG: path })).toThrow('user_header needs trusted_proxies');
+    rmSync(folder, { recursive: true });
+  });
+});
