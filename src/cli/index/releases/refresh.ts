@@ -74,7 +74,10 @@ async function refresh(
     context.stdout.write(`${options.from} has not changed since ${slug} was built from it.\n`);
     return;
   }
-  const flags = { from: slug, calibration: true, qualification: true, default: false };
+  const flags = {
+    ...{ format: 'auto', duplicates: 'fail', gff: [], domains: [] },
+    ...{ from: slug, calibration: true, qualification: true, default: false },
+  } as const;
   const next = await build(
     catalog,
     source.files,
