@@ -53,6 +53,8 @@ export interface ApplianceConfig {
   readonly logLevel: string;
   /** The network may search in the console without having signed in; it may never manage. */
   readonly isConsoleOpen: boolean;
+  /** Origins whose pages may use the contract from a browser, as browsers write them. */
+  readonly corsOrigins: readonly string[];
   /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
   /** Absent = the run endpoint `structure.predict` refuses. */
@@ -139,6 +141,7 @@ interface ConfigFile {
   readonly postgres_port?: number;
   readonly log_level: string;
   readonly console?: { readonly open?: boolean };
+  readonly cors_origins: readonly string[];
   readonly webhook_networks: readonly string[];
   readonly structure_predictor?: {
     readonly command: string;
@@ -215,6 +218,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     postgresPort: file.postgres_port,
     logLevel: file.log_level,
     isConsoleOpen: file.console?.open ?? false,
+    corsOrigins: originsOf(file),
     webhookNetworks: file.webhook_networks,
     structurePredictor: predictorOf(file),
     colabfold: colabfoldOf(file),
@@ -234,6 +238,19 @@ function userHeaderOf({ user_header: header, trusted_proxies: proxies }: ConfigF
       operators: header.operators ?? [],
     }
   );
+}
+
+/** Browsers compare letter by letter: what they never write would never be equal. Errors  Refusal `invalid_config` */
+function originsOf({ cors_origins: origins }: ConfigFile): readonly string[] {
+  for (const origin of origins) {
+    const written = URL.canParse(origin) ? new URL(origin).origin : 'http://lab.example:3000';
+    if (written === origin) continue;
+    throw new Refusal(
+      'invalid_config',
+      `The configuration is not valid: cors_origins has ${JSON.stringify(origin)}; browsers write ${written}.`,
+    );
+  }
+  return origins;
 }
 
 /** What MMseqs2's server asks of a row by default: E-value .001 at most, half of the query covered. */

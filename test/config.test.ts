@@ -44,6 +44,29 @@ describe('the configuration', () => {
     expect(() => loadConfig({ GLOAMING_CONFIG: join(folder, 'none.json') })).toThrow(/cannot be read/);
   });
 
+  it('takes origins as browsers write them, exactly, and no others', () => {
+    const origins = ['http://notebooks.lab:8888', 'https://portal.lab', 'http://[::1]:3000'];
+    expect(loadConfig(file({ cors_origins: origins })).corsOrigins).toEqual(origins);
+    expect(loadConfig({}).corsOrigins).toEqual([]);
+    for (const origin of [
+      '*',
+      'null',
+      'https://*.lab',
+      'http://lab/',
+      'http://me@lab',
+      'ftp://lab',
+      'lab:80',
+    ])
+      expect(() => loadConfig(file({ cors_origins: [origin] }))).toThrow(/cors_origins/);
+    for (const [typed, meant] of [
+      ['https://portal.lab:443', 'https://portal.lab'],
+      ['http://Lab', 'http://lab'],
+      ['http://l\u00e4b', 'http://xn--lb-via'],
+    ] as const)
+      expect(() => loadConfig(file({ cors_origins: [typed] }))).toThrow(`browsers write ${meant}.`);
+    expect(() => loadConfig(file({ cors_origins: ['http://a:99999'] }))).toThrow(/browsers write/);
+  });
+
   it('ships prices of zero, in a currency', () => {
     const prices = loadPrices(loadConfig({}).packageFolder);
     expect(prices.currency).toMatch(/^[A-Z]{3}$/);

@@ -3,6 +3,7 @@ import { internalPages } from './pages/internal-pages.js';
 import { logRequest } from './steps/access-log.js';
 import { admit, shed } from './steps/admit.js';
 import { authenticate } from './steps/authenticate.js';
+import { shareAcrossOrigins } from './steps/cross-origin.js';
 import { boundTime } from './steps/deadline.js';
 import { catchFailures } from './steps/failure.js';
 import { handle } from './steps/handle.js';
@@ -25,6 +26,7 @@ export function createApp(shell: Shell): App {
   app.use(logRequest(shell)); //    one line and one count per request, whatever becomes of it
   app.use(catchFailures(shell)); // the only place where an error becomes a response
   app.use(boundTime(shell)); //     start deadline; the signal that ends work nobody waits for
+  app.use(shareAcrossOrigins(shell)); // what browsers let pages of other origins do
   const router = createRouter(shell, internalPages(shell), [
     shed(shell), //                 429: the server has too much at work
     authenticate(shell), //         401

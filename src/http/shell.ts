@@ -53,6 +53,8 @@ export interface ShellOptions {
   /** Default: there is no console in the browser. */
   readonly console?: Console;
   readonly readiness: () => Readiness;
+  /** Whose pages may use the contract from a browser, as `https://lab.example:8443`; default: nobody else's. */
+  readonly sharedOrigins?: readonly string[];
   /** Absent: ColabFold's MSA interface is not served. */
   readonly colabfold?: ColabfoldDoor;
   /** Sources of the Python client; absent: it is not served. */

@@ -59,6 +59,7 @@ export async function serve(
     },
     console: appliance.console,
     readiness: () => readinessOf(appliance),
+    sharedOrigins: config.corsOrigins,
     colabfold: doorOf(appliance),
     pythonClientFolder: join(config.packageFolder, 'src', 'clients', 'python'),
     idempotency: new IdempotencyTable(store),

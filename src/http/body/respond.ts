@@ -16,8 +16,17 @@ export function respond(shell: Shell, context: ShellContext, reply: AnyReply<unk
   if ('stream' in reply) return respondWithStream(context, route, reply);
   context.status = reply.status ?? route.success.status;
   if ('value' in reply || 'json' in reply) return writeJson(shell, context, route, reply);
-  context.set(reply.headers ?? {});
+  setHeaders(context, reply.headers);
   if ('bytes' in reply) writeBytes(context, reply.bytes);
+}
+
+/** What the answer varies by comes beside what every answer does. */
+function setHeaders(
+  context: ShellContext,
+  { Vary, ...headers }: Readonly<Record<string, string>> = {},
+): void {
+  context.set(headers);
+  if (Vary !== undefined) context.vary(Vary);
 }
 
 /** A stream has no end that could be checked or stored; it ends with its client. */
@@ -38,7 +47,7 @@ function writeJson(
   const schemaName = route.success.schema.$id as string;
   context.set('Link', `<${schemaUrl(shell, schemaName)}>; rel="describedBy"`);
   if (reply.billableUnits !== undefined) context.set('X-Service-Billable-Units', String(reply.billableUnits));
-  if (reply.headers !== undefined) context.set(belowBase(shell, reply.headers));
+  if (reply.headers !== undefined) setHeaders(context, belowBase(shell, reply.headers));
   const body = bodyOf(shell, context.state, reply);
   if (shell.isResponseChecked) requireContract(shell, route, body);
   if (typeof body === 'string') context.body = body;

@@ -7,8 +7,16 @@ import type { Principal } from '../../services/context.js';
 import { respond } from '../body/respond.js';
 import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';
 
-/** Headers that belong to the connection and the moment, not to the stored response. */
-const NOT_STORED = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']);
+/** Headers that belong to the connection, the moment and the page that asks, not to the stored response. */
+const NOT_STORED = new Set([
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'connection',
+  'content-length',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+]);
 
 /**
  * Keeps the promise of `Idempotency-Key`: one execution, and its response again for the same request.

@@ -74,10 +74,8 @@ async function refresh(
     context.stdout.write(`${options.from} has not changed since ${slug} was built from it.\n`);
     return;
   }
-  const flags = {
-    ...{ format: 'auto', duplicates: 'fail', gff: [], domains: [] },
-    ...{ from: slug, calibration: true, qualification: true, default: false },
-  } as const;
+  const input = { format: 'auto', duplicates: 'fail', gff: [], domains: [] } as const;
+  const flags = { ...input, from: slug, calibration: true, qualification: true, default: false };
   const next = await build(
     catalog,
     source.files,
