@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { inspect } from 'node:util';
 import { Command } from 'commander';
+import { GloamingError } from '../clients/typescript/client.js';
 import { Fault, Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './terminal/command.js';
 import { register as registerBackup } from './admin/backup.js';
@@ -62,9 +63,9 @@ try {
 
 /** What the caller can fix is one line, and so is what disk, device or peer did; what we must fix shows its causes. */
 function report(error: unknown): number {
-  if (error instanceof Refusal) {
+  if (error instanceof Refusal || error instanceof GloamingError) {
     context.stderr.write(`gloaming: ${error.message}\n`);
-    const { errors = [] } = error.details;
+    const errors = error instanceof Refusal ? (error.details.errors ?? []) : error.places;
     if (errors.length > 1)
       for (const each of errors) context.stderr.write(`  ${each.location}: ${each.message}\n`);
     return 2;

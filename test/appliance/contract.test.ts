@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEMO_SLUG } from '#src/demo/demo.js';
-import { createClient } from '#src/contract/document/client.js';
+import { createClient } from '#src/clients/typescript/client.js';
 import { checkContract } from '../tools/contract/checks.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
@@ -14,9 +14,9 @@ afterAll(() => small.close());
 
 it('every public route keeps what the OpenAPI document declares, at and beyond its bounds', async () => {
   const apiKey = await small.keyOf('lab');
-  const client = createClient({ baseUrl: small.url, apiKey });
+  const client = createClient({ url: small.url, key: apiKey });
   const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;
-  const { body: found } = await client.call('homology.search', {
+  const found = await client.call('homology.search', {
     body: {
       query,
       limit: 3,
@@ -24,11 +24,11 @@ it('every public route keeps what the OpenAPI document declares, at and beyond i
       evidence: 'pairwise_sequence_alignment',
     },
   });
-  const { body: run } = await client.call('runs.create', {
+  const run = await client.call('runs.create', {
     headers: { Prefer: 'wait=60' },
     body: { endpoint: 'homology.search', input: { query, limit: 2 } } as never,
   });
-  const { body: sql } = await client.call('sql_credentials.create', { body: { name: 'checks' } });
+  const sql = await client.call('sql_credentials.create', { body: { name: 'checks' } });
   const { requests, faults } = await checkContract({
     origin: small.url,
     key: apiKey,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
 import { simulateProteins } from '#src/demo/simulate.js';
-import { createClient, type Client } from '#src/contract/document/client.js';
+import { createClient, type Client } from '#src/clients/typescript/client.js';
 import type { HomologyRequest } from '#src/contract/search/homology.js';
 import { ROUTES } from '#src/contract/document/routes.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
@@ -53,7 +53,7 @@ let client: Client;
 
 beforeAll(async () => {
   small = await startSmallAppliance();
-  client = createClient({ baseUrl: small.url, apiKey: await small.keyOf('lab') });
+  client = createClient({ url: small.url, key: await small.keyOf('lab') });
   const { config, releases, loadEncoder } = small.appliance;
   const encoder = await loadEncoder('baseline-1');
   const { release } = await buildDemo(simulateProteins(12, 40), encoder, config.indexesFolder);
@@ -72,7 +72,7 @@ const exists = (field: string) => ({ op: 'exists', field }) as const;
 
 async function search(more: Partial<HomologyRequest>) {
   const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;
-  return (await client.call('homology.search', { body: { query, ...more } })).body;
+  return await client.call('homology.search', { body: { query, ...more } });
 }
 
 describe('every field of an answer changes with what it tells of:', () => {
@@ -102,13 +102,13 @@ describe('every field of an answer changes with what it tells of:', () => {
   });
 
   it('homology.target_space_compilations.create', async () => {
-    const { body: releases } = await client.call('homology.databases.list', {});
+    const releases = await client.call('homology.databases.list', {});
     const compile = async (at: number, field: string) =>
       (
         await client.call('homology.target_space_compilations.create', {
           body: { DatabaseReleaseID: releases.data[at]?.default_release_id as string, Filter: exists(field) },
         })
-      ).body.data;
+      ).data;
     const schema = ROUTES['homology.target_space_compilations.create'].success.schema.properties.data;
     expect(unchangingFields(schema, [await compile(0, 'organism'), await compile(1, 'reviewed')])).toEqual([
       '.object', // a constant of the contract
@@ -120,7 +120,7 @@ describe('every field of an answer changes with what it tells of:', () => {
   it('receipts.get', async () => {
     const get = async (more: Partial<HomologyRequest>) => {
       const { receipt } = await search(more);
-      return (await client.call('receipts.get', { params: { receipt_id: receipt.id } })).body.data;
+      return (await client.call('receipts.get', { params: { receipt_id: receipt.id } })).data;
     };
     const bodies = [await get({ limit: 1 }), await get({ limit: 20, filter: exists('organism') })];
     expect(unchangingFields(ROUTES['receipts.get'].success.schema.properties.data, bodies)).toEqual([
@@ -129,8 +129,8 @@ describe('every field of an answer changes with what it tells of:', () => {
   });
 
   it('homology.databases.list and homology.databases.releases.list', async () => {
-    const { body: databases } = await client.call('homology.databases.list', { query: { limit: 1 } });
-    const { body: rest } = await client.call('homology.databases.list', {
+    const databases = await client.call('homology.databases.list', { query: { limit: 1 } });
+    const rest = await client.call('homology.databases.list', {
       query: { cursor: databases.next_cursor as string },
     });
     expect(unchangingFields(ROUTES['homology.databases.list'].success.schema, [databases, rest])).toEqual([
@@ -141,7 +141,7 @@ describe('every field of an answer changes with what it tells of:', () => {
     ]);
     const releases = await Promise.all(
       [DEMO_SLUG, 'other'].map(async (database) => {
-        const { body } = await client.call('homology.databases.releases.list', { params: { database } });
+        const body = await client.call('homology.databases.releases.list', { params: { database } });
         return body;
       }),
     );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEMO_SLUG } from '#src/demo/demo.js';
-import { createClient } from '#src/contract/document/client.js';
+import { createClient } from '#src/clients/typescript/client.js';
 import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { createCredential } from '../tools/sql-client.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
@@ -19,8 +19,8 @@ afterAll(() => small.close());
 it(`twice ${CASES} random requests get what the OpenAPI document declares (seed ${SEED})`, async () => {
   const key = await small.keyOf('lab');
   const sequences = small.sequences.slice(0, 3);
-  const client = createClient({ baseUrl: small.url, apiKey: key });
-  const { body: found } = await client.call('homology.search', {
+  const client = createClient({ url: small.url, key });
+  const found = await client.call('homology.search', {
     body: {
       query: { kind: 'protein_sequence', sequence: sequences[0] as string },
       filter: { op: 'exists', field: 'organism' },

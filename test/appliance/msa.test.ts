@@ -4,8 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HomologyCandidateSet } from '#src/contract/search/candidate-set.js';
-import { createClient, type Client } from '#src/contract/document/client.js';
+import { createClient, type Client } from '#src/clients/typescript/client.js';
+import type { HomologyCandidateSet } from '#src/clients/typescript/types/homology.js';
+import type { MsaRunSummary } from '#src/clients/typescript/types/runs.js';
 import type { MsaRequest } from '#src/contract/msa.js';
 import { a3mRow } from '#src/sequence/a3m.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
@@ -30,15 +31,15 @@ let found: HomologyCandidateSet;
 beforeAll(async () => {
   small = await startSmallAppliance();
   key = await small.keyOf('lab');
-  client = createClient({ baseUrl: small.url, apiKey: key });
-  stranger = createClient({ baseUrl: small.url, apiKey: await small.keyOf('strangers') });
+  client = createClient({ url: small.url, key });
+  stranger = createClient({ url: small.url, key: await small.keyOf('strangers') });
   query = small.sequences[0] as string;
   found = await search(client);
 });
 afterAll(() => small.close());
 
 async function search(who: Client, more: object = {}): Promise<HomologyCandidateSet> {
-  const { body } = await who.call('homology.search', {
+  return who.call('homology.search', {
     body: {
       query: { kind: 'protein_sequence', sequence: query },
       evidence: 'pairwise_sequence_alignment',
@@ -46,12 +47,11 @@ async function search(who: Client, more: object = {}): Promise<HomologyCandidate
       ...more,
     },
   });
-  return body;
 }
 
-async function build(more: Partial<MsaRequest> = {}, who = client) {
+function build(more: Partial<MsaRequest> = {}, who = client) {
   const body = { receipt_id: found.receipt.id, ...EVERYTHING, ...more };
-  return (await who.call('sequences.msa.a3m.create', { body })).body;
+  return who.call('sequences.msa.a3m.create', { body });
 }
 
 function download(id: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
@@ -204,8 +204,8 @@ describe('a multiple sequence alignment', () => {
     const ids: string[] = [];
     for (const target_id of targets.reverse()) {
       const body = { receipt_id: found.receipt.id, target_id };
-      const { body: made } = await client.call('sequences.msa.components.create', { body });
-      const { body: again } = await client.call('sequences.msa.components.create', { body });
+      const made = await client.call('sequences.msa.components.create', { body });
+      const again = await client.call('sequences.msa.components.create', { body });
       expect(again.data).toEqual(made.data);
       ids.push(made.data.id);
     }
@@ -231,7 +231,7 @@ describe('what cannot be aligned', () => {
     await expect(client.call('sequences.msa.components.create', { body })).rejects.toMatchObject({
       code: 'msa_target_not_in_receipt',
     });
-    const { body: other } = await client.call('homology.search', {
+    const other = await client.call('homology.search', {
       body: {
         query: { kind: 'protein_sequence', sequence: small.sequences[1] as string },
         evidence: 'pairwise_sequence_alignment',
@@ -239,7 +239,7 @@ describe('what cannot be aligned', () => {
       },
     });
     const target_id = other.candidates[0]?.target.id as string;
-    const { body: made } = await client.call('sequences.msa.components.create', {
+    const made = await client.call('sequences.msa.components.create', {
       body: { receipt_id: other.receipt.id, target_id },
     });
     await expect(build({ component_ids: [made.data.id] })).rejects.toMatchObject({
@@ -274,11 +274,11 @@ describe('an alignment that a run builds', () => {
 
   it('is the one that the route builds, with its warnings', async () => {
     const { data, warnings: built } = await build({ maximum_depth: 9 });
-    const { body } = await create({ receipt_id: found.receipt.id, ...EVERYTHING, maximum_depth: 9 });
-    expect(body.data).toMatchObject({ status: 'completed', usage: { billable_units: 1 } });
-    expect(body.data.result?.summary).toEqual({ object: 'msa_build_summary', msa: data, warnings: built });
-    const { body: lonely } = await create({ receipt_id: found.receipt.id, maximum_depth: 1 });
-    const { warnings } = lonely.data.result?.summary as { warnings: { code: string }[] };
+    const { data: run } = await create({ receipt_id: found.receipt.id, ...EVERYTHING, maximum_depth: 9 });
+    expect(run).toMatchObject({ status: 'completed', usage: { billable_units: 1 } });
+    expect(run.result?.summary).toEqual({ object: 'msa_build_summary', msa: data, warnings: built });
+    const lonely = await create({ receipt_id: found.receipt.id, maximum_depth: 1 });
+    const { warnings } = lonely.data.result?.summary as MsaRunSummary;
     expect(warnings.map(({ code }) => code)).toEqual(['msa_without_e_values', 'msa_query_only']);
   });
 
@@ -290,7 +290,7 @@ describe('an alignment that a run builds', () => {
       );
     const receipt_id = found.receipt.id;
     expect(await code({ receipt_id: `rcpt_${'0'.repeat(64)}` })).toBe('receipt_not_found');
-    const visitor = createClient({ baseUrl: small.url, apiKey: await small.keyOf('visitors') });
+    const visitor = createClient({ url: small.url, key: await small.keyOf('visitors') });
     expect(await code({ receipt_id }, visitor)).toBe('permission_denied');
     expect(await code({ receipt_id, component_ids: [`msac_${'0'.repeat(64)}`] })).toBe(
       'msa_component_not_found',

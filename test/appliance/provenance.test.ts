@@ -1,19 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient, type Client } from '#src/contract/document/client.js';
+import { createClient, type Client } from '#src/clients/typescript/client.js';
+import type { SearchRunSummary } from '#src/clients/typescript/types/runs.js';
 import type { HomologyRequest } from '#src/contract/search/homology.js';
 import type { ExportRunSummary } from '#src/contract/runs/run-files.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
+import { recordedFetch } from '../tools/recorded.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
 /* Provenance and evidence of everything that is real: they name what was asked for, read, used and made. */
 
 let small: SmallAppliance;
 let client: Client;
+const answers = recordedFetch();
 let apiKey: string;
 beforeAll(async () => {
   small = await startSmallAppliance();
   apiKey = await small.keyOf('lab');
-  client = createClient({ baseUrl: small.url, apiKey });
+  client = createClient({ url: small.url, key: apiKey, fetch: answers.fetch });
 });
 afterAll(() => small.close());
 
@@ -21,8 +24,7 @@ const query = () => ({ kind: 'protein_sequence', sequence: small.sequences[0] as
 
 async function search(more: Partial<HomologyRequest> = {}) {
   const evidence = 'pairwise_sequence_alignment' as const;
-  return (await client.call('homology.search', { body: { query: query(), limit: 5, evidence, ...more } }))
-    .body;
+  return client.call('homology.search', { body: { query: query(), limit: 5, evidence, ...more } });
 }
 
 async function run(
@@ -30,7 +32,7 @@ async function run(
   input: unknown,
   headers: Readonly<Record<string, string>> = { Prefer: 'wait=60' },
 ) {
-  return (await client.call('runs.create', { headers, body: { endpoint, input } as never })).body;
+  return client.call('runs.create', { headers, body: { endpoint, input } as never });
 }
 
 const TOOLS = [
@@ -47,7 +49,7 @@ const MODEL = {
 describe('provenance', () => {
   it('of a receipt names the release, the kernels and the encoder of its search', async () => {
     const { receipt, database } = await search();
-    const { body } = await client.call('receipts.get', { params: { receipt_id: receipt.id } });
+    const body = await client.call('receipts.get', { params: { receipt_id: receipt.id } });
     expect(body.provenance.tool_versions).toEqual(TOOLS);
     expect(body.provenance.database_snapshots).toEqual([
       {
@@ -61,8 +63,7 @@ describe('provenance', () => {
 
   it('of an alignment built twice says that the second was there', async () => {
     const { receipt } = await search();
-    const build = async () =>
-      (await client.call('sequences.msa.a3m.create', { body: { receipt_id: receipt.id } })).body;
+    const build = async () => client.call('sequences.msa.a3m.create', { body: { receipt_id: receipt.id } });
     const [first, second] = [await build(), await build()];
     expect(second.data).toEqual(first.data);
     expect(first.provenance).toMatchObject({ cache_hit: false, generated_object_ids: [first.data.id] });
@@ -76,7 +77,7 @@ describe('provenance', () => {
     const compile = async () => {
       const Filter = { op: 'exists', field: 'organism' } as const;
       const body = { DatabaseReleaseID: database.release_id, Filter };
-      return (await client.call('homology.target_space_compilations.create', { body })).body.provenance;
+      return (await client.call('homology.target_space_compilations.create', { body })).provenance;
     };
     expect((await compile()).cache_hit).toBe(false);
     expect((await compile()).cache_hit).toBe(true);
@@ -85,11 +86,8 @@ describe('provenance', () => {
   it('of a run names what it was asked for, read and made, with its rows and its warnings', async () => {
     const { database } = await search();
     const made = await run('homology.search', { query: query(), database: DEMO_SLUG, limit: 7 });
-    const { body: read } = await client.call('runs.get', { params: { run_id: made.data.id } });
-    const summary = read.data.result?.summary as {
-      readonly warnings: unknown[];
-      readonly receipt: { readonly id: string };
-    };
+    const read = await client.call('runs.get', { params: { run_id: made.data.id } });
+    const summary = read.data.result?.summary as SearchRunSummary;
     for (const { provenance, evidence, warnings } of [made, read]) {
       expect(provenance.tool_versions).toEqual([...TOOLS, MODEL]);
       expect(provenance.database_snapshots).toMatchObject([{ version: database.release_id }]);
@@ -114,25 +112,17 @@ describe('a run', () => {
   });
 
   it('is refused by places inside of its input', async () => {
-    const failure = await run('homology.search', {
-      query: query(),
-      filter: { op: 'eq', field: 'no.such', value: 'x' },
-    }).catch((error: unknown) => error as { readonly body: string });
-    const { error } = JSON.parse((failure as { readonly body: string }).body) as {
-      readonly error: {
-        readonly param: string;
-        readonly errors: readonly { readonly loc: readonly string[] }[];
-      };
-    };
-    expect(error.param).toBe('input.filter.field');
-    expect(error.errors[0]).toMatchObject({ loc: ['body', 'input', 'filter', 'field'], input: 'no.such' });
-    const nowhere = await run('homology.search', { query: query(), database: 'nowhere' }).catch(
-      (each: unknown) => each,
-    );
-    expect(
-      (JSON.parse((nowhere as { readonly body: string }).body) as typeof failure & { error: typeof error })
-        .error.param,
-    ).toBe('input.database');
+    const filter = { op: 'eq', field: 'no.such', value: 'x' };
+    await expect(run('homology.search', { query: query(), filter })).rejects.toMatchObject({
+      param: 'input.filter.field',
+    });
+    expect(JSON.parse(answers.last()).error.errors[0]).toMatchObject({
+      loc: ['body', 'input', 'filter', 'field'],
+      input: 'no.such',
+    });
+    await expect(run('homology.search', { query: query(), database: 'nowhere' })).rejects.toMatchObject({
+      param: 'input.database',
+    });
   });
 
   it('that builds an alignment is billed, so that its cost can be estimated', async () => {
@@ -166,12 +156,7 @@ describe('the compilation route', () => {
   it('names its own member where the release is not there', async () => {
     const Filter = { op: 'exists', field: 'organism' } as const;
     const body = { DatabaseReleaseID: `dbr_${'0'.repeat(64)}`, Filter };
-    const failure = await client
-      .call('homology.target_space_compilations.create', { body })
-      .catch((each: unknown) => each);
-    expect(
-      (JSON.parse((failure as { readonly body: string }).body) as { error: object }).error,
-    ).toMatchObject({
+    await expect(client.call('homology.target_space_compilations.create', { body })).rejects.toMatchObject({
       code: 'release_not_found',
       param: 'DatabaseReleaseID',
     });
@@ -186,7 +171,7 @@ describe('a search', () => {
   });
 
   it('takes the filters whose operators and limits its release publishes', async () => {
-    const { body } = await client.call('homology.databases.releases.list', {
+    const body = await client.call('homology.databases.releases.list', {
       params: { database: DEMO_SLUG },
     });
     const [release] = body.data;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient, type Client } from '#src/contract/document/client.js';
+import { createClient, type Client } from '#src/clients/typescript/client.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 import { askSql, createCredential, type TestCredential } from '../tools/sql-client.js';
@@ -28,10 +28,10 @@ beforeAll(async () => {
   small = await startSmallAppliance();
   sequence = small.sequences[0];
   const apiKey = await small.keyOf('lab');
-  client = createClient({ baseUrl: small.url, apiKey });
+  client = createClient({ url: small.url, key: apiKey });
   credential = await createCredential(small, apiKey);
   await small.appliance.releases.share(DEMO_SLUG, ['lab']);
-  const { body: found } = await client.call('homology.search', {
+  const found = await client.call('homology.search', {
     body: {
       query: query(),
       filter: { op: 'exists', field: 'organism' },
@@ -43,12 +43,12 @@ beforeAll(async () => {
   releaseId = found.database.release_id;
   targetSpaceId = found.database.target_space_id as string;
   targetId = found.candidates[0].target.id;
-  const { body: msa } = await client.call('sequences.msa.a3m.create', { body: { receipt_id: receiptId } });
+  const msa = await client.call('sequences.msa.a3m.create', { body: { receipt_id: receiptId } });
   msaId = msa.data.id;
   const search = { endpoint: 'homology.search', input: { query: query(), limit: 2 } } as never;
-  runId = (await client.call('runs.create', { ...now, body: search })).body.data.id;
+  runId = (await client.call('runs.create', { ...now, body: search })).data.id;
   const batch = { endpoint: 'homology.batch_search', input: { queries: [{ sequence }], limit: 2 } } as never;
-  batchId = (await client.call('runs.create', { ...now, body: batch })).body.data.id;
+  batchId = (await client.call('runs.create', { ...now, body: batch })).data.id;
   await small.appliance.releases.share(DEMO_SLUG, ['rival']);
 });
 afterAll(() => small.close());
@@ -62,9 +62,9 @@ const exported = (id: string) =>
 describe('after the grant of a database has ended', () => {
   it('what it gave out stays readable', async () => {
     const params = { run_id: runId };
-    expect((await client.call('runs.results.list', { params })).body.data).toHaveLength(2);
-    expect((await client.call('runs.get', { params })).body.data.status).toBe('completed');
-    const { body: receipt } = await client.call('receipts.get', { params: { receipt_id: receiptId } });
+    expect((await client.call('runs.results.list', { params })).data).toHaveLength(2);
+    expect((await client.call('runs.get', { params })).data.status).toBe('completed');
+    const receipt = await client.call('receipts.get', { params: { receipt_id: receiptId } });
     expect(receipt.data.id).toBe(receiptId);
     const headers = { Authorization: `Bearer ${credential.apiKey}` };
     const msa = await fetch(`${small.url}/v1/sequences/msa/a3m/${msaId}`, { headers });
@@ -110,7 +110,7 @@ describe('after the grant of a database has ended', () => {
 
   it('it is all there again where the grant is given again', async () => {
     await small.appliance.releases.share(DEMO_SLUG, ['lab', 'rival']);
-    expect((await exported(runId)).body.data.status).toBe('completed');
+    expect((await exported(runId)).data.status).toBe('completed');
     await search({ target_space_id: targetSpaceId });
   });
 });

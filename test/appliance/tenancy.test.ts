@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient, type Client, ServiceFailure } from '#src/contract/document/client.js';
+import { createClient, type Client, GloamingError } from '#src/clients/typescript/client.js';
 import type { OperationId } from '#src/contract/document/routes.js';
+import { recordedFetch } from '../tools/recorded.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 import { ROOT } from '../tools/paths.js';
 
@@ -95,17 +96,18 @@ const listed = JSON.parse(readFileSync(join(ROOT, 'config/public-routes.json'), 
 let small: SmallAppliance;
 let owner: Client;
 let stranger: Client;
+const answers = recordedFetch();
 let strangerKey: string;
 let owned: Owned;
 
 beforeAll(async () => {
   small = await startSmallAppliance();
   strangerKey = await small.keyOf('strangers');
-  owner = createClient({ baseUrl: small.url, apiKey: await small.keyOf('owners') });
-  stranger = createClient({ baseUrl: small.url, apiKey: strangerKey });
+  owner = createClient({ url: small.url, key: await small.keyOf('owners') });
+  stranger = createClient({ url: small.url, key: strangerKey, fetch: answers.fetch });
   const sequence = small.sequences[0] as string;
   const query = { kind: 'protein_sequence', sequence } as const;
-  const { body: found } = await owner.call('homology.search', {
+  const found = await owner.call('homology.search', {
     body: {
       query,
       filter: { op: 'exists', field: 'organism' },
@@ -113,19 +115,19 @@ beforeAll(async () => {
       evidence: 'pairwise_sequence_alignment',
     },
   });
-  const { body: endpoint } = await owner.call('webhooks.endpoints.create', {
+  const endpoint = await owner.call('webhooks.endpoints.create', {
     // Nobody listens there: what matters is who may know of it.
     body: { url: 'http://127.0.0.1:9/' },
   });
-  const { body: run } = await owner.call('runs.create', {
+  const run = await owner.call('runs.create', {
     headers: { Prefer: 'wait=60' },
     body: { endpoint: 'homology.search', input: { query, limit: 2 } } as never,
   });
-  const { body: deliveries } = await owner.call('webhooks.deliveries.list', {});
-  const { body: msa } = await owner.call('sequences.msa.a3m.create', {
+  const deliveries = await owner.call('webhooks.deliveries.list', {});
+  const msa = await owner.call('sequences.msa.a3m.create', {
     body: { receipt_id: found.receipt.id },
   });
-  const { body: credential } = await owner.call('sql_credentials.create', { body: { name: 'notebook' } });
+  const credential = await owner.call('sql_credentials.create', { body: { name: 'notebook' } });
   const { upload_id, file_url } = await uploadFile(owner);
   owned = {
     msa_id: msa.data.id,
@@ -143,11 +145,11 @@ beforeAll(async () => {
 afterAll(() => small.close());
 
 async function uploadFile(client: Client) {
-  const { body: upload } = await client.call('storage.uploads.create', {
+  const upload = await client.call('storage.uploads.create', {
     body: { file_name: 'a.txt', size_bytes: 5 },
   });
   const params = { upload_id: upload.data.id };
-  const { body: part } = await client.call('storage.uploads.part_urls.create', {
+  const part = await client.call('storage.uploads.part_urls.create', {
     params,
     body: { part_numbers: [1] },
   });
@@ -156,7 +158,7 @@ async function uploadFile(client: Client) {
     params: { ...params, part_number: '1' },
     body: {},
   });
-  const { body: done } = await client.call('storage.uploads.complete', { params });
+  const done = await client.call('storage.uploads.complete', { params });
   return { upload_id: upload.data.id, file_url: done.data.url as string };
 }
 
@@ -171,27 +173,27 @@ describe('what belongs to one organization', () => {
       const attempt = ATTEMPTS[id] as (of: Owned) => object;
       const failure = await stranger.call(id, attempt(owned) as never).then(
         () => expect.fail('it must be refused'),
-        (error: unknown) => error as ServiceFailure,
+        (error: unknown) => error as GloamingError,
       );
       expect(failure).toMatchObject({ status: 403, code: 'permission_denied' });
       // Not even who owns it, or what it is.
-      expect(failure.body).not.toMatch(/owners|organism|simulated/);
-      expect(failure.body).not.toContain(owned.sequence);
+      expect(answers.last()).not.toMatch(/owners|organism|simulated/);
+      expect(answers.last()).not.toContain(owned.sequence);
     },
   );
 
   it('is there for its owner', async () => {
-    const { body } = await owner.call('receipts.get', { params: { receipt_id: owned.receipt_id } });
+    const body = await owner.call('receipts.get', { params: { receipt_id: owned.receipt_id } });
     expect(body.data.id).toBe(owned.receipt_id);
-    const { body: run } = await owner.call('runs.get', { params: { run_id: owned.run_id } });
+    const run = await owner.call('runs.get', { params: { run_id: owned.run_id } });
     expect(run.data.id).toBe(owned.run_id);
   });
 
   it('is in no list of another', async () => {
-    const { body } = await stranger.call('runs.list', {});
+    const body = await stranger.call('runs.list', {});
     expect(body.data).toEqual([]);
-    const { body: endpoints } = await stranger.call('webhooks.endpoints.list', {});
-    const { body: deliveries } = await stranger.call('webhooks.deliveries.list', {});
+    const endpoints = await stranger.call('webhooks.endpoints.list', {});
+    const deliveries = await stranger.call('webhooks.deliveries.list', {});
     expect([...endpoints.data, ...deliveries.data]).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createClient } from '#src/contract/document/client.js';
+import { createClient } from '#src/clients/typescript/client.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { checkUses } from '../tools/contract/uses.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
@@ -12,12 +12,12 @@ afterAll(() => small.close());
 
 it('what is made is there, belongs to its maker, and is gone when it is deleted, over every public route', async () => {
   const key = await small.keyOf('lab');
-  const client = createClient({ baseUrl: small.url, apiKey: key });
+  const client = createClient({ url: small.url, key });
   const query = { kind: 'protein_sequence', sequence: small.sequences[0] as string } as const;
-  const { body: found } = await client.call('homology.search', {
+  const found = await client.call('homology.search', {
     body: { query, limit: 3, evidence: 'pairwise_sequence_alignment' },
   });
-  const { body: sql } = await client.call('sql_credentials.create', { body: { name: 'uses' } });
+  const sql = await client.call('sql_credentials.create', { body: { name: 'uses' } });
   const { requests, counts, faults } = await checkUses({
     origin: small.url,
     key,

@@ -1,4 +1,4 @@
-import { createClient } from '../../clients/typescript/client.js';
+import type { Client } from '../../clients/typescript/client.js';
 import type { HomologyCandidate } from '../../clients/typescript/types/homology.js';
 import type {
   BatchSearchRunSummary,
@@ -15,14 +15,11 @@ interface ReceiptContent {
   readonly parameters: { readonly limit: number; readonly evidence: string };
 }
 
-type Server = ReturnType<typeof createClient>;
-
 /**
  * The results of a completed run as a report, read from the server that has them.
  * Errors  Refusal `run_not_completed`, `export_not_possible`; those of the server
  */
-export async function* runReport(runId: string, url: string, key: string): AsyncGenerator<string> {
-  const server = createClient({ url, key });
+export async function* runReport(runId: string, server: Client): AsyncGenerator<string> {
   const run = await server.run(runId);
   if (run.status !== 'completed') {
     throw new Refusal(
@@ -34,13 +31,13 @@ export async function* runReport(runId: string, url: string, key: string): Async
   yield* reportHtml({ title, made_by: 'Gloaming' }, resultsOf(run, server));
 }
 
-function resultsOf(run: Run, server: Server): AsyncGenerator<ReportResult> {
+function resultsOf(run: Run, server: Client): AsyncGenerator<ReportResult> {
   if (run.endpoint === 'homology.batch_search') return batchResults(run, server);
   if (run.endpoint === 'homology.search') return singleResult(run, server);
   throw new Refusal('export_not_possible', `A run of ${run.endpoint} has no hits to report.`);
 }
 
-async function* batchResults(run: Run, server: Server): AsyncGenerator<ReportResult> {
+async function* batchResults(run: Run, server: Client): AsyncGenerator<ReportResult> {
   const { database } = run.result?.summary as BatchSearchRunSummary;
   for await (const row of server.results(run.id)) {
     const {
@@ -55,7 +52,7 @@ async function* batchResults(run: Run, server: Server): AsyncGenerator<ReportRes
   }
 }
 
-async function* singleResult(run: Run, server: Server): AsyncGenerator<ReportResult> {
+async function* singleResult(run: Run, server: Client): AsyncGenerator<ReportResult> {
   const { database, receipt, result_sha256 } = run.result?.summary as SearchRunSummary;
   const candidates: HomologyCandidate[] = [];
   for await (const row of server.results(run.id)) candidates.push(row as HomologyCandidate);
@@ -68,7 +65,7 @@ async function* singleResult(run: Run, server: Server): AsyncGenerator<ReportRes
 async function askedOf(
   receiptId: string,
   id: string,
-  server: Server,
+  server: Client,
 ): Promise<Pick<ReportResult, 'query' | 'limit' | 'has_alignments'>> {
   const { data } = await server.call('receipts.get', { params: { receipt_id: receiptId } });
   const { query, parameters } = data.content as unknown as ReceiptContent;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { Client } from '../../contract/document/client.js';
+import type { Client } from '../../clients/typescript/client.js';
 import {
   EXPORT_FORMATS,
   type ExportFormatName,
@@ -24,7 +24,7 @@ import {
   type SelectionFlags,
 } from '../terminal/selection.js';
 import { runReport } from '../report/run-report.js';
-import { createRun, runsClient, serverOf } from './client.js';
+import { runsClient } from './client.js';
 import { watchRun } from './watch.js';
 import { writeOutput } from '../search/output.js';
 
@@ -68,7 +68,7 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
     throw new Refusal('invalid_option', 'Say what to write: --format, --outfmt or --format-output.');
   const asked = exportAskedOf(flags, format);
   const client = runsClient(context);
-  const run = await createRun(client, {
+  const run = await client.submit({
     endpoint: 'homology.export',
     input: {
       run_id: id,
@@ -95,9 +95,8 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
 
 /** A page of all results, which is made here: no other program asks a server for it. */
 async function writeReport(id: string, { output }: Flags, context: CommandContext): Promise<void> {
-  const { baseUrl, apiKey } = serverOf(context);
   const name = output ?? `${id}.html`;
-  await writeOutput(runReport(id, baseUrl, apiKey), name === '-' ? undefined : name, context.stdout);
+  await writeOutput(runReport(id, runsClient(context)), name === '-' ? undefined : name, context.stdout);
   if (name !== '-') context.stderr.write(`The report is in ${name}.\n`);
 }
 
@@ -113,7 +112,8 @@ async function* download(
   const hash = createHash('sha256');
   let done = 0;
   try {
-    for await (const chunk of client.bytes('storage.files.read', { params })) {
+    const { body } = await client.send('storage.files.read', { params });
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
       done += chunk.length;
       progress.update({ stage: 'download', done, total });

@@ -1,4 +1,3 @@
-import type { Client } from '../../contract/document/client.js';
 import { writeOutput } from '../search/output.js';
 import type { CommandContext } from '../terminal/command.js';
 import { runsClient } from './client.js';
@@ -11,27 +10,13 @@ import { wideEncoder } from '../../services/export/text.js';
 export const RESULT_FORMATS = ['json', 'tsv'] as const;
 export type ResultFormat = (typeof RESULT_FORMATS)[number];
 
-/** Rows of a run in order, waiting for those that are still to come. */
-async function* resultRows(runId: string, client: Client): AsyncGenerator<unknown> {
-  const params = { run_id: runId };
-  for (let cursor: string | undefined; ;) {
-    const query = { limit: 1_000, cursor };
-    const { body: page } = await client.call('runs.results.list', { params, query });
-    yield* page.data;
-    if (!page.has_more) return;
-    cursor = page.next_cursor ?? undefined;
-    // Nothing new yet: the end or a while later, whichever comes first.
-    if (page.data.length === 0) await client.call('runs.get', { params, headers: { Prefer: 'wait=5' } });
-  }
-}
-
 /** The rows of a run on standard output or in a file, waiting for those that are still to come. */
 export async function writeResults(
   id: string,
   { format, output }: { readonly format: ResultFormat; readonly output?: string },
   context: CommandContext,
 ): Promise<void> {
-  await writeOutput(formatRows(resultRows(id, runsClient(context)), format), output, context.stdout);
+  await writeOutput(formatRows(runsClient(context).results(id), format), output, context.stdout);
 }
 
 /** One JSON object a line; or one candidate a line, in the columns of `gloaming search --format tsv --alignments`. */

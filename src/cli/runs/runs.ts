@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { RunStatus } from '../../contract/runs/run-states.js';
-import type { Run } from '../../contract/runs/runs.js';
+import type { Run } from '../../clients/typescript/types/runs.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { runsClient } from './client.js';
@@ -21,10 +20,10 @@ export function register(program: Command, context: CommandContext): void {
     .description('runs, newest first')
     .option('--status <status>', 'only those in this state')
     .option('-n, --count <count>', 'how many at most', positiveInteger, 20)
-    .action(async ({ status, count }: { status?: RunStatus; count: number }) => {
+    .action(async ({ status, count }: { status?: Run['status']; count: number }) => {
       const query = { limit: Math.min(count, 100), status };
-      const { body: list } = await runsClient(context).call('runs.list', { query });
-      context.stdout.write(tableOf(list.data));
+      const { data } = await runsClient(context).call('runs.list', { query });
+      context.stdout.write(tableOf(data));
     });
   runs
     .command('watch')
@@ -36,8 +35,8 @@ export function register(program: Command, context: CommandContext): void {
     .description('end a run that is queued or at work')
     .argument('<run>', 'run id')
     .action(async (id: string) => {
-      const { body } = await runsClient(context).call('runs.cancel', { params: { run_id: id } });
-      context.stdout.write(`${body.data.id} is cancelled.\n`);
+      const run = await runsClient(context).cancel(id);
+      context.stdout.write(`${run.id} is cancelled.\n`);
     });
   runs
     .command('results')

@@ -2,25 +2,24 @@ import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { Option, type Command } from 'commander';
+import type { BatchSearchRunInput, RunRequest } from '../../clients/typescript/types/runs.js';
 import { Refusal } from '../../errors.js';
 import { needAlignments } from '../../services/selection/select.js';
 import { readFilterExpressions } from '../search/filter.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { addCutOffOptions, cutOffsOf, type CutOffFlags } from '../terminal/selection.js';
-import { createRun, runsClient } from './client.js';
+import { runsClient } from './client.js';
 import { RESULT_FORMATS, writeResults, type ResultFormat } from './results.js';
 import { reportRun, watchRun } from './watch.js';
 
-interface SubmitFlags extends CutOffFlags {
+interface SubmitFlags
+  extends CutOffFlags, Pick<BatchSearchRunInput, 'evidence' | 'guarantee' | 'significance'> {
   readonly database?: string;
   readonly limit: number;
   readonly filter: readonly string[];
-  readonly evidence?: string;
-  readonly guarantee?: string;
-  readonly significance?: string;
   readonly label?: string;
-  readonly priority?: string;
+  readonly priority?: RunRequest['priority'];
   readonly request?: boolean;
   readonly watch?: boolean;
   readonly wait?: boolean;
@@ -77,17 +76,17 @@ async function submit(file: string, flags: SubmitFlags, context: CommandContext)
   const client = runsClient(context);
   const content = file === '-' ? await readAll(context.stdin) : readFile(file);
   const body = flags.request === true ? readRequest(content, file) : batchRequest(content, file, flags);
-  const run = await createRun(client, body);
+  const run = await client.submit(body);
   context.stdout.write(`${run.id}\n`);
   if (flags.watch !== true && flags.wait !== true && flags.output === undefined) return;
   reportRun(await watchRun(run.id, client, context, flags.watch === true), context);
   if (flags.output !== undefined) await writeResults(run.id, flags, context);
 }
 
-function batchRequest(fasta: string, file: string, flags: SubmitFlags): unknown {
+function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunRequest {
   const { database, limit, guarantee, significance, label, priority } = flags;
   const cutOffs = cutOffsOf(flags);
-  const filter = readFilterExpressions(flags.filter);
+  const filter = readFilterExpressions(flags.filter) as BatchSearchRunInput['filter'];
   const evidence = flags.evidence ?? (needAlignments(cutOffs) ? 'pairwise_sequence_alignment' : undefined);
   const name = label ?? (file === '-' ? undefined : file.slice(-256));
   return {
@@ -117,9 +116,10 @@ function readFile(file: string): string {
   }
 }
 
-function readRequest(content: string, file: string): unknown {
+/** As it is: the server judges it. */
+function readRequest(content: string, file: string): RunRequest {
   try {
-    return JSON.parse(content) as unknown;
+    return JSON.parse(content) as RunRequest;
   } catch (cause) {
     throw new Refusal('invalid_json', `${file} is not JSON: ${(cause as Error).message}`);
   }

@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client } from '../../contract/document/client.js';
+import type { Client } from '../../clients/typescript/client.js';
+import type { Run } from '../../clients/typescript/types/runs.js';
 import type { RunEndpointKey } from '../../contract/runs/run-kinds.js';
-import type { Run } from '../../contract/runs/runs.js';
 import { isRefusalCode } from '../../contract/grammar/refusals.js';
-import { isFinal } from '../../contract/runs/run-states.js';
 import { Fault, Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress, formatAmount, formatDuration, type ProgressStage } from '../terminal/progress.js';
@@ -32,29 +31,19 @@ export async function watchRun(
   isShown = true,
 ): Promise<Run> {
   const progress = isShown ? createProgress(stderr) : undefined;
-  const params = { run_id: runId };
-  let lastEventId: string | undefined;
-  let tries = 0;
   try {
-    for (;;) {
+    for (let tries = 0; ; tries += 1) {
       try {
-        const headers: Record<string, string> = lastEventId ? { 'Last-Event-ID': lastEventId } : {};
-        for await (const { id, data } of client.events('runs.events.stream', { params, headers })) {
-          lastEventId = id ?? lastEventId;
+        for await (const { data } of client.watch(runId)) {
           tries = 0;
-          const { endpoint, progress: come } = data.data;
-          if (come === undefined) continue;
-          const { done_count: done, total_count: total } = come;
-          progress?.update({ stage: STAGES_OF_RUNS[endpoint], done, total });
+          if (data.progress === undefined) continue;
+          const { done_count: done, total_count: total } = data.progress;
+          progress?.update({ stage: STAGES_OF_RUNS[data.endpoint], done, total });
         }
-        const { data: run } = (await client.call('runs.get', { params })).body;
-        if (isFinal(run.status)) return requireCompleted(run);
+        return requireCompleted(await client.run(runId));
       } catch (error) {
-        // A stream that broke off is a TypeError of fetch; a server that is gone, a Fault of the client.
-        if (!(error instanceof Fault || error instanceof TypeError) || tries === RECONNECT_MAX_TRIES)
-          throw error;
+        if (!(error instanceof Fault) || tries === RECONNECT_MAX_TRIES) throw error;
       }
-      tries += 1;
       await pause(RECONNECT_MS);
     }
   } finally {

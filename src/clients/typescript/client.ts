@@ -39,8 +39,10 @@ export interface Client {
   cancel(id: string, options?: CallOptions): Promise<Run>;
   /** Builds an alignment of what a search has aligned. */
   msa(request: MsaRequest, options?: CallOptions): Promise<{ readonly msa: Msa; readonly a3m: string }>;
-  /** Any operation of the contract, as `/docs` describes it. */
+  /** Any operation of the contract, as `/docs` describes it. @returns the body of its answer */
   call<Id extends OperationId>(id: Id, input: Input<Id>): Promise<AnswerOf<Id>>;
+  /** The same, with the answer as it came: for bytes, streams and headers. */
+  send<Id extends OperationId>(id: Id, input: Input<Id>): Promise<Response>;
 }
 
 /**
@@ -51,10 +53,12 @@ export interface Client {
  */
 export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options);
+  const send: Client['send'] = (id, input) => transport.send(id, input as LooseInput);
   const call = async <Id extends OperationId>(id: Id, input: Input<Id>): Promise<AnswerOf<Id>> =>
-    (await (await transport.send(id, input as LooseInput)).json()) as AnswerOf<Id>;
+    (await (await send(id, input)).json()) as AnswerOf<Id>;
   return {
     call,
+    send,
     search: (body, rest) => call('homology.search', { body, ...rest }),
     databases: (rest) => pages((query) => call('homology.databases.list', { query, ...rest })),
     releases: (database, rest) =>
@@ -71,7 +75,7 @@ export function createClient(options: ClientOptions): Client {
     async msa(body, rest) {
       const { data } = await call('sequences.msa.a3m.create', { body, ...rest });
       const params = { a3m_object_id: data.id };
-      const response = await transport.send('sequences.msa.a3m.get', { params, ...rest });
+      const response = await send('sequences.msa.a3m.get', { params, ...rest });
       return { msa: data, a3m: await response.text() };
     },
   };
@@ -84,6 +88,8 @@ interface Page<Item> {
 }
 
 const PAGE_ROWS = 100;
+/** The most that the contract gives; the server ends a page early rather than make it large. */
+const RESULT_PAGE_ROWS = 1_000;
 
 async function* pages<Item>(
   ask: (query: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>,
@@ -132,7 +138,7 @@ async function* results(
 ): AsyncGenerator<HomologyCandidate | HomologyQueryResult> {
   let cursor: string | undefined;
   for (;;) {
-    const query = cursor === undefined ? {} : { cursor };
+    const query = { limit: RESULT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
     const page = await call('runs.results.list', { params: { run_id: id }, query, ...options });
     yield* page.data;
     if (!page.has_more) return;

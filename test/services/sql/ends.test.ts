@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient, type Client } from '#src/contract/document/client.js';
+import { createClient, type Client } from '#src/clients/typescript/client.js';
 import { SOON } from '../../tools/expectations.js';
 import { askSql, createCredential, type SqlAnswer, type TestCredential } from '../../tools/sql-client.js';
 import { startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
@@ -15,7 +15,7 @@ afterAll(() => scene.close());
 
 const ask = (credential: TestCredential, sql: string, more?: object): Promise<SqlAnswer> =>
   askSql(scene, credential, sql, more);
-const clientOf = ({ apiKey }: TestCredential): Client => createClient({ baseUrl: scene.url, apiKey });
+const clientOf = ({ apiKey }: TestCredential): Client => createClient({ url: scene.url, key: apiKey });
 /** Runs long wherever it is interrupted, and takes no memory. */
 const ENDLESS = 'SELECT count(*) FROM range(100000000000)';
 
@@ -65,7 +65,7 @@ describe('DELETE /v1/sql-credentials/{credential_id}', () => {
     const running = ask(doomed, ENDLESS);
     const other = ask(scene.one, 'SELECT count(*) FROM range(300000000)');
     await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBeGreaterThan(1);
-    const { body } = await clientOf(scene.one).call('sql_credentials.revoke', {
+    const body = await clientOf(scene.one).call('sql_credentials.revoke', {
       params: { credential_id: doomed.id },
     });
     const revokedAt = performance.now();

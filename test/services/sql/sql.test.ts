@@ -1,6 +1,6 @@
 import { tableFromIPC } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient, type Client } from '#src/contract/document/client.js';
+import { createClient, type Client } from '#src/clients/typescript/client.js';
 import { ARROW_STREAM_TYPE } from '#src/contract/sql.js';
 import { INLINE_RESPONSE_MAX_BYTES, SQL_BATCH_MAX_BYTES } from '#src/limits.js';
 import type { SqlBatch } from '#src/sql/engine/messages.js';
@@ -19,7 +19,7 @@ afterAll(() => scene.close());
 
 const ask = (credential: TestCredential, sql: string, more?: object): Promise<SqlAnswer> =>
   askSql(scene, credential, sql, more);
-const clientOf = ({ apiKey }: TestCredential): Client => createClient({ baseUrl: scene.url, apiKey });
+const clientOf = ({ apiKey }: TestCredential): Client => createClient({ url: scene.url, key: apiKey });
 
 describe('a world', () => {
   it('has the databases, releases, targets and attributes that the organization may see', async () => {
@@ -72,21 +72,21 @@ describe('a world', () => {
   it('has runs, their candidates and usage of the organization, and of no other', async () => {
     const query = { kind: 'protein_sequence', sequence: scene.small.sequences[0] as string } as const;
     const owner = clientOf(scene.one);
-    const { body: run } = await owner.call('runs.create', {
+    const run = await owner.call('runs.create', {
       headers: { Prefer: 'wait=60' },
       body: {
         endpoint: 'homology.search',
         input: { query, limit: 7, evidence: 'pairwise_sequence_alignment' },
       } as never,
     });
-    const { body: batch } = await owner.call('runs.create', {
+    const batch = await owner.call('runs.create', {
       headers: { Prefer: 'wait=60' },
       body: {
         endpoint: 'homology.batch_search',
         input: { queries: [{ id: 'a', sequence: query.sequence }, { sequence: query.sequence }], limit: 3 },
       } as never,
     });
-    const { body: page } = await owner.call('runs.results.list', { params: { run_id: run.data.id } });
+    const page = await owner.call('runs.results.list', { params: { run_id: run.data.id } });
     const sql =
       'SELECT run_id, endpoint, status, row_count, candidate_count, billable_units FROM runs ORDER BY created_at';
     await expect
