@@ -48,6 +48,8 @@ export interface TicketState {
 const MAIN_FILE = 'uniref.a3m';
 const ENVIRONMENT_FILE = 'bfd.mgnify30.metaeuk30.smag30.a3m';
 const PAIRED_FILE = 'pair.a3m';
+/** Structures to model after. There are none here, and a client that wants some reads that none was found. */
+const TEMPLATES_FILE = 'pdb70.m8';
 
 /**
  * ColabFold's MSA server over ordinary runs. Each sequence is a run of `homology.search` over each database, made under
@@ -210,7 +212,7 @@ export class ColabfoldTickets {
       }
       files.push({ name, pieces });
     }
-    return tarGz(files);
+    return tarGz([...files, { name: TEMPLATES_FILE, pieces: [] }]);
   }
 
   /** Of a database that was not searched there are no candidates. */

@@ -87,6 +87,18 @@ export function gather(text: string): ReadonlyMap<number, readonly string[]> {
   return lines;
 }
 
+/** Templates of each query as the client reads them: a line of twelve columns for each; undefined where it has none. */
+export function templatesOf(
+  files: ReadonlyMap<string, string>,
+  queryCount: number,
+): readonly (readonly string[] | undefined)[] {
+  const lines = files.get('pdb70.m8')!.split('\n').filter(Boolean);
+  const found = new Map<number, string[]>();
+  for (const [query, template] of lines.map((line) => line.split(/\s+/)))
+    found.set(Number(query), [...(found.get(Number(query)) ?? []), template!]);
+  return Array.from({ length: queryCount }, (_, at) => found.get(101 + at));
+}
+
 /** Content of each file of an archive. Source  POSIX.1-2001, ustar */
 function untar(bytes: Buffer): ReadonlyMap<string, string> {
   const files = new Map<string, string>();

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
-import { colabfoldClient, gather } from './colabfold-client.js';
+import { colabfoldClient, gather, templatesOf } from './colabfold-client.js';
 
 /* Proteins of a simulated database have no E-values, so that rows are bound by coverage alone. */
 const COLABFOLD = { database: 'demo', max_evalue: null, max_sequences: 50 };
@@ -28,13 +28,15 @@ const basic = (password = key) => ({
   Authorization: `Basic ${Buffer.from(`x:${password}`).toString('base64')}`,
 });
 const withoutInsertions = (row: string) => row.replace(/[a-z]/g, '');
+/** Of a ticket with the environmental file. */
+const ALIGNMENTS = ['uniref.a3m', 'bfd.mgnify30.metaeuk30.smag30.a3m'];
 const rowsOf = (lines: readonly string[] = []) => lines.filter((_, at) => at % 2 === 1);
 
 describe("ColabFold's MSA interface", () => {
   it('answers a query with its alignment under the name that the client gave it', async () => {
     const [query] = small.sequences as [string];
     const { files } = await client.run({ sequences: [query], mode: 'all', headers: basic() });
-    expect([...files.keys()]).toEqual(['uniref.a3m']);
+    expect([...files.keys()]).toEqual(['uniref.a3m', 'pdb70.m8']);
     const lines = gather(files.get('uniref.a3m')!).get(101)!;
     expect(lines.slice(0, 2)).toEqual(['>101', query]);
     expect(lines.length).toBeGreaterThan(4);
@@ -60,8 +62,8 @@ describe("ColabFold's MSA interface", () => {
   it('has a block for each query in each file, which NUL ends', async () => {
     const sequences = small.sequences.slice(0, 3);
     const { files } = await client.run({ sequences, mode: 'env', headers: basic() });
-    expect([...files.keys()]).toEqual(['uniref.a3m', 'bfd.mgnify30.metaeuk30.smag30.a3m']);
-    for (const text of files.values()) {
+    expect([...files.keys()]).toEqual([...ALIGNMENTS, 'pdb70.m8']);
+    for (const text of ALIGNMENTS.map((name) => files.get(name)!)) {
       expect(text.split('\0')).toHaveLength(4);
       expect(text.endsWith('\0')).toBe(true);
       const gathered = gather(text);
@@ -70,6 +72,12 @@ describe("ColabFold's MSA interface", () => {
     }
     // No environmental database is set, so that its file holds the queries alone.
     expect(rowsOf(gather(files.get('bfd.mgnify30.metaeuk30.smag30.a3m')!).get(101))).toHaveLength(1);
+  });
+
+  it('tells a client that wants templates that there are none', async () => {
+    const sequences = small.sequences.slice(0, 2);
+    const { files } = await client.run({ sequences, mode: 'env', headers: basic() });
+    expect(templatesOf(files, sequences.length)).toEqual([undefined, undefined]);
   });
 
   it('pairs the chains of a complex by species, row by row', async () => {
@@ -230,7 +238,7 @@ describe("ColabFold's MSA interface", () => {
         .trim()
         .split('\n')
         .map((line) => line.split(' ').at(-1)),
-    ).toEqual(['uniref.a3m', 'bfd.mgnify30.metaeuk30.smag30.a3m']);
+    ).toEqual([...ALIGNMENTS, 'pdb70.m8']);
   });
 });
 
@@ -240,7 +248,11 @@ describe.skipIf(ownClients.length === 0)("clients' own files", () => {
     const program = fileURLToPath(new URL('run-client.py', import.meta.url));
     const url = hostUrl.replace('://', `://x:${key}@`);
     const { stdout } = await promisify(execFile)('/usr/bin/python3', [program, file, url, ...sequences]);
-    const { alone, paired } = JSON.parse(stdout) as Record<'alone' | 'paired', readonly string[]>;
+    const { alone, templates, paired } = JSON.parse(stdout) as Record<
+      'alone' | 'templates' | 'paired',
+      readonly string[]
+    >;
+    expect(templates).toEqual([null, null]);
     for (const [at, text] of [...alone.entries(), ...paired.entries()]) {
       expect(text.startsWith(`>${101 + at}\n${sequences[at]}\n`)).toBe(true);
       expect(text.split('\n').length).toBeGreaterThan(4);

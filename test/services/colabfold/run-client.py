@@ -26,6 +26,8 @@ client = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(client)
 
 with tempfile.TemporaryDirectory() as folder:
-    alone = client.run_mmseqs2(sequences, join(folder, "alone"), host_url=host_url)
+    alone, templates = client.run_mmseqs2(
+        sequences, join(folder, "alone"), use_templates=True, host_url=host_url
+    )
     paired = client.run_mmseqs2(sequences, join(folder, "paired"), use_pairing=True, host_url=host_url)
-print(json.dumps({"alone": alone, "paired": paired}))
+print(json.dumps({"alone": alone, "templates": templates, "paired": paired}))
