@@ -28,6 +28,7 @@ export async function serveConsole(): Promise<ServedConsole> {
     GLOAMING_DATA: join(folder, 'data'),
     GLOAMING_ENCODER: 'baseline-1',
     GLOAMING_PORT: '0',
+    GLOAMING_WEBHOOK_NETWORKS: '127.0.0.0/8',
   };
   const demo = simulateProteins(11, 60);
   const appliance = await openAppliance(loadConfig(environment));

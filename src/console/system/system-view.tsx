@@ -1,4 +1,4 @@
-import { bytes, count, percent, seconds } from '../parts/format.js';
+import { ago, bytes, count, percent, seconds } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
 import { Await } from '../parts/notice.js';
 import { ask } from '../server/server.js';
@@ -39,6 +39,7 @@ interface System {
     readonly total_bytes: number;
     readonly free_bytes: number;
   }[];
+  readonly maintenance: Readonly<Record<'backup' | 'fsck', Maintenance | null>>;
   readonly usage: readonly {
     readonly organization: string;
     readonly endpoints: readonly {
@@ -49,6 +50,12 @@ interface System {
   }[];
   readonly executions: { readonly running: number; readonly waiting: number };
   readonly readiness: { readonly isReady: boolean; readonly missing: readonly string[] };
+}
+
+/** What was done to the data, and when. */
+interface Maintenance {
+  readonly at: string;
+  readonly outcome: string;
 }
 
 /** For the operator: how the server is, who may use it, and who has. */
@@ -68,7 +75,7 @@ export function SystemView() {
 }
 
 function State({ system }: { readonly system: System }) {
-  const { machine, executions, readiness } = system;
+  const { machine, executions, readiness, maintenance } = system;
   const facts: readonly (readonly [string, string])[] = [
     ['State', readiness.isReady ? 'ready' : readiness.missing.join('; ')],
     ['Searches', `${count(executions.running)} at work, ${count(executions.waiting)} waiting`],
@@ -79,6 +86,8 @@ function State({ system }: { readonly system: System }) {
       `${bytes(machine.free_memory_bytes)} of ${bytes(machine.memory_bytes)} free; ` +
         `this server has ${bytes(machine.process_memory_bytes)}`,
     ],
+    ['Last backup', doneOf(maintenance.backup, 'gloaming backup <folder>')],
+    ['Last check for damage', doneOf(maintenance.fsck, 'gloaming fsck')],
     ['Machine', `${machine.host}, ${machine.processor}`],
     ['Version', `${system.server_version}, Node ${machine.node}`],
   ];
@@ -132,6 +141,10 @@ function State({ system }: { readonly system: System }) {
       />
     </>
   );
+}
+
+function doneOf(done: Maintenance | null, command: string): string {
+  return done === null ? `never, as far as is known: ${command}` : `${ago(done.at)}, ${done.outcome}`;
 }
 
 interface TableProps {

@@ -1,64 +1,123 @@
+import { useState } from 'preact/hooks';
+import type { WebhookDelivery, WebhookEndpoint } from '../../clients/typescript/types/webhooks.js';
 import { ago } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
-import { Await } from '../parts/notice.js';
+import { Await, Failure } from '../parts/notice.js';
 import { gloaming } from '../server/server.js';
 
+const ENDPOINTS_SHOWN = 100;
 const DELIVERIES_SHOWN = 20;
+/** Most receivers have answered by then. */
+const ANSWERED_MS = 1_000;
 
-/** Who is told of what has happened, and the latest deliveries. */
+/** Who is told of what has happened. */
 export function WebhooksPanel() {
-  const loaded = useLoaded(async (signal) => {
-    const [endpoints, deliveries] = await Promise.all([
-      gloaming.call('webhooks.endpoints.list', { query: { limit: 100 }, signal }),
-      gloaming.call('webhooks.deliveries.list', { query: { limit: DELIVERIES_SHOWN }, signal }),
-    ]);
-    return { endpoints: endpoints.data, deliveries: deliveries.data };
-  }, []);
+  const loaded = useLoaded(
+    async (signal) =>
+      (await gloaming.call('webhooks.endpoints.list', { query: { limit: ENDPOINTS_SHOWN }, signal })).data,
+    [],
+  );
   return (
     <section>
       <h2>Webhooks</h2>
       <Await loaded={loaded}>
-        {({ endpoints, deliveries }) => (
-          <>
-            {endpoints.length === 0 && (
-              <p class="muted">
-                Nobody is told of events yet. <code>POST /v1/webhooks/endpoints</code> adds a receiver.
-              </p>
-            )}
-            <ul class="plain">
-              {endpoints.map(({ id, url, status }) => (
-                <li key={id}>
-                  <b>{url}</b> <span class="muted">{status}</span>
-                </li>
-              ))}
-            </ul>
-            {deliveries.length > 0 && (
-              <div class="scroll" tabIndex={0}>
-                <table class="plain-table">
-                  <thead>
-                    <tr>
-                      <th>Event</th>
-                      <th>State</th>
-                      <th>Made</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {deliveries.map((delivery) => (
-                      <tr key={delivery.id}>
-                        <td>
-                          <code>{delivery.event_id}</code>
-                        </td>
-                        <td>{delivery.status}</td>
-                        <td>{ago(delivery.created_at)}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
-            )}
-          </>
-        )}
+        {(endpoints) =>
+          endpoints.length === 0 ? (
+            <p class="muted">
+              Nobody is told of events yet. <code>POST /v1/webhooks/endpoints</code> adds a receiver.
+            </p>
+          ) : (
+            endpoints.map((endpoint) => <Endpoint key={endpoint.id} endpoint={endpoint} />)
+          )
+        }
       </Await>
     </section>
+  );
+}
+
+/** A receiver with its latest deliveries, any of which can be sent again. */
+function Endpoint({
+  endpoint: { id, url, status, disabled_reason: why },
+}: {
+  readonly endpoint: WebhookEndpoint;
+}) {
+  const [round, setRound] = useState(0);
+  const [failure, setFailure] = useState<Error>();
+  const loaded = useLoaded(
+    async (signal) => {
+      const query = { endpoint_id: id, limit: DELIVERIES_SHOWN };
+      return (await gloaming.call('webhooks.deliveries.list', { query, signal })).data;
+    },
+    [id, round],
+  );
+  const redeliver = async (deliveryId: string): Promise<void> => {
+    await gloaming.call('webhooks.deliveries.redeliver', { params: { delivery_id: deliveryId } });
+    await new Promise((resolve) => setTimeout(resolve, ANSWERED_MS));
+    setRound(round + 1);
+  };
+  return (
+    <article aria-label={`Deliveries to ${url}`}>
+      <h3>
+        {url}{' '}
+        <span class="muted">{why === undefined ? status : `${status}: ${why.replaceAll('_', ' ')}`}</span>
+      </h3>
+      {failure !== undefined && <Failure error={failure} />}
+      <Await loaded={loaded}>
+        {(deliveries) =>
+          deliveries.length === 0 ? (
+            <p class="muted">Nothing was delivered yet.</p>
+          ) : (
+            <Deliveries
+              deliveries={deliveries}
+              onRedeliver={(each) => void redeliver(each).catch(setFailure)}
+            />
+          )
+        }
+      </Await>
+    </article>
+  );
+}
+
+interface DeliveriesProps {
+  readonly deliveries: readonly WebhookDelivery[];
+  readonly onRedeliver: (deliveryId: string) => void;
+}
+
+function Deliveries({ deliveries, onRedeliver }: DeliveriesProps) {
+  return (
+    <div class="scroll" tabIndex={0}>
+      <table class="plain-table">
+        <thead>
+          <tr>
+            <th>Event</th>
+            <th>State</th>
+            <th>Attempts</th>
+            <th>Last answer</th>
+            <th>Made</th>
+            <th>Again</th>
+          </tr>
+        </thead>
+        <tbody>
+          {deliveries.map((delivery) => (
+            <tr key={delivery.id}>
+              <td>
+                <code>{delivery.event_id}</code>
+              </td>
+              <td>{delivery.status}</td>
+              <td>{delivery.attempt_count}</td>
+              <td>{delivery.last_error ?? delivery.response_status_code ?? ''}</td>
+              <td>{ago(delivery.created_at)}</td>
+              <td>
+                {delivery.status !== 'pending' && (
+                  <button type="button" class="button quiet small" onClick={() => onRedeliver(delivery.id)}>
+                    Send again
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

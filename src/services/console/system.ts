@@ -5,6 +5,7 @@ import { listEncoders } from '../../encoder/find.js';
 import { describeGpus, servedOperations, whyNoGpu } from '../../kernels/choose.js';
 import type { KernelBackend } from '../../kernels/kernels.js';
 import type { UsageTable } from '../../store/tables/usage.js';
+import { lastMaintenance } from '../backup/maintenance.js';
 
 export interface SystemParts {
   readonly config: ApplianceConfig;
@@ -57,6 +58,10 @@ export async function describeSystem(
       state: problem ?? 'good',
     })),
     disks: await Promise.all([diskOf('data', dataFolder), diskOf('indexes', indexesFolder)]),
+    maintenance: {
+      backup: lastMaintenance(dataFolder, 'backup') ?? null,
+      fsck: lastMaintenance(dataFolder, 'fsck') ?? null,
+    },
     usage: organizations.map((organization) => ({
       organization,
       endpoints: BILLED.map((endpoint) => ({ endpoint, ...usage.totals(organization, endpoint) })),
