@@ -53,6 +53,7 @@ export async function openRelease(directory: string): Promise<Release> {
       profiles: profiles && { path: join(folder, PROFILES_FILE), byteOffset: profiles.values_byte_offset },
     }),
     lineage: (taxid: number) => lineageOf(taxonomy, taxid).map((taxon) => taxon.taxid),
+    taxonName: (taxid: number) => taxonomy.get(taxid)?.name,
   });
 }
 

@@ -177,6 +177,8 @@ export interface Release {
   readonly tokens: TokenSource;
   /** Taxids on the path from this taxid to the root, itself first; empty where unknown or without a taxonomy. */
   lineage(taxid: number): readonly number[];
+  /** Scientific name of a taxon on the lineage of a target. */
+  taxonName(taxid: number): string | undefined;
 }
 
 /** The eligible targets of a release under one canonical filter. */

@@ -40,7 +40,10 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     page
       .locator('input[type="file"]')
       .setInputFiles({ name: 'many.fasta', mimeType: 'text/plain', buffer: Buffer.from(text) });
-  const rows = (): Promise<string[]> => page.locator('.hit .open-row b').allTextContents();
+  /** Ids of the first hits; how many more are drawn depends on where the page stands. */
+  const rowsOf = async (from: Page): Promise<string[]> =>
+    (await from.locator('.hit .open-row b').allTextContents()).slice(0, 5);
+  const rows = (): Promise<string[]> => rowsOf(page);
   const go = (view: string): Promise<unknown> => page.goto(`${served.url}/console/#/${view}`);
 
   it('asks for a key, says what is wrong with another, and lets a right one in', async () => {
@@ -113,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     const other = await watched.context.newPage();
     await other.goto(page.url());
     await other.locator('.hit').first().waitFor();
-    expect(await other.locator('.hit .open-row b').allTextContents()).toEqual(before);
+    expect(await rowsOf(other)).toEqual(before);
     await other.close();
   });
 
@@ -152,6 +155,30 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     }
   });
 
+  it('begins with what an address says, and shows a filter that its lines cannot in words', async () => {
+    const condition = { op: 'gte', field: 'length', value: '10' };
+    const nested = {
+      op: 'not',
+      filter: { op: 'and', filters: [condition, { ...condition, op: 'lt', value: '20' }] },
+    };
+    const filter = encodeURIComponent(JSON.stringify(nested));
+    const other = await watched.context.newPage();
+    await other.goto(
+      `${served.url}/console/#/search?sequence=MKVLAAGIVGLLLAQWE&id=mine&limit=7&filter=${filter}`,
+    );
+    await other.getByText('not (length is at least 10 and length is less than 20)').waitFor();
+    expect(await other.getByLabel('Hits at most').inputValue()).toBe('7');
+    await other.getByRole('button', { name: 'Copy permalink' }).click();
+    const copied = (await other.evaluate('navigator.clipboard.readText()')) as string;
+    expect(new URLSearchParams(copied.split('?')[1]).get('filter')).toBe(JSON.stringify(nested));
+    await other.goto('about:blank');
+    await other.goto(
+      `${served.url}/console/#/search?filter=${encodeURIComponent('{"op":"and","filters":3}')}`,
+    );
+    await other.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+    await other.close();
+  });
+
   it('draws the alignment of all hits, and gives its A3M', async () => {
     await page.getByRole('link', { name: 'Alignment of all' }).click();
     await page.locator('.msa-frame').waitFor();
@@ -182,6 +209,38 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await expect.poll(row).toBe('1');
     await page.keyboard.press('Enter');
     await page.locator('.alignment').waitFor();
+  });
+
+  it('completes taxa by their names, and searches below one', async () => {
+    await go('search');
+    await paste(served.sequences[4] as string);
+    await page.getByRole('button', { name: 'Add a condition' }).click();
+    await page.getByLabel('Attribute').selectOption('taxid');
+    expect(await page.getByLabel('Condition', { exact: true }).inputValue()).toBe('descends_from');
+    const { taxon, organisms, proteins } = served.clade;
+    await page.getByLabel('Value', { exact: true }).fill(taxon.slice(1, -1).toLowerCase());
+    const option = page.locator(`datalist option[value="${taxon}"]`);
+    await option.waitFor({ state: 'attached' });
+    expect((await option.textContent())?.trim()).toBe(`${proteins} proteins`);
+    await page.getByLabel('Value', { exact: true }).fill(taxon);
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.locator('.hit').first().waitFor();
+    expect(await page.locator('.actions p b').textContent()).toBe(String(proteins));
+    const shown = await page.locator('.hit .column-organism').allTextContents();
+    expect(shown.filter((organism) => !organisms.includes(organism))).toEqual([]);
+    const before = await rows();
+    // Whoever gets the address has the release and the canonical filter, as code and as a form.
+    const other = await watched.context.newPage();
+    await other.goto(page.url());
+    await other.getByText(/^Only proteins where taxid lies below taxon \d+\.$/).waitFor();
+    expect(await rowsOf(other)).toEqual(before);
+    await other.getByText('As code').click();
+    expect(await other.locator('.code-panel pre').textContent()).not.toContain('target_space_id');
+    await other.getByRole('link', { name: 'Change the search' }).click();
+    await other.getByRole('button', { name: 'Search', exact: true }).click();
+    await other.getByText(/^Only proteins where taxid/).waitFor();
+    expect(await rowsOf(other)).toEqual(before);
+    await other.close();
   });
 
   it('watches a run to its end while the server is killed and started again', async () => {

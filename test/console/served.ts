@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { openAppliance } from '#src/appliance.js';
 import { loadConfig } from '#src/config.js';
 import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
-import { simulateProteins } from '#src/demo/simulate.js';
+import { simulateProteins, type SimulatedDatabase } from '#src/demo/simulate.js';
+import { lineageOf } from '#src/release/taxonomy.js';
 import { serveInProcess, type ServedProcess } from '../tools/served-process.js';
 
 /** A server of its own process over 60 simulated proteins, which can be ended and started again. */
@@ -14,11 +15,20 @@ export interface ServedConsole {
   /** Token of a link that lets the operator in. */
   readonly link: string;
   readonly sequences: readonly string[];
+  /** A taxon above some of the proteins, and the organisms below it. */
+  readonly clade: Clade;
   /** What commands of the same appliance need. */
   readonly environment: Readonly<Record<string, string>>;
   kill(): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
+}
+
+interface Clade {
+  readonly taxon: string;
+  readonly organisms: readonly string[];
+  /** On and below it. */
+  readonly proteins: number;
 }
 
 export async function serveConsole(): Promise<ServedConsole> {
@@ -58,6 +68,7 @@ export async function serveConsole(): Promise<ServedConsole> {
     key,
     link,
     sequences: demo.proteins.map(({ sequence }) => sequence),
+    clade: cladeOf(demo),
     environment,
     kill,
     async start() {
@@ -69,4 +80,19 @@ export async function serveConsole(): Promise<ServedConsole> {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** The largest that does not have all. */
+function cladeOf({ proteins, taxonomy }: SimulatedDatabase): Clade {
+  const tree = new Map(taxonomy.nodes.map((node) => [node.taxid, node]));
+  const clades = taxonomy.nodes.map(({ taxid, name }) => {
+    const own = proteins.filter((protein) =>
+      lineageOf(tree, protein.taxid).some((taxon) => taxon.taxid === taxid),
+    );
+    return { taxon: name, organisms: own.map(({ organism }) => organism), proteins: own.length };
+  });
+  const [largest] = clades
+    .filter(({ proteins: count }) => count < proteins.length)
+    .sort((a, b) => b.proteins - a.proteins);
+  return largest!;
 }

@@ -7,7 +7,8 @@ import type { ResultSet } from '../result/hits.js';
 import { Guide } from '../result/guide.js';
 import { ResultView } from '../result/result-view.js';
 import type { Closest, ResultTools } from '../result/tools.js';
-import { leaveDraft } from '../search/draft.js';
+import { addressOf, leaveDraft } from '../search/draft.js';
+import { wordsOf } from '../search/filter.js';
 import { CopyButton } from '../parts/copy.js';
 import { resultOfReceipt } from '../server/results.js';
 import { goTo, hrefTo } from '../parts/route.js';
@@ -28,7 +29,13 @@ export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPagePro
       {({ result, request }) => (
         <ResultView result={result} tools={toolsFor(result, visitor)}>
           {isGuided && <Guide result={result} />}
+          {request.filter !== undefined && (
+            <p class="small muted">Only proteins where {wordsOf(request.filter)}.</p>
+          )}
           <div class="under-head">
+            <a class="button quiet" href={searchAgain(result, request)}>
+              Change the search
+            </a>
             <CodePanel snippets={snippetsOf(askedAs(request))} />
             <CopyButton text={location.href} label="Copy permalink" />
           </div>
@@ -36,6 +43,16 @@ export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPagePro
       )}
     </Await>
   );
+}
+
+/** The search form as it would have to be filled in for this result. */
+function searchAgain({ query, database }: ResultSet, { filter, limit }: HomologyRequest): string {
+  return addressOf({
+    text: `>${query.id}\n${query.sequence}`,
+    database: database.slug,
+    ...(limit !== undefined && { limit }),
+    ...(filter !== undefined && { filter }),
+  });
 }
 
 /** What a server lets one do with this result. */
@@ -80,9 +97,6 @@ function askedAs(request: HomologyRequest): Asked {
       "  console.log(rank, target.id, significance.measurements.expected_false_hits ?? '');",
       '}',
     ].join('\n'),
-    // A target space is known to the server only; its filter is written out where it was one.
-    ...(request.target_space_id === undefined && {
-      command: `printf '>query\\n${query.sequence}\\n' | npx gloaming search - ${flags.join(' ')}`,
-    }),
+    command: `printf '>query\\n${query.sequence}\\n' | npx gloaming search - ${flags.join(' ')}`,
   };
 }

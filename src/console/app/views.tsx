@@ -4,7 +4,7 @@ import { MsaView } from '../msa/msa-view.js';
 import { allOf, useLoaded } from '../parts/load.js';
 import { Await } from '../parts/notice.js';
 import { RunsView } from '../runs/runs-view.js';
-import { leaveDraft } from '../search/draft.js';
+import { draftOf, leaveDraft } from '../search/draft.js';
 import { SearchView } from '../search/search-view.js';
 import { SystemView } from '../system/system-view.js';
 import { ResultPage } from './result-page.js';
@@ -41,12 +41,9 @@ export function Views({ visitor, route }: { readonly visitor: Visitor; readonly 
 /** The search form, with the databases that there are. */
 function SearchStart({ visitor, query }: { readonly visitor: Visitor; readonly query: URLSearchParams }) {
   const loaded = useLoaded(defaultReleases, []);
-  const sequence = query.get('sequence');
-  if (sequence !== null) {
-    leaveDraft({
-      text: `>${query.get('id') ?? 'query'}\n${sequence.replace(/.{1,60}/g, '$&\n')}`,
-      ...(query.get('database') !== null && { database: query.get('database') as string }),
-    });
+  const asked = draftOf(query);
+  if (asked !== undefined) {
+    leaveDraft(asked);
     noteInAddress(hrefTo(['search']));
   }
   return <Await loaded={loaded}>{(releases) => <SearchView visitor={visitor} releases={releases} />}</Await>;

@@ -60,7 +60,8 @@ export function FilterBuilder({ fields, releaseId, clauses, joined, onChange, fa
   );
 }
 
-function firstOperator({ operators, type }: FilterField): string {
+function firstOperator({ operators, type, is_taxonomy: isTaxonomy }: FilterField): string {
+  if (isTaxonomy) return 'descends_from';
   const wanted = type === 'string_list' || type === 'string' ? 'contains' : 'eq';
   return operators.includes(wanted) ? wanted : (operators[0] ?? 'eq');
 }
@@ -74,8 +75,14 @@ interface ClauseLineProps {
   readonly onRemove: () => void;
 }
 
+function placeholderOf(op: string): string {
+  if (op === 'descends_from') return 'a taxon, such as Bacteria';
+  return takesSeveral(op) ? 'values, separated by commas' : 'value';
+}
+
 interface CountedValue {
   readonly value: string;
+  readonly name?: string;
   readonly count: number;
 }
 
@@ -86,6 +93,7 @@ function ClauseLine({ clause, fields, releaseId, fault, onChange, onRemove }: Cl
   const complete = (typed: string): void => {
     const text = takesSeveral(clause.op) ? (typed.split(',').at(-1) ?? '').trim() : typed;
     const query = new URLSearchParams({ release: releaseId, field: field.name, text });
+    if (clause.op === 'descends_from') query.set('below', '');
     // Completions are a help: without them the value is typed.
     ask<{ readonly values: readonly CountedValue[] }>('GET', `values?${query.toString()}`).then(
       (answer) => setValues(answer.values),
@@ -127,7 +135,7 @@ function ClauseLine({ clause, fields, releaseId, fault, onChange, onRemove }: Cl
           aria-invalid={fault !== undefined}
           list={list}
           value={clause.value}
-          placeholder={takesSeveral(clause.op) ? 'values, separated by commas' : 'value'}
+          placeholder={placeholderOf(clause.op)}
           onFocus={() => complete(clause.value)}
           onInput={({ currentTarget: { value } }) => {
             onChange({ ...clause, value });
@@ -136,8 +144,9 @@ function ClauseLine({ clause, fields, releaseId, fault, onChange, onRemove }: Cl
         />
       )}
       <datalist id={list}>
-        {values.map(({ value, count: proteins }) => (
+        {values.map(({ value, name, count: proteins }) => (
           <option key={value} value={value}>
+            {name === undefined ? '' : `${name}, `}
             {count(proteins)} proteins
           </option>
         ))}

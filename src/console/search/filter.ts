@@ -61,26 +61,58 @@ function isFinished({ op, value }: Clause): boolean {
   return !takesValue(op) || value.trim() !== '';
 }
 
+/** What a filter may have; whoever wrote an address may have written anything. */
+interface LooseFilter {
+  readonly op?: unknown;
+  readonly field?: unknown;
+  readonly value?: unknown;
+  readonly values?: unknown;
+  readonly filter?: unknown;
+  readonly filters?: unknown;
+}
+
+function looseOf(filter: unknown): LooseFilter {
+  return typeof filter === 'object' && filter !== null ? filter : {};
+}
+
+function listOf(values: unknown): readonly unknown[] {
+  return Array.isArray(values) ? values : [];
+}
+
 /** The lines that would give this filter; undefined where it is nested deeper than the builder goes. */
 export function clausesOf(
   filter: unknown,
 ): { readonly clauses: readonly Clause[]; readonly joined: 'and' | 'or' } | undefined {
   if (filter === undefined || filter === null) return { clauses: [], joined: 'and' };
-  const { op, filters } = filter as { readonly op: string; readonly filters?: readonly unknown[] };
-  if (op === 'not') return undefined;
-  const list = op === 'and' || op === 'or' ? (filters ?? []) : [filter];
+  const { op, filters } = looseOf(filter);
+  const list = op === 'and' || op === 'or' ? listOf(filters) : [filter];
   const clauses = list.map(clauseOf);
   if (clauses.some((each) => each === undefined)) return undefined;
   return { clauses: clauses as Clause[], joined: op === 'or' ? 'or' : 'and' };
 }
 
 function clauseOf(filter: unknown): Clause | undefined {
-  const { op, field, value, values } = filter as {
-    readonly op: string;
-    readonly field?: string;
-    readonly value?: string;
-    readonly values?: readonly string[];
-  };
-  if (field === undefined) return undefined;
-  return { op, field, value: value ?? values?.join(', ') ?? '' };
+  const { op, field, value, values } = looseOf(filter);
+  if (typeof op !== 'string' || typeof field !== 'string') return undefined;
+  return { op, field, value: typeof value === 'string' ? value : listOf(values).map(String).join(', ') };
+}
+
+/** Deeper ones are said to be there. */
+const WORDS_MAX_DEPTH = 8;
+
+/** A filter in a sentence: `organism is Homo sapiens and length is at least 100`. */
+export function wordsOf(filter: unknown, depth = 0): string {
+  const { op, field, value, values, filter: inner, filters } = looseOf(filter);
+  if (depth > WORDS_MAX_DEPTH) return '…';
+  if (op === 'not') return `not (${wordsOf(inner, depth + 1)})`;
+  if (op === 'and' || op === 'or') {
+    const parts = listOf(filters).map((each) => {
+      const words = wordsOf(each, depth + 1);
+      return looseOf(each).filters === undefined ? words : `(${words})`;
+    });
+    return parts.join(` ${op} `);
+  }
+  const name = String(field).replaceAll('_', ' ');
+  const said = value ?? listOf(values).join(', ');
+  return `${name} ${OPERATORS[String(op)] ?? String(op)} ${String(said)}`.trim();
 }

@@ -1,16 +1,17 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { GloamingError } from '../../clients/typescript/failure.js';
-import type { HomologyRelease } from '../../clients/typescript/types/homology.js';
+import type { HomologyFilter, HomologyRelease } from '../../clients/typescript/types/homology.js';
 import { estimatedSeconds, searchAndKeep } from '../server/results.js';
+import { CopyButton } from '../parts/copy.js';
 import { goTo, hrefTo } from '../parts/route.js';
 import { ask, gloaming, type Visitor } from '../server/server.js';
 import { counted, seconds } from '../parts/format.js';
 import { Failure } from '../parts/notice.js';
 import { readPasted, problemOf } from './fasta.js';
-import { clausesOf, filterOf, type Clause } from './filter.js';
+import { clausesOf, filterOf, wordsOf, type Clause } from './filter.js';
 import { FilterBuilder } from './filter-builder.js';
-import { takeDraft, type Draft } from './draft.js';
+import { addressOf, takeDraft, type Draft } from './draft.js';
 import { QueryField } from './query-field.js';
 
 interface SearchViewProps {
@@ -27,28 +28,34 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
   const [text, setText] = useState(draft.text);
   const [slug, setSlug] = useState(draft.database ?? releases[0]?.database_slug ?? '');
   const [limit, setLimit] = useState(draft.limit ?? 100);
-  const [conditions, setConditions] = useState(
-    () => clausesOf(draft.filter) ?? { clauses: [], joined: 'and' as const },
-  );
+  const [conditions, setConditions] = useState<Conditions>(() => ({
+    ...(clausesOf(draft.filter) ?? { clauses: [], joined: 'and', nested: draft.filter }),
+  }));
   const [failure, setFailure] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const release = releases.find(({ database_slug: each }) => each === slug) ?? releases[0];
   const records = useMemo(() => readPasted(text), [text]);
   const problem = records.map(problemOf).find((each) => each !== undefined);
+  const filter = conditions.nested ?? filterOf(conditions.clauses, conditions.joined);
   const faults = useMemo(() => faultsOf(failure, conditions.clauses), [failure]);
 
+  const asked = {
+    text,
+    limit,
+    ...(release && { database: release.database_slug }),
+    ...(filter && { filter }),
+  };
+  const fail = (error: Error): void => {
+    setFailure(error);
+    setBusy(false);
+  };
   const submit = (event: Event): void => {
     event.preventDefault();
     if (records.length === 0 || problem !== undefined || release === undefined) return;
     setBusy(true);
     setFailure(undefined);
-    const filter = filterOf(conditions.clauses, conditions.joined);
-    const asked = { text, database: release.database_slug, limit, ...(filter && { filter }) };
-    start(asked, records.length, release).then(goTo, (error: Error) => {
-      setFailure(error);
-      setBusy(false);
-    });
+    start(asked, records.length, release).then(goTo, fail);
   };
   const showExample = (): void => {
     if (release === undefined) return;
@@ -59,13 +66,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
     setBusy(true);
     example(release)
       .then((query) => start({ text: query, limit: 100 }, 1, release))
-      .then(
-        (href) => goTo(`${href}&guide=`),
-        (error: Error) => {
-          setFailure(error);
-          setBusy(false);
-        },
-      );
+      .then((href) => goTo(`${href}&guide=`), fail);
   };
   return (
     <form class="search" ref={form} onSubmit={submit}>
@@ -86,15 +87,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
           onSubmit={() => form.current?.requestSubmit()}
         />
         {text === '' && release !== undefined && (
-          <section class="first-visit">
-            <h2>First time here?</h2>
-            <p class="muted">
-              Search with a protein of {release.database_slug}, and have the result explained step by step.
-            </p>
-            <button type="button" class="button" onClick={showGuided} disabled={isBusy}>
-              Show me an example
-            </button>
-          </section>
+          <FirstVisit slug={release.database_slug} isBusy={isBusy} onShow={showGuided} />
         )}
       </div>
       <SearchSide
@@ -118,8 +111,27 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
           {release === undefined ? 'No database has been built yet.' : costOf(records, release, visitor)}
         </p>
         {failure !== undefined && <Failure error={failure} />}
+        <CopyButton label="Copy permalink" text={new URL(addressOf(asked), location.href).href} />
       </SearchSide>
     </form>
+  );
+}
+
+interface FirstVisitProps {
+  readonly slug: string;
+  readonly isBusy: boolean;
+  readonly onShow: () => void;
+}
+
+function FirstVisit({ slug, isBusy, onShow }: FirstVisitProps) {
+  return (
+    <section class="first-visit">
+      <h2>First time here?</h2>
+      <p class="muted">Search with a protein of {slug}, and have the result explained step by step.</p>
+      <button type="button" class="button" onClick={onShow} disabled={isBusy}>
+        Show me an example
+      </button>
+    </section>
   );
 }
 
@@ -131,6 +143,8 @@ function submitLabel(isBusy: boolean, recordCount: number): string {
 interface Conditions {
   readonly clauses: readonly Clause[];
   readonly joined: 'and' | 'or';
+  /** A filter that lines cannot show, in their place. */
+  readonly nested?: HomologyFilter | undefined;
 }
 
 interface SearchSideProps {
@@ -168,7 +182,7 @@ function SearchSide(props: SearchSideProps) {
       <label class="field">
         <span>Hits at most</span>
         <select value={limit} onChange={({ currentTarget: { value } }) => onLimit(Number(value))}>
-          {LIMITS.map((each) => (
+          {[...new Set([...LIMITS, limit])].map((each) => (
             <option key={each} value={each}>
               {each.toLocaleString('en')}
             </option>
@@ -177,7 +191,19 @@ function SearchSide(props: SearchSideProps) {
       </label>
       <fieldset class="field">
         <legend>Only proteins where</legend>
-        {release !== undefined && (
+        {conditions.nested !== undefined && (
+          <p>
+            {wordsOf(conditions.nested)}{' '}
+            <button
+              type="button"
+              class="button quiet small"
+              onClick={() => onConditions({ clauses: [], joined: 'and' })}
+            >
+              Remove
+            </button>
+          </p>
+        )}
+        {release !== undefined && conditions.nested === undefined && (
           <FilterBuilder
             fields={release.filter_fields}
             releaseId={release.id}

@@ -1,4 +1,8 @@
-import type { HomologyCandidateSet, HomologyRequest } from '../../clients/typescript/types/homology.js';
+import type {
+  HomologyCandidateSet,
+  HomologyFilter,
+  HomologyRequest,
+} from '../../clients/typescript/types/homology.js';
 import { hitOf, type ResultSet } from '../result/hits.js';
 import { gloaming } from './server.js';
 
@@ -7,6 +11,8 @@ export interface Asking {
   readonly id: string;
   readonly description?: string;
   readonly request: HomologyRequest;
+  /** What is compared, where it has a name: sent in the place of release and filter. */
+  readonly targetSpaceId?: string;
 }
 
 export interface Answered {
@@ -21,10 +27,12 @@ const kept = new Map<string, Answered>();
 
 /** Searches, and keeps what was found under its receipt. */
 export async function searchAndKeep(
-  { id, description, request }: Asking,
+  { id, description, request, targetSpaceId }: Asking,
   signal?: AbortSignal,
 ): Promise<Answered> {
-  const found = await gloaming.search(request, signal === undefined ? {} : { signal });
+  const { database_release_id: _release, filter: _filter, ...elsewhere } = request;
+  const sent = targetSpaceId === undefined ? request : { ...elsewhere, target_space_id: targetSpaceId };
+  const found = await gloaming.search(sent, signal === undefined ? {} : { signal });
   const result = resultOf(
     found,
     { id, ...(description && { description }), sequence: sequenceOf(request) },
@@ -80,7 +88,7 @@ interface ReceiptContent {
   readonly query: { readonly sequence: string };
   readonly release_id: string;
   readonly parameters: Required<Pick<HomologyRequest, 'evidence' | 'guarantee' | 'limit' | 'significance'>>;
-  readonly target_space: { readonly id: string } | null;
+  readonly target_space: { readonly id: string; readonly canonical_filter: HomologyFilter } | null;
 }
 
 /**
@@ -94,15 +102,11 @@ export async function resultOfReceipt(
 ): Promise<Answered> {
   const known = kept.get(receiptId);
   if (known !== undefined) return known;
-  const { request } = await askedBy(receiptId, signal);
-  return searchAndKeep({ id: name, request }, signal);
+  return searchAndKeep({ id: name, ...(await askedBy(receiptId, signal)) }, signal);
 }
 
-/** The request that a receipt was issued for. */
-export async function askedBy(
-  receiptId: string,
-  signal: AbortSignal,
-): Promise<{ readonly request: HomologyRequest }> {
+/** The request that a receipt was issued for, with its release and its filter in canonical form. */
+export async function askedBy(receiptId: string, signal: AbortSignal): Promise<Omit<Asking, 'id'>> {
   const { data } = await gloaming.call('receipts.get', { params: { receipt_id: receiptId }, signal });
   const {
     query,
@@ -113,9 +117,11 @@ export async function askedBy(
   return {
     request: {
       query: { kind: 'protein_sequence', sequence: query.sequence },
-      ...(space === null ? { database_release_id: releaseId } : { target_space_id: space.id }),
+      database_release_id: releaseId,
+      ...(space !== null && { filter: space.canonical_filter }),
       ...parameters,
     },
+    ...(space !== null && { targetSpaceId: space.id }),
   };
 }
 

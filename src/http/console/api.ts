@@ -49,7 +49,13 @@ export function consolePages(shell: Shell): readonly InternalPage[] {
     ...sessionPages(shell, console),
     asked('POST', 'closest', 'visitor', (context, visitor) => closest(shell, context, visitor, console)),
     asked('GET', 'values', 'visitor', async ({ state: { query } }, { organizationId }) => ({
-      values: await console.values(query.release ?? '', query.field ?? '', query.text ?? '', organizationId),
+      values: await console.values(
+        query.release ?? '',
+        query.field ?? '',
+        query.text ?? '',
+        query.below !== undefined,
+        organizationId,
+      ),
     })),
     asked('GET', 'protein', 'visitor', ({ state: { query } }, { organizationId }) =>
       console.protein(query.release ?? '', query.id, organizationId),

@@ -17,11 +17,12 @@ export interface Console {
   readonly isOpen: boolean;
   readonly keys: Pick<Keys, 'list' | 'create' | 'revoke'>;
   closest(request: ClosestRequest, organizationId: string, signal: AbortSignal): Promise<ClosestResidues>;
-  /** Values of an attribute that have the text somewhere. */
+  /** Values of an attribute that have the text somewhere; of a taxid, below which others lie, names of taxa. */
   values(
     releaseId: string,
     field: string,
     text: string,
+    isBelow: boolean,
     organizationId: string,
   ): Promise<readonly CountedValue[]>;
   /** A protein of a release by id, or one to begin with. Errors  Refusal `validation_failed` where there is none */
@@ -50,10 +51,10 @@ export function createConsole(parts: ConsoleParts): Console {
     isOpen,
     keys,
     closest: (request, organizationId, signal) => closestResidues(request, organizationId, signal, parts),
-    async values(releaseId, field, text, organizationId) {
+    async values(releaseId, field, text, isBelow, organizationId) {
       catalog.release(releaseId, organizationId);
       const { release } = await engines.open(releaseId);
-      return attributeValues.find(release, field, text);
+      return attributeValues.find(release, field, text, isBelow);
     },
     async protein(releaseId, id, organizationId) {
       catalog.release(releaseId, organizationId);

@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import type { Release } from '../../release/release.js';
+import type { FilterField, Release } from '../../release/release.js';
 import { Slice } from '../../turns.js';
 
 /** A value of an attribute, and how many proteins of the release have it. */
 export interface CountedValue {
+  /** As filters take it. */
   readonly value: string;
+  /** Of a taxon that shares its name with another, whose value is its number. */
+  readonly name?: string;
   readonly count: number;
 }
 
@@ -17,15 +20,27 @@ const KEPT_FIELDS_MAX_COUNT = 64;
 export class AttributeValues {
   readonly #counted = new LRUCache<string, Promise<readonly CountedValue[]>>({ max: KEPT_FIELDS_MAX_COUNT });
 
-  /** Values of the field that have the text somewhere, most frequent first; of no field, none. */
-  async find(release: Release, field: string, text: string): Promise<readonly CountedValue[]> {
-    if (!release.fields.some(({ name }) => name === field)) return [];
-    const key = `${release.id} ${field}`;
-    const known = this.#counted.get(key) ?? countValues(release, field);
+  /**
+   * Values of the field that have the text somewhere, most frequent first; of no field, none.
+   * @param isBelow whether taxa are asked for with all proteins below them, by name
+   */
+  async find(
+    release: Release,
+    name: string,
+    text: string,
+    isBelow: boolean,
+  ): Promise<readonly CountedValue[]> {
+    const field = release.fields.find((each) => each.name === name);
+    if (field === undefined) return [];
+    const isTaxa = isBelow && field.isTaxonomy === true;
+    const key = `${release.id} ${isTaxa ? 'below ' : ''}${name}`;
+    const known = this.#counted.get(key) ?? (isTaxa ? countTaxa(release, field) : countValues(release, name));
     this.#counted.set(key, known);
     known.catch(() => this.#counted.delete(key));
     const wanted = text.toLowerCase();
-    const found = (await known).filter(({ value }) => value.toLowerCase().includes(wanted));
+    const found = (await known).filter(({ value, name: taxon = value }) =>
+      `${value} ${taxon}`.toLowerCase().includes(wanted),
+    );
     return found.slice(0, ANSWER_MAX_COUNT);
   }
 }
@@ -45,4 +60,19 @@ async function countValues({ targets }: Release, field: string): Promise<readonl
     if (slice.isOver) await slice.pause();
   }
   return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
+}
+
+/** Taxa of the lineages with the proteins on and below them. */
+async function countTaxa(release: Release, field: FilterField): Promise<readonly CountedValue[]> {
+  const counts = new Map<number, number>();
+  for (const { value, count } of await countValues(release, field.name))
+    for (const taxid of release.lineage(Number(value))) counts.set(taxid, (counts.get(taxid) ?? 0) + count);
+  return [...counts]
+    .map(([taxid, count]) => {
+      const name = release.taxonName(taxid) ?? String(taxid);
+      // Filters take what begins with a digit as a number.
+      const isName = field.taxaNamed?.(name).length === 1 && !/^\s*-?\d/.test(name);
+      return { ...(isName ? { value: name } : { value: String(taxid), name }), count };
+    })
+    .sort((a, b) => b.count - a.count);
 }
