@@ -263,6 +263,41 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     expect(others).toEqual([]);
   }, 150_000);
 
+  it('shows what it can hold of a run with more hits, and says where the rest is', async () => {
+    const runId = /#\/runs\/(run_[0-9a-f]+)/.exec(page.url())![1]!;
+    const headers = { authorization: `Bearer ${served.key}` };
+    const real = await fetch(`${served.url}/v1/runs/${runId}/results?limit=1`, { headers });
+    const [row] = ((await real.json()) as { data: [object] }).data;
+    // Forty-one queries of 5,000 hits each are more than the 200,000 of a page; nine of them come at a time.
+    const candidates = Array.from({ length: 5_000 }, (_, at) => ({
+      rank: at + 1,
+      target: { id: `T${at}`, sequence: 'MKV', attributes: {} },
+      measurements: { maxsim: { bidirectional: 0.5 }, affine: { raw_score: 9 } },
+      significance: { status: 'not_available', reason: '', measurements: {} },
+    }));
+    const results = new RegExp(`/v1/runs/${runId}/results`);
+    await page.route(results, (route) => {
+      const first = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0);
+      const data = Array.from({ length: 9 }, (_, at) => ({
+        ...row,
+        query_index: first + at,
+        query_id: `large_${first + at}`,
+        candidates,
+      }));
+      const json = { object: 'list', data, has_more: first < 36, next_cursor: String(first + 9) };
+      return route.fulfill({ json });
+    });
+    await page.goto('about:blank');
+    await page.goto(`${served.url}/console/#/runs/${runId}?query=large_44`);
+    const notice = page.locator('.notice', { hasText: 'Export has all of them' });
+    await notice.waitFor();
+    expect(await notice.textContent()).toContain('large_44 is not among them');
+    expect(await notice.textContent()).toContain(`npx gloaming runs export ${runId}`);
+    await page.locator('.hit').first().waitFor();
+    expect(await page.locator('.queries a').count()).toBe(41);
+    await page.unroute(results);
+  }, 60_000);
+
   it('cancels a run', async () => {
     await go('search');
     await openFile(fastaOf(served.sequences, 3000));

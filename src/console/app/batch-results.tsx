@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { HomologyQueryResult, Run, BatchSearchRunSummary } from '../../clients/typescript/types/runs.js';
-import { counted, eValue } from '../parts/format.js';
+import { count, counted, eValue } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
 import { Await, Failure } from '../parts/notice.js';
 import { hrefTo } from '../parts/route.js';
@@ -24,7 +24,7 @@ const LISTED_MAX_COUNT = 500;
 
 /** The queries of a batch as they are finished, and the result of the one that is chosen. */
 export function BatchResults({ run, query, visitor }: BatchResultsProps) {
-  const { rows, isWhole, error } = useRows(run);
+  const { rows, isFull, error } = useRows(run);
   const [text, setText] = useState('');
   const asked = query.get('query');
   const chosen = rows.find(({ query_id: id }) => id === asked) ?? rows[0];
@@ -33,26 +33,51 @@ export function BatchResults({ run, query, visitor }: BatchResultsProps) {
   if (error !== undefined) return <Failure error={error} />;
   if (chosen === undefined) return isOver(run) ? <p class="muted">No query was finished.</p> : null;
   return (
-    <div class="batch">
-      <nav class="queries" aria-label="Queries">
-        <input
-          type="search"
-          aria-label="Find a query"
-          placeholder={`Find in ${counted(rows.length, 'query').replace('querys', 'queries')}`}
-          value={text}
-          onInput={({ currentTarget: { value } }) => setText(value)}
-        />
-        <ul>
-          {found.slice(0, LISTED_MAX_COUNT).map((row) => (
-            <QueryLine key={row.query_index} row={row} run={run} isChosen={row === chosen} />
-          ))}
-        </ul>
-        {found.length > LISTED_MAX_COUNT && (
-          <p class="small muted">and {counted(found.length - LISTED_MAX_COUNT, 'more')}</p>
-        )}
-        {!isWhole && isOver(run) && <p class="small muted">An export has the rest.</p>}
-      </nav>
-      <OneResult key={chosen.query_index} row={chosen} run={run} visitor={visitor} />
+    <>
+      {isFull && (
+        <BeyondPage run={run} shownCount={rows.length} asked={chosen.query_id === asked ? null : asked} />
+      )}
+      <div class="batch">
+        <nav class="queries" aria-label="Queries">
+          <input
+            type="search"
+            aria-label="Find a query"
+            placeholder={`Find in ${counted(rows.length, 'query').replace('querys', 'queries')}`}
+            value={text}
+            onInput={({ currentTarget: { value } }) => setText(value)}
+          />
+          <ul>
+            {found.slice(0, LISTED_MAX_COUNT).map((row) => (
+              <QueryLine key={row.query_index} row={row} run={run} isChosen={row === chosen} />
+            ))}
+          </ul>
+          {found.length > LISTED_MAX_COUNT && (
+            <p class="small muted">and {counted(found.length - LISTED_MAX_COUNT, 'more')}</p>
+          )}
+        </nav>
+        <OneResult key={chosen.query_index} row={chosen} run={run} visitor={visitor} />
+      </div>
+    </>
+  );
+}
+
+interface BeyondPageProps {
+  readonly run: Run;
+  readonly shownCount: number;
+  /** A query that the address names, and that is not among those shown. */
+  readonly asked: string | null;
+}
+
+/** Of more than a page holds: where the rest is. */
+function BeyondPage({ run, shownCount, asked }: BeyondPageProps) {
+  return (
+    <div class="notice" role="status">
+      <p>
+        {asked !== null && `${asked} is not among them: `}This page shows the first{' '}
+        {counted(shownCount, 'query').replace('querys', 'queries')} of {count(run.progress.total_count)}, with{' '}
+        {count(CANDIDATES_MAX_COUNT)} hits. Export has all of them, as has the command line:{' '}
+        <code>npx gloaming runs export {run.id} --format parquet</code>
+      </p>
     </div>
   );
 }
@@ -124,10 +149,11 @@ async function releaseOf(releaseId: string, signal: AbortSignal): Promise<BatchS
 /** Rows as they come, in slices, so that ten thousand of them draw the page a few times and not each. */
 function useRows(run: Run): {
   readonly rows: readonly HomologyQueryResult[];
-  readonly isWhole: boolean;
+  /** More have come than the page holds. */
+  readonly isFull: boolean;
   readonly error?: Error;
 } {
-  const [state, setState] = useState<ReturnType<typeof useRows>>({ rows: [], isWhole: false });
+  const [state, setState] = useState<ReturnType<typeof useRows>>({ rows: [], isFull: false });
   useEffect(() => {
     const gone = new AbortController();
     const read = async (): Promise<void> => {
@@ -137,12 +163,12 @@ function useRows(run: Run): {
       for await (const row of gloaming.results(run.id, { signal: gone.signal })) {
         rows.push(row as HomologyQueryResult);
         candidates += rows[rows.length - 1].candidates.length;
-        if (candidates > CANDIDATES_MAX_COUNT) return setState({ rows, isWhole: false });
+        if (candidates > CANDIDATES_MAX_COUNT) return setState({ rows, isFull: true });
         if (performance.now() - toldAtMs < 250) continue;
         toldAtMs = performance.now();
-        setState({ rows: [...rows], isWhole: false });
+        setState({ rows: [...rows], isFull: false });
       }
-      setState({ rows, isWhole: true });
+      setState({ rows, isFull: false });
     };
     // What is lost with a connection is read again when the run has changed its state.
     read().catch((error: Error) => {
