@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NARROW, useMedia } from '../parts/media.js';
 import type { Msa, MsaSummary } from './alignment.js';
 import { inksOf } from './inks.js';
-import { letterAtlas, paintCells, paintLogo, paintNames, type Sight } from './paint.js';
+import { createLogo, letterAtlas, paintCells, paintLogo, paintNames, type Sight } from './paint.js';
 
 const ZOOMS: readonly (readonly [width: number, height: number])[] = [
   [1, 2],
@@ -30,14 +30,21 @@ export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summar
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
+    const inks = inksOf(element);
+    const stacks = createLogo(summary, cellWidth, LOGO_HEIGHT, devicePixelRatio, inks);
     let asked = 0;
+    let picture: ImageData | undefined;
     const paint = (): void => {
       asked = 0;
       const sight = { ...sightOf(element, namesWidth), cellWidth, cellHeight };
-      const inks = inksOf(element);
-      paintCells(prepared(cells.current, sight.width, sight.height), msa, atlas, sight);
+      const context = prepared(cells.current, sight.width, sight.height);
+      const { width, height } = context.canvas;
+      if (picture?.width !== width || picture.height !== height)
+        picture = context.createImageData(width, height);
+      paintCells(picture, msa, atlas, sight, devicePixelRatio);
+      context.putImageData(picture, 0, 0);
       paintNames(prepared(names.current, namesWidth, sight.height), msa, sight, namesWidth, inks);
-      paintLogo(prepared(logo.current, sight.width, LOGO_HEIGHT), summary, sight, LOGO_HEIGHT, inks);
+      paintLogo(prepared(logo.current, sight.width, LOGO_HEIGHT), stacks, sight, LOGO_HEIGHT);
     };
     const ask = (): void => void (asked ||= requestAnimationFrame(paint));
     const watcher = new ResizeObserver(ask);
@@ -118,7 +125,8 @@ function prepared(canvas: HTMLCanvasElement | null, width: number, height: numbe
     element.style.width = `${width}px`;
     element.style.height = `${height}px`;
   }
-  const context = element.getContext('2d') as CanvasRenderingContext2D;
+  // Pixels that are made by the processor stay with it.
+  const context = element.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
   context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   return context;
 }

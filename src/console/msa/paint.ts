@@ -31,50 +31,103 @@ export interface Inks {
   readonly accent: string;
 }
 
-/** Every letter painted once, so that a frame copies pictures and shapes no text. */
-export function letterAtlas(cellWidth: number, cellHeight: number, density: number): HTMLCanvasElement {
+/** Every letter painted once, as pixels of the screen: a frame copies them. */
+export interface LetterAtlas {
+  /** A line after the other, all letters beside each other, and an empty cell behind them. */
+  readonly pixels: Uint32Array;
+  /** Pixels of a cell. */
+  readonly width: number;
+  readonly height: number;
+}
+
+const CELLS = 27;
+const EMPTY_CELL = 26;
+
+/** @param density pixels of the screen in one of the page */
+export function letterAtlas(cellWidth: number, cellHeight: number, density: number): LetterAtlas {
+  const [width, height] = [Math.ceil(cellWidth * density), Math.ceil(cellHeight * density)];
   const canvas = document.createElement('canvas');
-  [canvas.width, canvas.height] = [26 * cellWidth * density, cellHeight * density];
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D;
-  context.scale(density, density);
+  [canvas.width, canvas.height] = [CELLS * width, height];
+  const context = canvas.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
+  context.scale(width / cellWidth, height / cellHeight);
   context.font = `${Math.min(cellHeight - 3, cellWidth * 1.15)}px ui-monospace, Menlo, Consolas, monospace`;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  for (let at = 0; at < 26; at += 1) {
+  for (let at = 0; at < EMPTY_CELL; at += 1) {
     const letter = String.fromCharCode(65 + at);
     context.fillStyle = colourOf(letter);
     context.fillRect(at * cellWidth, 0, cellWidth, cellHeight);
     context.fillStyle = '#23212b';
-    if (cellWidth >= 8) context.fillText(letter, (at + 0.5) * cellWidth, cellHeight / 2 + 0.5);
+    if (cellWidth >= LETTER_MIN_WIDTH) context.fillText(letter, (at + 0.5) * cellWidth, cellHeight / 2 + 0.5);
   }
-  return canvas;
+  const { data } = context.getImageData(0, 0, canvas.width, height);
+  return { pixels: new Uint32Array(data.buffer), width, height };
 }
 
-/** The cells in sight. Cost  cells in sight, whatever the alignment has */
+/** Pixels of the page that a letter needs to be read. */
+const LETTER_MIN_WIDTH = 8;
+
+/**
+ * The cells in sight, pixel by pixel: a call of the canvas for each cell would be a quarter of a million calls where
+ * cells are small.
+ * @param picture as large as the canvas; what it held is gone
+ * Cost  pixels in sight, whatever the alignment has
+ */
 export function paintCells(
-  context: CanvasRenderingContext2D,
+  picture: ImageData,
   { letters, rowCount, columnCount }: Msa,
-  atlas: HTMLCanvasElement,
-  { left, top, width, height, cellWidth, cellHeight }: Sight,
+  { pixels, width, height }: LetterAtlas,
+  { left, top, cellWidth, cellHeight }: Sight,
+  density: number,
 ): void {
-  const firstRow = Math.max(0, Math.floor(top / cellHeight));
-  const lastRow = Math.min(rowCount, Math.ceil((top + height) / cellHeight));
-  const firstColumn = Math.max(0, Math.floor(left / cellWidth));
-  const lastColumn = Math.min(columnCount, Math.ceil((left + width) / cellWidth));
-  const pitch = atlas.width / 26;
-  context.clearRect(0, 0, width, height);
-  for (let row = firstRow; row < lastRow; row += 1) {
-    const y = row * cellHeight - top;
-    for (let column = firstColumn; column < lastColumn; column += 1) {
-      const letter = letters[row * columnCount + column] - 65;
-      if (letter < 0 || letter > 25) continue;
-      const x = column * cellWidth - left;
-      context.drawImage(atlas, letter * pitch, 0, pitch, atlas.height, x, y, cellWidth, cellHeight);
+  // Read once: to ask a picture for its width takes longer than to set a pixel.
+  const { width: wide, height: tall } = picture;
+  const target = new Uint32Array(picture.data.buffer);
+  const columns = placesOf(wide, left, cellWidth, width, density);
+  const lines = placesOf(tall, top, cellHeight, height, density);
+  const source = new Int32Array(wide);
+  let painted = -1;
+  for (let y = 0; y < tall; y += 1) {
+    const row = lines.cells[y];
+    if (row >= rowCount) {
+      target.fill(0, y * wide);
+      return;
     }
+    if (row !== painted) {
+      for (let x = 0; x < wide; x += 1) {
+        const column = columns.cells[x];
+        const letter = column < columnCount ? letters[row * columnCount + column] - 65 : EMPTY_CELL;
+        source[x] = (letter >= 0 && letter < EMPTY_CELL ? letter : EMPTY_CELL) * width + columns.within[x];
+      }
+      painted = row;
+    }
+    const [start, line] = [y * wide, lines.within[y] * CELLS * width];
+    for (let x = 0; x < wide; x += 1) target[start + x] = pixels[line + source[x]];
   }
 }
 
-/** Names of the rows in sight. */
+/** Of each pixel along one axis, its cell, and where in the cell it lies. */
+function placesOf(
+  count: number,
+  offset: number,
+  cell: number,
+  cellPixels: number,
+  density: number,
+): { readonly cells: Int32Array; readonly within: Int32Array } {
+  const cells = new Int32Array(count);
+  const within = new Int32Array(count);
+  for (let at = 0; at < count; at += 1) {
+    const place = (offset + at / density) / cell;
+    cells[at] = Math.floor(place);
+    within[at] = Math.min(cellPixels - 1, Math.floor((place - cells[at]) * cellPixels));
+  }
+  return { cells, within };
+}
+
+/** Pixels of a row that has room for its name. */
+const NAME_MIN_HEIGHT = 10;
+
+/** Names of the rows in sight, where they can be read. */
 export function paintNames(
   context: CanvasRenderingContext2D,
   { names }: Msa,
@@ -83,6 +136,7 @@ export function paintNames(
   inks: Inks,
 ): void {
   context.clearRect(0, 0, width, height);
+  if (cellHeight < NAME_MIN_HEIGHT) return;
   context.fillStyle = inks.text;
   context.font = `${Math.min(12, cellHeight - 3)}px system-ui, sans-serif`;
   context.textBaseline = 'middle';
@@ -92,39 +146,83 @@ export function paintNames(
   }
 }
 
+/** Columns of a piece of the logo: no canvas of it is wider than browsers allow. */
+const LOGO_PIECE_COLUMNS = 256;
+
+/** The logo in pieces, each painted when it is first seen. */
+export interface Logo {
+  /** @param index of the piece */
+  piece(index: number): HTMLCanvasElement;
+}
+
 /** Over the columns: the logo where letters fit, bars of conservation where they do not. */
+export function createLogo(
+  summary: MsaSummary,
+  cellWidth: number,
+  height: number,
+  density: number,
+  inks: Inks,
+): Logo {
+  const pieces = new Map<number, HTMLCanvasElement>();
+  return {
+    piece(index) {
+      const known = pieces.get(index);
+      if (known !== undefined) return known;
+      const canvas = document.createElement('canvas');
+      [canvas.width, canvas.height] = [LOGO_PIECE_COLUMNS * cellWidth * density, height * density];
+      const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+      context.scale(density, density);
+      context.textAlign = 'center';
+      context.textBaseline = 'alphabetic';
+      const first = index * LOGO_PIECE_COLUMNS;
+      const last = Math.min(summary.depth.length, first + LOGO_PIECE_COLUMNS);
+      for (let column = first; column < last; column += 1)
+        paintColumn(context, summary, column, (column - first) * cellWidth, cellWidth, height, inks);
+      pieces.set(index, canvas);
+      return canvas;
+    },
+  };
+}
+
+/** The pieces in sight. */
 export function paintLogo(
   context: CanvasRenderingContext2D,
-  { counts, conservation, depth }: MsaSummary,
+  logo: Logo,
   { left, width, cellWidth }: Sight,
+  height: number,
+): void {
+  const pieceWidth = LOGO_PIECE_COLUMNS * cellWidth;
+  context.clearRect(0, 0, width, height);
+  for (let index = Math.floor(left / pieceWidth); index * pieceWidth < left + width; index += 1)
+    context.drawImage(logo.piece(index), index * pieceWidth - left, 0, pieceWidth, height);
+}
+
+function paintColumn(
+  context: CanvasRenderingContext2D,
+  { counts, conservation }: MsaSummary,
+  column: number,
+  x: number,
+  cellWidth: number,
   height: number,
   inks: Inks,
 ): void {
   const size = ALPHABET.length;
-  const most = Math.log2(size);
-  context.clearRect(0, 0, width, height);
-  context.textAlign = 'center';
-  context.textBaseline = 'alphabetic';
-  const last = Math.min(depth.length, Math.ceil((left + width) / cellWidth));
-  for (let column = Math.max(0, Math.floor(left / cellWidth)); column < last; column += 1) {
-    const x = column * cellWidth - left;
-    const stack = (conservation[column] / most) * height;
-    if (cellWidth < 8) {
-      context.fillStyle = inks.accent;
-      context.fillRect(x, height - stack, Math.max(1, cellWidth - 0.5), stack);
-      continue;
-    }
-    const own = [...counts.subarray(column * size, (column + 1) * size)];
-    const total = own.reduce((sum, each) => sum + each, 0);
-    const ranked = own
-      .map((each, at) => ({ letter: ALPHABET[at], share: each / total }))
-      .sort((a, b) => a.share - b.share);
-    let y = height;
-    for (const { letter, share } of ranked) {
-      const tall = share * stack;
-      if (tall >= 1.5) paintLetter(context, letter, x, y, cellWidth, tall);
-      y -= tall;
-    }
+  const stack = (conservation[column] / Math.log2(size)) * height;
+  if (cellWidth < LETTER_MIN_WIDTH) {
+    context.fillStyle = inks.accent;
+    context.fillRect(x, height - stack, Math.max(1, cellWidth - 0.5), stack);
+    return;
+  }
+  const own = [...counts.subarray(column * size, (column + 1) * size)];
+  const total = own.reduce((sum, each) => sum + each, 0);
+  const ranked = own
+    .map((each, at) => ({ letter: ALPHABET[at], share: each / total }))
+    .sort((a, b) => a.share - b.share);
+  let y = height;
+  for (const { letter, share } of ranked) {
+    const tall = share * stack;
+    if (tall >= 1.5) paintLetter(context, letter, x, y, cellWidth, tall);
+    y -= tall;
   }
 }
 
