@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)(`an alignment of ${ROWS} rows and ${COLU
       expect(await page.evaluate(LAST_ROW_IS_PAINTED)).toBe(true);
     }
     expect(complaints).toEqual([]);
-  }, 60_000);
+  }, 150_000);
 });
 
 /** The lowest line of cells holds colours. */

@@ -33,11 +33,13 @@ export function ResultPage({ receiptId, name, isGuided, visitor }: ResultPagePro
             <p class="small muted">Only proteins where {wordsOf(request.filter)}.</p>
           )}
           <div class="under-head">
-            <a class="button quiet" href={searchAgain(result, request)}>
-              Change the search
-            </a>
             <CodePanel snippets={snippetsOf(askedAs(request))} />
-            <CopyButton text={location.href} label="Copy permalink" />
+            <div class="buttons">
+              <a class="button quiet small" href={searchAgain(result, request)}>
+                Change the search
+              </a>
+              <CopyButton text={location.href} label="Copy permalink" />
+            </div>
           </div>
         </ResultView>
       )}

@@ -12,6 +12,8 @@ const ZOOMS: readonly (readonly [width: number, height: number])[] = [
   [15, 20],
 ];
 const LOGO_HEIGHT = 56;
+/** Room for one below the rows, where there is one. */
+const SCROLLBAR_HEIGHT = 20;
 
 /**
  * The alignment on a canvas: only the cells in sight are painted, so that it scrolls alike with ten rows and with ten
@@ -81,6 +83,7 @@ export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summar
       <div
         ref={frame}
         class="msa-frame"
+        style={{ maxHeight: `${LOGO_HEIGHT + msa.rowCount * cellHeight + SCROLLBAR_HEIGHT}px` }}
         tabIndex={0}
         role="region"
         aria-label={`${msa.rowCount} sequences over ${msa.columnCount} columns; arrow keys scroll`}
@@ -96,7 +99,7 @@ export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summar
             class="msa-window"
             style={{ gridTemplateColumns: `${namesWidth}px 1fr`, gridTemplateRows: `${LOGO_HEIGHT}px 1fr` }}
           >
-            <span class="small muted">conservation</span>
+            <span class="small muted">logo</span>
             <canvas ref={logo} aria-hidden="true" />
             <canvas ref={names} aria-hidden="true" />
             <canvas ref={cells} aria-hidden="true" />

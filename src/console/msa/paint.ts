@@ -55,10 +55,16 @@ export function letterAtlas(cellWidth: number, cellHeight: number, density: numb
   context.textBaseline = 'middle';
   for (let at = 0; at < EMPTY_CELL; at += 1) {
     const letter = String.fromCharCode(65 + at);
+    context.save();
+    // A wide letter keeps to its cell: it would stand in those beside it.
+    context.beginPath();
+    context.rect(at * cellWidth, 0, cellWidth, cellHeight);
+    context.clip();
     context.fillStyle = colourOf(letter);
     context.fillRect(at * cellWidth, 0, cellWidth, cellHeight);
     context.fillStyle = '#23212b';
     if (cellWidth >= LETTER_MIN_WIDTH) context.fillText(letter, (at + 0.5) * cellWidth, cellHeight / 2 + 0.5);
+    context.restore();
   }
   const { data } = context.getImageData(0, 0, canvas.width, height);
   return { pixels: new Uint32Array(data.buffer), width, height };
@@ -106,7 +112,10 @@ export function paintCells(
   }
 }
 
-/** Of each pixel along one axis, its cell, and where in the cell it lies. */
+/**
+ * Of each pixel along one axis, its cell, and the pixel of the cell that it is. The middle of a pixel decides, so that
+ * no rounding leaves one out of a letter or takes one twice.
+ */
 function placesOf(
   count: number,
   offset: number,
@@ -114,13 +123,10 @@ function placesOf(
   cellPixels: number,
   density: number,
 ): { readonly cells: Int32Array; readonly within: Int32Array } {
-  const cells = new Int32Array(count);
-  const within = new Int32Array(count);
-  for (let at = 0; at < count; at += 1) {
-    const place = (offset + at / density) / cell;
-    cells[at] = Math.floor(place);
-    within[at] = Math.min(cellPixels - 1, Math.floor((place - cells[at]) * cellPixels));
-  }
+  const first = Math.round(offset * density) + 0.5;
+  const pitch = cell * density;
+  const cells = Int32Array.from({ length: count }, (_, at) => Math.floor((first + at) / pitch));
+  const within = cells.map((own, at) => Math.min(cellPixels - 1, Math.floor(first + at - own * pitch)));
   return { cells, within };
 }
 

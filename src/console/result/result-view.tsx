@@ -188,7 +188,11 @@ function findings(hits: ResultSet['hits'], isLimitReached: boolean): string {
 function ResultHead({ result }: { readonly result: ResultSet }) {
   const { query, hits, database, isLimitReached, searchMs, isCacheHit, warnings } = result;
   const time =
-    isCacheHit === true ? 'known already' : searchMs === undefined ? '' : `in ${seconds(searchMs / 1000)}`;
+    isCacheHit === true
+      ? ', the result was known'
+      : searchMs === undefined
+        ? ''
+        : ` in ${seconds(searchMs / 1000)}`;
   return (
     <header class="result-head">
       <p class="eyebrow">
@@ -202,7 +206,7 @@ function ResultHead({ result }: { readonly result: ResultSet }) {
       <p class="lead">
         {findings(hits, isLimitReached)}{' '}
         <span class="muted">
-          {counted(database.targetCount, 'protein')} compared {time}
+          {counted(database.targetCount, 'protein')} compared{time}
         </span>
       </p>
       {warnings.map((warning) => (

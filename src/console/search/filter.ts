@@ -21,7 +21,7 @@ export const OPERATORS: Readonly<Record<string, string>> = {
   prefix: 'begins with',
   suffix: 'ends with',
   contains: 'contains',
-  descends_from: 'lies below taxon',
+  descends_from: 'lies below',
   in: 'is one of',
   not_in: 'is none of',
   between: 'is between',

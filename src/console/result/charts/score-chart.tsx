@@ -21,7 +21,7 @@ const LEAST_LOG10E = -30;
 export function ScoreChart({ hits, maxLog10E, onMax }: ScoreChartProps) {
   const slider = useId();
   const logs = hits.flatMap(({ logE }) => (logE === undefined ? [] : [logE / Math.LN10]));
-  if (logs.length === 0) return <p class="muted">These hits have no E-values to draw.</p>;
+  if (logs.length === 0) return <NoScores />;
   const low = Math.max(LEAST_LOG10E, Math.floor(Math.min(...logs)));
   const high = Math.max(1, Math.ceil(Math.max(...logs)));
   const x = (log10: number): number => (WIDTH * (high - Math.max(low, log10))) / (high - low);
@@ -89,6 +89,19 @@ function binned(logs: readonly number[], low: number, high: number): readonly nu
     bins[Math.min(BINS - 1, Math.floor(share * BINS))] += 1;
   }
   return bins;
+}
+
+function NoScores() {
+  return (
+    <figure class="chart">
+      <figcaption>
+        <h3>Scores</h3>
+        <p class="small muted">
+          These hits have none: the database was not calibrated, or has too few proteins of such lengths.
+        </p>
+      </figcaption>
+    </figure>
+  );
 }
 
 function ticks(low: number, high: number): readonly number[] {
