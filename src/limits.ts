@@ -10,6 +10,8 @@ export const PROTEIN_MAX_RESIDUES = 65_535;
 export const RELEASE_MAX_TARGETS = 500_000_000;
 /** Residues of one release; residue starts are uint32. */
 export const RELEASE_MAX_RESIDUES = 4_294_967_295;
+/** Shards of a build; Slurm's arrays have 1,001 tasks unless they are configured. */
+export const BUILD_MAX_SHARDS = 1_000;
 /** Largest squared norm of an int8 residue vector, so that every dot product fits in int16. */
 export const TOKEN_MAX_SQUARED_NORM = 32_767;
 export const TOKEN_DIMENSIONS = [32, 64, 96, 128, 160, 192, 224, 256] as const;

@@ -165,6 +165,8 @@ export type CommandRefusalCode =
   | 'refresh_refused'
   | 'download_too_large'
   | 'build_not_found'
+  | 'build_incomplete'
+  | 'tasks_failed'
   | 'interrupted'
   | 'calibration_impossible'
   | 'qualification_impossible'

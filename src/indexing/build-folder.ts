@@ -18,6 +18,7 @@ import type { ReleaseManifest } from '../release/release.js';
  *   encoded.json     how far encoding has come; what stands after that in the files is cut off
  *   self-scores.i32  a little-endian int32 a protein
  *   release/         the release's own files; renamed into place when all are complete
+ *   shards/          where several machines encode: what each of them has done (shards/plan.ts)
  */
 export interface BuildFolder {
   readonly path: string;
@@ -27,12 +28,20 @@ export interface BuildFolder {
   readonly encoded: string;
   readonly scores: string;
   readonly release: string;
+  readonly shards: string;
 }
 
 /** Creates the folder or finds it again. */
 export async function openBuildFolder(databaseFolder: string, identity: unknown): Promise<BuildFolder> {
   const path = join(databaseFolder, `${BUILDING_PREFIX}${canonicalSha256(identity).slice(0, 16)}`);
-  const folder: BuildFolder = {
+  const folder = buildFolderAt(path);
+  await mkdir(folder.release, { recursive: true });
+  await mkdir(folder.scratch, { recursive: true });
+  return folder;
+}
+
+export function buildFolderAt(path: string): BuildFolder {
+  return {
     path,
     scratch: join(path, 'scratch'),
     spool: join(path, 'proteins.jsonl'),
@@ -40,10 +49,8 @@ export async function openBuildFolder(databaseFolder: string, identity: unknown)
     encoded: join(path, 'encoded.json'),
     scores: join(path, 'self-scores.i32'),
     release: join(path, 'release'),
+    shards: join(path, 'shards'),
   };
-  await mkdir(folder.release, { recursive: true });
-  await mkdir(folder.scratch, { recursive: true });
-  return folder;
 }
 
 /** Takes the folder away, and the database's own where nothing else is in it. */
@@ -52,6 +59,11 @@ export async function dropBuildFolder(folder: BuildFolder): Promise<void> {
   await rmdir(dirname(folder.path)).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'ENOTEMPTY') throw cause;
   });
+}
+
+/** Takes the folder away once its release is there; a task that still works in it has no work any more. */
+export async function clearBuildFolder({ path }: BuildFolder): Promise<void> {
+  await rm(path, { recursive: true, maxRetries: 5 });
 }
 
 /** A stage's result; undefined where it was not reached. */
@@ -83,6 +95,6 @@ export async function putInPlace(
   await rm(directory, { recursive: true, force: true });
   await rename(folder.release, directory);
   await syncFolder(join(indexesFolder, slug));
-  await rm(folder.path, { recursive: true });
+  await clearBuildFolder(folder);
   return { slug, id, directory, manifest };
 }

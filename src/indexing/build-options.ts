@@ -28,6 +28,8 @@ export interface BuildOptions {
   readonly families?: BuildFamilies;
   /** Features of the same model that exist already; not with families, whose relatives have none. */
   readonly embeddings?: GivenEmbeddings;
+  /** Into how many shards the encoding was divided (`planShards`); absent where it is done here. */
+  readonly shardCount?: number;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: BuildProgress) => void;
 }

@@ -14,10 +14,22 @@ import { readProteinSpool, type SpooledLine } from './protein-spool.js';
 import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
 
+/** Proteins that follow each other in the spool. */
+export interface SpoolRange {
+  readonly targets: number;
+  readonly residues: number;
+  /** Where the line of the first starts, and that of the last ends. */
+  readonly startOffset: number;
+  readonly endOffset: number;
+}
+
+/** Where a range is read from and what is made of it: all of a build folder, or a shard of it. */
+export type EncodeFolder = Pick<BuildFolder, 'spool' | 'encoded' | 'scores' | 'release'>;
+
 export interface EncodeOptions {
   readonly signal?: AbortSignal;
-  /** Whether an earlier release gives the tokens of this sequence. */
-  readonly isKnown: (sequence: string) => boolean;
+  /** Whether an earlier release gives the tokens of this sequence; absent where none does. */
+  readonly isKnown?: (sequence: string) => boolean;
   /** Called with the residues that are encoded, those of an interrupted run before included. */
   readonly onResidues: (residues: number) => void;
 }
@@ -36,6 +48,7 @@ type RelatedCounts = RelativesManifest['counts'];
 
 /** Everything before these counts is on the disk, whatever happens next. */
 interface Checkpoint {
+  /** Of this range; only the offset is that of the whole spool. */
   readonly targets: number;
   readonly residues: number;
   readonly spoolOffset: number;
@@ -48,50 +61,50 @@ const SCORE_BYTES = 4;
 /** Handed to the encoder before the first of them is awaited. */
 const AHEAD_MAX_RESIDUES = 131_072;
 const CHECKPOINT_INTERVAL_MS = 1_000;
-const START: Checkpoint = {
-  targets: 0,
-  residues: 0,
-  spoolOffset: 0,
-  related: { targets: 0, relatives: 0 },
-};
+/** What is counted of proteins without relatives. */
+export const NO_RELATED: RelatedCounts = { targets: 0, relatives: 0 };
 
 /**
- * Encodes the spooled proteins in order into tokens.arrow, where they have relatives into profiles.arrow, too, and
- * their self scores beside them, from the last checkpoint on. A protein's tokens depend on nothing but the protein and
- * what the manifest names, so it does not matter where it was interrupted.
+ * Encodes a range of the spooled proteins in order into tokens.arrow, where they have relatives into profiles.arrow,
+ * too, and their self scores beside them, from the last checkpoint on. A protein's tokens depend on nothing but the
+ * protein and what the manifest names, so it does not matter where it was interrupted.
  * Errors  Refusal `disk_full` before it starts where the tokens cannot fit; those of encoder, finder and file system
  * Cost    those of encoder and finder, and a read of what an interrupted run had written, for its digest
  */
 export async function encodeProteins(
   source: ProteinTokens,
-  corpus: Corpus,
-  folder: BuildFolder,
+  range: SpoolRange,
+  folder: EncodeFolder,
   options: EncodeOptions,
 ): Promise<EncodeResult> {
-  const from = (await readState<Checkpoint>(folder.encoded)) ?? START;
+  const from = (await readState<Checkpoint>(folder.encoded)) ?? startOf(range);
   if (from.files !== undefined) {
     return { ...from.files, related: from.related, encodedResidues: 0, reusedResidues: 0 };
   }
   const { dimension, hasProfiles } = source;
   const rowBytes = dimension + (hasProfiles ? PROFILE_WIDTH : 0);
-  await checkSpace(folder.release, (corpus.residues - from.residues) * rowBytes + corpus.spoolBytes);
+  const tableBytes = range.endOffset - range.startOffset;
+  await checkSpace(folder.release, (range.residues - from.residues) * rowBytes + tableBytes);
   const open = (name: string, frame: RowsFrame, width: number): Promise<RowsFile> =>
     openRowsFile(join(folder.release, name), frame, from.residues * width);
   const files: BuildFiles = {
-    tokens: await open(TOKENS_FILE, tokensFrame(dimension, corpus.residues), dimension),
+    tokens: await open(TOKENS_FILE, tokensFrame(dimension, range.residues), dimension),
     profiles: hasProfiles
-      ? await open(PROFILES_FILE, profilesFrame(corpus.residues), PROFILE_WIDTH)
+      ? await open(PROFILES_FILE, profilesFrame(range.residues), PROFILE_WIDTH)
       : undefined,
     scores: await openHashedFile(folder.scores, from.targets * SCORE_BYTES),
   };
   try {
-    const { related, reusedResidues } = await encodeFrom(from, source, { files, folder, options });
+    const { related, reusedResidues } = await encodeFrom(from, source, {
+      files,
+      folder,
+      endOffset: range.endOffset,
+      options,
+    });
     await files.scores.finish();
     const entries = { tokens: await files.tokens.finish(), profiles: await files.profiles?.finish() };
-    const { targets, residues, spoolBytes: spoolOffset } = corpus;
-    const end: Checkpoint = { targets, residues, spoolOffset, related, files: entries };
-    await writeState(folder.encoded, end);
-    const encodedResidues = residues - from.residues - reusedResidues;
+    await writeEncoded(range, folder, entries, related);
+    const encodedResidues = range.residues - from.residues - reusedResidues;
     return { ...entries, related, encodedResidues, reusedResidues };
   } catch (cause) {
     const { tokens, profiles, scores } = files;
@@ -100,8 +113,35 @@ export async function encodeProteins(
   }
 }
 
+/** Notes that all of the range is encoded, so that nothing of it is encoded again. */
+export async function writeEncoded(
+  { targets, residues, endOffset: spoolOffset }: SpoolRange,
+  folder: Pick<EncodeFolder, 'encoded'>,
+  files: Pick<EncodeResult, 'tokens' | 'profiles'>,
+  related: RelatedCounts,
+): Promise<void> {
+  const end: Checkpoint = { targets, residues, spoolOffset, related, files };
+  await writeState(folder.encoded, end);
+}
+
+/** How far the encoding of a range has come; undefined where it has not begun or saved nothing yet. */
+export function readEncoded(
+  folder: Pick<EncodeFolder, 'encoded'>,
+): Promise<Pick<Checkpoint, 'residues' | 'files'> | undefined> {
+  return readState<Checkpoint>(folder.encoded);
+}
+
+/** All of a build's proteins. */
+export function wholeOf({ targets, residues, spoolBytes }: Corpus): SpoolRange {
+  return { targets, residues, startOffset: 0, endOffset: spoolBytes };
+}
+
+function startOf({ startOffset: spoolOffset }: SpoolRange): Checkpoint {
+  return { targets: 0, residues: 0, spoolOffset, related: NO_RELATED };
+}
+
 /** Self scores in the order of the targets, as encodeProteins left them. */
-export async function readSelfScores(folder: BuildFolder): Promise<Int32Array> {
+export async function readSelfScores(folder: Pick<EncodeFolder, 'scores'>): Promise<Int32Array> {
   const bytes = await readFile(folder.scores);
   return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCORE_BYTES);
 }
@@ -115,7 +155,8 @@ interface BuildFiles {
 
 interface Sink {
   readonly files: BuildFiles;
-  readonly folder: BuildFolder;
+  readonly folder: EncodeFolder;
+  readonly endOffset: number;
   readonly options: EncodeOptions;
 }
 
@@ -131,7 +172,7 @@ async function encodeFrom(
   source: ProteinTokens,
   sink: Sink,
 ): Promise<Pick<EncodeResult, 'related' | 'reusedResidues'>> {
-  const { folder, options } = sink;
+  const { folder, endOffset, options } = sink;
   const { signal } = options;
   // Every call that is ahead listens to it.
   if (signal !== undefined) setMaxListeners(source.aheadBatches + 1, signal);
@@ -150,12 +191,16 @@ async function encodeFrom(
       aheadResidues -= line.protein.sequence.length;
       await writeProtein(line, built[index], sink.files, source.dimension, affine);
       done = advance(done, line, built[index]);
-      if (options.isKnown(line.protein.sequence)) reusedResidues += line.protein.sequence.length;
+      if (options.isKnown?.(line.protein.sequence) === true) reusedResidues += line.protein.sequence.length;
     }
     options.onResidues(done.residues);
     await checkpoints.offer(done);
   };
-  for await (const lines of batches(folder, from.spoolOffset, source.batchProteins)) {
+  for await (const lines of batches(
+    folder,
+    { from: from.spoolOffset, to: endOffset },
+    source.batchProteins,
+  )) {
     signal?.throwIfAborted();
     const encoded = source.encode(
       lines.map(({ protein }) => protein),
@@ -175,12 +220,12 @@ async function encodeFrom(
 }
 
 async function* batches(
-  folder: BuildFolder,
-  spoolOffset: number,
+  folder: EncodeFolder,
+  { from, to }: { readonly from: number; readonly to: number },
   count: number,
 ): AsyncGenerator<readonly SpooledLine[]> {
   let lines: SpooledLine[] = [];
-  for await (const line of readProteinSpool(folder.spool, spoolOffset)) {
+  for await (const line of readProteinSpool(folder.spool, from, to)) {
     lines.push(line);
     if (lines.length < count) continue;
     yield lines;

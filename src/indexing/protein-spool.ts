@@ -40,11 +40,18 @@ export async function createProteinSpool(path: string): Promise<ProteinSpool> {
   };
 }
 
-/** The lines from this offset on, which must be the start of one. */
-export async function* readProteinSpool(path: string, startOffset = 0): AsyncGenerator<SpooledLine> {
+/** The lines between two offsets, each of which must be the start of one or the file's end. */
+export async function* readProteinSpool(
+  path: string,
+  startOffset = 0,
+  endOffset = Infinity,
+): AsyncGenerator<SpooledLine> {
+  if (startOffset >= endOffset) return;
   let rest: Buffer = Buffer.alloc(0);
   let offset = startOffset;
-  for await (const chunk of createReadStream(path, { start: startOffset, highWaterMark: 1 << 20 })) {
+  // The stream's own end is the last byte, not the one after it.
+  const range = { start: startOffset, end: endOffset - 1, highWaterMark: 1 << 20 };
+  for await (const chunk of createReadStream(path, range)) {
     const bytes = Buffer.concat([rest, chunk as Buffer]);
     let start = 0;
     for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {

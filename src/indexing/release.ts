@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Encoder } from '../encoder/encoder.js';
 import { assert } from '../errors.js';
@@ -7,11 +6,11 @@ import { RELEASE_FORMAT } from '../release/format.js';
 import { listedFiles } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
-import { putInPlace, type BuildFolder } from './build-folder.js';
+import { clearBuildFolder, putInPlace, type BuildFolder } from './build-folder.js';
 import type { BuildOptions, BuildReport } from './build-options.js';
 import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
 import { givenTokens } from './embeddings/given-tokens.js';
-import { encodeProteins, readSelfScores, type EncodeResult } from './encode-proteins.js';
+import { encodeProteins, readSelfScores, wholeOf, type EncodeResult } from './encode-proteins.js';
 import { inBuildFolder } from './in-build-folder.js';
 import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
@@ -24,6 +23,8 @@ import {
   type Report,
 } from './release-stages.js';
 import { findKnownTokens, reusingEncoder } from './reuse/known-tokens.js';
+import { gatherShards } from './shards/gather.js';
+import { openPlan, type PlannedShards } from './shards/plan.js';
 
 /**
  * Builds a release: read → encode what no earlier release has → write → rename into place. Killed at any moment, the
@@ -36,12 +37,45 @@ import { findKnownTokens, reusingEncoder } from './reuse/known-tokens.js';
  *         (besides: a batch of 4,096 proteins, a million words)
  */
 export async function buildRelease(options: BuildOptions): Promise<BuildReport> {
-  const databaseFolder = join(options.indexesFolder, checkSlug(options.slug));
-  return inBuildFolder(databaseFolder, identityOf(options), (folder) => buildInFolder(options, folder));
+  return inFolderOf(options, (folder) => buildInFolder(options, folder));
+}
+
+/**
+ * Reads the input of a build and divides its encoding into shards, for tasks on any machines that see the folder
+ * (shards/encode-shard.ts); when all are there, `buildRelease` with the same `shardCount` gathers them. The release is
+ * that of one machine to the byte, as long as their encoders agree.
+ * Returns undefined where this very release is there already
+ * Errors  those of reading; Refusal `invalid_option` for a count out of range
+ */
+export async function planShards(
+  options: BuildOptions,
+  shardCount: number,
+): Promise<PlannedShards | undefined> {
+  const { families, embeddings, encoder } = options;
+  assert(families === undefined, 'finders of relatives see more than one protein at a time');
+  assert(embeddings === undefined, 'tasks see no embeddings');
+  return inFolderOf(options, async (folder) => {
+    const { corpus, taxonomy } = await readStage(options, folder, reportTo(options));
+    const description = describeRelease(options, corpus, proteinTokens(encoder, undefined), undefined);
+    const { releases } = await scanReleases(options.indexesFolder);
+    if (findBuilt(releases, options.slug, description, taxonomy) !== undefined) return undefined;
+    return openPlan(corpus, folder, encoder, shardCount);
+  });
+}
+
+async function inFolderOf<Result>(
+  options: BuildOptions,
+  work: (folder: BuildFolder) => Promise<Result>,
+): Promise<Result> {
+  return inBuildFolder(join(options.indexesFolder, checkSlug(options.slug)), identityOf(options), work);
+}
+
+function reportTo({ onProgress }: BuildOptions): Report {
+  return (stage, done, total) => onProgress?.({ stage, done, total });
 }
 
 async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promise<BuildReport> {
-  const report: Report = (stage, done, total) => options.onProgress?.({ stage, done, total });
+  const report = reportTo(options);
   const { corpus, taxonomy } = await readStage(options, folder, report);
   const { replaced } = corpus;
   const embedded = await checkGiven(options, corpus.targets, folder);
@@ -50,7 +84,7 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
   const { releases } = await scanReleases(options.indexesFolder);
   const built = findBuilt(releases, options.slug, description, taxonomy);
   if (built !== undefined) {
-    await rm(folder.path, { recursive: true });
+    await clearBuildFolder(folder);
     const nothing = { encodedResidues: 0, reusedResidues: 0, encodeMs: 0 };
     return {
       replaced,
@@ -95,8 +129,12 @@ async function encodeStage(
   folder: BuildFolder,
   report: Report,
 ): Promise<EncodeResult & Pick<BuildReport, 'notes' | 'encodeMs'>> {
-  const { encoder, slug, signal } = options;
-  const known = await findKnownTokens(releases, {
+  const { encoder, slug, shardCount, signal } = options;
+  const range = wholeOf(corpus);
+  if (shardCount !== undefined) {
+    await gatherShards({ range, dimension: encoder.card.dimension }, folder, shardCount, signal);
+  }
+  const known = await findKnownTokens(shardCount === undefined ? releases : [], {
     spoolPath: folder.spool,
     residues: corpus.residues,
     slug,
@@ -107,7 +145,7 @@ async function encodeStage(
   try {
     const source = tokensOf(options, reusingEncoder(encoder, known));
     const startedMs = performance.now();
-    const { tokens, profiles, ...counts } = await encodeProteins(source, corpus, folder, {
+    const { tokens, profiles, ...counts } = await encodeProteins(source, range, folder, {
       signal,
       isKnown: known.has,
       onResidues: (residues) => report('encode', residues, corpus.residues),

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { BuildFamilies, BuildReport } from '../../indexing/build-options.js';
+import type { BuildFamilies, BuildOptions, BuildReport } from '../../indexing/build-options.js';
 import type { ProteinInput } from '../../indexing/sources/protein-source.js';
 import { continuedInput } from '../../indexing/sources/earlier-release.js';
 import { filesInput, inputBytes, type InputFiles } from '../../indexing/sources/input-files.js';
 import type { GivenEmbeddings } from '../../indexing/embeddings/embeddings.js';
 import { openEmbeddings } from '../../indexing/embeddings/open.js';
-import { buildRelease } from '../../indexing/release.js';
+import { buildRelease, planShards } from '../../indexing/release.js';
 import { calibrationId } from '../../calibration/card.js';
 import { readPolicyCard } from '../../calibration/policy-sidecar.js';
 import { readCalibrationCard } from '../../calibration/sidecar.js';
@@ -18,6 +18,8 @@ import { openFeatureTokens } from '../../encoder/features.js';
 import { findEncoder } from '../../encoder/find.js';
 import { keepEncoder } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
+import { encodeShards, readShardFlags, type ShardFlags } from '../cluster/shards.js';
+import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
 import { selectOneRelease, shortId, withCatalog, type IndexCatalog } from './catalog.js';
@@ -28,7 +30,7 @@ import { checkRelativesFlags, openBuildFamilies } from './relatives.js';
 import { createProgress, formatDuration, formatQuantity, type Progress } from '../terminal/progress.js';
 
 /** What `index build` is told. */
-export interface BuildFlags extends InputOptions {
+export interface BuildFlags extends InputOptions, ShardFlags {
   /** Default: the database that is named by `from`. */
   readonly name?: string;
   readonly from?: string;
@@ -68,19 +70,31 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .option(
       '--alignments <folder>',
       'give each protein the relatives of its alignment <id>.a3m, .sto or .stk',
+    )
+    .option(
+      '--shards <count>',
+      'divide the encoding for a cluster: writes a script for sbatch; the same command then gathers',
+      positiveInteger,
+    )
+    .option(
+      '--slurm <options>',
+      'let Slurm encode the shards, and wait: partition=gpu,cpus-per-task=8,array=64',
     );
   addInputOptions(command).action((files: string[], options: BuildFlags) =>
     withCatalog(context, async (catalog) => void (await build(catalog, files, options, context))),
   );
 }
 
-/** Builds, calibrates and publishes a database as the command does, and gives its release. */
+/**
+ * Builds, calibrates and publishes a database as the command does, and gives its release; undefined where it has only
+ * been divided among tasks.
+ */
 export async function build(
   catalog: IndexCatalog,
   paths: readonly string[],
   flags: BuildFlags,
   context: CommandContext,
-): Promise<FoundRelease> {
+): Promise<FoundRelease | undefined> {
   const { config } = catalog;
   const earlier = flags.from === undefined ? undefined : selectOneRelease(catalog, flags.from);
   const from = earlier && (await openRelease(earlier.directory));
@@ -88,6 +102,7 @@ export async function build(
   const options = continueFlags(flags, from);
   tellLostRelatives(slug, options, from, context);
   checkRelativesFlags(options);
+  const divided = readShardFlags(options);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
   const progress = createProgress(context.stderr);
@@ -100,7 +115,7 @@ export async function build(
     const input = from === undefined ? read : continuedInput(read, from);
     embeddings = await openGiven(options, directory, encoder);
     await keepEncoder(directory, config);
-    const work = { slug, input, embeddings, encoder, progress, interrupt };
+    const work = { slug, input, embeddings, encoder, progress, interrupt, divided };
     const session: BuildSession = { catalog, context, options, ...work };
     if (options.relatives === 'self') await buildOne(session, undefined);
     const opened = await openBuildFamilies(options, slug, encoder, catalog);
@@ -120,13 +135,19 @@ export async function build(
 
 /** Errors  Refusal `invalid_option` beside relatives; those of openEmbeddings */
 async function openGiven(
-  { embeddings, relatives, alignments }: BuildFlags,
+  { embeddings, relatives, alignments, shards, slurm }: BuildFlags,
   directory: string,
   { card }: Encoder,
 ): Promise<GivenEmbeddings | undefined> {
   if (embeddings === undefined) return undefined;
   if (relatives !== 'none' || alignments !== undefined) {
     throw new Refusal('invalid_option', '--embeddings are of proteins alone: their relatives have none.');
+  }
+  if (shards !== undefined || slurm !== undefined) {
+    throw new Refusal(
+      'invalid_option',
+      '--embeddings are read here: there is nothing to divide among tasks.',
+    );
   }
   const project = await openFeatureTokens(directory, card);
   return { embeddings: await openEmbeddings(embeddings), project };
@@ -156,25 +177,26 @@ interface BuildSession {
   readonly encoder: Encoder;
   readonly progress: Progress;
   readonly interrupt: { readonly signal: AbortSignal };
+  readonly divided: ReturnType<typeof readShardFlags>;
 }
 
 /** Builds, publishes and calibrates one release; where proteins are each other's relatives, one without them first. */
-async function buildOne(session: BuildSession, families: BuildFamilies | undefined): Promise<FoundRelease> {
-  const { catalog, context, options, slug, input, embeddings, encoder, progress, interrupt } = session;
+async function buildOne(
+  session: BuildSession,
+  families: BuildFamilies | undefined,
+): Promise<FoundRelease | undefined> {
+  const { catalog, context, options, slug, encoder, progress, interrupt, divided } = session;
   const { config, table } = catalog;
   const { signal } = interrupt;
-  const report = await buildRelease({
-    indexesFolder: config.indexesFolder,
-    slug,
-    title: options.title,
-    description: options.description,
-    input,
-    encoder,
-    families,
-    embeddings,
-    signal,
-    onProgress: progress.update,
-  });
+  const asked = buildOptionsOf(session, families);
+  if (divided !== undefined) {
+    const { count, wish } = divided;
+    const planned = await planShards(asked, count);
+    const { indexesFolder } = config;
+    const shards = { slug, indexesFolder, wish, progress, signal, context };
+    if (planned !== undefined && !(await encodeShards(planned, shards))) return undefined;
+  }
+  const report = await buildRelease(asked);
   progress.end();
   const { id, manifest } = report.release;
   // The one without relatives does not take the default's place again when only relatives are looked for anew.
@@ -190,6 +212,25 @@ async function buildOne(session: BuildSession, families: BuildFamilies | undefin
   context.stdout.write(await calibrateBuilt(table, report.release, slug, settings));
   if (options.qualification) context.stdout.write(await qualifyBuilt(table, report.release, slug, settings));
   return report.release;
+}
+
+function buildOptionsOf(
+  { catalog, options, slug, input, embeddings, encoder, progress, interrupt, divided }: BuildSession,
+  families: BuildFamilies | undefined,
+): BuildOptions {
+  return {
+    indexesFolder: catalog.config.indexesFolder,
+    slug,
+    title: options.title,
+    description: options.description,
+    input,
+    encoder,
+    families,
+    embeddings,
+    shardCount: divided?.count,
+    signal: interrupt.signal,
+    onProgress: progress.update,
+  };
 }
 
 /** Relatives do not carry over by themselves: they may have been looked for elsewhere. */

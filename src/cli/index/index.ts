@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addShardCommand } from '../cluster/shards.js';
 import { addBuildCommand } from './build.js';
 import { addCalibrateCommand } from './calibrate.js';
 import { addDefaultCommand } from './default.js';
@@ -13,12 +14,13 @@ import { addDiffCommand } from './releases/diff.js';
 import { addPruneCommand } from './releases/prune.js';
 import type { CommandContext } from '../terminal/command.js';
 
-/** `gloaming index build|annotate|calibrate|qualify|list|fields|diff|verify|default|grant|prune|remove`. */
+/** `gloaming index build|shard|annotate|calibrate|qualify|list|fields|diff|verify|default|grant|prune|remove`. */
 export function register(program: Command, context: CommandContext): void {
   const index = program
     .command('index')
     .description('databases: built from FASTA, listed, verified, removed');
   addBuildCommand(index, context);
+  addShardCommand(index, context);
   addAnnotateCommand(index, context);
   addCalibrateCommand(index, context);
   addQualifyCommand(index, context);

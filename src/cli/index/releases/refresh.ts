@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { readCalibrationCard, verifyCalibration } from '../../../calibration/sidecar.js';
-import { Refusal } from '../../../errors.js';
+import { assert, Refusal } from '../../../errors.js';
 import { downloadIfChanged, rememberVersion, type Download } from '../../../indexing/refresh/download.js';
 import { REFRESH_DOWNLOAD_MAX_BYTES } from '../../../limits.js';
 import { releaseDirectory, type FoundRelease } from '../../../release/catalog.js';
@@ -82,6 +82,7 @@ async function refresh(
     { ...flags, relatives: relativesOf(before, catalog) },
     context,
   );
+  assert(next !== undefined, 'a refresh is divided among no tasks');
   if (next.id === database.defaultReleaseId) {
     context.stdout.write(`${slug} is up to date.\n`);
   } else {
