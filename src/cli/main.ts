@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { GloamingError } from '../clients/typescript/client.js';
 import { Fault, Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './terminal/command.js';
+import { register as registerBatch } from './batch/batch.js';
 import { register as registerBackup } from './admin/backup.js';
 import { register as registerBackground } from './index/background.js';
 import { register as registerCalibration } from './index/calibration.js';
@@ -28,6 +29,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerConfig,
   registerConsole,
   registerSearch,
+  registerBatch,
   registerRuns,
   registerIndex,
   registerRefresh,

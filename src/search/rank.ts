@@ -24,16 +24,14 @@ export async function rank(
   { targets, manifest }: Pick<Release, 'targets' | 'manifest'>,
   limit: number,
 ): Promise<readonly Ranked[]> {
-  const count = sums.queryToTarget.length;
-  const targetAt = (position: number): number => (compared === undefined ? position : compared[position]);
-  const numeratorAt = (position: number): number =>
-    sums.queryToTarget[position] * targets.length(targetAt(position)) +
-    sums.targetToQuery[position] * queryLength;
-
-  const closeness = new Float64Array(count);
-  const closenessAt = (position: number): number =>
-    (closeness[position] = numeratorAt(position) / targets.length(targetAt(position)));
-  const positions = await shortlist(count, closenessAt, limit);
+  const targetAt = targetsOf(compared);
+  const numeratorAt = numeratorsOf(sums, queryLength, targetAt, targets);
+  const { positions, closeness } = await nearPositions(
+    { sums, targets: compared },
+    queryLength,
+    targets,
+    limit,
+  );
   const order = (a: number, b: number): number => {
     const difference = closeness[b] - closeness[a];
     if (Math.abs(difference) > roundingOf(closeness[a], closeness[b])) return difference;
@@ -64,6 +62,40 @@ export async function rank(
         ),
       };
     });
+}
+
+/**
+ * Positions of all that could be among the best `limit`, ascending, and how close they are. A target that is among the
+ * best of many is among those of any part of them that it is in.
+ */
+export async function nearPositions(
+  { sums, targets: compared }: Pick<Compared, 'sums' | 'targets'>,
+  queryLength: number,
+  targets: Release['targets'],
+  limit: number,
+): Promise<{ readonly positions: number[]; readonly closeness: Float64Array }> {
+  const targetAt = targetsOf(compared);
+  const numeratorAt = numeratorsOf(sums, queryLength, targetAt, targets);
+  const closeness = new Float64Array(sums.queryToTarget.length);
+  const closenessAt = (position: number): number =>
+    (closeness[position] = numeratorAt(position) / targets.length(targetAt(position)));
+  return { positions: await shortlist(closeness.length, closenessAt, limit), closeness };
+}
+
+type AtPosition = (position: number) => number;
+
+function targetsOf(compared: Uint32Array | undefined): AtPosition {
+  return (position) => (compared === undefined ? position : compared[position]);
+}
+
+function numeratorsOf(
+  { queryToTarget, targetToQuery }: Compared['sums'],
+  queryLength: number,
+  targetAt: AtPosition,
+  targets: Release['targets'],
+): AtPosition {
+  return (position) =>
+    queryToTarget[position] * targets.length(targetAt(position)) + targetToQuery[position] * queryLength;
 }
 
 /** Positions that are looked at without a pause: some milliseconds. */

@@ -38,7 +38,7 @@ export async function seal(
 }
 
 /** Digest of a query's int8 tokens, their profile and their shape: what the promise of equal bits starts from. */
-function tokensSha256({ values, profile, length }: QueryTokens, dimension: number): string {
+export function tokensSha256({ values, profile, length }: QueryTokens, dimension: number): string {
   const bytes = rowsSha256(values);
   return canonicalSha256({ bytes, dimension, length, ...(profile && { profile: rowsSha256(profile) }) });
 }

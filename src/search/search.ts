@@ -60,7 +60,34 @@ export async function search(
  * The same for many queries at once: each gets the very result that it would get alone, but the release's tokens are
  * read once for all of them.
  */
-export async function searchMany(
+export function searchMany(
+  queries: readonly ProteinQuery[],
+  settings: SearchSettings,
+  engine: SearchEngine,
+  signal?: AbortSignal,
+): Promise<readonly SearchResult[]> {
+  return searchBy(measure, queries, settings, engine, signal);
+}
+
+/**
+ * Looks at all eligible targets, for every query; what is left to measure of one is measured when it is asked for. The
+ * settings are those of the search, but for a significance that the policy itself needs.
+ */
+export type Look = (
+  queries: readonly EncodedQuery[],
+  settings: SearchSettings,
+  work: LookWork,
+) => Promise<readonly (() => Promise<Compared>)[]>;
+
+export interface LookWork {
+  readonly policy: ResolvedPolicy;
+  readonly engine: SearchEngine;
+  readonly options: KernelOptions;
+}
+
+/** The straight line with another way to look at the targets, which finds the same sums (parts/merge.ts). */
+export async function searchBy(
+  look: Look,
   queries: readonly ProteinQuery[],
   settings: SearchSettings,
   engine: SearchEngine,
@@ -79,8 +106,7 @@ export async function searchMany(
   const judge = createJudge({ ...settings, significance }, sequences, engine);
   const work = { policy, judge, settings, engine, options };
   const encoded = await encode(queries, settings, engine, { signal });
-  const tokens = encoded.map((query) => query.tokens);
-  const measured = await measure(tokens, { ...settings, significance }, work);
+  const measured = await look(encoded, { ...settings, significance }, work);
 
   // While the event loop works on one query, the kernels work on others.
   const queue = fastq.promise(
@@ -96,26 +122,32 @@ export async function searchMany(
 }
 
 /** What the stages of all queries share. */
-interface Work {
-  readonly policy: ResolvedPolicy;
+interface Work extends LookWork {
   readonly judge: Judge;
   readonly settings: SearchSettings;
-  readonly engine: SearchEngine;
-  readonly options: KernelOptions;
 }
 
-/** Looks at all eligible targets; what is left to measure of a query is measured when it is asked for. */
-async function measure(
-  tokens: readonly QueryTokens[],
-  settings: SearchSettings,
-  { policy, engine, options }: Work,
-): Promise<readonly (() => Promise<Compared>)[]> {
+const measure: Look = async (queries, settings, work) => {
+  const tokens = queries.map((query) => query.tokens);
+  const { policy, engine, options } = work;
   if (policy.sampled === undefined) {
     const compared = await compare(tokens, settings, engine, options);
     return compared.map((found) => () => Promise.resolve(found));
   }
-  const { sampled } = policy;
-  const pools = await sweepSampled(tokens, sampled, settings.targetSpace, engine, options);
+  return finalists(
+    tokens,
+    await sweepSampled(tokens, policy.sampled, settings.targetSpace, engine, options),
+    work,
+  );
+};
+
+/** How the finalists of each query's pool are measured, with the panel, where the sampled policy answers. */
+export async function finalists(
+  tokens: readonly QueryTokens[],
+  pools: readonly Uint32Array[],
+  { policy: { sampled }, engine, options }: LookWork,
+): Promise<readonly (() => Promise<Compared>)[]> {
+  assert(sampled !== undefined, 'only the sampled policy has pools');
   const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
   return pools.map((pool, query) => async () => {
     const found = await compareFinalists(tokens[query], pool, sampled, engine, options);

@@ -18,7 +18,7 @@ export const whyNoSlurm: string | undefined = (() => {
 export interface Slurm {
   /** What the commands of Slurm, and those that call them, need. */
   readonly environment: Readonly<Record<string, string>>;
-  command(name: string, ...args: string[]): string;
+  readonly command: (name: string, ...args: string[]) => string;
   stop(): Promise<void>;
 }
 

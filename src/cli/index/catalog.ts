@@ -25,17 +25,17 @@ export interface IndexCatalog {
 }
 
 /** Opens the catalog, brings it up to the folders, and closes it after the work. */
-export async function withCatalog(
+export async function withCatalog<Result>(
   context: CommandContext,
-  work: (catalog: IndexCatalog) => Promise<void>,
-): Promise<void> {
+  work: (catalog: IndexCatalog) => Promise<Result>,
+): Promise<Result> {
   const config = loadConfig(context.environment);
   await requireSoundControlState(config.dataFolder);
   const store = openControlStore(config.dataFolder);
   try {
     const table = new ReleaseTable<ReleaseManifest>(store, releaseEvents(store));
     const scanned = await adoptReleases(config.indexesFolder, table);
-    await work({ config, table, scanned });
+    return await work({ config, table, scanned });
   } finally {
     await store.close();
   }

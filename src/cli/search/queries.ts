@@ -80,7 +80,10 @@ export async function* searchAll(
 }
 
 /** Queries in packs of at most so many, and of so many residues together unless one alone has more. */
-async function* packsOf(queries: AsyncIterable<NamedQuery>, size: number): AsyncGenerator<NamedQuery[]> {
+export async function* packsOf(
+  queries: AsyncIterable<NamedQuery>,
+  size: number,
+): AsyncGenerator<NamedQuery[]> {
   let pack: NamedQuery[] = [];
   let residues = 0;
   for await (const query of queries) {

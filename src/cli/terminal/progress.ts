@@ -38,6 +38,8 @@ const STAGES = {
   verify: { label: 'Verifying', unit: 'B' },
   restore: { label: 'Restoring', unit: 'B' },
   search: { label: 'Searching', unit: 'queries', one: 'query' },
+  // Chunks of queries with parts of the targets.
+  compare: { label: 'Comparing', unit: 'parts', one: 'part' },
   export: { label: 'Exporting', unit: 'rows', one: 'row' },
   align: { label: 'Aligning', unit: 'alignments', one: 'alignment' },
   predict: { label: 'Predicting', unit: 'structures', one: 'structure' },

@@ -16,16 +16,17 @@ import type { FinalistCounts, SearchEngine } from '../search-types.js';
 export async function sweepSampled(
   queries: readonly QueryTokens[],
   counts: FinalistCounts,
-  { eligible, searchedTargetCount }: Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>,
+  targetSpace: SearchedSpace,
   engine: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<readonly Uint32Array[]> {
   const { backend, store, release } = engine;
-  const most = poolOf(counts);
-  if (searchedTargetCount <= most.nearestCount) {
-    const targets = eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, target) => target);
+  if (isMeasuredWhole(counts, targetSpace)) {
+    const targets = eligibleTargets(targetSpace);
     return queries.map(() => targets);
   }
+  const most = poolOf(counts);
+  const { eligible } = targetSpace;
   const sampled = queries.map((query) => sampleTokens(query, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, eligible, excessFloor(release), options);
   const pools: Uint32Array[] = [];
@@ -33,6 +34,18 @@ export async function sweepSampled(
     pools.push(ascending(await bestOf(sums, eligible, sampled[query].length, most, release)));
   }
   return pools;
+}
+
+type SearchedSpace = Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>;
+
+/** Whether the pool has room for all targets, so that none need be swept. */
+export function isMeasuredWhole(counts: FinalistCounts, { searchedTargetCount }: SearchedSpace): boolean {
+  return searchedTargetCount <= poolOf(counts).nearestCount;
+}
+
+/** All eligible targets, ascending. */
+export function eligibleTargets({ eligible, searchedTargetCount }: SearchedSpace): Uint32Array {
+  return eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, target) => target);
 }
 
 /** Exact sums of one query with its finalists, the best of its pool by more of its rows. */

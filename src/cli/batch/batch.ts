@@ -1,0 +1,295 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import { sha256Hex } from '../../canonical.js';
+import { loadConfig, type ApplianceConfig } from '../../config.js';
+import { Refusal } from '../../errors.js';
+import { BATCH_MAX_TASKS, RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import { openRelease } from '../../release/open.js';
+import type { EvidenceRequest, Guarantee, SignificanceRequirement } from '../../search/search-types.js';
+import { fastaFile } from '../../sequence/fasta.js';
+import { joinParquet } from '../../sql/join-parquet.js';
+import { arrayOf, batchScript, readSlurmWish, runArray, taskName, type SlurmWish } from '../cluster/slurm.js';
+import { selectOneRelease, withCatalog, type IndexCatalog } from '../index/catalog.js';
+import { readFilterExpressions } from '../search/filter.js';
+import { readQueries } from '../search/queries.js';
+import { positiveInteger } from '../terminal/arguments.js';
+import type { CommandContext } from '../terminal/command.js';
+import { createProgress } from '../terminal/progress.js';
+import {
+  batchFolder,
+  makePlan,
+  missingUnits,
+  readPlan,
+  unitsOf,
+  type BatchFolder,
+  type BatchPlan,
+} from './plan.js';
+import { openEvidence, runUnits } from './task.js';
+
+interface BatchFlags {
+  readonly database: string;
+  readonly output: string;
+  readonly limit: number;
+  readonly filter: readonly string[];
+  readonly evidence: EvidenceRequest;
+  readonly guarantee: Guarantee;
+  readonly significance: SignificanceRequirement;
+  readonly parts: number;
+  readonly tasks?: number;
+  readonly slurm?: string;
+}
+
+const HELP = `
+Every node must see the indexes folder and the one of the output. Killed at any moment, the same command goes on.
+The file has the columns of a run's Parquet export, and is the same to the byte however many parts, tasks and nodes
+there were.
+
+Examples:
+  gloaming batch search proteome.fasta -d mylab -o found.parquet
+  gloaming batch search proteomes.fasta.gz -d uniref50 -o found.parquet --parts 8 --slurm partition=cpu,array=64`;
+
+/** `gloaming batch search|task`: many queries on one machine or a cluster, without a server. */
+export function register(program: Command, context: CommandContext): void {
+  const batch = program
+    .command('batch')
+    .description('many queries on one machine or a cluster, without a server');
+  batch
+    .command('task')
+    .description('do one task of a batch; its script calls this')
+    .argument('<folder>', 'folder of the batch')
+    .argument('<tasks>', 'how many tasks there are')
+    .argument('<task>', 'its number, from 0 on')
+    .action((folder: string, tasks: string, task: string) =>
+      runTask(batchFolder(resolve(folder)), Number(tasks), Number(task), context),
+    );
+  addSearch(batch, context);
+}
+
+function addSearch(batch: Command, context: CommandContext): void {
+  const choice = (flag: string, text: string, choices: readonly string[], chosen: string): Option =>
+    new Option(flag, text).choices(choices).default(chosen);
+  batch
+    .command('search')
+    .description('search a database with the proteins of a FASTA file, into a Parquet file')
+    .argument('<fasta>', 'FASTA file, plain or gzip')
+    .requiredOption('-d, --database <name>', 'slug of a database, or a release id')
+    .requiredOption(
+      '-o, --output <file.parquet>',
+      'where the candidates go; <file>.work lies beside it until then',
+    )
+    .option('-l, --limit <count>', 'nearest candidates of each query', positiveInteger, 100)
+    .addOption(
+      new Option('--filter <expression>', 'as "gloaming search" takes it; repeated: all must hold')
+        .argParser((value: string, earlier: readonly string[]) => [...earlier, value])
+        .default([], 'none'),
+    )
+    .addOption(
+      choice(
+        '--evidence <kind>',
+        'what to compute beside the ranking',
+        ['candidate_measurement', 'pairwise_sequence_alignment'],
+        'pairwise_sequence_alignment',
+      ),
+    )
+    .addOption(
+      choice('--guarantee <kind>', 'what the ranking must be', ['approximate', 'exhaustive'], 'approximate'),
+    )
+    .addOption(
+      choice(
+        '--significance <kind>',
+        'whether E-values are wanted',
+        ['not_requested', 'if_available', 'required'],
+        'if_available',
+      ),
+    )
+    .option(
+      '--parts <count>',
+      'divide the database, where it is larger than the memory of a node',
+      positiveInteger,
+      1,
+    )
+    .option(
+      '--tasks <count>',
+      'write a script for sbatch of so many tasks instead of searching here',
+      positiveInteger,
+    )
+    .option('--slurm <options>', 'let Slurm search, and wait: partition=cpu,cpus-per-task=8,array=64')
+    .addHelpText('after', HELP)
+    .action((fasta: string, flags: BatchFlags) => search(fasta, flags, context));
+}
+
+async function runTask(
+  folder: BatchFolder,
+  taskCount: number,
+  task: number,
+  { environment, stdout }: CommandContext,
+): Promise<void> {
+  if (!Number.isInteger(taskCount) || !Number.isInteger(task) || task < 0 || task >= taskCount) {
+    throw new Refusal(
+      'invalid_option',
+      `A batch of ${taskCount} tasks has the numbers 0 to ${taskCount - 1}.`,
+    );
+  }
+  const places = unitsOf(await readPlan(folder))
+    .map((_, place) => place)
+    .filter((place) => place % taskCount === task);
+  await runUnits(folder, { places, name: taskName(environment) }, loadConfig(environment));
+  stdout.write(`Task ${task}: ${places.length} units done.\n`);
+}
+
+async function search(fasta: string, flags: BatchFlags, context: CommandContext): Promise<void> {
+  const divided = readTaskFlags(flags);
+  const config = loadConfig(context.environment);
+  const output = resolve(flags.output);
+  const folder = batchFolder(`${output}.work`);
+  // Only here, and only until it is known what is searched: tasks need no catalog.
+  const described = await withCatalog(context, (catalog) => describe(catalog, flags));
+  const plan = await makePlan(folder, described, readQueries(fastaFile(fasta)));
+  const session = { folder, plan, config, context };
+  if (divided === undefined) await searchHere(session);
+  else if (!(await searchThere(session, divided))) return;
+  await collect(session, output);
+}
+
+type Described = Omit<BatchPlan, 'chunkStarts' | 'queryCount'>;
+
+async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Described> {
+  const { parts, limit, evidence, guarantee, significance } = flags;
+  if (limit > RETAINED_MAX_CANDIDATES || parts > BATCH_MAX_TASKS) {
+    throw new Refusal(
+      'invalid_option',
+      `--limit goes up to ${RETAINED_MAX_CANDIDATES} and --parts up to ${BATCH_MAX_TASKS}.`,
+    );
+  }
+  const { directory, id, slug } = selectOneRelease(catalog, flags.database);
+  const { targets, manifest } = await openRelease(directory);
+  if (manifest.relatives !== undefined) {
+    throw new Refusal(
+      'invalid_option',
+      `Queries of ${slug} are given relatives, which batches without a server do not: use "gloaming runs submit".`,
+    );
+  }
+  const { calibrationId, qualificationId } = await openEvidence(directory, id, targets.count);
+  return {
+    release: { directory, id, slug },
+    calibrationId,
+    qualificationId,
+    settings: { limit, evidence, guarantee, significance },
+    filter: readFilterExpressions(flags.filter) ?? null,
+    parts,
+  };
+}
+
+interface Divided {
+  readonly taskCount: number;
+  readonly wish: SlurmWish | undefined;
+}
+
+/** Undefined where all is done here. */
+function readTaskFlags({ tasks, slurm }: BatchFlags): Divided | undefined {
+  const wish = slurm === undefined ? undefined : readSlurmWish(slurm);
+  const taskCount = tasks ?? wish?.taskCount;
+  if (taskCount === undefined && wish === undefined) return undefined;
+  if (
+    taskCount === undefined ||
+    taskCount > BATCH_MAX_TASKS ||
+    (wish?.taskCount ?? taskCount) !== taskCount
+  ) {
+    throw new Refusal(
+      'invalid_option',
+      `Name the number of tasks once, ${BATCH_MAX_TASKS} at most: --tasks 64, or array=64 in --slurm.`,
+    );
+  }
+  return { taskCount, wish };
+}
+
+interface Session {
+  readonly folder: BatchFolder;
+  readonly plan: BatchPlan;
+  readonly config: ApplianceConfig;
+  readonly context: CommandContext;
+}
+
+async function searchHere({ folder, plan, config, context }: Session): Promise<void> {
+  const progress = createProgress(context.stderr);
+  const missing = await missingUnits(folder, plan);
+  const total = unitsOf(plan).length;
+  let done = total - missing.length;
+  const show = (): void => progress.update({ stage: 'compare', done, total });
+  show();
+  const onUnit = (): void => {
+    done += 1;
+    show();
+  };
+  try {
+    if (missing.length > 0) {
+      await runUnits(folder, { places: missing, name: taskName(context.environment), onUnit }, config);
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+/** Returns whether all is done; without Slurm that is for whoever submits the script. */
+async function searchThere(session: Session, { taskCount, wish }: Divided): Promise<boolean> {
+  const { folder, plan, config, context } = session;
+  const total = unitsOf(plan).length;
+  const missing = async (): Promise<readonly number[]> => {
+    const tasks = (await missingUnits(folder, plan)).map((place) => place % taskCount);
+    return [...new Set(tasks)].sort((a, b) => a - b);
+  };
+  const left = await missing();
+  if (left.length === 0) return true;
+  const script = join(folder.path, 'search.sbatch');
+  const job = {
+    name: `gloaming-${plan.release.slug}`,
+    command: [process.execPath, resolve(process.argv[1]), 'batch', 'task', folder.path, String(taskCount)],
+    environment: { GLOAMING_INDEXES: config.indexesFolder },
+    logFolder: folder.path,
+  };
+  await writeFile(script, batchScript(job));
+  if (wish === undefined) {
+    context.stdout.write(
+      `  sbatch --array=${arrayOf(left, undefined)} ${script}\n\n` +
+        'When it is done, the same command writes the output.\n',
+    );
+    return false;
+  }
+  const progress = createProgress(context.stderr);
+  const controller = new AbortController();
+  const stop = (): void =>
+    controller.abort(new Refusal('interrupted', 'Interrupted. The same command goes on from here.'));
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const show = async (): Promise<void> => {
+    const done = total - (await missingUnits(folder, plan)).length;
+    progress.update({ stage: 'compare', done, total });
+  };
+  const say = (line: string): void => {
+    progress.end();
+    context.stderr.write(`${line}\n`);
+  };
+  try {
+    await runArray({ script, wish, missing, onWait: show, say, signal: controller.signal });
+    await show();
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    progress.end();
+  }
+  return true;
+}
+
+/** Puts the chunks together, in their order, and takes the folder away. */
+async function collect({ folder, plan, context }: Session, output: string): Promise<void> {
+  let chain = sha256Hex('');
+  for (const chunk of plan.chunkStarts.keys()) {
+    const digests = JSON.parse(await readFile(folder.digests(chunk), 'utf8')) as readonly string[];
+    for (const digest of digests) chain = sha256Hex(chain + digest);
+  }
+  await joinParquet([...plan.chunkStarts.keys()].map(folder.rows), output);
+  await rm(folder.path, { recursive: true, maxRetries: 5 });
+  context.stdout.write(
+    `Searched ${plan.release.slug} with ${plan.queryCount.toLocaleString('en')} queries.\n` +
+      `  release        ${plan.release.id}\n  result_sha256  ${chain}\n  candidates     ${output}\n`,
+  );
+}

@@ -1,0 +1,76 @@
+import { Refusal } from '../../errors.js';
+import { comparePanel } from '../compare.js';
+import { ascending, bestOf, eligibleTargets, isMeasuredWhole, poolOf } from '../sampled/finalists.js';
+import { COARSE_ROWS } from '../sampled/sampling.js';
+import { finalists, searchBy, type Look, type SearchSettings } from '../search.js';
+import { tokensSha256 } from '../seal.js';
+import type { EncodedQuery, ProteinQuery, SearchEngine, SearchResult } from '../search-types.js';
+import type { Survey } from './survey.js';
+
+/**
+ * The results of queries whose surveys of all ranges are at hand, in the order of the ranges: those of `searchMany`, to
+ * the bit. What could be among the best of all is among the best of its range, its sums are exact integers wherever
+ * they were added up, and rank by the same rules.
+ * Errors  Refusal `encoder_changed` where a survey is of other tokens; those of searchMany
+ * Cost    alignments of the frontier, and the panel: their tokens are all that is read
+ */
+export function searchSurveyed(
+  queries: readonly ProteinQuery[],
+  settings: SearchSettings,
+  surveys: readonly (readonly Survey[])[],
+  engine: SearchEngine,
+  signal?: AbortSignal,
+): Promise<readonly SearchResult[]> {
+  return searchBy(lookInto(surveys), queries, settings, engine, signal);
+}
+
+/** @param surveys  by range, then by query */
+function lookInto(surveys: readonly (readonly Survey[])[]): Look {
+  return async (queries, settings, work) => {
+    const { policy, engine, options } = work;
+    const tokens = queries.map((query) => query.tokens);
+    const merged = queries.map((query, index) =>
+      merge(
+        query,
+        surveys.map((part) => part[index]),
+        engine,
+      ),
+    );
+    if (policy.sampled === undefined) {
+      const panel = settings.significance === 'not_requested' ? undefined : engine.calibration?.panel;
+      const panels = await comparePanel(tokens, panel, engine, options);
+      return merged.map(({ targets, ...sums }, query) => {
+        const found = panels?.[query];
+        return () => Promise.resolve({ targets, sums, panel: found, retry: found?.retry });
+      });
+    }
+    const { sampled } = policy;
+    const { targetSpace } = settings;
+    const pools = await Promise.all(
+      merged.map(async ({ targets, ...sums }, query) => {
+        if (isMeasuredWhole(sampled, targetSpace)) return eligibleTargets(targetSpace);
+        const rowCount = Math.min(tokens[query].length, COARSE_ROWS);
+        return ascending(await bestOf(sums, targets, rowCount, poolOf(sampled), engine.release));
+      }),
+    );
+    return finalists(tokens, pools, work);
+  };
+}
+
+function merge({ tokens }: EncodedQuery, parts: readonly Survey[], { release }: SearchEngine) {
+  const digest = tokensSha256(tokens, release.manifest.encoder.dimension);
+  if (parts.some(({ queryTokensSha256 }) => queryTokensSha256 !== digest)) {
+    throw new Refusal(
+      'encoder_changed',
+      'Parts of this search have encoded a query differently: nodes of one kind, with one encoder device, are needed.',
+    );
+  }
+  const joined = (values: (survey: Survey) => Int32Array): Int32Array =>
+    Int32Array.from(parts.flatMap((survey) => Array.from(values(survey))));
+  return {
+    targets: Uint32Array.from(parts.flatMap(({ targets }) => Array.from(targets))),
+    queryToTarget: joined(({ queryToTarget }) => queryToTarget),
+    targetToQuery: joined(({ targetToQuery }) => targetToQuery),
+    queryExcess: joined(({ queryExcess }) => queryExcess ?? new Int32Array(0)),
+  };
+}

@@ -1,0 +1,179 @@
+import {
+  PROFILE_WIDTH,
+  type KernelBackend,
+  type KernelOptions,
+  type QueryTokens,
+  type RowSource,
+  type TokenStore,
+} from '../../kernels/kernels.js';
+import type { Release, TargetSpace } from '../../release/release.js';
+import { encode } from '../query/encode.js';
+import { resolvePolicy } from '../policy.js';
+import { nearPositions } from '../rank.js';
+import { ascending, bestOf, excessFloor, isMeasuredWhole, poolOf } from '../sampled/finalists.js';
+import { COARSE_ROWS, sampleTokens } from '../sampled/sampling.js';
+import { tokensSha256 } from '../seal.js';
+import type { SearchSettings } from '../search.js';
+import type { FinalistCounts, ProteinQuery, SearchEngine } from '../search-types.js';
+
+/** Targets of a release that follow each other: the first, and the one after the last. */
+export interface TargetRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * What a part of the targets has to say of one query: the exact sums of those that could be among the best of all.
+ * Order  targets ascend
+ */
+export interface Survey {
+  readonly targets: Uint32Array;
+  readonly queryToTarget: Int32Array;
+  readonly targetToQuery: Int32Array;
+  /** Where the sampled policy looks: its sums are of a few rows of the query only. */
+  readonly queryExcess?: Int32Array;
+  /** Of what the sums are: parts that have encoded the query differently are not put together. */
+  readonly queryTokensSha256: string;
+}
+
+/**
+ * Divides a release's targets into ranges of about as many residues: a function of their lengths and nothing else. A
+ * range may be empty.
+ */
+export function targetRanges(
+  { tokens: { residueStarts } }: Pick<Release, 'tokens'>,
+  count: number,
+): readonly TargetRange[] {
+  const targetCount = residueStarts.length - 1;
+  const residues = residueStarts[targetCount];
+  const starts: number[] = [];
+  for (let target = 0; target < targetCount && starts.length < count; target += 1) {
+    while (starts.length < count && residueStarts[target] * count >= starts.length * residues)
+      starts.push(target);
+  }
+  while (starts.length <= count) starts.push(targetCount);
+  return starts.slice(0, count).map((from, part) => ({ from, to: starts[part + 1] }));
+}
+
+/** Opens the tokens of one range and no others. Errors  those of the backend */
+export function openRange(
+  { tokens: source }: Pick<Release, 'tokens'>,
+  backend: Pick<KernelBackend, 'open'>,
+  { from, to }: TargetRange,
+): Promise<TokenStore> {
+  const { dimension, tokens, profiles, residueStarts } = source;
+  const first = residueStarts[from];
+  return backend.open({
+    dimension,
+    residueStarts: residueStarts.slice(from, to + 1).map((start) => start - first),
+    tokens: rowsFrom(tokens, first * dimension),
+    profiles: profiles && rowsFrom(profiles, first * PROFILE_WIDTH),
+  });
+}
+
+function rowsFrom(rows: RowSource, bytes: number): RowSource {
+  if ('values' in rows) return { values: rows.values.subarray(bytes) };
+  return { path: rows.path, byteOffset: rows.byteOffset + bytes };
+}
+
+/**
+ * Compares each query with the eligible targets of one range, by the policy that answers for the whole release.
+ * @param engine  with the store of this range only (`openRange`)
+ * Errors  Fault of encoder or kernels; the signal's reason
+ */
+export async function surveyRange(
+  queries: readonly ProteinQuery[],
+  settings: SearchSettings,
+  range: TargetRange,
+  engine: SearchEngine,
+  signal?: AbortSignal,
+): Promise<readonly Survey[]> {
+  const { release, threads, isBackground } = engine;
+  const { sampled } = resolvePolicy(engine, settings);
+  const encoded = await encode(queries, settings, engine, { signal });
+  const tokens = encoded.map((query) => query.tokens);
+  const isIdle = sampled !== undefined && isMeasuredWhole(sampled, settings.targetSpace);
+  const part = { from: range.from, targets: isIdle ? NONE : eligibleIn(settings.targetSpace, range) };
+  const options = { signal, threads, isBackground };
+  const surveys =
+    sampled === undefined
+      ? await surveyNearest(tokens, part, settings.limit, engine, options)
+      : await surveySampled(tokens, part, sampled, engine, options);
+  const { dimension } = release.manifest.encoder;
+  return surveys.map((survey, query) => ({
+    ...survey,
+    queryTokensSha256: tokensSha256(tokens[query], dimension),
+  }));
+}
+
+const NONE = new Uint32Array(0);
+type Sums = Omit<Survey, 'queryTokensSha256'>;
+
+/** The eligible targets of a range, as the release counts them; the range's store counts from its first. */
+interface Part {
+  readonly from: number;
+  readonly targets: Uint32Array;
+}
+
+function inStore({ from, targets }: Part): Uint32Array {
+  return targets.map((target) => target - from);
+}
+
+async function surveyNearest(
+  tokens: readonly QueryTokens[],
+  part: Part,
+  limit: number,
+  { backend, store, release }: SearchEngine,
+  options: KernelOptions,
+): Promise<readonly Sums[]> {
+  const found =
+    backend.nearest === undefined
+      ? (await backend.maxsim(store, tokens, inStore(part), options)).map((sums) => ({ ...sums, ...part }))
+      : (await backend.nearest(store, tokens, inStore(part), limit, options)).map((sums) => ({
+          ...sums,
+          targets: sums.targets.map((target) => target + part.from),
+        }));
+  return Promise.all(
+    found.map(async ({ targets, ...sums }, query) => {
+      const { length } = tokens[query];
+      const { positions } = await nearPositions({ sums, targets }, length, release.targets, limit);
+      return keep({ targets, ...sums }, positions);
+    }),
+  );
+}
+
+async function surveySampled(
+  tokens: readonly QueryTokens[],
+  part: Part,
+  counts: FinalistCounts,
+  { backend, store, release }: SearchEngine,
+  options: KernelOptions,
+): Promise<readonly Sums[]> {
+  const { targets } = part;
+  const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
+  const swept = await backend.sweep(store, sampled, inStore(part), excessFloor(release), options);
+  const placeOf = new Map(Array.from(targets, (target, place) => [target, place]));
+  return Promise.all(
+    swept.map(async (sums, query) => {
+      const best = ascending(await bestOf(sums, targets, sampled[query].length, poolOf(counts), release));
+      const places = Array.from(best, (target) => placeOf.get(target)!);
+      return keep({ targets, ...sums }, places);
+    }),
+  );
+}
+
+function keep({ targets, queryToTarget, targetToQuery, queryExcess }: Sums, places: readonly number[]): Sums {
+  const at = (values: Int32Array): Int32Array => Int32Array.from(places, (place) => values[place]);
+  return {
+    targets: Uint32Array.from(places, (place) => targets[place]),
+    queryToTarget: at(queryToTarget),
+    targetToQuery: at(targetToQuery),
+    ...(queryExcess !== undefined && { queryExcess: at(queryExcess) }),
+  };
+}
+
+/** The eligible targets of a range, ascending. */
+function eligibleIn({ eligible }: TargetSpace, { from, to }: TargetRange): Uint32Array {
+  if (eligible === undefined) return Uint32Array.from({ length: to - from }, (_, place) => from + place);
+  return eligible.filter((target) => target >= from && target < to);
+}

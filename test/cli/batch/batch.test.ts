@@ -1,0 +1,143 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sha256Hex } from '#src/canonical.js';
+import { readSurveys, surveysText } from '#src/cli/batch/surveys.js';
+import { seededRandom } from '#src/random.js';
+import { ROOT } from '../../tools/paths.js';
+import { startSlurm, whyNoSlurm } from '../../tools/slurm.js';
+
+const main = join(ROOT, 'dist', 'src', 'cli', 'main.js');
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-batch-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`batch seed ${seed}`);
+const { below } = seededRandom(seed);
+const randomFasta = (name: string, count: number, longest: number): string =>
+  Array.from({ length: count }, (_, at) => {
+    const length = 20 + below(longest - 20);
+    const sequence = Array.from({ length }, () => 'ACDEFGHIKLMNPQRSTVWY'[below(20)]).join('');
+    return `>${name}${at}\n${sequence}\n`;
+  }).join('');
+const path = (name: string): string => join(folder, name);
+writeFileSync(path('targets.fasta'), randomFasta('T', 200, 200));
+// More queries than a chunk holds.
+writeFileSync(path('queries.fasta'), randomFasta('Q', 300, 60));
+const environment = {
+  ...process.env,
+  GLOAMING_INDEXES: path('indexes'),
+  GLOAMING_DATA: path('data'),
+};
+
+function gloaming(...args: string[]) {
+  return spawnSync(process.execPath, [main, ...args], {
+    env: environment,
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+}
+
+const SETTINGS = ['-d', 'db', '--limit', '7', '--evidence', 'candidate_measurement'];
+const batch = (output: string, ...more: string[]): string[] => [
+  ...['batch', 'search', path('queries.fasta'), ...SETTINGS, '--output', path(output)],
+  ...more,
+];
+
+let digest: string;
+let bytes: Buffer;
+
+beforeAll(() => {
+  const options = ['--name', 'db', '--encoder', 'baseline-1', '--no-calibration'];
+  expect(gloaming('index', 'build', path('targets.fasta'), ...options).status).toBe(0);
+  const { stdout, status } = gloaming(...batch('here.parquet'));
+  expect(status).toBe(0);
+  [, digest] = /result_sha256 {2}([0-9a-f]{64})/.exec(stdout)!;
+  bytes = readFileSync(path('here.parquet'));
+}, 120_000);
+
+describe('a batch without a server', () => {
+  it('finds for each query what a search finds, and leaves nothing but its file', { timeout: 60_000 }, () => {
+    const { stdout } = gloaming('search', path('queries.fasta'), ...SETTINGS, '--format', 'json');
+    const results = stdout.trim().split('\n');
+    expect(results).toHaveLength(300);
+    const digests = results.map((line) => (JSON.parse(line) as { result_sha256: string }).result_sha256);
+    expect(digests.reduce((chain, each) => sha256Hex(chain + each), sha256Hex(''))).toBe(digest);
+    expect(readdirSync(folder).sort()).toEqual(
+      ['data', 'here.parquet', 'indexes', 'queries.fasta', 'targets.fasta'].sort(),
+    );
+  });
+
+  it(
+    'may be done by tasks, some of them lost and some doubled, over parts of the database',
+    { timeout: 120_000 },
+    () => {
+      const command = batch('tasks.parquet', '--parts', '3', '--tasks', '4');
+      const [, tasks, script] = /sbatch --array=(\S+) (\S+)/.exec(gloaming(...command).stdout)!;
+      expect(tasks).toBe('0-3');
+      const run = (task: number) =>
+        spawnSync('bash', [script], {
+          env: { ...environment, SLURM_ARRAY_TASK_ID: String(task) },
+          encoding: 'utf8',
+        });
+      expect([run(0), run(2), run(2), run(3), run(4)].map(({ status }) => status)).toEqual([0, 0, 0, 0, 2]);
+      // Of 2 chunks with 3 parts each, task 1 has the units 1 and 5.
+      expect(gloaming(...command).stdout).toContain(`sbatch --array=1 ${script}`);
+      expect(gloaming(...batch('tasks.parquet', '--parts', '2')).stderr).toContain(
+        'belongs to another batch',
+      );
+      expect(run(1).stdout).toBe('Task 1: 2 units done.\n');
+      expect(gloaming(...command).stdout).toContain(digest);
+      expect(readFileSync(path('tasks.parquet')).equals(bytes)).toBe(true);
+      expect(existsSync(path('tasks.parquet.work'))).toBe(false);
+      const late = gloaming('batch', 'task', path('tasks.parquet.work'), '4', '1');
+      expect(late.stderr).toContain('There is no batch in');
+    },
+  );
+
+  it('writes surveys that say the same when they are read', () => {
+    const survey = {
+      targets: Uint32Array.of(1, 4_000_000_000),
+      queryToTarget: Int32Array.of(-7, 2 ** 31 - 1),
+      targetToQuery: Int32Array.of(0, -(2 ** 31)),
+      queryTokensSha256: 'ab',
+    };
+    const surveys = [survey, { ...survey, queryExcess: Int32Array.of(1, 2) }];
+    expect(readSurveys(surveysText(surveys))).toEqual(surveys);
+  });
+});
+
+describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? 'they run here'})`, () => {
+  it('search a batch whose tasks are killed, to the byte of one machine', { timeout: 240_000 }, async () => {
+    const slurm = await startSlurm(path('slurm'), 3);
+    try {
+      const command = batch('slurm.parquet', '--parts', '3', '--slurm', 'partition=main,array=6');
+      const child = spawn(process.execPath, [main, ...command], {
+        env: { ...environment, ...slurm.environment },
+      });
+      let said = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+      }
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      let killed = '';
+      while (killed === '' && child.exitCode === null) {
+        const running = slurm.command('squeue', '--noheader', '--states=R', '--format=%i').split('\n');
+        [killed] = running;
+        await setTimeout(50);
+      }
+      slurm.command('scancel', killed);
+      expect(await ended, said).toBe(0);
+      expect(said).toMatch(/Job \d+: 6 tasks\./);
+      expect(said).toMatch(/Job \d+: 1 tasks\./);
+      expect(said).toContain(digest);
+      expect(readFileSync(path('slurm.parquet')).equals(bytes)).toBe(true);
+    } finally {
+      await slurm.stop();
+      rmSync(path('slurm'), { recursive: true });
+    }
+  });
+});

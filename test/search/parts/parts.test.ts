@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { calibrateRelease } from '#src/calibrate/calibrate.js';
+import { policyDefinition, policyId } from '#src/calibration/policy-card.js';
+import type { Qualification } from '#src/calibration/policy-sidecar.js';
+import { openCalibration } from '#src/calibration/sidecar.js';
+import { cudaBackend } from '#src/kernels/cuda.js';
+import type { KernelBackend } from '#src/kernels/kernels.js';
+import { nativeBackend } from '#src/kernels/native.js';
+import { seededRandom } from '#src/random.js';
+import { unfilteredSpace } from '#src/release/filter/target-space.js';
+import { openRelease } from '#src/release/open.js';
+import type { Release, TargetSpace } from '#src/release/release.js';
+import { searchSurveyed } from '#src/search/parts/merge.js';
+import { openRange, surveyRange, targetRanges } from '#src/search/parts/survey.js';
+import { searchMany, type SearchSettings } from '#src/search/search.js';
+import type { ProteinQuery, SearchEngine, SearchResult } from '#src/search/search-types.js';
+import { emulatedAddon } from '../../kernels/emulated-addon.js';
+import { makeRelease } from '../../release/make-release.js';
+import { fakeEncoder } from '../../tools/fake-encoder.js';
+import { contextEncoder, makeRelatives } from '../../tools/relatives.js';
+
+const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`parts seed ${seed}`);
+const random = seededRandom(seed);
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-parts-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const PARTS = [1, 2, 7, 64];
+const native = nativeBackend();
+
+async function engineOf(release: Release, rest: Partial<SearchEngine>): Promise<SearchEngine> {
+  const { backend = native } = rest;
+  return { release, backend, encoder: fakeEncoder(), store: await backend.open(release.tokens), ...rest };
+}
+
+async function searchParts(
+  queries: readonly ProteinQuery[],
+  settings: SearchSettings,
+  engine: SearchEngine,
+  count: number,
+): Promise<readonly SearchResult[]> {
+  const { release, backend } = engine;
+  const surveys = targetRanges(release, count).map(async (range) => {
+    const store = await openRange(release, backend, range);
+    const surveyed = await surveyRange(queries, settings, range, { ...engine, store });
+    store.close();
+    return surveyed;
+  });
+  return searchSurveyed(queries, settings, await Promise.all(surveys), engine);
+}
+
+const queryOf = (sequence: string): ProteinQuery => ({ sequence, normalizationId: 'test' });
+
+/** The release's targets, and every third of them. */
+function spacesOf(release: Release): readonly TargetSpace[] {
+  const space = unfilteredSpace(release);
+  const eligible = Uint32Array.from(
+    { length: Math.floor(space.searchedTargetCount / 3) },
+    (_, at) => 3 * at + 1,
+  );
+  return [space, { ...space, id: 'htsp_test', eligible, searchedTargetCount: eligible.length }];
+}
+
+describe('a search over parts of a release', () => {
+  it('lists what the whole lists, ties by id, whatever the parts, limit, filter and backend', async () => {
+    // Few lengths and a short pattern of tokens: many exact ties, in an order of ids unlike that of targets.
+    const targets = Array.from({ length: 400 }, (_, at) => ({
+      id: `T${(at * 7919) % 400}`,
+      sequence: 'ACDEFGHIKLMNPQRSTVWY'.repeat(5).slice(random.below(95)),
+    }));
+    const release = await openRelease(await makeRelease(join(folder, 'ties'), { targets }));
+    const queries = ['MKVLAAGIT', 'ACDEFGHIKLMNPQRSTVWY'.repeat(3)].map(queryOf);
+    const backends: KernelBackend[] = [native, cudaBackend(native, { addon: emulatedAddon() })];
+    for (const backend of backends) {
+      const engine = await engineOf(release, { backend });
+      for (const targetSpace of spacesOf(release)) {
+        for (const limit of [1, 7, 100, 1_000]) {
+          const settings = {
+            evidence: 'pairwise_sequence_alignment',
+            guarantee: 'exhaustive',
+            significance: 'not_requested',
+            targetSpace,
+            limit,
+          } as const;
+          const whole = await searchMany(queries, settings, engine);
+          for (const count of PARTS) {
+            const found = await searchParts(queries, settings, engine, count);
+            expect(found, `${backend.name}, ${count} parts, limit ${limit}, seed ${seed}`).toEqual(whole);
+          }
+        }
+      }
+      engine.store.close();
+    }
+  });
+
+  it('is not put together of parts that encoded a query differently', async () => {
+    const release = await openRelease(
+      await makeRelease(join(folder, 'encoders'), { targets: [{ id: 'A', sequence: 'MKV' }] }),
+    );
+    const engine = await engineOf(release, {});
+    const settings = {
+      evidence: 'candidate_measurement',
+      guarantee: 'exhaustive',
+      significance: 'not_requested',
+      targetSpace: unfilteredSpace(release),
+      limit: 1,
+    } as const;
+    const queries = [queryOf('MKVLAAGIT')];
+    const encoder = contextEncoder();
+    const surveyed = await surveyRange(queries, settings, { from: 0, to: 1 }, { ...engine, encoder });
+    await expect(searchSurveyed(queries, settings, [surveyed], engine)).rejects.toMatchObject({
+      code: 'encoder_changed',
+    });
+    engine.store.close();
+  });
+});
+
+describe('a search over parts of a calibrated release', () => {
+  const { proteins, write } = makeRelatives(random, { families: 60, members: 10 });
+  const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => queryOf(sequence));
+  let engine: SearchEngine;
+
+  beforeAll(async () => {
+    const release = await openRelease(await write(join(folder, 'relatives')));
+    const plain = await engineOf(release, { encoder: contextEncoder() });
+    await calibrateRelease({ ...plain, threads: 2 });
+    const calibration = await openCalibration(release.directory, {
+      id: release.id,
+      targetCount: proteins.length,
+    });
+    const qualification = {
+      id: 'qual_test',
+      policyId: policyId(policyDefinition(40, 20)),
+      card: { policy: policyDefinition(40, 20) },
+    } as Qualification;
+    engine = { ...plain, calibration, qualification };
+  }, 120_000);
+  afterAll(() => engine.store.close());
+
+  for (const guarantee of ['exhaustive', 'approximate'] as const) {
+    it(`gives its ranks, E-values and digests where the policy is ${guarantee}`, async () => {
+      for (const targetSpace of spacesOf(engine.release)) {
+        for (const significance of ['if_available', 'not_requested'] as const) {
+          const settings = {
+            evidence: 'pairwise_sequence_alignment',
+            guarantee,
+            significance,
+            targetSpace,
+            limit: 15,
+          } as const;
+          const whole = await searchMany(queries, settings, engine);
+          expect(whole[0].policy.isExhaustive).toBe(guarantee === 'exhaustive');
+          const judged = whole[0].candidates.filter((found) => found.significance.kind === 'supported');
+          if (significance === 'if_available') expect(judged.length).toBeGreaterThan(0);
+          for (const count of PARTS) {
+            const found = await searchParts(queries, settings, engine, count);
+            expect(found, `${count} parts, seed ${seed}`).toEqual(whole);
+          }
+        }
+      }
+    });
+  }
+
+  it('divides the targets by their residues and nothing else, and leaves none out', () => {
+    const { residueStarts } = engine.release.tokens;
+    const longest = Math.max(...proteins.map(({ sequence }) => sequence.length));
+    for (const count of [...PARTS, 1_000]) {
+      const ranges = targetRanges(engine.release, count);
+      expect(ranges).toHaveLength(count);
+      expect([ranges[0].from, ranges.at(-1)!.to]).toEqual([0, proteins.length]);
+      ranges.slice(1).forEach(({ from }, part) => expect(from).toBe(ranges[part].to));
+      for (const { from, to } of ranges) {
+        const share = residueStarts.at(-1)! / count;
+        expect(Math.abs(residueStarts[to] - residueStarts[from] - share)).toBeLessThanOrEqual(longest);
+      }
+    }
+  });
+});
