@@ -1,10 +1,10 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { sha256Hex } from '../../canonical.js';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
-import { BATCH_MAX_TASKS, RETAINED_MAX_CANDIDATES } from '../../limits.js';
+import { BATCH_MAX_TASKS, GIBIBYTE_BYTES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { openRelease } from '../../release/open.js';
 import type { EvidenceRequest, Guarantee, SignificanceRequirement } from '../../search/search-types.js';
 import { fastaFile } from '../../sequence/fasta.js';
@@ -20,6 +20,7 @@ import {
   batchFolder,
   makePlan,
   missingUnits,
+  readJson,
   readPlan,
   unitsOf,
   type BatchFolder,
@@ -35,7 +36,9 @@ interface BatchFlags {
   readonly evidence: EvidenceRequest;
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
-  readonly parts: number;
+  readonly parts?: number;
+  /** GiB. */
+  readonly memory?: number;
   readonly tasks?: number;
   readonly slurm?: string;
 }
@@ -103,12 +106,8 @@ function addSearch(batch: Command, context: CommandContext): void {
         'if_available',
       ),
     )
-    .option(
-      '--parts <count>',
-      'divide the database, where it is larger than the memory of a node',
-      positiveInteger,
-      1,
-    )
+    .option('--parts <count>', 'divide the database into so many parts (default: 1)', positiveInteger)
+    .option('--memory <GiB>', 'divide it into parts whose tokens fit, where it is larger than memory', Number)
     .option(
       '--tasks <count>',
       'write a script for sbatch of so many tasks instead of searching here',
@@ -155,12 +154,9 @@ async function search(fasta: string, flags: BatchFlags, context: CommandContext)
 type Described = Omit<BatchPlan, 'chunkStarts' | 'queryCount'>;
 
 async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Described> {
-  const { parts, limit, evidence, guarantee, significance } = flags;
-  if (limit > RETAINED_MAX_CANDIDATES || parts > BATCH_MAX_TASKS) {
-    throw new Refusal(
-      'invalid_option',
-      `--limit goes up to ${RETAINED_MAX_CANDIDATES} and --parts up to ${BATCH_MAX_TASKS}.`,
-    );
+  const { limit, evidence, guarantee, significance } = flags;
+  if (limit > RETAINED_MAX_CANDIDATES) {
+    throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
   }
   const { directory, id, slug } = selectOneRelease(catalog, flags.database);
   const { targets, manifest } = await openRelease(directory);
@@ -177,8 +173,22 @@ async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Descr
     qualificationId,
     settings: { limit, evidence, guarantee, significance },
     filter: readFilterExpressions(flags.filter) ?? null,
-    parts,
+    parts: partsOf(flags, manifest.files.tokens.size_bytes),
   };
+}
+
+/**
+ * Into how many parts the database is divided: as many as are asked for, or as few as let the tokens of each fit.
+ * Errors  Refusal `invalid_option` where both are asked for, or too many parts
+ */
+export function partsOf({ parts, memory }: Pick<BatchFlags, 'parts' | 'memory'>, tokenBytes: number): number {
+  const count = memory === undefined ? (parts ?? 1) : Math.ceil(tokenBytes / (memory * GIBIBYTE_BYTES));
+  if (count >= 1 && count <= BATCH_MAX_TASKS && (parts === undefined || memory === undefined)) return count;
+  throw new Refusal(
+    'invalid_option',
+    `A batch has 1 to ${BATCH_MAX_TASKS} parts: by --parts, or by a --memory of ` +
+      `${(tokenBytes / GIBIBYTE_BYTES / BATCH_MAX_TASKS).toPrecision(2)} GiB at least.`,
+  );
 }
 
 interface Divided {
@@ -283,7 +293,7 @@ async function searchThere(session: Session, { taskCount, wish }: Divided): Prom
 async function collect({ folder, plan, context }: Session, output: string): Promise<void> {
   let chain = sha256Hex('');
   for (const chunk of plan.chunkStarts.keys()) {
-    const digests = JSON.parse(await readFile(folder.digests(chunk), 'utf8')) as readonly string[];
+    const digests = await readJson<readonly string[]>(folder.digests(chunk));
     for (const digest of digests) chain = sha256Hex(chain + digest);
   }
   await joinParquet([...plan.chunkStarts.keys()].map(folder.rows), output);

@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../../canonical.js';
-import { Refusal } from '../../errors.js';
+import { Fault, Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { replaceFile } from '../../release/hashed-file.js';
 import type { SearchSettings } from '../../search/search.js';
@@ -59,7 +59,7 @@ export type BatchFolder = ReturnType<typeof batchFolder>;
 
 /**
  * Writes the queries chunk by chunk and then the plan, or finds that all of it is there.
- * Errors  Refusal `build_running` where the folder belongs to another batch; those of reading the queries
+ * Errors  Refusal `batch_running` where the folder belongs to another batch; those of reading the queries
  */
 export async function makePlan(
   folder: BatchFolder,
@@ -87,16 +87,22 @@ export async function makePlan(
 
 /** Errors  Refusal `batch_not_found` */
 export async function readPlan({ path, plan }: BatchFolder): Promise<BatchPlan> {
+  if (await exists(plan)) return readJson<BatchPlan>(plan);
+  throw new Refusal('batch_not_found', `There is no batch in ${path}: it is done, or was not begun.`);
+}
+
+/** A file that a task or the planning has left. Errors  Fault where it is damaged; those of the file system */
+export async function readJson<Value>(path: string): Promise<Value> {
+  const text = await readFile(path, 'utf8');
   try {
-    return JSON.parse(await readFile(plan, 'utf8')) as BatchPlan;
+    return JSON.parse(text) as Value;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
-    throw new Refusal('batch_not_found', `There is no batch in ${path}: it is done, or was not begun.`);
+    throw new Fault(`${path} is damaged; remove it, and the same command makes it anew.`, { cause });
   }
 }
 
-export async function readQueriesOf(folder: BatchFolder, chunk: number): Promise<readonly NamedQuery[]> {
-  return JSON.parse(await readFile(folder.queries(chunk), 'utf8')) as readonly NamedQuery[];
+export function readQueriesOf(folder: BatchFolder, chunk: number): Promise<readonly NamedQuery[]> {
+  return readJson<readonly NamedQuery[]>(folder.queries(chunk));
 }
 
 /** Every unit of the batch; task t does those whose place is t, t + tasks, t + 2 × tasks … */

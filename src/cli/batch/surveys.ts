@@ -1,4 +1,5 @@
 import type { Survey } from '../../search/parts/survey.js';
+import { readJson } from './plan.js';
 
 /** A survey as it travels between tasks: arrays as base64 of little-endian int32. */
 interface WrittenSurvey {
@@ -22,9 +23,10 @@ export function surveysText(surveys: readonly Survey[]): string {
   return JSON.stringify(written);
 }
 
-/** The surveys of a file that a task has published, query by query. */
-export function readSurveys(text: string): readonly Survey[] {
-  return (JSON.parse(text) as readonly WrittenSurvey[]).map((written) => ({
+/** The surveys of a file that a task has published, query by query. Errors  Fault where it is damaged */
+export async function readSurveys(path: string): Promise<readonly Survey[]> {
+  const surveys = await readJson<readonly WrittenSurvey[]>(path);
+  return surveys.map((written) => ({
     queryTokensSha256: written.tokens,
     targets: new Uint32Array(decoded(written.targets)),
     queryToTarget: new Int32Array(decoded(written.query_to_target)),

@@ -1,4 +1,4 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { openQualification } from '../../calibration/policy-sidecar.js';
 import { openCalibration } from '../../calibration/sidecar.js';
 import type { ApplianceConfig } from '../../config.js';
@@ -112,7 +112,7 @@ async function finish(
   paths: readonly string[],
   { folder, plan, task, settings, engine: ranged }: Work,
 ): Promise<void> {
-  const parts = await Promise.all(paths.map(async (path) => readSurveys(await readFile(path, 'utf8'))));
+  const parts = await Promise.all(paths.map(readSurveys));
   const { slug } = plan.release;
   const { searchedTargetCount: targetCount, searchedResidueCount: residueCount } = settings.targetSpace;
   const file = new ParquetEncoder({ database: slug, targetCount, residueCount });

@@ -115,9 +115,9 @@ export interface ArrayWork {
   readonly script: string;
   readonly wish: SlurmWish;
   /** Tasks that have not done their part, ascending. */
-  missing(): Promise<readonly number[]>;
+  readonly missing: () => Promise<readonly number[]>;
   /** Called every few seconds while tasks run. */
-  onWait(): Promise<void>;
+  readonly onWait: () => Promise<void>;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Hex } from '#src/canonical.js';
+import { partsOf } from '#src/cli/batch/batch.js';
 import { readSurveys, surveysText } from '#src/cli/batch/surveys.js';
 import { seededRandom } from '#src/random.js';
 import { ROOT } from '../../tools/paths.js';
@@ -57,10 +58,10 @@ beforeAll(() => {
   expect(status).toBe(0);
   [, digest] = /result_sha256 {2}([0-9a-f]{64})/.exec(stdout)!;
   bytes = readFileSync(path('here.parquet'));
-}, 120_000);
+}, 240_000);
 
 describe('a batch without a server', () => {
-  it('finds for each query what a search finds, and leaves nothing but its file', { timeout: 60_000 }, () => {
+  it('finds for each query what a search finds, and leaves nothing but its file', { timeout: 240_000 }, () => {
     const { stdout } = gloaming('search', path('queries.fasta'), ...SETTINGS, '--format', 'json');
     const results = stdout.trim().split('\n');
     expect(results).toHaveLength(300);
@@ -73,7 +74,7 @@ describe('a batch without a server', () => {
 
   it(
     'may be done by tasks, some of them lost and some doubled, over parts of the database',
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     () => {
       const command = batch('tasks.parquet', '--parts', '3', '--tasks', '4');
       const [, tasks, script] = /sbatch --array=(\S+) (\S+)/.exec(gloaming(...command).stdout)!;
@@ -98,7 +99,17 @@ describe('a batch without a server', () => {
     },
   );
 
-  it('writes surveys that say the same when they are read', () => {
+  it('has as few parts as let the tokens of each fit into memory', () => {
+    const gib = 1024 ** 3;
+    expect(partsOf({}, 10 * gib)).toBe(1);
+    expect(partsOf({ parts: 7 }, 10 * gib)).toBe(7);
+    expect([10, 5, 4, 0.01].map((memory) => partsOf({ memory }, 10 * gib))).toEqual([1, 2, 3, 1_000]);
+    for (const flags of [{ memory: 0.009 }, { memory: 0 }, { memory: Number.NaN }, { parts: 2, memory: 5 }]) {
+      expect(() => partsOf(flags, 10 * gib)).toThrow('1 to 1000 parts');
+    }
+  });
+
+  it('writes surveys that say the same when they are read, and says which file is damaged', async () => {
     const survey = {
       targets: Uint32Array.of(1, 4_000_000_000),
       queryToTarget: Int32Array.of(-7, 2 ** 31 - 1),
@@ -106,12 +117,16 @@ describe('a batch without a server', () => {
       queryTokensSha256: 'ab',
     };
     const surveys = [survey, { ...survey, queryExcess: Int32Array.of(1, 2) }];
-    expect(readSurveys(surveysText(surveys))).toEqual(surveys);
+    const text = surveysText(surveys);
+    writeFileSync(path('surveys.json'), text);
+    expect(await readSurveys(path('surveys.json'))).toEqual(surveys);
+    writeFileSync(path('surveys.json'), text.slice(1));
+    await expect(readSurveys(path('surveys.json'))).rejects.toThrow(`${path('surveys.json')} is damaged`);
   });
 });
 
 describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? 'they run here'})`, () => {
-  it('search a batch whose tasks are killed, to the byte of one machine', { timeout: 240_000 }, async () => {
+  it('search a batch whose tasks are killed, to the byte of one machine', { timeout: 400_000 }, async () => {
     const slurm = await startSlurm(path('slurm'), 3);
     try {
       const command = batch('slurm.parquet', '--parts', '3', '--slurm', 'partition=main,array=6');

@@ -58,7 +58,7 @@ function whole(): Record<string, string> {
 }
 
 describe('a build that is divided', () => {
-  it('writes a script whose tasks encode, and is gathered by the same command', { timeout: 120_000 }, () => {
+  it('writes a script whose tasks encode, and is gathered by the same command', { timeout: 240_000 }, () => {
     const first = gloaming('script', ...BUILD, '--shards', '3');
     expect(first.stdout).toContain('3 of 3 shards of db are to be encoded');
     const [, tasks, script] = /sbatch --array=(\S+) (\S+)/.exec(first.stdout)!;
@@ -111,7 +111,7 @@ describe('a build that is divided', () => {
 describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? 'they run here'})`, () => {
   it(
     'encode a build whose tasks are cancelled and requeued, to the byte of one machine',
-    { timeout: 240_000 },
+    { timeout: 400_000 },
     async () => {
       const slurm = await startSlurm(join(folder, 'slurm'), 3);
       try {
