@@ -61,20 +61,24 @@ beforeAll(() => {
 }, 240_000);
 
 describe('a batch without a server', () => {
-  it('finds for each query what a search finds, and leaves nothing but its file', { timeout: 240_000 }, () => {
-    const { stdout } = gloaming('search', path('queries.fasta'), ...SETTINGS, '--format', 'json');
-    const results = stdout.trim().split('\n');
-    expect(results).toHaveLength(300);
-    const digests = results.map((line) => (JSON.parse(line) as { result_sha256: string }).result_sha256);
-    expect(digests.reduce((chain, each) => sha256Hex(chain + each), sha256Hex(''))).toBe(digest);
-    expect(readdirSync(folder).sort()).toEqual(
-      ['data', 'here.parquet', 'indexes', 'queries.fasta', 'targets.fasta'].sort(),
-    );
-  });
+  it(
+    'finds for each query what a search finds, and leaves nothing but its file',
+    { timeout: 240_000 },
+    () => {
+      const { stdout } = gloaming('search', path('queries.fasta'), ...SETTINGS, '--format', 'json');
+      const results = stdout.trim().split('\n');
+      expect(results).toHaveLength(300);
+      const digests = results.map((line) => (JSON.parse(line) as { result_sha256: string }).result_sha256);
+      expect(digests.reduce((chain, each) => sha256Hex(chain + each), sha256Hex(''))).toBe(digest);
+      expect(readdirSync(folder).sort()).toEqual(
+        ['data', 'here.parquet', 'indexes', 'queries.fasta', 'targets.fasta'].sort(),
+      );
+    },
+  );
 
   it(
     'may be done by tasks, some of them lost and some doubled, over parts of the database',
-    { timeout: 240_000 },
+    { timeout: 600_000 },
     () => {
       const command = batch('tasks.parquet', '--parts', '3', '--tasks', '4');
       const [, tasks, script] = /sbatch --array=(\S+) (\S+)/.exec(gloaming(...command).stdout)!;
