@@ -29,8 +29,8 @@ export function selectRelatives(found: Family, rules: RelativeRules): SelectedFa
 }
 
 /**
- * Those that count of a search in rounds, each of which reaches farther: the profile is that of the last round that found
- * any, and the vectors are of all rounds in equal parts, so that near relatives keep their say.
+ * Those that count of a search in rounds, each of which reaches farther: the profile is that of the last round that
+ * found any, and the vectors are of all rounds in equal parts, so that near relatives keep their say.
  * Errors  Fault where an alignment leaves its sequences
  */
 export function selectRounds(

@@ -16,7 +16,7 @@ import type { BuildOptions } from '#src/indexing/build-options.js';
 import { buildRelease, planShards } from '#src/indexing/release.js';
 import { encodeShard } from '#src/indexing/shards/encode-shard.js';
 import { shardProgress, type PlannedShards } from '#src/indexing/shards/plan.js';
-import { fastaInput } from '#src/indexing/sources/fasta-source.js';
+import { filesInput } from '#src/indexing/sources/input-files.js';
 import { seededRandom } from '#src/random.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
 
@@ -41,7 +41,12 @@ let folders = 0;
 async function newBuild(): Promise<BuildOptions> {
   folders += 1;
   const indexesFolder = join(folder, `indexes-${folders}`);
-  return { indexesFolder, slug: 'db', encoder: fakeEncoder(), input: await fastaInput({ fasta: [fasta] }) };
+  return {
+    indexesFolder,
+    slug: 'db',
+    encoder: fakeEncoder(),
+    input: await filesInput({ proteins: [fasta] }),
+  };
 }
 
 const quiet = { onResidues: () => undefined };

@@ -42,7 +42,7 @@ export async function serve(
   log: Logger,
   { isResponseChecked = false }: ServeOptions = {},
 ): Promise<RunningServer> {
-  const { config, keys, store } = appliance;
+  const { config, store } = appliance;
   const manifestPath = join(config.packageFolder, 'config', 'public-routes.json');
   let url = '';
   const metrics = watchAppliance(createMetrics(), appliance);
@@ -51,12 +51,7 @@ export async function serve(
   const { server, shell, stop } = createServer({
     handlers: handlersOf(appliance),
     manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
-    authenticate: (apiKey) => keys.authenticate(apiKey),
-    authenticateUrl: (request) => appliance.storage.authenticateUrl(request),
-    async authenticateSql(username, password) {
-      const { credentialId, organizationId } = await appliance.sqlCredentials.logIn(username, password);
-      return { keyId: credentialId, organizationId };
-    },
+    ...authenticatorsOf(appliance),
     console: appliance.console,
     readiness: () => readinessOf(appliance),
     sharedOrigins: config.corsOrigins,
@@ -95,6 +90,21 @@ export async function serve(
     async stop(graceMs) {
       await postgres?.stop();
       await stopAll(graceMs);
+    },
+  };
+}
+
+function authenticatorsOf({
+  keys,
+  storage,
+  sqlCredentials,
+}: Appliance): Pick<Shell, 'authenticate' | 'authenticateUrl' | 'authenticateSql'> {
+  return {
+    authenticate: (apiKey) => keys.authenticate(apiKey),
+    authenticateUrl: (request) => storage.authenticateUrl(request),
+    async authenticateSql(username, password) {
+      const { credentialId, organizationId } = await sqlCredentials.logIn(username, password);
+      return { keyId: credentialId, organizationId };
     },
   };
 }

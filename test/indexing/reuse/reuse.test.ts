@@ -10,7 +10,7 @@ import { RELATIVE_RULES } from '#src/families/rules.js';
 import type { BuildFamilies, BuildOptions } from '#src/indexing/build-options.js';
 import { buildRelease } from '#src/indexing/release.js';
 import { createSequenceTable } from '#src/indexing/reuse/sequence-table.js';
-import { fastaInput } from '#src/indexing/sources/fasta-source.js';
+import { filesInput } from '#src/indexing/sources/input-files.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
 import { fakeEncoder } from '../../tools/fake-encoder.js';
 import { randomProteins } from '../../tools/random-proteins.js';
@@ -43,7 +43,7 @@ async function build(
   const path = join(folder, 'given.fasta');
   writeFileSync(path, sequences.map((sequence, at) => `>${slug}${at}\n${sequence}\n`).join(''));
   encoded.length = 0;
-  const input = await fastaInput({ fasta: [path] });
+  const input = await filesInput({ proteins: [path] });
   return buildRelease({ indexesFolder, slug, encoder: recordingEncoder(), input, ...options });
 }
 

@@ -44,7 +44,10 @@ const HMMSEARCH = `${HEAD}${row('P1', '-', 'Thioredoxin', 'PF00085.23', '2.5e-40
 describe('domains', () => {
   it('are found by the accession of a UniProt header, whose first word both programs write', async () => {
     const name = 'sp|P0AA25|THIO_ECOLI';
-    const table = await open(INTERPROSCAN.replaceAll('P1\t', `${name}\t`), HMMSCAN.replaceAll(' P1 ', ` ${name} `));
+    const table = await open(
+      INTERPROSCAN.replaceAll('P1\t', `${name}\t`),
+      HMMSCAN.replaceAll(' P1 ', ` ${name} `),
+    );
     expect(table.find('P0AA25')?.domains).toHaveLength(4);
     expect(table.find(name)).toBeUndefined();
     table.close();
