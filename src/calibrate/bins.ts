@@ -8,6 +8,7 @@ import {
   EXCEEDANCE_SHARE,
   FEWEST_FIT_EXCEEDANCES,
   excessesOf,
+  familyTail,
   fitPooled,
   quantile,
   thresholdOf,
@@ -63,10 +64,11 @@ export function fitBins(
   decoys: readonly Float64Array[],
 ): readonly BinCard[] {
   const scores = collectScores(sample, fit, edges, decoys);
-  const tails = {
-    all: fitPooled(scores.map(({ all }) => all)),
-    fitted: fitPooled(scores.map(({ fitted }) => fitted)),
+  const pooled = (part: (scores: BinScores) => BinCoordinates): PooledTail => {
+    const found = fitPooled(scores.map(part));
+    return sample.hasProfiles ? familyTail(found) : found;
   };
+  const tails = { all: pooled(({ all }) => all), fitted: pooled(({ fitted }) => fitted) };
   return scores.flatMap((bin, cell) => {
     const [query, target] = [Math.floor(cell / (edges.length + 1)), cell % (edges.length + 1)];
     return query > target ? [] : [fitBin(bin, tails, query, target, edges)];

@@ -90,7 +90,7 @@ describe('selected relatives', () => {
   it('leave out near copies of a nearer one, however many there are', () => {
     const first = mutated(protein, 0.5);
     const copies = Array.from({ length: 50 }, () => relative(mutated(first, 0.01)));
-    const other = relative(mutated(protein, 0.5), { expected: 1e-4 });
+    const other = relative(mutated(protein, 0.5), { expected: 1e-6 });
     const { relatives: kept } = selectRelatives(
       { sequence: protein, relatives: [...copies, other] },
       RELATIVE_RULES,
