@@ -62,9 +62,10 @@ function betweenDecoys(cautious: TailFit, decoys: CeiledExcesses): TailFit {
 }
 
 /**
- * Far out the tail of families is heavier than where it is fitted: what crept into two profiles, and folds that are alike
- * by more than chance, are too few to show there. With the shape of the fit, .014, 900 dev domains found .60 / .95 / 2.2 /
- * 5.2 / 4.4 times what was claimed at E = 10 / 1 / .1 / .01 / .001; with .03 it was .57 / .81 / 1.8 / 2.3 / 1.1.
+ * Far out the tail of families is heavier than where it is fitted: what crept into two profiles, and folds that are
+ * alike by more than chance, are too few to show there. With the shape of the fit, .014, 900 dev domains found .60 /
+ * .95 / 2.2 / 5.2 / 4.4 times what was claimed at E = 10 / 1 / .1 / .01 / .001; with .05 it is .54 / .66 / 1.3 / .78 /
+ * 1.1.
  */
 const FAMILY_SHAPE = 0.05;
 

@@ -178,7 +178,10 @@ describe('internal pages', () => {
     const { body, headers } = await ask('GET', '/docs', { authorization: '' });
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; /);
     expect(body).not.toMatch(/<script>|(src|href)="(https?:)?\/\//);
-    const files = [...body.matchAll(/(?:src|href)="([^"]+\.\w+)"/g)].map(([, path]) => path as string);
+    // Relative to the page, which may lie below a path of its own.
+    const files = [...body.matchAll(/(?:src|href)="([^"]+\.\w+)"/g)].map(
+      ([, path]) => new URL(path as string, 'http://appliance/docs').pathname,
+    );
     expect(files.length).toBe(4);
     for (const path of files) {
       const file = await ask('GET', path, { authorization: '' });

@@ -1,3 +1,4 @@
+import { PROFILED_FORMAT } from '../../calibration/card.js';
 import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
 import type { Warning } from '../../contract/grammar/envelope.js';
 import { sha256Hex } from '../../canonical.js';
@@ -161,17 +162,17 @@ export function presentExecution(
   };
 }
 
-/**
- * What to know of E-values where targets have relatives: the profiles of unrelated families may share what crept into
- * both, and today's null does not see it.
- */
+/** What to know of E-values where targets have relatives. */
 export function familyWarning({ release, calibration }: SearchEngine): Warning | undefined {
   if (release.manifest.relatives === undefined || calibration === undefined) return undefined;
   return {
     code: 'e_values_of_families',
     message:
-      'E-values of databases with relatives are too small where they are small: at 0.01 ten and more times ' +
-      'the unrelated proteins that they claim were found. Their order is good; take their size with care.',
+      calibration.card.format === PROFILED_FORMAT
+        ? 'Of databases with relatives .5 to 1.3 times the claimed false hits were counted at E = 10 to .001, but ' +
+          'three times as many at .1 where the query has many relatives. Their order is good.'
+        : 'This calibration does not know what two families share: its E-values are too small where they are ' +
+          'small. Calibrate the release again.',
     details: { release_id: release.id },
   };
 }
