@@ -8,7 +8,7 @@ import { openCalibration } from '../../src/calibration/sidecar.js';
 import { loadConfig } from '../../src/config.js';
 import { familyForm } from '../../src/families/form.js';
 import type { RelativesFinder } from '../../src/families/finder.js';
-import { RELATIVE_RULES } from '../../src/families/rules.js';
+import { ROUNDS_RULES } from '../../src/families/rules.js';
 import type { BuildFamilies } from '../../src/indexing/build-options.js';
 import { buildRelease } from '../../src/indexing/release.js';
 import { filesInput } from '../../src/indexing/sources/input-files.js';
@@ -135,12 +135,12 @@ async function openKind(
   }
   const version = (await mmseqsVersion()) ?? '';
   const database = backgroundDatabase(indexesFolder, kind);
-  const finder = mmseqsRelatives({ database, rounds: ROUNDS }, RELATIVE_RULES, threads);
+  const finder = mmseqsRelatives({ database, rounds: ROUNDS }, ROUNDS_RULES, threads);
   const counts = join(folder, `${kind}.counts.jsonl`);
   const families: BuildFamilies = {
     finder: countingFinder(finder, counts),
     form: familyForm(encoder.card, PROFILE_SCALE),
-    rules: RELATIVE_RULES,
+    rules: ROUNDS_RULES,
     background: { method: 'mmseqs', name: kind, sha256: background.sha256, version, rounds: ROUNDS },
   };
   const fasta = join(folder, 'domains.fasta');

@@ -1,7 +1,7 @@
 import type { Appliance } from '../../src/appliance.js';
 import { assert } from '../../src/errors.js';
 import { familyForm } from '../../src/families/form.js';
-import { RELATIVE_RULES } from '../../src/families/rules.js';
+import { ROUNDS_RULES } from '../../src/families/rules.js';
 import type { BuildFamilies } from '../../src/indexing/build-options.js';
 import { addBackground, backgroundDatabase, findBackground } from '../../src/relatives/backgrounds.js';
 import { mmseqsRelatives, mmseqsVersion } from '../../src/relatives/mmseqs.js';
@@ -26,9 +26,9 @@ export async function benchFamilies(
   const { card } = await loadEncoder(config.encoder);
   const database = backgroundDatabase(indexesFolder, name);
   return {
-    finder: mmseqsRelatives({ database, rounds: ROUNDS }, RELATIVE_RULES, threads),
+    finder: mmseqsRelatives({ database, rounds: ROUNDS }, ROUNDS_RULES, threads),
     form: familyForm(card, PROFILE_SCALE),
-    rules: RELATIVE_RULES,
+    rules: ROUNDS_RULES,
     background: { method: 'mmseqs', name, sha256, version, rounds: ROUNDS },
   };
 }

@@ -2,7 +2,7 @@ import { openCalibration } from '../../calibration/sidecar.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { familyForm } from '../../families/form.js';
-import { RELATIVE_RULES } from '../../families/rules.js';
+import { RELATIVE_RULES, ROUNDS_RULES } from '../../families/rules.js';
 import type { BuildFamilies } from '../../indexing/build-options.js';
 import { chooseBackend } from '../../kernels/choose.js';
 import { openAlignments, alignedRelatives } from '../../relatives/alignments.js';
@@ -77,7 +77,8 @@ export async function openBuildFamilies(
   return {
     families: {
       ...formAndRules(encoder),
-      finder: mmseqsRelatives(searched, RELATIVE_RULES, config.threads),
+      rules: ROUNDS_RULES,
+      finder: mmseqsRelatives(searched, ROUNDS_RULES, config.threads),
       background: { method: 'mmseqs', name, sha256: background.sha256, version, rounds: MMSEQS_ROUNDS },
     },
     close: () => undefined,

@@ -26,6 +26,8 @@ const FOR_THE_COMMAND_LINE = [
   // Runs that read FASTA files refuse them as `invalid_queries`.
   'sequence/fasta.ts',
   'sequence/input-file.ts',
+  'sequence/unpack.ts',
+  'search/parts/',
   'services/backup/',
   'http/listener.ts',
   'services/keys.ts',
