@@ -1,12 +1,13 @@
 /*
  * Gloaming's kernels: read this first.
  *
- * Two operations on int8 residue tokens, each defined by plain loops in reference/ and repeated, bit for bit, by the
+ * Operations on int8 residue tokens, each defined by plain loops in reference/ and repeated, bit for bit, by the
  * faster folders:
  *
  *     maxsim   for each token of one side its best dot product on the other side, summed, in both directions
  *     affine   best local alignment with affine gaps over an integer substitution score of the dot product and, where
  *              they score, of the two letters and of the two profiles
+ *     coded    what the rows of a target are worth to queries, by tables, where rows are kept as codes
  *
  * Layers, top to bottom:
  *
@@ -50,6 +51,10 @@
  *                      block 0:  quad 0 [t0 … t15]  quad 1 [t0 … t15]  …  quad dimension/4 − 1
  *                      block 1:  quad 0 [t16 … t31] …
  *
+ * Codes. Where a release is searched by them, each of its rows is named, in 16 bits, by the one of kCodeCount words
+ * that it is close to. A query's best dot product with each word, in eight bits, makes a table; what a target's rows
+ * say of the query is looked up there, for kCodedQueries queries at once. 65,535 rows × 255 fits in 32 bits.
+ *
  * A last block that is not full repeats the last token: a repeated token cannot change a target's maximum, and the
  * query's maxima of the repeats are never read. A packed query is 64-byte aligned.
  */
@@ -73,6 +78,10 @@ constexpr uint32_t kProfileValues = 20;
 constexpr uint32_t kMaxRows = 64;
 /** Rows that are prepared together, for all queries: with a query's tokens they stay in the first-level cache. */
 constexpr uint32_t kPreparedRows = 2 * kMaxRows;
+/** Codes that a row can have: as many as 16 bits name, so that none lies outside a table. */
+constexpr uint32_t kCodeCount = 65'536;
+/** Queries that are looked up at once: a register of bytes, which is a row of a table. */
+constexpr uint32_t kCodedQueries = 32;
 /** Arrays with one value per query token are rounded up to this many, so that kernels may touch whole vectors. */
 constexpr uint32_t kTokenRound = 64;
 
@@ -185,6 +194,11 @@ struct Kernels {
   /* Scores of 1..affineBatch tasks of one query. */
   void (*affineScores)(const AffineTask* tasks, uint32_t count, int32_t* scores);
   AffineAlignment (*affineAlign)(const AffineTask& task);
+
+  /* Adds to closeness and excess [kCodedQueries] what 1..kMaxLength rows of a target, given as codes, say of each
+   * query. table [kCodeCount × kCodedQueries]: how close each code is to it; excess counts what is above the floor. */
+  void (*codedRows)(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
+                    uint32_t* excess);
 };
 
 extern const Kernels referenceKernels;

@@ -12,6 +12,8 @@ export const RELEASE_MAX_TARGETS = 500_000_000;
 export const RELEASE_MAX_RESIDUES = 4_294_967_295;
 /** Shards of a build; Slurm's arrays have 1,001 tasks unless they are configured. */
 export const BUILD_MAX_SHARDS = 1_000;
+/** Directory of an archive of embeddings: some 80 bytes a protein, held while it is read. */
+export const EMBEDDINGS_MAX_DIRECTORY_BYTES = 256 * 1024 * 1024;
 /** The same of a batch: tasks, and parts of the database. */
 export const BATCH_MAX_TASKS = 1_000;
 /** Largest squared norm of an int8 residue vector, so that every dot product fits in int16. */

@@ -10,11 +10,18 @@ export interface Random {
   readonly share: () => number;
 }
 
+/** A stream that can be left and taken up again. */
+export interface SeededRandom extends Random {
+  /** Where the stream is. Shape: [4] */
+  readonly place: () => Uint32Array;
+  readonly goTo: (place: Uint32Array) => void;
+}
+
 /**
  * The generator to use.
  * Source  xoshiro128** (Blackman & Vigna 2018), its state filled by splitmix32 from the seed
  */
-export function seededRandom(seed: number): Random {
+export function seededRandom(seed: number): SeededRandom {
   let mixed = seed >>> 0;
   const fill = (): number => {
     mixed = (mixed + 0x9e3779b9) >>> 0;
@@ -25,7 +32,7 @@ export function seededRandom(seed: number): Random {
   };
   const state = Uint32Array.of(fill(), fill(), fill(), fill());
   const rotate = (word: number, by: number): number => ((word << by) | (word >>> (32 - by))) >>> 0;
-  return randomOf(() => {
+  const random = randomOf(() => {
     const result = Math.imul(rotate(Math.imul(state[1], 5) >>> 0, 7), 9) >>> 0;
     const shifted = state[1] << 9;
     state[2] ^= state[0];
@@ -36,6 +43,7 @@ export function seededRandom(seed: number): Random {
     state[3] = rotate(state[3], 11);
     return result;
   });
+  return { ...random, place: () => state.slice(), goTo: (place) => state.set(place) };
 }
 
 /**

@@ -14,6 +14,7 @@ import { openCalibrated } from '../tools/calibrated-database.js';
 import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from '../tools/labels.js';
 import { isInstalled, PEERS } from '../tools/homology-peers.js';
+import { benchProteins } from './proteins.js';
 import { createFalsePairs, readRelatedFolds, type AreRelated, type FalsePairs } from './false-pairs.js';
 import { benchDecoys, decoysOf, eachResult, type Decoys } from './decoys.js';
 import { createRanking, createTally, THRESHOLDS, type Ranking, type Tally } from './tally.js';
@@ -27,6 +28,7 @@ import { median } from '../tools/statistics.js';
  *
  *   npm run bench -- calibration [queries] [folder to keep databases in]
  *   npm run bench -- calibration --decoys [queries] [targets] [folder]      whole proteins (decoys.ts)
+ *   npm run bench -- calibration --proteins [queries a band] [targets] [folder]   (proteins.ts)
  *
  * Some folds of SCOPe hold homologs of others all the same (related-folds.tsv): claims are counted with and without,
  * and the best false pairs are listed, to be read.
@@ -50,6 +52,7 @@ interface Session {
 
 export const run: Bench = async (options) => {
   if (options[0] === '--decoys') return runDecoys(options.slice(1));
+  if (options[0] === '--proteins') return runProteins(options.slice(1));
   const [queryCount = '300', kept] = options;
   const shared = sharedFolder();
   const labels = readLabels(join(shared, 'data', 'scope40', 'labels.tsv'));
@@ -83,6 +86,19 @@ async function runDecoys([queryCount = '300', targetCount = '4000', kept]: reado
   const counts = { queryCount: Number(queryCount), targetCount: Number(targetCount) };
   const fasta = join(sharedFolder(), 'data', 'uniprot-sample.fasta.gz');
   return withAppliance(kept, (appliance, folder) => benchDecoys(appliance, folder, fasta, counts));
+}
+
+async function runProteins([bandCount = '400', targetCount = '4000', kept]: readonly string[]): Promise<
+  Readonly<Record<string, unknown>>
+> {
+  const counts = { bandCount: Number(bandCount), targetCount: Number(targetCount) };
+  const data = join(sharedFolder(), 'data');
+  const labels = readLabels(join(data, 'scope40', 'labels.tsv'));
+  const { list: domains } = await readProteins(join(data, 'scope40', 'domains.fasta'));
+  const fasta = join(data, 'uniprot-sample.fasta.gz');
+  return withAppliance(kept, (appliance, folder) =>
+    benchProteins(appliance, folder, fasta, { domains, labels }, counts),
+  );
 }
 
 function sharedFolder(): string {

@@ -75,9 +75,7 @@ export async function benchDecoys(
   { queryCount, targetCount }: { readonly queryCount: number; readonly targetCount: number },
 ): Promise<Readonly<Record<string, unknown>>> {
   const { list, source } = await readProteins(fasta);
-  const pick = (from: readonly BenchProtein[], count: number, seed: number): readonly BenchProtein[] =>
-    Array.from(sampleDistinct(from.length, count, seededRandom(seed)), (index) => from[index]);
-  const targets = pick(list, targetCount, 7);
+  const targets = wholeTargets(list, targetCount);
   const usable = list.filter(({ sequence }) => sequence.length >= FEWEST_RESIDUES);
   const queries = pick(usable, queryCount, 11);
   const engine = await openCalibrated(appliance, targets, 'whole', folder);
@@ -98,6 +96,18 @@ export async function benchDecoys(
     );
   }
   return { ratios: tally.ratios(), far_below: { threshold: FAR_BELOW, pairs, found: far } };
+}
+
+/** Targets of the benches of whole proteins: the same for each, so that one calibrated database serves them. */
+export function wholeTargets<Protein extends BenchProtein>(
+  list: readonly Protein[],
+  count: number,
+): readonly Protein[] {
+  return pick(list, count, 7);
+}
+
+function pick<Protein>(from: readonly Protein[], count: number, seed: number): readonly Protein[] {
+  return Array.from(sampleDistinct(from.length, count, seededRandom(seed)), (index) => from[index]);
 }
 
 /** Share of the residues that continue a repeat. */

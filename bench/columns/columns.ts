@@ -63,7 +63,7 @@ export const run: Bench = async ([background]) => {
     const engine = await buildBenchDatabase(appliance, list, 'references', folder);
     const ours = [{ name: appliance.config.encoder, found: await alignAll(pairs, engine) }];
     if (background !== undefined) {
-      const families = await benchFamilies(appliance, background);
+      const families = await benchFamilies(appliance, engine.encoder, 'background', async () => background);
       const known = await buildBenchDatabase(appliance, list, 'families', folder, families);
       ours.push({ name: 'families', found: await alignAll(pairs, known) });
     }

@@ -2,8 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
+import { openCodesOf } from '../../src/calibration/codes-sidecar.js';
+import { isQualifiedPolicy, qualificationId } from '../../src/calibration/policy-card.js';
 import { loadConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
+import { qualifyRelease } from '../../src/qualify/qualify.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { expectedFalseHits } from '../../src/search/candidate-significance.js';
 import { resolvePolicy } from '../../src/search/policy.js';
@@ -15,19 +18,22 @@ import { median } from '../tools/statistics.js';
 import { claimOf, runTool, TOOLS, writeFasta, type Claims } from './tools.js';
 
 /*
- * Queries per second of a core with affine scores and E-values, and what is found, beside mmseqs2, DIAMOND and BLASTP
- * on the same queries, database and cores.
+ * Queries per second of a core with affine scores and E-values, and what is found, by both approximate policies beside
+ * mmseqs2, DIAMOND and BLASTP on the same queries, database and cores.
  *
  *   npm run bench -- peers <database> [queries] [exhaustive queries]
  *
- * The database is one of the configured indexes folder, calibrated and qualified. Queries are proteins of it, each of
- * which must find itself; what is found besides counts. Times are of the processor, with all that a program starts.
- * `marginal` is what each query adds to the first one. Single queries are timed by the clock, on all threads.
+ * The database is one of the configured indexes folder, calibrated and qualified; the coded policy is qualified
+ * here, by few queries and in a folder of its own, whether or not that is enough for it to be offered. Queries are
+ * proteins of the database, each of which must find itself; what is found besides counts. Times are of the
+ * processor, with all that a program starts. `marginal` is what each query adds to the first one. Single queries are
+ * timed by the clock, on all threads.
  */
 
 const LIMIT = 500;
 const LARGEST_E = 1e-3;
 const SINGLE_QUERIES = 12;
+const QUALIFYING_QUERIES = 20;
 
 interface Row {
   readonly name: string;
@@ -45,6 +51,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     const database = appliance.releases.database(slug);
     assert(database !== undefined, `the indexes folder has no database ${slug}`);
     const engine = await appliance.engines.open(database.defaultReleaseId);
+    assert(engine.codes === undefined, `${slug} must be qualified by --policy sampled`);
     const { targets } = engine.release;
     const proteins = Array.from({ length: targets.count }, (_, target): BenchProtein => ({
       id: targets.id(target),
@@ -55,6 +62,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     console.log(`${queries.length} queries against ${proteins.length}: ${JSON.stringify(policy)}`);
     const threads = engine.threads ?? 1;
     const ours = await timeSearches('sampled', 'approximate', queries, engine);
+    const coded = await timeSearches('coded', 'approximate', queries, await codedEngine(engine, folder));
     const exhaustive = await timeSearches(
       'exhaustive',
       'exhaustive',
@@ -66,7 +74,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
       `one query alone: ${singleMs.toFixed(0)} ms (median of ${SINGLE_QUERIES}, ${threads} threads)`,
     );
     await writeFasta(join(folder, 'targets.fasta'), proteins);
-    const rows = [ours, ...(await timeTools(queries, folder, threads))];
+    const rows = [ours, coded, ...(await timeTools(queries, folder, threads))];
     tell([exhaustive, ...rows], ours.claims);
     return {
       policy,
@@ -90,6 +98,29 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     await rm(folder, { recursive: true });
   }
 };
+
+/** The engine with the coded policy in place of its own. */
+async function codedEngine(engine: SearchEngine, folder: string): Promise<SearchEngine> {
+  const release = { ...engine.release, directory: join(folder, 'coded') };
+  const before = process.cpuUsage();
+  const card = await qualifyRelease({
+    engine: { ...engine, release },
+    policy: 'coded',
+    queryCount: QUALIFYING_QUERIES,
+  });
+  const { user, system } = process.cpuUsage(before);
+  const { nearest_10: ten, nearest_100: hundred, evident } = card.recalls;
+  const means = [ten, hundred, evident].map((recall) => recall?.mean.toFixed(3) ?? '–').join(' / ');
+  const verdict = isQualifiedPolicy(card) ? 'qualified' : 'not qualified';
+  const finalists = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} striking finalists`;
+  console.log(
+    `coded: ${verdict} by ${QUALIFYING_QUERIES} queries; ${finalists} hold ${means} of the nearest 10, 100 and of ` +
+      `what is evident; ${((user + system) / 1e6).toFixed(0)} s of a core for codes and card`,
+  );
+  const codes = await openCodesOf(release.directory, card.codes, release.tokens);
+  const qualification = { id: qualificationId(card), policyId: card.policy_id, card };
+  return { ...engine, codes, qualification };
+}
 
 /** All queries as one pack, after one query that opens what is opened once. */
 async function timeSearches(
@@ -127,7 +158,7 @@ function searchAll(
   const asked = queries.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
-    limit: LIMIT,
+    limit: Math.min(LIMIT, engine.qualification?.card.policy.nearest_count ?? LIMIT),
     evidence: 'candidate_measurement',
     significance: 'if_available',
     guarantee,

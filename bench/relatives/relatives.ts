@@ -6,16 +6,12 @@ import { openAppliance, type Appliance } from '../../src/appliance.js';
 import { calibrateRelease } from '../../src/calibrate/calibrate.js';
 import { openCalibration } from '../../src/calibration/sidecar.js';
 import { loadConfig } from '../../src/config.js';
-import { familyForm } from '../../src/families/form.js';
 import type { RelativesFinder } from '../../src/families/finder.js';
-import { ROUNDS_RULES } from '../../src/families/rules.js';
 import type { BuildFamilies } from '../../src/indexing/build-options.js';
 import { buildRelease } from '../../src/indexing/release.js';
 import { filesInput } from '../../src/indexing/sources/input-files.js';
-import { addBackground, backgroundDatabase, findBackground } from '../../src/relatives/backgrounds.js';
-import { mmseqsRelatives, mmseqsVersion } from '../../src/relatives/mmseqs.js';
+import { mmseqsVersion } from '../../src/relatives/mmseqs.js';
 import { openRelease } from '../../src/release/open.js';
-import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
 import { openFamilySource } from '../../src/relatives/open.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { searchMany } from '../../src/search/search.js';
@@ -24,6 +20,7 @@ import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import type { Bench } from '../main.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import { candidateScores } from '../tools/candidate-scores.js';
+import { benchFamilies } from '../tools/families.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural, writeBackground, type BackgroundKind } from './background.js';
@@ -42,7 +39,6 @@ import { byPairRelatives, byQueryRelatives } from './breakdown.js';
 /** mmseqs reads its index anew for each. */
 const CHUNK = 100;
 const CANDIDATES = 1_000;
-const ROUNDS = 2;
 
 interface Session {
   readonly appliance: Appliance;
@@ -127,22 +123,13 @@ async function openKind(
   const { config, backend } = appliance;
   const { indexesFolder, threads } = config;
   const encoder = await appliance.loadEncoder(config.encoder);
-  let background = await findBackground(indexesFolder, kind);
-  if (background === undefined) {
-    const fasta = join(folder, `${kind}.background.fasta`);
-    await timed('background', () => writeBackground(natural, kind, fasta));
-    background = await addBackground(indexesFolder, kind, [fasta]);
-  }
-  const version = (await mmseqsVersion()) ?? '';
-  const database = backgroundDatabase(indexesFolder, kind);
-  const finder = mmseqsRelatives({ database, rounds: ROUNDS }, ROUNDS_RULES, threads);
   const counts = join(folder, `${kind}.counts.jsonl`);
-  const families: BuildFamilies = {
-    finder: countingFinder(finder, counts),
-    form: familyForm(encoder.card, PROFILE_SCALE),
-    rules: ROUNDS_RULES,
-    background: { method: 'mmseqs', name: kind, sha256: background.sha256, version, rounds: ROUNDS },
-  };
+  const found = await benchFamilies(appliance, encoder, kind, async () => {
+    const path = join(folder, `${kind}.background.fasta`);
+    await timed('background', () => writeBackground(natural, kind, path));
+    return path;
+  });
+  const families: BuildFamilies = { ...found, finder: countingFinder(found.finder, counts) };
   const fasta = join(folder, 'domains.fasta');
   await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
   const input = await filesInput({ proteins: [fasta] });

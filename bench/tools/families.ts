@@ -1,4 +1,5 @@
 import type { Appliance } from '../../src/appliance.js';
+import type { Encoder } from '../../src/encoder/encoder.js';
 import { assert } from '../../src/errors.js';
 import { familyForm } from '../../src/families/form.js';
 import { ROUNDS_RULES } from '../../src/families/rules.js';
@@ -11,19 +12,20 @@ const ROUNDS = 2;
 
 /**
  * Relatives of a build by mmseqs, as the command line makes them.
- * @param fasta  the background's sequences; made into a background of the appliance where it has none of that name
+ * @param fasta  path of the background's sequences; asked where the appliance has no background of that name yet
  */
 export async function benchFamilies(
-  { config, loadEncoder }: Appliance,
-  fasta: string,
-  name = 'background',
+  { config }: Pick<Appliance, 'config'>,
+  { card }: Pick<Encoder, 'card'>,
+  name: string,
+  fasta: () => Promise<string>,
 ): Promise<BuildFamilies> {
   const version = await mmseqsVersion();
   assert(version !== undefined, 'mmseqs finds the relatives (apt-get install mmseqs2)');
   const { indexesFolder, threads } = config;
   const { sha256 } =
-    (await findBackground(indexesFolder, name)) ?? (await addBackground(indexesFolder, name, [fasta]));
-  const { card } = await loadEncoder(config.encoder);
+    (await findBackground(indexesFolder, name)) ??
+    (await addBackground(indexesFolder, name, [await fasta()]));
   const database = backgroundDatabase(indexesFolder, name);
   return {
     finder: mmseqsRelatives({ database, rounds: ROUNDS }, ROUNDS_RULES, threads),

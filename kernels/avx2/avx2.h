@@ -22,6 +22,10 @@ size_t avx2WavefrontPackedBytes(uint32_t length, uint32_t dimension);
 size_t avx2BatchPackedBytes(uint32_t length, uint32_t dimension);
 void avx2BatchPack(const AffineQuery& query, void* packed);
 
+/* Those of AVX-512, too: a row of the table is a register of 256 bits. */
+void avx2CodedRows(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
+                   uint32_t* excess);
+
 }  // namespace gloaming
 
 #endif

@@ -55,11 +55,11 @@ void OwnedQuery::allocate(size_t bytes) {
 
 void OwnedQuery::Free::operator()(void* memory) const { std::free(memory); }
 
-void Search::checkTargets(const std::vector<uint32_t>& targets, bool ascending) const {
+void Search::checkTargets(const std::vector<uint32_t>& targets, bool ascending, uint32_t targetCount) {
   for (size_t item = 0; item < targets.size(); ++item) {
-    if (targets[item] >= store_->targetCount()) {
+    if (targets[item] >= targetCount) {
       throw ShapeError("item " + std::to_string(item) + " of the list is target " + std::to_string(targets[item]) +
-                       " of " + std::to_string(store_->targetCount()));
+                       " of " + std::to_string(targetCount));
     }
     if (ascending && item > 0 && targets[item] <= targets[item - 1]) {
       throw ShapeError("the eligible list must ascend, item " + std::to_string(item) + " does not");

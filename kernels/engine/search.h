@@ -59,7 +59,10 @@ class Search : public Job, public std::enable_shared_from_this<Search> {
  protected:
   void finish(std::exception_ptr failure) override { done_(shared_from_this(), failure); }
   /* Errors  ShapeError naming the first index that is no target */
-  void checkTargets(const std::vector<uint32_t>& targets, bool ascending) const;
+  void checkTargets(const std::vector<uint32_t>& targets, bool ascending) const {
+    checkTargets(targets, ascending, store_->targetCount());
+  }
+  static void checkTargets(const std::vector<uint32_t>& targets, bool ascending, uint32_t targetCount);
 
   const Kernels& kernels_;
   const std::shared_ptr<const Store> store_;

@@ -70,15 +70,28 @@ void Rows::map(const std::string& path, Reading reading) {
 #endif
 }
 
+void checkStarts(const std::vector<uint32_t>& starts, uint32_t dimension) {
+  if (dimension == 0 || dimension % kDimensionStep != 0 || dimension > kMaxDimension) {
+    throw ShapeError("the dimension is " + std::to_string(dimension) + ", not a multiple of 32 up to 256");
+  }
+  if (starts.empty() || starts[0] != 0) throw ShapeError("the residue starts must begin with 0");
+  for (size_t t = 0; t + 1 < starts.size(); ++t) {
+    if (starts[t + 1] <= starts[t] || starts[t + 1] - starts[t] > kMaxLength) {
+      throw ShapeError("target " + std::to_string(t) + " must have 1 to 65,535 rows, its starts are " +
+                       std::to_string(starts[t]) + " and " + std::to_string(starts[t + 1]));
+    }
+  }
+}
+
 Store::Store(std::vector<uint32_t> starts, uint32_t dimension, const std::string& path, uint64_t byteOffset)
     : starts_(std::move(starts)), dimension_(dimension) {
-  checkShape();
+  checkStarts(starts_, dimension_);
   tokens_.emplace(residueCount(), dimension_, path, byteOffset, Reading::kAll);
 }
 
 Store::Store(std::vector<uint32_t> starts, uint32_t dimension, const int8_t* values, size_t count)
     : starts_(std::move(starts)), dimension_(dimension) {
-  checkShape();
+  checkStarts(starts_, dimension_);
   tokens_.emplace(residueCount(), dimension_, values, count);
 }
 
@@ -93,19 +106,6 @@ void Store::setProfiles(const int8_t* values, size_t count) {
 void Store::checkFiles() const {
   tokens_->checkFile();
   if (hasProfiles()) profiles_->checkFile();
-}
-
-void Store::checkShape() const {
-  if (dimension_ == 0 || dimension_ % kDimensionStep != 0 || dimension_ > kMaxDimension) {
-    throw ShapeError("the dimension is " + std::to_string(dimension_) + ", not a multiple of 32 up to 256");
-  }
-  if (starts_.empty() || starts_[0] != 0) throw ShapeError("the residue starts must begin with 0");
-  for (size_t t = 0; t + 1 < starts_.size(); ++t) {
-    if (starts_[t + 1] <= starts_[t] || starts_[t + 1] - starts_[t] > kMaxLength) {
-      throw ShapeError("target " + std::to_string(t) + " must have 1 to 65,535 rows, its starts are " +
-                       std::to_string(starts_[t]) + " and " + std::to_string(starts_[t + 1]));
-    }
-  }
 }
 
 }  // namespace gloaming

@@ -54,6 +54,10 @@ class Rows {
   void* copy_ = nullptr;
 };
 
+/* Shape   starts [targets + 1]: ascending, first 0, each target 1..65,535 rows; dimension a multiple of 32, ≤ 256
+ * Errors  ShapeError */
+void checkStarts(const std::vector<uint32_t>& starts, uint32_t dimension);
+
 class Store {
  public:
   /* Shape   starts [targets + 1]: ascending, first 0, each target 1..65,535 rows; dimension a multiple of 32, ≤ 256
@@ -78,8 +82,6 @@ class Store {
   void checkFiles() const;
 
  private:
-  void checkShape() const;
-
   const std::vector<uint32_t> starts_;
   const uint32_t dimension_;
   std::optional<Rows> tokens_, profiles_;

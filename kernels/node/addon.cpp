@@ -12,6 +12,10 @@
  *   sweep(store, queries, eligible, floor, threads, isBackground, callback)                the same with excesses
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
  *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
+ *   openCodes(variant, starts, dimension, words, path)  the codes of a release, and the words that they name
+ *   codeTable(codes, queries, threads, isBackground, callback)                            a search: a table of bytes
+ *   codeSums(codes, table, queryCount, eligible, floor, threads, isBackground, callback)  a search by such a table
+ *   assign(dimension, parents, children, rows, threads, isBackground, callback)           a search for rows' words
  *   cancel(search)
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
  *
@@ -263,29 +267,7 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Object result = Napi::Object::New(env);
   try {
-    cuda::Fleet& all = fleet();
-    const auto states = all.state();
-    Napi::Array list = Napi::Array::New(env, states.size());
-    for (uint32_t g = 0; g < states.size(); ++g) {
-      const auto& [ordinal, facts, freeBytes, residentCount, residentBytes] = states[g];
-      Napi::Object gpu = Napi::Object::New(env);
-      gpu["ordinal"] = Napi::Number::New(env, ordinal);
-      gpu["name"] = Napi::String::New(env, facts.name);
-      const std::string capability = std::to_string(facts.major) + "." + std::to_string(facts.minor);
-      gpu["computeCapability"] = Napi::String::New(env, capability);
-      gpu["kernels"] = Napi::String::New(env, facts.variant == cuda::Variant::kHopper ? "hopper" : "portable");
-      gpu["totalBytes"] = Napi::Number::New(env, static_cast<double>(facts.totalBytes));
-      gpu["freeBytes"] = Napi::Number::New(env, static_cast<double>(freeBytes));
-      gpu["residentCount"] = Napi::Number::New(env, residentCount);
-      gpu["residentBytes"] = Napi::Number::New(env, static_cast<double>(residentBytes));
-      list[g] = gpu;
-    }
-    result["gpus"] = list;
-    const std::vector<std::string> reasons = all.unusedGpus();
-    Napi::Array unused = Napi::Array::New(env, reasons.size());
-    for (uint32_t r = 0; r < reasons.size(); ++r) unused[r] = Napi::String::New(env, reasons[r]);
-    result["unused"] = unused;
-    result["driverVersion"] = Napi::Number::New(env, all.driverVersion());
+    putGpus(env, fleet(), result);
   } catch (const cuda::CudaError& error) {
     result["obstacle"] = Napi::String::New(env, error.what());
   }
@@ -304,6 +286,62 @@ Napi::Value affine(const Napi::CallbackInfo& info) {
   auto search = std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query), std::move(targets),
                                                parameters, std::move(letters), aligns, std::move(done));
   return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
+}
+
+struct OpenCodes {
+  std::shared_ptr<const Codes> codes;
+  const Kernels* kernels;
+};
+
+OpenCodes& codesOf(const Napi::Value& value) {
+  if (!value.IsExternal()) throw ShapeError("the codes are not some that these kernels opened");
+  return *value.As<Napi::External<OpenCodes>>().Data();
+}
+
+Napi::Value openCodes(const Napi::CallbackInfo& info) {
+  const Kernels& kernels = kernelsNamed(info[0]);
+  const auto dimension = static_cast<uint32_t>(wholeNumber(info[2], kMaxDimension, "the dimension"));
+  const auto words = typedArray<Napi::Int8Array>(info[3], napi_int8_array, "the words");
+  auto codes = std::make_shared<Codes>(kernels, copyIndices(info[1], "the residue starts"), dimension, words.Data(),
+                                       words.ElementLength(), info[4].ToString().Utf8Value());
+  auto* held = new OpenCodes{std::move(codes), &kernels};
+  return Napi::External<OpenCodes>::New(info.Env(), held, [](Napi::Env, OpenCodes* open) { delete open; });
+}
+
+Napi::Value codeTable(const Napi::CallbackInfo& info) {
+  const auto& [codes, kernels] = codesOf(info[0]);
+  std::vector<OwnedQuery> queries = copyQueries(info[1], codes->dimension());
+  const uint32_t threads = threadCount(info[2]);
+  auto done = callOnLoop(info.Env(), info[4], tableToValue);
+  auto search = std::make_shared<TableSearch>(*kernels, codes, std::move(queries), std::move(done));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[3]));
+}
+
+Napi::Value codeSums(const Napi::CallbackInfo& info) {
+  const auto& [codes, kernels] = codesOf(info[0]);
+  auto table = copyArray<Napi::Uint8Array, uint8_t>(info[1], napi_uint8_array, "the table");
+  const auto queryCount = static_cast<uint32_t>(wholeNumber(info[2], kCodedQueries, "the number of queries"));
+  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[3]);
+  const auto floor = static_cast<uint8_t>(wholeNumber(info[4], UINT8_MAX, "the floor"));
+  const uint32_t threads = threadCount(info[5]);
+  auto done = callOnLoop(info.Env(), info[7], codedToValue);
+  auto search = std::make_shared<CodedSearch>(*kernels, codes, std::move(table), queryCount, std::move(eligible), floor,
+                                              std::move(done));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
+}
+
+Napi::Value assign(const Napi::CallbackInfo& info) {
+  const auto values = [&info](int at, const char* what) {
+    return copyArray<Napi::Int8Array, int8_t>(info[at], napi_int8_array, what);
+  };
+  const auto dimension = static_cast<uint32_t>(wholeNumber(info[0], kMaxDimension, "the dimension"));
+  auto parents = values(1, "the parents"), rows = values(3, "the rows");
+  auto children = info[2].IsUndefined() ? std::vector<int8_t>{} : values(2, "the children");
+  const uint32_t threads = threadCount(info[4]);
+  auto done = callOnLoop(info.Env(), info[6], assignedToValue);
+  auto search = std::make_shared<AssignJob>(*chooseKernels(nullptr), dimension, std::move(parents), std::move(children),
+                                            std::move(rows), std::move(done));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
 }
 
 Napi::Value cancel(const Napi::CallbackInfo& info) {
@@ -332,6 +370,10 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["sweep"] = Napi::Function::New(env, guarded<sweep>);
   exports["nearest"] = Napi::Function::New(env, guarded<nearest>);
   exports["affine"] = Napi::Function::New(env, guarded<affine>);
+  exports["openCodes"] = Napi::Function::New(env, guarded<openCodes>);
+  exports["codeTable"] = Napi::Function::New(env, guarded<codeTable>);
+  exports["codeSums"] = Napi::Function::New(env, guarded<codeSums>);
+  exports["assign"] = Napi::Function::New(env, guarded<assign>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
   exports["secondMoments"] = Napi::Function::New(env, guarded<moments>);
   return exports;

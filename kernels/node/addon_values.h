@@ -5,6 +5,7 @@
 #include <napi.h>
 
 #include "cuda/host/fleet_search.h"
+#include "engine/coded_search.h"
 #include "engine/search.h"
 
 namespace gloaming {
@@ -38,8 +39,54 @@ inline Napi::Value nearestToValue(Napi::Env env, const Search& search) {
   return all;
 }
 
+/* What GPUs there are, as members of an object. */
+inline void putGpus(Napi::Env env, cuda::Fleet& all, Napi::Object& result) {
+  const auto states = all.state();
+  Napi::Array list = Napi::Array::New(env, states.size());
+  for (uint32_t g = 0; g < states.size(); ++g) {
+    const auto& [ordinal, facts, freeBytes, residentCount, residentBytes] = states[g];
+    Napi::Object gpu = Napi::Object::New(env);
+    gpu["ordinal"] = Napi::Number::New(env, ordinal);
+    gpu["name"] = Napi::String::New(env, facts.name);
+    const std::string capability = std::to_string(facts.major) + "." + std::to_string(facts.minor);
+    gpu["computeCapability"] = Napi::String::New(env, capability);
+    gpu["kernels"] = Napi::String::New(env, facts.variant == cuda::Variant::kHopper ? "hopper" : "portable");
+    gpu["totalBytes"] = Napi::Number::New(env, static_cast<double>(facts.totalBytes));
+    gpu["freeBytes"] = Napi::Number::New(env, static_cast<double>(freeBytes));
+    gpu["residentCount"] = Napi::Number::New(env, residentCount);
+    gpu["residentBytes"] = Napi::Number::New(env, static_cast<double>(residentBytes));
+    list[g] = gpu;
+  }
+  result["gpus"] = list;
+  const std::vector<std::string> reasons = all.unusedGpus();
+  Napi::Array unused = Napi::Array::New(env, reasons.size());
+  for (uint32_t r = 0; r < reasons.size(); ++r) unused[r] = Napi::String::New(env, reasons[r]);
+  result["unused"] = unused;
+  result["driverVersion"] = Napi::Number::New(env, all.driverVersion());
+}
+
 inline Napi::Value scoresToValue(Napi::Env env, const Search& search) {
   return copyOut<Napi::Int32Array>(env, static_cast<const AffineSearch&>(search).scores);
+}
+
+inline Napi::Value tableToValue(Napi::Env env, const Search& search) {
+  return copyOut<Napi::Uint8Array>(env, static_cast<const TableSearch&>(search).table);
+}
+
+inline Napi::Value codedToValue(Napi::Env env, const Search& search) {
+  const auto& all = static_cast<const CodedSearch&>(search).sums;
+  Napi::Array list = Napi::Array::New(env, all.size());
+  for (uint32_t q = 0; q < all.size(); ++q) {
+    Napi::Object sums = Napi::Object::New(env);
+    sums["closeness"] = copyOut<Napi::Uint32Array>(env, all[q].closeness);
+    sums["excess"] = copyOut<Napi::Uint32Array>(env, all[q].excess);
+    list[q] = sums;
+  }
+  return list;
+}
+
+inline Napi::Value assignedToValue(Napi::Env env, const Search& search) {
+  return copyOut<Napi::Uint16Array>(env, static_cast<const AssignJob&>(search).codes);
 }
 
 inline Napi::Value alignmentsToValue(Napi::Env env, const Search& search) {

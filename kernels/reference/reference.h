@@ -15,6 +15,9 @@ int32_t dotProduct(const int8_t* a, const int8_t* b, uint32_t dimension);
 MaxSim maxsimReference(const Tokens& query, const Tokens& target);
 int32_t referenceMaxsimRows(const PackedQuery& query, const void* stored, uint32_t rowCount, int32_t* closest);
 
+void referenceCodedRows(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
+                        uint32_t* excess);
+
 /** log2((dot + 1) ÷ 2) in 1,024ths, linear between powers of two; dot ≤ 32,767. */
 int32_t profileLog(uint32_t dot);
 int32_t referenceAffineScore(const AffineTask& task);

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "test/case.h"
+#include "test/coded_case.h"
 
 namespace gloaming {
 namespace {
@@ -94,6 +95,9 @@ uint32_t checkAll(uint64_t seed) {
   for (const AffineParameters& parameters : kParameters) {
     check(32, 700, 900, Kind::kRelated, parameters);
     for (int repeat = 0; repeat < 3; ++repeat) done += checkBatches(random, parameters);
+  }
+  for (const uint32_t count : {1u, 2u, 15u, 16u, 17u, 256u, 257u, 258u, 600u, kMaxLength}) {
+    for (int repeat = 0; repeat < 3; ++repeat, ++done) checkCoded(random(), count);
   }
   check(32, 4'095, 64, Kind::kRelated, kTypical);
   check(64, 33, 4'095, Kind::kRandom, kTypical);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "test/case.h"
+#include "test/coded_case.h"
 
 namespace gloaming {
 namespace {
@@ -67,7 +68,10 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(seed));
   gloaming::Random random(seed);
   uint32_t count = 0;
-  for (; Clock::now() < end; ++count) gloaming::checkCase(gloaming::randomCase(random));
+  for (; Clock::now() < end; ++count) {
+    gloaming::checkCase(gloaming::randomCase(random));
+    if (count % 16 == 0) gloaming::checkCoded(random(), gloaming::edgyLength(random));
+  }
   std::printf("kernels-fuzz: %u random cases agree\n", count);
   return 0;
 }

@@ -3,10 +3,13 @@
  *
  *   kernels-searches [seed]
  */
+#include <unistd.h>
+
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 
-#include "engine/search.h"
+#include "engine/coded_search.h"
 #include "test/case.h"
 #include "test/clock.h"
 
@@ -189,6 +192,97 @@ void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data)
   require(without.hasFailed, "profiles that score did not fail for a query without one");
 }
 
+/** Codes of the targets of some data, in a file that goes with them, and the words that they name. */
+struct CodedData {
+  std::vector<int8_t> words;
+  std::vector<uint16_t> codes;
+  std::string path;
+
+  CodedData(Random& random, const Data& data) : words(randomRows(random, kCodeCount, kDimension)) {
+    for (uint32_t row = 0; row < data.store->residueCount(); ++row) codes.push_back(static_cast<uint16_t>(random()));
+    char name[] = "/tmp/kernels-searches-XXXXXX";
+    const int file = mkstemp(name);
+    require(file >= 0, "no file for codes");
+    path = name;
+    const auto bytes = static_cast<ssize_t>(codes.size() * sizeof(uint16_t));
+    require(write(file, codes.data(), static_cast<size_t>(bytes)) == bytes, "the codes could not be written");
+    close(file);
+  }
+  ~CodedData() { std::remove(path.c_str()); }
+  std::shared_ptr<const Codes> open(const Kernels& kernels, const Data& data) const {
+    std::vector<uint32_t> starts{0};
+    for (uint32_t t = 0; t < data.store->targetCount(); ++t) starts.push_back(starts.back() + data.store->length(t));
+    return std::make_shared<Codes>(kernels, std::move(starts), kDimension, words.data(), words.size(), path);
+  }
+};
+
+/* A table of some queries, and what it says of listed targets. */
+void checkCoded(Pool& pool, const Kernels& kernels, const Data& data, const CodedData& coded, uint32_t threads) {
+  const auto codes = coded.open(kernels, data);
+  Waiter tableWaiter, waiter;
+  const auto made = std::make_shared<TableSearch>(kernels, codes, data.owned(), tableWaiter.done());
+  pool.submit(made, threads);
+  tableWaiter.wait();
+  require(!tableWaiter.hasFailed, "a table failed");
+  for (size_t q = 0; q < data.queries.size(); ++q) {
+    const Tokens query = data.tokens(data.queries[q]);
+    for (uint32_t word = 0; word < kCodeCount; word += 997) {
+      int32_t best = 0;
+      for (uint32_t row = 0; row < query.length; ++row) {
+        const int8_t* rows = query.values + size_t{row} * kDimension;
+        best = std::max(best, dotProduct(rows, coded.words.data() + size_t{word} * kDimension, kDimension));
+      }
+      require(made->table[size_t{word} * kCodedQueries + q] == best >> kTableShift, "a table differs");
+    }
+  }
+  constexpr uint8_t floor = 90;
+  const std::vector<uint32_t> listed{1, 2, 5, 40, 44};
+  const auto search = std::make_shared<CodedSearch>(kernels, codes, made->table, uint32_t(data.queries.size()), listed,
+                                                    floor, waiter.done());
+  pool.submit(search, threads);
+  waiter.wait();
+  require(!waiter.hasFailed, "a search by codes failed");
+  for (size_t item = 0; item < listed.size(); ++item) {
+    uint32_t closeness[kCodedQueries] = {}, excess[kCodedQueries] = {};
+    referenceCodedRows(made->table.data(), codes->codes(listed[item]), codes->length(listed[item]), floor, closeness,
+                       excess);
+    for (size_t q = 0; q < data.queries.size(); ++q) {
+      require(search->sums[q].closeness[item] == closeness[q] && search->sums[q].excess[item] == excess[q],
+              "a search by codes differs from the reference");
+    }
+  }
+}
+
+/* Words of rows, some of which are as close as others. */
+void checkAssign(Pool& pool, const Kernels& kernels, Random& random, uint32_t threads) {
+  constexpr uint32_t parents = 150, rows = 2'100;
+  std::vector<int8_t> upper = randomRows(random, parents, kDimension);
+  std::copy_n(upper.begin(), 20 * kDimension, upper.begin() + 90 * kDimension);
+  const std::vector<int8_t> lower = randomRows(random, parents * kWordChildren, kDimension);
+  const std::vector<int8_t> values = randomRows(random, rows, kDimension);
+  const auto closest = [&](const int8_t* row, const std::vector<int8_t>& words, uint32_t first, uint32_t end) {
+    uint32_t best = first;
+    const auto at = [&](uint32_t word) {
+      return dotProduct(row, words.data() + size_t{word} * kDimension, kDimension);
+    };
+    for (uint32_t word = first; word < end; ++word) best = at(word) > at(best) ? word : best;
+    return best;
+  };
+  for (const std::vector<int8_t>& children : {std::vector<int8_t>{}, lower}) {
+    Waiter waiter;
+    const auto job = std::make_shared<AssignJob>(kernels, kDimension, upper, children, values, waiter.done());
+    pool.submit(job, threads);
+    waiter.wait();
+    require(!waiter.hasFailed, "an assignment failed");
+    for (uint32_t row = 0; row < rows; ++row) {
+      const int8_t* own = values.data() + size_t{row} * kDimension;
+      const uint32_t parent = closest(own, upper, 0, parents), first = parent * kWordChildren;
+      const uint32_t wanted = children.empty() ? parent : closest(own, lower, first, first + kWordChildren);
+      require(job->codes[row] == wanted, "an assignment differs from plain loops");
+    }
+  }
+}
+
 /** Work after a cancellation, of one thread. Sanitizers make all work some tens of times longer. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kMostMsAfterCancel = 500;
@@ -240,6 +334,7 @@ void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& dat
 void checkAll(uint64_t seed) {
   Random random(seed);
   const Data data = makeData(random), giants = makeGiants(random);
+  const CodedData coded(random, data);
   Pool pool;
   size_t count = 0;
   const Kernels* const* all = compiledKernels(&count);
@@ -251,6 +346,8 @@ void checkAll(uint64_t seed) {
       checkMaxSim(pool, *all[k], data, threads, std::vector<uint32_t>{1, 2, 5, 40, 44});
       checkAffine(pool, *all[k], data, threads, kParameters);
       checkAffine(pool, *all[k], data, threads, kProfileParameters);
+      checkCoded(pool, *all[k], data, coded, threads);
+      checkAssign(pool, *all[k], random, threads);
     }
     checkMaxSim(pool, *all[k], data, 2, std::vector<uint32_t>{});
     checkCancelAndFailure(pool, *all[k], data);

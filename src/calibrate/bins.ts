@@ -64,11 +64,12 @@ export function fitBins(
   decoys: readonly Float64Array[],
 ): readonly BinCard[] {
   const scores = collectScores(sample, fit, edges, decoys);
-  const pooled = (part: (scores: BinScores) => BinCoordinates): PooledTail => {
-    const found = fitPooled(scores.map(part));
-    return sample.hasProfiles ? familyTail(found) : found;
+  const all = fitPooled(scores.map((bin) => bin.all));
+  const tails = {
+    // What searches of families find differs from the sample, by which a bin is judged all the same.
+    all: sample.hasProfiles ? familyTail(all) : all,
+    fitted: fitPooled(scores.map((bin) => bin.fitted)),
   };
-  const tails = { all: pooled(({ all }) => all), fitted: pooled(({ fitted }) => fitted) };
   return scores.flatMap((bin, cell) => {
     const [query, target] = [Math.floor(cell / (edges.length + 1)), cell % (edges.length + 1)];
     return query > target ? [] : [fitBin(bin, tails, query, target, edges)];
@@ -131,13 +132,13 @@ function fitBin(
   const { distance, holdoutCount, independentCount } = qualify(scores, tails.fitted);
   const all = scores.all.pairs;
   const threshold = thresholdOf(all);
-  const { tail, ceiling } = tails.all;
+  const { tail, ceiling, foundShare = 1 } = tails.all;
   const fitCount = excessesOf(all, threshold, ceiling).excesses.length;
   // Of the exceedances below the ceiling some are relatives; of the unrelated ones a few lie above it.
   const share =
     tail === undefined
       ? EXCEEDANCE_SHARE
-      : ((1 - tail.relativeShare) * fitCount) / (all.length * massBelow(tail, ceiling));
+      : (foundShare * (1 - tail.relativeShare) * fitCount) / (all.length * massBelow(tail, ceiling));
   return {
     name: `${stratumName(query, edges)} × ${stratumName(target, edges)}`,
     query_stratum: query,

@@ -14,6 +14,7 @@ import {
   type CalibrationCard,
 } from '../calibration/card.js';
 import { concentration, projectMoments, type ProjectedMoments } from '../calibration/moments.js';
+import { canonicalSha256 } from '../canonical.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
 import { Refusal } from '../errors.js';
 import type { Release } from '../release/release.js';
@@ -24,7 +25,7 @@ import { measureBiases, measureSampleBias, PANEL_COUNT, type BiasedSample } from
 import { FEWEST_PAIRS, measureShapes } from './fit.js';
 import { controlPairs } from './control.js';
 import { reversedCoordinates } from './decoys.js';
-import { measureMoments, momentBasis, readMoments } from './moments.js';
+import { measureMoments, momentBasis, readMoments, type MomentBasis } from './moments.js';
 import { fitNull, type NullFit } from './null.js';
 import { calibratePhases, phaseMeter, type CalibrateOptions } from './options.js';
 import { scorePairs } from './pairs.js';
@@ -32,6 +33,8 @@ import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT, type NullSample } from './sample.js';
 import { isSmallSample } from './tail.js';
 import { openTokenReader, type TokenReader } from './tokens.js';
+import { keepFit, type KeptFit } from './work/fit.js';
+import type { Workplace } from './work/journal.js';
 import { writeCalibration, type CardContent } from './write.js';
 
 const DEFAULT_SAMPLE_COUNT = 4_000;
@@ -57,22 +60,29 @@ export async function calibrateRelease(options: CalibrateOptions): Promise<Calib
   const random = seededRandom(options.seed ?? 1);
   const targets = chooseSample(options, random);
   const reader = await openTokenReader(release);
-  const workFolder = `${calibrationDirectory(release.directory)}.work`;
+  const work = workplaceOf(options, targets);
   try {
-    const tell = announce(options, targets.length);
-    const scored = await scoreSample(options, targets, reader, workFolder, { random, tell });
+    const course = { random, tell: announce(options, targets.length), work };
+    const { tell } = course;
+    const scored = await scoreSample(options, targets, reader, course);
     const shapes = measureShapes(scored.sample, random);
     const sample = measureSampleBias(scored.sample, shapes, random);
-    const fit = fitNull(sample, shapes, random, labelsOf(options, targets));
-    if (fit === undefined) throw impossible(release, 'their scores do not vary, or almost all are relatives');
-    const controlled = await controlPairs(options, targets, reader, sample, fit, (done) =>
+    const labels = labelsOf(options, targets);
+    const inputs = { seed: options.seed ?? 1, labels: labels === undefined ? null : Array.from(labels) };
+    const fit = await keepFit(work, inputs, sample, random, () => {
+      const found = fitNull(sample, shapes, random, labels);
+      if (found !== undefined) return found;
+      throw impossible(release, 'their scores do not vary, or almost all are relatives');
+    });
+    const controlled = await controlPairs(options, targets, reader, sample, fit, work, (done) =>
       tell('controls', done),
     );
-    const content = await describe(options, targets, { ...scored, sample }, controlled, { random, tell });
+    const content = await describe(options, targets, { ...scored, sample }, controlled, course);
     const moments = await measureMoments(
       release,
       reader,
       scored.basis,
+      work,
       (done) => tell('moments', done),
       options.signal,
     );
@@ -85,11 +95,13 @@ export async function calibrateRelease(options: CalibrateOptions): Promise<Calib
       scales: shapes,
       bias: sample.bias,
       panel: sample.panel.map((member) => targets[member]),
+      work,
+      basisDigest: scored.basis.digest,
       options: { signal: options.signal, threads: options.threads },
       onPanel: (done) => tell('panel', done),
     });
     const card = await writeCalibration(release.directory, content, moments, biases);
-    await rm(workFolder, { recursive: true, force: true });
+    await rm(work.folder, { recursive: true, force: true });
     return card;
   } finally {
     await reader.close();
@@ -100,6 +112,20 @@ export async function calibrateRelease(options: CalibrateOptions): Promise<Calib
 interface Course {
   readonly random: Random;
   readonly tell: ReturnType<typeof phaseMeter>;
+  readonly work: Workplace;
+}
+
+/** What is done is kept here until the calibration is, so that a killed one goes on from there. */
+function workplaceOf({ release, backend, encoder }: CalibrateOptions, targets: Uint32Array): Workplace {
+  const folder = `${calibrationDirectory(release.directory)}.work`;
+  const identity = {
+    release: release.id,
+    targets: Array.from(targets),
+    kernels: backend.version,
+    encoder: encoder.digest,
+    method: [METHOD_ID, TAIL_COORDINATE_ID, CARD_FORMAT, PROFILED_FORMAT],
+  };
+  return { folder, identity: canonicalSha256(identity) };
 }
 
 /** Tells of all phases before the first, and of their progress as of one piece of work. */
@@ -132,7 +158,7 @@ function chooseSample({ release, sampleCount }: CalibrateOptions, random: Random
 interface ScoredSample {
   readonly sample: NullSample;
   readonly moments: readonly ProjectedMoments[];
-  readonly basis: { readonly rank: number; readonly basis: Float32Array };
+  readonly basis: MomentBasis;
   readonly maximumConcentration: number;
 }
 
@@ -140,8 +166,7 @@ async function scoreSample(
   options: CalibrateOptions,
   targets: Uint32Array,
   reader: TokenReader,
-  workFolder: string,
-  { random, tell }: Course,
+  { random, tell, work }: Course,
 ): Promise<ScoredSample> {
   const { release, backend, store, signal, threads } = options;
   const moments = [];
@@ -153,8 +178,7 @@ async function scoreSample(
     store,
     reader,
     sample: targets,
-    workFolder,
-    plan: { release: release.id, targets: Array.from(targets), kernels: backend.version },
+    work,
     options: { signal, threads },
     onPairs: (done) => tell('pairs', done),
   });
@@ -173,8 +197,8 @@ async function describe(
   options: CalibrateOptions,
   targets: Uint32Array,
   { sample, moments, basis, maximumConcentration }: ScoredSample & { readonly sample: BiasedSample },
-  fit: NullFit,
-  { random, tell }: Course,
+  fit: KeptFit,
+  { random, tell, work }: Course,
 ): Promise<CardContent> {
   const { release, seed } = options;
   const edges = stratumEdges(sample);
@@ -187,6 +211,8 @@ async function describe(
     moments,
     basis,
     pairNull,
+    work,
+    fitDigest: fit.digest,
     tell,
   };
   const isSmall = isSmallSample(sample.pairCount);
@@ -236,11 +262,17 @@ function describeSample(sample: NullSample, fit: NullFit): CardContent['sample']
 
 function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardContent['pair_null'] {
   const { profiles } = shape;
+  const [lengthSlope, meanSlope, spreadSlope, ...ofPairs] = pairNull.slopes;
+  const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...leaningSlopes] = ofPairs;
   const ofProfiles = profiles && {
     log_mean: profiles.logMean,
     log_spread: profiles.logSpread,
-    mean_slope: pairNull.profileMeanSlope,
-    spread_slope: pairNull.profileSpreadSlope,
+    log_effective: profiles.logEffective,
+    mean_slope: profileMeanSlope,
+    spread_slope: profileSpreadSlope,
+    effective_slope: effectiveSlope,
+    leanings: pairNull.leanings,
+    leaning_slopes: leaningSlopes,
   };
   return {
     log_shorter: shape.logShorter,
@@ -250,9 +282,9 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
     bias: pairNull.bias,
     weights: pairNull.weights,
     scale: pairNull.scale,
-    length_slope: pairNull.lengthSlope,
-    mean_slope: pairNull.meanSlope,
-    spread_slope: pairNull.spreadSlope,
+    length_slope: lengthSlope,
+    mean_slope: meanSlope,
+    spread_slope: spreadSlope,
     score_per_cosine: pairNull.scorePerCosine,
     ...(ofProfiles === undefined ? {} : { profiles: ofProfiles }),
   };

@@ -6,6 +6,8 @@ import type { NullFit } from './null.js';
 import type { CalibrateOptions } from './options.js';
 import { pairStart } from './pairs.js';
 import type { TokenReader } from './tokens.js';
+import type { KeptFit } from './work/fit.js';
+import { runPhase, type Workplace } from './work/journal.js';
 
 /**
  * The fit with the coordinates of striking pairs after their controls, as a search finds them; pairs of relatives,
@@ -18,26 +20,35 @@ export async function controlPairs(
   targets: Uint32Array,
   reader: TokenReader,
   sample: BiasedSample,
-  fit: NullFit,
+  fit: KeptFit,
+  work: Workplace,
   onProtein: (done: number) => void,
-): Promise<NullFit> {
+): Promise<KeptFit> {
   const { release, signal, threads } = options;
   const coordinates = fit.coordinates.slice();
-  for (let first = 0; first < targets.length; first += 1) {
-    signal?.throwIfAborted();
-    const striking = strikingPairs(first, targets.length, fit);
-    onProtein(first + 1);
-    if (striking.length === 0) continue;
-    const target = targets[first];
-    const query = { sequence: release.targets.sequence(target), tokens: await reader.read(target) };
-    const others = striking.map((pair) => targets[sample.seconds[pair]]);
-    const found = await controlScores(query, others, options, { signal, threads });
-    striking.forEach((pair, at) => {
-      const score = { affineScore: found[at], closeness: sample.closeness[pair] };
-      const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
-      coordinates[pair] = controlledCoordinate(coordinates[pair], control);
-    });
-  }
+  await runPhase(work, {
+    name: 'controls',
+    inputs: fit.digest,
+    stepCount: targets.length,
+    async step(first) {
+      signal?.throwIfAborted();
+      const striking = strikingPairs(first, targets.length, fit);
+      if (striking.length === 0) return new Int32Array(0);
+      const target = targets[first];
+      const query = { sequence: release.targets.sequence(target), tokens: await reader.read(target) };
+      const others = striking.map((pair) => targets[sample.seconds[pair]]);
+      return controlScores(query, others, options, { signal, threads });
+    },
+    take(record, first) {
+      const found = new Int32Array(record);
+      strikingPairs(first, targets.length, fit).forEach((pair, at) => {
+        const score = { affineScore: found[at], closeness: sample.closeness[pair] };
+        const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
+        coordinates[pair] = controlledCoordinate(coordinates[pair], control);
+      });
+    },
+    tell: onProtein,
+  });
   return { ...fit, coordinates };
 }
 

@@ -1,7 +1,8 @@
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '../calibration/control.js';
 import { momentForm, projectMoments, proteinMoments, type ProjectedMoments } from '../calibration/moments.js';
 import { tailCoordinate, type PairNull } from '../calibration/pair-null.js';
-import { biasContribution } from '../calibration/protein-bias.js';
+import { biasContribution, biasesOf, createBiasTable } from '../calibration/protein-bias.js';
+import { canonicalSha256 } from '../canonical.js';
 import { encodeFamilies } from '../families/encode.js';
 import { aloneFamily } from '../families/finder.js';
 import type { QueryTokens } from '../kernels/kernels.js';
@@ -12,6 +13,7 @@ import { maxsimDistances } from '../search/maxsim.js';
 import type { BiasedSample } from './bias.js';
 import type { CalibrateOptions } from './options.js';
 import { momentsOfPair } from './sample.js';
+import { runPhase, type Workplace } from './work/journal.js';
 
 /** The fitted null, and the sample whose proteins decoys are paired with. */
 export interface DecoyScoring {
@@ -24,6 +26,9 @@ export interface DecoyScoring {
   readonly moments: readonly ProjectedMoments[];
   readonly basis: { readonly rank: number; readonly basis: Float32Array };
   readonly pairNull: PairNull;
+  readonly work: Workplace;
+  /** Of the fit that the null is of. */
+  readonly fitDigest: string;
   readonly tell: Tell;
 }
 
@@ -31,7 +36,7 @@ export interface DecoyScoring {
 type Tell = (phase: 'reversed' | 'decoys', done: number) => void;
 
 /** Tail coordinates of one decoy with every protein of the sample, as a search with it would find them. */
-export async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
+async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
   const { options, targets, sample, moments, basis, pairNull } = scoring;
   const { backend, store, release, signal, threads } = options;
   const { inverse_step: inverseStep } = release.manifest.encoder;
@@ -50,12 +55,13 @@ export async function decoyCoordinates(sequence: string, scoring: DecoyScoring):
     const found = { queryToTarget: sums.queryToTarget[index], targetToQuery: sums.targetToQuery[index] };
     return 1 - maxsimDistances(found, tokens.length, targetLength, inverseStep).bidirectional;
   });
-  const contributions = Array.from(sample.panel, (member) =>
-    biasContribution(sample.bias, pairNull.shape, shapes[member], closeness[member]),
+  const table = createBiasTable(sample.bias, { panelSize: sample.panel.length, proteinCount: 1 });
+  sample.panel.forEach((member, at) =>
+    table.add(0, at, biasContribution(sample.bias, pairNull.shape, shapes[member], closeness[member])),
   );
-  const queryBias = contributions.reduce((sum, value) => sum + value, 0) / contributions.length;
+  const decoyBias = table.of(0);
   const place = (index: number, affineScore: number): number => {
-    const pair = { ...shapes[index], queryBias, targetBias: sample.biases[index] };
+    const pair = { ...shapes[index], ...biasesOf(decoyBias, sample.biases[index]) };
     return tailCoordinate(pairNull, pair, { affineScore, closeness: closeness[index] });
   };
   const coordinates = Float64Array.from(shapes, (_, index) => place(index, affine[index]));
@@ -82,13 +88,34 @@ async function encodeDecoy(
   return tokens;
 }
 
+/**
+ * Coordinates of each decoy with the whole sample.
+ * @param name  of the phase that keeps them
+ */
+export async function eachDecoy(
+  name: string,
+  sequences: readonly string[],
+  scoring: DecoyScoring,
+  take: (coordinates: Float64Array, index: number) => void,
+  tell: (done: number) => void,
+): Promise<void> {
+  const { work, fitDigest } = scoring;
+  await runPhase(work, {
+    name,
+    inputs: { fit: fitDigest, sequences: canonicalSha256(sequences) },
+    stepCount: sequences.length,
+    step: (index) => decoyCoordinates(sequences[index], scoring),
+    take: (record, index) => take(new Float64Array(record), index),
+    tell,
+  });
+}
+
 /** For each sampled protein the coordinates of its reversed sequence with the whole sample. */
 export async function reversedCoordinates(scoring: DecoyScoring): Promise<readonly Float64Array[]> {
-  const { options, targets } = scoring;
+  const { options, targets, tell } = scoring;
+  const sequences = Array.from(targets, (target) => reversed(options.release.targets.sequence(target)));
   const rows: Float64Array[] = [];
-  for (const target of targets) {
-    rows.push(await decoyCoordinates(reversed(options.release.targets.sequence(target)), scoring));
-    scoring.tell('reversed', rows.length);
-  }
+  const take = (row: Float64Array): unknown => rows.push(row);
+  await eachDecoy('reversed', sequences, scoring, take, (done) => tell('reversed', done));
   return rows;
 }

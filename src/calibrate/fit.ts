@@ -1,14 +1,11 @@
 import {
-  LENGTH_TERM,
+  LEANING_COUNT,
   MOST_TERMS,
-  PROFILE_MEAN_TERM,
-  PROFILE_SPREAD_TERM,
-  MEAN_TERM,
   MOMENT_TERMS,
   nullTermCount,
-  SPREAD_TERM,
   expectedOf,
   nullTerms,
+  slopeTerms,
   type CovariateScale,
   type PairNull,
   type ShapeScales,
@@ -41,8 +38,9 @@ const MOMENT_SLOPE_SHARE = 0.58;
  * pairs of unlike length fall off faster, and a fit would follow them.
  */
 const LENGTH_SLOPE = -0.05;
-const TOKEN_SLOPES = ['meanSlope', 'spreadSlope'] as const;
-const PROFILE_SLOPES = ['profileMeanSlope', 'profileSpreadSlope'] as const;
+/** Places among the slopes (pair-null.ts). */
+const LENGTH_AT = 0;
+const MOMENTS_AT = [1, 2];
 /** A profile's covariate lies within so many spreads of its centre: its far ends are a handful of odd families. */
 const PROFILE_SPREADS = 5;
 const SLOPE_LIMIT = 1;
@@ -62,7 +60,8 @@ export function fitPairNull(
   const usable = sample.fitPairs.filter((pair) => !isLeftOut(pair));
   if (usable.length < FEWEST_PAIRS) return undefined;
   const chosen = sampleDistinct(usable.length, REGRESSION_PAIRS, random).map((index) => usable[index]);
-  const scales = { shape, bias: scaleOf(sample.biases) };
+  const leanings = leaningProducts(sample, chosen).map(scaleOf);
+  const scales = { shape, bias: scaleOf(Float64Array.from(sample.biases, ({ bias }) => bias)), leanings };
   const termCount = nullTermCount(shape);
   const terms = new Float64Array(chosen.length * termCount);
   const evidence = new Float64Array(chosen.length);
@@ -75,8 +74,16 @@ export function fitPairNull(
   for (const term of MOMENT_TERMS) weights[term] *= MOMENT_WEIGHT_SHARE;
   weights[0] += exceededExcess(terms, evidence, weights);
   const judged = sampleDistinct(usable.length, RATE_PAIRS, random).map((index) => usable[index]);
-  const rate = fitRate(exceedancesOf(sample, judged, scales, weights), sample.hasProfiles);
+  const rate = fitRate(exceedancesOf(sample, judged, scales, weights), slopeTerms(shape).length);
   return rate && { ...scales, weights, ...rate, scorePerCosine: sample.scorePerCosine };
+}
+
+/** What the two proteins of each pair lean to, by direction; nothing without profiles. */
+function leaningProducts(sample: BiasedSample, pairs: Uint32Array): readonly Float64Array[] {
+  if (!sample.hasProfiles) return [];
+  return Array.from({ length: LEANING_COUNT }, (_, at) =>
+    Float64Array.from(pairs, (pair) => sample.pairAt(pair).leanings[at]),
+  );
 }
 
 /** What the share of pairs that is to exceed has beyond what the weights expect. */
@@ -85,94 +92,82 @@ function exceededExcess(terms: Float64Array, evidence: Float64Array, weights: re
   return excesses.sort()[Math.floor((1 - EXCEEDANCE_SHARE) * excesses.length)];
 }
 
+/** A pair beyond the regression. */
 interface Exceedance {
   readonly excess: number;
-  /** Standardised log shorter length, mean cosine and cosine spread of the pair. */
-  readonly length: number;
-  readonly mean: number;
-  readonly spread: number;
-  /** Of profiles; 0 without. */
-  readonly profileMean: number;
-  readonly profileSpread: number;
+  /** Its terms that the mean excess follows. */
+  readonly terms: readonly number[];
 }
 
 function exceedancesOf(
   sample: BiasedSample,
   pairs: Uint32Array,
-  scales: Pick<PairNull, 'shape' | 'bias'>,
+  scales: Pick<PairNull, 'shape' | 'bias' | 'leanings'>,
   weights: readonly number[],
 ): readonly Exceedance[] {
   const exceedances: Exceedance[] = [];
   // Where all scores are equal, rounding leaves excesses of a few ulp: no tail.
   const rounding = 1e-6 * Math.max(...weights.map(Math.abs));
   const terms = new Float64Array(MOST_TERMS);
+  const places = slopeTerms(scales.shape);
   for (const pair of pairs) {
     nullTerms(sample.pairAt(pair), scales, terms);
     const excess = sample.evidence[pair] - expectedOf(weights, terms);
-    if (excess <= rounding) continue;
-    const [length, mean, spread] = [terms[LENGTH_TERM], terms[MEAN_TERM], terms[SPREAD_TERM]];
-    const [profileMean, profileSpread] =
-      scales.shape.profiles === undefined ? [0, 0] : [terms[PROFILE_MEAN_TERM], terms[PROFILE_SPREAD_TERM]];
-    exceedances.push({ excess, length, mean, spread, profileMean, profileSpread });
+    if (excess > rounding) exceedances.push({ excess, terms: places.map((place) => terms[place]) });
   }
   return exceedances;
 }
 
 interface Rate {
   readonly logScale: number;
-  readonly lengthSlope: number;
-  readonly meanSlope: number;
-  readonly spreadSlope: number;
-  readonly profileMeanSlope: number;
-  readonly profileSpreadSlope: number;
+  readonly slopes: readonly number[];
 }
 
 /**
- * Mean excess and how it changes with the moments: exponential, truncated at a ceiling that relatives lie above.
+ * Mean excess and how it changes with the terms: exponential, truncated at a ceiling that relatives lie above.
  * Source  coordinate ascent; each section of the likelihood has one maximum
  */
 function fitRate(
   exceedances: readonly Exceedance[],
-  hasProfiles: boolean,
-): (Omit<Rate, 'logScale'> & Pick<PairNull, 'scale'>) | undefined {
+  slopeCount: number,
+): Pick<PairNull, 'scale' | 'slopes'> | undefined {
   const sorted = Float64Array.from(exceedances, ({ excess }) => excess).sort();
   if (sorted.length === 0) return undefined;
   // Of an exponential the median is ln 2 times the mean; relatives high in the tail do not move it.
   const mean = sorted[sorted.length >>> 1] / Math.LN2;
   const ceiling = SCALE_CEILING_EXCESSES * mean;
   const below = exceedances.filter(({ excess }) => excess <= ceiling);
-  const best = (rate: Rate, name: keyof Rate, low: number, high: number): Rate => {
-    const value = (at: number): number => logLikelihood(below, ceiling, { ...rate, [name]: at });
-    return { ...rate, [name]: maximise(value, low, high, SEARCH_STEPS) };
+  const scaled = ({ slopes }: Rate): Rate => {
+    const value = (logScale: number): number => logLikelihood(below, ceiling, { logScale, slopes });
+    const logScale = maximise(value, Math.log(ceiling / 50), Math.log(ceiling * 2), SEARCH_STEPS);
+    return { logScale, slopes };
   };
-  const scaled = (rate: Rate): Rate => best(rate, 'logScale', Math.log(ceiling / 50), Math.log(ceiling * 2));
-  let rate: Rate = {
-    logScale: Math.log(mean),
-    lengthSlope: LENGTH_SLOPE,
-    meanSlope: 0,
-    spreadSlope: 0,
-    profileMeanSlope: 0,
-    profileSpreadSlope: 0,
+  const sloped = ({ logScale, slopes }: Rate, at: number): Rate => {
+    const value = (slope: number): number =>
+      logLikelihood(below, ceiling, { logScale, slopes: slopes.with(at, slope) });
+    return { logScale, slopes: slopes.with(at, maximise(value, -SLOPE_LIMIT, SLOPE_LIMIT, SEARCH_STEPS)) };
   };
-  const fitted = hasProfiles ? [...TOKEN_SLOPES, ...PROFILE_SLOPES] : TOKEN_SLOPES;
+  const unknown = new Array<number>(slopeCount).fill(0);
+  let rate: Rate = { logScale: Math.log(mean), slopes: unknown.with(LENGTH_AT, LENGTH_SLOPE) };
   for (let sweep = 0; sweep < RATE_SWEEPS; sweep += 1) {
     rate = scaled(rate);
-    for (const name of fitted) rate = best(rate, name, -SLOPE_LIMIT, SLOPE_LIMIT);
+    for (let at = LENGTH_AT + 1; at < slopeCount; at += 1) rate = sloped(rate, at);
   }
-  const { logScale, ...slopes } = scaled({
-    ...rate,
-    meanSlope: MOMENT_SLOPE_SHARE * rate.meanSlope,
-    spreadSlope: MOMENT_SLOPE_SHARE * rate.spreadSlope,
-  });
-  return { scale: Math.exp(logScale), ...slopes };
+  const slopes = rate.slopes.map((slope, at) =>
+    MOMENTS_AT.includes(at) ? MOMENT_SLOPE_SHARE * slope : slope,
+  );
+  return { scale: Math.exp(scaled({ ...rate, slopes }).logScale), slopes };
 }
 
-function logLikelihood(exceedances: readonly Exceedance[], ceiling: number, rate: Rate): number {
-  const { logScale, lengthSlope, meanSlope, spreadSlope, profileMeanSlope, profileSpreadSlope } = rate;
+function logLikelihood(
+  exceedances: readonly Exceedance[],
+  ceiling: number,
+  { logScale, slopes }: Rate,
+): number {
   let sum = 0;
-  for (const { excess, length, mean, spread, profileMean, profileSpread } of exceedances) {
-    const ofProfiles = profileMeanSlope * profileMean + profileSpreadSlope * profileSpread;
-    const logRate = -logScale - lengthSlope * length - meanSlope * mean - spreadSlope * spread - ofProfiles;
+  for (const { excess, terms } of exceedances) {
+    let logRate = -logScale;
+    for (let at = 0; at < slopes.length; at += 1) logRate -= slopes[at] * terms[at];
     const perUnit = Math.exp(logRate);
     sum += logRate - perUnit * excess - Math.log(-Math.expm1(-perUnit * ceiling));
   }
@@ -182,7 +177,7 @@ function logLikelihood(exceedances: readonly Exceedance[], ceiling: number, rate
 /** Places and spreads of lengths and moments over the sample. */
 export function measureShapes(sample: NullSample, random: Random): ShapeScales {
   const pairs = sampleDistinct(sample.pairCount, REGRESSION_PAIRS, random);
-  const columns = Array.from({ length: 6 }, () => new Float64Array(pairs.length));
+  const columns = Array.from({ length: 7 }, () => new Float64Array(pairs.length));
   pairs.forEach((pair, row) => {
     const { queryLength, targetLength, meanCosine, cosineSpread, ...profiles } = sample.shapeAt(pair);
     columns[0][row] = Math.log(Math.min(queryLength, targetLength));
@@ -191,12 +186,14 @@ export function measureShapes(sample: NullSample, random: Random): ShapeScales {
     columns[3][row] = cosineSpread;
     columns[4][row] = profiles.logProfileMean;
     columns[5][row] = profiles.logProfileSpread;
+    columns[6][row] = profiles.logEffective;
   });
-  const [logShorter, logLonger, meanCosine, cosineSpread, ...ofProfiles] = columns.map(scaleOf);
+  const [logShorter, logLonger, meanCosine, cosineSpread, logMean, logSpread, logEffective] =
+    columns.map(scaleOf);
   const plain = { logShorter, logLonger, meanCosine, cosineSpread };
   if (!sample.hasProfiles) return plain;
-  const [logMean, logSpread] = ofProfiles.map(withoutFarEnds);
-  return { ...plain, profiles: { logMean, logSpread } };
+  const profiles = { logMean: withoutFarEnds(logMean), logSpread: withoutFarEnds(logSpread), logEffective };
+  return { ...plain, profiles };
 }
 
 function withoutFarEnds({ centre, spread, minimum, maximum }: CovariateScale): CovariateScale {

@@ -3,7 +3,7 @@ import { MAXIMUM_LOG_EXTRAPOLATION, type BinCard, type PopulationCard } from '..
 import { sampleDistinct, type Random } from '../random.js';
 import { reversed } from '../calibration/control.js';
 import { openBins } from '../calibration/sidecar.js';
-import { decoyCoordinates, type DecoyScoring } from './decoys.js';
+import { eachDecoy, type DecoyScoring } from './decoys.js';
 import type { NullFit } from './null.js';
 
 /** A fitted null and what it is to be held against. */
@@ -60,13 +60,12 @@ async function observeDecoys(
 ): Promise<PopulationCard> {
   const { sample } = decoys;
   const counter = createCounter(id, openBins(bins, edges), edges);
-  for (const [at, sequence] of sequences.entries()) {
-    const coordinates = await decoyCoordinates(sequence, decoys);
-    decoys.tell('decoys', before + at + 1);
+  const take = (coordinates: Float64Array, at: number): void =>
     coordinates.forEach((coordinate, index) => {
-      counter.add(sequence.length, sample.lengths[index], coordinate);
+      counter.add(sequences[at].length, sample.lengths[index], coordinate);
     });
-  }
+  const tell = (done: number): void => decoys.tell('decoys', before + done);
+  await eachDecoy(id.replace('/', '-'), sequences, decoys, take, tell);
   return counter.card();
 }
 

@@ -83,6 +83,7 @@ function shapesOf(
   const [means, spreads] = [new Float64Array(pairCount), new Float64Array(pairCount)];
   const profilePairs = hasProfiles ? pairCount : 0;
   const [profileMeans, profileSpreads] = [new Float64Array(profilePairs), new Float64Array(profilePairs)];
+  const effective = new Float64Array(profilePairs);
   for (let first = 0, pair = 0; first < count; first += 1) {
     for (let second = first + 1; second < count; second += 1, pair += 1) {
       firsts[pair] = first;
@@ -93,6 +94,7 @@ function shapesOf(
       if (!hasProfiles) continue;
       profileMeans[pair] = found.logProfileMean;
       profileSpreads[pair] = found.logProfileSpread;
+      effective[pair] = found.logEffective;
     }
   }
   const shapeAt = (pair: number): PairShape => ({
@@ -102,6 +104,7 @@ function shapesOf(
     cosineSpread: spreads[pair],
     logProfileMean: hasProfiles ? profileMeans[pair] : 0,
     logProfileSpread: hasProfiles ? profileSpreads[pair] : 0,
+    logEffective: hasProfiles ? effective[pair] : 0,
   });
   return { firsts, seconds, hasProfiles, shapeAt };
 }
@@ -126,8 +129,12 @@ export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMom
   return pairOf(
     product(a.mean, b.mean),
     product(a.sketch, b.sketch),
-    first && second && product(first.mean, second.mean),
-    first && second && product(first.second, second.second),
+    first &&
+      second && {
+        mean: product(first.mean, second.mean),
+        square: product(first.second, second.second),
+        logEffective: Math.min(first.logEffective, second.logEffective),
+      },
   );
 }
 

@@ -17,7 +17,9 @@ export async function openTokenReader({ tokens: source, targets }: Release): Pro
     async read(target) {
       const [start, length] = [residueStarts[target], targets.length(target)];
       const own = { values: await values.read(start, length), length };
-      return profile === undefined ? own : { ...own, profile: await profile.read(start, length) };
+      if (profile === undefined) return own;
+      const effectiveSequences = targets.family?.(target).effectiveSequences;
+      return { ...own, profile: await profile.read(start, length), effectiveSequences };
     },
     async close() {
       await values.close();

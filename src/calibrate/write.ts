@@ -26,6 +26,8 @@ import {
   type MomentTable,
   type ProfileTable,
 } from '../calibration/moments.js';
+import { LEANING_COUNT } from '../calibration/pair-null.js';
+import type { BiasTable } from '../calibration/protein-bias.js';
 import { cardText } from '../calibration/sidecar.js';
 import { sha256Hex } from '../canonical.js';
 
@@ -41,7 +43,7 @@ export async function writeCalibration(
   releaseDirectory: string,
   content: CardContent,
   moments: MomentTable,
-  biases: Float32Array,
+  biases: Pick<BiasTable, 'of'>,
 ): Promise<CalibrationCard> {
   const place = calibrationDirectory(releaseDirectory);
   const folder = `${place}.new`;
@@ -51,7 +53,7 @@ export async function writeCalibration(
   const targets = arrowBytes([
     ['mean', moments.means, dimension],
     ['sketch', moments.sketches, rank],
-    ['bias', biases, 1],
+    ...biasColumns(biases, moments.means.length / dimension, profiles !== undefined),
     ...(profiles === undefined ? [] : profileColumns(profiles)),
   ]);
   const basis = arrowBytes([['component', moments.basis, secondMomentSize(dimension)]]);
@@ -68,11 +70,23 @@ export async function writeCalibration(
   return card;
 }
 
-function profileColumns({ means, seconds }: ProfileTable): readonly Column[] {
+function profileColumns({ means, seconds, logEffective }: ProfileTable): readonly Column[] {
   return [
     ['profile_mean', means, PROFILE_MEAN_SIZE],
     ['profile_second', seconds, PROFILE_SECOND_SIZE],
+    ['log_effective', logEffective, 1],
   ];
+}
+
+function biasColumns(biases: Pick<BiasTable, 'of'>, count: number, hasLeanings: boolean): readonly Column[] {
+  const values = new Float32Array(count);
+  const leanings = new Float32Array(hasLeanings ? count * LEANING_COUNT : 0);
+  for (let target = 0; target < count; target += 1) {
+    const found = biases.of(target);
+    values[target] = found.bias;
+    if (hasLeanings) leanings.set(found.leanings, target * LEANING_COUNT);
+  }
+  return [['bias', values, 1], ...(hasLeanings ? [['leaning', leanings, LEANING_COUNT] as const] : [])];
 }
 
 async function writeBytes(folder: string, path: string, bytes: Uint8Array): Promise<FileCard> {

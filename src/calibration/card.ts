@@ -111,8 +111,12 @@ export interface CalibrationCard {
     readonly profiles?: {
       readonly log_mean: ScaleCard;
       readonly log_spread: ScaleCard;
+      readonly log_effective: ScaleCard;
       readonly mean_slope: number;
       readonly spread_slope: number;
+      readonly effective_slope: number;
+      readonly leanings: readonly ScaleCard[];
+      readonly leaning_slopes: readonly number[];
     };
   };
   /** How a protein's general closeness is measured: expected closeness by shape, and the panel it is measured on. */
@@ -122,6 +126,11 @@ export interface CalibrationCard {
     readonly maximum: number;
     /** Ascending target indices. */
     readonly panel: readonly number[];
+    /** Of a release whose proteins have profiles: what they lean to (protein-bias.ts). */
+    readonly leanings?: {
+      readonly centres: readonly number[];
+      readonly directions: readonly (readonly number[])[];
+    };
   };
   readonly bins: readonly BinCard[];
   readonly populations: readonly PopulationCard[];
@@ -134,12 +143,14 @@ export interface CalibrationCard {
 export const CARD_FORMAT = 'gloaming-calibration/4';
 /** Before striking pairs had controls (control.ts): such cards go on judging as they did. */
 export const UNCONTROLLED_FORMAT = 'gloaming-calibration/3';
-/** Of releases whose proteins have profiles: the null depends on what two of them share, too. */
-export const PROFILED_FORMAT = 'gloaming-calibration/5';
+/** Of releases whose proteins have profiles: the null depends on what two of them share and are worth, too. */
+export const PROFILED_FORMAT = 'gloaming-calibration/6';
 export type CardFormat = typeof CARD_FORMAT | typeof UNCONTROLLED_FORMAT | typeof PROFILED_FORMAT;
 export const CARD_FORMATS: readonly string[] = [UNCONTROLLED_FORMAT, CARD_FORMAT, PROFILED_FORMAT];
 /** Cards of a null that is no longer used: their releases count as not calibrated. */
-export const SUPERSEDED_FORMATS: readonly string[] = ['gloaming-calibration/1', 'gloaming-calibration/2'];
+export const SUPERSEDED_FORMATS: readonly string[] = [1, 2, 5].map(
+  (format) => `gloaming-calibration/${format}`,
+);
 
 export const CARD_FILE = 'card.json';
 export const TARGETS_FILE = 'targets.arrow';
@@ -152,7 +163,7 @@ export const MAXIMUM_LOG_EXTRAPOLATION = Math.log(1000);
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
 export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/4';
 export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/2';
-export const PROFILED_CONTEXT_ID = 'lengths_moments_profiles_and_biases/1';
+export const PROFILED_CONTEXT_ID = 'lengths_moments_profiles_and_biases/2';
 export const METHOD_ID = 'peaks_over_threshold/1';
 export const ESTIMAND_ID = 'unrelated_targets_with_smaller_tail_probability/1';
 export const QUALIFICATION_ID = 'protein_holdout_kolmogorov_smirnov/2';

@@ -42,18 +42,24 @@ export function momentForm({
 
 /** Moments of a protein's tokens and, where it has one, of its profile. */
 export interface ProteinMoments extends TokenMoments {
-  /** Unit: frequencies ÷ √background. Shape: mean [PROFILE_WIDTH], second accordingly */
-  readonly profile?: TokenMoments;
+  readonly profile?: ProfileMoments;
+}
+
+/** Unit: frequencies ÷ √background. Shape: mean [PROFILE_WIDTH], second accordingly */
+export interface ProfileMoments extends TokenMoments {
+  /** ln of the sequences that the profile is worth. */
+  readonly logEffective: number;
 }
 
 /** Cost  min(length, 256) × dimension² ÷ 2 multiply-adds */
 export function proteinMoments(
-  { values, length, profile }: QueryTokens,
+  { values, length, profile, effectiveSequences = 1 }: QueryTokens,
   { dimension, inverseStep, profileScale }: MomentForm,
 ): ProteinMoments {
   const moments = tokenMoments(values, length, dimension, inverseStep);
   if (profile === undefined || profileScale === undefined) return moments;
-  return { ...moments, profile: ofKinds(tokenMoments(profile, length, PROFILE_WIDTH, profileScale)) };
+  const ofProfile = ofKinds(tokenMoments(profile, length, PROFILE_WIDTH, profileScale));
+  return { ...moments, profile: { ...ofProfile, logEffective: Math.log(effectiveSequences) } };
 }
 
 /**
@@ -131,10 +137,11 @@ export interface MomentTable {
   readonly profiles?: ProfileTable;
 }
 
-/** Shape: [count × PROFILE_MEAN_SIZE] and [count × PROFILE_SECOND_SIZE], row-major. */
+/** Shape: [count × PROFILE_MEAN_SIZE], [count × PROFILE_SECOND_SIZE], row-major, and [count]. */
 export interface ProfileTable {
   readonly means: Float32Array;
   readonly seconds: Float32Array;
+  readonly logEffective: Float32Array;
 }
 
 /** What the null of one pair depends on beside the two lengths. Unit: cosine. */
@@ -149,13 +156,15 @@ export interface PairMoments {
    */
   readonly logProfileMean: number;
   readonly logProfileSpread: number;
+  /** ln of the sequences that the poorer of the two profiles is worth; 0 without profiles. */
+  readonly logEffective: number;
 }
 
 /** A protein as its pairs with a table see it. */
 export interface ProjectedMoments {
   readonly mean: Float64Array;
   readonly sketch: Float64Array;
-  readonly profile?: TokenMoments;
+  readonly profile?: ProfileMoments;
 }
 
 export function projectMoments(moments: ProteinMoments, basis: Float32Array, rank: number): ProjectedMoments {
@@ -172,37 +181,49 @@ export function pairMoments(protein: ProjectedMoments, table: MomentTable, row: 
   const { dimension, rank } = table;
   const meanCosine = rowProduct(table.means, row * dimension, protein.mean);
   const meanSquare = rowProduct(table.sketches, row * rank, protein.sketch);
-  const profileMean = profileProduct(protein.profile?.mean, table.profiles?.means, row);
-  const profileSquare = profileProduct(protein.profile?.second, table.profiles?.seconds, row);
-  return pairOf(meanCosine, meanSquare, profileMean, profileSquare);
+  return pairOf(meanCosine, meanSquare, protein.profile && profilePair(protein.profile, table.profiles, row));
 }
 
-function profileProduct(
-  own: Float64Array | undefined,
-  table: Float32Array | undefined,
+function profilePair(
+  { mean, second, logEffective }: ProfileMoments,
+  table: ProfileTable | undefined,
   row: number,
-): number | undefined {
-  return own && table && rowProduct(table, row * own.length, own);
+): ProfilePair | undefined {
+  return (
+    table && {
+      mean: rowProduct(table.means, row * mean.length, mean),
+      square: rowProduct(table.seconds, row * second.length, second),
+      logEffective: Math.min(logEffective, table.logEffective[row]),
+    }
+  );
+}
+
+/** Means over all pairs of columns of two profiles: of Σ q p ÷ background, and of its square. */
+interface ProfilePair {
+  readonly mean: number;
+  readonly square: number;
+  readonly logEffective: number;
 }
 
 /** Means and mean squares of a pair as the null takes them. */
 export function pairOf(
   meanCosine: number,
   meanSquare: number,
-  profileMean: number | undefined,
-  profileSquare: number | undefined,
+  profiles: ProfilePair | undefined,
 ): PairMoments {
   // A sketch that misses a part of a second moment can fall short of the squared mean.
   const cosineSpread = Math.sqrt(Math.max(0, meanSquare - meanCosine * meanCosine));
-  if (profileMean === undefined || profileSquare === undefined) {
-    return { meanCosine, cosineSpread, logProfileMean: 0, logProfileSpread: 0 };
+  if (profiles === undefined) {
+    return { meanCosine, cosineSpread, logProfileMean: 0, logProfileSpread: 0, logEffective: 0 };
   }
-  const variance = Math.max(LEAST_VARIANCE, profileSquare - profileMean * profileMean);
+  const { mean, square, logEffective } = profiles;
+  const variance = Math.max(LEAST_VARIANCE, square - mean * mean);
   return {
     meanCosine,
     cosineSpread,
-    logProfileMean: Math.log(Math.max(LEAST_VARIANCE, profileMean)),
+    logProfileMean: Math.log(Math.max(LEAST_VARIANCE, mean)),
     logProfileSpread: Math.log(variance) / 2,
+    logEffective,
   };
 }
 

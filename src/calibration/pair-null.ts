@@ -11,6 +11,8 @@ export interface NullPair extends PairShape {
   /** How much closer each of the two is to unrelated proteins than its length and moments say. Unit: cosine. */
   readonly queryBias: number;
   readonly targetBias: number;
+  /** Products of what the two lean to (protein-bias.ts); none without profiles. */
+  readonly leanings: readonly number[];
 }
 
 /** What a search measures of one pair. */
@@ -41,6 +43,14 @@ export interface ShapeScales {
 export interface ProfileScales {
   readonly logMean: CovariateScale;
   readonly logSpread: CovariateScale;
+  readonly logEffective: CovariateScale;
+}
+
+/** What the two proteins of a pair are like beside its shape. */
+export interface BiasScales {
+  readonly bias: CovariateScale;
+  /** LEANING_COUNT of them where there are profiles, else none. */
+  readonly leanings: readonly CovariateScale[];
 }
 
 /**
@@ -50,40 +60,48 @@ export interface ProfileScales {
  *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + mean slope · m + spread slope · s))
  *
  * where the sum is the evidence that a small share of unrelated pairs of the same kind exceed, and the divisor follows
- * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s, and
- * with the same two of the profiles where there are any. Under the null all pairs have one tail: close to
- * e^(−coordinate).
+ * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s; where
+ * there are profiles, with the same two of these, what the poorer one is worth, and what both proteins lean to, too.
+ * Under the null all pairs have one tail: close to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
-export interface PairNull {
+export interface PairNull extends BiasScales {
   readonly shape: ShapeScales;
-  readonly bias: CovariateScale;
   /** One per term, in the order of `nullTerms`. */
   readonly weights: readonly number[];
   readonly scale: number;
-  readonly lengthSlope: number;
-  readonly meanSlope: number;
-  readonly spreadSlope: number;
-  /** Of profiles; 0 where there are none. */
-  readonly profileMeanSlope: number;
-  readonly profileSpreadSlope: number;
+  /** One for each of `slopeTerms`. */
+  readonly slopes: readonly number[];
   readonly scorePerCosine: number;
 }
 
 const PLAIN_TERM_COUNT = 7;
+const PROFILE_TERM_COUNT = 3;
 const BIAS_TERM_COUNT = 2;
-/** Terms of a pair's shape, and all of them with the biases: two more where there are profiles. */
+/** Directions that proteins lean to: after two the next are a quarter as strong. */
+export const LEANING_COUNT = 2;
+/** Terms of a pair's shape, and all of them with the biases; more where there are profiles. */
 export const shapeTermCount = ({ profiles }: ShapeScales): number =>
-  PLAIN_TERM_COUNT + (profiles === undefined ? 0 : 2);
-export const nullTermCount = (shape: ShapeScales): number => shapeTermCount(shape) + BIAS_TERM_COUNT;
-export const MOST_TERMS = PLAIN_TERM_COUNT + 2 + BIAS_TERM_COUNT;
+  PLAIN_TERM_COUNT + (profiles === undefined ? 0 : PROFILE_TERM_COUNT);
+export const nullTermCount = (shape: ShapeScales): number =>
+  shapeTermCount(shape) + BIAS_TERM_COUNT + (shape.profiles === undefined ? 0 : LEANING_COUNT);
+export const MOST_TERMS = PLAIN_TERM_COUNT + PROFILE_TERM_COUNT + BIAS_TERM_COUNT + LEANING_COUNT;
 /** Places of the standardised log shorter length, mean cosine and cosine spread among the terms. */
-export const LENGTH_TERM = 1;
-export const MEAN_TERM = 4;
-export const SPREAD_TERM = 5;
-/** Those of the profiles' mean and spread, where there are profiles. */
-export const PROFILE_MEAN_TERM = PLAIN_TERM_COUNT;
-export const PROFILE_SPREAD_TERM = PLAIN_TERM_COUNT + 1;
+const LENGTH_TERM = 1;
+const MEAN_TERM = 4;
+const SPREAD_TERM = 5;
+/** Those of the profiles' mean, spread and worth, where there are profiles, and of leanings. */
+const PROFILE_TERM = PLAIN_TERM_COUNT;
+const LEANING_TERM = PROFILE_TERM + PROFILE_TERM_COUNT + BIAS_TERM_COUNT;
+/** Terms that the mean excess follows. */
+export const slopeTerms = ({ profiles }: ShapeScales): readonly number[] =>
+  profiles === undefined ? PLAIN_SLOPES : PROFILED_SLOPES;
+const PLAIN_SLOPES = [LENGTH_TERM, MEAN_TERM, SPREAD_TERM];
+const PROFILED_SLOPES = [
+  ...PLAIN_SLOPES,
+  ...Array.from({ length: PROFILE_TERM_COUNT }, (_, at) => PROFILE_TERM + at),
+  ...Array.from({ length: LEANING_COUNT }, (_, at) => LEANING_TERM + at),
+];
 /** Places of all terms that moments of tokens have a part in. */
 export const MOMENT_TERMS: readonly number[] = [MEAN_TERM, SPREAD_TERM, 6];
 
@@ -101,14 +119,15 @@ export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64A
   terms[start + SPREAD_TERM] = spread;
   terms[start + 6] = spread * shorter;
   if (scales.profiles === undefined) return;
-  terms[start + PROFILE_MEAN_TERM] = standardised(pair.logProfileMean, scales.profiles.logMean);
-  terms[start + PROFILE_SPREAD_TERM] = standardised(pair.logProfileSpread, scales.profiles.logSpread);
+  terms[start + PROFILE_TERM] = standardised(pair.logProfileMean, scales.profiles.logMean);
+  terms[start + PROFILE_TERM + 1] = standardised(pair.logProfileSpread, scales.profiles.logSpread);
+  terms[start + PROFILE_TERM + 2] = standardised(pair.logEffective, scales.profiles.logEffective);
 }
 
-/** Writes all terms of a pair at `start`: those of its shape, then sum and product of the two biases. */
+/** Writes all terms of a pair at `start`: those of its shape, then sum and product of the two biases, and leanings. */
 export function nullTerms(
   pair: NullPair,
-  { shape, bias }: Pick<PairNull, 'shape' | 'bias'>,
+  { shape, bias, leanings }: Pick<PairNull, 'shape' | 'bias' | 'leanings'>,
   terms: Float64Array,
   start = 0,
 ): void {
@@ -118,6 +137,9 @@ export function nullTerms(
   const biases = start + shapeTermCount(shape);
   terms[biases] = query + target;
   terms[biases + 1] = query * target;
+  leanings.forEach(
+    (scale, at) => (terms[start + LEANING_TERM + at] = standardised(pair.leanings[at], scale)),
+  );
 }
 
 /** How much closeness counts beside the affine score, in score of equal residues per unit of the root of a length. */
@@ -154,16 +176,11 @@ export function expectedOf(weights: readonly number[], terms: Float64Array, star
 }
 
 /** ln of the mean excess of a pair with these terms, relative to the scale. */
-function rateSlope(
-  { shape, lengthSlope, meanSlope, spreadSlope, profileMeanSlope, profileSpreadSlope }: PairNull,
-  terms: Float64Array,
-): number {
-  const slope =
-    lengthSlope * terms[LENGTH_TERM] + meanSlope * terms[MEAN_TERM] + spreadSlope * terms[SPREAD_TERM];
-  if (shape.profiles === undefined) return slope;
-  return (
-    slope + profileMeanSlope * terms[PROFILE_MEAN_TERM] + profileSpreadSlope * terms[PROFILE_SPREAD_TERM]
-  );
+function rateSlope({ shape, slopes }: PairNull, terms: Float64Array): number {
+  const places = slopeTerms(shape);
+  let slope = 0;
+  for (let at = 0; at < places.length; at += 1) slope += slopes[at] * terms[places[at]];
+  return slope;
 }
 
 /** Terms of the pair at hand: no allocation for each of a thousand candidates. */

@@ -1,4 +1,5 @@
 import { valueId } from '../ids.js';
+import type { FileCard } from './card.js';
 
 /* What a release's approximate policy keeps of the exhaustive answer, as measured; wire names as on disk. */
 
@@ -34,7 +35,18 @@ export interface PolicyDefinition {
   readonly nearest_count: number;
   readonly striking_count: number;
   /** The first sweep leaves so many times as many for the second, which has more rows. */
-  readonly pool_factor: number;
+  readonly pool_factor?: number;
+  /** Where codes are looked up first, they leave this share of the targets in each of two orders for the only sweep. */
+  readonly pool_share?: number;
+}
+
+/** How an approximate policy leaves targets out: by some rows of the query, or by codes of the targets first. */
+export type PolicyKind = 'sampled' | 'coded';
+
+/** Files beside the card, each named by its digest: what residues' codes mean, and the codes. */
+export interface CodesCard {
+  readonly words: FileCard;
+  readonly codes: FileCard;
 }
 
 /** Its id (`qual_…`) is the canonical SHA-256 of this card; nothing in it depends on when or where it was made. */
@@ -45,6 +57,8 @@ export interface PolicyCard {
   readonly calibration_id: string | null;
   readonly policy_id: string;
   readonly policy: PolicyDefinition;
+  /** Present where the policy looks codes up. */
+  readonly codes?: CodesCard;
   readonly seed: number;
   readonly evident_expected_false_hits: number;
   /** Targets that every query was aligned with; all of the release, or a random sample where that is too dear. */
@@ -64,28 +78,47 @@ export interface PolicyCard {
 export const POLICY_FORMAT = 'gloaming-policy/1';
 /** In the calibration's folder beside the release: a new calibration takes the card of the old one away. */
 export const POLICY_FILE = 'policy.json';
+/** Files of codes are named by their digest, and by nothing that a card could choose. */
+export const CODES_NAME = /^(words|codes)-[0-9a-f]{64}\.bin$/;
 export const REQUIRED_RECALL = 0.99;
 export const EVIDENT_EXPECTED_FALSE_HITS = 1e-3;
 /** Measured on UniProt proteins: .5 and .6 need more finalists for as much, .7 misses what is distant. */
 export const EXCESS_COSINE = 0.55;
 export const POOL_FACTOR = 4;
+/** A tenth of the targets in all. */
+export const POOL_SHARE = 0.05;
+/** Codes are for bulk work, and are taken only where somebody asks for them: what they lose, their card says. */
+export const CODED_REQUIRED_RECALL = 0.9;
 
 /** Identifiers of what this version does; any change to what one means needs a new name. */
 const SAMPLING_ID = 'rows_32_then_128/1';
+const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/1';
 const FRONTIER_ID = 'best_evidence/1';
 
 export function policyDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
+  return { ...definition(SAMPLING_ID, nearestCount, strikingCount), pool_factor: POOL_FACTOR };
+}
+
+/** The policy for bulk work: codes are looked up before rows are swept. */
+export function codedDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
+  return { ...definition(CODED_SAMPLING_ID, nearestCount, strikingCount), pool_share: POOL_SHARE };
+}
+
+function definition(samplingId: string, nearestCount: number, strikingCount: number): PolicyDefinition {
   return {
     guarantee: 'approximate',
     measurement: 'maxsim.bidirectional',
     population: 'all_eligible',
-    sampling_id: SAMPLING_ID,
+    sampling_id: samplingId,
     frontier_id: FRONTIER_ID,
     excess_cosine: EXCESS_COSINE,
     nearest_count: nearestCount,
     striking_count: strikingCount,
-    pool_factor: POOL_FACTOR,
   };
+}
+
+export function policyKindOf({ codes }: Pick<PolicyCard, 'codes'>): PolicyKind {
+  return codes === undefined ? 'sampled' : 'coded';
 }
 
 export function policyId(policy: PolicyDefinition): string {
@@ -96,8 +129,9 @@ export function qualificationId(card: PolicyCard): string {
   return valueId('qual', card);
 }
 
-/** Whether the policy keeps enough of each to be offered. */
-export function isQualifiedPolicy({ recalls, required_recall: required }: PolicyCard): boolean {
+/** Whether the policy keeps enough to be offered: one with codes, of what is nearest ten and of what is evident. */
+export function isQualifiedPolicy({ recalls, codes, required_recall: required }: PolicyCard): boolean {
   const { nearest_10: ten, nearest_100: hundred, evident } = recalls;
-  return [ten, hundred, evident].every((recall) => recall === null || recall.mean >= required);
+  const asked = codes === undefined ? [ten, hundred, evident] : [ten, evident];
+  return asked.every((recall) => recall === null || recall.mean >= required);
 }

@@ -1,11 +1,13 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Fault } from '../errors.js';
 import { calibrationDirectory } from './card.js';
 import {
+  CODES_NAME,
   POLICY_FILE,
   POLICY_FORMAT,
+  codedDefinition,
   isQualifiedPolicy,
   policyDefinition,
   policyId,
@@ -66,13 +68,14 @@ export async function openQualification(
       `${calibrationDirectory(releaseDirectory)} qualifies release ${card.release_id}, not ${releaseId}.`,
     );
   }
-  const current = policyId(policyDefinition(card.policy.nearest_count, card.policy.striking_count));
+  const define = card.codes === undefined ? policyDefinition : codedDefinition;
+  const current = policyId(define(card.policy.nearest_count, card.policy.striking_count));
   if (card.policy_id !== current || card.calibration_id !== (calibrationId ?? null)) return undefined;
   return Object.freeze({ id: qualificationId(card), policyId: current, card });
 }
 
 /**
- * Writes the card beside its release, in place of the one that may be there.
+ * Writes the card beside its release, in place of the one that may be there, whose codes go with it.
  * Errors  those of the file system
  */
 export async function writePolicyCard(releaseDirectory: string, card: PolicyCard): Promise<void> {
@@ -81,6 +84,10 @@ export async function writePolicyCard(releaseDirectory: string, card: PolicyCard
   const path = join(folder, POLICY_FILE);
   await writeFile(`${path}.new`, policyText(card));
   await rename(`${path}.new`, path);
+  const own = [card.codes?.words.path, card.codes?.codes.path];
+  for (const name of await readdir(folder)) {
+    if (CODES_NAME.test(name) && !own.includes(name)) await rm(join(folder, name), { force: true });
+  }
 }
 
 /** There is one text for a card, so that a changed byte is found. */

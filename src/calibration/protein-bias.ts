@@ -1,4 +1,11 @@
-import { expectedOf, MOST_TERMS, shapeTerms, type PairShape, type ShapeScales } from './pair-null.js';
+import {
+  expectedOf,
+  MOST_TERMS,
+  shapeTerms,
+  type NullPair,
+  type PairShape,
+  type ShapeScales,
+} from './pair-null.js';
 
 /**
  * Some proteins are close to everything: closer than their lengths and moments say. How much is measured against a
@@ -11,6 +18,19 @@ export interface BiasModel {
   /** Bounds of one panel member's contribution. Unit: cosine. */
   readonly minimum: number;
   readonly maximum: number;
+  /** Where there are profiles. */
+  readonly leanings?: LeaningModel;
+}
+
+/**
+ * Proteins that are close to the same members of the panel are close to each other, related or not: helical ones, say.
+ * The directions in which proteins differ most in this, over the panel.
+ */
+export interface LeaningModel {
+  /** Mean over the sample of what each member of the panel contributes beyond a protein's bias. */
+  readonly centres: readonly number[];
+  /** [LEANING_COUNT][panel]: a protein's leanings have a spread of 1 over the sample. */
+  readonly directions: readonly (readonly number[])[];
 }
 
 /** What a pair's closeness adds to the bias of either protein. */
@@ -26,3 +46,70 @@ export function biasContribution(
 }
 
 const scratch = new Float64Array(MOST_TERMS);
+
+/** A protein as the null sees it beside its moments. */
+export interface ProteinBias {
+  readonly bias: number;
+  /** One for each direction; none without profiles. */
+  readonly leanings: readonly number[];
+}
+
+/** What the members of a panel contribute to proteins, added up. */
+export interface BiasTable {
+  /** So far. Shape: [protein × (1 + directions)], row-major */
+  readonly sums: Float64Array;
+  add(protein: number, member: number, contribution: number): void;
+  /** After all members but the protein itself were added. */
+  of(protein: number): ProteinBias;
+}
+
+export interface BiasTableSize {
+  readonly panelSize: number;
+  readonly proteinCount: number;
+  /** Place of a protein in the panel, −1 for none; default: none is in it. */
+  readonly memberOf?: (protein: number) => number;
+  /** To go on from. */
+  readonly sums?: Float64Array;
+}
+
+/** Cost: 8 bytes a protein, 24 with leanings */
+export function createBiasTable(
+  { leanings }: BiasModel,
+  { panelSize, proteinCount, memberOf = () => -1, sums: given }: BiasTableSize,
+): BiasTable {
+  const { centres, directions } = leanings ?? { centres: [], directions: [] };
+  const width = 1 + directions.length;
+  const sums = given ?? new Float64Array(proteinCount * width);
+  const wholes = directions.map((direction) => direction.reduce((sum, value) => sum + value, 0));
+  return {
+    sums,
+    add(protein, member, contribution) {
+      const start = protein * width;
+      sums[start] += contribution;
+      for (let at = 0; at < directions.length; at += 1) {
+        sums[start + 1 + at] += directions[at][member] * (contribution - centres[member]);
+      }
+    },
+    of(protein) {
+      const own = memberOf(protein);
+      const start = protein * width;
+      const bias = sums[start] / Math.max(1, panelSize - (own < 0 ? 0 : 1));
+      const leaningAt = (at: number): number =>
+        sums[start + 1 + at] - bias * (wholes[at] - (own < 0 ? 0 : directions[at][own]));
+      return { bias, leanings: directions.map((_, at) => leaningAt(at)) };
+    },
+  };
+}
+
+/** What a pair takes of the biases of its two proteins. */
+export function biasesOf(
+  query: ProteinBias,
+  target: ProteinBias,
+): Pick<NullPair, 'queryBias' | 'targetBias' | 'leanings'> {
+  return { queryBias: query.bias, targetBias: target.bias, leanings: leaningsOf(query, target) };
+}
+
+/** What two proteins lean to together, by direction. */
+export function leaningsOf(first: ProteinBias, second: ProteinBias): readonly number[] {
+  return first.leanings.map((value, at) => value * second.leanings[at]);
+}

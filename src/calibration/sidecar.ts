@@ -16,6 +16,7 @@ import {
   type ScaleCard,
 } from './card.js';
 import type { MomentTable } from './moments.js';
+import { verifyCodes } from './codes-sidecar.js';
 import { readPolicyCard } from './policy-sidecar.js';
 import type { CovariateScale, PairNull } from './pair-null.js';
 
@@ -67,6 +68,7 @@ export async function openCalibration(
     pairNull: pairNullOf(card),
     bins: openBins(card.bins, card.stratum_edges),
     panel: Uint32Array.from(card.bias.panel),
+    bias: card.bias,
     ...(await readTargets(folder, card, release.targetCount)),
   });
 }
@@ -84,7 +86,12 @@ export async function verifyCalibration(releaseDirectory: string): Promise<reado
     return [(cause as Error).message];
   }
   const problems: string[] = [];
-  await readPolicyCard(releaseDirectory).catch((cause: Error) => problems.push(cause.message));
+  await readPolicyCard(releaseDirectory)
+    .then((policy) => verifyCodes(releaseDirectory, policy))
+    .then(
+      (found) => problems.push(...found),
+      (cause: Error) => problems.push(cause.message),
+    );
   if (card === undefined) return problems;
   if ((await readFile(join(folder, CARD_FILE), 'utf8')) !== cardText(card))
     problems.push(`${CARD_FILE} was changed`);
@@ -94,6 +101,8 @@ export async function verifyCalibration(releaseDirectory: string): Promise<reado
   }
   return problems;
 }
+
+const NO_LEANINGS: readonly number[] = [];
 
 function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
   return {
@@ -105,18 +114,21 @@ function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
       profiles: model.profiles && {
         logMean: scaleOf(model.profiles.log_mean),
         logSpread: scaleOf(model.profiles.log_spread),
+        logEffective: scaleOf(model.profiles.log_effective),
       },
     },
     bias: scaleOf(model.bias),
+    leanings: model.profiles?.leanings.map(scaleOf) ?? [],
     weights: model.weights,
     scale: model.scale,
-    lengthSlope: model.length_slope,
-    meanSlope: model.mean_slope,
-    spreadSlope: model.spread_slope,
-    profileMeanSlope: model.profiles?.mean_slope ?? 0,
-    profileSpreadSlope: model.profiles?.spread_slope ?? 0,
+    slopes: [model.length_slope, model.mean_slope, model.spread_slope, ...profileSlopes(model.profiles)],
     scorePerCosine: model.score_per_cosine,
   };
+}
+
+function profileSlopes(profiles: CalibrationCard['pair_null']['profiles']): readonly number[] {
+  if (profiles === undefined) return [];
+  return [profiles.mean_slope, profiles.spread_slope, profiles.effective_slope, ...profiles.leaning_slopes];
 }
 
 function scaleOf({ centre, spread, minimum, maximum }: ScaleCard): CovariateScale {
@@ -157,9 +169,20 @@ async function readTargets(
     profiles: card.pair_null.profiles && {
       means: floatsOf(targets, 'profile_mean'),
       seconds: floatsOf(targets, 'profile_second'),
+      logEffective: floatsOf(targets, 'log_effective'),
     },
   };
-  return { moments, biases: floatsOf(targets, 'bias') };
+  return { moments, biases: biasesIn(targets, card.pair_null.profiles?.leanings.length ?? 0) };
+}
+
+function biasesIn(targets: Table, leaningCount: number): Calibration['biases'] {
+  const biases = floatsOf(targets, 'bias');
+  if (leaningCount === 0) return (target) => ({ bias: biases[target], leanings: NO_LEANINGS });
+  const leanings = floatsOf(targets, 'leaning');
+  return (target) => ({
+    bias: biases[target],
+    leanings: Array.from(leanings.subarray(target * leaningCount, (target + 1) * leaningCount)),
+  });
 }
 
 async function readTable(

@@ -59,3 +59,12 @@ export function rowWeights({ length, rows }: FamilyAlignment): Float64Array {
   // A protein of unknown letters only has no relatives that could outweigh it.
   return total > 0 ? weights.map((weight) => weight / total) : weights.fill(1 / rows.length);
 }
+
+/**
+ * How many rows of equal weight an alignment is worth; near copies are not among selected relatives (select.ts).
+ * Range   1..rows
+ * Source  1 ÷ Σ weight² (Kish 1965), of the position-based weights
+ */
+export function effectiveSequences(alignment: FamilyAlignment): number {
+  return 1 / rowWeights(alignment).reduce((sum, weight) => sum + weight * weight, 0);
+}

@@ -1,7 +1,7 @@
 import type { QueryTokens } from '../kernels/kernels.js';
 import { quantise } from '../kernels/quantise.js';
 import { AMINO_ACIDS } from '../sequence/substitution.js';
-import { alignFamily, rowWeights, type FamilyAlignment } from './alignment.js';
+import { alignFamily, effectiveSequences, rowWeights, type FamilyAlignment } from './alignment.js';
 import type { Family } from './family.js';
 import { familyProfile, profileRows, unitLogOdds } from './profile.js';
 
@@ -19,7 +19,7 @@ export interface FamilyTokenForm {
 }
 
 /** Tokens with their profile. */
-export type FamilyTokens = QueryTokens & Required<Pick<QueryTokens, 'profile'>>;
+export type FamilyTokens = QueryTokens & Required<Pick<QueryTokens, 'profile' | 'effectiveSequences'>>;
 
 /**
  * int8 tokens of a protein as its family has them: in each place the weighted mean of the vectors that stand there,
@@ -46,7 +46,8 @@ export function familyTokens(
       rows[residue * dimension + at] = means[residue * encoderDimension + at] * ownScale;
     }
   }
-  const profile = familyProfile(alignFamily(family));
+  const alignment = alignFamily(family);
+  const profile = familyProfile(alignment);
   if (profileShare > 0) {
     const odds = unitLogOdds(profile);
     const scale = Math.sqrt(profileShare);
@@ -60,6 +61,7 @@ export function familyTokens(
     values: quantise(rows, dimension, inverseStep),
     length,
     profile: profileRows(profile, profileScale),
+    effectiveSequences: effectiveSequences(alignment),
   };
 }
 

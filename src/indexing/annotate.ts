@@ -17,6 +17,7 @@ import {
   writeStage,
   type ReleaseDescription,
   type Report,
+  type TargetNumbers,
 } from './release-stages.js';
 
 export interface AnnotateOptions extends Pick<
@@ -72,8 +73,7 @@ async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): 
     await rm(folder.path, { recursive: true });
     return { release: known, isKnown: true, notes: corpus.notes, ...sizeOf(known.manifest) };
   }
-  const scores = Int32Array.from({ length: release.targets.count }, (_, at) => release.targets.selfScore(at));
-  const tables = await writeStage(corpus, folder, scores, { report, signal });
+  const tables = await writeStage(corpus, folder, numbersOf(release), { report, signal });
   const { files, relatives } = release.manifest;
   if (tables.targets.sha256 !== files.targets.sha256) {
     throw new Fault(
@@ -90,6 +90,13 @@ async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): 
     ...(relatives && { relatives }),
     files: { ...tables, ...rows, ...(taxonomy && { taxonomy }) },
   };
-  const found = await putInPlace(folder, indexesFolder, slug, manifest);
+  // Its caller publishes it beside the default, measures it, and makes it the default then.
+  const found = await putInPlace(folder, { indexesFolder, slug, isDefault: false }, manifest);
   return { release: found, isKnown: false, notes: corpus.notes, ...sizeOf(manifest) };
+}
+
+/** What its tables say of the targets. */
+function numbersOf({ targets }: Release): TargetNumbers {
+  const selfScores = Int32Array.from({ length: targets.count }, (_, target) => targets.selfScore(target));
+  return { selfScores, family: targets.family };
 }

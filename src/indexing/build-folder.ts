@@ -1,11 +1,17 @@
 import { mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
-import { BUILDING_PREFIX, releaseDirectory, type FoundRelease } from '../release/catalog.js';
+import {
+  besideDefaultMark,
+  BUILDING_PREFIX,
+  releaseDirectory,
+  type FoundRelease,
+} from '../release/catalog.js';
 import { MANIFEST_FILE } from '../release/format.js';
 import { replaceFile, syncFolder } from '../release/hashed-file.js';
 import { manifestText, releaseId } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
+import type { BuildOptions } from './build-options.js';
 
 /*
  * Where an unfinished build lies: `<indexes>/<slug>/.building-<key>/`. The key names the input, the encoder
@@ -17,6 +23,7 @@ import type { ReleaseManifest } from '../release/release.js';
  *   read.json        its counts; written when proteins.jsonl and taxonomy.arrow are complete
  *   encoded.json     how far encoding has come; what stands after that in the files is cut off
  *   self-scores.i32  a little-endian int32 a protein
+ *   families.f64     two of float64 a protein: relatives that count, and sequences that its family is worth
  *   release/         the release's own files; renamed into place when all are complete
  *   shards/          where several machines encode: what each of them has done (shards/plan.ts)
  */
@@ -27,6 +34,7 @@ export interface BuildFolder {
   readonly read: string;
   readonly encoded: string;
   readonly scores: string;
+  readonly families: string;
   readonly release: string;
   readonly shards: string;
 }
@@ -48,6 +56,7 @@ export function buildFolderAt(path: string): BuildFolder {
     read: join(path, 'read.json'),
     encoded: join(path, 'encoded.json'),
     scores: join(path, 'self-scores.i32'),
+    families: join(path, 'families.f64'),
     release: join(path, 'release'),
     shards: join(path, 'shards'),
   };
@@ -81,16 +90,20 @@ export async function writeState(path: string, state: unknown): Promise<void> {
   await replaceFile(path, JSON.stringify(state));
 }
 
-/** Gives the finished files their manifest and their name: from one rename on, the release exists. */
+/**
+ * Gives the finished files their manifest and their name: from one rename on, the release exists. Whoever finds it
+ * before its builder has published it knows from the mark, which is there first, whether it is to become the default.
+ */
 export async function putInPlace(
   folder: BuildFolder,
-  indexesFolder: string,
-  slug: string,
+  { indexesFolder, slug, isDefault = true }: Pick<BuildOptions, 'indexesFolder' | 'slug' | 'isDefault'>,
   manifest: ReleaseManifest,
 ): Promise<FoundRelease> {
   await replaceFile(join(folder.release, MANIFEST_FILE), manifestText(manifest));
   const id = releaseId(manifest);
   const directory = releaseDirectory(indexesFolder, slug, id);
+  const mark = besideDefaultMark(indexesFolder, slug, id);
+  await (isDefault ? rm(mark, { force: true }) : replaceFile(mark, ''));
   // One of this name would have been found as already built, had its manifest been readable.
   await rm(directory, { recursive: true, force: true });
   await rename(folder.release, directory);

@@ -1,20 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
-
-/** Who builds: a process id alone may be another process's after a restart. */
-interface Holder {
-  readonly pid: number;
-  /** Clock ticks from boot to the process's start; absent where the system does not tell. */
-  readonly startTicks?: string;
-}
+import { isAlive, processIdentity, type ProcessIdentity } from '../processes.js';
 
 const LOCK_FILE = 'lock';
 const ATTEMPTS = 5;
-/** Places in what statusOf gives. */
-const STATE_FIELD = 0;
-const START_FIELD = 19;
 
 /**
  * Makes this process the only builder in the folder until the returned function is called. The lock of a
@@ -24,7 +14,7 @@ const START_FIELD = 19;
 export async function lockBuild(folder: string): Promise<() => Promise<void>> {
   const path = join(folder, LOCK_FILE);
   const own = `${path}.${process.pid}`;
-  await writeFile(own, JSON.stringify(holderOf(process.pid)));
+  await writeFile(own, JSON.stringify(processIdentity(process.pid)));
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       // A link appears with its content, or not at all where there is one already.
@@ -40,7 +30,7 @@ export async function lockBuild(folder: string): Promise<() => Promise<void>> {
 async function removeStale(path: string): Promise<void> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
   if (text === undefined) return;
-  const holder = JSON.parse(text) as Holder;
+  const holder = JSON.parse(text) as ProcessIdentity;
   if (isAlive(holder)) {
     throw new Refusal(
       'build_running',
@@ -55,35 +45,6 @@ async function removeStale(path: string): Promise<void> {
   if (!(await succeeds(rename(path, aside), 'ENOENT'))) return;
   if ((await readFile(aside, 'utf8')) !== text) await succeeds(link(aside, path), 'EEXIST');
   await rm(aside, { force: true });
-}
-
-function isAlive({ pid, startTicks }: Holder): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ESRCH') return false;
-  }
-  const status = statusOf(pid);
-  if (status === undefined) return true;
-  // A killed process whose parent does not ask for its end stays as a zombie, in containers for ever.
-  const isZombie = status[STATE_FIELD] === 'Z' || status[STATE_FIELD] === 'X';
-  return !isZombie && (startTicks === undefined || startTicks === status[START_FIELD]);
-}
-
-function holderOf(pid: number): Holder {
-  const startTicks = statusOf(pid)?.[START_FIELD];
-  return startTicks === undefined ? { pid } : { pid, startTicks };
-}
-
-/** Fields of /proc/<pid>/stat from the third on; undefined where the system has no such file. */
-function statusOf(pid: number): readonly string[] | undefined {
-  try {
-    // The second field, the process's name in parentheses, may hold blanks.
-    const status = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return status.slice(status.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return undefined;
-  }
 }
 
 async function succeeds(action: Promise<unknown>, expectedCode: string): Promise<boolean> {

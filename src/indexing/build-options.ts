@@ -22,6 +22,8 @@ export interface BuildOptions {
   readonly title?: string;
   readonly description?: string;
   readonly isSimulated?: boolean;
+  /** False where the release is to stand beside the default of its database. Default true. */
+  readonly isDefault?: boolean;
   readonly input: ProteinInput;
   readonly encoder: Encoder;
   /** Gives proteins the tokens of their families; absent for those of the encoder alone. */

@@ -6,7 +6,7 @@ import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { PROFILES_FILE, profilesFrame, TOKENS_FILE, tokensFrame, type RowsFrame } from '../release/format.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
 import { affineOf } from '../release/open.js';
-import type { ReleaseAffine, RelativesManifest, RowsEntry } from '../release/release.js';
+import type { ReleaseAffine, RelativesManifest, RowsEntry, TargetFamily } from '../release/release.js';
 import { openRowsFile, type RowsFile } from '../release/rows/rows-file.js';
 import { diagonalSelfScore } from '../search/self-score.js';
 import { readState, writeState, type BuildFolder } from './build-folder.js';
@@ -24,7 +24,7 @@ export interface SpoolRange {
 }
 
 /** Where a range is read from and what is made of it: all of a build folder, or a shard of it. */
-export type EncodeFolder = Pick<BuildFolder, 'spool' | 'encoded' | 'scores' | 'release'>;
+export type EncodeFolder = Pick<BuildFolder, 'spool' | 'encoded' | 'scores' | 'families' | 'release'>;
 
 export interface EncodeOptions {
   readonly signal?: AbortSignal;
@@ -58,16 +58,19 @@ interface Checkpoint {
 }
 
 const SCORE_BYTES = 4;
+const FAMILY_BYTES = 16;
 /** Handed to the encoder before the first of them is awaited. */
 const AHEAD_MAX_RESIDUES = 131_072;
 const CHECKPOINT_INTERVAL_MS = 1_000;
+/** Of a call, most of whose proteins may be known: their tokens are in memory until they are written. */
+const BATCH_MAX_RESIDUES = 1_048_576;
 /** What is counted of proteins without relatives. */
 export const NO_RELATED: RelatedCounts = { targets: 0, relatives: 0 };
 
 /**
  * Encodes a range of the spooled proteins in order into tokens.arrow, where they have relatives into profiles.arrow,
- * too, and their self scores beside them, from the last checkpoint on. A protein's tokens depend on nothing but the
- * protein and what the manifest names, so it does not matter where it was interrupted.
+ * too, and what else the tables say of them beside these, from the last checkpoint on. A protein's tokens depend on
+ * nothing but the protein and what the manifest names, so it does not matter where it was interrupted.
  * Errors  Refusal `disk_full` before it starts where the tokens cannot fit; those of encoder, finder and file system
  * Cost    those of encoder and finder, and a read of what an interrupted run had written, for its digest
  */
@@ -93,6 +96,7 @@ export async function encodeProteins(
       ? await open(PROFILES_FILE, profilesFrame(range.residues), PROFILE_WIDTH)
       : undefined,
     scores: await openHashedFile(folder.scores, from.targets * SCORE_BYTES),
+    families: hasProfiles ? await openHashedFile(folder.families, from.targets * FAMILY_BYTES) : undefined,
   };
   try {
     const { related, reusedResidues } = await encodeFrom(from, source, {
@@ -102,13 +106,13 @@ export async function encodeProteins(
       options,
     });
     await files.scores.finish();
+    await files.families?.finish();
     const entries = { tokens: await files.tokens.finish(), profiles: await files.profiles?.finish() };
     await writeEncoded(range, folder, entries, related);
     const encodedResidues = range.residues - from.residues - reusedResidues;
     return { ...entries, related, encodedResidues, reusedResidues };
   } catch (cause) {
-    const { tokens, profiles, scores } = files;
-    await Promise.all([tokens.abandon(), profiles?.abandon() ?? Promise.resolve(), scores.abandon()]);
+    await Promise.all(Object.values(files).map((file) => file?.abandon() ?? Promise.resolve()));
     throw cause;
   }
 }
@@ -146,11 +150,22 @@ export async function readSelfScores(folder: Pick<EncodeFolder, 'scores'>): Prom
   return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCORE_BYTES);
 }
 
+/** What is known of the relatives of each, where they have such. */
+export async function readFamilies(
+  folder: Pick<EncodeFolder, 'families'>,
+): Promise<(row: number) => TargetFamily> {
+  // A copy, because a small file's bytes may begin anywhere.
+  const numbers = new Float64Array(Uint8Array.from(await readFile(folder.families)).buffer);
+  return (row) => ({ relatives: numbers[2 * row], effectiveSequences: numbers[2 * row + 1] });
+}
+
 /** What is written as proteins are encoded. */
 interface BuildFiles {
   readonly tokens: RowsFile;
   readonly profiles?: RowsFile;
   readonly scores: HashedFile;
+  /** Where there are profiles. */
+  readonly families?: HashedFile;
 }
 
 interface Sink {
@@ -196,11 +211,8 @@ async function encodeFrom(
     options.onResidues(done.residues);
     await checkpoints.offer(done);
   };
-  for await (const lines of batches(
-    folder,
-    { from: from.spoolOffset, to: endOffset },
-    source.batchProteins,
-  )) {
+  const range = { from: from.spoolOffset, to: endOffset };
+  for await (const lines of batches(folder, range, source.batchProteins, options.isKnown)) {
     signal?.throwIfAborted();
     const encoded = source.encode(
       lines.map(({ protein }) => protein),
@@ -219,32 +231,40 @@ async function encodeFrom(
   return { related: done.related, reusedResidues };
 }
 
+/** As many proteins as a call is best made for, with those between them that need none. */
 async function* batches(
   folder: EncodeFolder,
   { from, to }: { readonly from: number; readonly to: number },
   count: number,
+  isKnown: EncodeOptions['isKnown'],
 ): AsyncGenerator<readonly SpooledLine[]> {
   let lines: SpooledLine[] = [];
+  let [unknown, residues] = [0, 0];
   for await (const line of readProteinSpool(folder.spool, from, to)) {
+    const { sequence } = line.protein;
     lines.push(line);
-    if (lines.length < count) continue;
+    unknown += isKnown?.(sequence) === true ? 0 : 1;
+    residues += sequence.length;
+    if (unknown < count && residues < BATCH_MAX_RESIDUES) continue;
     yield lines;
-    lines = [];
+    [lines, unknown, residues] = [[], 0, 0];
   }
   if (lines.length > 0) yield lines;
 }
 
 async function writeProtein(
   { protein }: SpooledLine,
-  { tokens }: BuiltTokens,
+  { tokens, relatives }: BuiltTokens,
   files: BuildFiles,
   dimension: number,
   affine: ReleaseAffine,
 ): Promise<void> {
   await files.tokens.write(bytesOf(tokens.values));
   if (files.profiles !== undefined) {
-    assert(tokens.profile !== undefined, 'in a release with profiles every protein has one');
-    await files.profiles.write(bytesOf(tokens.profile));
+    const { profile, effectiveSequences } = tokens;
+    assert(profile && effectiveSequences, 'in a release with profiles every protein has one');
+    await files.profiles.write(bytesOf(profile));
+    await files.families?.write(bytesOf(Float64Array.of(relatives, effectiveSequences)));
   }
   const selfScore = diagonalSelfScore(tokens, protein.sequence, dimension, affine);
   await files.scores.write(bytesOf(Int32Array.of(selfScore)));
@@ -270,6 +290,7 @@ function createCheckpoints({ files, folder }: Sink) {
     await files.tokens.sync();
     await files.profiles?.sync();
     await files.scores.sync();
+    await files.families?.sync();
     await writeState(folder.encoded, state);
   };
   const settle = async (): Promise<void> => {
@@ -289,7 +310,7 @@ function createCheckpoints({ files, folder }: Sink) {
   };
 }
 
-function bytesOf({ buffer, byteOffset, byteLength }: Int8Array | Int32Array): Uint8Array {
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { canonicalJson } from '../canonical.js';
 import { Refusal } from '../errors.js';
 import type { FoundRelease } from '../release/catalog.js';
-import { RELEASE_FORMAT } from '../release/format.js';
+import { FAMILY_FORM_ID, RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
-import type { FileEntry, RelativesManifest, ReleaseManifest } from '../release/release.js';
+import type { FileEntry, RelativesManifest, ReleaseManifest, TargetFamily } from '../release/release.js';
 import { createNamesWriter } from '../release/names/writer.js';
 import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
 import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';
@@ -63,11 +63,18 @@ async function readInput(
   }
 }
 
-/** Writes both tables and the names from the spool and the self scores, which come in the order of the targets. */
+/** What the tables say of each target beside its own fields, in the order of the targets. */
+export interface TargetNumbers {
+  readonly selfScores: Int32Array;
+  /** Where they have relatives. */
+  readonly family?: (row: number) => TargetFamily;
+}
+
+/** Writes both tables and the names from the spool and these numbers. */
 export async function writeStage(
   corpus: Corpus,
   folder: BuildFolder,
-  selfScores: Int32Array,
+  { selfScores, family }: TargetNumbers,
   { report, signal }: { readonly report: Report; readonly signal?: AbortSignal },
 ): Promise<TargetFiles & { readonly names: FileEntry }> {
   const names = await createNamesWriter(folder.release, folder.scratch);
@@ -77,13 +84,13 @@ export async function writeStage(
     for await (const { protein } of readProteinSpool(folder.spool)) {
       signal?.throwIfAborted();
       await names.add(protein.id, protein.attributes);
-      yield { ...protein, selfScore: selfScores[row] };
+      yield { ...protein, selfScore: selfScores[row], family: family?.(row) };
       row += 1;
       report('write', row, corpus.targets);
     }
   })();
   try {
-    const tables = await writeTargetTables(folder.release, corpus.fields, rows);
+    const tables = await writeTargetTables(folder.release, corpus.fields, family !== undefined, rows);
     return { ...tables, names: await names.finish() };
   } catch (cause) {
     await names.abandon();
@@ -130,6 +137,7 @@ export function describeRelatives({
   form,
 }: BuildFamilies): Omit<RelativesManifest, 'counts'> {
   return {
+    form_id: FAMILY_FORM_ID,
     background,
     rules: {
       max_expected: rules.maxExpected,

@@ -7,10 +7,16 @@ import { listedFiles } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { clearBuildFolder, putInPlace, type BuildFolder } from './build-folder.js';
-import type { BuildOptions, BuildReport } from './build-options.js';
+import type { BuildFamilies, BuildOptions, BuildReport } from './build-options.js';
 import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
 import { givenTokens } from './embeddings/given-tokens.js';
-import { encodeProteins, readSelfScores, wholeOf, type EncodeResult } from './encode-proteins.js';
+import {
+  encodeProteins,
+  readFamilies,
+  readSelfScores,
+  wholeOf,
+  type EncodeResult,
+} from './encode-proteins.js';
 import { inBuildFolder } from './in-build-folder.js';
 import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
@@ -22,7 +28,7 @@ import {
   writeStage,
   type Report,
 } from './release-stages.js';
-import { findKnownTokens, reusingEncoder } from './reuse/known-tokens.js';
+import { findKnownTokens, reusingEncoder, reusingTokens, type KnownTokens } from './reuse/known-tokens.js';
 import { gatherShards } from './shards/gather.js';
 import { openPlan, type PlannedShards } from './shards/plan.js';
 
@@ -101,15 +107,18 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
     folder,
     report,
   );
-  const selfScores = await readSelfScores(folder);
-  const tables = await writeStage(corpus, folder, selfScores, { report, signal: options.signal });
   const { relatives, ...rest } = description;
+  const numbers = {
+    selfScores: await readSelfScores(folder),
+    family: relatives && (await readFamilies(folder)),
+  };
+  const tables = await writeStage(corpus, folder, numbers, { report, signal: options.signal });
   const manifest: ReleaseManifest = {
     ...rest,
     ...(relatives === undefined ? {} : { relatives: { ...relatives, counts: related } }),
     files: { ...tables, ...rows, ...(taxonomy === undefined ? {} : { taxonomy }) },
   };
-  const release = await putInPlace(folder, options.indexesFolder, options.slug, manifest);
+  const release = await putInPlace(folder, options, manifest);
   return {
     replaced,
     notes: [...notesSoFar, ...notes],
@@ -129,21 +138,26 @@ async function encodeStage(
   folder: BuildFolder,
   report: Report,
 ): Promise<EncodeResult & Pick<BuildReport, 'notes' | 'encodeMs'>> {
-  const { encoder, slug, shardCount, signal } = options;
+  const { encoder, families, slug, shardCount, signal } = options;
   const range = wholeOf(corpus);
   if (shardCount !== undefined) {
     await gatherShards({ range, dimension: encoder.card.dimension }, folder, shardCount, signal);
   }
-  const known = await findKnownTokens(shardCount === undefined ? releases : [], {
-    spoolPath: folder.spool,
-    residues: corpus.residues,
-    slug,
-    encoder,
-    signal,
-    onBytes: (done, total) => report('reuse', done, total),
-  });
+  const find = (relatives: BuildFamilies | undefined): Promise<KnownTokens> =>
+    findKnownTokens(shardCount === undefined ? releases : [], {
+      spoolPath: folder.spool,
+      residues: corpus.residues,
+      slug,
+      encoder,
+      relatives: relatives && describeRelatives(relatives),
+      signal,
+      onBytes: (done, total) => report('reuse', done, total),
+    });
+  const plain = await find(undefined);
+  const known = families === undefined ? plain : await find(families);
   try {
-    const source = tokensOf(options, reusingEncoder(encoder, known));
+    const made = tokensOf(options, reusingEncoder(encoder, plain));
+    const source = families === undefined ? made : reusingTokens(made, known);
     const startedMs = performance.now();
     const { tokens, profiles, ...counts } = await encodeProteins(source, range, folder, {
       signal,
@@ -151,9 +165,11 @@ async function encodeStage(
       onResidues: (residues) => report('encode', residues, corpus.residues),
     });
     const rows = profiles === undefined ? { tokens } : { tokens, profiles };
-    return { ...rows, ...counts, notes: known.notes, encodeMs: performance.now() - startedMs };
+    const notes = [...new Set([...plain.notes, ...known.notes])];
+    return { ...rows, ...counts, notes, encodeMs: performance.now() - startedMs };
   } finally {
-    await known.close();
+    await plain.close();
+    if (known !== plain) await known.close();
   }
 }
 

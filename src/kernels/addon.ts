@@ -3,6 +3,7 @@ import { Fault, assert } from '../errors.js';
 import type {
   AffineAlignment,
   AffineParameters,
+  CodedSums,
   KernelBackend,
   KernelOptions,
   MaxSimSums,
@@ -17,6 +18,7 @@ import type {
 /** Handles of kernels/node/addon.cpp; nothing but the addon can look inside. */
 declare const handle: unique symbol;
 export type StoreHandle = { readonly [handle]: 'store' };
+export type CodesHandle = { readonly [handle]: 'codes' };
 export type SearchHandle = { readonly [handle]: 'search' };
 export type Callback<Result> = (error: Error | undefined, result: Result) => void;
 
@@ -69,6 +71,39 @@ export interface Addon {
     threads: number | undefined,
     isBackground: boolean,
     callback: Callback<Result>,
+  ): SearchHandle;
+  openCodes(
+    variant: string,
+    starts: Uint32Array,
+    dimension: number,
+    words: Int8Array,
+    path: string,
+  ): CodesHandle;
+  codeTable(
+    codes: CodesHandle,
+    queries: readonly QueryTokens[],
+    threads: number | undefined,
+    isBackground: boolean,
+    callback: Callback<Uint8Array>,
+  ): SearchHandle;
+  codeSums(
+    codes: CodesHandle,
+    table: Uint8Array,
+    queryCount: number,
+    eligible: Uint32Array | undefined,
+    floor: number,
+    threads: number | undefined,
+    isBackground: boolean,
+    callback: Callback<readonly CodedSums[]>,
+  ): SearchHandle;
+  assign(
+    dimension: number,
+    parents: Int8Array,
+    children: Int8Array | undefined,
+    rows: Int8Array,
+    threads: number | undefined,
+    isBackground: boolean,
+    callback: Callback<Uint16Array>,
   ): SearchHandle;
   cancel(search: SearchHandle): void;
   secondMoments(rows: Int8Array, dimension: number): Int32Array;
@@ -148,12 +183,7 @@ export function storeCalls(
 /** A store that all calls of the addon take. */
 export function openControlStore(addon: Addon, variant: string, source: TokenSource): NativeStore {
   const { dimension, residueStarts, tokens, profiles } = source;
-  let store: StoreHandle;
-  try {
-    store = addon.open(variant, residueStarts, dimension, tokens, profiles);
-  } catch (error) {
-    throw explain(error);
-  }
+  const store = withShapes(() => addon.open(variant, residueStarts, dimension, tokens, profiles));
   let isOpen = true;
   return {
     dimension,
@@ -165,6 +195,15 @@ export function openControlStore(addon: Addon, variant: string, source: TokenSou
       isOpen = false;
     },
   };
+}
+
+/** What the addon gives at once, with its errors as the project's kinds. */
+export function withShapes<Result>(call: () => Result): Result {
+  try {
+    return call();
+  } catch (error) {
+    throw explain(error);
+  }
 }
 
 export function handleOf(store: TokenStore): StoreHandle {

@@ -17,6 +17,8 @@ export interface QueryTokens {
    * Range  values 0..127, squared norm of each row ≤ 32,767
    */
   readonly profile?: Int8Array;
+  /** How many sequences of equal weight the profile is worth, 1..65; there where it is. No kernel reads it. */
+  readonly effectiveSequences?: number;
 }
 
 /** Where a release's tokens are. Targets are ragged: target t owns rows residueStarts[t] … residueStarts[t + 1] − 1. */
@@ -77,6 +79,17 @@ export interface MaxSimSums {
 export interface SweptSums extends MaxSimSums {
   /** Σ over query rows of how far the best dot product with any row of the target is above the floor. */
   readonly queryExcess: Int32Array;
+}
+
+/**
+ * Sums over the residues of each target, by their codes, in the order of the eligible list.
+ * Unit  dot products >> TABLE_SHIFT (codes.ts), none below 0
+ */
+export interface CodedSums {
+  /** Of the best with any row of the query. */
+  readonly closeness: Uint32Array;
+  /** Of how far that is above the floor. */
+  readonly excess: Uint32Array;
 }
 
 /** Sums of some of the eligible targets. */

@@ -1,7 +1,10 @@
+import type { PolicyKind } from '../calibration/policy-card.js';
 import type { SearchEngine } from '../search/search-types.js';
 
 export interface QualifyOptions {
   readonly engine: SearchEngine;
+  /** Default sampled. */
+  readonly policy?: PolicyKind;
   /** 1..2³²−1; the same seed gives the same card to the bit. */
   readonly seed?: number;
   /** Proteins of the release that are searched with; each is left out of what it finds. Default 200. */

@@ -1,11 +1,12 @@
-import type { KernelOptions, MaxSimSums, QueryTokens, SweptSums } from '../kernels/kernels.js';
+import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { ascending, bestOf, excessFloor, poolOf } from '../search/sampled/finalists.js';
+import { bestCoded, codedPoolOf, lookUp } from '../search/sampled/coded.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import { rank } from '../search/rank.js';
 import type { Scored } from '../search/rescore.js';
 import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/sampled/sampling.js';
-import type { EncodedQuery, FinalistCounts } from '../search/search-types.js';
+import type { EncodedQuery, FinalistCounts, SearchEngine } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { EVIDENT_EXPECTED_FALSE_HITS } from '../calibration/policy-card.js';
@@ -17,7 +18,7 @@ export interface Place {
   readonly byExcess: number;
 }
 
-/** The places of a target in the sweep of all targets and in that of the largest pool. */
+/** The places of a target in the sweep of all targets, or by their codes, and in the sweep of the largest pool. */
 export interface SweptPlaces {
   readonly coarse: Place;
   readonly fine: Place;
@@ -55,11 +56,10 @@ export async function measurePlaces(
     const sequences = pack.map((target) => release.targets.sequence(target));
     const tokens = await encoder.encode(sequences, { signal });
     const exact = await backend.maxsim(store, tokens, undefined, kernelOptions);
-    const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
-    const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), kernelOptions);
+    const ordersOf = await sweepAll(tokens, engine, kernelOptions);
     for (const [at, target] of pack.entries()) {
       const query = { sequence: sequences[at], normalizationId: '', tokens: tokens[at] };
-      const placeOf = await placesOf(query.tokens, swept[at], target, options, kernelOptions);
+      const placeOf = await placesOf(query.tokens, ordersOf(at), target, options, kernelOptions);
       const others = await rank(
         { sums: exact[at], targets: undefined },
         query.tokens.length,
@@ -79,20 +79,45 @@ export async function measurePlaces(
   return places;
 }
 
+type Orders = Awaited<ReturnType<typeof bestOf>>;
+/** The best of all targets for one query. */
+type Best = (most: FinalistCounts) => Promise<Orders>;
+
+/** The first look at all targets: by their codes where the engine has them, else by a few rows of each query. */
+async function sweepAll(
+  tokens: readonly QueryTokens[],
+  { backend, store, release, codes }: SearchEngine,
+  options: KernelOptions,
+): Promise<(query: number) => Best> {
+  if (codes !== undefined) {
+    const sums = await lookUp(tokens, undefined, { codes, release }, options);
+    return (query) => (most) => bestCoded(sums[query], undefined, most, release);
+  }
+  const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
+  const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);
+  return (query) => (most) => bestOf(swept[query], undefined, sampled[query].length, most, release);
+}
+
+/** How many of each order the first look leaves. */
+export function poolOfPolicy(
+  { codes, release }: Pick<SearchEngine, 'codes' | 'release'>,
+  counts: FinalistCounts,
+): FinalistCounts {
+  return codes === undefined ? poolOf(counts) : codedPoolOf(counts, release.targets.count);
+}
+
 /** The places of targets in both sweeps, the query itself left out. */
 async function placesOf(
   tokens: QueryTokens,
-  coarse: SweptSums,
+  bestOfAll: Best,
   self: number,
   { engine, counts }: QualifyOptions & { readonly counts: FinalistCounts },
   options: KernelOptions,
 ): Promise<(target: number) => SweptPlaces> {
-  const { release, backend, store } = engine;
-  const most = poolOf(counts);
-  const rowCount = Math.min(tokens.length, COARSE_ROWS);
-  const left = await bestOf(coarse, undefined, rowCount, withSelf(most), release);
+  const { release, backend, store, codes } = engine;
+  const left = await bestOfAll(withSelf(poolOfPolicy(engine, counts)));
   const pool = ascending(left);
-  const sampled = sampleTokens(tokens, FINE_ROWS);
+  const sampled = sampleTokens(tokens, codes === undefined ? FINE_ROWS : COARSE_ROWS);
   const [swept] = await backend.sweep(store, [sampled], pool, excessFloor(release), options);
   const best = await bestOf(swept, pool, sampled.length, withSelf(counts), release);
   const [coarsePlace, finePlace] = [placeIn(left, self), placeIn(best, self)];
@@ -103,10 +128,7 @@ function withSelf({ nearestCount, strikingCount }: FinalistCounts): FinalistCoun
   return { nearestCount: nearestCount + 1, strikingCount: strikingCount + 1 };
 }
 
-function placeIn(
-  { nearest, striking }: Awaited<ReturnType<typeof bestOf>>,
-  self: number,
-): (target: number) => Place {
+function placeIn({ nearest, striking }: Orders, self: number): (target: number) => Place {
   const placesIn = (list: readonly number[]): Map<number, number> =>
     new Map(list.filter((target) => target !== self).map((target, above) => [target, above + 1]));
   const [nearness, excess] = [placesIn(nearest), placesIn(striking)];

@@ -1,69 +1,102 @@
 import {
+  CODED_REQUIRED_RECALL,
   EVIDENT_EXPECTED_FALSE_HITS,
+  POOL_SHARE,
   POLICY_FORMAT,
   REQUIRED_RECALL,
+  codedDefinition,
   isQualifiedPolicy,
   policyDefinition,
   policyId,
   type PolicyCard,
+  type PolicyKind,
 } from '../calibration/policy-card.js';
 import { writePolicyCard } from '../calibration/policy-sidecar.js';
 import { Refusal } from '../errors.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
-import { poolOf } from '../search/sampled/finalists.js';
-import type { FinalistCounts } from '../search/search-types.js';
-import { measurePlaces, type Place, type QueryPlaces, type SweptPlaces } from './places.js';
+import { openCodesOf } from '../calibration/codes-sidecar.js';
+import type { FinalistCounts, SearchEngine } from '../search/search-types.js';
+import { writeCodes } from './codes.js';
+import { measurePlaces, poolOfPolicy, type Place, type QueryPlaces, type SweptPlaces } from './places.js';
 import type { QualifyOptions } from './options.js';
 import { recallOf } from './recall.js';
 
 const DEFAULT_QUERY_COUNT = 200;
 const STRATA = 4;
-/** Nearest finalists that are tried, and striking ones as shares of them; the least that qualify serve. */
-const NEAREST_COUNTS = [250, 500, 1_000, 2_000, 4_000, 8_000];
-const STRIKING_SHARES = [1 / 2, 1, 2];
-/** More nearest finalists than this share of a release would save nothing. */
-const LARGEST_SHARE = 1 / 8;
+/** What is tried of a policy; the least that qualifies serves. */
+interface Trial {
+  readonly define: typeof policyDefinition;
+  /** Nearest finalists, and striking ones as shares of them. */
+  readonly nearestCounts: readonly number[];
+  readonly strikingShares: readonly number[];
+  /** More nearest finalists than this share of a release would save nothing. */
+  readonly largestShare: number;
+  readonly requiredRecall: number;
+}
+
+const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
+  sampled: {
+    define: policyDefinition,
+    nearestCounts: [250, 500, 1_000, 2_000, 4_000, 8_000],
+    strikingShares: [1 / 2, 1, 2],
+    largestShare: 1 / 8,
+    requiredRecall: REQUIRED_RECALL,
+  },
+  coded: {
+    define: codedDefinition,
+    nearestCounts: [200, 400, 800],
+    strikingShares: [1 / 2],
+    largestShare: POOL_SHARE,
+    requiredRecall: CODED_REQUIRED_RECALL,
+  },
+};
 /** Cells of all queries' alignments, a quarter of an hour of one core; where there are more, targets are sampled. */
 const ALIGNED_MAX_CELLS = 4e12;
 
 /**
- * Measures what the sampled policy keeps of the exhaustive answer and writes the card beside the release, whether or
- * not it qualifies.
+ * Measures what an approximate policy keeps of the exhaustive answer and writes the card beside the release, whether or
+ * not it qualifies; for the coded one it makes the codes first.
  * Errors  Refusal `qualification_impossible` where the release is too small to save anything, or its proteins have
  *         relatives; Fault of kernels, encoder or disk; the signal's reason
  * Cost    for each query an exhaustive search and an alignment with every target
  */
 export async function qualifyRelease(options: QualifyOptions): Promise<PolicyCard> {
   const { release, calibration } = options.engine;
-  const counts = NEAREST_COUNTS.filter((count) => count <= release.targets.count * LARGEST_SHARE);
+  const trial = TRIALS[options.policy ?? 'sampled'];
+  const counts = trial.nearestCounts.filter((count) => count <= release.targets.count * trial.largestShare);
   if (release.manifest.relatives !== undefined) throw withRelatives(release.id);
-  if (counts.length === 0) throw tooSmall(release.id, release.targets.count);
+  if (counts.length === 0) throw tooSmall(release.id, release.targets.count, trial);
   const seed = options.seed ?? 1;
   const random = seededRandom(seed);
   const queries = chooseQueries(options, random);
   const aligned = chooseAligned(options, queries, random);
+  const { engine, codes } = await withCodes(options);
+  const shares = trial.strikingShares;
   const most = counts[counts.length - 1];
-  const largest = { nearestCount: most, strikingCount: most * STRIKING_SHARES[STRIKING_SHARES.length - 1] };
-  const places = await measurePlaces(queries, aligned, { ...options, counts: largest });
-  const tried = finalistCounts(counts).map((finalists) => ({
+  const largest = { nearestCount: most, strikingCount: most * shares[shares.length - 1] };
+  const places = await measurePlaces(queries, aligned, { ...options, engine, counts: largest });
+  const recalls = (of: readonly QueryPlaces[], finalists: Finalists): PolicyCard['recalls'] =>
+    recallsOf(of, finalists, (pooled) => poolOfPolicy(engine, pooled));
+  const tried = finalistCounts(counts, shares).map((finalists) => ({
     ...finalists,
-    ...recallsOf(places, finalists),
+    ...recalls(places, finalists),
   }));
-  const cards = tried.map(({ nearest_count: nearest, striking_count: striking, ...recalls }): PolicyCard => {
-    const policy = policyDefinition(nearest, striking);
+  const cards = tried.map(({ nearest_count: nearest, striking_count: striking, ...found }): PolicyCard => {
+    const policy = trial.define(nearest, striking);
     return {
       format: POLICY_FORMAT,
       release_id: release.id,
       calibration_id: calibration?.id ?? null,
       policy_id: policyId(policy),
       policy,
+      ...(codes && { codes }),
       seed,
       evident_expected_false_hits: EVIDENT_EXPECTED_FALSE_HITS,
       aligned_target_count: aligned.length,
-      recalls,
-      strata: strataOf(places, policy),
+      recalls: found,
+      strata: strataOf(places, (share) => recalls(share, policy)),
       tried,
-      required_recall: REQUIRED_RECALL,
+      required_recall: trial.requiredRecall,
     };
   });
   const card = cards.find(isQualifiedPolicy) ?? cards[cards.length - 1];
@@ -71,13 +104,31 @@ export async function qualifyRelease(options: QualifyOptions): Promise<PolicyCar
   return card;
 }
 
+/** The engine as the policy sees it: with codes, which are made now, or without any. */
+async function withCodes({
+  engine,
+  policy,
+  signal,
+}: QualifyOptions): Promise<{ readonly engine: SearchEngine; readonly codes?: PolicyCard['codes'] }> {
+  const { release, threads } = engine;
+  if (policy !== 'coded') return { engine: { ...engine, codes: undefined } };
+  const files = await writeCodes(release, { signal, threads });
+  return {
+    engine: { ...engine, codes: await openCodesOf(release.directory, files, release.tokens) },
+    codes: files,
+  };
+}
+
 type Finalists = Pick<PolicyCard['policy'], 'nearest_count' | 'striking_count'>;
 
 /** From few finalists to many. */
-function finalistCounts(nearestCounts: readonly number[]): readonly Finalists[] {
+function finalistCounts(
+  nearestCounts: readonly number[],
+  strikingShares: readonly number[],
+): readonly Finalists[] {
   return nearestCounts
     .flatMap((nearest) =>
-      STRIKING_SHARES.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
+      strikingShares.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
     )
     .sort((a, b) => a.nearest_count + a.striking_count - (b.nearest_count + b.striking_count));
 }
@@ -103,7 +154,11 @@ function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], r
   return sampleDistinct(targets.count, Math.ceil(share * targets.count), random);
 }
 
-function recallsOf(places: readonly QueryPlaces[], finalists: Finalists): PolicyCard['recalls'] {
+function recallsOf(
+  places: readonly QueryPlaces[],
+  finalists: Finalists,
+  poolOf: (counts: FinalistCounts) => FinalistCounts,
+): PolicyCard['recalls'] {
   const { nearest_count: nearestCount, striking_count: strikingCount } = finalists;
   const isWithin = ({ byNearness, byExcess }: Place, most: FinalistCounts): boolean =>
     byNearness <= most.nearestCount || byExcess <= most.strikingCount;
@@ -124,7 +179,10 @@ function recallsOf(places: readonly QueryPlaces[], finalists: Finalists): Policy
 }
 
 /** The queries stand in order of length. */
-function strataOf(places: readonly QueryPlaces[], finalists: Finalists): PolicyCard['strata'] {
+function strataOf(
+  places: readonly QueryPlaces[],
+  recalls: (share: readonly QueryPlaces[]) => PolicyCard['recalls'],
+): PolicyCard['strata'] {
   const shares = Array.from({ length: Math.min(STRATA, places.length) }, (_, share) =>
     places.slice(
       Math.floor((share * places.length) / STRATA),
@@ -134,7 +192,7 @@ function strataOf(places: readonly QueryPlaces[], finalists: Finalists): PolicyC
   return shares.map((share) => ({
     minimum_residues: share[0].queryLength,
     maximum_residues: share[share.length - 1].queryLength,
-    ...recallsOf(share, finalists),
+    ...recalls(share),
   }));
 }
 
@@ -148,11 +206,11 @@ function withRelatives(releaseId: string): Refusal {
   );
 }
 
-function tooSmall(releaseId: string, targetCount: number): Refusal {
-  const least = NEAREST_COUNTS[0] / LARGEST_SHARE;
+function tooSmall(releaseId: string, targetCount: number, { nearestCounts, largestShare }: Trial): Refusal {
+  const least = nearestCounts[0] / largestShare;
   return new Refusal(
     'qualification_impossible',
-    `Release ${releaseId} has ${targetCount} proteins; an approximate policy saves something from ${least} on. ` +
+    `Release ${releaseId} has ${targetCount} proteins; this approximate policy saves something from ${least} on. ` +
       'Searches compare all of them.',
     { targets: targetCount },
   );

@@ -10,7 +10,7 @@ import type { FamilyQuery, RelativesFinder } from '../families/finder.js';
 import type { RelativeRules } from '../families/rules.js';
 import { selectRounds } from '../families/select.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
-import { signalGroup } from '../process-group.js';
+import { signalGroup } from '../processes.js';
 
 /** A child that takes longer is stopped, whatever it was given. */
 const CHILD_MAX_MS = 12 * 60 * 60 * 1000;

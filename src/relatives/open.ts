@@ -69,17 +69,23 @@ type Searched = Extract<RelativesBackground, { readonly method: 'search' }>;
 type ByMmseqs = Extract<RelativesBackground, { readonly method: 'mmseqs' }>;
 
 async function openBackground(
-  { release_id: releaseId, calibration_id: calibrationId }: Searched,
+  { release_id: releaseId, calibration_id: calibrationId, qualification_id: qualificationId }: Searched,
   sources: BackgroundSources,
 ): Promise<SearchEngine> {
   const engine = await sources.openEngine(releaseId).catch((cause: Error) => {
     throw unavailable(`release ${releaseId} cannot be searched here: ${cause.message}`);
   });
-  if (engine.calibration?.id === calibrationId) return engine;
-  const now = engine.calibration?.id ?? 'none';
-  throw unavailable(
-    `release ${releaseId} was judged by calibration ${calibrationId}, and now it has ${now}.`,
-  );
+  if (engine.calibration?.id !== calibrationId) {
+    const now = engine.calibration?.id ?? 'none';
+    throw unavailable(
+      `release ${releaseId} was judged by calibration ${calibrationId}, and now it has ${now}.`,
+    );
+  }
+  // Searched exhaustively then, it is searched exhaustively now, whatever it has been qualified for since.
+  if (qualificationId === undefined) return { ...engine, qualification: undefined };
+  if (engine.qualification?.id === qualificationId) return engine;
+  const now = engine.qualification?.id ?? 'none';
+  throw unavailable(`release ${releaseId} was searched by policy ${qualificationId}, and now it has ${now}.`);
 }
 
 async function requireBackground({ name, sha256, version }: ByMmseqs, indexesFolder: string): Promise<void> {

@@ -20,7 +20,8 @@ const BATCH_PROTEINS = 32;
  * Relatives by our own search of a background: the nearest of a release by MaxSim, aligned by affine score, with the
  * E-values of its calibration. Their vectors are those that the release has of them, seen in the whole protein, so
  * that nothing but the protein itself is encoded.
- * @param open  the background's engine, calibrated; asked for at each call, because engines may be closed between two
+ * @param open  the background's engine, calibrated, and searched by its approximate policy where it has one; asked for
+ *              at each call, because engines may be closed between two
  * Errors  Refusal `significance_unavailable` where the background has no calibration; Faults of encoder and kernels
  */
 export function searchedRelatives(open: () => Promise<SearchEngine>, rules: RelativeRules): RelativesFinder {
@@ -32,7 +33,7 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
         targetSpace: unfilteredSpace(background.release),
         limit: CANDIDATES,
         evidence: 'pairwise_sequence_alignment',
-        guarantee: 'exhaustive',
+        guarantee: 'approximate',
         significance: 'if_available',
       } as const;
       const queries = proteins.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));

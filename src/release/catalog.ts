@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
@@ -27,12 +28,16 @@ export interface ScannedReleases {
   readonly unfinished: readonly { readonly slug: string; readonly directory: string }[];
   /** What an interrupted removal left behind. */
   readonly removed: readonly string[];
+  /** Releases that are not to become the default by being found; they need not be there yet. */
+  readonly besideDefault: readonly Pick<FoundRelease, 'slug' | 'id'>[];
 }
 
 /** Work folders of builds are named `.building-<key>`: no release, and hidden from a plain listing. */
 export const BUILDING_PREFIX = '.building-';
 /** A release takes this prefix before its files are deleted one by one. */
 export const REMOVED_PREFIX = '.removed-';
+/** An empty file with the id: whoever built the release wanted it beside the default, and the catalog may not know. */
+const BESIDE_DEFAULT_PREFIX = '.beside-default-';
 
 const SLUG = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const RELEASE_ID = /^dbr_[0-9a-f]{64}$/;
@@ -57,6 +62,11 @@ export function releaseDirectory(indexesFolder: string, slug: string, id: string
   return join(indexesFolder, slug, id);
 }
 
+/** Where it is noted, before a release has its name, that it is not to become the default of its database. */
+export function besideDefaultMark(indexesFolder: string, slug: string, id: string): string {
+  return join(indexesFolder, slug, `${BESIDE_DEFAULT_PREFIX}${id}`);
+}
+
 /**
  * Every release below the indexes folder, by slug and id. The folders are the truth: a lost catalog is
  * filled again by publishing what this lists (cli/index/catalog.ts); only which of its releases was a
@@ -68,9 +78,15 @@ export async function scanReleases(indexesFolder: string): Promise<ScannedReleas
   const damaged: DamagedRelease[] = [];
   const unfinished: ScannedReleases['unfinished'][number][] = [];
   const removed: string[] = [];
-  for (const slug of await listFolders(indexesFolder)) {
+  const besideDefault: ScannedReleases['besideDefault'][number][] = [];
+  for (const slug of (await listNames(indexesFolder)).folders) {
     if (!SLUG.test(slug) || RESERVED_SLUGS.has(slug)) continue;
-    for (const name of await listFolders(join(indexesFolder, slug))) {
+    const { folders, files } = await listNames(join(indexesFolder, slug));
+    for (const name of files) {
+      const id = name.slice(BESIDE_DEFAULT_PREFIX.length);
+      if (name.startsWith(BESIDE_DEFAULT_PREFIX) && RELEASE_ID.test(id)) besideDefault.push({ slug, id });
+    }
+    for (const name of folders) {
       const directory = join(indexesFolder, slug, name);
       if (name.startsWith(BUILDING_PREFIX)) unfinished.push({ slug, directory });
       if (name.startsWith(REMOVED_PREFIX)) removed.push(directory);
@@ -82,18 +98,22 @@ export async function scanReleases(indexesFolder: string): Promise<ScannedReleas
       }
     }
   }
-  return { releases, damaged, unfinished, removed };
+  return { releases, damaged, unfinished, removed, besideDefault };
 }
 
-async function listFolders(path: string): Promise<readonly string[]> {
+async function listNames(
+  path: string,
+): Promise<{ readonly folders: readonly string[]; readonly files: readonly string[] }> {
   try {
     const entries = await readdir(path, { withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => name)
-      .sort();
+    const names = (isWanted: (entry: Dirent) => boolean): readonly string[] =>
+      entries
+        .filter(isWanted)
+        .map(({ name }) => name)
+        .sort();
+    return { folders: names((entry) => entry.isDirectory()), files: names((entry) => entry.isFile()) };
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return { folders: [], files: [] };
     throw cause;
   }
 }

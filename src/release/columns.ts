@@ -27,6 +27,11 @@ export function attributeColumnOf(type: AttributeType, batches: readonly Data[])
   };
 }
 
+export function float64Column(batches: readonly Data[]): DenseColumn<number> {
+  const values = batches.map((batch) => batch.values as Float64Array);
+  return (row) => values[row >> BATCH_ROWS_LOG2][row & PLACE_MASK];
+}
+
 export function int32Column(batches: readonly Data[]): DenseColumn<number> {
   const values = batches.map((batch) => batch.values as Int32Array);
   return (row) => values[row >> BATCH_ROWS_LOG2][row & PLACE_MASK];
@@ -76,10 +81,8 @@ function denseAttribute(type: AttributeType, batches: readonly Data[]): DenseCol
       // The build refuses integers beyond 2⁵³, so that none is rounded here.
       return (row) => Number(values[row >> BATCH_ROWS_LOG2][row & PLACE_MASK]);
     }
-    case 'number': {
-      const values = batches.map((batch) => batch.values as Float64Array);
-      return (row) => values[row >> BATCH_ROWS_LOG2][row & PLACE_MASK];
-    }
+    case 'number':
+      return float64Column(batches);
     case 'boolean': {
       const values = batches.map((batch) => batch.values as Uint8Array);
       return (row) => isSet(values[row >> BATCH_ROWS_LOG2], row & PLACE_MASK);

@@ -20,7 +20,8 @@ import type { AttributeType, FilterField } from './release.js';
  *
  *   manifest.json     ReleaseManifest (release.ts); its canonical SHA-256 is the release id, and it names
  *                     the size and SHA-256 of every other file
- *   targets.arrow     id, sequence, length, self_score; a row per target, in the order of the input
+ *   targets.arrow     id, sequence, length, self_score; a row per target, in the order of the input. Where targets have
+ *                     relatives, relatives and effective_sequences, too
  *   attributes.arrow  a nullable column per field of the filter schema; the same rows
  *   tokens.arrow      `token`: int8 × dimension, a row per residue of all targets, one after the other
  *   profiles.arrow    `profile`: int8 × 32, what the relatives of each residue are (kernels.ts); the same rows as
@@ -39,6 +40,8 @@ import type { AttributeType, FilterField } from './release.js';
  */
 
 export const RELEASE_FORMAT = 'gloaming-release/1';
+/** How tokens of families come about and what tables say of them: any change to either is another release. */
+export const FAMILY_FORM_ID = 'gloaming-family/2';
 
 export const MANIFEST_FILE = 'manifest.json';
 export const TARGETS_FILE = 'targets.arrow';
@@ -54,12 +57,22 @@ export const BATCH_ROWS_LOG2 = 12;
  */
 export const BATCH_ROWS = 1 << BATCH_ROWS_LOG2;
 
-export const TARGETS_SCHEMA = new Schema([
+const TARGET_FIELDS = [
   new Field('id', new Utf8(), false),
   new Field('sequence', new Utf8(), false),
   new Field('length', new Int32(), false),
   new Field('self_score', new Int32(), false),
-]);
+];
+
+/** Arrow schema of targets.arrow. */
+export function targetsSchema(hasProfiles: boolean): Schema {
+  if (!hasProfiles) return new Schema(TARGET_FIELDS);
+  return new Schema([
+    ...TARGET_FIELDS,
+    new Field('relatives', new Int32(), false),
+    new Field('effective_sequences', new Float64(), false),
+  ]);
+}
 
 export const TAXONOMY_SCHEMA = new Schema([
   new Field('taxid', new Int32(), false),

@@ -42,6 +42,8 @@ export interface ProfileAffineManifest {
 
 /** How the targets of a release were given their relatives; its queries are given theirs in the same way. */
 export interface RelativesManifest {
+  /** FAMILY_FORM_ID of the version that built it; the first had none. */
+  readonly form_id?: string;
   readonly background: RelativesBackground;
   readonly rules: {
     readonly max_expected: number;
@@ -64,6 +66,8 @@ export type RelativesBackground =
       readonly method: 'search';
       readonly release_id: string;
       readonly calibration_id: string;
+      /** Card of its approximate policy, by which it was searched; absent where that was exhaustive. */
+      readonly qualification_id?: string;
     }
   | {
       /** mmseqs over sequences that the appliance keeps under this name. */
@@ -138,6 +142,14 @@ export interface ReleaseManifest {
   };
 }
 
+/** What is known of a target's relatives. */
+export interface TargetFamily {
+  /** Those that count. */
+  readonly relatives: number;
+  /** How many sequences of equal weight they and the target are worth, 1..65. */
+  readonly effectiveSequences: number;
+}
+
 /** Columns of one release, in memory, by target index. */
 export interface TargetTable {
   readonly count: number;
@@ -147,6 +159,8 @@ export interface TargetTable {
   length(targetIndex: number): number;
   /** Affine score of the target's tokens with themselves along the diagonal: Σ max(0, s(t, t)). */
   selfScore(targetIndex: number): number;
+  /** Where targets have relatives. */
+  readonly family?: (targetIndex: number) => TargetFamily;
   /** Attributes that are present, by field name, in the order of the filter schema. */
   attributes(targetIndex: number): Readonly<Record<string, AttributeValue>>;
   /** One attribute; undefined where it is missing. */

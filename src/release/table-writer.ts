@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { encodeColumn, encodeInt32, encodeStrings } from './column-encode.js';
-import { ATTRIBUTES_FILE, attributesSchema, BATCH_ROWS, TARGETS_FILE, TARGETS_SCHEMA } from './format.js';
-import type { AttributeValue, FileEntry, FilterField } from './release.js';
+import { encodeColumn, encodeInt32, encodeStrings, type EncodedColumn } from './column-encode.js';
+import { ATTRIBUTES_FILE, attributesSchema, BATCH_ROWS, TARGETS_FILE, targetsSchema } from './format.js';
+import type { AttributeValue, FileEntry, FilterField, TargetFamily } from './release.js';
 import { createTableFile } from './table-file.js';
 
 /** One row of targets.arrow and of attributes.arrow. */
@@ -9,6 +9,8 @@ export interface TargetRow {
   readonly id: string;
   readonly sequence: string;
   readonly selfScore: number;
+  /** In all rows, or in none. */
+  readonly family?: TargetFamily;
   readonly attributes: Readonly<Record<string, AttributeValue>>;
 }
 
@@ -19,15 +21,17 @@ export interface TargetFiles {
 
 /**
  * Writes both tables of a release from its targets in order.
+ * @param hasProfiles  whether each row says what its family is worth
  * Errors  those of the file system
  * Cost    holds at most BATCH_ROWS targets
  */
 export async function writeTargetTables(
   directory: string,
   fields: readonly FilterField[],
+  hasProfiles: boolean,
   rows: AsyncIterable<TargetRow>,
 ): Promise<TargetFiles> {
-  const targets = await createTableFile(join(directory, TARGETS_FILE), TARGETS_SCHEMA);
+  const targets = await createTableFile(join(directory, TARGETS_FILE), targetsSchema(hasProfiles));
   const attributes = await createTableFile(join(directory, ATTRIBUTES_FILE), attributesSchema(fields));
   const writeBatch = async (batch: readonly TargetRow[]): Promise<void> => {
     await targets.writeBatch(batch.length, [
@@ -35,6 +39,7 @@ export async function writeTargetTables(
       encodeStrings(batch.map(({ sequence }) => sequence)),
       encodeInt32(batch.map(({ sequence }) => sequence.length)),
       encodeInt32(batch.map(({ selfScore }) => selfScore)),
+      ...(hasProfiles ? familyColumns(batch) : []),
     ]);
     const columns = fields.map(({ name, type }) =>
       encodeColumn(
@@ -57,4 +62,15 @@ export async function writeTargetTables(
     await Promise.all([targets.abandon(), attributes.abandon()]);
     throw cause;
   }
+}
+
+function familyColumns(batch: readonly TargetRow[]): readonly EncodedColumn[] {
+  const families = batch.map(({ family }) => family!);
+  return [
+    encodeInt32(families.map(({ relatives }) => relatives)),
+    encodeColumn(
+      'number',
+      families.map(({ effectiveSequences }) => effectiveSequences),
+    ),
+  ];
 }

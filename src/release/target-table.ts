@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
 import { Fault } from '../errors.js';
-import { attributeColumnOf, int32Column, textColumn, type DenseColumn } from './columns.js';
+import { attributeColumnOf, float64Column, int32Column, textColumn, type DenseColumn } from './columns.js';
 import { ATTRIBUTES_FILE, TARGETS_FILE } from './format.js';
-import type { AttributeValue, FilterField, TargetTable } from './release.js';
+import type { AttributeValue, FilterField, TargetFamily, TargetTable } from './release.js';
 import { readTableFile } from './table-file.js';
 
 /**
  * Reads targets.arrow and attributes.arrow into memory.
+ * @param hasProfiles  whether the targets have relatives
  * Cost    what the files take (a residue is a byte), and 8 bytes a target for `find` from its first call on
  * Errors  Fault where a file cannot be read or a column is missing
  */
@@ -15,6 +16,7 @@ export async function openTargetTable(
   directory: string,
   fields: readonly FilterField[],
   count: number,
+  hasProfiles: boolean,
 ): Promise<TargetTable> {
   const targets = await readColumns(join(directory, TARGETS_FILE), count);
   const attributes = await readColumns(join(directory, ATTRIBUTES_FILE), count);
@@ -27,6 +29,7 @@ export async function openTargetTable(
     sequence: textColumn(targets('sequence'), 'latin1'),
     length: int32Column(targets('length')),
     selfScore: int32Column(targets('self_score')),
+    family: hasProfiles ? familyOf(targets) : undefined,
     attributes(targetIndex: number) {
       const present: Record<string, AttributeValue> = {};
       for (const [name, column] of columns) {
@@ -43,9 +46,18 @@ export async function openTargetTable(
   });
 }
 
+type Columns = (name: string) => readonly Data[];
+
+/** What the tables of a release with relatives say of each target's. */
+export function familyOf(columns: Columns): (row: number) => TargetFamily {
+  const relatives = int32Column(columns('relatives'));
+  const effective = float64Column(columns('effective_sequences'));
+  return (row) => ({ relatives: relatives(row), effectiveSequences: effective(row) });
+}
+
 type IdIndex = (id: string) => number | undefined;
 
-async function readColumns(path: string, count: number): Promise<(name: string) => readonly Data[]> {
+async function readColumns(path: string, count: number): Promise<Columns> {
   const columns = await readTableFile(path);
   return (name) => {
     const parts = columns.get(name);

@@ -24,11 +24,12 @@ export async function controlScores(
   return backend.affineScores(store, encoded, targets, parameters, options);
 }
 
-function reversedTokens({ values, profile, length }: QueryTokens, dimension: number): QueryTokens {
+function reversedTokens(tokens: QueryTokens, dimension: number): QueryTokens {
+  const { values, profile } = tokens;
   return {
+    ...tokens,
     values: reversedRows(values, dimension),
     profile: profile && reversedRows(profile, PROFILE_WIDTH),
-    length,
   };
 }
 

@@ -8,7 +8,7 @@ import type { ResolvedPolicy, SearchEngine, SearchRequest } from './search-types
  * none, or where more candidates are asked for than the qualified one measures.
  */
 export function resolvePolicy(
-  { release, qualification }: Pick<SearchEngine, 'release' | 'qualification'>,
+  { release, qualification, codes }: Pick<SearchEngine, 'release' | 'qualification' | 'codes'>,
   { guarantee, limit }: Pick<SearchRequest, 'guarantee' | 'limit'>,
 ): ResolvedPolicy {
   const reference = {
@@ -21,7 +21,9 @@ export function resolvePolicy(
   if (guarantee === 'exhaustive') {
     return Object.freeze({ ...reference, resolutionReason: 'exhaustive_requested' });
   }
-  if (qualification === undefined) {
+  const isCoded = qualification?.card.codes !== undefined;
+  // Who opens a part of a release's tokens has no codes.
+  if (qualification === undefined || (isCoded && codes === undefined)) {
     return Object.freeze({ ...reference, resolutionReason: 'no_qualified_approximate_policy' });
   }
   const { nearest_count: nearestCount, striking_count: strikingCount } = qualification.card.policy;
@@ -35,7 +37,7 @@ export function resolvePolicy(
     isExhaustive: false,
     isFallback: false,
     resolutionReason: 'qualified_approximate_policy',
-    sampled: Object.freeze({ nearestCount, strikingCount, qualificationId: qualification.id }),
+    sampled: Object.freeze({ nearestCount, strikingCount, qualificationId: qualification.id, isCoded }),
   });
 }
 

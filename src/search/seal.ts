@@ -38,9 +38,12 @@ export async function seal(
 }
 
 /** Digest of a query's int8 tokens, their profile and their shape: what the promise of equal bits starts from. */
-export function tokensSha256({ values, profile, length }: QueryTokens, dimension: number): string {
-  const bytes = rowsSha256(values);
-  return canonicalSha256({ bytes, dimension, length, ...(profile && { profile: rowsSha256(profile) }) });
+export function tokensSha256(
+  { values, profile, effectiveSequences, length }: QueryTokens,
+  dimension: number,
+): string {
+  const family = profile && { profile: rowsSha256(profile), effective_sequences: effectiveSequences };
+  return canonicalSha256({ bytes: rowsSha256(values), dimension, length, ...family });
 }
 
 function rowsSha256({ buffer, byteOffset, byteLength }: Int8Array): string {

@@ -1,6 +1,7 @@
 import type { Calibration } from '../calibration/calibration.js';
 import type { Qualification } from '../calibration/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
+import type { CodeStore } from '../kernels/codes.js';
 import type { KernelBackend, KernelRetry, QueryTokens, TokenStore } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { FamilySource } from '../families/source.js';
@@ -60,6 +61,8 @@ export interface SearchEngine {
   readonly calibration?: Calibration;
   /** What the release's approximate policy has been measured to keep; absent where none is qualified. */
   readonly qualification?: Qualification;
+  /** Codes of the targets' residues, where the qualified policy looks them up. */
+  readonly codes?: CodeStore;
   /** Threads for the kernels; the result does not depend on it. */
   readonly threads?: number;
   /** Lets searches that somebody waits for go first; the result does not depend on it. */
@@ -89,6 +92,8 @@ export interface ResolvedPolicy {
   readonly sampled?: FinalistCounts & {
     /** `qual_…`: the card of what that keeps of the exhaustive answer. */
     readonly qualificationId: string;
+    /** Whether codes are looked up before rows are swept. */
+    readonly isCoded: boolean;
   };
 }
 

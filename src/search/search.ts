@@ -4,6 +4,7 @@ import type { KernelOptions, QueryTokens } from '../kernels/kernels.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
 import { compare, comparePanel, type Compared } from './compare.js';
+import { sweepCoded } from './sampled/coded.js';
 import { compareFinalists, sweepSampled } from './sampled/finalists.js';
 import { chooseFrontier } from './sampled/frontier.js';
 import { encode } from './query/encode.js';
@@ -35,7 +36,8 @@ import { createJudge, withoutJudgement, type Judge } from './significance.js';
  *   seal             all of it → a result under its digest
  *
  * The sampled policy compares a few rows of the query first, more of them with the pool that those leave, and the whole
- * query with the finalists of that only; it rescores and judges them all, and its frontier has the best evidence.
+ * query with the finalists of that only; it rescores and judges them all, and its frontier has the best evidence. The
+ * coded one looks the targets' codes up before that, and sweeps a few rows over what these leave.
  *
  * Each stage is a file here, and candidates only gain members on their way.
  */
@@ -134,11 +136,8 @@ const measure: Look = async (queries, settings, work) => {
     const compared = await compare(tokens, settings, engine, options);
     return compared.map((found) => () => Promise.resolve(found));
   }
-  return finalists(
-    tokens,
-    await sweepSampled(tokens, policy.sampled, settings.targetSpace, engine, options),
-    work,
-  );
+  const sweep = policy.sampled.isCoded ? sweepCoded : sweepSampled;
+  return finalists(tokens, await sweep(tokens, policy.sampled, settings.targetSpace, engine, options), work);
 };
 
 /** How the finalists of each query's pool are measured, with the panel, where the sampled policy answers. */

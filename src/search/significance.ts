@@ -18,7 +18,12 @@ import {
   type ProjectedMoments,
 } from '../calibration/moments.js';
 import { tailCoordinate, type NullPair } from '../calibration/pair-null.js';
-import { biasContribution } from '../calibration/protein-bias.js';
+import {
+  biasContribution,
+  biasesOf,
+  createBiasTable,
+  type ProteinBias,
+} from '../calibration/protein-bias.js';
 import { assert, Refusal } from '../errors.js';
 import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
@@ -186,7 +191,7 @@ interface CalibratedEngine {
 interface JudgedQuery {
   readonly query: QueryTokens;
   readonly projected: ProjectedMoments;
-  readonly bias: number;
+  readonly bias: ProteinBias;
 }
 
 /** One candidate on the tail coordinate, in the bin that judges it. */
@@ -203,16 +208,16 @@ interface BinnedTail extends TailJudgement {
   readonly bin: Bin;
 }
 
-/** How much closer the query is to the panel than its length and moments say. */
+/** How much closer the query is to the panel than its length and moments say, and to which of it. */
 function queryBias(
   query: QueryTokens,
   projected: ProjectedMoments,
   panel: MaxSimSums,
   { release, calibration }: CalibratedEngine,
-): number {
-  const { card, pairNull, moments } = calibration;
+): ProteinBias {
+  const { bias, pairNull, moments } = calibration;
   const { inverse_step: inverseStep } = release.manifest.encoder;
-  let sum = 0;
+  const table = createBiasTable(bias, { panelSize: calibration.panel.length, proteinCount: 1 });
   calibration.panel.forEach((target, position) => {
     const targetLength = release.targets.length(target);
     const found = {
@@ -221,9 +226,9 @@ function queryBias(
     };
     const { bidirectional } = maxsimDistances(found, query.length, targetLength, inverseStep);
     const shape = { queryLength: query.length, targetLength, ...pairMoments(projected, moments, target) };
-    sum += biasContribution(card.bias, pairNull.shape, shape, 1 - bidirectional);
+    table.add(0, position, biasContribution(bias, pairNull.shape, shape, 1 - bidirectional));
   });
-  return sum / calibration.panel.length;
+  return table.of(0);
 }
 
 /** Where a candidate lies on the tail coordinate, or the reason why it has no tail. */
@@ -239,7 +244,7 @@ function placeCandidate(
   if (affine.rawScore === 0) return 'no_affine_score';
   const bin = bins[stratumOf(query.length, card.stratum_edges)][stratumOf(targetLength, card.stratum_edges)];
   if (bin.card.status !== 'qualified') return bin.card.status;
-  const { meanCosine, cosineSpread, logProfileMean, logProfileSpread } = pairMoments(
+  const { meanCosine, cosineSpread, logProfileMean, logProfileSpread, logEffective } = pairMoments(
     projected,
     moments,
     targetIndex,
@@ -251,8 +256,8 @@ function placeCandidate(
     cosineSpread,
     logProfileMean,
     logProfileSpread,
-    queryBias: bias,
-    targetBias: biases[targetIndex],
+    logEffective,
+    ...biasesOf(bias, biases(targetIndex)),
   };
   const closeness = 1 - maxsim.bidirectional;
   const coordinate = tailCoordinate(pairNull, pair, { affineScore: affine.rawScore, closeness });

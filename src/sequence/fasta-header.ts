@@ -20,6 +20,8 @@ export interface FastaHeader {
 }
 
 const UNIPROT = /^(sp|tr)\|([A-Z0-9]+(?:-\d+)?)\|(\S+)(?:\s+(.*))?$/;
+const UNIPROT_ACCESSION =
+  /^(?:[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2})(?:-\d+)?$/;
 const UNIPROT_FIELD = /(?:^| )(OS|OX|GN|PE|SV)=(.*?)(?= (?:OS|OX|GN|PE|SV)=|$)/g;
 const UNIREF = /^(UniRef\d+_\S+)(?:\s+(.*))?$/;
 const UNIREF_FIELD = /(?:^| )(n|Tax|TaxID|RepID)=(.*?)(?= (?:n|Tax|TaxID|RepID)=|$)/g;
@@ -42,20 +44,25 @@ export function parseFastaHeader(header: string): FastaHeader {
   const uniref = UNIREF.exec(header);
   if (uniref !== null) return readUniref(uniref);
   const [id = ''] = header.replaceAll(START_OF_HEADING, ' ').split(/\s/, 1);
+  // What makeblastdb -parse_seqids and blastdbcmd leave of a UniProt header.
+  if (UNIPROT_ACCESSION.test(id) && header.includes(' OS=') && header.includes(' OX=')) {
+    return { id, ...uniprotFields(header.slice(id.length).trim()) };
+  }
   const isNcbi = header.includes(START_OF_HEADING) || (NCBI_ACCESSION.test(id) && header.includes(']'));
   return isNcbi ? readNcbi(header) : { id, ...present('description', header.slice(id.length).trim()) };
 }
 
 function readUniprot([, review, accession = '', entryName = '', about = '']: RegExpExecArray): FastaHeader {
+  return { id: accession, entryName, ...uniprotFields(about), reviewed: review === 'sp' };
+}
+
+function uniprotFields(about = ''): Pick<FastaHeader, 'name' | 'organism' | 'taxid' | 'gene'> {
   const fields = fieldsIn(about, UNIPROT_FIELD);
   return {
-    id: accession,
     ...present('name', about.replace(/(?:^| )(?:OS|OX|GN|PE|SV)=.*$/, '').trim()),
-    entryName,
     ...present('organism', fields.get('OS')),
     ...taxidIn(fields.get('OX')),
     ...present('gene', fields.get('GN')),
-    reviewed: review === 'sp',
   };
 }
 

@@ -56,8 +56,7 @@ describe('letters that score', () => {
       store,
       reader,
       sample,
-      workFolder: join(folder, 'work'),
-      plan: 'letters',
+      work: { folder: join(folder, 'work'), identity: 'letters' },
       options: {},
       onPairs: () => undefined,
     });

@@ -29,6 +29,8 @@ const COUNT = 300;
 /** Of the proteins, a fifth prefers what the others of it prefer. */
 const PARTIAL = 5;
 const PREFERRED = 4;
+/** Families are worth 1, 2, … sequences by turns. */
+const WORTH = 7;
 const BASE = { multiplier: 3_000, offset: 4, gap_open: 12, gap_extend: 2, blosum62: 2 };
 const AFFINE = { ...BASE, profile: profileAffine(BASE, 173) };
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-calibrate-profiles-'));
@@ -58,6 +60,7 @@ beforeAll(async () => {
     ...opened,
     manifest: { ...opened.manifest, affine: AFFINE },
     affine: affineOf(AFFINE),
+    targets: { ...opened.targets, family: worthOf },
     tokens: { ...opened.tokens, profiles: { values } },
   };
   store = await backend.open(release.tokens);
@@ -69,15 +72,21 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
+function worthOf(target: number) {
+  return { relatives: target % WORTH, effectiveSequences: 1 + (target % WORTH) };
+}
+
 describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
   it('knows what two profiles share, in a format of its own', () => {
     const { card, pairNull, moments } = calibration;
     expect(card.format).toBe(PROFILED_FORMAT);
-    expect(card.conditioning_context_id).toBe('lengths_moments_profiles_and_biases/1');
+    expect(card.conditioning_context_id).toBe('lengths_moments_profiles_and_biases/2');
     expect(pairNull.shape.profiles?.logMean.spread).toBeGreaterThan(0);
-    expect(pairNull.weights).toHaveLength(11);
+    expect(pairNull.weights).toHaveLength(14);
     expect(moments.profiles?.means).toHaveLength(COUNT * 20);
     expect(moments.profiles?.seconds).toHaveLength(COUNT * 210);
+    expect(moments.profiles?.logEffective[WORTH - 1]).toBeCloseTo(Math.log(WORTH));
+    expect(pairNull.shape.profiles?.logEffective.maximum).toBeCloseTo(Math.log(WORTH));
   });
 
   it('counts the false hits that there are among families that prefer the same', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fitPooled, type BinCoordinates } from '#src/calibrate/tail.js';
+import { familyTail, fitPooled, type BinCoordinates } from '#src/calibrate/tail.js';
 import { seededRandom } from '#src/random.js';
 
 const SEED = 20261121;
@@ -57,5 +57,29 @@ describe(`the pooled tail of a large sample (seed ${SEED})`, () => {
     expect(tail!.relativeShare).toBeGreaterThan(0.05);
     expect(tail!.lambda).toBeGreaterThan(0.95);
     expect(tail!.lambda).toBeLessThan(1.05);
+  });
+});
+
+describe('the tail of families', () => {
+  const tail = { lambda: 1, shape: 0.01, relativeShare: 0, relativeLambda: 0.25 };
+
+  it('is heavier, and all of it where the mixture finds no relatives', () => {
+    const found = familyTail({ tail, ceiling: 11 });
+    expect(found.tail!.shape).toBe(0.06);
+    expect(found.foundShare).toBe(1);
+    expect(familyTail({ tail: { ...tail, shape: 0.2 }, ceiling: 11 }).tail!.shape).toBe(0.2);
+  });
+
+  it('is the lower the more relatives there are, and never below .45 of itself', () => {
+    const shares = [0.01, 0.05, 0.12, 0.4].map(
+      (relativeShare) => familyTail({ tail: { ...tail, relativeShare }, ceiling: 11 }).foundShare!,
+    );
+    expect(shares[0]).toBeCloseTo(0.953, 3);
+    expect(shares[1]).toBeCloseTo(0.765, 3);
+    expect(shares.slice(2)).toEqual([0.45, 0.45]);
+  });
+
+  it('is none where there is none', () => {
+    expect(familyTail({ tail: undefined, ceiling: 0 })).toEqual({ tail: undefined, ceiling: 0 });
   });
 });

@@ -80,13 +80,14 @@ describe('moments of profiles', () => {
     );
   }
 
-  it('give the logarithms of mean and spread over all pairs of columns', () => {
+  it('give the logarithms of mean and spread over all pairs of columns, and what the poorer is worth', () => {
     const [a, b] = [randomProfile(11, 3), randomProfile(23, 4)];
     const form = { dimension: DIMENSION, inverseStep: STEP, profileScale: SCALE };
     const basis = new Float32Array(secondMomentSize(DIMENSION));
-    const own = (profile: Int8Array, length: number) =>
-      projectMoments(proteinMoments({ values: randomTokens(length, 6), length, profile }, form), basis, 1);
-    const [query, target] = [own(a, 11), own(b, 23)];
+    const own = (profile: Int8Array, length: number, effectiveSequences: number) =>
+      projectMoments(proteinMoments({ ...tokensOf(length), profile, effectiveSequences }, form), basis, 1);
+    const tokensOf = (length: number) => ({ values: randomTokens(length, 6), length });
+    const [query, target] = [own(a, 11, 12), own(b, 23, 3)];
     const table = {
       dimension: DIMENSION,
       rank: 1,
@@ -96,6 +97,7 @@ describe('moments of profiles', () => {
       profiles: {
         means: Float32Array.from(target.profile!.mean),
         seconds: Float32Array.from(target.profile!.second),
+        logEffective: Float32Array.of(target.profile!.logEffective),
       },
     };
     const products: number[] = [];
@@ -111,6 +113,7 @@ describe('moments of profiles', () => {
     const found = pairMoments(query, table, 0);
     expect(found.logProfileMean).toBeCloseTo(Math.log(mean), 5);
     expect(found.logProfileSpread).toBeCloseTo(Math.log(variance) / 2, 5);
+    expect(found.logEffective).toBeCloseTo(Math.log(3), 5);
   });
 
   it('are finite for profiles without any spread, and nothing without profiles', () => {
@@ -126,10 +129,14 @@ describe('moments of profiles', () => {
       sketches: new Float32Array(1),
       basis,
     };
-    const profiles = { means: new Float32Array(KINDS), seconds: new Float32Array(secondMomentSize(KINDS)) };
+    const profiles = {
+      means: new Float32Array(KINDS),
+      seconds: new Float32Array(secondMomentSize(KINDS)),
+      logEffective: new Float32Array(1),
+    };
     const { logProfileMean, logProfileSpread } = pairMoments(query, { ...plain, profiles }, 0);
     expect([logProfileMean, logProfileSpread].every(Number.isFinite)).toBe(true);
     const without = pairMoments(query, plain, 0);
-    expect([without.logProfileMean, without.logProfileSpread]).toEqual([0, 0]);
+    expect([without.logProfileMean, without.logProfileSpread, without.logEffective]).toEqual([0, 0, 0]);
   });
 });

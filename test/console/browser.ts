@@ -1,5 +1,11 @@
 import { existsSync } from 'node:fs';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core';
 import { source as axeSource } from 'axe-core';
 
 /** Debian's; others may say where theirs is. Tests without one say that they were skipped. */
@@ -23,9 +29,14 @@ export async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM as string, args: ['--no-sandbox', '--disable-gpu'] });
 }
 
-/** @param origin the only one that requests may go to; data and blob URLs go nowhere */
-export async function watchedPage(browser: Browser, origin: string): Promise<WatchedPage> {
+/** @param origin how the address of every request must begin; data and blob URLs go nowhere */
+export async function watchedPage(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
   const context = await browser.newContext({
+    ...options,
     viewport: { width: 1440, height: 900 },
     permissions: ['clipboard-read', 'clipboard-write'],
   });

@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient } from '#src/clients/typescript/client.js';
 import { PROGRAM } from '../tools/paths.js';
 import { CHROMIUM, launch, seriousFindings, watchedPage, type WatchedPage } from './browser.js';
 import { serveConsole, type ServedConsole } from './served.js';
@@ -326,40 +323,6 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     expect(await seriousFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Revoke made here' }).click();
     await page.getByText('revoked just now').waitFor();
-  });
-
-  it('tells the operator of backups, and sends what was delivered to a receiver again', async () => {
-    const received: unknown[] = [];
-    const receiver = createServer((request, response) => {
-      received.push(request.headers['webhook-id']);
-      response.end();
-    });
-    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-    try {
-      const gloaming = createClient({ url: served.url, key: served.key });
-      const { port } = receiver.address() as AddressInfo;
-      await gloaming.call('webhooks.endpoints.create', {
-        body: { url: `http://127.0.0.1:${port}/`, event_types: ['run.completed'] },
-      });
-      const query = { kind: 'protein_sequence', sequence: served.sequences[0] as string } as const;
-      await gloaming.submit({ endpoint: 'homology.search', input: { query, limit: 2 } });
-      await expect.poll(() => received.length, { timeout: 10_000 }).toBe(1);
-      writeFileSync(
-        join(served.environment.GLOAMING_DATA!, 'last-fsck.json'),
-        JSON.stringify({ at: new Date().toISOString(), outcome: 'no damage' }),
-      );
-      await page.reload();
-      const facts = page.locator('dl.pairs');
-      await facts.getByText('just now, no damage').waitFor();
-      expect(await facts.textContent()).toContain('never, as far as is known: gloaming backup');
-      await page.getByRole('button', { name: 'Send again' }).click();
-      await expect.poll(() => received.length, { timeout: 10_000 }).toBe(2);
-      expect(received[1]).toBe(received[0]);
-      await page.locator('article').getByText('delivered').waitFor();
-      expect(await seriousFindings(page)).toEqual([]);
-    } finally {
-      receiver.close();
-    }
   });
 
   it('fits a phone, in the dark too', async () => {

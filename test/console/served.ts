@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAppliance } from '#src/appliance.js';
@@ -31,9 +31,13 @@ interface Clade {
   readonly proteins: number;
 }
 
-export async function serveConsole(): Promise<ServedConsole> {
+/** @param settings of appliance.json, beside those of the environment */
+export async function serveConsole(settings: Readonly<Record<string, unknown>> = {}): Promise<ServedConsole> {
   const folder = mkdtempSync(join(tmpdir(), 'gloaming-console-'));
+  const file = join(folder, 'appliance.json');
+  writeFileSync(file, JSON.stringify(settings));
   const environment = {
+    GLOAMING_CONFIG: file,
     GLOAMING_INDEXES: join(folder, 'indexes'),
     GLOAMING_DATA: join(folder, 'data'),
     GLOAMING_ENCODER: 'baseline-1',

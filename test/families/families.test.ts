@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { alignFamily, rowWeights } from '#src/families/alignment.js';
+import { alignFamily, effectiveSequences, rowWeights } from '#src/families/alignment.js';
 import { encodeFamilies } from '#src/families/encode.js';
 import { columnsOf, cropOf, type Family, type Relative } from '#src/families/family.js';
 import { aloneFamily } from '#src/families/finder.js';
@@ -152,6 +152,18 @@ describe('the weights of rows', () => {
     expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12);
     expect(ofCopies).toBeGreaterThan(0.9 * weights[21]);
     expect(ofCopies).toBeLessThan(1.6 * weights[21]);
+  });
+
+  it('say how many sequences a family is worth: one alone, few where one row has most of the weight', () => {
+    const worth = (family: Family): number => effectiveSequences(alignFamily(family));
+    const sequence = randomProtein(200);
+    expect(worth(aloneFamily(sequence))).toBe(1);
+    const unlike = Array.from({ length: 9 }, () => relative(randomProtein(200)));
+    expect(worth({ sequence, relatives: unlike })).toBeGreaterThan(9.5);
+    expect(worth({ sequence, relatives: unlike })).toBeLessThanOrEqual(10);
+    // A letter of the first half is one of ten alike, of the other half alone: weights of .55 and nine of .1.
+    const partial = Array.from({ length: 9 }, () => relative(sequence.slice(0, 100)));
+    expect(worth({ sequence, relatives: partial })).toBeCloseTo(1.45 ** 2 / (0.55 ** 2 + 9 * 0.1 ** 2), 6);
   });
 });
 

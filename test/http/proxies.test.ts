@@ -1,92 +1,18 @@
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { trustedProxiesOf } from '#src/cli/serve/proxies.js';
 import { senderOf } from '#src/http/forwarded.js';
 import { withoutBase } from '#src/http/target.js';
-import { ROOT } from '../tools/paths.js';
+import { BASE, CADDY, freePort, isInstalled, NGINX } from './proxy-examples.js';
 import { KEY, searchBody, serve, type Served } from '../tools/serve.js';
 
-/* The examples of config/proxies, as they stand but for ports and certificates, before a server on loopback. */
-
-const PROXIES = join(ROOT, 'config', 'proxies');
-const BASE = '/gloaming';
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-proxies-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const isInstalled = (tool: string): boolean => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-interface Proxy {
-  readonly scheme: 'http' | 'https';
-  start(port: number, upstream: number): ChildProcess;
-}
-
-const NGINX: Proxy = {
-  scheme: 'https',
-  start(port, upstream) {
-    const [certificate, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    const subject = ['-subj', '/CN=lab.example.org', '-days', '2'];
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-keyout',
-        key,
-        '-out',
-        certificate,
-        ...subject,
-      ],
-      { stdio: 'ignore' },
-    );
-    const server = readFileSync(join(PROXIES, 'nginx.conf'), 'utf8')
-      .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
-      .replace('/etc/ssl/certs/lab.example.org.pem', certificate)
-      .replace('/etc/ssl/private/lab.example.org.key', key)
-      .replace('127.0.0.1:8080', `127.0.0.1:${upstream}`);
-    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (kind) => `${kind}_temp_path ${folder};`,
-    );
-    const whole = `pid ${folder}/pid; error_log stderr; daemon off; master_process off; events {}
-      http { access_log off; ${paths.join(' ')} ${server} }`;
-    writeFileSync(join(folder, 'nginx.conf'), whole);
-    return spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-p', folder], { stdio: 'ignore' });
-  },
-};
-
-const CADDY: Proxy = {
-  scheme: 'http',
-  start(port, upstream) {
-    const site = readFileSync(join(PROXIES, 'Caddyfile'), 'utf8')
-      .replace(/^lab\.example\.org \{/m, `http://127.0.0.1:${port} {`)
-      .replace('127.0.0.1:8080', `127.0.0.1:${upstream}`);
-    writeFileSync(join(folder, 'Caddyfile'), `{\n\tadmin off\n}\n${site}`);
-    const home = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    return spawn('caddy', ['run', '--config', join(folder, 'Caddyfile'), '--adapter', 'caddyfile'], {
-      stdio: 'ignore',
-      env: home,
-    });
-  },
-};
 
 interface Answer {
   readonly status: number;
@@ -143,7 +69,7 @@ describe.each([
     url = `${proxy.scheme}://127.0.0.1:${port}${BASE}`;
     const trustedProxies = trustedProxiesOf(['127.0.0.1']);
     served = await serve({ baseUrl: () => url, basePath: BASE, trustedProxies });
-    process = proxy.start(port, served.port);
+    process = proxy.start(port, served.port, folder);
     await answering(`${url}/readyz`);
   });
   afterAll(async () => {

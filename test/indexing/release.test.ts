@@ -1,8 +1,7 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { filesInput, type InputFiles } from '#src/indexing/sources/input-files.js';
 import type { BuildOptions } from '#src/indexing/build-options.js';
 import { buildRelease } from '#src/indexing/release.js';
@@ -10,17 +9,9 @@ import { Refusal } from '#src/errors.js';
 import { openRelease } from '#src/release/open.js';
 import { verifyRelease } from '#src/release/verify.js';
 import { fakeEncoder, tokensOf } from '../tools/fake-encoder.js';
+import { scratchFiles } from './scratch-files.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'gloaming-build-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-let files = 0;
-function file(content: string | Buffer): string {
-  files += 1;
-  const path = join(folder, `given-${files}`);
-  writeFileSync(path, content);
-  return path;
-}
+const { folder, file } = scratchFiles('build');
 
 let folders = 0;
 async function build(given: InputFiles, options: Partial<BuildOptions> = {}) {

@@ -68,6 +68,12 @@ describe('qualifying a release', () => {
     small.store.close();
   });
 
+  it('asks more proteins of the coded policy, whose pool is a share of them', async () => {
+    const refused = qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
+    await expect(refused).rejects.toMatchObject({ code: 'qualification_impossible' });
+    await expect(refused).rejects.toThrow('from 4000 on');
+  });
+
   it('asks a signal', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(qualifyRelease({ engine, queryCount: 4, signal })).rejects.toThrow('enough');

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkSlug, releaseDirectory, scanReleases } from '#src/release/catalog.js';
+import { besideDefaultMark, checkSlug, releaseDirectory, scanReleases } from '#src/release/catalog.js';
 import { makeRelease } from './make-release.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-catalog-'));
@@ -15,6 +15,7 @@ describe('the folders of releases', () => {
       damaged: [],
       unfinished: [],
       removed: [],
+      besideDefault: [],
     });
     mkdirSync(join(folder, 'db'));
     const made = await makeRelease(join(folder, 'db'), { targets: [{ id: 'a', sequence: 'MKV' }] });
@@ -24,6 +25,8 @@ describe('the folders of releases', () => {
     writeFileSync(join(broken, 'manifest.json'), '{"format":"another/2"}');
     mkdirSync(join(folder, 'db', '.building-1'));
     mkdirSync(join(folder, 'db', '.removed-dbr_1'));
+    writeFileSync(besideDefaultMark(folder, 'db', id), '');
+    writeFileSync(join(folder, 'db', '.beside-default-dbr_1'), '');
     mkdirSync(join(folder, 'encoders', id), { recursive: true });
     mkdirSync(join(folder, 'Not a slug', id), { recursive: true });
     const found = await scanReleases(folder);
@@ -35,6 +38,7 @@ describe('the folders of releases', () => {
     ]);
     expect(found.unfinished).toEqual([{ slug: 'db', directory: join(folder, 'db', '.building-1') }]);
     expect(found.removed).toEqual([join(folder, 'db', '.removed-dbr_1')]);
+    expect(found.besideDefault).toEqual([{ slug: 'db', id }]);
   });
 
   it('hold a release only under its own id', async () => {

@@ -33,6 +33,7 @@ export async function makeRelease(folder: string, given: GivenRelease): Promise<
   const tables = await writeTargetTables(
     directory,
     fields,
+    false,
     (async function* () {
       for (const { id, sequence, attributes = {} } of targets) {
         yield { id, sequence, selfScore: sequence.length * 3, attributes };

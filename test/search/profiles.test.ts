@@ -66,8 +66,7 @@ describe('profiles that score', () => {
       store,
       reader,
       sample,
-      workFolder: join(folder, 'work'),
-      plan: 'profiles',
+      work: { folder: join(folder, 'work'), identity: 'profiles' },
       options: {},
       onPairs: () => undefined,
     });

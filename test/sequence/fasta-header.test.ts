@@ -27,6 +27,23 @@ describe('reading a FASTA header', () => {
     ).toBe('P04150-2');
   });
 
+  it('takes apart what blastdbcmd leaves of a UniProt header, and of no other', () => {
+    const about = 'Thioredoxin 1 OS=Escherichia coli (strain K12) OX=83333 GN=trxA PE=1 SV=2';
+    const fields = {
+      name: 'Thioredoxin 1',
+      organism: 'Escherichia coli (strain K12)',
+      taxid: 83333,
+      gene: 'trxA',
+    };
+    expect(parseFastaHeader(`P0AA25 ${about}`)).toEqual({ id: 'P0AA25', ...fields });
+    expect(parseFastaHeader(`A0A385XJN2 ${about}`)).toEqual({ id: 'A0A385XJN2', ...fields });
+    expect(parseFastaHeader(`lab7 ${about}`)).toEqual({ id: 'lab7', description: about });
+    expect(parseFastaHeader('P0AA25 that makes an OS=x')).toEqual({
+      id: 'P0AA25',
+      description: 'that makes an OS=x',
+    });
+  });
+
   it('takes a UniRef header apart', () => {
     const header = 'UniRef50_Q8WZ42 Titin, isoform N=2 n=65 Tax=Homo sapiens TaxID=9606 RepID=TITIN_HUMAN';
     expect(parseFastaHeader(header)).toEqual({

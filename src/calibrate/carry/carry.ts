@@ -91,6 +91,9 @@ async function carryFrom(
   await rename(folder, place);
   if (policy === undefined || policy.calibration_id !== calibrationId(measured)) return { from, calibration };
   const carried = { ...policy, release_id: to.id, calibration_id: calibrationId(calibration) };
+  for (const { path } of policy.codes === undefined ? [] : [policy.codes.words, policy.codes.codes]) {
+    await shareFile(join(calibrationDirectory(from.directory), path), join(place, path));
+  }
   await writePolicyCard(to.directory, carried);
   return { from, calibration, policy: carried };
 }

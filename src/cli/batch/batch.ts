@@ -15,7 +15,8 @@ import { readFilterExpressions } from '../search/filter.js';
 import { readQueries } from '../search/queries.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
-import { createProgress } from '../terminal/progress.js';
+import { createJobProgress, type JobProgress } from '../terminal/job.js';
+import { sumOf, type TaskProgress } from '../terminal/progress.js';
 import {
   batchFolder,
   makePlan,
@@ -222,7 +223,7 @@ interface Session {
 }
 
 async function searchHere({ folder, plan, config, context }: Session): Promise<void> {
-  const progress = createProgress(context.stderr);
+  const progress = jobProgress({ folder, plan, config, context });
   const missing = await missingUnits(folder, plan);
   const total = unitsOf(plan).length;
   let done = total - missing.length;
@@ -237,7 +238,7 @@ async function searchHere({ folder, plan, config, context }: Session): Promise<v
       await runUnits(folder, { places: missing, name: taskName(context.environment), onUnit }, config);
     }
   } finally {
-    progress.end();
+    progress.close();
   }
 }
 
@@ -266,14 +267,14 @@ async function searchThere(session: Session, { taskCount, wish }: Divided): Prom
     );
     return false;
   }
-  const progress = createProgress(context.stderr);
+  const progress = jobProgress(session);
   const controller = new AbortController();
   const stop = (): void =>
     controller.abort(new Refusal('interrupted', 'Interrupted. The same command goes on from here.'));
   process.once('SIGINT', stop).once('SIGTERM', stop);
   const show = async (): Promise<void> => {
-    const done = total - (await missingUnits(folder, plan)).length;
-    progress.update({ stage: 'compare', done, total });
+    const tasks = tasksOf(total, taskCount, await missingUnits(folder, plan));
+    progress.update({ stage: 'compare', ...sumOf(tasks), tasks });
   };
   const say = (line: string): void => {
     progress.end();
@@ -284,9 +285,28 @@ async function searchThere(session: Session, { taskCount, wish }: Divided): Prom
     await show();
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
-    progress.end();
+    progress.close();
   }
   return true;
+}
+
+function jobProgress({ plan, config, context }: Session): JobProgress {
+  const name = { command: 'batch search', database: plan.release.slug };
+  return createJobProgress(context.stderr, config.dataFolder, name);
+}
+
+/** How many units each task has, and has done. */
+export function tasksOf(
+  unitCount: number,
+  taskCount: number,
+  missing: readonly number[],
+): readonly TaskProgress[] {
+  const left = new Uint32Array(taskCount);
+  for (const place of missing) left[place % taskCount] += 1;
+  return Array.from(left, (count, task) => {
+    const total = Math.ceil(Math.max(0, unitCount - task) / taskCount);
+    return { done: total - count, total };
+  });
 }
 
 /** Puts the chunks together, in their order, and takes the folder away. */

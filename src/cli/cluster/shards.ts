@@ -8,7 +8,7 @@ import { Refusal } from '../../errors.js';
 import { encodeShard } from '../../indexing/shards/encode-shard.js';
 import { readPlan, shardProgress, type PlannedShards } from '../../indexing/shards/plan.js';
 import type { CommandContext } from '../terminal/command.js';
-import type { Progress } from '../terminal/progress.js';
+import { sumOf, type Progress, type ProgressState } from '../terminal/progress.js';
 import { arrayOf, batchScript, readSlurmWish, runArray, taskName, type SlurmWish } from './slurm.js';
 
 /** How a build is told to be divided. */
@@ -92,7 +92,6 @@ export function readShardFlags({
  */
 export async function encodeShards(planned: PlannedShards, session: ShardSession): Promise<boolean> {
   const { slug, indexesFolder, wish, progress, signal, context } = session;
-  const total = planned.plan.shards.reduce((sum, { residues }) => sum + residues, 0);
   const missing = async (): Promise<readonly number[]> => (await shardProgress(planned)).missing;
   const left = await missing();
   if (left.length === 0) return true;
@@ -113,8 +112,7 @@ export async function encodeShards(planned: PlannedShards, session: ShardSession
     );
     return false;
   }
-  const show = async (): Promise<void> =>
-    progress.update({ stage: 'encode', done: (await shardProgress(planned)).residues, total });
+  const show = async (): Promise<void> => progress.update(await encodingOf(planned));
   const say = (line: string): void => {
     progress.end();
     context.stderr.write(`${line}\n`);
@@ -122,4 +120,10 @@ export async function encodeShards(planned: PlannedShards, session: ShardSession
   await runArray({ script, wish, missing, onWait: show, say, signal });
   await show();
   return true;
+}
+
+async function encodingOf(planned: PlannedShards): Promise<ProgressState> {
+  const { residues } = await shardProgress(planned);
+  const tasks = planned.plan.shards.map((shard, at) => ({ done: residues[at], total: shard.residues }));
+  return { stage: 'encode', ...sumOf(tasks), tasks };
 }

@@ -7,6 +7,7 @@ import type { GivenEmbeddings } from '../../indexing/embeddings/embeddings.js';
 import { openEmbeddings } from '../../indexing/embeddings/open.js';
 import { buildRelease, planShards } from '../../indexing/release.js';
 import { calibrationId } from '../../calibration/card.js';
+import { policyKindOf, type PolicyKind } from '../../calibration/policy-card.js';
 import { readPolicyCard } from '../../calibration/policy-sidecar.js';
 import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { Refusal } from '../../errors.js';
@@ -22,12 +23,13 @@ import { encodeShards, readShardFlags, type ShardFlags } from '../cluster/shards
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
-import { selectOneRelease, shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { publishBuilt, selectOneRelease, shortId, withCatalog, type IndexCatalog } from './catalog.js';
 import { addInputOptions, inputFilesOf, type GivenFiles, type InputOptions } from './input/options.js';
-import { qualifyMeasured } from './qualify.js';
+import { policyOption, qualifyMeasured, type QualifySettings } from './qualify.js';
 import { carryMeasured } from './releases/carried.js';
 import { checkRelativesFlags, openBuildFamilies } from './relatives.js';
-import { createProgress, formatDuration, formatQuantity, type Progress } from '../terminal/progress.js';
+import { createJobProgress } from '../terminal/job.js';
+import { formatDuration, formatQuantity, type Progress } from '../terminal/progress.js';
 
 /** What `index build` is told. */
 export interface BuildFlags extends InputOptions, ShardFlags {
@@ -40,6 +42,7 @@ export interface BuildFlags extends InputOptions, ShardFlags {
   /** False with --no-calibration and --no-qualification. */
   readonly calibration: boolean;
   readonly qualification: boolean;
+  readonly policy: PolicyKind;
   readonly relatives: string;
   readonly alignments?: string;
   /** False with --no-default: the new release does not become the database's default. */
@@ -62,6 +65,7 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .option('--no-default', 'leave the default release of the database as it is')
     .option('--no-calibration', 'do not measure how surprising scores are: answers have no E-values')
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
+    .addOption(policyOption())
     .option(
       '--relatives <name>',
       'give each protein its relatives from this database or background; self: from the proteins themselves',
@@ -105,7 +109,10 @@ export async function build(
   const divided = readShardFlags(options);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
-  const progress = createProgress(context.stderr);
+  const progress = createJobProgress(context.stderr, config.dataFolder, {
+    command: 'index build',
+    database: slug,
+  });
   const interrupt = onInterrupt();
   let given: GivenFiles | undefined;
   let embeddings: GivenEmbeddings | undefined;
@@ -125,7 +132,7 @@ export async function build(
       opened?.close();
     }
   } finally {
-    progress.end();
+    progress.close();
     interrupt.stop();
     embeddings?.embeddings.close();
     await given?.remove();
@@ -202,15 +209,17 @@ async function buildOne(
   // The one without relatives does not take the default's place again when only relatives are looked for anew.
   const isStep = options.relatives === 'self' && families === undefined;
   if (!isStep || table.release(id, slug) === undefined) {
-    const row = { id, slug, manifest, publishedAt: new Date().toISOString() };
-    await table.publish(row, { isDefault: options.default });
+    await publishBuilt(catalog, { id, slug, manifest }, { isDefault: options.default });
   }
   const isServerDefault = table.defaultDatabase()?.slug === slug;
   context.stdout.write(describeBuild(report, isServerDefault));
   if (!options.calibration) return report.release;
   const settings = { config, encoder, progress, signal };
   context.stdout.write(await calibrateBuilt(table, report.release, slug, settings));
-  if (options.qualification) context.stdout.write(await qualifyBuilt(table, report.release, slug, settings));
+  if (options.qualification) {
+    const wished = { ...settings, policy: options.policy };
+    context.stdout.write(await qualifyBuilt(table, report.release, slug, wished));
+  }
   return report.release;
 }
 
@@ -227,6 +236,7 @@ function buildOptionsOf(
     encoder,
     families,
     embeddings,
+    isDefault: options.default,
     shardCount: divided?.count,
     signal: interrupt.signal,
     onProgress: progress.update,
@@ -279,14 +289,15 @@ async function calibrateBuilt(
   }
 }
 
-/** A card that is there already stays as it is. */
+/** A card of the wished policy that is there already stays as it is. */
 async function qualifyBuilt(
   table: IndexCatalog['table'],
   { id, directory }: Pick<Release, 'id' | 'directory'>,
   slug: string,
-  settings: CalibrateSettings,
+  settings: QualifySettings,
 ): Promise<string> {
-  if ((await readPolicyCard(directory)) !== undefined) return '';
+  const card = await readPolicyCard(directory);
+  if (card !== undefined && policyKindOf(card) === settings.policy) return '';
   return qualifyMeasured(table, { id, slug, directory }, settings);
 }
 

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { calibrateRelease, QUICK_SAMPLE_COUNT } from '../../calibrate/calibrate.js';
 import type { CalibratePhase } from '../../calibrate/options.js';
 import { calibrationId, type CalibrationCard } from '../../calibration/card.js';
+import { policyKindOf } from '../../calibration/policy-card.js';
+import { readPolicyCard } from '../../calibration/policy-sidecar.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatDuration } from '../terminal/progress.js';
@@ -45,15 +47,20 @@ async function calibrate(
   context: CommandContext,
 ): Promise<void> {
   const { slug, id, directory } = located;
-  await withEncoderOf(located, config, context.stderr, async (settings) => {
+  await withEncoderOf(located, config, { ...context, command: 'index calibrate' }, async (settings) => {
     const seed = readCount('--seed', options.seed);
     const sampleCount = sampleCountOf(options);
     const onPlan = (phases: readonly CalibratePhase[]): void =>
       void context.stderr.write(describePhases(phases));
+    // The policy that was chosen for the release is measured anew: its card goes with the old calibration.
+    const known = await readPolicyCard(directory);
+    const policy = known && policyKindOf(known);
     const { card, report } = await calibrateFolder(directory, { ...settings, seed, sampleCount, onPlan });
     await table.nameCalibration(id, slug, calibrationId(card));
     context.stdout.write(report);
-    if (options.qualification) context.stdout.write(await qualifyMeasured(table, located, settings));
+    if (options.qualification) {
+      context.stdout.write(await qualifyMeasured(table, located, { ...settings, policy }));
+    }
   });
 }
 
@@ -98,7 +105,7 @@ function sampleCountOf({ sample, quick }: Options): number | undefined {
 }
 
 const PHASES: Readonly<Record<CalibratePhase['name'], string>> = {
-  pairs: 'pairs of proteins are scored, and kept where this is interrupted',
+  pairs: 'pairs of proteins are scored',
   controls: 'proteins whose striking pairs are scored again backwards',
   reversed: 'reversed proteins are scored, because the sample is small',
   decoys: 'reversed and shuffled proteins are counted',
@@ -113,7 +120,9 @@ function describePhases(phases: readonly CalibratePhase[]): string {
     const share = `${Math.round((100 * weight) / total)} %`.padStart(5);
     return `  ${share}  ${count.toLocaleString('en')} ${PHASES[name]}\n`;
   });
-  return `Calibrating takes about as long as ${Math.round(total).toLocaleString('en')} pairs:\n${rows.join('')}`;
+  const pairs = Math.round(total).toLocaleString('en');
+  const said = `Calibrating takes about as long as ${pairs} pairs; interrupted, the same command goes on:`;
+  return `${said}\n${rows.join('')}`;
 }
 
 function describeCalibration(card: CalibrationCard, elapsedMs: number): string {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import {
+  besideDefaultMark,
   releaseDirectory,
   scanReleases,
   type FoundRelease,
@@ -41,10 +42,23 @@ export async function withCatalog<Result>(
   }
 }
 
+/** Publishes what has just been built; what its builder noted for others to publish it by is done with then. */
+export async function publishBuilt(
+  { config, table }: Pick<IndexCatalog, 'config' | 'table'>,
+  built: Pick<FoundRelease, 'id' | 'slug' | 'manifest'>,
+  { isDefault }: { readonly isDefault: boolean },
+): Promise<ReleaseRow<ReleaseManifest>> {
+  const { id, slug, manifest } = built;
+  const row = { id, slug, manifest, publishedAt: new Date().toISOString() };
+  await table.publish(row, { isDefault });
+  await rm(besideDefaultMark(config.indexesFolder, slug, id), { force: true });
+  return row;
+}
+
 /**
  * Publishes releases that lie in their folders but not in the catalog: copied from another machine, or
- * built just before a power cut, or because the catalog was lost. A database keeps its default release; a
- * new one gets its newest.
+ * built just before a power cut, or because the catalog was lost. A database's newest becomes its default, unless
+ * whoever built it noted that it should not.
  */
 export async function adoptReleases(
   indexesFolder: string,
@@ -54,12 +68,19 @@ export async function adoptReleases(
   for (const directory of scanned.removed) await rm(directory, { recursive: true, force: true });
   const unknown = scanned.releases.filter(({ id, slug }) => table.release(id, slug) === undefined);
   const rows = await Promise.all(unknown.map(rowOf));
+  const isBeside = ({ slug, id }: Pick<FoundRelease, 'slug' | 'id'>): boolean =>
+    scanned.besideDefault.some((mark) => mark.slug === slug && mark.id === id);
   for (const row of rows.sort((a, b) => (a.publishedAt < b.publishedAt ? -1 : 1))) {
     const known = table.database(row.slug);
     const standing = known === undefined ? undefined : table.release(known.defaultReleaseId, row.slug);
-    await table.publish(row);
     // Only what was built later may take the place of the default release.
-    if (standing !== undefined && standing.publishedAt > row.publishedAt) await table.publish(standing);
+    const isOlder = standing !== undefined && standing.publishedAt > row.publishedAt;
+    await table.publish(row, { isDefault: !isOlder && !isBeside(row) });
+  }
+  // One whose release is not there yet belongs to a build that goes on.
+  for (const { slug, id } of scanned.besideDefault) {
+    if (table.release(id, slug) === undefined) continue;
+    await rm(besideDefaultMark(indexesFolder, slug, id), { force: true });
   }
   return scanned;
 }

@@ -7,7 +7,8 @@ import { Refusal } from '../../errors.js';
 import { chooseBackend } from '../../kernels/choose.js';
 import { openRelease } from '../../release/open.js';
 import type { SearchEngine } from '../../search/search-types.js';
-import { createProgress, type Progress } from '../terminal/progress.js';
+import { createJobProgress } from '../terminal/job.js';
+import type { Progress, ProgressStream } from '../terminal/progress.js';
 import type { LocatedRelease } from './catalog.js';
 
 /** What measuring a release takes. */
@@ -25,13 +26,13 @@ export interface MeasureSettings {
 export async function withEncoderOf(
   { slug, directory }: LocatedRelease,
   config: ApplianceConfig,
-  stderr: Parameters<typeof createProgress>[0],
+  { command, stderr }: { readonly command: string; readonly stderr: ProgressStream },
   work: (settings: MeasureSettings) => Promise<void>,
 ): Promise<void> {
   const { manifest } = await openRelease(directory);
   const found = await findEncoder(manifest.encoder.id, config);
   const encoder = await loadEncoder(found, encoderOptionsOf(config));
-  const progress = createProgress(stderr);
+  const progress = createJobProgress(stderr, config.dataFolder, { command, database: slug });
   try {
     if (encoder.digest !== manifest.encoder.sha256) {
       throw new Refusal(
@@ -41,7 +42,7 @@ export async function withEncoderOf(
     }
     await work({ config, encoder, progress });
   } finally {
-    progress.end();
+    progress.close();
     await encoder.close();
   }
 }

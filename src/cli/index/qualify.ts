@@ -1,20 +1,22 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import {
   isQualifiedPolicy,
   qualificationId,
   type PolicyCard,
+  type PolicyKind,
   type RecallCard,
 } from '../../calibration/policy-card.js';
 import { Refusal } from '../../errors.js';
 import { qualifyRelease } from '../../qualify/qualify.js';
 import type { CommandContext } from '../terminal/command.js';
-import { formatDuration } from '../terminal/progress.js';
+import { formatDuration, formatQuantity } from '../terminal/progress.js';
 import { selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';
 import { readCount, withEncoderOf, withEngine, type MeasureSettings } from './engine.js';
 
 interface Options {
   readonly seed: string;
   readonly queries: string;
+  readonly policy: PolicyKind;
 }
 
 /** `gloaming index qualify`. */
@@ -27,19 +29,40 @@ export function addQualifyCommand(index: Command, context: CommandContext): void
     .argument('<database>', 'slug or release id; of a database, its default release')
     .option('--seed <number>', 'seed of the sample; the same seed gives the same card', '1')
     .option('--queries <proteins>', 'proteins of the database that are searched with', '200')
-    .action((selector: string, { seed, queries }: Options) =>
+    .addOption(policyOption())
+    .action((selector: string, { seed, queries, policy }: Options) =>
       withCatalog(context, async (catalog) => {
         const located = selectOneRelease(catalog, selector);
-        const counts = { seed: readCount('--seed', seed), queryCount: readCount('--queries', queries) };
-        await withEncoderOf(located, catalog.config, context.stderr, async (settings) => {
-          const report = await qualifyFolder(catalog.table, located, { ...settings, ...counts });
-          context.stdout.write(report);
-        });
+        const counts = {
+          policy,
+          seed: readCount('--seed', seed),
+          queryCount: readCount('--queries', queries),
+        };
+        await withEncoderOf(
+          located,
+          catalog.config,
+          { ...context, command: 'index qualify' },
+          async (settings) => {
+            const report = await qualifyFolder(catalog.table, located, { ...settings, ...counts });
+            context.stdout.write(report);
+          },
+        );
       }),
     );
 }
 
+/** `--policy`, of qualify and build. */
+export function policyOption(): Option {
+  return new Option(
+    '--policy <name>',
+    'sampled loses next to nothing; coded is for bulk work: faster, and its card says what it loses',
+  )
+    .choices(['sampled', 'coded'] satisfies readonly PolicyKind[])
+    .default('sampled' satisfies PolicyKind);
+}
+
 export interface QualifySettings extends MeasureSettings {
+  readonly policy?: PolicyKind;
   readonly seed?: number;
   readonly queryCount?: number;
 }
@@ -53,10 +76,10 @@ export async function qualifyFolder(
   { id, slug, directory }: { readonly id: string; readonly slug: string; readonly directory: string },
   settings: QualifySettings,
 ): Promise<string> {
-  const { seed, queryCount, signal, progress } = settings;
+  const { policy, seed, queryCount, signal, progress } = settings;
   const startedMs = performance.now();
   const card = await withEngine(directory, settings, (engine) =>
-    qualifyRelease({ engine, seed, queryCount, signal, onProgress: progress.update }),
+    qualifyRelease({ engine, policy, seed, queryCount, signal, onProgress: progress.update }),
   );
   progress.end();
   await table.nameQualification(id, slug, qualificationId(card));
@@ -88,10 +111,15 @@ function describePolicy(card: PolicyCard, elapsedMs: number): string {
       `E <= ${card.evident_expected_false_hits}`,
       recalls.evident ? recallText(recalls.evident) : 'not calibrated',
     ],
+    ...(card.codes === undefined ? [] : [['codes', codesText(card.codes)] as const]),
     ['verdict', verdict],
     ['took', formatDuration(elapsedMs)],
   ];
   return lines.map(([name, value]) => `  ${name.padEnd(16)}  ${value}\n`).join('');
+}
+
+function codesText({ words, codes }: NonNullable<PolicyCard['codes']>): string {
+  return formatQuantity(words.size_bytes + codes.size_bytes, 'B');
 }
 
 function recallText({ mean, low, high, query_count: queries }: RecallCard): string {

@@ -1,3 +1,4 @@
+import { openQualification } from '../../calibration/policy-sidecar.js';
 import { openCalibration } from '../../calibration/sidecar.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
@@ -118,12 +119,23 @@ async function openSearched(
   const backend = await chooseBackend({ device: config.device, retriesOnCpu });
   const store = await backend.open(release.tokens);
   const { threads } = config;
-  const engine: SearchEngine = { release, encoder, backend, store, calibration, threads };
+  const qualified = await openQualification(directory, {
+    releaseId: release.id,
+    calibrationId: calibration.id,
+  });
+  // Codes lose what families are made of.
+  const qualification = qualified?.card.codes === undefined ? qualified : undefined;
+  const engine: SearchEngine = { release, encoder, backend, store, calibration, qualification, threads };
   return {
     families: {
       ...formAndRules(encoder),
       finder: searchedRelatives(async () => engine, RELATIVE_RULES),
-      background: { method: 'search', release_id: release.id, calibration_id: calibration.id },
+      background: {
+        method: 'search',
+        release_id: release.id,
+        calibration_id: calibration.id,
+        ...(qualification && { qualification_id: qualification.id }),
+      },
     },
     close: () => store.close(),
   };

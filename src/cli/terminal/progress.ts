@@ -3,6 +3,20 @@ export interface ProgressState {
   readonly stage: ProgressStage;
   readonly done: number;
   readonly total: number;
+  /** Of work that is divided among tasks: the part of each, in the same unit. */
+  readonly tasks?: readonly TaskProgress[];
+}
+
+/** One task's part. */
+export interface TaskProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** The same in words for people. */
+export interface ProgressWords extends Omit<ProgressState, 'stage'> {
+  readonly stage: string;
+  readonly unit: string;
 }
 
 export type ProgressStage = keyof typeof STAGES;
@@ -101,7 +115,7 @@ interface Meter {
 function createMeter(first: ProgressState, now: () => number): Meter {
   const { label, unit } = STAGES[first.stage];
   const startMs = now();
-  let { done, total } = first;
+  let { done, total, tasks } = first;
   const samples = [{ atMs: startMs, done }];
 
   const currentRate = (): number | undefined => {
@@ -114,11 +128,12 @@ function createMeter(first: ProgressState, now: () => number): Meter {
     if (perSecond === undefined) return '';
     return `, ${formatQuantity(perSecond, unit)}/s, ${formatDuration((1000 * (total - done)) / perSecond)} left`;
   };
-  const amount = (): string => `${formatCount(done)} of ${formatQuantity(total, unit)}`;
+  const amount = (): string =>
+    `${formatCount(done)} of ${formatQuantity(total, unit)}${tasks === undefined ? '' : describeTasks(tasks)}`;
   return {
     stage: first.stage,
     add(state) {
-      ({ done, total } = state);
+      ({ done, total, tasks } = state);
       if (now() - samples[samples.length - 1].atMs < 1000) return;
       samples.push({ atMs: now(), done });
       while (samples.length > 2 && now() - samples[0].atMs > RATE_SPAN_MS) samples.shift();
@@ -141,6 +156,27 @@ function createMeter(first: ProgressState, now: () => number): Meter {
       return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${rate}`;
     },
   };
+}
+
+/** What tasks have done together. */
+export function sumOf(tasks: readonly TaskProgress[]): TaskProgress {
+  return tasks.reduce((sum, task) => ({ done: sum.done + task.done, total: sum.total + task.total }), {
+    done: 0,
+    total: 0,
+  });
+}
+
+/** ", 12 of 64 tasks done, 8 at work": a task is at work that has done something, and not all. */
+function describeTasks(tasks: readonly TaskProgress[]): string {
+  const ended = tasks.filter(({ done, total }) => done >= total).length;
+  const working = tasks.filter(({ done, total }) => done > 0 && done < total).length;
+  return `, ${ended} of ${tasks.length} tasks done, ${working} at work`;
+}
+
+/** What people are told of a stage. */
+export function wordsOf({ stage, ...state }: ProgressState): ProgressWords {
+  const { label, unit } = STAGES[stage];
+  return { ...state, stage: label, unit };
 }
 
 /** "1 query", "30 queries": the units of a stage, counted out. */

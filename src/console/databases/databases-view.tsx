@@ -4,6 +4,7 @@ import { CopyButton } from '../parts/copy.js';
 import { count, counted, moment, shortId } from '../parts/format.js';
 import { allOf, useLoaded } from '../parts/load.js';
 import { Await } from '../parts/notice.js';
+import { PlainTable } from '../parts/plain-table.js';
 import { hrefTo } from '../parts/route.js';
 import { snippetsOf } from '../parts/snippets.js';
 import { ask, gloaming } from '../server/server.js';
@@ -102,23 +103,11 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
         ))}
       </dl>
       <h3>Attributes to filter by</h3>
-      <div class="scroll" tabIndex={0}>
-        <table class="plain-table">
-          <thead>
-            <tr>
-              <th>Field</th>
-              <th>Type</th>
-              <th>Conditions</th>
-              <th>A filter</th>
-            </tr>
-          </thead>
-          <tbody>
-            {release.filter_fields.map((field) => (
-              <FieldRow key={field.name} field={field} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable head={['Field', 'Type', 'Conditions', 'A filter']}>
+        {release.filter_fields.map((field) => (
+          <FieldRow key={field.name} field={field} />
+        ))}
+      </PlainTable>
       <h3>What its E-values rest on</h3>
       <Await loaded={loaded}>
         {({ card }) =>

@@ -23,6 +23,28 @@ export function useLoaded<Value>(
   return loaded;
 }
 
+/** What `load` gives, again and again while the page is looked at; undefined until it has given something. */
+export function usePolled<Value>(
+  load: (signal: AbortSignal) => Promise<Value>,
+  everyMs: number,
+): Value | undefined {
+  const [value, setValue] = useState<Value>();
+  useEffect(() => {
+    const gone = new AbortController();
+    const look = (): void => {
+      // What is not answered now is asked again soon: the page goes on showing what it knows.
+      if (!document.hidden) load(gone.signal).then(setValue, () => undefined);
+    };
+    look();
+    const timer = setInterval(look, everyMs);
+    return () => {
+      clearInterval(timer);
+      gone.abort();
+    };
+  }, []);
+  return value;
+}
+
 export async function allOf<Item>(items: AsyncIterable<Item>, maxCount = Infinity): Promise<Item[]> {
   const list: Item[] = [];
   for await (const item of items) {

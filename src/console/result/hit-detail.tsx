@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../parts/copy.js';
 import { NARROW, useMedia } from '../parts/media.js';
-import { percent } from '../parts/format.js';
+import { count, counted, percent } from '../parts/format.js';
 import { alignedColumns, alignmentText, blocksOf, type AlignmentBlock } from './alignment-lines.js';
 import { ClosestChart } from './charts/closest-chart.js';
 import { attributeText, type Hit, type ResultSet } from './hits.js';
@@ -85,7 +85,9 @@ function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
     `${alignment.identical_residue_count} of ${columns.length} identical ` +
       `(${percent(alignment.sequence_identity_ratio)})`,
     `${positive} alike (${percent(positive / columns.length)})`,
-    `${alignment.gap_residue_count} in ${alignment.gap_opening_count} gaps`,
+    alignment.gap_opening_count === 0
+      ? 'no gaps'
+      : `${count(alignment.gap_residue_count)} residues in ${counted(alignment.gap_opening_count, 'gap')}`,
     `score ${hit.score.toLocaleString('en')}`,
   ];
   return (

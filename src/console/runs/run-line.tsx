@@ -1,8 +1,8 @@
 import type { Run } from '../../clients/typescript/types/runs.js';
 import { count, seconds } from '../parts/format.js';
+import { ProgressBar } from '../parts/progress-bar.js';
 import { isOver } from './run-state.js';
 
-/** How far a run is, in a bar and in words. */
 export function RunProgress({ run }: { readonly run: Run }) {
   const { status, progress } = run;
   const { fraction, done_count: done, total_count: total, seconds_left: left } = progress;
@@ -12,21 +12,7 @@ export function RunProgress({ run }: { readonly run: Run }) {
     ...(!isOver(run) && left !== undefined ? [`about ${seconds(left)} left`] : []),
     ...(!isOver(run) ? [progress.stage.replaceAll('_', ' ')] : []),
   ];
-  return (
-    <div class="progress">
-      <div
-        class="bar"
-        role="progressbar"
-        aria-label="Progress"
-        aria-valuenow={Math.round(100 * share)}
-        aria-valuemin={0}
-        aria-valuemax={100}
-      >
-        <i class={status} style={{ width: `${100 * share}%` }} />
-      </div>
-      <p class="small muted">{words.join(' · ')}</p>
-    </div>
-  );
+  return <ProgressBar share={share} status={status} words={words} />;
 }
 
 export function StatusBadge({ status }: Pick<Run, 'status'>) {

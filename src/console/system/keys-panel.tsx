@@ -3,6 +3,7 @@ import { CopyButton } from '../parts/copy.js';
 import { ago } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
 import { Await, Failure } from '../parts/notice.js';
+import { PlainTable } from '../parts/plain-table.js';
 import { ask } from '../server/server.js';
 
 interface ApiKey {
@@ -110,54 +111,38 @@ function KeyTable({
 }) {
   const ordered = [...keys].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
   return (
-    <div class="scroll" tabIndex={0}>
-      <table class="plain-table">
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Organization</th>
-            <th>Key</th>
-            <th>Scope</th>
-            <th>Made</th>
-            <th>Last used</th>
-            <th>Ends</th>
-            <th>State</th>
+    <PlainTable head={['Name', 'Organization', 'Key', 'Scope', 'Made', 'Last used', 'Ends', 'State']}>
+      {ordered.map(
+        ({ id, short, name, organizationId, scope, createdAt, lastUsedAt, expiresAt, revokedAt }) => (
+          <tr key={id}>
+            <td>
+              <b>{name}</b>
+            </td>
+            <td>{organizationId}</td>
+            <td>
+              <code>glm_{short}_…</code>
+            </td>
+            <td>{scope}</td>
+            <td>{ago(createdAt)}</td>
+            <td>{lastUsedAt === undefined ? '' : ago(lastUsedAt)}</td>
+            <td>{expiresAt?.slice(0, 10)}</td>
+            <td>
+              {revokedAt === undefined ? (
+                <button
+                  type="button"
+                  class="button quiet small"
+                  onClick={() => onRevoke(id)}
+                  aria-label={`Revoke ${name}`}
+                >
+                  Revoke
+                </button>
+              ) : (
+                <span class="muted">revoked {ago(revokedAt)}</span>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {ordered.map(
-            ({ id, short, name, organizationId, scope, createdAt, lastUsedAt, expiresAt, revokedAt }) => (
-              <tr key={id}>
-                <td>
-                  <b>{name}</b>
-                </td>
-                <td>{organizationId}</td>
-                <td>
-                  <code>glm_{short}_…</code>
-                </td>
-                <td>{scope}</td>
-                <td>{ago(createdAt)}</td>
-                <td>{lastUsedAt === undefined ? '' : ago(lastUsedAt)}</td>
-                <td>{expiresAt?.slice(0, 10)}</td>
-                <td>
-                  {revokedAt === undefined ? (
-                    <button
-                      type="button"
-                      class="button quiet small"
-                      onClick={() => onRevoke(id)}
-                      aria-label={`Revoke ${name}`}
-                    >
-                      Revoke
-                    </button>
-                  ) : (
-                    <span class="muted">revoked {ago(revokedAt)}</span>
-                  )}
-                </td>
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
+        ),
+      )}
+    </PlainTable>
   );
 }

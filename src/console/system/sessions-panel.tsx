@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { ago, moment } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
 import { Await, Failure } from '../parts/notice.js';
+import { PlainTable } from '../parts/plain-table.js';
 import { ask } from '../server/server.js';
 
 interface Session {
@@ -31,40 +32,27 @@ export function SessionsPanel() {
       {failure !== undefined && <Failure error={failure} />}
       <Await loaded={loaded}>
         {(sessions) => (
-          <div class="scroll" tabIndex={0}>
-            <table class="plain-table">
-              <thead>
-                <tr>
-                  <th>By</th>
-                  <th>Organization</th>
-                  <th>Since</th>
-                  <th>Until</th>
-                  <th>State</th>
-                </tr>
-              </thead>
-              <tbody>
-                {sessions.map((session) => (
-                  <tr key={session.id}>
-                    <td>
-                      <b>{session.isOperator ? 'a link of the command line' : `key “${session.name}”`}</b>
-                    </td>
-                    <td>{session.organizationId}</td>
-                    <td>{ago(session.createdAt)}</td>
-                    <td>{moment(session.expiresAt)}</td>
-                    <td>
-                      {session.is_this ? (
-                        <span class="muted">this browser</span>
-                      ) : (
-                        <button type="button" class="button quiet small" onClick={() => end(session.id)}>
-                          Sign out
-                        </button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <PlainTable head={['By', 'Organization', 'Since', 'Until', 'State']}>
+            {sessions.map((session) => (
+              <tr key={session.id}>
+                <td>
+                  <b>{session.isOperator ? 'a link of the command line' : `key “${session.name}”`}</b>
+                </td>
+                <td>{session.organizationId}</td>
+                <td>{ago(session.createdAt)}</td>
+                <td>{moment(session.expiresAt)}</td>
+                <td>
+                  {session.is_this ? (
+                    <span class="muted">this browser</span>
+                  ) : (
+                    <button type="button" class="button quiet small" onClick={() => end(session.id)}>
+                      Sign out
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </PlainTable>
         )}
       </Await>
     </section>

@@ -1,7 +1,9 @@
 import { ago, bytes, count, percent, seconds } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
 import { Await } from '../parts/notice.js';
+import { PlainTable } from '../parts/plain-table.js';
 import { ask } from '../server/server.js';
+import { JobsPanel } from './jobs-panel.js';
 import { KeysPanel } from './keys-panel.js';
 import { SessionsPanel } from './sessions-panel.js';
 import { WebhooksPanel } from './webhooks-panel.js';
@@ -66,6 +68,7 @@ export function SystemView() {
       <header class="page-head">
         <h1>System</h1>
       </header>
+      <JobsPanel />
       <Await loaded={loaded}>{(system) => <State system={system} />}</Await>
       <KeysPanel />
       <SessionsPanel />
@@ -160,26 +163,15 @@ function Table({ title, head, rows }: TableProps) {
       {rows.length === 0 ? (
         <p class="muted">Nothing yet.</p>
       ) : (
-        <div class="scroll" tabIndex={0}>
-          <table class="plain-table">
-            <thead>
-              <tr>
-                {head.map((each) => (
-                  <th key={each}>{each}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((cells) => (
-                <tr key={cells.join('\n')}>
-                  {cells.map((cell, index) => (
-                    <td key={index}>{cell}</td>
-                  ))}
-                </tr>
+        <PlainTable head={head}>
+          {rows.map((cells) => (
+            <tr key={cells.join('\n')}>
+              {cells.map((cell, index) => (
+                <td key={index}>{cell}</td>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </tr>
+          ))}
+        </PlainTable>
       )}
     </section>
   );

@@ -3,6 +3,7 @@ import type { WebhookDelivery, WebhookEndpoint } from '../../clients/typescript/
 import { ago } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
 import { Await, Failure } from '../parts/notice.js';
+import { PlainTable } from '../parts/plain-table.js';
 import { gloaming } from '../server/server.js';
 
 const ENDPOINTS_SHOWN = 100;
@@ -85,39 +86,25 @@ interface DeliveriesProps {
 
 function Deliveries({ deliveries, onRedeliver }: DeliveriesProps) {
   return (
-    <div class="scroll" tabIndex={0}>
-      <table class="plain-table">
-        <thead>
-          <tr>
-            <th>Event</th>
-            <th>State</th>
-            <th>Attempts</th>
-            <th>Last answer</th>
-            <th>Made</th>
-            <th>Again</th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <tr key={delivery.id}>
-              <td>
-                <code>{delivery.event_id}</code>
-              </td>
-              <td>{delivery.status}</td>
-              <td>{delivery.attempt_count}</td>
-              <td>{delivery.last_error ?? delivery.response_status_code ?? ''}</td>
-              <td>{ago(delivery.created_at)}</td>
-              <td>
-                {delivery.status !== 'pending' && (
-                  <button type="button" class="button quiet small" onClick={() => onRedeliver(delivery.id)}>
-                    Send again
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable head={['Event', 'State', 'Attempts', 'Last answer', 'Made', 'Again']}>
+      {deliveries.map((delivery) => (
+        <tr key={delivery.id}>
+          <td>
+            <code>{delivery.event_id}</code>
+          </td>
+          <td>{delivery.status}</td>
+          <td>{delivery.attempt_count}</td>
+          <td>{delivery.last_error ?? delivery.response_status_code ?? ''}</td>
+          <td>{ago(delivery.created_at)}</td>
+          <td>
+            {delivery.status !== 'pending' && (
+              <button type="button" class="button quiet small" onClick={() => onRedeliver(delivery.id)}>
+                Send again
+              </button>
+            )}
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }

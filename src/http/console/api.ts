@@ -68,6 +68,7 @@ export function consolePages(shell: Shell): readonly InternalPage[] {
       executions: shell.admission.executions.counts(),
       readiness: shell.readiness(),
     })),
+    asked('GET', 'jobs', 'operator', () => ({ jobs: console.jobs() })),
     ...operatorPages(shell, asked),
   ];
 }

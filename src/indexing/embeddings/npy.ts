@@ -5,11 +5,24 @@ import type { Embeddings, EmbeddingShape } from './embeddings.js';
 import { readFloats, type FloatBytes } from './floats.js';
 
 const MAGIC = '\x93NUMPY';
-const HEADER_MAX_BYTES = 4_096;
+/** Bytes of a file that hold its header, whatever wrote it. */
+export const NPY_HEADER_MAX_BYTES = 4_096;
+/** Numbers and nothing else: what NumPy pickles is no table of them, and is never read. */
 const HEADER =
   /^\{\s*'descr':\s*'<f([248])',\s*'fortran_order':\s*False,\s*'shape':\s*\((\d{1,9}),\s*(\d{1,9})\),?\s*\}\s*$/;
 
-interface NpyFile {
+/** A file of NumPy, wherever it lies. */
+export interface NpyBytes {
+  /** For people. */
+  readonly name: string;
+  readonly sizeBytes: number;
+  /** What holds the header; it need not have been checked. */
+  head(): Buffer;
+  /** Bytes from the place on, fewer where there are no more. */
+  read(start: number, length: number): Buffer;
+}
+
+interface NpyHeader {
   readonly shape: EmbeddingShape;
   readonly floatBytes: FloatBytes;
   readonly start: number;
@@ -21,31 +34,27 @@ interface NpyFile {
  * Source  https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  */
 export function openNpyEmbeddings(folder: string, names: ReadonlySet<string>, digest: string): Embeddings {
-  const withFile = <Result>(id: string, work: (file: number, path: string) => Result): Result | undefined => {
+  const withFile = <Result>(id: string, work: (bytes: NpyBytes) => Result): Result | undefined => {
     // Only what the folder was seen to hold is opened, so that no id leads out of it.
     if (!names.has(`${id}.npy`)) return undefined;
     const path = join(folder, `${id}.npy`);
     const file = openSync(path, 'r');
     try {
-      return work(file, path);
+      return work({
+        name: path,
+        sizeBytes: fstatSync(file).size,
+        head: () => readBytes(file, 0, NPY_HEADER_MAX_BYTES),
+        read: (start, length) => readBytes(file, start, length),
+      });
     } finally {
       closeSync(file);
     }
   };
   return {
     digest,
-    shapeOf: (id) => withFile(id, (file, path) => readHeader(file, path).shape),
+    shapeOf: (id) => withFile(id, npyShape),
     read(id) {
-      const floats = withFile(id, (file, path) => {
-        const { shape, floatBytes, start } = readHeader(file, path);
-        const bytes = Buffer.alloc(shape.residues * shape.features * floatBytes);
-        for (let done = 0; done < bytes.length;) {
-          const count = readSync(file, bytes, done, bytes.length - done, start + done);
-          if (count === 0) throw refuseNpy(path, 'it ends too early');
-          done += count;
-        }
-        return readFloats(bytes, floatBytes);
-      });
+      const floats = withFile(id, npyFloats);
       if (floats === undefined) throw refuseNpy(folder, `there is nothing of ${id}`);
       return floats;
     },
@@ -53,28 +62,51 @@ export function openNpyEmbeddings(folder: string, names: ReadonlySet<string>, di
   };
 }
 
-function readHeader(file: number, path: string): NpyFile {
-  const head = Buffer.alloc(HEADER_MAX_BYTES);
-  const { length } = head.subarray(0, readSync(file, head, 0, HEADER_MAX_BYTES, 0));
-  if (length < 12 || head.toString('latin1', 0, MAGIC.length) !== MAGIC) {
-    throw refuseNpy(path, 'it is no file of NumPy');
+/** Errors  Refusal `invalid_embeddings` */
+export function npyShape(bytes: NpyBytes): EmbeddingShape {
+  return readHeader(bytes).shape;
+}
+
+/** Row-major. Errors  Refusal `invalid_embeddings` */
+export function npyFloats(bytes: NpyBytes): Float32Array {
+  const { shape, floatBytes, start } = readHeader(bytes);
+  const length = shape.residues * shape.features * floatBytes;
+  const read = bytes.read(start, length);
+  if (read.length < length) throw refuseNpy(bytes.name, 'it ends too early');
+  return readFloats(read, floatBytes);
+}
+
+function readHeader({ name, sizeBytes, ...bytes }: NpyBytes): NpyHeader {
+  const head = bytes.head();
+  if (head.length < 12 || head.toString('latin1', 0, MAGIC.length) !== MAGIC) {
+    throw refuseNpy(name, 'it is no file of NumPy');
   }
   const [textStart, textBytes] = head[6] === 1 ? [10, head.readUInt16LE(8)] : [12, head.readUInt32LE(8)];
   const start = textStart + textBytes;
-  const match = start > length ? null : HEADER.exec(head.toString('latin1', textStart, start));
+  const match = start > head.length ? null : HEADER.exec(head.toString('latin1', textStart, start));
   if (match === null) {
     throw refuseNpy(
-      path,
+      name,
       'a table of little-endian floating-point numbers, rows after each other, is expected',
     );
   }
   const [floatBytes, residues, features] = match.slice(1).map(Number);
-  if (fstatSync(file).size !== start + residues * features * floatBytes) {
-    throw refuseNpy(path, `it is not as long as ${residues} by ${features} numbers are`);
+  if (sizeBytes !== start + residues * features * floatBytes) {
+    throw refuseNpy(name, `it is not as long as ${residues} by ${features} numbers are`);
   }
   return { shape: { residues, features }, floatBytes: floatBytes as FloatBytes, start };
 }
 
-function refuseNpy(path: string, problem: string): Refusal {
-  return new Refusal('invalid_embeddings', `${path}: ${problem}.`, { file: path });
+/** Bytes of an open file from the place on, fewer where it ends. */
+export function readBytes(file: number, start: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  let done = 0;
+  for (let count = -1; done < length && count !== 0; done += count) {
+    count = readSync(file, bytes, done, length - done, start + done);
+  }
+  return bytes.subarray(0, done);
+}
+
+export function refuseNpy(name: string, problem: string): Refusal {
+  return new Refusal('invalid_embeddings', `${name}: ${problem}.`, { file: name });
 }

@@ -6,28 +6,33 @@ import { peekBytes, readInputFile, refuseFile } from '../../sequence/input-file.
 import type { Embeddings } from './embeddings.js';
 import { openHdf5Embeddings } from './hdf5.js';
 import { openNpyEmbeddings } from './npy.js';
+import { openNpzEmbeddings } from './npz.js';
 
-const HDF5_MAGIC = Buffer.from('\x89HDF\r\n\x1a\n', 'latin1');
+const FILES = [
+  { magic: '\x89HDF\r\n\x1a\n', open: openHdf5Embeddings },
+  { magic: 'PK\x03\x04', open: openNpzEmbeddings },
+] as const;
+const HEAD_BYTES = 8;
 
 /**
- * Embeddings that exist already: an HDF5 file, or a folder of `<id>.npy`. Their contents are digested first, because a
- * release is named by what it was made of.
+ * Embeddings that exist already: an HDF5 file, NumPy's archive, or a folder of `<id>.npy`. Their contents are digested
+ * first, because a release is named by what it was made of.
  * Errors  Refusal `file_not_found`, `invalid_embeddings`
  */
 export async function openEmbeddings(path: string, onBytes?: (bytes: number) => void): Promise<Embeddings> {
   if (await isFolder(path)) return openFolder(path, onBytes);
-  const { head, all } = await peekBytes(readInputFile(path, onBytes), HDF5_MAGIC.length);
+  const { head, all } = await peekBytes(readInputFile(path, onBytes), HEAD_BYTES);
+  const found = FILES.find(({ magic }) => head.toString('latin1', 0, magic.length) === magic);
   const hash = createHash('sha256');
   for await (const chunk of all) {
-    if (!head.subarray(0, HDF5_MAGIC.length).equals(HDF5_MAGIC)) break;
+    if (found === undefined) break;
     hash.update(chunk);
   }
-  if (head.subarray(0, HDF5_MAGIC.length).equals(HDF5_MAGIC)) {
-    return openHdf5Embeddings(path, hash.digest('hex'));
-  }
+  if (found !== undefined) return found.open(path, hash.digest('hex'));
   throw new Refusal(
     'invalid_embeddings',
-    `${path} is no HDF5 file; embeddings are one of these, or a folder of <id>.npy.`,
+    `${path} is neither an HDF5 file nor an archive of NumPy (.npz); embeddings are one of these, or a folder of ` +
+      '<id>.npy.',
     { file: path },
   );
 }

@@ -80,13 +80,14 @@ export function shardFolder(
   task?: string,
 ): EncodeFolder & { readonly path: string } {
   const path = join(folder, task === undefined ? String(shard) : `${shard}.${task}`);
-  const { encoded, scores } = buildFolderAt(path);
-  return { path, spool: buildFolderAt(dirname(dirname(folder))).spool, encoded, scores, release: path };
+  const { encoded, scores, families } = buildFolderAt(path);
+  const { spool } = buildFolderAt(dirname(dirname(folder)));
+  return { path, spool, encoded, scores, families, release: path };
 }
 
 export interface ShardProgress {
-  /** Residues that are safe on the disk. */
-  readonly residues: number;
+  /** Residues of each shard that are safe on the disk. */
+  readonly residues: readonly number[];
   /** Shards that no task has finished, ascending. */
   readonly missing: readonly number[];
 }
@@ -94,17 +95,17 @@ export interface ShardProgress {
 /** How far the tasks have come. */
 export async function shardProgress({ folder, plan }: PlannedShards): Promise<ShardProgress> {
   const names = await readdir(folder);
-  let residues = 0;
+  const residues: number[] = [];
   const missing: number[] = [];
   for (const [shard, range] of plan.shards.entries()) {
     if (names.includes(String(shard))) {
-      residues += range.residues;
+      residues.push(range.residues);
       continue;
     }
     missing.push(shard);
     const tasks = names.filter((name) => name.startsWith(`${shard}.`));
     const states = await Promise.all(tasks.map((name) => readEncoded(buildFolderAt(join(folder, name)))));
-    residues += Math.max(0, ...states.map((state) => state?.residues ?? 0));
+    residues.push(Math.max(0, ...states.map((state) => state?.residues ?? 0)));
   }
   return { residues, missing };
 }

@@ -48,18 +48,18 @@ export function eligibleTargets({ eligible, searchedTargetCount }: SearchedSpace
   return eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, target) => target);
 }
 
-/** Exact sums of one query with its finalists, the best of its pool by more of its rows. */
+/** Exact sums of one query with its finalists, the best of its pool by more of its rows than made it. */
 export async function compareFinalists(
   query: QueryTokens,
   pool: Uint32Array,
-  counts: FinalistCounts,
+  { isCoded, ...counts }: FinalistCounts & { readonly isCoded: boolean },
   engine: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<Compared> {
   const { backend, store, release } = engine;
   let targets = pool;
   if (pool.length > counts.nearestCount) {
-    const sampled = sampleTokens(query, FINE_ROWS);
+    const sampled = sampleTokens(query, isCoded ? COARSE_ROWS : FINE_ROWS);
     const [swept] = await backend.sweep(store, [sampled], pool, excessFloor(release), options);
     targets = ascending(await bestOf(swept, pool, sampled.length, counts, release));
   }
@@ -103,7 +103,7 @@ export function ascending({
  * @param eligible  what the excesses are of; undefined for all targets
  */
 export async function mostStriking(
-  queryExcess: Int32Array,
+  queryExcess: Int32Array | Uint32Array,
   eligible: Uint32Array | undefined,
   count: number,
   { targets }: Pick<Release, 'targets'>,
@@ -111,12 +111,18 @@ export async function mostStriking(
   const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
   const valueAt = (place: number): number =>
     queryExcess[place] / Math.sqrt(Math.sqrt(targets.length(targetAt(place))));
-  const places = await shortlist(queryExcess.length, valueAt, count);
-  return places
-    .filter((place) => queryExcess[place] > 0)
-    .sort((a, b) => valueAt(b) - valueAt(a) || a - b)
-    .slice(0, count)
-    .map(targetAt);
+  const places = await greatest(queryExcess.length, valueAt, count);
+  return places.filter((place) => queryExcess[place] > 0).map(targetAt);
+}
+
+/** The places with the greatest values, greatest first, of equal ones the first. */
+export async function greatest(
+  placeCount: number,
+  valueAt: (place: number) => number,
+  count: number,
+): Promise<readonly number[]> {
+  const places = await shortlist(placeCount, valueAt, count);
+  return places.sort((a, b) => valueAt(b) - valueAt(a) || a - b).slice(0, count);
 }
 
 /** The dot product above which rows strike: of `gloaming-1` one best in fourteen. */

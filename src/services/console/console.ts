@@ -1,6 +1,7 @@
 import type { CalibrationCard } from '../../calibration/card.js';
 import type { Release } from '../../release/release.js';
 import type { ApiKeyRow } from '../../store/tables/api-keys.js';
+import { listJobs, type JobReport } from '../jobs/jobs.js';
 import type { Keys } from '../keys.js';
 import type { Catalog } from '../search/catalog.js';
 import type { Engines } from '../search/engines.js';
@@ -30,6 +31,8 @@ export interface Console {
   /** What the E-values of a release rest on; undefined where it has none. */
   calibration(releaseId: string, organizationId: string): Promise<CalibrationCard | undefined>;
   system(): ReturnType<typeof describeSystem>;
+  /** What the command line is at on this machine. */
+  jobs(): readonly JobReport[];
 }
 
 export interface ConsoleParts extends SystemParts {
@@ -65,6 +68,7 @@ export function createConsole(parts: ConsoleParts): Console {
       catalog.release(releaseId, organizationId);
       return parts.readCalibration(releaseId);
     },
+    jobs: () => listJobs(parts.config.dataFolder),
     system: () => describeSystem(parts, organizationsOf(keys.list())),
   };
 }

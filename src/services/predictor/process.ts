@@ -8,7 +8,7 @@ import type { StructurePredictor } from '../../config.js';
 import { PREDICTOR_KILL_GRACE_MS, PREDICTOR_LOG_MAX_BYTES } from '../../limits.js';
 import { BadOutput, readOutput, type OutputBounds } from './output.js';
 import type { CommandEnd } from './supervisor.js';
-import { signalGroup } from '../../process-group.js';
+import { signalGroup } from '../../processes.js';
 
 export interface PredictorEnd extends CommandEnd {
   /** Present where it was made to end. */

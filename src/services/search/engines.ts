@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { openQualification } from '../../calibration/policy-sidecar.js';
+import { openCodesOf } from '../../calibration/codes-sidecar.js';
 import { openCalibration } from '../../calibration/sidecar.js';
 import type { KernelBackend } from '../../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../../limits.js';
@@ -87,7 +88,9 @@ async function calibrate(plain: SearchEngine, directory: string | undefined): Pr
   const calibration = await openCalibration(directory ?? own, { id, targetCount: targets.count });
   const known = { releaseId: id, calibrationId: calibration?.id };
   const qualification = await openQualification(directory ?? own, known);
-  return Object.freeze({ ...plain, calibration, qualification });
+  const codes =
+    qualification && (await openCodesOf(directory ?? own, qualification.card.codes, plain.release.tokens));
+  return Object.freeze({ ...plain, calibration, qualification, codes });
 }
 
 interface PromiseMap<Value> {

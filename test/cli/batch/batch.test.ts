@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Hex } from '#src/canonical.js';
-import { partsOf } from '#src/cli/batch/batch.js';
+import { partsOf, tasksOf } from '#src/cli/batch/batch.js';
 import { readSurveys, surveysText } from '#src/cli/batch/surveys.js';
 import { seededRandom } from '#src/random.js';
 import { ROOT } from '../../tools/paths.js';
@@ -102,6 +102,19 @@ describe('a batch without a server', () => {
       expect(late.stderr).toContain('There is no batch in');
     },
   );
+
+  it('tells of each task how many units it has done', () => {
+    // Of seven units, task 0 has 0, 3 and 6, task 1 has 1 and 4, task 2 has 2 and 5.
+    expect(tasksOf(7, 3, [3, 5, 6])).toEqual([
+      { done: 1, total: 3 },
+      { done: 2, total: 2 },
+      { done: 1, total: 2 },
+    ]);
+    expect(tasksOf(1, 2, [])).toEqual([
+      { done: 1, total: 1 },
+      { done: 0, total: 0 },
+    ]);
+  });
 
   it('has as few parts as let the tokens of each fit into memory', () => {
     const gib = 1024 ** 3;

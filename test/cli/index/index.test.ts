@@ -72,7 +72,7 @@ describe('gloaming index', () => {
 
   it('takes embeddings for proteins alone, and says what is wrong with them', async () => {
     const given = ['--embeddings', ALPHA];
-    await expect(build(ALPHA, 'embedded', ...given)).rejects.toThrow('is no HDF5 file');
+    await expect(build(ALPHA, 'embedded', ...given)).rejects.toThrow('neither an HDF5 file nor an archive');
     const both = build(ALPHA, 'embedded', ...given, '--relatives', 'self');
     await expect(both).rejects.toThrow('--embeddings are of proteins alone');
     expect(await index('list')).not.toContain('embedded');

@@ -2,8 +2,11 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
+import { listJobs } from '#src/services/jobs/jobs.js';
+import { openControlStore } from '#src/store/control-store.js';
 import { ROOT } from '../../tools/paths.js';
 
 const root = ROOT;
@@ -73,6 +76,36 @@ function hasFile(databaseFolder: string, name: string, bytes = 0): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? -1) >= bytes;
 }
 
+/**
+ * Kills a build that has put its release in place and has not published it: it waits for the control store, which is
+ * held here from its first file on until the release has its name.
+ */
+async function killUnpublished(name: string, command: readonly string[]): Promise<void> {
+  const databaseFolder = join(folder, name, 'indexes', 'db');
+  const before = new Set(readdirSync(databaseFolder));
+  const hasNew = (prefix: string): boolean =>
+    readdirSync(databaseFolder).some((entry) => entry.startsWith(prefix) && !before.has(entry));
+  const dataFolder = join(folder, name, 'data');
+  const store = openControlStore(dataFolder);
+  const child = spawn(process.execPath, [main, ...command], { env: environmentOf(name), stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
+  try {
+    while (!hasNew('.building-')) await sleep(2);
+    await store.transaction(() => {
+      const still = new Int32Array(new SharedArrayBuffer(4));
+      while (!hasNew('dbr_')) Atomics.wait(still, 0, 0, 2);
+      expect(listJobs(dataFolder)).toMatchObject([
+        { pid: child.pid, command: 'index build', database: 'db' },
+      ]);
+      child.kill('SIGKILL');
+    });
+    expect(await ended).toBe('SIGKILL');
+    expect(listJobs(dataFolder)).toEqual([]);
+  } finally {
+    await store.close();
+  }
+}
+
 function contents(databaseFolder: string): Record<string, Buffer> {
   return Object.fromEntries(
     readdirSync(databaseFolder, { recursive: true, withFileTypes: true })
@@ -130,6 +163,34 @@ describe('a build that is killed', () => {
       for (const [path, bytes] of Object.entries(whole)) expect(resumed[path].equals(bytes), path).toBe(true);
       expect(gloaming('killed', 'index', 'verify', 'db')).toContain('intact (5 files');
       expect(gloaming('killed', 'index', 'list')).toMatch(/^db +dbr_[0-9a-f]{12} +1,500 .*default release$/m);
+    },
+  );
+
+  it(
+    'before it is published leaves a release that takes the default only where it was to',
+    { timeout: 600_000 },
+    async () => {
+      const listed = (): { default_release_id: string; releases: { id: string }[] } =>
+        JSON.parse(gloaming('placed', 'index', 'list', '--json')).databases[0];
+      const buildOf = (proteins: number): string[] => {
+        const fasta = join(folder, `${proteins}.fasta`);
+        writeFileSync(fasta, randomFasta(proteins));
+        return ['index', 'build', fasta, '--name', 'db', '--encoder', 'baseline-1', '--no-calibration'];
+      };
+      gloaming('placed', ...buildOf(3));
+      const first = listed().default_release_id;
+
+      await killUnpublished('placed', [...buildOf(4), '--no-default']);
+      const beside = listed();
+      expect(beside.releases).toHaveLength(2);
+      expect(beside.default_release_id).toBe(first);
+
+      await killUnpublished('placed', buildOf(5));
+      const next = listed();
+      expect(next.releases).toHaveLength(3);
+      expect(beside.releases.map(({ id }) => id)).not.toContain(next.default_release_id);
+      const left = readdirSync(join(folder, 'placed', 'indexes', 'db'));
+      expect(left.filter((name) => name.startsWith('.beside-default-'))).toEqual([]);
     },
   );
 });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createProgress, formatCount, formatDuration, formatQuantity } from '#src/cli/terminal/progress.js';
+import {
+  createProgress,
+  formatCount,
+  formatDuration,
+  formatQuantity,
+  sumOf,
+} from '#src/cli/terminal/progress.js';
 
 function recorder(isTTY: boolean, columns = 100) {
   const written: string[] = [];
@@ -21,6 +27,17 @@ describe('progress', () => {
     );
     progress.end();
     expect(written.at(-1)).toBe('\n');
+  });
+
+  it('counts the tasks of work that is divided', () => {
+    const { written, stream } = recorder(true, 120);
+    const tasks = [
+      { done: 5, total: 5 },
+      { done: 2, total: 5 },
+      { done: 0, total: 5 },
+    ];
+    createProgress(stream, () => 0).update({ stage: 'compare', ...sumOf(tasks), tasks });
+    expect(written.at(-1)).toContain('46 %  7 of 15 parts, 1 of 3 tasks done, 1 at work');
   });
 
   it('never draws a line that would wrap', () => {

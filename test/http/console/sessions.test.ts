@@ -160,7 +160,7 @@ describe('a cookie', () => {
 });
 
 describe('what is for the operator', () => {
-  const PAGES = ['system', 'keys', 'sessions'];
+  const PAGES = ['system', 'jobs', 'keys', 'sessions'];
 
   it.each(PAGES)('GET %s is refused to those who came by a key, and to nobody', async (name) => {
     const cookie = cookieOf(await signIn({ key }));

@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Refusal } from '#src/errors.js';
 import { openFeatureTokens } from '#src/encoder/features.js';
 import { readFloats } from '#src/indexing/embeddings/floats.js';
 import { openEmbeddings } from '#src/indexing/embeddings/open.js';
@@ -10,6 +9,7 @@ import { buildRelease } from '#src/indexing/release.js';
 import { filesInput } from '#src/indexing/sources/input-files.js';
 import { openRelease } from '#src/release/open.js';
 import { fakeEncoder, tokensOf } from '../../tools/fake-encoder.js';
+import { refusal } from './refusal.js';
 import { ROOT } from '../../tools/paths.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-embeddings-'));
@@ -38,15 +38,6 @@ function npyFolder(files: Readonly<Record<string, Buffer>>): string {
 
 const floats = (numbers: Iterable<number>): Buffer => Buffer.from(Float32Array.from(numbers).buffer);
 const embedded = (sequence: string): Buffer => npy(sequence.length, 32, floats(tokensOf(sequence)));
-
-async function refusal(work: () => Promise<unknown>): Promise<Refusal> {
-  const error: unknown = await work().then(
-    () => new Error('nothing was refused'),
-    (cause: unknown) => cause,
-  );
-  if (error instanceof Refusal) return error;
-  throw error;
-}
 
 let builds = 0;
 async function build(
@@ -107,7 +98,9 @@ describe('embeddings in HDF5', () => {
     expect(error.message).toMatch(/the file cannot be read; HDF5 says: [^\n]+\.$/);
     const text = join(folder, 'text.h5');
     writeFileSync(text, 'P00001');
-    expect((await refusal(() => openEmbeddings(text))).message).toContain('is no HDF5 file');
+    expect((await refusal(() => openEmbeddings(text))).message).toContain(
+      'neither an HDF5 file nor an archive',
+    );
     expect((await refusal(() => openEmbeddings(join(folder, 'nowhere')))).code).toBe('file_not_found');
   });
 });

@@ -1,6 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sha256Hex } from '#src/canonical.js';
 import type { Encoder } from '#src/encoder/encoder.js';
@@ -11,6 +11,8 @@ import type { BuildFamilies, BuildOptions } from '#src/indexing/build-options.js
 import { buildRelease } from '#src/indexing/release.js';
 import { createSequenceTable } from '#src/indexing/reuse/sequence-table.js';
 import { filesInput } from '#src/indexing/sources/input-files.js';
+import { manifestText, releaseId } from '#src/release/manifest.js';
+import { openRelease } from '#src/release/open.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
 import { fakeEncoder } from '../../tools/fake-encoder.js';
 import { randomProteins } from '../../tools/random-proteins.js';
@@ -70,6 +72,86 @@ const ALONE: BuildFamilies = {
   rules: RELATIVE_RULES,
   background: { method: 'alignments', sha256: '0'.repeat(64) },
 };
+
+/** Each protein's relative is itself from its third residue on, the last letter changed; notes who is asked for. */
+function related(asked: string[], sha256 = '1'.repeat(64)): BuildFamilies {
+  const finder: BuildFamilies['finder'] = {
+    batchProteins: 4,
+    find: async (proteins) => {
+      asked.push(...proteins.map(({ sequence }) => sequence));
+      return proteins.map(({ sequence }) => {
+        const residues = `${sequence.slice(2, -1)}W`;
+        const relative = {
+          id: `of ${sequence}`,
+          expected: 1e-9,
+          identity: 0.8,
+          coverage: 0.8,
+          round: 1,
+          residues,
+          start: 2,
+          residueStart: 0,
+          cigar: `${residues.length}M`,
+        };
+        // Every third protein has none.
+        const relatives = sequence.length % 3 === 0 ? [] : [relative];
+        return { sequence, relatives, averaged: relatives };
+      });
+    },
+  };
+  return { ...ALONE, finder, background: { method: 'mmseqs', name: 'b', sha256, version: '1', rounds: 1 } };
+}
+
+describe('a build of families after others', () => {
+  it('looks for the relatives of new proteins only, and is the same to the byte', async () => {
+    const indexes = newIndexes();
+    await build(indexes, 'old', OLD, { families: related([]) });
+    const asked: string[] = [];
+    const again = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    expect(asked.sort()).toEqual(PROTEINS.slice(0, 2).sort());
+    expect(again.reusedResidues).toBe(OLD.join('').length);
+    const all: string[] = [];
+    const full = await build(newIndexes(), 'new', PROTEINS, { families: related(all) });
+    expect(all).toHaveLength(PROTEINS.length);
+    expect(full.release.manifest.relatives?.counts.relatives).toBeGreaterThan(PROTEINS.length / 2);
+    expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
+  });
+
+  it('says of each target what its family is worth; without that a release is of an earlier version', async () => {
+    const { release } = await build(newIndexes(), 'now', OLD, { families: related([]) });
+    const { targets } = await openRelease(release.directory);
+    expect(targets.family!(0).relatives).toBe(OLD[0].length % 3 === 0 ? 0 : 1);
+    expect(targets.family!(0).effectiveSequences).toBeGreaterThanOrEqual(1);
+    const { form_id: _, ...relatives } = release.manifest.relatives!;
+    const earlier = { ...release.manifest, relatives };
+    const directory = join(dirname(release.directory), releaseId(earlier));
+    renameSync(release.directory, directory);
+    writeFileSync(join(directory, 'manifest.json'), manifestText(earlier));
+    await expect(openRelease(directory)).rejects.toThrow('of an earlier version; build it again');
+  });
+
+  it('looks for all where the background is another, or alignments were given', async () => {
+    const indexes = newIndexes();
+    await build(indexes, 'old', OLD, { families: related([]) });
+    const asked: string[] = [];
+    await build(indexes, 'new', PROTEINS, { families: related(asked, '2'.repeat(64)) });
+    expect(asked).toHaveLength(PROTEINS.length);
+    const given = { ...related(asked), background: ALONE.background };
+    await build(indexes, 'given', OLD, { families: given });
+    asked.length = 0;
+    await build(indexes, 'again', OLD, { families: given });
+    expect(asked).toHaveLength(OLD.length);
+  });
+
+  it('takes nothing from a release whose profiles changed', async () => {
+    const indexes = newIndexes();
+    const { directory } = (await build(indexes, 'old', OLD, { families: related([]) })).release;
+    flipByte(join(directory, 'profiles.arrow'), 700);
+    const asked: string[] = [];
+    const { notes } = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    expect(asked).toHaveLength(PROTEINS.length);
+    expect(notes).toEqual([expect.stringMatching(/^Release dbr_\w{12} of old is damaged/)]);
+  });
+});
 
 describe('a build after others', () => {
   it('encodes what no release has, and is the same to the byte as one that encodes all', async () => {

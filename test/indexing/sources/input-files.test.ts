@@ -1,26 +1,18 @@
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Refusal } from '#src/errors.js';
 import { buildRelease } from '#src/indexing/release.js';
 import { filesInput, type InputFiles } from '#src/indexing/sources/input-files.js';
 import { spoolStandardInput } from '#src/indexing/sources/standard-input.js';
 import { openRelease } from '#src/release/open.js';
 import { fakeEncoder } from '../../tools/fake-encoder.js';
+import { scratchFiles } from '../scratch-files.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'gloaming-input-files-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-let files = 0;
-function file(content: string | Buffer): string {
-  files += 1;
-  const path = join(folder, `given-${files}`);
-  writeFileSync(path, content);
-  return path;
-}
+const { folder, file } = scratchFiles('input-files');
 
 async function build(given: InputFiles) {
   const recognised: string[] = [];
@@ -271,6 +263,30 @@ describe('standard input', () => {
     expect(proteins.map(({ id }) => id)).toEqual(['a']);
     await spooled.remove();
     expect(() => readdirSync(join(spooled.path, '..'))).toThrow('ENOENT');
+  });
+
+  const isThere = spawnSync('blastdbcmd', ['-version']).status === 0;
+  if (!isThere) console.log('skipped: no blastdbcmd (apt-get install ncbi-blast+)');
+
+  it.skipIf(!isThere)("takes what NCBI's own blastdbcmd prints of a database of makeblastdb", async () => {
+    const database = join(folder, 'blast');
+    const fasta = file(
+      '>sp|P0AA25|THIO_ECOLI Thioredoxin 1 OS=Escherichia coli OX=83333 GN=trxA\nMSDKIIHLTDDSFDTDVLKADG\n' +
+        '>WP_000000001.1 kinase [Escherichia coli]\nMKVLAWYDEFGHIKLMNPQR\n>lcl|mine my own\nACDEFGHIKL\n',
+    );
+    const options = ['-dbtype', 'prot', '-parse_seqids', '-in', fasta, '-out', database];
+    expect(spawnSync('makeblastdb', options).status).toBe(0);
+    const printed = spawn('blastdbcmd', ['-db', database, '-entry', 'all'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const spooled = await spoolStandardInput(printed.stdout);
+    const { proteins } = await build({ proteins: [spooled.path] });
+    await spooled.remove();
+    expect(proteins).toEqual([
+      expect.objectContaining({ id: 'P0AA25', name: 'Thioredoxin 1', organism: 'Escherichia coli' }),
+      expect.objectContaining({ id: 'WP_000000001.1', name: 'kinase', organism: 'Escherichia coli' }),
+      expect.objectContaining({ id: 'mine', sequence: 'ACDEFGHIKL' }),
+    ]);
   });
 
   it('leaves nothing behind where the build is interrupted while it comes', async () => {

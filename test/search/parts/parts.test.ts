@@ -152,11 +152,13 @@ describe('a search over parts of a calibrated release', () => {
           } as const;
           const whole = await searchMany(queries, settings, engine);
           expect(whole[0].policy.isExhaustive).toBe(guarantee === 'exhaustive');
-          const judged = whole[0].candidates.filter((found) => found.significance.kind === 'supported');
+          const found = whole.flatMap(({ candidates }) => candidates);
+          const judged = found.filter(({ significance: { kind } }) => kind === 'supported');
+          // Of so few proteins some seeds leave the bins of one query without a tail.
           if (significance === 'if_available') expect(judged.length).toBeGreaterThan(0);
           for (const count of PARTS) {
-            const found = await searchParts(queries, settings, engine, count);
-            expect(found, `${count} parts, seed ${seed}`).toEqual(whole);
+            const parts = await searchParts(queries, settings, engine, count);
+            expect(parts, `${count} parts, seed ${seed}`).toEqual(whole);
           }
         }
       }

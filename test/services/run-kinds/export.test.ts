@@ -81,7 +81,7 @@ async function exported(input: Json): Promise<{ summary: Json; bytes: Buffer; pa
   return { summary, bytes, path };
 }
 
-function biopython(kind: 'fasta' | 'tsv', path: string): Json {
+function biopython(kind: 'fasta' | 'a3m' | 'tsv', path: string): Json {
   const script = fileURLToPath(new URL('export-readers.py', import.meta.url));
   return JSON.parse(execFileSync('/usr/bin/python3', [script, kind, path], { encoding: 'utf8' }));
 }
@@ -179,6 +179,28 @@ describe('an export as A3M', () => {
     const alone = await exported({ run_id: batch.id, format: 'a3m', query_index: 7 });
     expect(execFileSync('tar', ['-xOf', path, list[7]]).toString()).toBe(alone.bytes.toString());
   });
+
+  it.skipIf(!hasBiopython)(
+    'is read by Biopython as an alignment to the query, insertions set aside',
+    async () => {
+      const { path, summary } = await exported({ ...everything, run_id: batch.id, query_index: 5 });
+      const { columns, first_row: first, rows } = biopython('a3m', path);
+      expect(first).toBe(bench.sequences[5]);
+      expect(columns).toBe(bench.sequences[5].length);
+      const [query, ...others] = rows as readonly Json[];
+      expect(query.id).toBe('query_5');
+      expect(others).toHaveLength(summary.record_count);
+      expect(others.some(({ residues, filled }) => residues.length > filled)).toBe(true);
+      const byId = new Map(found[5].map((candidate) => [candidate.target.id, candidate]));
+      for (const { id, residues, filled } of others) {
+        const { target, alignment } = byId.get(id)!;
+        // With its insertions a row is the aligned stretch of its target; its columns are those that match.
+        expect(residues).toBe(target.sequence.slice(alignment.target_start, alignment.target_end));
+        const matches = cigarRuns(alignment.cigar).filter(({ operation }) => '=X'.includes(operation));
+        expect(filled).toBe(matches.reduce((sum, { length }) => sum + length, 0));
+      }
+    },
+  );
 
   it.skipIf(!hasHhsuite)('is read by reformat.pl, hhfilter and hhmake', async () => {
     const { path } = await exported({ ...everything, run_id: batch.id, query_index: 5 });

@@ -45,8 +45,9 @@ class Encoder(nn.Module):
         self.project = nn.Conv1d(width, dimension, 1, bias=False)
 
     def hidden(self, ids, mask):
-        x = self.embed(ids).transpose(1, 2) * mask
-        x = self.stem(x)
+        return self.trunk(self.stem(self.embed(ids).transpose(1, 2) * mask), mask)
+
+    def trunk(self, x, mask):
         for block in self.blocks:
             x = block(x, mask)
         return x * inverse_rms(x)

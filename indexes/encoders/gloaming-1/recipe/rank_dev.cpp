@@ -1,8 +1,12 @@
 /* Ranks all targets for each query by bidirectional MaxSim, then the best of them by affine alignment score.
  *
- * usage   rank_dev VECTORS LENGTHS NAMES QUERIES OUT KEPT RESCORED [MULTIPLIER OFFSET OPEN EXTEND]...
- * Input   VECTORS: float32 [residues x 64]; whole numbers within -127..127 stand for int8, are exact and take
- *         the processor's int8 instructions where it has them;
+ * usage   rank_dev [-p PROFILES] [-c CANDIDATES] VECTORS LENGTHS NAMES QUERIES OUT KEPT RESCORED
+ *                  [MULTIPLIER OFFSET OPEN EXTEND]...
+ * Input   VECTORS: float32 [residues x DIMENSION], 64 unless built with another; whole numbers within -127..127
+ *         stand for int8, are exact and take the processor's int8 instructions where it has them;
+ *         PROFILES: float32 [residues x 20], frequencies over square roots of the background's: the alignment
+ *         scores 30 times the logarithm of two profiles' dot product beside the vectors;
+ *         CANDIDATES: query <tab> target ...: only these targets are ranked, a ninth of the work for 1,000 a query;
  *         LENGTHS and NAMES: one a line, in the order of VECTORS; QUERIES: numbers into NAMES
  * Output  OUT.maxsim and, for the n-th quadruple of parameters, OUT.affine<n>: query <tab> target <tab> score
  * Range   KEPT pairs a query by MaxSim; RESCORED of them by alignment. Vectors that are not quantised must be
@@ -17,6 +21,7 @@
 #include <iostream>
 #include <numeric>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #ifdef __AVX512VNNI__
@@ -25,7 +30,13 @@
 
 namespace {
 
-constexpr int kDimension = 64;
+#ifndef DIMENSION
+#define DIMENSION 64
+#endif
+
+constexpr int kDimension = DIMENSION;
+constexpr int kKinds = 20;
+constexpr float kNat = 30;
 constexpr int kLanes = 16;
 constexpr int kRows = 6;
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
@@ -45,6 +56,7 @@ struct Target {
 
 struct Database {
   std::vector<float> values;
+  std::vector<float> profiles;
   std::vector<int8_t> bytes;  // empty, like the corrections, if the values are not whole
   std::vector<int> corrections;
   std::vector<size_t> starts;
@@ -162,8 +174,8 @@ double maxsim(const PackedQuery& query, const Target& target) {
 }
 
 /* Target residue by target residue; each column holds the best scores that end at each query residue. */
-int affineScore(const std::vector<int>& cells, int queryLength, int stride, int targetLength,
-                const Affine affine) {
+int affineScore(const std::vector<int>& cells, const std::vector<int>& profileCells, int queryLength,
+                int stride, int targetLength, const Affine affine) {
   std::vector<int> columns(2 * queryLength, 0), substitutions(queryLength);
   int* __restrict best = columns.data();
   int* __restrict gapInQuery = best + queryLength;
@@ -174,6 +186,10 @@ int affineScore(const std::vector<int>& cells, int queryLength, int stride, int 
     const int* __restrict row = cells.data() + static_cast<size_t>(j) * stride;
     for (int i = 0; i < queryLength; ++i)
       substitution[i] = ((row[i] * affine.multiplier) >> 16) - affine.offset;
+    if (!profileCells.empty()) {
+      const int* __restrict more = profileCells.data() + static_cast<size_t>(j) * stride;
+      for (int i = 0; i < queryLength; ++i) substitution[i] += more[i];
+    }
     int diagonal = 0, gapInTarget = -1000000;
     for (int i = 0; i < queryLength; ++i) {
       gapInQuery[i] = std::max(best[i] - affine.open, gapInQuery[i] - affine.extend);
@@ -201,6 +217,28 @@ std::vector<int> dotMatrix(const PackedQuery& query, const Target& target) {
   return cells;
 }
 
+/* Points of the profiles in each cell of such a matrix; none where there are no profiles. */
+std::vector<int> profileMatrix(const Database& database, size_t query, size_t target, int stride) {
+  if (database.profiles.empty()) return {};
+  const int queryLength = database.length(query), targetLength = database.length(target);
+  const float* __restrict queryRows = database.profiles.data() + database.starts[query] * kKinds;
+  const float* __restrict targetRows = database.profiles.data() + database.starts[target] * kKinds;
+  std::vector<int> cells(static_cast<size_t>(stride) * targetLength);
+  std::vector<float> columns(static_cast<size_t>(kKinds) * queryLength), sums(queryLength);
+  for (int i = 0; i < queryLength; ++i)
+    for (int kind = 0; kind < kKinds; ++kind) columns[kind * queryLength + i] = queryRows[i * kKinds + kind];
+  for (int j = 0; j < targetLength; ++j) {
+    std::fill(sums.begin(), sums.end(), 0.0f);
+    for (int kind = 0; kind < kKinds; ++kind)
+      for (int i = 0; i < queryLength; ++i)
+        sums[i] += columns[kind * queryLength + i] * targetRows[j * kKinds + kind];
+    int* __restrict row = cells.data() + static_cast<size_t>(j) * stride;
+    for (int i = 0; i < queryLength; ++i)
+      row[i] = static_cast<int>(std::floor(kNat * std::log(std::max(sums[i], 1e-4f)) + 0.5f));
+  }
+  return cells;
+}
+
 Database load(const char* vectors, const char* lengths, const char* names) {
   Database database;
   std::ifstream lengthFile(lengths), nameFile(names), vectorFile(vectors, std::ios::binary);
@@ -221,19 +259,47 @@ Database load(const char* vectors, const char* lengths, const char* names) {
   return database;
 }
 
+void loadProfiles(Database& database, const char* path) {
+  database.profiles.resize(database.starts.back() * kKinds);
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(database.profiles.data()), database.profiles.size() * sizeof(float));
+  if (!file) {
+    std::cerr << "rank_dev: the profiles do not fit the vectors\n";
+    std::exit(1);
+  }
+}
+
+/* Numbers of the targets of each query. */
+std::vector<std::vector<size_t>> loadCandidates(const Database& database, const char* path) {
+  std::unordered_map<std::string, size_t> numbers;
+  for (size_t number = 0; number < database.names.size(); ++number) numbers[database.names[number]] = number;
+  std::vector<std::vector<size_t>> candidates(database.names.size());
+  std::ifstream file(path);
+  for (std::string query, target, rest; file >> query >> target; std::getline(file, rest))
+    candidates[numbers.at(query)].push_back(numbers.at(target));
+  return candidates;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const char *profiles = nullptr, *chosen = nullptr;
+  for (; argc > 2 && argv[1][0] == '-'; argc -= 2, argv += 2)
+    (argv[1][1] == 'p' ? profiles : chosen) = argv[2];
   if (argc < 8 || (argc - 8) % 4 != 0) {
-    std::cerr << "usage: rank_dev VECTORS LENGTHS NAMES QUERIES OUT KEPT RESCORED "
-                 "[MULTIPLIER OFFSET OPEN EXTEND]...\n";
+    std::cerr << "usage: rank_dev [-p PROFILES] [-c CANDIDATES] VECTORS LENGTHS NAMES QUERIES OUT KEPT "
+                 "RESCORED [MULTIPLIER OFFSET OPEN EXTEND]...\n";
     return 2;
   }
-  const Database database = load(argv[1], argv[2], argv[3]);
+  Database database = load(argv[1], argv[2], argv[3]);
+  if (profiles != nullptr) loadProfiles(database, profiles);
+  std::vector<std::vector<size_t>> candidates;
+  if (chosen != nullptr) candidates = loadCandidates(database, chosen);
+  std::vector<size_t> all(database.names.size());
+  std::iota(all.begin(), all.end(), 0);
   std::ifstream queries(argv[4]);
   const std::string out = argv[5];
-  const size_t kept = std::min<size_t>(std::atoi(argv[6]), database.names.size());
-  const size_t rescored = std::min<size_t>(std::atoi(argv[7]), kept);
+  const size_t most = std::atoi(argv[6]), rescored = std::atoi(argv[7]);
   std::vector<Affine> settings;
   for (int at = 8; at < argc; at += 4)
     settings.push_back(
@@ -245,19 +311,20 @@ int main(int argc, char** argv) {
   for (size_t number; queries >> number;) {
     const PackedQuery query(database.row(number), database.length(number));
     std::vector<double> scores(database.names.size());
-    for (size_t t = 0; t < scores.size(); ++t) scores[t] = maxsim(query, database.target(t));
-    std::vector<size_t> order(scores.size());
-    std::iota(order.begin(), order.end(), 0);
+    std::vector<size_t> order = candidates.empty() ? all : candidates[number];
+    for (const size_t t : order) scores[t] = maxsim(query, database.target(t));
+    const size_t kept = std::min(most, order.size());
     std::partial_sort(order.begin(), order.begin() + kept, order.end(),
                       [&](size_t a, size_t b) { return scores[a] > scores[b]; });
     for (size_t rank = 0; rank < kept; ++rank) {
       const size_t t = order[rank];
       ranked << database.names[number] << '\t' << database.names[t] << '\t' << scores[t] / 29929 << '\n';
       if (rank >= rescored || settings.empty()) continue;
+      const int stride = query.blocks * kLanes;
       const auto cells = dotMatrix(query, database.target(t));
+      const auto profileCells = profileMatrix(database, number, t, stride);
       for (size_t n = 0; n < settings.size(); ++n) {
-        const int stride = query.blocks * kLanes;
-        const int score = affineScore(cells, query.length, stride, database.length(t), settings[n]);
+        const int score = affineScore(cells, profileCells, query.length, stride, database.length(t), settings[n]);
         aligned[n] << database.names[number] << '\t' << database.names[t] << '\t' << score << '\n';
       }
     }

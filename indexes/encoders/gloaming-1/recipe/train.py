@@ -27,16 +27,19 @@ AVERAGED_SHARE = 1 / 6
 
 
 def main():
-    args = read_arguments()
+    start(Run, make_parser(__doc__).parse_args())
+
+
+def start(run_kind, args):
     torch.set_num_threads(args.threads)
     args.folder.mkdir(parents=True, exist_ok=True)
-    run = Run(args)
+    run = run_kind(args)
     run.resume()
     run.train()
 
 
-def read_arguments():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def make_parser(description):
+    ap = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("data", type=pathlib.Path)
     ap.add_argument("folder", type=pathlib.Path)
     ap.add_argument("--steps", type=int, required=True)
@@ -56,28 +59,41 @@ def read_arguments():
     ap.add_argument("--muon-rate", type=float, default=0.02)
     ap.add_argument("--save-every", type=int, default=100, help="steps")
     ap.add_argument("--keep", default="", help="steps at which model-STEP.pt is kept, as in 1610,2481")
-    return ap.parse_args()
+    return ap
 
 
 class Run:
+    weights = WEIGHTS
+
     def __init__(self, args):
         self.args = args
         torch.manual_seed(args.seed)
         self.rng = np.random.default_rng(args.seed)
         self.generator = torch.Generator().manual_seed(args.seed)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        evolved = [float(share) for share in args.evolved.split(",")]
-        self.sampler = Sampler(args.data, args.labelled, args.natural, args.singles, args.crop, evolved)
-        dilations = [int(d) for d in args.dilations.split(",")]
-        self.encoder = Encoder(args.width, args.width // 2, dilations, dropout=args.dropout)
-        if args.init:
-            self.encoder.load_state_dict(torch.load(args.init, map_location="cpu")["weights"])
-        self.encoder.to(self.device)
+        self.sampler = self.make_sampler()
+        self.encoder = self.make_encoder().to(self.device)
         self.heads = Heads(args.width).to(self.device)
         self.average = copy.deepcopy(self.encoder)
-        self.optimizers = make_optimizers(self.encoder, self.heads, args)
+        self.optimizers = self.make_optimizers()
         self.step, self.elapsed = 0, 0.0
         print(f"{parameter_count(self.encoder)} parameters on {self.device}", flush=True)
+
+    def make_sampler(self):
+        args = self.args
+        evolved = [float(share) for share in args.evolved.split(",")]
+        return Sampler(args.data, args.labelled, args.natural, args.singles, args.crop, evolved)
+
+    def make_encoder(self):
+        args = self.args
+        dilations = [int(d) for d in args.dilations.split(",")]
+        encoder = Encoder(args.width, args.width // 2, dilations, dropout=args.dropout)
+        if args.init:
+            encoder.load_state_dict(torch.load(args.init, map_location="cpu")["weights"])
+        return encoder
+
+    def make_optimizers(self):
+        return make_optimizers(self.encoder, self.heads, self.args)
 
     def train(self):
         kept = {int(step) for step in self.args.keep.split(",") if step}
@@ -102,7 +118,7 @@ class Run:
     def one_step(self):
         batch = self.sampler.draw(self.rng)
         parts = self.objectives(batch)
-        total = sum(WEIGHTS[key] * value for key, value in parts.items() if key in WEIGHTS)
+        total = sum(self.weights[key] * value for key, value in parts.items() if key in self.weights)
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
         total.backward()

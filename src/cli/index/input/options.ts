@@ -45,7 +45,7 @@ export function addInputOptions(command: Command): Command {
     .option('--taxonomy <nodes.dmp,names.dmp>', 'NCBI taxonomy dumps: adds lineages by taxid')
     .option(
       '--embeddings <path>',
-      "features of the encoder's model that exist already: an HDF5 file, or a folder of <id>.npy",
+      "features of the encoder's model that exist already: an HDF5 file, NumPy's .npz, or a folder of <id>.npy",
     )
     .addHelpText('after', HELP);
 }
@@ -87,8 +87,9 @@ as "name:type" with type string, integer, number, boolean or string_list (items 
 without a type the narrowest one that fits is taken. An empty cell is a missing value.
 
 --embeddings takes a data set [residues × features] for each protein, by its id, as UniProt publishes them
-for ProtT5 (per-residue.h5). They are projected and quantised as the encoder's card says; proteins without
-one are encoded. All lengths, and a sample that is encoded again, must agree, else the build is refused.
+for ProtT5 (per-residue.h5), or as numpy.savez writes them. They are projected and quantised as the encoder's
+card says; proteins without one are encoded. All lengths, and a sample that is encoded again, must agree, else
+the build is refused.
 
 Letters: U becomes C, O becomes K; B, Z, J and inner "*" become X; the report counts them. Anything else
 is refused with file, line and record, before encoding begins.`;

@@ -6,7 +6,7 @@ import { annotatedInput } from '../../../indexing/sources/earlier-release.js';
 import { openRelease } from '../../../release/open.js';
 import type { CommandContext } from '../../terminal/command.js';
 import { createProgress, formatDuration } from '../../terminal/progress.js';
-import { selectOneRelease, withCatalog, type IndexCatalog } from '../catalog.js';
+import { publishBuilt, selectOneRelease, withCatalog, type IndexCatalog } from '../catalog.js';
 import { carryMeasured } from './carried.js';
 import { readTaxonomyOption } from '../input/taxonomy-option.js';
 
@@ -72,8 +72,7 @@ async function annotate(
   const { id, manifest } = made.release;
   // Published with its calibration beside it, so that no answer lacks its E-values meanwhile.
   const isCalibrated = (await readCalibrationCard(made.release.directory)) !== undefined;
-  const row = { id, slug, manifest, publishedAt: new Date().toISOString() };
-  await catalog.table.publish(row, { isDefault: false });
+  const row = await publishBuilt(catalog, { id, slug, manifest }, { isDefault: false });
   const carried = isCalibrated ? '' : await carryMeasured(catalog, made.release, slug);
   if (options.default) await catalog.table.publish(row);
   const took = formatDuration(performance.now() - startedMs);

@@ -9,6 +9,8 @@ import { releaseDirectory, type FoundRelease } from '../../../release/catalog.js
 import { readManifest } from '../../../release/manifest.js';
 import type { ReleaseManifest } from '../../../release/release.js';
 import { verifyRelease } from '../../../release/verify.js';
+import { policyKindOf, type PolicyKind } from '../../../calibration/policy-card.js';
+import { readPolicyCard } from '../../../calibration/policy-sidecar.js';
 import type { CommandContext } from '../../terminal/command.js';
 import { createProgress } from '../../terminal/progress.js';
 import { ratioOf } from '../../terminal/selection.js';
@@ -79,7 +81,7 @@ async function refresh(
   const next = await build(
     catalog,
     source.files,
-    { ...flags, relatives: relativesOf(before, catalog) },
+    { ...flags, relatives: relativesOf(before, catalog), policy: await policyOf(standing) },
     context,
   );
   assert(next !== undefined, 'a refresh is divided among no tasks');
@@ -97,6 +99,12 @@ async function refresh(
     await rememberVersion(folder, source.download.version);
     await rm(source.download.path);
   }
+}
+
+/** The approximate policy that was chosen for a release. */
+async function policyOf(directory: string): Promise<PolicyKind> {
+  const card = await readPolicyCard(directory);
+  return card === undefined ? 'sampled' : policyKindOf(card);
 }
 
 interface OpenedSource {

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLoaded } from '../../parts/load.js';
 import { Await } from '../../parts/notice.js';
-import { percent } from '../../parts/format.js';
+import { counted, percent } from '../../parts/format.js';
 import type { Hit } from '../hits.js';
 import type { Closest, ResultTools } from '../tools.js';
 
@@ -63,7 +63,7 @@ function sentence(found: Closest): string {
 }
 
 const WIDTH = 900;
-const HEIGHT = 190;
+const HEIGHT = 160;
 
 interface FormProps {
   readonly found: Closest;
@@ -85,12 +85,15 @@ function Links({ found, hit, querySequence }: FormProps) {
   };
   const link = (residue: number): string => {
     const [left, right] = [x(residue, queryLength), x(there.closest[residue], targetLength)];
-    return `M${left.toFixed(1)} 24C${left.toFixed(1)} 95 ${right.toFixed(1)} 95 ${right.toFixed(1)} ${HEIGHT - 24}`;
+    return `M${left.toFixed(1)} 6C${left.toFixed(1)} 80 ${right.toFixed(1)} 80 ${right.toFixed(1)} ${HEIGHT - 6}`;
   };
   return (
     <figure class="chart wide">
+      <p class="small muted">query, {counted(queryLength, 'residue')}</p>
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        class="links"
         role="img"
         aria-label="Links from each residue of the query to its closest residue of the target"
         onPointerMove={point}
@@ -106,7 +109,7 @@ function Links({ found, hit, querySequence }: FormProps) {
         ))}
         <rect
           x={x(0, queryLength) - 2}
-          y={18}
+          y={0}
           width={(WIDTH * queryLength) / most}
           height={6}
           rx={3}
@@ -114,19 +117,16 @@ function Links({ found, hit, querySequence }: FormProps) {
         />
         <rect
           x={x(0, targetLength) - 2}
-          y={HEIGHT - 24}
+          y={HEIGHT - 6}
           width={(WIDTH * targetLength) / most}
           height={6}
           rx={3}
           class="bar-target"
         />
-        <text x={x(0, queryLength)} y={12} class="tick">
-          query, {queryLength} residues
-        </text>
-        <text x={x(0, targetLength)} y={HEIGHT - 6} class="tick">
-          {hit.id}, {targetLength} residues
-        </text>
       </svg>
+      <p class="small muted">
+        {hit.id}, {counted(targetLength, 'residue')}
+      </p>
       <p class="small muted readout" aria-live="off">
         {at === undefined
           ? 'Point at a residue of the query to follow its link.'

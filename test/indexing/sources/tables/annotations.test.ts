@@ -1,22 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readAnnotations } from '#src/indexing/sources/tables/annotations.js';
+import { scratchFiles } from '../../scratch-files.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'gloaming-annotations-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-let files = 0;
-function file(content: string | Buffer): string {
-  files += 1;
-  const path = join(folder, `given-${files}`);
-  writeFileSync(path, content);
-  return path;
-}
-const open = (...contents: (string | Buffer)[]) =>
-  readAnnotations(contents.map(file), join(folder, `rows-${files}`));
+const { folder, file } = scratchFiles('annotations');
+const open = (...contents: (string | Buffer)[]) => readAnnotations(contents.map(file), join(folder, 'rows'));
 
 const PROKKA =
   '##gff-version 3\n##sequence-region contig_1 1 5000\n' +

@@ -1,22 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readDomains } from '#src/indexing/sources/tables/domains.js';
+import { scratchFiles } from '../../scratch-files.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'gloaming-domains-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-let files = 0;
-function file(content: string | Buffer): string {
-  files += 1;
-  const path = join(folder, `given-${files}`);
-  writeFileSync(path, content);
-  return path;
-}
-const open = (...contents: (string | Buffer)[]) =>
-  readDomains(contents.map(file), join(folder, `rows-${files}`));
+const { folder, file } = scratchFiles('domains');
+const open = (...contents: (string | Buffer)[]) => readDomains(contents.map(file), join(folder, 'rows'));
 
 const INTERPROSCAN =
   'P1\tmd5\t400\tPfam\tPF00085\tThioredoxin\t120\t220\t1.2E-30\tT\t01-01-2024\tIPR013766\tThioredoxin domain\t' +

@@ -1,0 +1,185 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { canonicalJson, sha256Hex } from '../../src/canonical.js';
+import { PEERS } from '../tools/homology-peers.js';
+import type { DomainLabel } from '../tools/labels.js';
+import type { BenchProtein } from '../tools/proteins.js';
+
+/*
+ * Which whole proteins something connects. Nobody has labelled them, so that a pair counts as unrelated only where no
+ * tool, no fold and no name says otherwise:
+ *
+ *   tools   mmseqs in two rounds against all proteins, or blastp in either direction, finds one with the other, or
+ *           both with one third
+ *   folds   the profile of each finds domains of one fold group of SCOPe
+ *   names   they share a word that is not said of everything
+ *
+ * A hit is one at E <= 0.001, so that chance hides next to nothing: a pair that is hidden because a tool's own false
+ * hits are like ours would make E-values look better than they are.
+ */
+
+const run = promisify(execFile);
+const HIT_E = 1e-3;
+/** Up to here a tool's direct hit is faint: such pairs are counted with and without. */
+const FAINT_E = 1;
+const FEWEST_LETTERS = 4;
+/** Said of proteins that have nothing in common: where they are, what is not known of them, how they were named. */
+const COMMON_WORDS = new Set(
+  (
+    'protein proteins uncharacterized uncharacterised putative probable predicted hypothetical conserved unknown ' +
+    'function family superfamily domain domains containing subunit component chain like type class alpha beta gamma ' +
+    'delta epsilon small large associated related dependent specific binding system factor fragment homolog ' +
+    'precursor plasmid chromosome membrane inner outer transmembrane integral periplasmic cytoplasmic plasma ' +
+    'mitochondrial mitochondria nuclear chloroplastic exported secreted plasmodium region with from'
+  ).split(' '),
+);
+
+const CONNECTION_KINDS = ['tools', 'folds', 'names'] as const;
+export type ConnectionKind = (typeof CONNECTION_KINDS)[number];
+
+export interface NamedProtein extends BenchProtein {
+  readonly name: string;
+}
+
+export interface Connections {
+  /** Targets that something connects with the query, by what does. */
+  of(queryId: string): Readonly<Record<ConnectionKind, ReadonlySet<string>>>;
+  /** Whether a tool gives the pair an E-value that is small, and too large to be a hit. */
+  isFaint(queryId: string, targetId: string): boolean;
+  /** Fold groups of SCOPe that are found in a protein. */
+  folds(id: string): readonly string[];
+}
+
+export interface Connectable {
+  readonly queries: readonly NamedProtein[];
+  readonly targets: readonly NamedProtein[];
+  /** Where thirds are looked for. */
+  readonly all: readonly NamedProtein[];
+  readonly domains: readonly BenchProtein[];
+  readonly labels: ReadonlyMap<string, DomainLabel>;
+  readonly folder: string;
+}
+
+/** Errors  of mmseqs or blastp, which have to be installed */
+export async function findConnections(connectable: Connectable): Promise<Connections> {
+  const { queries, targets, labels } = connectable;
+  const marks = { tools: createMarks(), folds: createMarks(), names: createMarks() };
+  const faint = new Set<string>();
+  for (const { id, name } of [...queries, ...targets]) {
+    // Whoever finds a protein bears its mark, too: hits in either direction are shared marks.
+    marks.tools.add(id, id);
+    for (const word of wordsOf(name)) marks.names.add(id, word);
+  }
+  const take = ([finder, found, expected]: readonly string[]): void => {
+    if (Number(expected) <= HIT_E) marks.tools.add(finder, found);
+    else faint.add(`${finder} ${found}`);
+  };
+  const searched = await searchWithMmseqs(connectable);
+  for (const row of await readRows(join(searched, 'found.tsv'))) take(row);
+  const [blastp] = PEERS;
+  for (const [from, to] of [
+    [queries, targets],
+    [targets, queries],
+  ]) {
+    const hits = await blastp.search(from, to, searched, FAINT_E);
+    for (const { queryId, targetId, expected } of hits) take([queryId, targetId, String(expected)]);
+  }
+  for (const [id, domain] of await readRows(join(searched, 'domains.tsv'))) {
+    marks.folds.add(id, labels.get(domain)!.foldGroup);
+  }
+  const targetIds = new Set(targets.map(({ id }) => id));
+  return {
+    of: (id) => ({
+      tools: marks.tools.sharing(id, targetIds),
+      folds: marks.folds.sharing(id, targetIds),
+      names: marks.names.sharing(id, targetIds),
+    }),
+    isFaint: (query, target) => faint.has(`${query} ${target}`) || faint.has(`${target} ${query}`),
+    folds: (id) => [...marks.folds.of(id)],
+  };
+}
+
+/**
+ * Hits of queries and targets among all (found.tsv), and the domains that their profiles find (domains.tsv).
+ * @returns the folder that has them; one that is there already is used again: this takes longer than all the rest
+ */
+async function searchWithMmseqs({ queries, targets, all, domains, folder }: Connectable): Promise<string> {
+  const chosen = [...queries, ...targets];
+  const digest = sha256Hex(canonicalJson(chosen.map(({ id }) => id)));
+  const searched = join(folder, `connections-${digest.slice(0, 12)}`);
+  if (existsSync(searched)) return searched;
+  const work = `${searched}.work`;
+  await mkdir(work, { recursive: true });
+  const at = (name: string): string => join(work, name);
+  const mmseqs = (...words: readonly string[]): Promise<unknown> => run('mmseqs', [...words, '-v', '1']);
+  for (const [name, proteins] of Object.entries({ chosen, all, domains })) {
+    const fasta = proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('');
+    await writeFile(at(`${name}.fasta`), fasta);
+    await mmseqs('createdb', at(`${name}.fasta`), at(name));
+  }
+  const sensitive = ['-s', '7.5', '--max-seqs', '500', '--threads', '1'];
+  const rounds = ['--num-iterations', '2', '--e-profile', String(HIT_E), '-e', String(FAINT_E)];
+  const columns = ['--format-output', 'query,target,evalue'];
+  await mmseqs('search', at('chosen'), at('all'), at('found'), at('tmp'), ...sensitive, ...rounds);
+  await mmseqs('convertalis', at('chosen'), at('all'), at('found'), at('found.tsv'), ...columns);
+  await mmseqs(
+    'result2profile',
+    at('chosen'),
+    at('all'),
+    at('found'),
+    at('profiles'),
+    '--e-profile',
+    String(HIT_E),
+  );
+  const hits = [...sensitive, '-e', String(HIT_E)];
+  await mmseqs('search', at('profiles'), at('domains'), at('folds'), at('tmp'), ...hits);
+  await mmseqs('convertalis', at('profiles'), at('domains'), at('folds'), at('domains.tsv'), ...columns);
+  await rename(work, searched);
+  return searched;
+}
+
+async function readRows(path: string): Promise<readonly (readonly string[])[]> {
+  const text = await readFile(path, 'utf8');
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t'));
+}
+
+export function wordsOf(name: string): readonly string[] {
+  const words = name.toLowerCase().split(/[^a-z0-9]+/);
+  return words.filter((word) => word.length >= FEWEST_LETTERS && !COMMON_WORDS.has(word));
+}
+
+/** What proteins have in common. */
+interface Marks {
+  add(id: string, mark: string): void;
+  of(id: string): ReadonlySet<string>;
+  /** Those among others that share a mark with one. */
+  sharing(id: string, others: ReadonlySet<string>): ReadonlySet<string>;
+}
+
+export function createMarks(): Marks {
+  const [marksOf, bearersOf] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
+  const put = (map: Map<string, Set<string>>, key: string, value: string): void => {
+    map.set(key, (map.get(key) ?? new Set()).add(value));
+  };
+  const none: ReadonlySet<string> = new Set();
+  return {
+    add(id, mark) {
+      put(marksOf, id, mark);
+      put(bearersOf, mark, id);
+    },
+    of: (id) => marksOf.get(id) ?? none,
+    sharing(id, others) {
+      const found = new Set<string>();
+      for (const mark of marksOf.get(id) ?? none) {
+        for (const bearer of bearersOf.get(mark) ?? none) if (others.has(bearer)) found.add(bearer);
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { seededRandom, sampleDistinct } from '../../src/random.js';
+import type { Appliance } from '../../src/appliance.js';
+import { reversed } from '../../src/calibration/control.js';
+import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import { fastaFile, readFasta } from '../../src/sequence/fasta.js';
+import { parseFastaHeader } from '../../src/sequence/fasta-header.js';
+import { normaliseProtein } from '../../src/sequence/protein.js';
+import { openCalibrated } from '../tools/calibrated-database.js';
+import { logExpectedOf } from '../tools/candidate-scores.js';
+import type { DomainLabel } from '../tools/labels.js';
+import type { BenchProtein } from '../tools/proteins.js';
+import { findConnections, type Connections, type NamedProtein } from './connections.js';
+import { eachResult, wholeTargets } from './decoys.js';
+import { createTally, THRESHOLDS, type Tally } from './tally.js';
+
+/*
+ * Do E-values of whole proteins of many domains tell the truth about natural ones? Proteins against others, where a hit
+ * is false that nothing connects with its query (connections.ts), and reversed ones, of which every hit is; by length.
+ *
+ *   npm run bench -- calibration --proteins [queries a band] [targets] [folder to keep the database in]
+ */
+
+/** Upper ends of the bands but the last. Unit: residues */
+const BAND_ENDS: readonly number[] = [150, 300, 600];
+const FEWEST_RESIDUES = 30;
+/** Reversed queries for each natural one. */
+const REVERSED_SHARE = 0.25;
+const LISTED_PAIRS = 60;
+const ALL = 'natural, all bands alike';
+const NOT_FAINT = 'natural, no faint hit either';
+
+interface UnconnectedPair {
+  readonly query: NamedProtein;
+  readonly target: NamedProtein;
+  readonly logExpected: number;
+}
+
+export async function benchProteins(
+  appliance: Appliance,
+  folder: string,
+  fasta: string,
+  scope: { readonly domains: readonly BenchProtein[]; readonly labels: ReadonlyMap<string, DomainLabel> },
+  { bandCount, targetCount }: { readonly bandCount: number; readonly targetCount: number },
+): Promise<Readonly<Record<string, unknown>>> {
+  const all = await readNamed(fasta);
+  const targets = wholeTargets(all, targetCount);
+  const chosen = new Set(targets.map(({ id }) => id));
+  const queries = queriesByBand(
+    all.filter(({ id }) => !chosen.has(id)),
+    bandCount,
+  );
+  const connections = await findConnections({ queries, targets, all, ...scope, folder });
+  const engine = await openCalibrated(appliance, targets, 'whole', folder);
+  const tally = createTally();
+  const pairs = await tallyNatural(queries, targets, connections, engine, tally);
+  const backwards = queries
+    .filter((_, index) => index % Math.round(1 / REVERSED_SHARE) === 0)
+    .map(({ id, sequence }) => ({ id, sequence: reversed(sequence) }));
+  await tallyReversed(backwards, engine, tally);
+  console.log(`\n${queries.length} queries, ${targets.length} targets: false hits ÷ claimed (claimed), by E`);
+  console.log(`  ${''.padEnd(28)}${THRESHOLDS.map((threshold) => String(threshold).padStart(14)).join('')}`);
+  for (const line of tally.lines(targets.length)) console.log(line);
+  console.log('\nThe best pairs that nothing connects: E, then length, name and folds of both');
+  for (const line of pairLines(pairs, connections)) console.log(line);
+  return { ratios: tally.ratios() };
+}
+
+async function readNamed(fasta: string): Promise<readonly NamedProtein[]> {
+  const list: NamedProtein[] = [];
+  for await (const { header, text } of readFasta(fastaFile(fasta))) {
+    const { id, name = '' } = parseFastaHeader(header);
+    list.push({ id, name, sequence: normaliseProtein(text).sequence });
+  }
+  return list;
+}
+
+/** As many of each band, evenly among what comes. */
+function queriesByBand(from: readonly NamedProtein[], count: number): readonly NamedProtein[] {
+  const usable = from.filter(({ sequence }) => sequence.length >= FEWEST_RESIDUES);
+  return bandNames().flatMap((band) => {
+    const members = usable.filter(({ sequence }) => bandOf(sequence.length) === band);
+    return Array.from(sampleDistinct(members.length, count, seededRandom(13)), (index) => members[index]);
+  });
+}
+
+function bandNames(): readonly string[] {
+  return [0, ...BAND_ENDS].map(bandOf);
+}
+
+function bandOf(length: number): string {
+  const at = BAND_ENDS.findIndex((end) => length < end);
+  if (at === 0) return `under ${BAND_ENDS[0]}`;
+  return at === -1 ? `${BAND_ENDS.at(-1)} and more` : `${BAND_ENDS[at - 1]} to ${BAND_ENDS[at] - 1}`;
+}
+
+/** @returns the best pairs that nothing connects */
+async function tallyNatural(
+  queries: readonly NamedProtein[],
+  targets: readonly NamedProtein[],
+  connections: Connections,
+  engine: SearchEngine,
+  tally: Tally,
+): Promise<readonly UnconnectedPair[]> {
+  const [named, byId] = [new Map(queries.map((query) => [query.id, query])), targetsById(targets)];
+  const connectedCounts = { tools: 0, folds: 0, names: 0, any: 0 };
+  let best: UnconnectedPair[] = [];
+  await eachResult(queries, unfilteredSpace(engine.release), engine, ({ id }, candidates) => {
+    const query = named.get(id)!;
+    const { tools, folds, names } = connections.of(id);
+    const connected = new Set([...tools, ...folds, ...names]);
+    const sizes = { tools: tools.size, folds: folds.size, names: names.size, any: connected.size };
+    for (const kind of Object.keys(sizes) as (keyof typeof sizes)[]) connectedCounts[kind] += sizes[kind];
+    const strata = [ALL, `natural, ${bandOf(query.sequence.length)}`];
+    const share = (targets.length - connected.size) / targets.length;
+    for (const stratum of [...strata, NOT_FAINT]) tally.expect(stratum, share);
+    for (const candidate of candidates) {
+      const target = byId.get(engine.release.targets.id(candidate.targetIndex))!;
+      const logExpected = logExpectedOf(candidate);
+      if (logExpected === undefined || connected.has(target.id)) continue;
+      const counted = connections.isFaint(id, target.id) ? strata : [...strata, NOT_FAINT];
+      for (const stratum of counted) tally.observe(stratum, logExpected);
+      if (logExpected < 0) best.push({ query, target, logExpected });
+    }
+    best = best.sort((a, b) => a.logExpected - b.logExpected).slice(0, LISTED_PAIRS);
+  });
+  const pairCount = queries.length * targets.length;
+  const shares = Object.entries(connectedCounts).map(
+    ([kind, count]) => `${kind} ${((100 * count) / pairCount).toFixed(2)} %`,
+  );
+  console.log(`Pairs that something connects, of ${pairCount}: ${shares.join(', ')}`);
+  return best;
+}
+
+function targetsById(targets: readonly NamedProtein[]): ReadonlyMap<string, NamedProtein> {
+  return new Map(targets.map((target) => [target.id, target]));
+}
+
+async function tallyReversed(
+  queries: readonly BenchProtein[],
+  engine: SearchEngine,
+  tally: Tally,
+): Promise<void> {
+  await eachResult(queries, unfilteredSpace(engine.release), engine, ({ sequence }, candidates) => {
+    const strata = ['reversed, all bands alike', `reversed, ${bandOf(sequence.length)}`];
+    for (const stratum of strata) tally.expect(stratum);
+    for (const candidate of candidates) {
+      for (const stratum of strata) tally.observe(stratum, logExpectedOf(candidate) ?? Infinity);
+    }
+  });
+}
+
+function pairLines(pairs: readonly UnconnectedPair[], connections: Connections): readonly string[] {
+  const words = ({ id, name, sequence }: NamedProtein): string =>
+    `${id} ${sequence.length} ${name} [${connections.folds(id).join(' ')}]`;
+  return pairs.map(
+    ({ query, target, logExpected }) =>
+      `  ${Math.exp(logExpected).toExponential(1)}  ${words(query)} | ${words(target)}`,
+  );
+}

@@ -1,0 +1,116 @@
+/* A release searched by the codes of its rows: words that rows are close to, tables of how close a query is to each
+ * word, and what the rows of each target say of each query by these tables. */
+#ifndef GLOAMING_CODED_SEARCH_H
+#define GLOAMING_CODED_SEARCH_H
+
+#include "engine/search.h"
+
+namespace gloaming {
+
+/** Words of the lower level that share one of the upper. */
+constexpr uint32_t kWordChildren = 16;
+/** Dot products lie in a table as so many low bits fewer: 0..32,767 become 0..255. */
+constexpr uint32_t kTableShift = 7;
+
+/** Words as rows, and the codes of all rows of a release, if it is to be searched. */
+class Codes {
+ public:
+  /* Shape   words [kCodeCount × dimension]; starts as those of a store
+   * Errors  ShapeError if there are other than kCodeCount words, or a word is too long; StoreError of the file */
+  Codes(const Kernels& kernels, std::vector<uint32_t> starts, uint32_t dimension, const int8_t* words, size_t count,
+        const std::string& path);
+
+  uint32_t targetCount() const { return static_cast<uint32_t>(starts_.size() - 1); }
+  uint32_t length(uint32_t target) const { return starts_[target + 1] - starts_[target]; }
+  uint32_t dimension() const { return dimension_; }
+  const uint16_t* codes(uint32_t target) const {
+    // A mapped file begins with a page, and each code has two bytes.
+    return reinterpret_cast<const uint16_t*>(codes_.row(starts_[target]));
+  }
+  /** Words, packed as queries: what meets them are the rows of the search. */
+  const std::vector<OwnedQuery>& blocks() const { return blocks_; }
+  void checkFile() const { codes_.checkFile(); }
+
+ private:
+  const std::vector<uint32_t> starts_;
+  const uint32_t dimension_;
+  std::vector<OwnedQuery> blocks_;
+  Rows codes_;
+};
+
+/** A job on codes or words instead of a store. */
+class CodedJob : public Search {
+ public:
+  CodedJob(const Kernels& kernels, Done done) : Search(kernels, nullptr, std::move(done)) {}
+};
+
+/* How close the rows of some queries are to each word: the best dot product, none below 0, >> kTableShift. */
+class TableSearch : public CodedJob {
+ public:
+  /* Range  1..kCodedQueries queries */
+  TableSearch(const Kernels& kernels, std::shared_ptr<const Codes> codes, std::vector<OwnedQuery> queries, Done done);
+  /** [kCodeCount × kCodedQueries]; zero where there is no query. */
+  std::vector<uint8_t> table;
+
+ protected:
+  uint64_t prepare() override;
+  void run(uint64_t block, Workspace& workspace) override;
+
+ private:
+  const std::shared_ptr<const Codes> codes_;
+  const std::vector<OwnedQuery> queries_;
+};
+
+/* What the rows of each listed target say by a table. */
+class CodedSearch : public CodedJob {
+ public:
+  struct Sums {
+    std::vector<uint32_t> closeness, excess;
+  };
+  /* Shape  table [kCodeCount × kCodedQueries]; eligible: ascending target indices, none for all */
+  CodedSearch(const Kernels& kernels, std::shared_ptr<const Codes> codes, std::vector<uint8_t> table,
+              uint32_t queryCount, std::optional<std::vector<uint32_t>> eligible, uint8_t floor, Done done);
+  /** One per query, each in list order. */
+  std::vector<Sums> sums;
+
+ protected:
+  uint64_t prepare() override;
+  void run(uint64_t chunk, Workspace& workspace) override;
+
+ private:
+  uint32_t itemCount() const {
+    return eligible_ ? static_cast<uint32_t>(eligible_->size()) : codes_->targetCount();
+  }
+
+  const std::shared_ptr<const Codes> codes_;
+  const std::vector<uint8_t> table_;
+  const uint32_t queryCount_;
+  const std::optional<std::vector<uint32_t>> eligible_;
+  const uint8_t floor_;
+};
+
+/* The word that each row is closest to: first among the upper words, then among the children of that one, if there are
+ * any. Of equally close words it is the first. */
+class AssignJob : public CodedJob {
+ public:
+  /* Shape   parents [1..4,096 × dimension]; children [parents × kWordChildren × dimension], or none; rows likewise
+   * Errors  ShapeError if rows are not whole, or are too many or too long */
+  AssignJob(const Kernels& kernels, uint32_t dimension, std::vector<int8_t> parents, std::vector<int8_t> children,
+            std::vector<int8_t> rows, Done done);
+  /** A parent, or parent × kWordChildren + child. */
+  std::vector<uint16_t> codes;
+
+ protected:
+  uint64_t prepare() override;
+  void run(uint64_t chunk, Workspace& workspace) override;
+
+ private:
+  uint32_t closestChild(uint32_t parent, const int8_t* row) const;
+
+  const uint32_t dimension_;
+  const std::vector<int8_t> parents_, children_, rows_;
+};
+
+}  // namespace gloaming
+
+#endif

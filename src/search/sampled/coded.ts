@@ -1,0 +1,74 @@
+import { POOL_SHARE } from '../../calibration/policy-card.js';
+import { CODED_QUERIES, TABLE_SHIFT } from '../../kernels/codes.js';
+import type { CodedSums, KernelOptions, QueryTokens } from '../../kernels/kernels.js';
+import { assert } from '../../errors.js';
+import type { Release, TargetSpace } from '../../release/release.js';
+import type { FinalistCounts, SearchEngine } from '../search-types.js';
+import { ascending, eligibleTargets, excessFloor, greatest, mostStriking } from './finalists.js';
+import { FINE_ROWS, sampleTokens } from './sampling.js';
+
+/**
+ * The pool of each query, ascending: what the codes of the targets' residues leave of all that are eligible, in two
+ * orders. The nearest have residues that are close to the query in the mean; the striking ones some that stand out.
+ * Order   equal ones by target
+ * Errors  Fault of the kernels; the signal's reason
+ */
+export async function sweepCoded(
+  queries: readonly QueryTokens[],
+  counts: FinalistCounts,
+  targetSpace: Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>,
+  { codes, release }: Pick<SearchEngine, 'codes' | 'release'>,
+  options: KernelOptions,
+): Promise<readonly Uint32Array[]> {
+  assert(codes !== undefined, 'the coded policy answers only where there are codes');
+  const { eligible, searchedTargetCount } = targetSpace;
+  const most = codedPoolOf(counts, searchedTargetCount);
+  if (searchedTargetCount <= most.nearestCount) {
+    const targets = eligibleTargets(targetSpace);
+    return queries.map(() => targets);
+  }
+  const pools: Uint32Array[] = [];
+  for (let start = 0; start < queries.length; start += CODED_QUERIES) {
+    const pack = queries.slice(start, start + CODED_QUERIES);
+    for (const sums of await lookUp(pack, eligible, { codes, release }, options)) {
+      pools.push(ascending(await bestCoded(sums, eligible, most, release)));
+    }
+  }
+  return pools;
+}
+
+/** What the codes of each eligible target say of up to CODED_QUERIES queries. */
+export function lookUp(
+  queries: readonly QueryTokens[],
+  eligible: Uint32Array | undefined,
+  { codes, release }: Required<Pick<SearchEngine, 'codes' | 'release'>>,
+  options: KernelOptions,
+): Promise<readonly CodedSums[]> {
+  const sampled = queries.map((query) => sampleTokens(query, FINE_ROWS));
+  return codes.sweep(sampled, eligible, excessFloor(release) >> TABLE_SHIFT, options);
+}
+
+/** How many of each order are in the pool: a share of the targets, and no fewer than there are finalists. */
+export function codedPoolOf(
+  { nearestCount, strikingCount }: FinalistCounts,
+  searchedTargetCount: number,
+): FinalistCounts {
+  const share = Math.ceil(POOL_SHARE * searchedTargetCount);
+  return { nearestCount: Math.max(share, nearestCount), strikingCount: Math.max(share, strikingCount) };
+}
+
+/** The best targets of both orders, each order from its best. @param eligible  what the sums are of */
+export async function bestCoded(
+  { closeness, excess }: CodedSums,
+  eligible: Uint32Array | undefined,
+  { nearestCount, strikingCount }: FinalistCounts,
+  release: Pick<Release, 'targets'>,
+): Promise<{ readonly nearest: readonly number[]; readonly striking: readonly number[] }> {
+  const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
+  const meanAt = (place: number): number => closeness[place] / release.targets.length(targetAt(place));
+  const places = await greatest(closeness.length, meanAt, nearestCount);
+  return {
+    nearest: places.map(targetAt),
+    striking: await mostStriking(excess, eligible, strikingCount, release),
+  };
+}

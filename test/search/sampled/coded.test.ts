@@ -1,0 +1,207 @@
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { calibrationDirectory } from '#src/calibration/card.js';
+import { openCodesOf, verifyCodes } from '#src/calibration/codes-sidecar.js';
+import { codedDefinition, policyId, type CodesCard, type PolicyCard } from '#src/calibration/policy-card.js';
+import { openQualification, writePolicyCard, type Qualification } from '#src/calibration/policy-sidecar.js';
+import { Fault } from '#src/errors.js';
+import { CODE_COUNT, openCodes } from '#src/kernels/codes.js';
+import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
+import { writeCodes } from '#src/qualify/codes.js';
+import { seededRandom } from '#src/random.js';
+import { openRelease } from '#src/release/open.js';
+import type { Release } from '#src/release/release.js';
+import { unfilteredSpace } from '#src/release/filter/target-space.js';
+import { resolvePolicy } from '#src/search/policy.js';
+import { searchMany } from '#src/search/search.js';
+import type { SearchEngine } from '#src/search/search-types.js';
+import { makeRelatives, contextEncoder, relativesOf } from '../../tools/relatives.js';
+
+const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`coded seed ${seed}`);
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-coded-'));
+// More proteins than twenty times the finalists of the policy below.
+const { proteins, write } = makeRelatives(seededRandom(seed), { families: 40, members: 10 });
+const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
+const policy = codedDefinition(15, 10);
+let release: Release;
+let files: CodesCard;
+
+beforeAll(async () => {
+  release = await openRelease(await write(folder));
+  files = await writeCodes(release, {});
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const recall = { query_count: 1, wanted_count: 1, found_count: 1, mean: 1, low: 0.2, high: 1 };
+const cardOf = (): PolicyCard => ({
+  format: 'gloaming-policy/1',
+  release_id: release.id,
+  calibration_id: null,
+  policy_id: policyId(policy),
+  policy,
+  codes: files,
+  seed: 1,
+  evident_expected_false_hits: 1e-3,
+  aligned_target_count: 400,
+  recalls: { nearest_10: recall, nearest_100: { ...recall, mean: 0.5 }, evident: null },
+  strata: [],
+  tried: [],
+  required_recall: 0.9,
+});
+
+async function engineOf(variant?: string, threads?: number): Promise<SearchEngine> {
+  const backend = nativeBackend(variant);
+  const store = await backend.open(release.tokens);
+  const words = readFileSync(join(calibrationDirectory(release.directory), files.words.path));
+  const codes = openCodes(
+    {
+      ...release.tokens,
+      words: new Int8Array(words.buffer, words.byteOffset, words.length),
+      path: join(calibrationDirectory(release.directory), files.codes.path),
+    },
+    variant,
+  );
+  const qualification: Qualification = { id: 'qual_test', policyId: policyId(policy), card: cardOf() };
+  return { release, encoder: contextEncoder(), backend, store, threads, qualification, codes };
+}
+
+const settings = {
+  evidence: 'candidate_measurement',
+  guarantee: 'approximate',
+  significance: 'if_available',
+  limit: 10,
+} as const;
+const search = (engine: SearchEngine, asked = queries) =>
+  searchMany(asked, { ...settings, targetSpace: unfilteredSpace(release) }, engine);
+
+describe('the coded policy', () => {
+  it('finds the families of its queries, and measures what it lists as the exhaustive policy does', async () => {
+    const engine = await engineOf();
+    const found = await search(engine);
+    const space = unfilteredSpace(release);
+    const all = await searchMany(
+      queries,
+      { ...settings, guarantee: 'exhaustive', targetSpace: space, limit: 400 },
+      engine,
+    );
+    found.forEach(({ candidates, policy: resolved }, query) => {
+      expect(resolved).toMatchObject({ isExhaustive: false, sampled: { isCoded: true } });
+      const exact = new Map(all[query]!.candidates.map((candidate) => [candidate.targetIndex, candidate]));
+      for (const candidate of candidates) {
+        expect({ ...candidate, rank: 0 }).toEqual({ ...exact.get(candidate.targetIndex), rank: 0 });
+      }
+      const family = relativesOf(proteins, queries[query]!.sequence);
+      const known = new Set(candidates.map(({ targetIndex }) => targetIndex));
+      expect(family.filter((target) => known.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(9);
+    });
+    engine.store.close();
+  });
+
+  it('gives the same bits alone and in a pack, on any kernels and threads', async () => {
+    const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
+    const digests: (readonly string[])[] = [];
+    for (const { name } of runnable) {
+      for (const threads of [1, 2]) {
+        const engine = await engineOf(name, threads);
+        digests.push((await search(engine)).map(({ resultSha256 }) => resultSha256));
+        engine.store.close();
+      }
+    }
+    for (const digest of digests) expect(digest, `seed ${seed}`).toEqual(digests[0]);
+    const engine = await engineOf();
+    expect((await search(engine, [queries[1]!]))[0]!.resultSha256).toBe(digests[0]![1]);
+    engine.store.close();
+  });
+
+  it('looks at a filtered space only', async () => {
+    const engine = await engineOf();
+    const eligible = Uint32Array.from(proteins.keys()).filter((target) => target % 2 === 1);
+    const targetSpace = {
+      ...unfilteredSpace(release),
+      id: 'htsp_test',
+      eligible,
+      searchedTargetCount: eligible.length,
+    };
+    const [found] = await searchMany(queries, { ...settings, targetSpace }, engine);
+    expect(found!.candidates).toHaveLength(10);
+    expect(found!.candidates.every(({ targetIndex }) => targetIndex % 2 === 1)).toBe(true);
+    engine.store.close();
+  });
+
+  it('gives way to the exhaustive one where nobody has opened the codes', async () => {
+    const { codes, ...engine } = await engineOf();
+    const asked = { guarantee: 'approximate', limit: 10 } as const;
+    expect(codes).toBeDefined();
+    expect(resolvePolicy(engine, asked)).toMatchObject({
+      isExhaustive: true,
+      resolutionReason: 'no_qualified_approximate_policy',
+    });
+    engine.store.close();
+  });
+});
+
+describe('the codes of a release', () => {
+  const pathOf = (file: { readonly path: string }): string =>
+    join(calibrationDirectory(release.directory), file.path);
+  const opened = (card = cardOf()) => openCodesOf(release.directory, card.codes, release.tokens);
+
+  it('are the same each time they are made, and are named by their digests', async () => {
+    expect(await writeCodes(release, { threads: 1 })).toEqual(files);
+    expect(files.words.path).toBe(`words-${files.words.sha256}.bin`);
+    expect(files.words.size_bytes).toBe(CODE_COUNT * release.tokens.dimension);
+    expect(await verifyCodes(release.directory, cardOf())).toEqual([]);
+  });
+
+  it('qualify by what is nearest and evident, and go when a card without them comes', async () => {
+    await writePolicyCard(release.directory, cardOf());
+    const known = { releaseId: release.id, calibrationId: undefined };
+    expect(await openQualification(release.directory, known)).toBeDefined();
+    const low = { ...cardOf(), recalls: { ...cardOf().recalls, nearest_10: { ...recall, mean: 0.89 } } };
+    await writePolicyCard(release.directory, low);
+    expect(await openQualification(release.directory, known)).toBeUndefined();
+    const { codes, ...without } = cardOf();
+    expect(codes).toBeDefined();
+    const kept = [files.words, files.codes].map(
+      (file) => [pathOf(file), readFileSync(pathOf(file))] as const,
+    );
+    await writePolicyCard(release.directory, without);
+    expect(readdirSync(calibrationDirectory(release.directory))).toEqual(['policy.json']);
+    for (const [path, bytes] of kept) writeFileSync(path, bytes);
+  });
+
+  it('are refused in one sentence where they are missing, changed, cut, too long or elsewhere', async () => {
+    expect(await opened()).toBeDefined();
+    for (const file of [files.words, files.codes]) {
+      const path = pathOf(file);
+      const copy = `${path}.copy`;
+      copyFileSync(path, copy);
+      rmSync(path);
+      await expect(opened()).rejects.toThrow(Fault);
+      expect(await verifyCodes(release.directory, cardOf())).toEqual([`${file.path} is missing`]);
+      copyFileSync(copy, path);
+      truncateSync(path, file.size_bytes - 1);
+      await expect(opened()).rejects.toThrow(/should have \d+ bytes; it is \d+\.$/);
+      const bytes = readFileSync(copy);
+      bytes[7]! ^= 1;
+      writeFileSync(path, bytes);
+      expect(await verifyCodes(release.directory, cardOf())).toEqual([`${file.path} was changed`]);
+      if (file === files.words) await expect(opened()).rejects.toThrow(/was changed\.$/);
+      copyFileSync(copy, path);
+      rmSync(copy);
+    }
+    const elsewhere = { ...files, codes: { ...files.codes, path: '../targets.arrow' } };
+    await expect(opened({ ...cardOf(), codes: elsewhere })).rejects.toThrow(/not by their digest\.$/);
+    expect(await opened()).toBeDefined();
+  });
+});
