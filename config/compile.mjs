@@ -1,14 +1,16 @@
-// Compiles TypeScript into dist, and builds the console. The compiler is a development dependency, which `npm ci` brings along; a packed release
-// has dist and does without. Kernels are different: every machine compiles them for itself (kernels/build.mjs).
+// Compiles TypeScript into dist, and builds the console. The compiler is a development dependency, which `npm ci` brings
+// along; a packed release has dist and does without. Kernels are different: every machine compiles them for itself
+// (kernels/build.mjs).
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsole } from './console.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const isCompiled = existsSync(join(root, 'dist', 'src', 'cli', 'main.js'));
+const program = join(root, 'dist', 'src', 'cli', 'main.js');
+const isCompiled = existsSync(program);
 const compiler = findCompiler();
 
 if (compiler !== undefined) {
@@ -17,6 +19,8 @@ if (compiler !== undefined) {
     stdio: 'inherit',
   });
   process.exitCode = status ?? 1;
+  // npm makes a package's program executable when it links it, and a program compiled again after that is not.
+  if (existsSync(program)) chmodSync(program, 0o755);
   await buildConsole(root);
 } else if (!isCompiled) {
   process.stderr.write(
