@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { closest } from 'fastest-levenshtein';
 import { Refusal } from './errors.js';
-import { MEBIBYTE_BYTES } from './limits.js';
+import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from './limits.js';
 
 /** Settings of one appliance; all folders are absolute. */
 export interface ApplianceConfig {
@@ -34,6 +34,8 @@ export interface ApplianceConfig {
   readonly onEncoderDifference: 'fail' | 'accept';
   /** 1..256. */
   readonly threads: number;
+  /** Bytes of databases that stay in memory. */
+  readonly memoryBytes: number;
   readonly concurrentSearches: number;
   readonly queuedSearches: number;
   readonly searchesPerKey: number;
@@ -106,6 +108,9 @@ export interface StructurePredictor {
   readonly concurrency: number;
 }
 
+/** What databases may take of the memory where nothing is set. */
+const MEMORY_SHARE = 0.75;
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface ConfigFile {
@@ -128,6 +133,7 @@ interface ConfigFile {
   readonly encoder_device: 'cpu' | 'cuda';
   readonly on_encoder_difference: 'fail' | 'accept';
   readonly threads: number;
+  readonly memory_gib: number;
   readonly concurrent_searches: number;
   readonly queued_searches: number;
   readonly searches_per_key: number;
@@ -205,6 +211,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     encoderDevice: file.encoder_device,
     onEncoderDifference: file.on_encoder_difference,
     threads: file.threads === 0 ? Math.min(256, availableParallelism()) : file.threads,
+    memoryBytes: file.memory_gib === 0 ? MEMORY_SHARE * memoryOfProcess() : file.memory_gib * GIBIBYTE_BYTES,
     concurrentSearches: file.concurrent_searches,
     queuedSearches: file.queued_searches,
     searchesPerKey: file.searches_per_key,
@@ -285,6 +292,12 @@ function predictorOf({ structure_predictor: predictor }: ConfigFile): StructureP
   );
 }
 
+/** Of the machine, or of the control group that the process is in; bytes. */
+function memoryOfProcess(): number {
+  const group = process.constrainedMemory();
+  return group > 0 ? Math.min(group, totalmem()) : totalmem();
+}
+
 function fromEnvironment(environment: Environment): Record<string, unknown> {
   const text = {
     indexes_folder: environment.GLOAMING_INDEXES,
@@ -301,6 +314,7 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     port: environment.GLOAMING_PORT,
     postgres_port: environment.GLOAMING_POSTGRES_PORT,
     threads: environment.GLOAMING_THREADS,
+    memory_gib: environment.GLOAMING_MEMORY_GIB,
   };
   const { GLOAMING_TLS_CERTIFICATE: certificate_file, GLOAMING_TLS_KEY: key_file } = environment;
   const hasTls = certificate_file !== undefined || key_file !== undefined;

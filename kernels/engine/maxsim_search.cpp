@@ -71,6 +71,8 @@ uint64_t MaxSimSearch::prepare() {
 
 void MaxSimSearch::run(uint64_t chunk, Workspace& workspace) {
   const Cut from = cuts_[chunk], to = cuts_[chunk + 1];
+  // Few of many targets are better read where they lie.
+  if (itemCount() > store_->targetCount() / 2) store_->approach(targetOf(from.item), reached_);
   auto* closest = static_cast<int32_t*>(
       workspace.reserve(Workspace::kClosest, (closestCount_ + queries_.size()) * sizeof(int32_t)));
   int32_t* rowSums = closest + closestCount_;

@@ -5,12 +5,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "engine/residency.h"
+
 namespace gloaming {
+namespace {
+
+/** What is asked of the disk at once; some milliseconds of reading, and a multiple of any page. */
+constexpr uint64_t kPieceBytes = 16 << 20;
+constexpr uint64_t kPiecesAhead = 3;
+/** Searches side by side may be as far behind. */
+constexpr uint64_t kPiecesBehind = 2;
+
+}  // namespace
 
 Rows::Rows(uint32_t count, uint32_t width, const std::string& path, uint64_t byteOffset, Reading reading)
     : count_(count), width_(width), byteOffset_(byteOffset) {
@@ -35,6 +47,7 @@ Rows::Rows(uint32_t count, uint32_t width, const int8_t* values, size_t valueCou
 
 Rows::~Rows() {
   if (mapping_ != nullptr) munmap(mapping_, mappedBytes_);
+  Residency::ofProcess().give(keptBytes_);
   if (file_ >= 0) close(file_);
   std::free(copy_);
 }
@@ -62,12 +75,38 @@ void Rows::map(const std::string& path, Reading reading) {
   mapping_ = mapping;
   values_ = static_cast<const int8_t*>(mapping) + before;
   if (reading == Reading::kFew) return;
-  // Start reading now if it fits well, and use large pages where the kernel can.
-  const auto memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  if (mappedBytes_ < memory / 2) madvise(mapping_, mappedBytes_, MADV_WILLNEED);
+  keptBytes_ = Residency::ofProcess().take(mappedBytes_);
+  if (keptBytes_ < mappedBytes_) return;
+  // Start reading now, and use large pages where the kernel can.
+  madvise(mapping_, mappedBytes_, MADV_WILLNEED);
 #if defined(MADV_HUGEPAGE)
   madvise(mapping_, mappedBytes_, MADV_HUGEPAGE);
 #endif
+}
+
+/* Pages of the first kept bytes stay, because the rest never crowds them out. */
+void Rows::approach(uint32_t index, std::atomic<uint64_t>& reached) const {
+  if (keptBytes_ == mappedBytes_) return;
+  const uint64_t piece = (before() + uint64_t{index} * width_) / kPieceBytes;
+  uint64_t seen = reached.load(std::memory_order_relaxed);
+  do {
+    if (seen > piece) return;
+  } while (!reached.compare_exchange_weak(seen, piece + 1, std::memory_order_relaxed));
+  const uint64_t from = std::max(seen + (seen > 0 ? kPiecesAhead : 0), piece) * kPieceBytes;
+  const uint64_t to = std::min<uint64_t>(mappedBytes_, (piece + 1 + kPiecesAhead) * kPieceBytes);
+  if (from < to) madvise(static_cast<char*>(mapping_) + from, to - from, MADV_WILLNEED);
+  for (uint64_t past = seen; past <= piece; ++past) {
+    if (past >= kPiecesBehind) letGo(past - kPiecesBehind);
+  }
+}
+
+void Rows::letGo(uint64_t piece) const {
+  const uint64_t from = piece * kPieceBytes, to = std::min<uint64_t>(mappedBytes_, from + kPieceBytes);
+  if (from < keptBytes_) return;
+  // The system forgets pages of a file that no process maps.
+  madvise(static_cast<char*>(mapping_) + from, to - from, MADV_DONTNEED);
+  posix_fadvise(file_, static_cast<off_t>(byteOffset_ - before() + from), static_cast<off_t>(to - from),
+                POSIX_FADV_DONTNEED);
 }
 
 void checkStarts(const std::vector<uint32_t>& starts, uint32_t dimension) {

@@ -3,6 +3,7 @@
 #ifndef GLOAMING_STORE_H
 #define GLOAMING_STORE_H
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -40,17 +41,24 @@ class Rows {
   const int8_t* row(uint32_t index) const { return values_ + size_t{index} * width_; }
   /* Errors  StoreError if the mapped file has been cut since it was opened: reading it would end the process */
   void checkFile() const;
+  /* A search that reads all rows has come to this one: where not all of the file may stay in memory, what follows is
+   * read meanwhile, and what lies behind goes. Results never depend on it.
+   * Range  reached: that of one search, 0 at its start */
+  void approach(uint32_t index, std::atomic<uint64_t>& reached) const;
 
  private:
   size_t bytes() const { return size_t{count_} * width_; }
   void map(const std::string& path, Reading reading);
+  void letGo(uint64_t piece) const;
+  /* Bytes of the mapping before the first row: mappings begin with pages. */
+  uint64_t before() const { return static_cast<uint64_t>(values_ - static_cast<const int8_t*>(mapping_)); }
 
   const uint32_t count_, width_;
   const int8_t* values_ = nullptr;
   uint64_t byteOffset_ = 0;
   int file_ = -1;
   void* mapping_ = nullptr;
-  size_t mappedBytes_ = 0;
+  size_t mappedBytes_ = 0, keptBytes_ = 0;
   void* copy_ = nullptr;
 };
 
@@ -75,6 +83,10 @@ class Store {
   uint32_t dimension() const { return dimension_; }
   uint32_t length(uint32_t target) const { return starts_[target + 1] - starts_[target]; }
   const int8_t* rows(uint32_t target) const { return tokens_->row(starts_[target]); }
+  /* Rows::approach */
+  void approach(uint32_t target, std::atomic<uint64_t>& reached) const {
+    tokens_->approach(starts_[target], reached);
+  }
   bool hasProfiles() const { return profiles_.has_value(); }
   const int8_t* profile(uint32_t target) const { return profiles_->row(starts_[target]); }
 

@@ -17,6 +17,7 @@
  *   codeSums(codes, table, queryCount, eligible, floor, threads, isBackground, callback)  a search by such a table
  *   assign(dimension, parents, children, rows, threads, isBackground, callback)           a search for rows' words
  *   cancel(search)
+ *   limitMemory(bytes)                                 how much of what is mapped from now on stays in memory
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
  *
  * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (GPU
@@ -26,6 +27,7 @@
 #include "node/addon_values.h"
 #include "cuda/host/image.h"
 #include "engine/moments.h"
+#include "engine/residency.h"
 
 namespace gloaming {
 namespace {
@@ -205,6 +207,11 @@ Napi::Value open(const Napi::CallbackInfo& info) {
   return Napi::External<OpenStore>::New(info.Env(), held, [](Napi::Env, OpenStore* open) { delete open; });
 }
 
+Napi::Value limitMemory(const Napi::CallbackInfo& info) {
+  Residency::ofProcess().limit(wholeNumber(info[0], 9007199254740991.0, "the memory"));
+  return info.Env().Undefined();
+}
+
 Napi::Value close(const Napi::CallbackInfo& info) {
   openStore(info[0]).store.reset();
   return info.Env().Undefined();
@@ -374,6 +381,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["codeTable"] = Napi::Function::New(env, guarded<codeTable>);
   exports["codeSums"] = Napi::Function::New(env, guarded<codeSums>);
   exports["assign"] = Napi::Function::New(env, guarded<assign>);
+  exports["limitMemory"] = Napi::Function::New(env, guarded<limitMemory>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
   exports["secondMoments"] = Napi::Function::New(env, guarded<moments>);
   return exports;

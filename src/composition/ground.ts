@@ -1,5 +1,5 @@
 import type { ApplianceConfig } from '../config.js';
-import { chooseBackend } from '../kernels/choose.js';
+import { backendWishOf, chooseBackend } from '../kernels/choose.js';
 import type { KernelBackend } from '../kernels/kernels.js';
 import { Pages } from '../services/pages.js';
 import { openControlStore, type ControlStore } from '../store/control-store.js';
@@ -28,10 +28,7 @@ export interface Ground {
 
 /** Errors  Fault where the data folder, the addon or the configured device cannot be used */
 export async function openGround(config: ApplianceConfig, world: World = realWorld): Promise<Ground> {
-  const backend = await chooseBackend({
-    device: config.device,
-    retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
-  });
+  const backend = await chooseBackend(backendWishOf(config));
   await requireSoundControlState(config.dataFolder);
   await compactIfDue(config.dataFolder);
   const store = openControlStore(config.dataFolder, { hasReserve: true, world });

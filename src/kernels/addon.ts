@@ -33,6 +33,8 @@ export interface Addon {
     tokens: RowSource,
     profiles: RowSource | undefined,
   ): StoreHandle;
+  /** Bytes of files mapped from now on that stay in memory; what is beyond them is read anew by each search. */
+  limitMemory(bytes: number): void;
   close(store: StoreHandle): void;
   gpus(): GpuReport;
   load(store: StoreHandle, callback: Callback<void>): SearchHandle;

@@ -5,7 +5,7 @@ import { GIBIBYTE_BYTES } from '../limits.js';
 import type { GpuReport } from './addon.js';
 import { CUDA_IS_VERIFIED, cudaBackend, gpuReport, isCudaBackend, type CudaBackend } from './cuda.js';
 import type { KernelBackend } from './kernels.js';
-import { nativeBackend, nativeVariants } from './native.js';
+import { limitMemory, nativeBackend, nativeVariants } from './native.js';
 import { openTensorflowGpu, type TensorflowBackend } from './tensorflow.js';
 
 /** `auto` is the CPU until the CUDA backend has been verified on a GPU. */
@@ -20,14 +20,35 @@ export interface BackendWish {
   readonly variant?: string;
   /** Lets the CPU do what a GPU failed at (device cuda). Default false. */
   readonly retriesOnCpu?: boolean;
+  /** Bytes of databases that stay in memory, of all that this process opens; results do not depend on it. */
+  readonly memoryBytes?: number;
+}
+
+/** What the settings wish for. */
+export function backendWishOf({
+  device,
+  onDeviceError,
+  memoryBytes,
+}: {
+  readonly device: Device;
+  readonly onDeviceError: 'fail' | 'retry_on_cpu';
+  readonly memoryBytes: number;
+}): BackendWish {
+  return { device, retriesOnCpu: onDeviceError === 'retry_on_cpu', memoryBytes };
 }
 
 /**
  * The backend that serves all kernels of this process.
  * Errors  Fault where the wanted device or instruction set cannot serve; there is no silent fall-back
  */
-export async function chooseBackend({ device, variant, retriesOnCpu }: BackendWish): Promise<KernelBackend> {
+export async function chooseBackend({
+  device,
+  variant,
+  retriesOnCpu,
+  memoryBytes,
+}: BackendWish): Promise<KernelBackend> {
   const native = nativeBackend(variant ?? process.env.GLOAMING_KERNELS);
+  if (memoryBytes !== undefined) limitMemory(memoryBytes);
   // That CUDA is not verified is known without a look at the GPUs, which opens them all and takes memory of each.
   const isAutoCpu = device === 'auto' && (!CUDA_IS_VERIFIED || whyNoGpu(device) !== undefined);
   if (device === 'cpu' || isAutoCpu) return native;

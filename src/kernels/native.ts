@@ -27,6 +27,11 @@ export function nativeBackend(variant?: string): KernelBackend {
   };
 }
 
+/** How many bytes of the stores opened from now on stay in memory; the rest is read anew by each search. */
+export function limitMemory(bytes: number): void {
+  loadAddon().limitMemory(bytes);
+}
+
 function chooseVariant(addon: Addon, variant: string | undefined): string {
   try {
     return addon.choose(variant);

@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { access, constants, readFile, statfs } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import type { ApplianceConfig } from '../../config.js';
 import { readCalibrationCard } from '../../calibration/sidecar.js';
@@ -23,8 +22,6 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const TLS_WARNING_DAYS = 21;
 const BACKUP_WARNING_DAYS = 3;
 const FSCK_WARNING_DAYS = 21;
-/** Of the memory: what is left is the page cache's, the runtime's and SQL's. */
-const MEMORY_SHARE = 0.8;
 
 export function isBad({ state }: Finding): boolean {
   return state === 'bad';
@@ -124,11 +121,14 @@ async function examineDisk({ dataFolder, storageReserveBytes }: ApplianceConfig)
   return { topic: 'disk', state: free < storageReserveBytes ? 'warning' : 'good', message };
 }
 
-async function examineDatabases({ indexesFolder }: ApplianceConfig): Promise<readonly Finding[]> {
+async function examineDatabases({
+  indexesFolder,
+  memoryBytes,
+}: ApplianceConfig): Promise<readonly Finding[]> {
   const { releases, damaged } = await scanReleases(indexesFolder);
   const tokenBytes = releases.reduce((sum, { manifest }) => sum + manifest.files.tokens.size_bytes, 0);
-  const message = `${releases.length} releases take ${gibibytes(tokenBytes)} of ${gibibytes(totalmem())} memory`;
-  const isRoomy = tokenBytes <= MEMORY_SHARE * totalmem();
+  const message = `${releases.length} releases take ${gibibytes(tokenBytes)} of ${gibibytes(memoryBytes)} memory`;
+  const isRoomy = tokenBytes <= memoryBytes;
   const remedy = isRoomy ? '' : '; searches will wait for the disk: remove releases or add memory';
   const findings: Finding[] = [
     { topic: 'memory', state: isRoomy ? 'good' : 'warning', message: message + remedy },

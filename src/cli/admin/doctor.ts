@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import {
+  backendWishOf,
   chooseBackend,
   describeGpus,
   servedOperations,
@@ -75,10 +76,7 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   // Before the backend is chosen: where the configured device cannot run, nothing comes after these lines.
   stdout.write(`${gpuLines(config.device).join('\n')}\n\n`);
 
-  const backend = await chooseBackend({
-    device: config.device,
-    retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
-  });
+  const backend = await chooseBackend(backendWishOf(config));
   const operations = servedOperations(backend).map(({ operation, servedBy, reason }) => [
     operation,
     servedBy,

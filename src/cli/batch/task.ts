@@ -5,7 +5,7 @@ import type { ApplianceConfig } from '../../config.js';
 import { findEncoderVersion } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
-import { chooseBackend } from '../../kernels/choose.js';
+import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import { BATCH_PACK_MAX_CANDIDATES, BATCH_PACK_MAX_PAIRS } from '../../limits.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
@@ -185,8 +185,7 @@ async function openEngine(
     await findEncoderVersion(encoderId, sha256, config),
     encoderOptionsOf(config),
   );
-  const retriesOnCpu = config.onDeviceError === 'retry_on_cpu';
-  const backend = await chooseBackend({ device: config.device, retriesOnCpu });
+  const backend = await chooseBackend(backendWishOf(config));
   const { calibration, qualification } = evidence;
   const targetSpace =
     filter === null

@@ -4,7 +4,7 @@ import type { Encoder } from '../../encoder/encoder.js';
 import { findEncoder } from '../../encoder/find.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
-import { chooseBackend } from '../../kernels/choose.js';
+import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import { openRelease } from '../../release/open.js';
 import type { SearchEngine } from '../../search/search-types.js';
 import { createJobProgress } from '../terminal/job.js';
@@ -58,10 +58,7 @@ export async function withEngine<Result>(
     id: release.id,
     targetCount: release.targets.count,
   });
-  const backend = await chooseBackend({
-    device: config.device,
-    retriesOnCpu: config.onDeviceError === 'retry_on_cpu',
-  });
+  const backend = await chooseBackend(backendWishOf(config));
   const store = await backend.open(release.tokens);
   try {
     return await work({ release, encoder, backend, store, calibration, threads: config.threads });

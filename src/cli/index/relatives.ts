@@ -5,7 +5,7 @@ import { Refusal } from '../../errors.js';
 import { familyForm } from '../../families/form.js';
 import { RELATIVE_RULES, ROUNDS_RULES } from '../../families/rules.js';
 import type { BuildFamilies } from '../../indexing/build-options.js';
-import { chooseBackend } from '../../kernels/choose.js';
+import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import { openAlignments, alignedRelatives } from '../../relatives/alignments.js';
 import { backgroundDatabase, findBackground } from '../../relatives/backgrounds.js';
 import { mmseqsRelatives, mmseqsVersion } from '../../relatives/mmseqs.js';
@@ -115,8 +115,7 @@ async function openSearched(
         `"gloaming index calibrate ${release.id}".`,
     );
   }
-  const retriesOnCpu = config.onDeviceError === 'retry_on_cpu';
-  const backend = await chooseBackend({ device: config.device, retriesOnCpu });
+  const backend = await chooseBackend(backendWishOf(config));
   const store = await backend.open(release.tokens);
   const { threads } = config;
   const qualified = await openQualification(directory, {
