@@ -11,8 +11,13 @@ import { seededRandom, type Random } from '../../src/random.js';
  */
 
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWY';
-const LENGTH_MIN = 50;
-const LENGTH_SPAN = 600;
+/** Lengths of random proteins: as many of each from the least up. */
+export interface LengthRange {
+  readonly least: number;
+  readonly span: number;
+}
+
+const LENGTHS: LengthRange = { least: 50, span: 600 };
 
 /** The protein that a search must find first; its id is `planted`. */
 export const PLANTED =
@@ -20,13 +25,13 @@ export const PLANTED =
   'MIVPALLYLAFNYADPITREGWAIPAATDIAFALGVLALLGSRVPLALKIFLMALAIIDDLGAIIIIALFYTNDLSMASLGVAAVAIAVLAVLNLCGARRTGVY';
 
 /** Random proteins until there are this many residues. */
-export function randomInput(seed: number, residues: number): ProteinInput {
+export function randomInput(seed: number, residues: number, lengths = LENGTHS): ProteinInput {
   return {
-    digest: canonicalSha256({ seed, residues }),
+    digest: canonicalSha256({ seed, residues, ...lengths }),
     open: async () => ({
       fields: [{ name: 'length', type: 'integer' }],
       totalBytes: residues,
-      proteins: (onBytes) => randomProteins(seed, residues, onBytes),
+      proteins: (onBytes) => randomProteins(seed, residues, lengths, onBytes),
       notes: () => [],
       close: () => undefined,
     }),
@@ -50,13 +55,14 @@ export function randomEncoder(real: Encoder, seed: number): Encoder {
 async function* randomProteins(
   seed: number,
   residues: number,
+  { least, span }: LengthRange,
   onBytes?: (bytes: number) => void,
 ): AsyncGenerator<SourceProtein> {
   const random = seededRandom(seed);
   yield { id: 'planted', text: PLANTED, attributes: {} };
   let done = PLANTED.length;
   for (let ordinal = 1; done < residues; ordinal += 1) {
-    const length = LENGTH_MIN + random.below(LENGTH_SPAN);
+    const length = least + random.below(span);
     let text = '';
     for (let at = 0; at < length; at += 1) text += LETTERS[random.below(LETTERS.length)];
     yield { id: `random-${ordinal}`, text, attributes: {} };

@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Qualification } from '../../src/calibration/policy-sidecar.js';
+import type { ApplianceConfig } from '../../src/config.js';
+import type { Encoder } from '../../src/encoder/encoder.js';
+import { assert } from '../../src/errors.js';
+import { buildRelease } from '../../src/indexing/release.js';
+import type { KernelBackend } from '../../src/kernels/kernels.js';
+import { openRelease } from '../../src/release/open.js';
+import type { Release } from '../../src/release/release.js';
+import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import { search } from '../../src/search/search.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
+import { PLANTED, randomEncoder, randomInput } from '../size/release.js';
+import { median } from '../tools/statistics.js';
+import type { Shape } from './model.js';
+
+/** What one random release took. */
+export interface Measured {
+  readonly shape: Shape;
+  readonly writeSeconds: number;
+  readonly diskBytes: number;
+  readonly memoryBytes: number;
+  readonly exhaustiveSeconds: number;
+  readonly sampledSeconds: number;
+}
+
+export interface Place {
+  readonly folder: string;
+  readonly encoder: Encoder;
+  readonly backend: KernelBackend;
+  readonly config: ApplianceConfig;
+}
+
+const SEED = 20_261_122;
+const SEARCHES = 5;
+
+/** As many finalists as `uniprot-sample` qualified with; random proteins have no card of their own. */
+const FINALISTS = { nearest_count: 500, striking_count: 1_000 };
+
+/** Builds a release of random proteins with random tokens, opens and searches it. */
+export async function measureRelease(
+  name: string,
+  shape: Shape,
+  { folder, encoder, backend, config }: Place,
+  searches = SEARCHES,
+): Promise<Measured> {
+  const mean = shape.residues / shape.proteins;
+  const lengths = { least: Math.ceil(mean / 2), span: Math.ceil(mean) };
+  const [writeSeconds, { release: built }] = await timed(() =>
+    buildRelease({
+      indexesFolder: folder,
+      slug: name,
+      isSimulated: true,
+      input: randomInput(SEED, shape.residues, lengths),
+      encoder: randomEncoder(encoder, SEED),
+    }),
+  );
+  const release = await openRelease(built.directory);
+  const store = await backend.open(release.tokens);
+  try {
+    const { targets, residues } = release.manifest.counts;
+    const engine = { release, encoder, backend, store, threads: config.threads };
+    const qualification = {
+      id: 'qual_bench',
+      policyId: 'pol_bench',
+      card: { policy: FINALISTS },
+    } as Qualification;
+    return {
+      shape: { proteins: targets, residues },
+      writeSeconds,
+      diskBytes: await folderBytes(release.directory),
+      memoryBytes: await openedBytes(release.directory),
+      exhaustiveSeconds: await searchSeconds(engine, 'exhaustive', searches),
+      sampledSeconds: await searchSeconds({ ...engine, qualification }, 'approximate', searches),
+    };
+  } finally {
+    store.close();
+  }
+}
+
+/** Median of several searches for the planted protein, after one that warms. */
+async function searchSeconds(
+  engine: SearchEngine & { readonly release: Release },
+  guarantee: 'exhaustive' | 'approximate',
+  searches: number,
+): Promise<number> {
+  const request = {
+    query: { sequence: PLANTED, normalizationId: NORMALIZATION_ID },
+    targetSpace: unfilteredSpace(engine.release),
+    limit: 100,
+    evidence: 'candidate_measurement',
+    guarantee,
+    significance: 'not_requested',
+  } as const;
+  const times: number[] = [];
+  for (let round = 0; round <= searches; round += 1) {
+    const [seconds, { candidates }] = await timed(() => search(request, engine));
+    assert(candidates[0].targetIndex === 0, 'the planted protein is found first');
+    if (round > 0) times.push(seconds);
+  }
+  return median(times);
+}
+
+/** Seconds a residue that the encoder takes, on all cores, for proteins of the usual length. */
+export async function encodeSeconds({ encoder }: Place): Promise<number> {
+  const proteins = Array.from({ length: 192 }, () => PLANTED);
+  await encoder.encode(proteins.slice(0, 16));
+  const [seconds] = await timed(() => encoder.encode(proteins));
+  return seconds / (proteins.length * PLANTED.length);
+}
+
+/** Memory that an open release takes of its process, without what is mapped. */
+async function openedBytes(directory: string): Promise<number> {
+  const program = fileURLToPath(new URL('opened.js', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [program, directory]);
+  return Number(stdout);
+}
+
+async function timed<Value>(work: () => Promise<Value>): Promise<[number, Value]> {
+  const startedMs = performance.now();
+  const value = await work();
+  return [(performance.now() - startedMs) / 1000, value];
+}
+
+async function folderBytes(folder: string): Promise<number> {
+  const names = await readdir(folder, { recursive: true });
+  const sizes = await Promise.all(names.map((name) => stat(join(folder, name))));
+  return sizes.reduce((sum, entry) => sum + (entry.isFile() ? entry.size : 0), 0);
+}
