@@ -15,8 +15,8 @@ export type Rules = Pick<ColabfoldSettings, 'maxEvalue' | 'minCoverage' | 'maxSe
 
 /** Ends every block, the last one, too. */
 const BLOCK_END = '\0';
-/** Of a row that stands for a chain of which a species has no protein. */
-const ABSENT_HEADER = 'absent';
+/** Of a row that stands for a chain of which a species has no protein; Protenix counts rows by their headers. */
+const absentHeader = (taxid: number): string => `absent_${taxid}`;
 
 /**
  * The block of a query: itself under the name that the client gave it, then the rows that the rules keep.
@@ -81,8 +81,10 @@ export async function pairedBlocks(
     .sort((a, b) => b.ranks.length - a.ranks.length || mean(a.ranks) - mean(b.ranks) || a.taxid - b.taxid);
   const depth = depthWithin(maxBytes, chains, species, best);
   return chains.map(({ name, sequence }, at) => {
-    const absent = `>${ABSENT_HEADER}\n${'-'.repeat(sequence.length)}\n`;
-    const records = species.slice(0, depth).map(({ taxid }) => best[at].get(taxid)?.record ?? absent);
+    const gaps = '-'.repeat(sequence.length);
+    const records = species
+      .slice(0, depth)
+      .map(({ taxid }) => best[at].get(taxid)?.record ?? `>${absentHeader(taxid)}\n${gaps}\n`);
     return blockOf(name, sequence, records, Infinity);
   });
 }
@@ -114,7 +116,7 @@ function depthWithin(
   let bytes = 0;
   const beyond = species.findIndex(({ taxid }) => {
     for (const [at, { sequence }] of chains.entries())
-      bytes += best[at].get(taxid)?.record.length ?? sequence.length + ABSENT_HEADER.length;
+      bytes += best[at].get(taxid)?.record.length ?? sequence.length + absentHeader(taxid).length;
     return bytes > maxBytes;
   });
   return beyond === -1 ? species.length : beyond;
