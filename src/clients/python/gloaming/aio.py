@@ -8,18 +8,17 @@ from typing import Any, AsyncIterator, List, Mapping, Optional, Sequence, Union
 
 from . import flows
 from .bar import Bar
-from .calls import Caller
 from .events import FINAL_STATES, RunEvent
 from .flows import Progress, Submission
 from .hits import Hits
 from .inputs import Protein, Proteins
 from .results import Reference, SqlResult
-from .state import RunState
-from .transport import Address, AwaitingTransport
+from .state import ClientState, RunState
+from .transport import AwaitingTransport
 from .wire import Json
 
 
-class AsyncGloaming:
+class AsyncGloaming(ClientState):
     """A Gloaming appliance, for event loops; arguments and methods are those of `Gloaming`.
 
     Examples:
@@ -31,30 +30,14 @@ class AsyncGloaming:
         3
     """
 
-    def __init__(
-        self,
-        url: Optional[str] = None,
-        key: Optional[str] = None,
-        *,
-        ca_bundle: Optional[str] = None,
-        timeout: float = 120.0,
-        patience: float = 300.0,
-        sql_credential: Optional["tuple[str, str]"] = None,
-    ) -> None:
-        self._address = Address(url, key, ca_bundle)
+    def _connect(self, timeout: float) -> None:
         self._transport = AwaitingTransport(self._address, timeout)
-        self._caller = Caller(patience)
-        self._sql_credential = sql_credential
-        self._own_credential_id: Optional[str] = None
 
     async def __aenter__(self) -> "AsyncGloaming":
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-    def __repr__(self) -> str:
-        return f"<AsyncGloaming at {self._address.url}>"
 
     async def close(self) -> None:
         """As `Gloaming.close`.
@@ -65,9 +48,7 @@ class AsyncGloaming:
             >>> type(asyncio.run(with_appliance(example))).__name__
             'AsyncGloaming'
         """
-        if self._own_credential_id is not None:
-            await self._transport.run(flows.revoke_sql_credential(self._caller, self._own_credential_id))
-            self._own_credential_id = None
+        await self._transport.run(self._sql.revoke(self._caller))
         await self._transport.close()
 
     async def search(
@@ -221,8 +202,7 @@ class AsyncGloaming:
             >>> asyncio.run(with_appliance(example))
             [[1]]
         """
-        flow = flows.sql(self._caller, statement, parameters, limit, await self._credential())
-        return await self._transport.run(flow)
+        return await self._transport.run(flows.sql(self._caller, self._sql, statement, parameters, limit))
 
     async def upload(
         self,
@@ -240,17 +220,6 @@ class AsyncGloaming:
             'http'
         """
         return await self._transport.run(flows.upload(self._caller, Path(path), name, progress))
-
-    async def _credential(self) -> "tuple[str, str]":
-        if self._sql_credential is None:
-            user, password = os.environ.get("GLOAMING_SQL_USER"), os.environ.get("GLOAMING_SQL_PASSWORD")
-            if user and password:
-                self._sql_credential = (user, password)
-            else:
-                made = await self._transport.run(flows.create_sql_credential(self._caller))
-                self._own_credential_id = made["id"]
-                self._sql_credential = (made["user"], made["password"])
-        return self._sql_credential
 
 
 class AsyncRun(RunState):

@@ -8,18 +8,17 @@ from typing import Any, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import flows
 from .bar import Bar
-from .calls import Caller
 from .events import FINAL_STATES, RunEvent
 from .flows import Progress, Submission
 from .hits import Hits
 from .inputs import Protein, Proteins
 from .results import Reference, SqlResult
-from .state import RunState
-from .transport import Address, BlockingTransport
+from .state import ClientState, RunState
+from .transport import BlockingTransport
 from .wire import Json
 
 
-class Gloaming:
+class Gloaming(ClientState):
     """A Gloaming appliance.
 
     `url` and `key` default to GLOAMING_URL (http://127.0.0.1:8080) and GLOAMING_API_KEY, `ca_bundle` to
@@ -35,30 +34,14 @@ class Gloaming:
         [1, 2, 3]
     """
 
-    def __init__(
-        self,
-        url: Optional[str] = None,
-        key: Optional[str] = None,
-        *,
-        ca_bundle: Optional[str] = None,
-        timeout: float = 120.0,
-        patience: float = 300.0,
-        sql_credential: Optional["tuple[str, str]"] = None,
-    ) -> None:
-        self._address = Address(url, key, ca_bundle)
+    def _connect(self, timeout: float) -> None:
         self._transport = BlockingTransport(self._address, timeout)
-        self._caller = Caller(patience)
-        self._sql_credential = sql_credential
-        self._own_credential_id: Optional[str] = None
 
     def __enter__(self) -> "Gloaming":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        return f"<Gloaming at {self._address.url}>"
 
     def close(self) -> None:
         """Ends its connections, and the SQL credential that it made.
@@ -67,9 +50,7 @@ class Gloaming:
             >>> appliance = Gloaming()
             >>> appliance.close()
         """
-        if self._own_credential_id is not None:
-            self._transport.run(flows.revoke_sql_credential(self._caller, self._own_credential_id))
-            self._own_credential_id = None
+        self._transport.run(self._sql.revoke(self._caller))
         self._transport.close()
 
     def search(
@@ -219,8 +200,7 @@ class Gloaming:
             >>> client.sql("SELECT count(*) AS n FROM demo.targets WHERE target_id <> $1", ["nobody"]).rows
             [[60]]
         """
-        flow = flows.sql(self._caller, statement, parameters, limit, self._credential())
-        return self._transport.run(flow)
+        return self._transport.run(flows.sql(self._caller, self._sql, statement, parameters, limit))
 
     def upload(
         self,
@@ -243,17 +223,6 @@ class Gloaming:
             True
         """
         return self._transport.run(flows.upload(self._caller, Path(path), name, progress))
-
-    def _credential(self) -> "tuple[str, str]":
-        if self._sql_credential is None:
-            user, password = os.environ.get("GLOAMING_SQL_USER"), os.environ.get("GLOAMING_SQL_PASSWORD")
-            if user and password:
-                self._sql_credential = (user, password)
-            else:
-                made = self._transport.run(flows.create_sql_credential(self._caller))
-                self._own_credential_id = made["id"]
-                self._sql_credential = (made["user"], made["password"])
-        return self._sql_credential
 
 
 class Run(RunState):
@@ -313,6 +282,8 @@ class Run(RunState):
 
     def results(self) -> Iterator[Any]:
         """Its rows in their order, also while it works: Hit by Hit of one query, Hits by Hits of several.
+
+        Rows of other endpoints, such as `sequences.relatives`, are given as the contract has them.
 
         Examples:
             >>> [hit.rank for hit in client.submit(protein, limit=3).results()]

@@ -161,7 +161,7 @@ def pages(caller: Caller, path: str, query: Mapping[str, Any]) -> Flow[None]:
 
 
 def results(caller: Caller, run_id: str, queries: Optional[Sequence[str]]) -> Flow[None]:
-    """Rows of a run in their order, also while it works: a Hit of a search, Hits of each query of a batch."""
+    """Rows of a run in their order, also while it works: a Hit of a search, Hits of each query of a batch, or as it is."""
     cursor: Optional[str] = None
     run: Json = yield from read_run(caller, run_id)
     while True:
@@ -175,6 +175,9 @@ def results(caller: Caller, run_id: str, queries: Optional[Sequence[str]]) -> Fl
             found = Hits({"candidates": page["data"]}, sequence)
             for hit in found:
                 yield Emit(hit)
+        elif run["endpoint"] != "homology.batch_search":
+            for row in page["data"]:
+                yield Emit(row)
         else:
             for row in page["data"]:
                 at = row["query_index"]
@@ -311,19 +314,36 @@ def databases(caller: Caller) -> Flow[None]:
     yield from pages(caller, "/v1/homology/databases", {"limit": 100})
 
 
-def create_sql_credential(caller: Caller) -> Flow[Dict[str, str]]:
-    answer = yield from caller.post("/v1/sql-credentials", {"name": "Python client"})
-    data = answer["data"]
-    return {"id": data["sql_credential"]["id"], "user": data["sql_engine_user"], "password": data["password"]}
+class SqlSession:
+    """The credential that a client's statements are opened by: given, of the environment, or made when one is needed."""
 
+    def __init__(self, given: Optional["tuple[str, str]"]) -> None:
+        self._credential = given
+        self._own_id: Optional[str] = None
 
-def revoke_sql_credential(caller: Caller, credential_id: str) -> Flow[None]:
-    yield from caller.delete(f"/v1/sql-credentials/{credential_id}")
+    def credential(self, caller: Caller) -> Flow["tuple[str, str]"]:
+        """User and password."""
+        if self._credential is None:
+            user, password = os.environ.get("GLOAMING_SQL_USER"), os.environ.get("GLOAMING_SQL_PASSWORD")
+            if not (user and password):
+                answer = yield from caller.post("/v1/sql-credentials", {"name": "Python client"})
+                data = answer["data"]
+                self._own_id = str(data["sql_credential"]["id"])
+                user, password = str(data["sql_engine_user"]), str(data["password"])
+            self._credential = (user, password)
+        return self._credential
+
+    def revoke(self, caller: Caller) -> Flow[None]:
+        """Ends the one that was made here."""
+        own_id, self._own_id = self._own_id, None
+        if own_id is not None:
+            yield from caller.delete(f"/v1/sql-credentials/{own_id}")
 
 
 def sql(
-    caller: Caller, statement: str, parameters: Sequence[Any], limit: int, credential: "tuple[str, str]"
+    caller: Caller, session: SqlSession, statement: str, parameters: Sequence[Any], limit: int
 ) -> Flow[SqlResult]:
+    credential = yield from session.credential(caller)
     body: Json = {"sql": statement, "limit": limit}
     if parameters:
         body["parameters"] = list(parameters)

@@ -1,11 +1,38 @@
-"""What both clients know of a run without asking."""
+"""What both clients hold, and what they know of a run without asking."""
 
 from __future__ import annotations
 
 from typing import Optional, Sequence
 
-from .flows import Submission
+from .calls import Caller
+from .flows import SqlSession, Submission
+from .transport import Address
 from .wire import Json
+
+
+class ClientState:
+    """Whom a client asks, and as whom; how it sends is that of the one or the other."""
+
+    def __init__(
+        self,
+        url: Optional[str] = None,
+        key: Optional[str] = None,
+        *,
+        ca_bundle: Optional[str] = None,
+        timeout: float = 120.0,
+        patience: float = 300.0,
+        sql_credential: Optional["tuple[str, str]"] = None,
+    ) -> None:
+        self._address = Address(url, key, ca_bundle)
+        self._caller = Caller(patience)
+        self._sql = SqlSession(sql_credential)
+        self._connect(timeout)
+
+    def _connect(self, timeout: float) -> None:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self._address.url}>"
 
 
 class RunState:
