@@ -10,11 +10,12 @@ import { serveInProcess } from '../../tools/served-process.js';
 import { buildBench, call, type Bench } from '../runs/runs-served.js';
 import { colabfoldClient, gather } from './colabfold-client.js';
 
-/* GLOAMING_COLABFOLD_QUERIES=100 for the long version. */
+/* GLOAMING_COLABFOLD_KILLS=24 for the long version. */
 
-const QUERIES = Number(process.env.GLOAMING_COLABFOLD_QUERIES ?? 12);
-/** A server is killed when so many more tickets are complete. */
-const TICKETS_PER_KILL = 4;
+const QUERIES = 100;
+/** Of the server, each when as many more tickets are complete. */
+const KILLS = Number(process.env.GLOAMING_COLABFOLD_KILLS ?? 3);
+const TICKETS_PER_KILL = Math.floor(QUERIES / (KILLS + 1));
 const CLIENTS = 8;
 
 let bench: Bench;
@@ -60,8 +61,8 @@ it(
     };
     let killCount = 0;
     const kill = async (): Promise<void> => {
-      for (let next = TICKETS_PER_KILL; next < QUERIES; next += TICKETS_PER_KILL) {
-        while (answers.size < next) await wait(5);
+      for (let next = 1; next <= KILLS; next += 1) {
+        while (answers.size < next * TICKETS_PER_KILL) await wait(5);
         url = undefined;
         server.kill('SIGKILL');
         await once(server, 'exit');
@@ -71,7 +72,7 @@ it(
     };
     await Promise.all([kill(), ...Array.from({ length: CLIENTS }, work)]);
 
-    expect(killCount).toBe(Math.ceil(QUERIES / TICKETS_PER_KILL) - 1);
+    expect(killCount).toBe(KILLS);
     expect(answers.size).toBe(QUERIES);
     for (const [at, { text }] of answers) expect(gather(text).get(101)?.[1]).toBe(queries[at]);
     expect(new Set([...answers.values()].map(({ id }) => id)).size).toBe(QUERIES);
@@ -87,7 +88,7 @@ it(
     expect(new UsageTable(store).totals('lab', 'homology.search')).toMatchObject({ units: QUERIES });
     await store.close();
   },
-  60_000 + 2_000 * QUERIES,
+  120_000 + 20_000 * KILLS,
 );
 
 /** States of all runs of the organization. */
