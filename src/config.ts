@@ -86,8 +86,10 @@ export interface ColabfoldSettings {
   readonly maxEvalue: number | null;
   /** Least aligned stretch of the query ÷ its length. */
   readonly minCoverage: number;
-  /** Candidates of a search, 1..10,000. */
+  /** Candidates of a search, and relatives of a round, 1..10,000. */
   readonly maxSequences: number;
+  /** Whether relatives in the background of a database are rows, too. */
+  readonly hasBackgroundRows: boolean;
   /** Header that may carry the API key, in lower case. */
   readonly keyHeader: string;
   /** Whom requests of this machine speak for that have no API key; absent = nobody. */
@@ -165,6 +167,7 @@ interface ConfigFile {
     readonly max_evalue?: number | null;
     readonly min_coverage?: number;
     readonly max_sequences?: number;
+    readonly background_rows?: boolean;
     readonly key_header?: string;
     readonly anonymous_organization?: string;
   };
@@ -270,6 +273,7 @@ function colabfoldOf({ colabfold }: ConfigFile): ColabfoldSettings | undefined {
       maxEvalue: colabfold.max_evalue === undefined ? 1e-3 : colabfold.max_evalue,
       minCoverage: colabfold.min_coverage ?? 0.5,
       maxSequences: colabfold.max_sequences ?? 3_000,
+      hasBackgroundRows: colabfold.background_rows ?? true,
       keyHeader: (colabfold.key_header ?? 'X-API-Key').toLowerCase(),
       anonymousOrganization: colabfold.anonymous_organization,
     }

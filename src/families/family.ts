@@ -25,6 +25,14 @@ export interface Relative {
   readonly cigar: string;
 }
 
+/** A relative as a search found it, with its place in the whole protein. */
+export interface FoundRelative extends Relative {
+  /** Zero-based: the first pair's place in the relative's own protein. */
+  readonly targetStart: number;
+  /** Residues of that protein. */
+  readonly targetLength: number;
+}
+
 /** A protein with its relatives, nearest first. */
 export interface Family {
   readonly sequence: string;
@@ -54,6 +62,8 @@ export function cropOf(
 }
 
 const STEP = /(\d*)([MXID=])/y;
+/** An unknown residue; two of them are not the same. */
+const UNKNOWN = 'X';
 
 /**
  * For each residue of the relative the protein's residue that it stands over, −1 for none.
@@ -76,4 +86,29 @@ export function columnsOf(relative: Relative, length: number): Int32Array {
     while (row < rowEnd) columns[row++] = at++;
   }
   return columns;
+}
+
+/** The alignment's CIGAR with its pairs told apart: `=` for equal known residues, `X` for others. */
+export function extendedCigar(relative: Relative, sequence: string): string {
+  const { residues } = relative;
+  let [queryAt, at] = [relative.start, relative.residueStart];
+  const runs: { operation: string; length: number }[] = [];
+  const append = (operation: string, length: number): void => {
+    const last = runs.at(-1);
+    if (last?.operation === operation) last.length += length;
+    else runs.push({ operation, length });
+  };
+  for (const [, digits, kind] of relative.cigar.matchAll(/(\d*)([MXID=])/g)) {
+    const length = digits === '' ? 1 : Number(digits);
+    if (kind === 'I' || kind === 'D') append(kind, length);
+    for (let step = 0; step < length; step += 1) {
+      if (kind !== 'I' && kind !== 'D') {
+        const isEqual = sequence[queryAt] === residues[at] && residues[at] !== UNKNOWN;
+        append(isEqual ? '=' : 'X', 1);
+      }
+      if (kind !== 'D') queryAt += 1;
+      if (kind !== 'I') at += 1;
+    }
+  }
+  return runs.map(({ operation, length }) => `${length}${operation}`).join('');
 }

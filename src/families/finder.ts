@@ -1,5 +1,5 @@
 import type { QueryTokens } from '../kernels/kernels.js';
-import type { Family, Relative } from './family.js';
+import type { Family, FoundRelative, Relative } from './family.js';
 
 /** A protein whose relatives are looked for. */
 export interface FamilyQuery {
@@ -25,7 +25,18 @@ export interface RelativesFinder {
     proteins: readonly FamilyQuery[],
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly SelectedFamily[]>;
+  /**
+   * All relatives of one protein, near copies too, nearest first; absent where they are not searched for.
+   * @param limit of those that are looked at. Errors  as find
+   */
+  readonly list?: ListRelatives;
 }
+
+export type ListRelatives = (
+  sequence: string,
+  limit: number,
+  options?: { readonly signal?: AbortSignal },
+) => Promise<readonly FoundRelative[]>;
 
 /** A protein of which no relatives are known or wanted. */
 export function aloneFamily(sequence: string): SelectedFamily {

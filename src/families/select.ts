@@ -28,6 +28,19 @@ export function selectRelatives(found: Family, rules: RelativeRules): SelectedFa
   return { sequence, relatives, averaged: spread(relatives, rules.vectorCount) };
 }
 
+/** All of a list that are near and long enough, copies too, nearest first; each once, as its first entry has it. */
+export function listRelatives<Listed extends Relative>(
+  found: readonly Listed[],
+  { maxExpected, minCoverage }: Pick<RelativeRules, 'maxExpected' | 'minCoverage'>,
+): readonly Listed[] {
+  const first = new Map<string, Listed>();
+  for (const relative of found) {
+    if (relative.expected > maxExpected || relative.coverage < minCoverage) continue;
+    if (!first.has(relative.id)) first.set(relative.id, relative);
+  }
+  return [...first.values()].sort((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1));
+}
+
 /**
  * Those that count of a search in rounds, each of which reaches farther: the profile is that of the last round that
  * found any, and the vectors are of all rounds in equal parts, so that near relatives keep their say.

@@ -1,4 +1,5 @@
 import type { QueryTokens } from '../kernels/kernels.js';
+import type { ListRelatives } from './finder.js';
 import type { FamilyTokenForm } from './tokens.js';
 
 /** A query's tokens as its family has them, and how many relatives count in them. */
@@ -18,4 +19,6 @@ export interface FamilySource {
     sequences: readonly string[],
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly EncodedFamily[]>;
+  /** The finder's. Errors  as encode */
+  readonly list?: ListRelatives;
 }

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Fault, Refusal } from '../errors.js';
-import { cropOf, type Relative } from '../families/family.js';
-import type { FamilyQuery, RelativesFinder } from '../families/finder.js';
+import { cropOf, type FoundRelative } from '../families/family.js';
+import type { FamilyQuery, ListRelatives, RelativesFinder } from '../families/finder.js';
 import type { RelativeRules } from '../families/rules.js';
-import { selectRounds } from '../families/select.js';
+import { listRelatives, selectRounds } from '../families/select.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
 import { signalGroup } from '../processes.js';
 
@@ -19,7 +19,7 @@ const COMPLAINT_MAX_BYTES = MEBIBYTE_BYTES / 16;
 const MEMORY_LIMIT = '8G';
 /** A child reads the background's index anew, so that few large calls cost least. */
 const BATCH_PROTEINS = 2_000;
-/** Hits of a protein that are looked at. */
+/** Hits of a protein that are looked at to make its tokens. */
 const MAX_HITS = 300;
 /** The default sensitivity, named because results follow from it. */
 const SENSITIVITY = '5.7';
@@ -49,26 +49,43 @@ export function mmseqsRelatives(
   background: MmseqsBackground,
   rules: RelativeRules,
   threads: number,
-): RelativesFinder {
+): RelativesFinder & { readonly list: ListRelatives } {
+  /** Of each round those of each protein. */
+  const searchRounds = async (
+    proteins: readonly FamilyQuery[],
+    maxHits: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly (readonly FoundRelative[][])[]> => {
+    const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
+    try {
+      const place = { folder, threads, signal };
+      const tables = await searchBackground(proteins, background, { ...rules, maxHits }, place);
+      const rounds: (readonly FoundRelative[][])[] = [];
+      for (const [at, table] of tables.entries())
+        rounds.push(await readTable(table, proteins.length, at + 1));
+      return rounds;
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  };
   return {
     batchProteins: BATCH_PROTEINS,
     async find(proteins, { signal } = {}) {
-      const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
-      try {
-        const tables = await searchBackground(proteins, background, rules, { folder, threads, signal });
-        const rounds: (readonly Relative[][])[] = [];
-        for (const [at, table] of tables.entries())
-          rounds.push(await readTable(table, proteins.length, at + 1));
-        return proteins.map(({ sequence }, index) =>
-          selectRounds(
-            sequence,
-            rounds.map((found) => found[index]),
-            rules,
-          ),
-        );
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+      const rounds = await searchRounds(proteins, MAX_HITS, signal);
+      return proteins.map(({ sequence }, index) =>
+        selectRounds(
+          sequence,
+          rounds.map((found) => found[index]),
+          rules,
+        ),
+      );
+    },
+    async list(sequence, limit, { signal } = {}) {
+      const rounds = await searchRounds([{ sequence }], limit, signal);
+      return listRelatives(
+        rounds.flatMap(([found]) => found),
+        rules,
+      ).slice(0, limit);
     },
   };
 }
@@ -79,6 +96,10 @@ interface Workplace {
   readonly signal?: AbortSignal;
 }
 
+interface SearchRules extends Pick<RelativeRules, 'maxExpected' | 'minCoverage'> {
+  readonly maxHits: number;
+}
+
 /**
  * A table of hits for each round, a line for each; queries are named by their place, so that no id is anybody's file or
  * option.
@@ -86,13 +107,13 @@ interface Workplace {
 async function searchBackground(
   proteins: readonly FamilyQuery[],
   { database, rounds }: MmseqsBackground,
-  rules: RelativeRules,
+  { maxExpected, minCoverage, maxHits }: SearchRules,
   { folder, threads, signal }: Workplace,
 ): Promise<readonly string[]> {
   const path = (name: string): string => join(folder, name);
   const common = ['--threads', String(Math.max(1, threads)), '-v', '1'];
-  const hits = ['-s', SENSITIVITY, '-e', String(rules.maxExpected), '--max-seqs', String(MAX_HITS)];
-  const cover = ['-c', String(rules.minCoverage), '--cov-mode', '2', '-a'];
+  const hits = ['-s', SENSITIVITY, '-e', String(maxExpected), '--max-seqs', String(maxHits)];
+  const cover = ['-c', String(minCoverage), '--cov-mode', '2', '-a'];
   const memory = ['--split-memory-limit', MEMORY_LIMIT];
   const search = async (queries: string, result: string): Promise<void> => {
     const scratch = path(`${result}-scratch`);
@@ -108,7 +129,7 @@ async function searchBackground(
     const [result, table, profiles] = [`result${round}`, `table${round}.tsv`, `profiles${round}`];
     await search(queries, result);
     const files = [path(queries), database, path(result)];
-    await runMmseqs(['convertalis', ...files, path(table), '--format-output', COLUMNS, ...common], {
+    await runMmseqs(['convertalis', ...files, path(table), '--format-output', MMSEQS_COLUMNS, ...common], {
       signal,
     });
     tables.push(path(table));
@@ -118,14 +139,15 @@ async function searchBackground(
   }
 }
 
-const COLUMNS = 'query,target,evalue,fident,qstart,qend,qlen,tstart,tend,cigar,tseq';
+/** What a line of a table has. */
+export const MMSEQS_COLUMNS = 'query,target,evalue,fident,qstart,qend,qlen,tstart,tend,cigar,tseq';
 
 /** Relatives of each query by its place. */
-async function readTable(path: string, queries: number, round: number): Promise<readonly Relative[][]> {
+async function readTable(path: string, queries: number, round: number): Promise<readonly FoundRelative[][]> {
   const { size } = await stat(path);
   if (size > TABLE_MAX_BYTES)
     throw new Fault(`mmseqs wrote ${size} bytes of hits; fewer proteins at once may go.`);
-  const found: Relative[][] = Array.from({ length: queries }, () => []);
+  const found: FoundRelative[][] = Array.from({ length: queries }, () => []);
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     const { query, relative } = parseMmseqsLine(line, round);
     if (found[query] === undefined) throw unreadable(line);
@@ -141,7 +163,7 @@ async function readTable(path: string, queries: number, round: number): Promise<
 export function parseMmseqsLine(
   line: string,
   round: number,
-): { readonly query: number; readonly relative: Relative } {
+): { readonly query: number; readonly relative: FoundRelative } {
   const cells = line.split('\t');
   const numbers = cells.slice(2, 9).map(Number);
   if (cells.length !== 11 || numbers.some(Number.isNaN) || !/^q\d+$/.test(cells[0])) throw unreadable(line);
@@ -158,6 +180,8 @@ export function parseMmseqsLine(
     ...cropOf(target, stretch),
     start,
     cigar: cells[9],
+    targetStart: stretch.targetStart,
+    targetLength: target.length,
   };
   return { query: Number(cells[0].slice(1)), relative };
 }

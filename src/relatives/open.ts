@@ -54,6 +54,10 @@ function finderOf(
           await requireBackground(background, indexesFolder);
           return finder.find(proteins, options);
         },
+        async list(sequence, limit, options) {
+          await requireBackground(background, indexesFolder);
+          return finder.list(sequence, limit, options);
+        },
       };
     }
     case 'alignments':

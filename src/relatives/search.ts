@@ -1,14 +1,14 @@
 import { aloneFamily, type RelativesFinder, type SelectedFamily } from '../families/finder.js';
-import type { Relative } from '../families/family.js';
+import type { FoundRelative } from '../families/family.js';
 import type { RelativeRules } from '../families/rules.js';
-import { selectRelatives } from '../families/select.js';
+import { listRelatives, selectRelatives } from '../families/select.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import type { Release } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { expectedFalseHits } from '../search/candidate-significance.js';
 import { searchMany } from '../search/search.js';
-import type { Candidate, SearchEngine } from '../search/search-types.js';
+import type { Candidate, SearchEngine, SearchResult } from '../search/search-types.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 
 /** Nearest targets that are aligned and judged; only those within the rules' E-value are relatives. */
@@ -29,15 +29,8 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
     batchProteins: BATCH_PROTEINS,
     async find(proteins, { signal } = {}) {
       const background = await open();
-      const settings = {
-        targetSpace: unfilteredSpace(background.release),
-        limit: CANDIDATES,
-        evidence: 'pairwise_sequence_alignment',
-        guarantee: 'approximate',
-        significance: 'if_available',
-      } as const;
-      const queries = proteins.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
-      const results = await searchMany(queries, settings, background, signal);
+      const sequences = proteins.map(({ sequence }) => sequence);
+      const results = await searchAligned(sequences, CANDIDATES, background, signal);
       const reader = await openRowReader(background.release.tokens);
       try {
         const families: SelectedFamily[] = [];
@@ -50,13 +43,35 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
         await reader.close();
       }
     },
+    async list(sequence, limit, { signal } = {}) {
+      const background = await open();
+      const [{ candidates }] = await searchAligned([sequence], limit, background, signal);
+      const found = candidates.flatMap((candidate) => relativeOf(candidate, background.release) ?? []);
+      return listRelatives(found, rules);
+    },
   };
 }
 
+function searchAligned(
+  sequences: readonly string[],
+  limit: number,
+  background: SearchEngine,
+  signal: AbortSignal | undefined,
+): Promise<readonly SearchResult[]> {
+  const settings = {
+    targetSpace: unfilteredSpace(background.release),
+    limit,
+    evidence: 'pairwise_sequence_alignment',
+    guarantee: 'approximate',
+    significance: 'if_available',
+  } as const;
+  const queries = sequences.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+  return searchMany(queries, settings, background, signal);
+}
+
 /** A relative with its target in the background. */
-interface Found extends Relative {
+interface Found extends FoundRelative {
   readonly targetIndex: number;
-  readonly targetStart: number;
 }
 
 async function familyOf(
@@ -100,5 +115,6 @@ function relativeOf(candidate: Candidate, { targets }: Release): Found | undefin
     cigar: alignment.cigar,
     targetIndex,
     targetStart,
+    targetLength: targets.length(targetIndex),
   };
 }

@@ -19,6 +19,7 @@ export function createFamilySource(
   });
   return {
     form,
+    ...(finder.list && { list: finder.list }),
     async encode(sequences, options) {
       const missing = [...new Set(sequences)].filter((sequence) => !known.has(sequence));
       const fresh = new Map<string, EncodedFamily>();

@@ -1,3 +1,4 @@
+import { Refusal } from '../../errors.js';
 import { writeOutput } from '../search/output.js';
 import type { CommandContext } from '../terminal/command.js';
 import { runsClient } from './client.js';
@@ -44,7 +45,9 @@ function candidatesOf(row: unknown): {
   readonly query: ExportQuery;
   readonly candidates: readonly HomologyCandidate[];
 } {
-  const batch = row as Partial<HomologyQueryResult>;
+  const batch = row as Partial<HomologyQueryResult & HomologyCandidate>;
   const { candidates, query_index: index = 0, query_id: id = LONE_QUERY_ID } = batch;
+  if (candidates === undefined && batch.measurements === undefined)
+    throw new Refusal('export_not_possible', 'The rows of this run are no candidates: read them as JSON.');
   return { query: { index, id }, candidates: candidates ?? [row as HomologyCandidate] };
 }

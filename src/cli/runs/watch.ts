@@ -13,6 +13,7 @@ const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
   'homology.batch_search': 'search',
   'homology.export': 'export',
   'sequences.msa.build': 'align',
+  'sequences.relatives': 'search',
   'structure.predict': 'predict',
 };
 

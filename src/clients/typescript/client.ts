@@ -3,16 +3,17 @@ import { readEvents } from './events.js';
 import { createTransport, type CallOptions, type ClientOptions, type Input } from './transport.js';
 import type { LooseInput, OperationId, Transport } from './transport.js';
 import type {
-  HomologyCandidate,
   HomologyCandidateSet,
   HomologyDatabase,
   HomologyRelease,
   HomologyRequest,
 } from './types/homology.js';
 import type { Operations } from './types/operations.js';
-import type { HomologyQueryResult, Msa, MsaRequest, Run, RunEvent, RunRequest } from './types/runs.js';
+import type { Msa, MsaRequest, Run, RunEvent, RunRequest } from './types/runs.js';
 
 type AnswerOf<Id extends OperationId> = Operations[Id]['answer'];
+/** As the endpoint of the run makes it: a candidate, a query of a batch, or a relative. */
+export type ResultRow = AnswerOf<'runs.results.list'>['data'][number];
 type RunsQuery = NonNullable<Operations['runs.list']['query']>;
 
 /**
@@ -35,7 +36,7 @@ export interface Client {
   /** Changes of state and progress until the run has ended, over as many connections as it takes. */
   watch(id: string, options?: CallOptions): AsyncGenerator<RunEvent>;
   /** Rows of a run in their order; of one that is at work, also those that are still to come. */
-  results(id: string, options?: CallOptions): AsyncGenerator<HomologyCandidate | HomologyQueryResult>;
+  results(id: string, options?: CallOptions): AsyncGenerator<ResultRow>;
   cancel(id: string, options?: CallOptions): Promise<Run>;
   /** Builds an alignment of what a search has aligned. */
   msa(request: MsaRequest, options?: CallOptions): Promise<{ readonly msa: Msa; readonly a3m: string }>;
@@ -135,7 +136,7 @@ async function* results(
   id: string,
   call: Client['call'],
   options: CallOptions = {},
-): AsyncGenerator<HomologyCandidate | HomologyQueryResult> {
+): AsyncGenerator<ResultRow> {
   let cursor: string | undefined;
   for (;;) {
     const query = { limit: RESULT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };

@@ -7,6 +7,7 @@ export const ENDPOINTS: Readonly<Record<string, string>> = {
   'homology.batch_search': 'Batch search',
   'homology.export': 'Export',
   'sequences.msa.build': 'Alignment',
+  'sequences.relatives': 'Relatives',
   'structure.predict': 'Structure',
 };
 

@@ -5,6 +5,7 @@ import { HomologyCandidate, HomologyCandidateSet } from '../search/candidate-set
 import { CUT_OFFS } from '../search/selection.js';
 import { ONE_SELECTOR, ProteinQuery, SEARCH_SETTINGS } from '../search/homology.js';
 import { ExportRunInput, ExportRunSummary } from './run-files.js';
+import { ProteinRelative, RelativesRunInput, RelativesRunSummary } from './run-relatives.js';
 import { StructureRunInput, StructureRunSummary } from './run-structures.js';
 import { Msa, MsaRequest } from '../msa.js';
 import {
@@ -201,6 +202,13 @@ export const RUN_ENDPOINTS = {
     meaning: 'a multiple sequence alignment of the candidates of a receipt',
     input: MsaRequest,
     summary: MsaRunSummary,
+    defaultPriority: 'normal',
+  },
+  'sequences.relatives': {
+    meaning: 'the relatives of one protein in the background of a release whose targets have relatives',
+    input: RelativesRunInput,
+    summary: RelativesRunSummary,
+    row: ProteinRelative,
     defaultPriority: 'normal',
   },
   'structure.predict': {

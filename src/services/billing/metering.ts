@@ -6,12 +6,15 @@ import type { Reply } from '../reply.js';
 /** How the units of a direct search are counted: one for each request that is answered, from the cache or not. */
 export const DIRECT_FORMULA_ID = 'homology.search/1';
 export const DIRECT_UNITS = 1;
-/** How the units of a run are counted: one for each query searched, alignment built, structure predicted or export. */
+/** How the units of a run are counted: one for each query searched, family, alignment, structure or export. */
 export const RUN_FORMULA_ID = 'runs/3';
 /** An export is one unit, whatever its format and length: what is priced is billed, and so can be estimated. */
 export const EXPORT_UNITS = 1;
 /** An alignment is one unit, whether a run builds it or a request, new or built before. */
 export const MSA_UNITS = 1;
+
+/** All relatives of one protein are one unit, however many there are. */
+export const RELATIVES_UNITS = 1;
 
 /** What an answer is billed as. */
 interface Charge {

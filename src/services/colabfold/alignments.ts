@@ -1,14 +1,18 @@
 import type { ColabfoldSettings } from '../../config.js';
+import type { ProteinRelative } from '../../contract/runs/run-relatives.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { COLABFOLD_DIVERSE_ROWS, COLABFOLD_PAIRWISE_IDENTITY } from '../../limits.js';
-import { candidateRow, type PossibleRow } from '../msa/rows.js';
+import type { PossibleRow } from '../msa/rows.js';
 import { selectRows } from '../msa/select-rows.js';
+import { relativeRow, rowOf } from './rows.js';
 
 /** One query of a ticket with the candidates of one database, by rank, some at a time. */
 export interface Chain {
   readonly name: string;
   readonly sequence: string;
   readonly candidates: AsyncIterable<readonly HomologyCandidate[]>;
+  /** Its relatives in the background of that database, nearest first. */
+  readonly relatives: AsyncIterable<readonly ProteinRelative[]>;
 }
 
 export type Rules = Pick<ColabfoldSettings, 'maxEvalue' | 'minCoverage' | 'maxSequences'>;
@@ -19,21 +23,36 @@ const BLOCK_END = '\0';
 const absentHeader = (taxid: number): string => `absent_${taxid}`;
 
 /**
- * The block of a query: itself under the name that the client gave it, then the rows that the rules keep.
+ * The block of a query: itself under the name that the client gave it, then the rows that the rules keep, in the order
+ * of their E-values; a relative that was found again in the database has the row of that.
  * @param maxBytes rows beyond are left out
  * Errors  the signal's reason
  */
 export async function unpairedBlock(
-  { name, sequence, candidates }: Chain,
+  { name, sequence, candidates, relatives }: Chain,
   rules: Rules,
   isFiltered: boolean,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const possible: PossibleRow[] = [];
+  const found = new Map<string, string>();
+  let lastRank = 0;
   for await (const some of candidates) {
-    const kept = some.filter((each) => isKept(each, rules));
-    possible.push(...kept.flatMap((each) => rowOf(each, sequence) ?? []));
+    for (const candidate of some) {
+      lastRank = candidate.rank;
+      const row = isKept(candidate, rules) ? rowOf(candidate, sequence) : undefined;
+      if (row === undefined) continue;
+      possible.push(row);
+      found.set(candidate.target.id, candidate.target.sequence);
+    }
+  }
+  for await (const some of relatives) {
+    for (const relative of some) {
+      lastRank += 1;
+      const isFound = found.get(relative.id)?.includes(relative.residues) ?? false;
+      if (!isFound && isNear(relative, rules)) possible.push(relativeRow(relative, sequence, lastRank));
+    }
   }
   const { rows } = await selectRows(
     possible,
@@ -123,36 +142,18 @@ function depthWithin(
 }
 
 /** What no calibration supports has no E-value, and passes no bound on it. */
-function isKept({ alignment, significance }: HomologyCandidate, { maxEvalue, minCoverage }: Rules): boolean {
+function isKept({ alignment, significance }: HomologyCandidate, rules: Rules): boolean {
   if (alignment === undefined || alignment.cigar === '') return false;
-  const { expected_false_hits: eValue = Infinity } = significance.measurements;
-  return alignment.query_coverage_ratio >= minCoverage && (maxEvalue === null || eValue <= maxEvalue);
+  const { expected_false_hits = Infinity } = significance.measurements;
+  return isNear({ expected_false_hits, query_coverage_ratio: alignment.query_coverage_ratio }, rules);
 }
 
-/** The row as every alignment has it, under the header of this interface. */
-function rowOf(candidate: HomologyCandidate, query: string): PossibleRow | undefined {
-  const row = candidateRow(candidate, query);
-  return row && { ...row, write: () => ({ ...row.write(), header: headerOf(candidate, query.length) }) };
-}
-
-/**
- * Ten columns between tabs: target, score, identity, E-value; first and last position and length of query and target.
- * Unit    positions are zero-based with inclusive ends, as in the source; a missing number is `nan`
- * Source  alignments of MMseqs2 (result2msa) as ColabFold's server hands them out
- */
-function headerOf(
-  { target, measurements, significance, alignment }: HomologyCandidate,
-  length: number,
-): string {
-  const { query_start = 0, query_end = 0, target_start = 0, target_end = 0 } = alignment ?? {};
-  return [
-    target.id.replaceAll(/\s/g, '_'),
-    measurements.affine.raw_score,
-    (alignment?.sequence_identity_ratio ?? 0).toFixed(3),
-    significance.measurements.expected_false_hits?.toExponential(3).toUpperCase() ?? 'nan',
-    ...[query_start, query_end - 1, length],
-    ...[target_start, target_end - 1, target.sequence.length],
-  ].join('\t');
+function isNear(
+  row: Pick<ProteinRelative, 'expected_false_hits' | 'query_coverage_ratio'>,
+  { maxEvalue, minCoverage }: Rules,
+): boolean {
+  const isSure = maxEvalue === null || row.expected_false_hits <= maxEvalue;
+  return isSure && row.query_coverage_ratio >= minCoverage;
 }
 
 function blockOf(name: string, sequence: string, records: readonly string[], maxBytes: number): Buffer {

@@ -11,11 +11,18 @@ export interface TicketMode {
   readonly isFiltered: boolean;
 }
 
-/** A query of a ticket, with the run over each database that was searched for it. */
+/** The runs of a query over one database. */
+export interface TicketSearch {
+  readonly runId: string;
+  /** That of its relatives in the background of the database; absent where it has none, and where none are wanted. */
+  readonly relativesRunId?: string;
+}
+
+/** A query of a ticket, with what was searched for it, a database after the other. */
 export interface TicketQuery {
   /** Header that the client gave it, which its block begins with. */
   readonly name: string;
-  readonly runIds: readonly string[];
+  readonly searches: readonly TicketSearch[];
 }
 
 /**
@@ -27,9 +34,11 @@ export interface Ticket {
   readonly queries: readonly TicketQuery[];
 }
 
-type Written = readonly [mode: string, ...queries: (readonly [name: string, ...runs: string[]])[]];
+/** Digits of the runs of a search stand behind each other. */
+type Written = readonly [mode: string, ...queries: (readonly [name: string, ...searches: string[]])[]];
 
 const RUN_PREFIX = 'run_';
+const RUN_DIGITS = 24;
 const MSA_WORDS = new Set(['env', 'all', 'nofilter']);
 const PAIR_WORDS = new Set(['pairgreedy', 'paircomplete', 'env']);
 
@@ -61,7 +70,7 @@ export function writeTicket({ mode, queries }: Ticket): string {
   const letters = `${pairing.charAt(0)}${hasEnvironment ? 'e' : ''}${isFiltered ? 'f' : ''}`;
   const written: Written = [
     letters,
-    ...queries.map(({ name, runIds }) => [name, ...runIds.map((id) => id.slice(RUN_PREFIX.length))] as const),
+    ...queries.map(({ name, searches }) => [name, ...searches.map(writeSearch)] as const),
   ];
   return Buffer.from(JSON.stringify(written)).toString('base64url');
 }
@@ -78,8 +87,20 @@ export function readTicket(id: string): Ticket | undefined {
       hasEnvironment: letters.includes('e'),
       isFiltered: letters.includes('f'),
     },
-    queries: queries.map(([name, ...runs]) => ({ name, runIds: runs.map((run) => RUN_PREFIX + run) })),
+    queries: queries.map(([name, ...searches]) => ({ name, searches: searches.map(readSearch) })),
   };
+}
+
+function writeSearch({ runId, relativesRunId }: TicketSearch): string {
+  const ids = relativesRunId === undefined ? [runId] : [runId, relativesRunId];
+  return ids.map((id) => id.slice(RUN_PREFIX.length)).join('');
+}
+
+function readSearch(digits: string): TicketSearch {
+  const [runId, relativesRunId] = [digits.slice(0, RUN_DIGITS), digits.slice(RUN_DIGITS)].map(
+    (each) => RUN_PREFIX + each,
+  );
+  return digits.length === RUN_DIGITS ? { runId } : { runId, relativesRunId };
 }
 
 function parse(text: string): unknown {
@@ -98,10 +119,12 @@ function isWritten(value: unknown): value is Written {
   return isMode && isBounded && queries.every(isWrittenQuery);
 }
 
+const WRITTEN_SEARCH = /^([0-9a-f]{24}){1,2}$/;
+
 function isWrittenQuery(value: unknown): boolean {
   if (!Array.isArray(value) || value.length < 2 || value.length > 3) return false;
-  const [name, ...runs] = value as readonly unknown[];
-  return isName(name) && runs.every((run) => typeof run === 'string' && /^[0-9a-f]{24}$/.test(run));
+  const [name, ...searches] = value as readonly unknown[];
+  return isName(name) && searches.every((each) => typeof each === 'string' && WRITTEN_SEARCH.test(each));
 }
 
 function isName(name: unknown): boolean {

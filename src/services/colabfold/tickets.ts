@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { canonicalSha256, sha256Hex } from '../../canonical.js';
 import type { ColabfoldSettings } from '../../config.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { ProteinRelative } from '../../contract/runs/run-relatives.js';
 import type { Run } from '../../contract/runs/runs.js';
 import type { SearchRunSummary } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
@@ -16,12 +17,21 @@ import { pause } from '../../turns.js';
 import type { Budgets } from '../billing/budgets.js';
 import type { RequestContext } from '../context.js';
 import type { Runs } from '../runs/runs.js';
-import type { Catalog } from '../search/catalog.js';
+import type { Catalog, CatalogRelease } from '../search/catalog.js';
 import type { Receipts } from '../search/receipts.js';
 import { pairedBlocks, unpairedBlock, type Chain } from './alignments.js';
 import { tarGz, type ArchivedFile } from './archive.js';
+import { givesRelatives } from '../run-kinds/relatives.js';
 import { readFormQueries, type NamedQuery } from './form.js';
-import { readMode, readTicket, writeTicket, type Ticket, type TicketQuery } from './ticket.js';
+import {
+  readMode,
+  readTicket,
+  writeTicket,
+  type Ticket,
+  type TicketMode,
+  type TicketQuery,
+  type TicketSearch,
+} from './ticket.js';
 
 interface ColabfoldDependencies {
   readonly settings: ColabfoldSettings;
@@ -51,10 +61,19 @@ const PAIRED_FILE = 'pair.a3m';
 /** Structures to model after. There are none here, and a client that wants some reads that none was found. */
 const TEMPLATES_FILE = 'pdb70.m8';
 
+/** What a ticket's runs do. */
+type SearchEndpoint = 'homology.search' | 'sequences.relatives';
+const SEARCHED = {
+  evidence: 'pairwise_sequence_alignment',
+  guarantee: 'approximate',
+  significance: 'if_available',
+} as const;
+
 /**
  * ColabFold's MSA server over ordinary runs. Each sequence is a run of `homology.search` over each database, made under
  * a key that is derived from all that decides its result: who sends a sequence again, alone or in another complex,
- * paired or not, is led to the same run, which is billed once.
+ * paired or not, is led to the same run, which is billed once. Where the database's proteins have relatives, the search
+ * is with the query's family, and a run of `sequences.relatives` adds what the family was made of.
  * Source  the requests of ColabFold's client, which Boltz, Chai and Protenix share
  */
 export class ColabfoldTickets {
@@ -83,9 +102,9 @@ export class ColabfoldTickets {
     const databases = isWide ? [database, environmentalDatabase] : [database];
     const found: TicketQuery[] = [];
     for (const query of queries) {
-      const runIds: string[] = [];
-      for (const slug of databases) runIds.push(await this.#runOf(query, slug, context));
-      found.push({ name: query.name, runIds });
+      const searches: TicketSearch[] = [];
+      for (const slug of databases) searches.push(await this.#searchOf(query, slug, mode, context));
+      found.push({ name: query.name, searches });
     }
     return this.#stateOf({ mode, queries: found }, context);
   }
@@ -121,12 +140,33 @@ export class ColabfoldTickets {
     }
   }
 
+  /** Rows are paired by what the database says of its proteins, which it does not of those of its background. */
+  async #searchOf(
+    query: NamedQuery,
+    slug: string,
+    { pairing }: TicketMode,
+    context: RequestContext,
+  ): Promise<TicketSearch> {
+    const { settings, catalog } = this.#dependencies;
+    const release = catalog.defaultRelease(slug, context.organizationId);
+    const runId = await this.#runOf('homology.search', query, release, context);
+    const isAlone = pairing !== undefined || !settings.hasBackgroundRows || !givesRelatives(release.manifest);
+    if (isAlone) return { runId };
+    return { runId, relativesRunId: await this.#runOf('sequences.relatives', query, release, context) };
+  }
+
   /** The run of this query: one that was accepted before where it can still be read, or a new one. */
-  async #runOf(query: NamedQuery, slug: string, context: RequestContext): Promise<string> {
-    const { settings, catalog, idempotency, table, now } = this.#dependencies;
-    const { releaseId } = catalog.defaultRelease(slug, context.organizationId);
+  async #runOf(
+    endpoint: SearchEndpoint,
+    query: NamedQuery,
+    { releaseId }: CatalogRelease,
+    context: RequestContext,
+  ): Promise<string> {
+    const { settings, idempotency, table, now } = this.#dependencies;
+    // A search has the key that it had before there were runs of relatives.
+    const parts = endpoint === 'homology.search' ? [] : [endpoint];
     for (let attempt = 0; attempt < COLABFOLD_ATTEMPTS_MAX_COUNT; attempt += 1) {
-      const key = canonicalSha256([query.sequence, releaseId, settings.maxSequences, attempt]);
+      const key = canonicalSha256([query.sequence, releaseId, settings.maxSequences, attempt, ...parts]);
       const scope = canonicalSha256([context.organizationId, 'colabfold.ticket', key]);
       const claim = await idempotency.claim({ key, scope, fingerprint: key }, now());
       if (claim.stored !== undefined) {
@@ -135,7 +175,7 @@ export class ColabfoldTickets {
         continue;
       }
       try {
-        return await this.#createRun(query, releaseId, {
+        return await this.#createRun(endpoint, query, releaseId, {
           ...context,
           keyed: {
             remember: ({ value }) => claim.put({ status: 202, headers: {}, body: (value as Run).id }, now()),
@@ -153,32 +193,30 @@ export class ColabfoldTickets {
     );
   }
 
-  async #createRun({ sequence }: NamedQuery, releaseId: string, context: RequestContext): Promise<string> {
+  async #createRun(
+    endpoint: SearchEndpoint,
+    { sequence }: NamedQuery,
+    releaseId: string,
+    context: RequestContext,
+  ): Promise<string> {
     const { settings, runs, budgets } = this.#dependencies;
     budgets.requireFunds(context.organizationId);
-    const { value } = await runs.create(
-      {
-        endpoint: 'homology.search',
-        input: {
-          query: { kind: 'protein_sequence', sequence },
-          database_release_id: releaseId,
-          evidence: 'pairwise_sequence_alignment',
-          guarantee: 'approximate',
-          significance: 'if_available',
-          limit: settings.maxSequences,
-        },
-        label: 'colabfold',
-        priority: 'normal',
-        background: true,
-      },
-      {},
-      context,
-    );
+    const asked = {
+      query: { kind: 'protein_sequence', sequence },
+      database_release_id: releaseId,
+      limit: settings.maxSequences,
+    } as const;
+    const common = { label: 'colabfold', priority: 'normal', background: true } as const;
+    const request =
+      endpoint === 'homology.search'
+        ? ({ endpoint, input: { ...asked, ...SEARCHED }, ...common } as const)
+        : ({ endpoint, input: asked, ...common } as const);
+    const { value } = await runs.create(request, {}, context);
     return value.id;
   }
 
-  #isKept({ queries }: Ticket): boolean {
-    const runs = queries.flatMap(({ runIds }) => runIds.map((id) => this.#dependencies.table.get(id)));
+  #isKept(ticket: Ticket): boolean {
+    const runs = runIdsOf(ticket).map((id) => this.#dependencies.table.get(id));
     return runs.every((run) => run !== undefined && !run.areResultsGone);
   }
 
@@ -216,36 +254,43 @@ export class ColabfoldTickets {
   }
 
   /** Of a database that was not searched there are no candidates. */
-  #chainOf({ name, runIds }: TicketQuery, at: number, context: RequestContext): Chain {
+  #chainOf({ name, searches }: TicketQuery, at: number, context: RequestContext): Chain {
     const { table, receipts } = this.#dependencies;
-    const main = table.get(runIds[0]) as RunRow;
+    const main = table.get(searches[0].runId) as RunRow;
     const { receipt } = main.summary as SearchRunSummary;
     // Only the receipt of a search holds its query.
     const { query } = receipts.get(receipt.id, context).value.content;
     const { sequence } = query as { readonly sequence: string };
-    return { name, sequence, candidates: at < runIds.length ? this.#candidatesOf(runIds[at]) : nothing() };
+    const { runId, relativesRunId }: Partial<TicketSearch> = searches[at] ?? {};
+    return {
+      name,
+      sequence,
+      candidates: this.#rowsOf<HomologyCandidate>(runId),
+      relatives: this.#rowsOf<ProteinRelative>(relativesRunId),
+    };
   }
 
-  async *#candidatesOf(runId: string): AsyncGenerator<readonly HomologyCandidate[]> {
+  async *#rowsOf<Row>(runId: string | undefined): AsyncGenerator<readonly Row[]> {
+    if (runId === undefined) return;
     const { table } = this.#dependencies;
     const rowCount = table.get(runId)?.rowCount ?? 0;
     for (let at = 0; at < rowCount;) {
       const block = await table.rows.blockAt(runId, at);
       if (block === undefined)
         throw new Refusal('result_expired', `The results of ${runId} have gone meanwhile.`);
-      yield block.rows as readonly HomologyCandidate[];
+      yield block.rows as readonly Row[];
       at = block.firstRow + block.rows.length;
       await pause();
     }
   }
 }
 
-async function* nothing(): AsyncGenerator<readonly HomologyCandidate[]> {
-  yield [];
-}
-
 function runIdsOf({ queries }: Ticket): readonly string[] {
-  return queries.flatMap(({ runIds }) => runIds);
+  const searches = queries.flatMap((query) => query.searches);
+  return searches.flatMap(({ runId, relativesRunId }) => [
+    runId,
+    ...(relativesRunId ? [relativesRunId] : []),
+  ]);
 }
 
 /** A run that came to nothing, or whose results have gone, does not keep a sequence from being searched again. */
@@ -257,7 +302,8 @@ function isOfUse({ status, areResultsGone }: RunRow): boolean {
 function obstacleOf(run: RunRow, { maxEvalue }: ColabfoldSettings): string | undefined {
   if (run.status === 'cancelled') return `The run ${run.id} was cancelled.`;
   if (run.status === 'failed') return run.error?.message ?? `The run ${run.id} has failed.`;
-  if (run.status !== 'completed' || maxEvalue === null || run.rowCount === 0) return undefined;
+  const isSearch = run.endpoint === 'homology.search';
+  if (run.status !== 'completed' || maxEvalue === null || run.rowCount === 0 || !isSearch) return undefined;
   const { evidence_summary: evidence, database } = run.summary as SearchRunSummary;
   if (evidence.significance.status !== 'not_available') return undefined;
   // An alignment of the query alone would be taken for the absence of relatives.

@@ -19,6 +19,7 @@ const BILLED = [
   'homology.search',
   'homology.batch_search',
   'sequences.msa.build',
+  'sequences.relatives',
   'structure.predict',
 ] as const;
 

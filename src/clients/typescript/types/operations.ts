@@ -100,6 +100,7 @@ export interface Operations {
         | 'homology.batch_search'
         | 'homology.export'
         | 'sequences.msa.build'
+        | 'sequences.relatives'
         | 'structure.predict';
       readonly limit?: number;
       readonly cursor?: string;

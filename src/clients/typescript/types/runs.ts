@@ -73,6 +73,23 @@ export type RunRequest =
       readonly webhook_endpoint_id?: string;
     }
   | {
+      readonly endpoint: 'sequences.relatives';
+      readonly input: RelativesRunInput;
+      /** Your name of the run. */
+      readonly label?: string;
+      /**
+       * - `high`: before your others
+       * - `normal`: in between
+       * - `low`: after your others
+       * Default: "normal".
+       */
+      readonly priority?: 'high' | 'normal' | 'low';
+      /** False waits for the end as `Prefer: wait=60` does. Default: true. */
+      readonly background?: boolean;
+      /** Webhook endpoint that is told of the end, whatever events it takes otherwise. */
+      readonly webhook_endpoint_id?: string;
+    }
+  | {
       readonly endpoint: 'structure.predict';
       readonly input: StructureRunInput;
       /** Your name of the run. */
@@ -349,6 +366,21 @@ export interface MsaRequest {
   readonly sort?: 'rank' | 'evalue' | 'score';
 }
 
+/**
+ * One protein, and a release whose targets have relatives: what it is given in a search is looked
+ * for in the same background by the same rules, and kept with near copies and however much there
+ * is.
+ */
+export interface RelativesRunInput {
+  readonly query: HomologyRequest['query'];
+  /** Database id or slug from the catalog; its default release is searched. */
+  readonly database?: string;
+  /** Exact immutable release. */
+  readonly database_release_id?: string;
+  /** Hits that each round of the search looks at. Default: 1000. */
+  readonly limit?: number;
+}
+
 /** The alignment that the structure is predicted from: `a3m_object_id` or `a3m_url`. */
 export interface StructureRunInput {
   /** Id of a multiple sequence alignment: it names its content and how it was made. */
@@ -381,6 +413,8 @@ export interface Run {
    * - `homology.export`: the rows of a run as a file: FASTA, tables of several tools, A3M, Parquet
    * or Arrow
    * - `sequences.msa.build`: a multiple sequence alignment of the candidates of a receipt
+   * - `sequences.relatives`: the relatives of one protein in the background of a release whose
+   * targets have relatives
    * - `structure.predict`: a structure from an alignment, by the operator's own predictor; refused
    * where there is none
    */
@@ -389,6 +423,7 @@ export interface Run {
     | 'homology.batch_search'
     | 'homology.export'
     | 'sequences.msa.build'
+    | 'sequences.relatives'
     | 'structure.predict';
   /**
    * - `queued`: accepted; work has not started
@@ -444,7 +479,12 @@ export interface Run {
     readonly row_count: number;
     /** What was found besides the rows. */
     readonly summary:
-      SearchRunSummary | BatchSearchRunSummary | ExportRunSummary | MsaRunSummary | StructureRunSummary;
+      | SearchRunSummary
+      | BatchSearchRunSummary
+      | ExportRunSummary
+      | MsaRunSummary
+      | RelativesRunSummary
+      | StructureRunSummary;
   };
   readonly error?: {
     /** Stable machine-readable code. */
@@ -642,6 +682,20 @@ export interface Msa {
   readonly a3m_bytes: number;
 }
 
+export interface RelativesRunSummary {
+  readonly object: 'protein_relatives_summary';
+  readonly database: {
+    /** Database id. */
+    readonly id: string;
+    /** Release whose targets have relatives. */
+    readonly release_id: string;
+    /** Name of the database. */
+    readonly slug: string;
+  };
+  readonly query: HomologyCandidateSet['query'];
+  readonly warnings: readonly Warning[];
+}
+
 /** Files of the operator's own predictor, as it wrote them. */
 export interface StructureRunSummary {
   readonly object: 'structure_prediction_summary';
@@ -664,7 +718,7 @@ export interface RunList {
 
 export interface RunResultList {
   readonly object: 'list';
-  readonly data: readonly (HomologyCandidate | HomologyQueryResult)[];
+  readonly data: readonly (HomologyCandidate | HomologyQueryResult | ProteinRelative)[];
   /** True when a further page exists. */
   readonly has_more: boolean;
   readonly next_cursor: string | null;
@@ -689,6 +743,34 @@ export interface HomologyQueryResult {
   readonly left_out_count?: number;
 }
 
+/** A relative as the search of the background aligned it; the nearest come first. */
+export interface ProteinRelative {
+  /** Id of the relative in the background. */
+  readonly id: string;
+  /** E-value of the search of the background that found it. */
+  readonly expected_false_hits: number;
+  /** Round of that search which found it first. */
+  readonly round: number;
+  /** Aligned stretch of the query ÷ its length. */
+  readonly query_coverage_ratio: number;
+  /** Identical residues ÷ columns of the alignment, gaps included. */
+  readonly sequence_identity_ratio: number;
+  /** Extended CIGAR (`=`, `X`, `I`, `D`), seen from the query. */
+  readonly cigar: string;
+  /** Position of the first aligned query residue; the first residue of all is 0. */
+  readonly query_start: number;
+  /** Position after the last aligned query residue. */
+  readonly query_end: number;
+  /** Position of the first aligned residue of the relative. */
+  readonly target_start: number;
+  /** Position after its last aligned residue. */
+  readonly target_end: number;
+  /** Residues of the relative. */
+  readonly target_length: number;
+  /** Residues of the relative from `target_start` to `target_end`. */
+  readonly residues: string;
+}
+
 export interface RunEvent {
   /**
    * - `run.queued`: accepted
@@ -711,6 +793,8 @@ export interface RunEvent {
      * - `homology.export`: the rows of a run as a file: FASTA, tables of several tools, A3M, Parquet
      * or Arrow
      * - `sequences.msa.build`: a multiple sequence alignment of the candidates of a receipt
+     * - `sequences.relatives`: the relatives of one protein in the background of a release whose
+     * targets have relatives
      * - `structure.predict`: a structure from an alignment, by the operator's own predictor; refused
      * where there is none
      */
@@ -719,6 +803,7 @@ export interface RunEvent {
       | 'homology.batch_search'
       | 'homology.export'
       | 'sequences.msa.build'
+      | 'sequences.relatives'
       | 'structure.predict';
     /**
      * - `queued`: accepted; work has not started

@@ -1,0 +1,74 @@
+import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
+import type { ProteinRelative } from '../../contract/runs/run-relatives.js';
+import { a3mRow } from '../../sequence/a3m.js';
+import { candidateRow, type PossibleRow } from '../msa/rows.js';
+
+/** The row as every alignment has it, under the header of this interface. */
+export function rowOf(candidate: HomologyCandidate, query: string): PossibleRow | undefined {
+  const row = candidateRow(candidate, query);
+  if (row === undefined) return undefined;
+  const { target, measurements, significance, alignment } = candidate;
+  const header = headerOf(query.length, {
+    id: target.id,
+    score: measurements.affine.raw_score,
+    expected_false_hits: significance.measurements.expected_false_hits,
+    ...(alignment as NonNullable<typeof alignment>),
+  });
+  return { ...row, write: () => ({ ...row.write(), header }) };
+}
+
+/**
+ * A relative as a row; what its score was, only the search that found it knows.
+ * @param rank behind those of all candidates, which so come first where E-values are equal
+ */
+export function relativeRow(relative: ProteinRelative, query: string, rank: number): PossibleRow {
+  const { cigar, residues, query_start: queryStart, expected_false_hits: eValue } = relative;
+  const { query_coverage_ratio, sequence_identity_ratio } = relative;
+  const alignment = {
+    queryCoverageRatio: query_coverage_ratio,
+    targetCoverageRatio: residues.length / relative.target_length,
+    sequenceIdentityRatio: sequence_identity_ratio,
+  };
+  return {
+    evidence: { rank, rawScore: 0, logExpectedFalseHits: Math.log(eValue), alignment },
+    write: () => ({
+      target_id: relative.id,
+      query_coverage_ratio,
+      sequence_identity_ratio,
+      expected_false_hits: eValue,
+      header: headerOf(query.length, relative),
+      row: a3mRow({ cigar, queryStart, targetStart: 0, queryLength: query.length, target: residues }),
+    }),
+  };
+}
+
+/** What a header tells. */
+interface Described extends Pick<
+  ProteinRelative,
+  | 'id'
+  | 'sequence_identity_ratio'
+  | 'query_start'
+  | 'query_end'
+  | 'target_start'
+  | 'target_end'
+  | 'target_length'
+> {
+  readonly score?: number;
+  readonly expected_false_hits?: number;
+}
+
+/**
+ * Ten columns between tabs: target, score, identity, E-value; first and last position and length of query and target.
+ * Unit    positions are zero-based with inclusive ends, as in the source; a missing number is `nan`
+ * Source  alignments of MMseqs2 (result2msa) as ColabFold's server hands them out
+ */
+function headerOf(queryLength: number, row: Described): string {
+  return [
+    row.id.replaceAll(/\s/g, '_'),
+    row.score ?? 'nan',
+    row.sequence_identity_ratio.toFixed(3),
+    row.expected_false_hits?.toExponential(3).toUpperCase() ?? 'nan',
+    ...[row.query_start, row.query_end - 1, queryLength],
+    ...[row.target_start, row.target_end - 1, row.target_length],
+  ].join('\t');
+}

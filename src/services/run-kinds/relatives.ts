@@ -1,0 +1,123 @@
+import { sha256Hex } from '../../canonical.js';
+import type {
+  ProteinRelative,
+  RelativesRunInput,
+  RelativesRunSummary,
+} from '../../contract/runs/run-relatives.js';
+import { Refusal } from '../../errors.js';
+import { extendedCigar, type FoundRelative } from '../../families/family.js';
+import type { ReleaseManifest } from '../../release/release.js';
+import type { ProteinQuery } from '../../search/search-types.js';
+import { cigarIdentity, cigarRuns } from '../../sequence/a3m.js';
+import { RELATIVES_UNITS } from '../billing/metering.js';
+import { releaseSnapshot, type Catalog, type CatalogRelease } from '../search/catalog.js';
+import type { Engines } from '../search/engines.js';
+import { readProteinQuery } from '../search/protein-query.js';
+import { toolsOf } from '../search/traces.js';
+import { defineRunKind, type RunKind } from '../runs/run-kind.js';
+
+interface Plan {
+  readonly query: ProteinQuery;
+  readonly release: Pick<CatalogRelease, 'databaseId' | 'releaseId' | 'slug'>;
+  readonly limit: number;
+}
+
+interface RelativesRunParts {
+  readonly catalog: Pick<Catalog, 'defaultRelease' | 'release'>;
+  readonly engines: Pick<Engines, 'open'>;
+}
+
+/** `sequences.relatives`: what makes a query its family, with its alignments. */
+export function relativesRuns({ catalog, engines }: RelativesRunParts): RunKind {
+  return defineRunKind<'sequences.relatives', Plan>({
+    key: 'sequences.relatives',
+    async prepare(input, { organizationId }) {
+      const query = readProteinQuery(input.query.sequence);
+      const { database_release_id: asked, database, limit } = input as Required<RelativesRunInput>;
+      const release =
+        asked === undefined
+          ? catalog.defaultRelease(database, organizationId)
+          : catalog.release(asked, organizationId);
+      if (!givesRelatives(release.manifest)) throw withoutRelatives(release.slug);
+      const { databaseId, releaseId, slug } = release;
+      const traces = {
+        databaseSnapshots: [releaseSnapshot(release)],
+        inputRefs: [database, asked].filter((ref) => ref !== undefined),
+        objectRefs: [releaseId],
+      };
+      return { plan: { query, release: { databaseId, releaseId, slug }, limit }, totalCount: 1, traces };
+    },
+    async *execute({ query, release, limit }, { context }) {
+      const { releaseId, databaseId, slug } = release;
+      // It may have gone meanwhile, or have become private.
+      const { manifest } = catalog.release(releaseId, context.organizationId);
+      const engine = await engines.open(releaseId);
+      const found = await engine.families?.list?.(query.sequence, limit, { signal: context.signal });
+      if (found === undefined) throw withoutRelatives(slug);
+      const { sequence, normalizationId } = query;
+      const summary: RelativesRunSummary = {
+        object: 'protein_relatives_summary',
+        database: { id: databaseId, release_id: releaseId, slug },
+        query: {
+          kind: 'protein_sequence',
+          normalization_id: normalizationId,
+          normalized_length: sequence.length,
+          relative_count: found.length,
+          sha256: sha256Hex(sequence),
+        },
+        warnings: [],
+      };
+      return {
+        rows: found.map((relative) => presentRelative(relative, sequence)),
+        doneCount: 1,
+        summarise: () => summary,
+        billableUnits: RELATIVES_UNITS,
+        traces: { toolVersions: [...toolsOf(engine), ...finderTools(manifest)] },
+      };
+    },
+  });
+}
+
+/** Whether queries of the release are given relatives: of given alignments, only targets have any. */
+export function givesRelatives({ relatives }: Pick<ReleaseManifest, 'relatives'>): boolean {
+  return relatives !== undefined && relatives.background.method !== 'alignments';
+}
+
+/** In the words of the contract. */
+export function presentRelative(relative: FoundRelative, query: string): ProteinRelative {
+  const { id, expected, coverage, round, start, residues, residueStart, targetStart, targetLength } =
+    relative;
+  const cigar = extendedCigar(relative, query);
+  const lengthOf = (gap: 'I' | 'D'): number =>
+    cigarRuns(cigar).reduce((sum, { operation, length }) => sum + (operation === gap ? 0 : length), 0);
+  const targetResidues = lengthOf('I');
+  return {
+    id,
+    expected_false_hits: expected,
+    round,
+    query_coverage_ratio: coverage,
+    sequence_identity_ratio: cigarIdentity(cigar),
+    cigar,
+    query_start: start,
+    query_end: start + lengthOf('D'),
+    target_start: targetStart,
+    target_end: targetStart + targetResidues,
+    target_length: targetLength,
+    residues: residues.slice(residueStart, residueStart + targetResidues),
+  };
+}
+
+function finderTools({ relatives }: ReleaseManifest) {
+  return relatives?.background.method === 'mmseqs'
+    ? [{ name: 'mmseqs', version: relatives.background.version, path: 'mmseqs' }]
+    : [];
+}
+
+function withoutRelatives(slug: string): Refusal {
+  return new Refusal(
+    'relatives_unavailable',
+    `Queries of ${slug} are given no relatives: its proteins have none, or have them of given alignments. ` +
+      'Build it with --relatives.',
+    { param: 'database' },
+  );
+}
