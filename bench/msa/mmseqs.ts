@@ -1,0 +1,61 @@
+import { createReadStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { ProteinRelative } from '../../src/contract/runs/run-relatives.js';
+import { MMSEQS_COLUMNS, parseMmseqsLine, runMmseqs } from '../../src/relatives/mmseqs.js';
+import type { Release } from '../../src/release/release.js';
+import { presentRelative } from '../../src/services/run-kinds/relatives.js';
+import type { BenchProtein } from '../tools/proteins.js';
+
+interface Rules {
+  readonly maxEvalue: number;
+  readonly minCoverage: number;
+  readonly maxSequences: number;
+  /** 1, or how often the profile of what was found is searched with. */
+  readonly rounds: number;
+}
+
+/** The sensitivity that ColabFold's server searches with is 8; this is the greatest of mmseqs's own presets. */
+const SENSITIVITY = '7.5';
+
+/** What `mmseqs search --num-iterations` finds for each protein among the release's, as it aligned them. */
+export async function searchWithMmseqs(
+  proteins: readonly BenchProtein[],
+  { targets }: Pick<Release, 'targets'>,
+  { maxEvalue, minCoverage, maxSequences, rounds }: Rules,
+  folder: string,
+): Promise<readonly (readonly ProteinRelative[])[]> {
+  const path = (name: string): string => join(folder, `${rounds}-${name}`);
+  const run = (...words: readonly string[]): Promise<string> => runMmseqs([...words, '-v', '1'], {});
+  const queries = proteins.map(({ sequence }, at) => `>q${at}\n${sequence}\n`);
+  const all = Array.from(
+    { length: targets.count },
+    (_, at) => `>${targets.id(at)}\n${targets.sequence(at)}\n`,
+  );
+  await writeFile(path('queries.fasta'), queries.join(''));
+  await writeFile(path('targets.fasta'), all.join(''));
+  await run('createdb', path('queries.fasta'), path('queries'));
+  await run('createdb', path('targets.fasta'), path('targets'));
+  const files = [path('queries'), path('targets'), path('result')];
+  const bounds = ['-s', SENSITIVITY, '-e', String(maxEvalue), '-c', String(minCoverage), '--cov-mode', '2'];
+  const width = ['--max-seqs', String(maxSequences), '--threads', String(availableParallelism())];
+  await run(
+    'search',
+    ...files,
+    path('scratch'),
+    ...bounds,
+    ...width,
+    '-a',
+    '--num-iterations',
+    String(rounds),
+  );
+  await run('convertalis', ...files, path('table'), '--format-output', MMSEQS_COLUMNS);
+  const found: ProteinRelative[][] = proteins.map(() => []);
+  for await (const line of createInterface({ input: createReadStream(path('table')) })) {
+    const { query, relative } = parseMmseqsLine(line, rounds);
+    found[query].push(presentRelative(relative, proteins[query].sequence));
+  }
+  return found;
+}
