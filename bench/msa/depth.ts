@@ -3,8 +3,8 @@ const CLUSTER_IDENTITY = 0.8;
 const GAP = '-'.charCodeAt(0);
 
 /**
- * How many sequences an alignment is worth where near copies share one vote: of each row 1 ÷ the rows, itself among them,
- * that have 80 % or more of its residues, over the columns in which both have one.
+ * How many sequences an alignment is worth where near copies share one vote: of each row 1 ÷ the rows, itself among
+ * them, that have 80 % or more of its residues, over the columns in which both have one.
  * Range   0..rows
  * Source  Neff as ColabFold and AlphaFold count it, clusters of 80 %; identity as hhfilter counts it
  */

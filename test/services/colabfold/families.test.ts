@@ -83,7 +83,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     serving = await start({});
   }, 300_000);
   afterAll(async () => {
-    await serving.stop();
+    await serving?.stop();
     bench.remove();
   });
 
