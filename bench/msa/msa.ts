@@ -22,8 +22,8 @@ import { searchWithMmseqs } from './mmseqs.js';
 /*
  * How deep are the alignments that ColabFold's clients get? Those of random proteins of a FASTA file, over a database
  * of the appliance (GLOAMING_INDEXES, GLOAMING_DATA), which is calibrated: its hits, the same with the background that
- * its proteins have their relatives in, and what mmseqs finds among the same proteins in one round and in three. All are
- * held to the defaults of the interface, unthinned: E-value .001, half of the query covered.
+ * its proteins have their relatives in, and what mmseqs finds among the same proteins in one round and in three. All
+ * are held to the defaults of the interface, unthinned: E-value .001, half of the query covered.
  *
  *   npm run bench -- msa <database> <FASTA> [proteins, 20]
  */
