@@ -18,8 +18,8 @@ const FIELDS = optionalFields([
 /**
  * What GFF3 files of Prokka, Bakta or NCBI tell of coding sequences, by protein: the id of a protein is the ID, the
  * locus_tag or the protein_id of its coding sequence. One in several parts lies from the first to the last; of several
- * with one id the first counts. The nucleotides that may follow `##FASTA` are not read.
- * Unit    start and end from 1, both inclusive
+ * with one id the first counts. The nucleotides that may follow `##FASTA`, or the first `>` without it, are not read.
+ * Unit    start and end from 1, both inclusive; an end past its contig's goes on at the start of a circular one
  * Errors  Refusal `invalid_metadata` with file and line
  * Source  https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md
  */
@@ -35,7 +35,7 @@ export async function readAnnotations(
         throw line.refuse('GFF3 begins with "##gff-version 3"');
       }
       isFirst = false;
-      if (line.text.startsWith('##FASTA')) break;
+      if (/^(##FASTA|>)/.test(line.text)) break;
       if (!line.text.startsWith('#')) addFeature(line, rows);
     }
   }
@@ -97,11 +97,11 @@ function attributesIn(text: string): ReadonlyMap<string, string> {
   );
 }
 
-/** GFF3 writes what it uses itself as percent and two digits; a name stays on its line. */
+/** GFF3 writes what it uses itself as percent and two digits, bytes of UTF-8; a name stays on its line. */
 function unescape(text: string): string {
   return text
     .slice(0, TEXT_MAX_CHARACTERS)
-    .replace(/%([0-9A-Fa-f]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+    .replace(/(%[0-9A-Fa-f]{2})+/g, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString())
     .replace(/\p{Cc}/gu, ' ')
     .trim();
 }
