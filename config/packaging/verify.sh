@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the .deb in a clean Debian 12, searches, serves, upgrades, removes and purges it, and does the same with the
-# archive that needs no installation. Needs root, debootstrap and Debian's packages.
+# archive that needs no installation and with the container. Needs root, debootstrap and Debian's packages.
 #
 #   config/packaging/verify.sh [folder]          default: build/packages
 set -euo pipefail
@@ -36,6 +36,7 @@ if ! debootstrap --variant=minbase --include=adduser,systemd bookworm "$root" "$
   tail -3 "$work/debootstrap.log"
   skip 'debootstrap made no clean Debian here'
 fi
+tar --numeric-owner -C "$root" -cf "$work/debian.tar" .
 mount -t proc proc "$root/proc" || skip 'nothing may be mounted here'
 mount --rbind --make-rslave /dev "$root/dev"
 
@@ -101,3 +102,5 @@ mkdir "$root/srv/anywhere"
 tar -xf "$archive" -C "$root/srv/anywhere"
 inside env GLOAMING_DATA=/tmp/d GLOAMING_INDEXES=/var/lib/gloaming/indexes /srv/anywhere/gloaming/bin/gloaming index list
 echo 'installed, searched, upgraded, removed and purged'
+
+config/packaging/verify-container.sh "$packages" "$work/debian.tar"
