@@ -1,5 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Refusal } from './errors.js';
+
+const LOCK_FILE = 'lock';
+const ATTEMPTS = 5;
 
 /** Signals a process that was spawned `detached`, with all that it has started; nothing where they have ended. */
 export function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
@@ -49,5 +55,64 @@ function statusOf(pid: number): readonly string[] | undefined {
     return status.slice(status.lastIndexOf(')') + 2).split(' ');
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Makes this process the only one at work in the folder until the returned function is called. The lock of a
+ * process that was killed is recognised and taken over.
+ * @param work  what is done there, as the subject of a sentence
+ * Errors  Refusal `build_running` that names the process
+ */
+export async function lockFolder(
+  folder: string,
+  work = 'This database is being built',
+): Promise<() => Promise<void>> {
+  const path = join(folder, LOCK_FILE);
+  const own = `${path}.${process.pid}`;
+  await writeFile(own, JSON.stringify(processIdentity(process.pid)));
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      // A link appears with its content, or not at all where there is one already.
+      if (await succeeds(link(own, path), 'EEXIST')) return () => rm(path, { force: true });
+      await removeStale(path, work);
+    }
+    throw new Refusal('build_running', `The lock ${path} changes hands too fast; try again.`);
+  } finally {
+    await rm(own, { force: true });
+  }
+}
+
+async function removeStale(path: string, work: string): Promise<void> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) return;
+  const holder = holderIn(text);
+  if (holder !== undefined && isAlive(holder)) {
+    const { pid } = holder;
+    throw new Refusal('build_running', `${work} by process ${pid}; wait until it is done.`, { pid });
+  }
+  // Whoever moves it away owns the stale lock; if it was another's fresh one by now, it goes back.
+  const aside = `${path}.stale.${process.pid}`;
+  if (!(await succeeds(rename(path, aside), 'ENOENT'))) return;
+  if ((await readFile(aside, 'utf8')) !== text) await succeeds(link(aside, path), 'EEXIST');
+  await rm(aside, { force: true });
+}
+
+/** Undefined of a lock that lost its bytes when the machine did: whoever held it is gone. */
+function holderIn(text: string): ProcessIdentity | undefined {
+  try {
+    return JSON.parse(text) as ProcessIdentity;
+  } catch {
+    return undefined;
+  }
+}
+
+async function succeeds(action: Promise<unknown>, expectedCode: string): Promise<boolean> {
+  try {
+    await action;
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === expectedCode) return false;
+    throw cause;
   }
 }

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import {
   CARD_FORMAT,
   CONDITIONING_CONTEXT_ID,
@@ -15,8 +15,9 @@ import {
 } from '../calibration/card.js';
 import { concentration, projectMoments, type ProjectedMoments } from '../calibration/moments.js';
 import { canonicalSha256 } from '../canonical.js';
-import { sampleDistinct, seededRandom, type Random } from '../random.js';
+import { sampleDistinct, seededRandom, type Random, type SeededRandom } from '../random.js';
 import { Refusal } from '../errors.js';
+import { lockFolder } from '../processes.js';
 import type { Release } from '../release/release.js';
 import { targetTexts } from '../search/affine.js';
 import { referencePolicyId } from '../search/policy.js';
@@ -52,15 +53,35 @@ const LONGEST_FACTOR = 2;
 
 /**
  * Fits the null of a release and writes it beside the release. Killed at any moment, the same call goes on from there.
- * Errors  Refusal `calibration_impossible` where the release has too few usable pairs; Fault of kernels, encoder, disk
+ * Errors  Refusal `calibration_impossible` where the release has too few usable pairs, `build_running` where another
+ *         process calibrates it; Fault of kernels, encoder, disk
  * Cost    sampleCount² ÷ 2 pairs of kernels, and one read of the release's tokens
  */
 export async function calibrateRelease(options: CalibrateOptions): Promise<CalibrationCard> {
-  const { release } = options;
   const random = seededRandom(options.seed ?? 1);
   const targets = chooseSample(options, random);
-  const reader = await openTokenReader(release);
   const work = workplaceOf(options, targets);
+  await mkdir(work.folder, { recursive: true });
+  const unlock = await lockFolder(work.folder, 'This release is being calibrated');
+  try {
+    const card = await calibrateIn(work, targets, random, options);
+    // With its lock.
+    await rm(work.folder, { recursive: true, force: true });
+    return card;
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+async function calibrateIn(
+  work: Workplace,
+  targets: Uint32Array,
+  random: SeededRandom,
+  options: CalibrateOptions,
+): Promise<CalibrationCard> {
+  const { release } = options;
+  const reader = await openTokenReader(release);
   try {
     const course = { random, tell: announce(options, targets.length), work };
     const { tell } = course;
@@ -100,9 +121,7 @@ export async function calibrateRelease(options: CalibrateOptions): Promise<Calib
       options: { signal: options.signal, threads: options.threads },
       onPanel: (done) => tell('panel', done),
     });
-    const card = await writeCalibration(release.directory, content, moments, biases);
-    await rm(work.folder, { recursive: true, force: true });
-    return card;
+    return await writeCalibration(release.directory, content, moments, biases);
   } finally {
     await reader.close();
   }

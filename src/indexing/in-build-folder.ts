@@ -1,6 +1,6 @@
 import { Refusal } from '../errors.js';
 import { openBuildFolder, type BuildFolder } from './build-folder.js';
-import { lockBuild } from './build-lock.js';
+import { lockFolder } from '../processes.js';
 
 /**
  * Does the work of a build in its own folder, as the only process there.
@@ -14,7 +14,7 @@ export async function inBuildFolder<Result>(
 ): Promise<Result> {
   try {
     const folder = await openBuildFolder(databaseFolder, identity);
-    const unlock = await lockBuild(folder.path);
+    const unlock = await lockFolder(folder.path);
     try {
       return await work(folder);
     } finally {

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { lockBuild } from '../../indexing/build-lock.js';
+import { lockFolder } from '../../processes.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { selectReleases, shortId, withCatalog, type IndexCatalog, type LocatedRelease } from './catalog.js';
@@ -59,7 +59,7 @@ async function removeUnfinished(catalog: IndexCatalog, slug: string, context: Co
   const builds = catalog.scanned.unfinished.filter((build) => build.slug === slug);
   if (builds.length === 0) throw new Refusal('build_not_found', `${slug} has no unfinished build.`);
   for (const { directory } of builds) {
-    const unlock = await lockBuild(directory);
+    const unlock = await lockFolder(directory);
     await rm(directory, { recursive: true });
     await unlock();
   }

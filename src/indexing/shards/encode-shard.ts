@@ -2,7 +2,7 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { syncFolder } from '../../release/hashed-file.js';
-import { lockBuild } from '../build-lock.js';
+import { lockFolder } from '../../processes.js';
 import { encodeProteins, type EncodeOptions } from '../encode-proteins.js';
 import { proteinTokens } from '../protein-tokens.js';
 import { readPlan, shardFolder } from './plan.js';
@@ -42,7 +42,7 @@ export async function encodeShard(
   await mkdir(own.path).catch((cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EEXIST') throw cause;
   });
-  const unlock = await lockBuild(own.path);
+  const unlock = await lockFolder(own.path, 'This shard is being encoded');
   let encodedResidues: number;
   try {
     ({ encodedResidues } = await encodeProteins(proteinTokens(encoder, undefined), range, own, options));

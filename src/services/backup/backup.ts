@@ -1,6 +1,6 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lockBuild } from '../../indexing/build-lock.js';
+import { lockFolder } from '../../processes.js';
 import { Refusal } from '../../errors.js';
 import { hashFile } from '../../release/hashed-file.js';
 import { checkedRows } from '../../store/check/rows.js';
@@ -46,7 +46,7 @@ export async function backup(options: BackupOptions): Promise<BackupReport> {
   const snapshot = await openSnapshot(folders.dataFolder);
   try {
     await mkdir(join(target, INCOMING_FOLDER), { recursive: true, mode: 0o700 });
-    const unlock = await lockBuild(target);
+    const unlock = await lockFolder(target, 'Another backup is being written there');
     try {
       const bytes = new BackupBytes(target, isVerifying);
       const copy = new Copier(bytes, options.onBytes);

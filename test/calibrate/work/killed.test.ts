@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrationDirectory } from '#src/calibration/card.js';
+import { lockFolder } from '#src/processes.js';
 import { seededRandom } from '#src/random.js';
 import { ROOT } from '../../tools/paths.js';
 import { makeRelease } from '../../release/make-release.js';
@@ -76,6 +77,21 @@ describe(`a calibration that is killed (seed ${SEED})`, { timeout: TIMEOUT_MS },
     const repaired = calibrate();
     expect(repaired.files).toEqual(whole.files);
     expect(repaired.calls.maxsim).toBeGreaterThan(whole.calls.maxsim / 3);
+  });
+
+  it('goes on alone: one that is started meanwhile is refused, and changes nothing', async () => {
+    kill('panel', 0.9);
+    const before = readdirSync(workFolder());
+    const unlock = await lockFolder(workFolder(), 'This release is being calibrated');
+    const script = join(ROOT, 'test', 'calibrate', 'work', 'killed.mjs');
+    const { status, stderr } = spawnSync(process.execPath, [script, directory, '1'], { encoding: 'utf8' });
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(
+      `This release is being calibrated by process ${process.pid}; wait until it is done.`,
+    );
+    expect(readdirSync(workFolder())).toEqual(before);
+    await unlock();
+    expect(calibrate().files).toEqual(whole.files);
   });
 
   it('leaves nothing to one with another seed, whatever of it is there', () => {
