@@ -143,8 +143,8 @@ async function encodeStage(
   if (shardCount !== undefined) {
     await gatherShards({ range, dimension: encoder.card.dimension }, folder, shardCount, signal);
   }
-  const find = (relatives: BuildFamilies | undefined): Promise<KnownTokens> =>
-    findKnownTokens(shardCount === undefined ? releases : [], {
+  const find = (from: readonly FoundRelease[], relatives: BuildFamilies | undefined): Promise<KnownTokens> =>
+    findKnownTokens(shardCount === undefined ? from : [], {
       spoolPath: folder.spool,
       residues: corpus.residues,
       slug,
@@ -153,8 +153,9 @@ async function encodeStage(
       signal,
       onBytes: (done, total) => report('reuse', done, total),
     });
-  const plain = await find(undefined);
-  const known = families === undefined ? plain : await find(families);
+  const known = await find(releases, families);
+  // What families are made of is read only where some have to be made.
+  const plain = families === undefined ? known : await find(known.isComplete ? [] : releases, undefined);
   try {
     const made = tokensOf(options, reusingEncoder(encoder, plain));
     const source = families === undefined ? made : reusingTokens(made, known);
@@ -193,7 +194,7 @@ function noteEmbedded(targets: number, embedded: EmbeddingCheck | undefined): re
   if (embedded === undefined) return [];
   const { targets: given, sampleCount, lowestCosine } = embedded;
   return [
-    `Tokens of ${given} proteins are made of the given embeddings; ${targets - given} proteins were encoded.`,
+    `Proteins with given embeddings: ${given}; encoded here: ${targets - given}.`,
     `A sample of ${sampleCount}, encoded again, agrees: the lowest mean cosine is ${lowestCosine.toFixed(3)}.`,
   ];
 }

@@ -21,6 +21,8 @@ import { createSequenceTable, type SequenceTable } from './sequence-table.js';
 /** Tokens that earlier releases hold for the sequences of a build. */
 export interface KnownTokens {
   readonly isEmpty: boolean;
+  /** Whether every sequence of the build is known. */
+  readonly isComplete: boolean;
   readonly has: (sequence: string) => boolean;
   /** As they stand in the release; undefined where the sequence has to be made. Errors  Fault of the disk */
   read(sequence: string): Promise<BuiltTokens | undefined>;
@@ -77,6 +79,7 @@ export async function findKnownTokens(
   const sources = search.sources.filter((source) => source !== undefined);
   return {
     isEmpty: sources.length === 0,
+    isComplete: sources.length > 0 && missingCount === 0,
     notes,
     has: (sequence) => !isMissing(search, search.places.get(sequence)),
     async read(sequence) {

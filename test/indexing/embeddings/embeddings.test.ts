@@ -182,7 +182,7 @@ describe('a build from embeddings', () => {
     expect(encoded).toHaveLength(9);
     expect(encoded.at(-1)).toBe('WWWWW');
     expect(report.notes).toEqual([
-      'Tokens of 40 proteins are made of the given embeddings; 1 proteins were encoded.',
+      'Proteins with given embeddings: 40; encoded here: 1.',
       expect.stringMatching(
         /^A sample of 8, encoded again, agrees: the lowest mean cosine is (1\.000|0\.99\d)\.$/,
       ),

@@ -116,6 +116,20 @@ describe('a build of families after others', () => {
     expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
   });
 
+  it('reads no plain tokens where releases of families have all', async () => {
+    const indexes = newIndexes();
+    const { directory } = (await build(indexes, 'plain', PROTEINS)).release;
+    await build(indexes, 'old', PROTEINS, { families: related([]) });
+    flipByte(join(directory, 'tokens.arrow'), 5_000);
+    const asked: string[] = [];
+    const { notes } = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    expect([asked, notes]).toEqual([[], []]);
+    const more = [...PROTEINS, 'MKWVTFISLLFLFSSAYS'];
+    const { notes: told } = await build(indexes, 'more', more, { families: related(asked) });
+    expect(asked).toEqual(more.slice(-1));
+    expect(told).toEqual([expect.stringMatching(/of plain is damaged/)]);
+  });
+
   it('says of each target what its family is worth; without that a release is of an earlier version', async () => {
     const { release } = await build(newIndexes(), 'now', OLD, { families: related([]) });
     const { targets } = await openRelease(release.directory);
