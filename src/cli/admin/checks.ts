@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { access, constants, readFile, statfs } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,15 +8,9 @@ import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
 import { wronglyShared } from '../../store/prepare.js';
-import { checkAddresses, isLoopbackHost } from '../serve/address.js';
-
-/** One thing that was looked at, for people and for monitoring. */
-export interface Finding {
-  readonly topic: string;
-  /** `note`: worth knowing; `warning`: will become bad; `bad`: a server does not start, or must not be relied on. */
-  readonly state: 'good' | 'note' | 'warning' | 'bad';
-  readonly message: string;
-}
+import { answersThere, checkAddresses, isLoopbackHost } from '../serve/address.js';
+import type { Finding } from './finding.js';
+import { examineClock, examineEncoder, examineGpu } from './machine.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TLS_WARNING_DAYS = 21;
@@ -36,6 +30,9 @@ export async function examineAppliance(
     ...(await examineFolders(config)),
     await examinePort(config),
     ...(await examineTls(config, now)),
+    await examineEncoder(config),
+    examineGpu(config),
+    await examineClock(config, now),
     await examineDisk(config),
     ...(await examineDatabases(config)),
     examineMaintenance(config, 'backup', BACKUP_WARNING_DAYS, now),
@@ -70,24 +67,14 @@ function existingAbove(folder: string): string {
 }
 
 async function examinePort(config: ApplianceConfig): Promise<Finding> {
-  const { host, port, tls } = config;
+  const { host, port } = config;
   try {
     await checkAddresses(config);
     return { topic: 'port', state: 'good', message: `${host}:${port} is free` };
   } catch (error) {
-    const scheme = tls === undefined ? 'http' : 'https';
-    const isOurs = await servesGloaming(`${scheme}://${host}:${port}`);
-    if (isOurs) return { topic: 'port', state: 'good', message: `${host}:${port} is served by gloaming` };
+    if (await answersThere(config))
+      return { topic: 'port', state: 'good', message: `${host}:${port} is served by gloaming` };
     return { topic: 'port', state: 'bad', message: (error as Error).message };
-  }
-}
-
-async function servesGloaming(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) });
-    return response.headers.has('service-contract-digest');
-  } catch {
-    return false;
   }
 }
 
@@ -101,14 +88,20 @@ async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<re
   }
   try {
     const certificate = new X509Certificate(await readFile(tls.certificateFile));
-    await access(tls.keyFile, constants.R_OK);
+    if (!certificate.checkPrivateKey(createPrivateKey(await readFile(tls.keyFile)))) {
+      const message = `${tls.keyFile} is not the key of ${tls.certificateFile}: name the two that belong together`;
+      return [{ topic: 'tls', state: 'bad', message }];
+    }
     const days = Math.floor((Date.parse(certificate.validTo) - now.getTime()) / DAY_MS);
-    const until = `the certificate ${tls.certificateFile} is valid until ${certificate.validTo}`;
-    if (days < 0) return [{ topic: 'tls', state: 'bad', message: `${until}: it has expired; renew it` }];
+    if (days < 0) {
+      const message = `the certificate ${tls.certificateFile} has expired at ${certificate.validTo}: renew it`;
+      return [{ topic: 'tls', state: 'bad', message }];
+    }
     const state = days < TLS_WARNING_DAYS ? 'warning' : 'good';
-    return [{ topic: 'tls', state, message: `${until}, ${days} days from now` }];
+    const message = `the certificate ${tls.certificateFile} is valid until ${certificate.validTo}, ${days} days from now`;
+    return [{ topic: 'tls', state, message }];
   } catch (error) {
-    const message = `${tls.certificateFile} and ${tls.keyFile} cannot be used: ${(error as Error).message}`;
+    const message = `${tls.certificateFile} and ${tls.keyFile} cannot be used: ${(error as Error).message}; name PEM files that this user can read`;
     return [{ topic: 'tls', state: 'bad', message }];
   }
 }

@@ -11,7 +11,9 @@ export function register(program: Command, context: CommandContext): void {
     .command('config')
     .description('settings of this appliance')
     .command('check')
-    .description('read settings, folders and TLS files as a start would, and say what is wrong')
+    .description(
+      'read settings, folders, TLS files, encoder and device as a start would, and say what is wrong',
+    )
     .addHelpText('after', '\nExit code: 0 where a server would start, 2 where it would not.')
     .action(() => check(context));
 }
@@ -33,8 +35,8 @@ async function check({ environment, stdout }: CommandContext): Promise<void> {
   if (bad > 0)
     throw new Refusal(
       'invalid_config',
-      `A server would not start: see ${bad === 1 ? 'the line' : 'the lines'} marked bad.`,
+      `These settings will not serve: see ${bad === 1 ? 'the line' : 'the lines'} marked bad.`,
     );
 }
 
-const TOPICS: ReadonlySet<string> = new Set(['folders', 'port', 'tls']);
+const TOPICS: ReadonlySet<string> = new Set(['folders', 'port', 'tls', 'encoder', 'gpu']);

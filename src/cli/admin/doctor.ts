@@ -18,7 +18,9 @@ import { mmseqsVersion } from '../../relatives/mmseqs.js';
 import { listEncoders } from '../../encoder/find.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
-import { examineAppliance, isBad, type Finding } from './checks.js';
+import { answersThere } from '../serve/address.js';
+import { examineAppliance, isBad } from './checks.js';
+import type { Finding } from './finding.js';
 
 /** `gloaming doctor`: what serves here, what does not, and why. */
 export function register(program: Command, context: CommandContext): void {
@@ -27,10 +29,24 @@ export function register(program: Command, context: CommandContext): void {
     .description('which backend serves which operation, which encoders there are, why a GPU is not used')
     .option('--bench', 'measure the kernels against the limit of this machine, in under 30 seconds')
     .option('--json', 'what was found, for monitoring')
+    .option(
+      '--server',
+      'only whether a server answers at the configured address, for the health check of a container',
+    )
     .addHelpText('after', '\nExit code: 0 where nothing is bad, 2 where something is.')
-    .action(({ bench = false, json = false }: { bench?: boolean; json?: boolean }) =>
-      bench ? measure(context) : json ? examineAsJson(context) : examine(context),
-    );
+    .action(({ bench, json, server }: Partial<Record<'bench' | 'json' | 'server', true>>) => {
+      if (server) return lookForServer(context);
+      if (bench) return measure(context);
+      return json ? examineAsJson(context) : examine(context);
+    });
+}
+
+async function lookForServer({ environment, stdout }: CommandContext): Promise<void> {
+  const config = loadConfig(environment);
+  const place = `${config.host}:${config.port}`;
+  if (!(await answersThere(config)))
+    throw new Refusal('address_unavailable', `No gloaming answers at ${place} within two seconds.`);
+  stdout.write(`gloaming answers at ${place}\n`);
 }
 
 async function examineAsJson({ environment, stdout }: CommandContext): Promise<void> {
@@ -69,6 +85,8 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   );
   const findings = await examineAppliance(config);
   for (const { topic, state, message } of findings) {
+    // Said below, GPU by GPU.
+    if (topic === 'gpu') continue;
     stdout.write(
       `${label(topic[0].toUpperCase() + topic.slice(1))}${state === 'good' ? '' : `${state}: `}${message}\n`,
     );

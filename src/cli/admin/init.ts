@@ -1,14 +1,16 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
-import { hostname, networkInterfaces } from 'node:os';
+import { constants, existsSync } from 'node:fs';
+import { access, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname, networkInterfaces, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { promisify } from 'node:util';
 import { InvalidArgumentError, type Command } from 'commander';
-import { loadConfig } from '../../config.js';
+import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
+import { withKeys } from './keys.js';
+import { serviceUnit } from './service-unit.js';
 
 const run = promisify(execFile);
 /** Browsers take certificates of a private authority for so long. */
@@ -19,23 +21,41 @@ interface InitOptions {
   readonly host?: string;
   readonly port?: number;
   readonly name?: string;
-  readonly tls?: 'self-signed' | 'none';
+  readonly tls?: TlsKind;
+  readonly certificate?: string;
+  readonly certificateKey?: string;
+}
+
+type TlsKind = 'self-signed' | 'files' | 'none';
+
+interface TlsFiles {
+  readonly certificate: string;
+  readonly key: string;
+  /** Of whom others have to be told. */
+  readonly authority?: string;
 }
 
 /** `gloaming init`: the first settings of an appliance, in a folder of their own. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('init')
-    .description('write the settings of a new appliance, with TLS if wanted; asks for what is not said')
+    .description(
+      'write settings, an API key, TLS files if wanted and a service for a new appliance; asks for what is not said',
+    )
     .argument('[folder]', 'where settings, TLS files, databases and data go', 'gloaming')
     .option('--host <address>', 'address to listen on; 0.0.0.0 is every network of this machine')
     .option('--port <number>', 'port to listen on', portOf)
     .option('--name <host name>', 'name by which others reach this machine (default: its own)')
     .option(
       '--tls <kind>',
-      'self-signed: a private authority and a certificate of it; none: plain HTTP',
+      'self-signed: a private authority and a certificate of it; files: those named next; none: plain HTTP',
       tlsOf,
     )
+    .option(
+      '--certificate <file>',
+      'certificate for --tls files, PEM, with those between it and its authority',
+    )
+    .option('--certificate-key <file>', 'its private key, PEM')
     .action((folder: string, options: InitOptions) => init(resolve(folder), options, context));
 }
 
@@ -49,8 +69,9 @@ async function init(folder: string, given: InitOptions, context: CommandContext)
   }
   const { host, port, tls } = await complete(given, context);
   const name = given.name ?? hostname();
+  const named = tls === 'files' ? await namedFiles(given) : undefined;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const files = tls === 'self-signed' ? await makeCertificates(join(folder, 'tls'), name) : undefined;
+  const files = tls === 'self-signed' ? await makeCertificates(join(folder, 'tls'), name) : named;
   const isLocal = host === '127.0.0.1';
   const scheme = files === undefined ? 'http' : 'https';
   const settings = {
@@ -62,31 +83,56 @@ async function init(folder: string, given: InitOptions, context: CommandContext)
     ...(files && { tls: { certificate_file: files.certificate, key_file: files.key } }),
   };
   await writeFile(settingsFile, `${JSON.stringify(settings, undefined, 2)}\n`, { flag: 'wx', mode: 0o600 });
-  loadConfig({ GLOAMING_CONFIG: settingsFile });
-  context.stdout.write(
-    [
-      `Settings   ${settingsFile}`,
-      ...(files
-        ? [
-            `TLS        ${files.certificate}, ${CERTIFICATE_DAYS} days`,
-            `           give ${files.authority} to whoever connects`,
-          ]
-        : []),
-      '',
-      'Next:',
-      `  export GLOAMING_CONFIG=${settingsFile}`,
-      '  gloaming config check',
-      '  gloaming index build proteins.fasta.gz --name mylab',
-      '  gloaming keys create me',
-      '  gloaming serve',
-      '',
-    ].join('\n'),
-  );
+  const config = loadConfig({ GLOAMING_CONFIG: settingsFile });
+  const keyFile = join(folder, 'admin.key');
+  const { key } = await withKeys(config, (keys) => keys.create('admin', 'default', { scope: 'admin' }));
+  await writeFile(keyFile, `${key}\n`, { mode: 0o600 });
+  const unitFile = join(folder, 'gloaming.service');
+  await writeFile(unitFile, await unitOf(config, settingsFile, folder));
+  const authority = files?.authority;
+  const lines = [
+    `Settings   ${settingsFile}`,
+    `API key    ${keyFile}, of scope admin, for you alone`,
+    ...(files ? [`TLS        ${files.certificate}`] : []),
+    ...(authority ? [`           ${CERTIFICATE_DAYS} days; give ${authority} to whoever connects`] : []),
+    `Service    ${unitFile}, for systemd`,
+    '',
+    'Next:',
+    `  export GLOAMING_CONFIG=${settingsFile}`,
+    '  gloaming config check',
+    '  gloaming index build proteins.fasta.gz --name mylab',
+    `  gloaming serve       # or: sudo cp ${unitFile} /etc/systemd/system/ && sudo systemctl enable --now gloaming`,
+  ];
+  context.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** Errors  Refusal `invalid_config` where one is not named, or cannot be read */
+async function namedFiles({ certificate, certificateKey }: InitOptions): Promise<TlsFiles> {
+  if (certificate === undefined || certificateKey === undefined) {
+    throw new Refusal('invalid_config', '--tls files needs --certificate and --certificate-key.');
+  }
+  const files = { certificate: resolve(certificate), key: resolve(certificateKey) };
+  for (const file of Object.values(files)) {
+    await access(file, constants.R_OK).catch(({ code }: NodeJS.ErrnoException) => {
+      throw new Refusal('invalid_config', `${file} cannot be read (${code}); --tls files needs both files.`);
+    });
+  }
+  return files;
+}
+
+async function unitOf(
+  { packageFolder, port }: ApplianceConfig,
+  settingsFile: string,
+  folder: string,
+): Promise<string> {
+  const packaged = await readFile(join(packageFolder, 'config', 'packaging', 'gloaming.service'), 'utf8');
+  const command = [process.execPath, join(packageFolder, 'dist', 'src', 'cli', 'main.js')];
+  return serviceUnit(packaged, { command, settingsFile, folder, port, user: userInfo().username });
 }
 
 /** Asks on a terminal for what the options leave open; elsewhere the careful choice is taken. */
 async function complete(
-  { host, port, tls }: InitOptions,
+  { host, port, tls, certificate }: InitOptions,
   { stdin, stdout }: CommandContext,
 ): Promise<Required<Pick<InitOptions, 'host' | 'port' | 'tls'>>> {
   const isAsking = stdout.isTTY === true && (stdin as { readonly isTTY?: boolean }).isTTY === true;
@@ -97,8 +143,8 @@ async function complete(
     const chosenHost =
       host ?? (await ask('Address to listen on; 0.0.0.0 for the whole network', '127.0.0.1'));
     const chosenPort = port ?? portOf(await ask('Port', '8080'));
-    const safeTls = chosenHost === '127.0.0.1' ? 'none' : 'self-signed';
-    const chosenTls = tls ?? tlsOf(await ask('TLS: self-signed or none', safeTls));
+    const safeTls = certificate !== undefined ? 'files' : chosenHost === '127.0.0.1' ? 'none' : 'self-signed';
+    const chosenTls = tls ?? tlsOf(await ask('TLS: self-signed, files or none', safeTls));
     return { host: chosenHost, port: chosenPort, tls: chosenTls };
   } finally {
     terminal?.close();
@@ -106,10 +152,7 @@ async function complete(
 }
 
 /** A private authority and a certificate of it, for this machine's names and addresses. */
-async function makeCertificates(
-  folder: string,
-  name: string,
-): Promise<{ readonly certificate: string; readonly key: string; readonly authority: string }> {
+async function makeCertificates(folder: string, name: string): Promise<TlsFiles> {
   const [authority, authorityKey, certificate, key] = ['ca.crt', 'ca.key', 'server.crt', 'server.key'].map(
     (file) => join(folder, file),
   );
@@ -165,7 +208,7 @@ function portOf(text: string): number {
   throw new InvalidArgumentError('a port is a whole number from 1 to 65535.');
 }
 
-function tlsOf(text: string): 'self-signed' | 'none' {
-  if (text === 'self-signed' || text === 'none') return text;
-  throw new InvalidArgumentError('expected is self-signed or none.');
+function tlsOf(text: string): TlsKind {
+  if (text === 'self-signed' || text === 'files' || text === 'none') return text;
+  throw new InvalidArgumentError('expected is self-signed, files or none.');
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { loadConfig } from '../../config.js';
+import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { KEY_SCOPES, USUAL_SCOPE, type KeyScope } from '../../contract/grammar/key-scopes.js';
 import { Keys } from '../../services/keys.js';
 import { ApiKeyTable, type ApiKeyRow } from '../../store/tables/api-keys.js';
@@ -25,7 +25,7 @@ export function register(program: Command, context: CommandContext): void {
     )
     .option('--expires <when>', 'a date, 2027-06-30, or a number of days, 90d (default: never)', dateOf)
     .action((name: string, { organization, scope, expires }: CreateOptions) =>
-      withKeys(context, async (service) => {
+      withKeys(loadConfig(context.environment), async (service) => {
         const { key, row } = await service.create(name, organization, { scope, expiresAt: expires });
         context.stdout.write(`${key}\n`);
         context.stderr.write(
@@ -37,7 +37,7 @@ export function register(program: Command, context: CommandContext): void {
     .command('list')
     .description('keys with their organization and state')
     .action(() =>
-      withKeys(context, (service) => {
+      withKeys(loadConfig(context.environment), (service) => {
         const rows = service
           .list()
           .map((row) => [
@@ -59,7 +59,7 @@ export function register(program: Command, context: CommandContext): void {
     .description('end a key at once')
     .argument('<id>', 'key id (key_…) or the 8 characters after glm_')
     .action((id: string) =>
-      withKeys(context, async (service) => {
+      withKeys(loadConfig(context.environment), async (service) => {
         const row = await service.revoke(id);
         context.stdout.write(`Revoked ${row.id} (${row.name}).\n`);
       }),
@@ -89,12 +89,15 @@ function dateOf(text: string): string {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-async function withKeys(context: CommandContext, work: (keys: Keys) => void | Promise<void>): Promise<void> {
-  const { dataFolder } = loadConfig(context.environment);
+/** The keys of a data folder, whether a server is at work there or not. */
+export async function withKeys<Result>(
+  { dataFolder }: Pick<ApplianceConfig, 'dataFolder'>,
+  work: (keys: Keys) => Result | Promise<Result>,
+): Promise<Result> {
   await requireSoundControlState(dataFolder);
   const store = openControlStore(dataFolder);
   try {
-    await work(new Keys(new ApiKeyTable(store), () => new Date()));
+    return await work(new Keys(new ApiKeyTable(store), () => new Date()));
   } finally {
     await store.close();
   }

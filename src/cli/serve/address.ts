@@ -1,3 +1,5 @@
+import { get as getOverHttp } from 'node:http';
+import { get as getOverTls } from 'node:https';
 import { createServer } from 'node:net';
 import type { ApplianceConfig } from '../../config.js';
 import { Fault, Refusal } from '../../errors.js';
@@ -9,6 +11,22 @@ const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localh
 /** Whether only this machine reaches a server that listens there. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOSTS.has(host);
+}
+
+const ANSWER_MAX_MS = 2_000;
+
+/** Whether a server of this program answers there. It is told nothing, so that any certificate will do. */
+export function answersThere({ host, port, tls }: ApplianceConfig): Promise<boolean> {
+  const asked = { host, port, path: '/healthz', timeout: ANSWER_MAX_MS, rejectUnauthorized: false };
+  return new Promise((resolve) => {
+    const request = (tls === undefined ? getOverHttp : getOverTls)(asked, (response) => {
+      response.resume();
+      resolve(response.headers['service-contract-digest'] !== undefined);
+    });
+    request.once('timeout', () => request.destroy());
+    request.once('error', () => resolve(false));
+    request.once('close', () => resolve(false));
+  });
 }
 
 /**

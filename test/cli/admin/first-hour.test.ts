@@ -3,13 +3,16 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { PROGRAM } from '../../tools/paths.js';
 
 /* What an administrator does in the first hour, as it is typed. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-first-hour-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+// Each command is a process that has to start, on machines that are busy with other tests.
+vi.setConfig({ testTimeout: 180_000 });
 
 interface Said {
   readonly code: number | null;
@@ -33,6 +36,11 @@ function settingsIn(name: string, settings: Readonly<Record<string, unknown>>): 
   return { GLOAMING_CONFIG: file };
 }
 
+function makeCertificate(certificate: string, key: string): void {
+  const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc'];
+  spawnSync('openssl', [...words, '-subj', '/CN=lab', '-days', '90', '-keyout', key, '-out', certificate]);
+}
+
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 describe('gloaming init', () => {
@@ -45,6 +53,15 @@ describe('gloaming init', () => {
     const { code, out } = gloaming(['config', 'check'], { GLOAMING_CONFIG: file });
     expect(out).toMatch(/^good {5}port: 127\.0\.0\.1:18124 is free$/m);
     expect(code).toBe(0);
+    const keyFile = join(lab, 'admin.key');
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    const { out: keys } = gloaming(['keys', 'list'], { GLOAMING_CONFIG: file });
+    expect(keys).toMatch(
+      new RegExp(`^key_\\w+ +${readFileSync(keyFile, 'utf8').slice(0, 12)}.* admin +admin .* live$`, 'm'),
+    );
+    const unit = readFileSync(join(lab, 'gloaming.service'), 'utf8');
+    expect(unit).toContain(`Environment="GLOAMING_CONFIG=${file}"`);
+    expect(unit).toContain(`ReadWritePaths="${lab}"`);
   });
 
   it('never writes over settings that are there', () => {
@@ -79,6 +96,23 @@ describe('gloaming init', () => {
     expect(code).toBe(0);
   });
 
+  it.skipIf(!hasOpenssl)('takes files for TLS, both or none', () => {
+    const place = mkdtempSync(join(folder, 'files-'));
+    const [certificate, key] = [join(place, 'lab.crt'), join(place, 'lab.key')];
+    const words = ['init', join(place, 'lab'), '--port', '18126', '--certificate', certificate];
+    expect(gloaming([...words, '--tls', 'files']).err).toBe(
+      'gloaming: --tls files needs --certificate and --certificate-key.\n',
+    );
+    const named = [...words, '--certificate-key', key];
+    expect(gloaming(named).err).toBe(
+      `gloaming: ${certificate} cannot be read (ENOENT); --tls files needs both files.\n`,
+    );
+    makeCertificate(certificate, key);
+    expect(gloaming(named).code).toBe(0);
+    const settings = JSON.parse(readFileSync(join(place, 'lab', 'appliance.json'), 'utf8')) as unknown;
+    expect(settings).toMatchObject({ tls: { certificate_file: certificate, key_file: key } });
+  });
+
   it('leaves nothing behind where no certificate could be made', () => {
     const lab = join(folder, 'no-openssl');
     const { code, err } = gloaming(['init', lab, '--tls', 'self-signed'], { PATH: '' });
@@ -109,7 +143,9 @@ describe('settings that are wrong', () => {
     const tls = { certificate_file: join(folder, 'none.crt'), key_file: join(folder, 'none.key') };
     const { code, err } = gloaming(['serve'], settingsIn('no-tls', { port: 0, tls }));
     expect(code).toBe(2);
-    expect(err).toMatch(/^gloaming: TLS cannot be served with .*none\.crt and .*none\.key: ENOENT.*\.\n$/);
+    expect(err).toMatch(
+      /^gloaming: TLS cannot be served with .*none\.crt and .*none\.key: ENOENT.*\. Name PEM files .*\.\n$/,
+    );
   });
 });
 
@@ -123,6 +159,9 @@ describe('gloaming doctor --json', () => {
       'folders',
       'port',
       'tls',
+      'encoder',
+      'gpu',
+      'clock',
       'disk',
       'memory',
       'backup',

@@ -80,11 +80,14 @@ Every protein gets its length. With -, standard input is copied below TMPDIR fir
 sequence whose ID, locus_tag or protein_id is the protein's id.
 
 --domains gives the lists domains ("PF00085:4-108"), signatures, pfam, and of InterProScan interpro and go;
-of HMMER's domains those with an i-Evalue of 0.001 or less. They stand in place of a UniProt file's own.
+of HMMER's domains those with an i-Evalue of 0.001 or less.
 
 The metadata table's first column holds the ids. Other columns are attributes, named in the header row
 as "name:type" with type string, integer, number, boolean or string_list (items separated by ";");
 without a type the narrowest one that fits is taken. An empty cell is a missing value.
+
+Attributes of --gff, --domains and --metadata stand in place of those of the same name that the proteins' own
+files give, for all proteins, also those that the table does not have; of two tables the later named here wins.
 
 --embeddings takes a data set [residues × features] for each protein, by its id, as UniProt publishes them
 for ProtT5 (per-residue.h5), or as numpy.savez writes them. They are projected and quantised as the encoder's

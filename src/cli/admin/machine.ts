@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { ApplianceConfig } from '../../config.js';
+import { listEncoders } from '../../encoder/find.js';
+import { describeGpus, whyNoGpu } from '../../kernels/choose.js';
+import { gpuReport } from '../../kernels/cuda.js';
+import { lastMaintenance } from '../../services/backup/maintenance.js';
+import type { Finding } from './finding.js';
+
+const run = promisify(execFile);
+/** Clocks of two machines, and of one before and after it was synchronised, may differ so much. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/** Whether queries can be encoded with the encoder of the settings. */
+export async function examineEncoder(config: ApplianceConfig): Promise<Finding> {
+  const encoders = await listEncoders(config);
+  const chosen = encoders.find(({ id }) => id === config.encoder);
+  if (chosen?.card !== undefined)
+    return { topic: 'encoder', state: 'good', message: `${chosen.id} is installed` };
+  const reason =
+    chosen?.problem ??
+    `it is not installed; there are ${encoders.map(({ id }) => id).join(', ')}, and gloaming encoder add brings others`;
+  return {
+    topic: 'encoder',
+    state: 'bad',
+    message: `the encoder ${config.encoder} cannot be used: ${reason}`,
+  };
+}
+
+/** The GPUs that serve, or why none does; bad where the settings want one. */
+export function examineGpu({ device }: ApplianceConfig): Finding {
+  const report = gpuReport();
+  const reason = whyNoGpu(device, report)?.replace(/\.$/, '');
+  if (reason === undefined) return { topic: 'gpu', state: 'good', message: describeGpus(report).join('; ') };
+  if (device === 'cuda' || device === 'tensorflow') {
+    const remedy = 'mend that, or set device to cpu';
+    return { topic: 'gpu', state: 'bad', message: `the device setting is ${device}. ${reason}; ${remedy}` };
+  }
+  return { topic: 'gpu', state: 'good', message: reason };
+}
+
+/** Keys expire, URLs are signed and TLS holds by the clock. */
+export async function examineClock({ dataFolder }: ApplianceConfig, now: Date): Promise<Finding> {
+  const [latest] = (['backup', 'fsck', 'contract'] as const)
+    .flatMap((kind) => lastMaintenance(dataFolder, kind)?.at ?? [])
+    .sort((a, b) => Date.parse(b) - Date.parse(a));
+  const says = `the clock says ${now.toISOString()}`;
+  if (latest !== undefined && Date.parse(latest) > now.getTime() + CLOCK_TOLERANCE_MS) {
+    const message = `${says}, but something was done here at ${latest}: it was set back, or was wrong then; set it`;
+    return { topic: 'clock', state: 'bad', message };
+  }
+  const isSynchronised = await askWhetherSynchronised();
+  if (isSynchronised === undefined)
+    return { topic: 'clock', state: 'note', message: `${says}; nothing here tells whether that is right` };
+  return isSynchronised
+    ? { topic: 'clock', state: 'good', message: `${says}, synchronised` }
+    : { topic: 'clock', state: 'warning', message: `${says}, not synchronised: timedatectl set-ntp true` };
+}
+
+/** By systemd, which knows of every service that does it; undefined where there is none. */
+async function askWhetherSynchronised(): Promise<boolean | undefined> {
+  try {
+    const parameters = ['show', '--property=NTPSynchronized', '--value'];
+    const { stdout } = await run('timedatectl', parameters, { timeout: 2_000 });
+    return stdout.trim() === 'yes';
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,166 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { examineAppliance } from '#src/cli/admin/checks.js';
+import { examineClock, examineEncoder, examineGpu } from '#src/cli/admin/machine.js';
+import { serviceUnit } from '#src/cli/admin/service-unit.js';
+import { answersThere } from '#src/cli/serve/address.js';
+import { loadConfig, type ApplianceConfig } from '#src/config.js';
+import { gpuReport } from '#src/kernels/cuda.js';
+import { recordMaintenance } from '#src/services/backup/maintenance.js';
+import { ROOT } from '../../tools/paths.js';
+
+/* What doctor looks at of a machine, each as it is when it is wrong. */
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-machine-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const NOW = new Date('2026-11-22T12:00:00Z');
+const has = (command: string, ask = '--version'): boolean => spawnSync(command, [ask]).status === 0;
+
+function configOf(changed: Partial<ApplianceConfig> = {}): ApplianceConfig {
+  const places = { GLOAMING_DATA: join(folder, 'data'), GLOAMING_INDEXES: join(folder, 'indexes') };
+  return { ...loadConfig(places), ...changed };
+}
+
+describe('the clock', () => {
+  it('is bad where something was done here later than it says, and tells when', async () => {
+    const dataFolder = mkdtempSync(join(folder, 'clock-'));
+    const at = '2026-11-23T08:00:00.000Z';
+    recordMaintenance(dataFolder, 'backup', { at: '2026-11-01T08:00:00.000Z', outcome: 'done' });
+    expect((await examineClock(configOf({ dataFolder }), NOW)).state).not.toBe('bad');
+    recordMaintenance(dataFolder, 'fsck', { at, outcome: 'no damage' });
+    expect(await examineClock(configOf({ dataFolder }), NOW)).toEqual({
+      topic: 'clock',
+      state: 'bad',
+      message:
+        `the clock says 2026-11-22T12:00:00.000Z, but something was done here at ${at}: ` +
+        'it was set back, or was wrong then; set it',
+    });
+  });
+});
+
+describe('the encoder', () => {
+  it('is bad where it is not installed, and those there are named', async () => {
+    expect(await examineEncoder(configOf())).toMatchObject({ state: 'good' });
+    const { state, message } = await examineEncoder(configOf({ encoder: 'esm2' }));
+    expect(state).toBe('bad');
+    expect(message).toMatch(
+      /^the encoder esm2 cannot be used: it is not installed; there are .*gloaming-1, and /,
+    );
+  });
+});
+
+describe.skipIf(gpuReport().obstacle === undefined)('the GPU', () => {
+  it('is bad where the settings want one and none can serve, and no matter else', () => {
+    expect(examineGpu(configOf({ device: 'cuda' }))).toMatchObject({
+      state: 'bad',
+      message: expect.stringMatching(
+        /^the device setting is cuda\. No GPU is used: .*; mend that, or /,
+      ) as string,
+    });
+    expect(examineGpu(configOf({ device: 'auto' })).state).toBe('good');
+  });
+});
+
+describe.skipIf(!has('openssl', 'version'))('TLS', () => {
+  const tls = { certificateFile: join(folder, 'c.pem'), keyFile: join(folder, 'k.pem') };
+  const make = (days: number): void => {
+    const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc'];
+    const files = ['-keyout', tls.keyFile, '-out', tls.certificateFile];
+    spawnSync('openssl', [...words, '-subj', '/CN=lab', '-days', `${days}`, ...files]);
+  };
+  const examine = async (now: Date): Promise<unknown> =>
+    (await examineAppliance(configOf({ tls, port: 0 }), now)).find(({ topic }) => topic === 'tls');
+
+  it('is bad after the end of its certificate, and warns before it', async () => {
+    make(30);
+    const days = (count: number): Date => new Date(Date.now() + count * 24 * 60 * 60 * 1000);
+    expect(await examine(days(0))).toMatchObject({ state: 'good' });
+    expect(await examine(days(10))).toMatchObject({ state: 'warning' });
+    expect(await examine(days(31))).toMatchObject({
+      state: 'bad',
+      message: expect.stringMatching(/c\.pem has expired at .*: renew it$/) as string,
+    });
+  });
+
+  it('is bad where the key is that of another certificate', async () => {
+    make(30);
+    const kept = readFileSync(tls.certificateFile);
+    make(30);
+    writeFileSync(tls.certificateFile, kept);
+    expect(await examine(new Date())).toMatchObject({
+      state: 'bad',
+      message: expect.stringMatching(
+        /k\.pem is not the key of .*c\.pem: name the two that belong together$/,
+      ) as string,
+    });
+  });
+
+  it('does not hide a server of ours: its port is taken, and good', async () => {
+    make(30);
+    const ours = createTlsServer(
+      { cert: readFileSync(tls.certificateFile), key: readFileSync(tls.keyFile) },
+      (_request, response) => response.setHeader('Service-Contract-Digest', 'sha256:0').end('{}'),
+    );
+    expect(await isFoundAt(ours, { tls })).toBe(true);
+  });
+});
+
+describe('a server at the configured address', () => {
+  it('is told from another program, and from none', async () => {
+    const others = createServer((_request, response) => response.end('hello'));
+    expect(await isFoundAt(others)).toBe(false);
+    expect(await answersThere(configOf({ port: 1 }))).toBe(false);
+  });
+});
+
+async function isFoundAt(server: Server, changed: Partial<ApplianceConfig> = {}): Promise<boolean> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const isFound = await answersThere(configOf({ ...changed, port }));
+  server.close();
+  return isFound;
+}
+
+describe('the service that init writes', () => {
+  const packaged = readFileSync(join(ROOT, 'config', 'packaging', 'gloaming.service'), 'utf8');
+  const service = {
+    command: [process.execPath, '/srv/my programs/main.js'],
+    settingsFile: '/srv/lab/100%.json',
+    folder: '/srv/lab',
+    port: 443,
+    user: 'root',
+  };
+
+  it('is that of the package with its own command, folder, user, and the port that it may take', () => {
+    const lines = serviceUnit(packaged, service).split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `ExecStart="${process.execPath}" "/srv/my programs/main.js" serve`,
+        'Environment="GLOAMING_CONFIG=/srv/lab/100%%.json"',
+        'ReadWritePaths="/srv/lab"',
+        'User=root',
+        'AmbientCapabilities=CAP_NET_BIND_SERVICE',
+        'NoNewPrivileges=yes',
+        'WatchdogSec=60',
+      ]),
+    );
+    expect(lines.join('\n')).not.toMatch(/StateDirectory|\/opt\/gloaming|User=gloaming/);
+    expect(serviceUnit(packaged, { ...service, port: 8080 })).toContain('\nAmbientCapabilities=\n');
+  });
+
+  it.skipIf(!has('systemd-analyze'))('is one that systemd understands', () => {
+    const file = join(folder, 'gloaming.service');
+    writeFileSync(file, serviceUnit(packaged, service));
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+});
