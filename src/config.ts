@@ -374,7 +374,8 @@ function readJson(path: string): Record<string, unknown> {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   } catch (cause) {
-    throw new Refusal('invalid_config', `The configuration file ${path} cannot be read: ${String(cause)}`);
+    const { message } = cause as Error;
+    throw new Refusal('invalid_config', `The configuration file ${path} cannot be read: ${message}.`);
   }
 }
 

@@ -53,7 +53,9 @@ export async function chooseBackend({
   const isAutoCpu = device === 'auto' && (!CUDA_IS_VERIFIED || whyNoGpu(device) !== undefined);
   if (device === 'cpu' || isAutoCpu) return native;
   const obstacle = gpuObstacle(device);
-  if (obstacle !== undefined) throw new Fault(`The device is ${device}, but ${obstacle}.`);
+  if (obstacle !== undefined) {
+    throw new Fault(`The device is ${device}, but ${obstacle}. Mend that, or set device to cpu.`);
+  }
   return device === 'tensorflow' ? openTensorflowGpu(native) : cudaBackend(native, { retriesOnCpu });
 }
 

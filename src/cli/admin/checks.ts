@@ -10,7 +10,7 @@ import { lastMaintenance, type MaintenanceKind } from '../../services/backup/mai
 import { wronglyShared } from '../../store/prepare.js';
 import { answersThere, checkAddresses, isLoopbackHost } from '../serve/address.js';
 import type { Finding } from './finding.js';
-import { examineClock, examineEncoder, examineGpu } from './machine.js';
+import { examineClock, examineEncoders, examineGpu } from './machine.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TLS_WARNING_DAYS = 21;
@@ -30,7 +30,6 @@ export async function examineAppliance(
     ...(await examineFolders(config)),
     await examinePort(config),
     ...(await examineTls(config, now)),
-    await examineEncoder(config),
     examineGpu(config),
     await examineClock(config, now),
     await examineDisk(config),
@@ -114,17 +113,15 @@ async function examineDisk({ dataFolder, storageReserveBytes }: ApplianceConfig)
   return { topic: 'disk', state: free < storageReserveBytes ? 'warning' : 'good', message };
 }
 
-async function examineDatabases({
-  indexesFolder,
-  memoryBytes,
-}: ApplianceConfig): Promise<readonly Finding[]> {
-  const { releases, damaged } = await scanReleases(indexesFolder);
+async function examineDatabases(config: ApplianceConfig): Promise<readonly Finding[]> {
+  const { releases, damaged } = await scanReleases(config.indexesFolder);
   const tokenBytes = releases.reduce((sum, { manifest }) => sum + manifest.files.tokens.size_bytes, 0);
-  const message = `${releases.length} releases take ${gibibytes(tokenBytes)} of ${gibibytes(memoryBytes)} memory`;
-  const isRoomy = tokenBytes <= memoryBytes;
+  const message = `${releases.length} releases take ${gibibytes(tokenBytes)} of ${gibibytes(config.memoryBytes)} memory`;
+  const isRoomy = tokenBytes <= config.memoryBytes;
   const remedy = isRoomy ? '' : '; searches will wait for the disk: remove releases or add memory';
   const findings: Finding[] = [
     { topic: 'memory', state: isRoomy ? 'good' : 'warning', message: message + remedy },
+    ...(await examineEncoders(config, releases)),
   ];
   for (const { directory, problem } of damaged) {
     findings.push({ topic: 'databases', state: 'bad', message: `${directory}: ${problem}` });

@@ -11,9 +11,7 @@ export function register(program: Command, context: CommandContext): void {
     .command('config')
     .description('settings of this appliance')
     .command('check')
-    .description(
-      'read settings, folders, TLS files, encoder and device as a start would, and say what is wrong',
-    )
+    .description('read settings, folders, TLS files and device as a start would, and say what is wrong')
     .addHelpText('after', '\nExit code: 0 where a server would start, 2 where it would not.')
     .action(() => check(context));
 }
@@ -39,4 +37,4 @@ async function check({ environment, stdout }: CommandContext): Promise<void> {
     );
 }
 
-const TOPICS: ReadonlySet<string> = new Set(['folders', 'port', 'tls', 'encoder', 'gpu']);
+const TOPICS: ReadonlySet<string> = new Set(['folders', 'port', 'tls', 'gpu']);

@@ -4,6 +4,7 @@ import type { ApplianceConfig } from '../../config.js';
 import { listEncoders } from '../../encoder/find.js';
 import { describeGpus, whyNoGpu } from '../../kernels/choose.js';
 import { gpuReport } from '../../kernels/cuda.js';
+import type { FoundRelease } from '../../release/catalog.js';
 import { lastMaintenance } from '../../services/backup/maintenance.js';
 import type { Finding } from './finding.js';
 
@@ -11,20 +12,25 @@ const run = promisify(execFile);
 /** Clocks of two machines, and of one before and after it was synchronised, may differ so much. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Whether queries can be encoded with the encoder of the settings. */
-export async function examineEncoder(config: ApplianceConfig): Promise<Finding> {
+/** The encoder that builds take, and those that queries of the databases need. */
+export async function examineEncoders(
+  config: ApplianceConfig,
+  releases: readonly FoundRelease[],
+): Promise<readonly Finding[]> {
   const encoders = await listEncoders(config);
-  const chosen = encoders.find(({ id }) => id === config.encoder);
-  if (chosen?.card !== undefined)
-    return { topic: 'encoder', state: 'good', message: `${chosen.id} is installed` };
-  const reason =
-    chosen?.problem ??
-    `it is not installed; there are ${encoders.map(({ id }) => id).join(', ')}, and gloaming encoder add brings others`;
-  return {
-    topic: 'encoder',
-    state: 'bad',
-    message: `the encoder ${config.encoder} cannot be used: ${reason}`,
-  };
+  const usable = new Set(encoders.flatMap(({ id, card }) => (card === undefined ? [] : [id])));
+  const there = `there are ${[...usable].join(', ')}, and gloaming encoder add brings others`;
+  const findings = releases
+    .filter(({ manifest }) => !usable.has(manifest.encoder.id))
+    .map(({ slug, id, manifest }): Finding => {
+      const message = `${slug} (${id.slice(0, 12)}…) cannot be searched, as its encoder ${manifest.encoder.id} is not installed`;
+      return { topic: 'encoder', state: 'bad', message: `${message}; ${there}` };
+    });
+  if (usable.has(config.encoder))
+    return [{ topic: 'encoder', state: 'good', message: `${config.encoder} is installed` }, ...findings];
+  const reason = encoders.find(({ id }) => id === config.encoder)?.problem ?? `it is not installed; ${there}`;
+  const message = `builds cannot take the encoder ${config.encoder}: ${reason}`;
+  return [{ topic: 'encoder', state: 'warning', message }, ...findings];
 }
 
 /** The GPUs that serve, or why none does; bad where the settings want one. */

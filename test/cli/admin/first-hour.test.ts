@@ -159,11 +159,11 @@ describe('gloaming doctor --json', () => {
       'folders',
       'port',
       'tls',
-      'encoder',
       'gpu',
       'clock',
       'disk',
       'memory',
+      'encoder',
       'backup',
       'fsck',
     ]);

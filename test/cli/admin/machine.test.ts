@@ -8,11 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { examineAppliance } from '#src/cli/admin/checks.js';
-import { examineClock, examineEncoder, examineGpu } from '#src/cli/admin/machine.js';
+import { examineClock, examineEncoders, examineGpu } from '#src/cli/admin/machine.js';
 import { serviceUnit } from '#src/cli/admin/service-unit.js';
 import { answersThere } from '#src/cli/serve/address.js';
 import { loadConfig, type ApplianceConfig } from '#src/config.js';
 import { gpuReport } from '#src/kernels/cuda.js';
+import type { FoundRelease } from '#src/release/catalog.js';
 import { recordMaintenance } from '#src/services/backup/maintenance.js';
 import { ROOT } from '../../tools/paths.js';
 
@@ -45,14 +46,26 @@ describe('the clock', () => {
   });
 });
 
-describe('the encoder', () => {
-  it('is bad where it is not installed, and those there are named', async () => {
-    expect(await examineEncoder(configOf())).toMatchObject({ state: 'good' });
-    const { state, message } = await examineEncoder(configOf({ encoder: 'esm2' }));
-    expect(state).toBe('bad');
-    expect(message).toMatch(
-      /^the encoder esm2 cannot be used: it is not installed; there are .*gloaming-1, and /,
-    );
+describe('the encoders', () => {
+  const release = (id: string): FoundRelease =>
+    ({ slug: 'lab', id: `dbr_${'1'.repeat(64)}`, manifest: { encoder: { id } } }) as FoundRelease;
+
+  it('are good where builds and databases have theirs', async () => {
+    const found = await examineEncoders(configOf(), [release('baseline-1')]);
+    expect(found).toEqual([{ topic: 'encoder', state: 'good', message: 'gloaming-1 is installed' }]);
+  });
+
+  it('that are not installed are named, with who needs them and with those that are', async () => {
+    const [chosen, needed] = await examineEncoders(configOf({ encoder: 'esm2' }), [release('prot-t5')]);
+    const there = 'there are baseline-1, gloaming-1, and gloaming encoder add brings others';
+    expect(chosen).toMatchObject({
+      state: 'warning',
+      message: `builds cannot take the encoder esm2: it is not installed; ${there}`,
+    });
+    expect(needed).toMatchObject({
+      state: 'bad',
+      message: `lab (dbr_11111111…) cannot be searched, as its encoder prot-t5 is not installed; ${there}`,
+    });
   });
 });
 
