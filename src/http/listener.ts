@@ -67,7 +67,8 @@ function createTlsListener(options: object, tls: TlsFiles, log: Logger): TlsServ
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Refusal(
       'invalid_config',
-      `TLS cannot be served with ${tls.certificateFile} and ${tls.keyFile}: ${why}. Name PEM files of one pair that this user can read.`,
+      `TLS cannot be served with ${tls.certificateFile} and ${tls.keyFile}: ${why}. ` +
+        'Name PEM files of one pair that this user can read.',
     );
   }
   const reload = (): void => {

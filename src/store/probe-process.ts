@@ -1,6 +1,7 @@
 /* Entry point of the process that reads the control state before anybody depends on it: <folder> <milliseconds>. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { Refusal } from '../errors.js';
 import { CONTROL_FILE, CONTROL_FOLDER } from './prepare.js';
 import { openSnapshot } from './snapshot.js';
 
@@ -12,8 +13,11 @@ const endsAtMs = performance.now() + Number(budgetMs);
 try {
   await readAll();
 } catch (error) {
-  process.stdout.write(`${(error as Error).message}\n`);
-  process.exitCode = 1;
+  // Data of a newer program are no damage: whoever opens them says whose they are.
+  if (!(error instanceof Refusal && error.code === 'data_folder_newer')) {
+    process.stdout.write(`${(error as Error).message}\n`);
+    process.exitCode = 1;
+  }
 }
 
 async function readAll(): Promise<void> {

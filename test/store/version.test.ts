@@ -5,6 +5,7 @@ import { open } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openControlStore } from '#src/store/control-store.js';
 import { CONTROL_FOLDER } from '#src/store/prepare.js';
+import { requireSoundControlState } from '#src/store/probe.js';
 import { openSnapshot } from '#src/store/snapshot.js';
 import { MIGRATION_MEANINGS, type ControlRoot, type Migration } from '#src/store/migrations.js';
 import { copyPath } from '#src/store/upgrade/copy.js';
@@ -125,6 +126,8 @@ describe('the version of the control state', () => {
     };
     expect(() => openControlStore(folder)).toThrow(expect.objectContaining(refusal));
     await expect(openSnapshot(folder)).rejects.toMatchObject(refusal);
+    // Who looks for damage first finds none, and leaves the word to those.
+    await requireSoundControlState(folder);
     expect(await read('settings')).toEqual({ [VERSION_KEY]: newer });
   });
 

@@ -97,11 +97,12 @@ async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<re
       return [{ topic: 'tls', state: 'bad', message }];
     }
     const state = days < TLS_WARNING_DAYS ? 'warning' : 'good';
-    const message = `the certificate ${tls.certificateFile} is valid until ${certificate.validTo}, ${days} days from now`;
-    return [{ topic: 'tls', state, message }];
+    const until = `valid until ${certificate.validTo}, ${days} days from now`;
+    return [{ topic: 'tls', state, message: `the certificate ${tls.certificateFile} is ${until}` }];
   } catch (error) {
-    const message = `${tls.certificateFile} and ${tls.keyFile} cannot be used: ${(error as Error).message}; name PEM files that this user can read`;
-    return [{ topic: 'tls', state: 'bad', message }];
+    const message = `${tls.certificateFile} and ${tls.keyFile} cannot be used: ${(error as Error).message}`;
+    const remedy = 'name PEM files that this user can read';
+    return [{ topic: 'tls', state: 'bad', message: `${message}; ${remedy}` }];
   }
 }
 

@@ -23,8 +23,9 @@ export async function examineEncoders(
   const findings = releases
     .filter(({ manifest }) => !usable.has(manifest.encoder.id))
     .map(({ slug, id, manifest }): Finding => {
-      const message = `${slug} (${id.slice(0, 12)}…) cannot be searched, as its encoder ${manifest.encoder.id} is not installed`;
-      return { topic: 'encoder', state: 'bad', message: `${message}; ${there}` };
+      const reason = `as its encoder ${manifest.encoder.id} is not installed; ${there}`;
+      const message = `${slug} (${id.slice(0, 12)}…) cannot be searched, ${reason}`;
+      return { topic: 'encoder', state: 'bad', message };
     });
   if (usable.has(config.encoder))
     return [{ topic: 'encoder', state: 'good', message: `${config.encoder} is installed` }, ...findings];

@@ -25,7 +25,7 @@ const BAKTA = [
   'p_1.1\tPyrodigal\tgene\t10\t99\t.\t+\t.\tID=QRSTUV_00005_gene;locus_tag=QRSTUV_00005;gene=fooA',
   'p_1.1\tPyrodigal\tCDS\t10\t99\t.\t+\t0\tID=QRSTUV_00005;Name=x;locus_tag=QRSTUV_00005;Parent=QRSTUV_00005_gene;' +
     'product=2%2C5-kinase%3B 50%25 %26 a%3Db %CE%B2-type;Dbxref=SO:0001217,UniRef:UniRef50_X;gene=fooA',
-  'p_1.1\tDeepSig\tsignal_peptide\t10\t40\t0.98\t+\t.\tID=QRSTUV_00005_sigpep;product=signal peptide;Parent=QRSTUV_00005',
+  'p_1.1\tDeepSig\tsignal_peptide\t10\t40\t0.98\t+\t.\tID=QRSTUV_00005_sigpep;Parent=QRSTUV_00005',
   'p_1.1\tInfernal\tncRNA\t120\t180\t4.8e-05\t+\t.\tID=QRSTUV_00010;locus_tag=QRSTUV_00010;gene=rnaX;product=RNA',
   'p_1.1\tPyrodigal\tCDS\t200\t300\t.\t-\t0\tID=QRSTUV_00015;locus_tag=QRSTUV_00015;product=transposase;pseudo=True',
   'p_1.1\t?\tCDS\t800\t950\t.\t+\t0\tID=QRSTUV_00020;locus_tag=QRSTUV_00020;product=replication protein',
