@@ -1,15 +1,20 @@
 import { setMaxListeners } from 'node:events';
-import { readFile, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { statfs } from 'node:fs/promises';
 import { assert, Refusal } from '../errors.js';
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
-import { PROFILES_FILE, profilesFrame, TOKENS_FILE, tokensFrame, type RowsFrame } from '../release/format.js';
-import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
 import { affineOf } from '../release/open.js';
-import type { ReleaseAffine, RelativesManifest, RowsEntry, TargetFamily } from '../release/release.js';
-import { openRowsFile, type RowsFile } from '../release/rows/rows-file.js';
+import type { ReleaseAffine, RelativesManifest } from '../release/release.js';
 import { diagonalSelfScore } from '../search/self-score.js';
-import { readState, writeState, type BuildFolder } from './build-folder.js';
+import { readState, writeState } from './build-folder.js';
+import {
+  abandonEncodedFiles,
+  finishEncodedFiles,
+  openEncodedFiles,
+  syncEncodedFiles,
+  type EncodedEntries,
+  type EncodedFiles,
+  type EncodeFolder,
+} from './encoded-files.js';
 import { readProteinSpool, type SpooledLine } from './protein-spool.js';
 import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
@@ -23,9 +28,6 @@ export interface SpoolRange {
   readonly endOffset: number;
 }
 
-/** Where a range is read from and what is made of it: all of a build folder, or a shard of it. */
-export type EncodeFolder = Pick<BuildFolder, 'spool' | 'encoded' | 'scores' | 'families' | 'release'>;
-
 export interface EncodeOptions {
   readonly signal?: AbortSignal;
   /** Whether an earlier release gives the tokens of this sequence; absent where none does. */
@@ -34,9 +36,7 @@ export interface EncodeOptions {
   readonly onResidues: (residues: number) => void;
 }
 
-export interface EncodeResult {
-  readonly tokens: RowsEntry;
-  readonly profiles?: RowsEntry;
+export interface EncodeResult extends EncodedEntries {
   /** Proteins that have relatives, and all relatives that count. */
   readonly related: RelatedCounts;
   /** By this run. */
@@ -44,7 +44,7 @@ export interface EncodeResult {
   readonly reusedResidues: number;
 }
 
-type RelatedCounts = RelativesManifest['counts'];
+export type RelatedCounts = RelativesManifest['counts'];
 
 /** Everything before these counts is on the disk, whatever happens next. */
 interface Checkpoint {
@@ -54,11 +54,9 @@ interface Checkpoint {
   readonly spoolOffset: number;
   readonly related: RelatedCounts;
   /** Present when all is encoded. */
-  readonly files?: Pick<EncodeResult, 'tokens' | 'profiles'>;
+  readonly files?: EncodedEntries;
 }
 
-const SCORE_BYTES = 4;
-const FAMILY_BYTES = 16;
 /** Handed to the encoder before the first of them is awaited. */
 const AHEAD_MAX_RESIDUES = 131_072;
 const CHECKPOINT_INTERVAL_MS = 1_000;
@@ -88,16 +86,7 @@ export async function encodeProteins(
   const rowBytes = dimension + (hasProfiles ? PROFILE_WIDTH : 0);
   const tableBytes = range.endOffset - range.startOffset;
   await checkSpace(folder.release, (range.residues - from.residues) * rowBytes + tableBytes);
-  const open = (name: string, frame: RowsFrame, width: number): Promise<RowsFile> =>
-    openRowsFile(join(folder.release, name), frame, from.residues * width);
-  const files: BuildFiles = {
-    tokens: await open(TOKENS_FILE, tokensFrame(dimension, range.residues), dimension),
-    profiles: hasProfiles
-      ? await open(PROFILES_FILE, profilesFrame(range.residues), PROFILE_WIDTH)
-      : undefined,
-    scores: await openHashedFile(folder.scores, from.targets * SCORE_BYTES),
-    families: hasProfiles ? await openHashedFile(folder.families, from.targets * FAMILY_BYTES) : undefined,
-  };
+  const files = await openEncodedFiles(source, range, folder, from);
   try {
     const { related, reusedResidues } = await encodeFrom(from, source, {
       files,
@@ -105,14 +94,12 @@ export async function encodeProteins(
       endOffset: range.endOffset,
       options,
     });
-    await files.scores.finish();
-    await files.families?.finish();
-    const entries = { tokens: await files.tokens.finish(), profiles: await files.profiles?.finish() };
+    const entries = await finishEncodedFiles(files);
     await writeEncoded(range, folder, entries, related);
     const encodedResidues = range.residues - from.residues - reusedResidues;
     return { ...entries, related, encodedResidues, reusedResidues };
   } catch (cause) {
-    await Promise.all(Object.values(files).map((file) => file?.abandon() ?? Promise.resolve()));
+    await abandonEncodedFiles(files);
     throw cause;
   }
 }
@@ -121,7 +108,7 @@ export async function encodeProteins(
 export async function writeEncoded(
   { targets, residues, endOffset: spoolOffset }: SpoolRange,
   folder: Pick<EncodeFolder, 'encoded'>,
-  files: Pick<EncodeResult, 'tokens' | 'profiles'>,
+  files: EncodedEntries,
   related: RelatedCounts,
 ): Promise<void> {
   const end: Checkpoint = { targets, residues, spoolOffset, related, files };
@@ -131,7 +118,7 @@ export async function writeEncoded(
 /** How far the encoding of a range has come; undefined where it has not begun or saved nothing yet. */
 export function readEncoded(
   folder: Pick<EncodeFolder, 'encoded'>,
-): Promise<Pick<Checkpoint, 'residues' | 'files'> | undefined> {
+): Promise<Pick<Checkpoint, 'residues' | 'related' | 'files'> | undefined> {
   return readState<Checkpoint>(folder.encoded);
 }
 
@@ -144,32 +131,8 @@ function startOf({ startOffset: spoolOffset }: SpoolRange): Checkpoint {
   return { targets: 0, residues: 0, spoolOffset, related: NO_RELATED };
 }
 
-/** Self scores in the order of the targets, as encodeProteins left them. */
-export async function readSelfScores(folder: Pick<EncodeFolder, 'scores'>): Promise<Int32Array> {
-  const bytes = await readFile(folder.scores);
-  return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / SCORE_BYTES);
-}
-
-/** What is known of the relatives of each, where they have such. */
-export async function readFamilies(
-  folder: Pick<EncodeFolder, 'families'>,
-): Promise<(row: number) => TargetFamily> {
-  // A copy, because a small file's bytes may begin anywhere.
-  const numbers = new Float64Array(Uint8Array.from(await readFile(folder.families)).buffer);
-  return (row) => ({ relatives: numbers[2 * row], effectiveSequences: numbers[2 * row + 1] });
-}
-
-/** What is written as proteins are encoded. */
-interface BuildFiles {
-  readonly tokens: RowsFile;
-  readonly profiles?: RowsFile;
-  readonly scores: HashedFile;
-  /** Where there are profiles. */
-  readonly families?: HashedFile;
-}
-
 interface Sink {
-  readonly files: BuildFiles;
+  readonly files: EncodedFiles;
   readonly folder: EncodeFolder;
   readonly endOffset: number;
   readonly options: EncodeOptions;
@@ -255,7 +218,7 @@ async function* batches(
 async function writeProtein(
   { protein }: SpooledLine,
   { tokens, relatives }: BuiltTokens,
-  files: BuildFiles,
+  files: EncodedFiles,
   dimension: number,
   affine: ReleaseAffine,
 ): Promise<void> {
@@ -287,10 +250,7 @@ function createCheckpoints({ files, folder }: Sink) {
   let startedAtMs = performance.now();
   let saving: Promise<void> | undefined;
   const save = async (state: Checkpoint): Promise<void> => {
-    await files.tokens.sync();
-    await files.profiles?.sync();
-    await files.scores.sync();
-    await files.families?.sync();
+    await syncEncodedFiles(files);
     await writeState(folder.encoded, state);
   };
   const settle = async (): Promise<void> => {

@@ -10,13 +10,8 @@ import { clearBuildFolder, putInPlace, type BuildFolder } from './build-folder.j
 import type { BuildFamilies, BuildOptions, BuildReport } from './build-options.js';
 import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
 import { givenTokens } from './embeddings/given-tokens.js';
-import {
-  encodeProteins,
-  readFamilies,
-  readSelfScores,
-  wholeOf,
-  type EncodeResult,
-} from './encode-proteins.js';
+import { encodeProteins, wholeOf, type EncodeResult } from './encode-proteins.js';
+import { readFamilies, readSelfScores } from './encoded-files.js';
 import { inBuildFolder } from './in-build-folder.js';
 import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
@@ -49,7 +44,7 @@ export async function buildRelease(options: BuildOptions): Promise<BuildReport> 
 /**
  * Reads the input of a build and divides its encoding into shards, for tasks on any machines that see the folder
  * (shards/encode-shard.ts); when all are there, `buildRelease` with the same `shardCount` gathers them. The release is
- * that of one machine to the byte, as long as their encoders agree.
+ * that of one machine to the byte, as long as their encoders, and what relatives are looked for in, agree.
  * Returns undefined where this very release is there already
  * Errors  those of reading; Refusal `invalid_option` for a count out of range
  */
@@ -58,14 +53,13 @@ export async function planShards(
   shardCount: number,
 ): Promise<PlannedShards | undefined> {
   const { families, embeddings, encoder } = options;
-  assert(families === undefined, 'finders of relatives see more than one protein at a time');
   assert(embeddings === undefined, 'tasks see no embeddings');
   return inFolderOf(options, async (folder) => {
     const { corpus, taxonomy } = await readStage(options, folder, reportTo(options));
-    const description = describeRelease(options, corpus, proteinTokens(encoder, undefined), undefined);
+    const description = describeRelease(options, corpus, proteinTokens(encoder, families), undefined);
     const { releases } = await scanReleases(options.indexesFolder);
     if (findBuilt(releases, options.slug, description, taxonomy) !== undefined) return undefined;
-    return openPlan(corpus, folder, encoder, shardCount);
+    return openPlan(corpus, folder, { encoder, relatives: description.relatives }, shardCount);
   });
 }
 
@@ -141,7 +135,7 @@ async function encodeStage(
   const { encoder, families, slug, shardCount, signal } = options;
   const range = wholeOf(corpus);
   if (shardCount !== undefined) {
-    await gatherShards({ range, dimension: encoder.card.dimension }, folder, shardCount, signal);
+    await gatherShards(tokensOf(options, encoder), range, folder, shardCount, signal);
   }
   const find = (from: readonly FoundRelease[], relatives: BuildFamilies | undefined): Promise<KnownTokens> =>
     findKnownTokens(shardCount === undefined ? from : [], {

@@ -40,7 +40,10 @@ export async function openAlignments(path: string): Promise<AlignmentFolder> {
  * little of the protein or are near copies do not count.
  * Errors  Refusal `invalid_alignment` that names the file
  */
-export function alignedRelatives({ path }: AlignmentFolder, rules: RelativeRules): RelativesFinder {
+export function alignedRelatives(
+  { path }: Pick<AlignmentFolder, 'path'>,
+  rules: RelativeRules,
+): RelativesFinder {
   return {
     batchProteins: BATCH_PROTEINS,
     async find(proteins, { signal } = {}) {

@@ -32,11 +32,14 @@ export function openFamilySource(
   const form = familyFormOf(manifest);
   const { relatives } = manifest;
   if (relatives === undefined || form === undefined) return undefined;
-  return createFamilySource(encoder, finderOf(relatives.background, rulesOf(relatives), sources), form);
+  return createFamilySource(encoder, openFinder(relatives.background, rulesOf(relatives), sources), form);
 }
 
-/** Finds relatives as a manifest says they were found. */
-function finderOf(
+/**
+ * Finds relatives of proteins that stand for themselves in a background as a manifest names it.
+ * Errors  Refusal `relatives_unavailable` at the first search where it is another now, or not there
+ */
+export function openFinder(
   background: RelativesBackground,
   rules: RelativeRules,
   sources: BackgroundSources,
@@ -104,7 +107,7 @@ async function requireBackground({ name, sha256, version }: ByMmseqs, indexesFol
 function unavailable(why: string): Refusal {
   return new Refusal(
     'relatives_unavailable',
-    `The targets have relatives, and a query cannot be given its own as they were: ${why} ` +
+    `Relatives cannot be looked for as those of the targets were: ${why} ` +
       'Build the database again, or ask for relatives "none".',
   );
 }

@@ -22,7 +22,7 @@ export function resolvePolicy(
     return Object.freeze({ ...reference, resolutionReason: 'exhaustive_requested' });
   }
   const isCoded = qualification?.card.codes !== undefined;
-  // Who opens a part of a release's tokens has no codes.
+  // Not all that open a release open its codes.
   if (qualification === undefined || (isCoded && codes === undefined)) {
     return Object.freeze({ ...reference, resolutionReason: 'no_qualified_approximate_policy' });
   }

@@ -55,7 +55,7 @@ const encode = (
   shard: number,
   task = 'one',
   encoder = fakeEncoder(),
-): Promise<number> => encodeShard({ folder: planned.folder, shard, task }, encoder, quiet);
+): Promise<number> => encodeShard({ folder: planned.folder, shard, task }, { encoder }, quiet);
 
 async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
   const found = await planShards(options, count);

@@ -6,7 +6,12 @@ import { loadConfig, type ApplianceConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_MAX_TASKS, GIBIBYTE_BYTES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { openRelease } from '../../release/open.js';
-import type { EvidenceRequest, Guarantee, SignificanceRequirement } from '../../search/search-types.js';
+import type {
+  EvidenceRequest,
+  Guarantee,
+  QueryRelatives,
+  SignificanceRequirement,
+} from '../../search/search-types.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { joinParquet } from '../../sql/join-parquet.js';
 import { arrayOf, batchScript, readSlurmWish, runArray, taskName, type SlurmWish } from '../cluster/slurm.js';
@@ -37,6 +42,7 @@ interface BatchFlags {
   readonly evidence: EvidenceRequest;
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
+  readonly relatives: QueryRelatives;
   readonly parts?: number;
   /** GiB. */
   readonly memory?: number;
@@ -107,6 +113,14 @@ function addSearch(batch: Command, context: CommandContext): void {
         'if_available',
       ),
     )
+    .addOption(
+      choice(
+        '--relatives <kind>',
+        'whether queries are given relatives where the targets have them',
+        ['as_release', 'none'],
+        'as_release',
+      ),
+    )
     .option('--parts <count>', 'divide the database into so many parts (default: 1)', positiveInteger)
     .option('--memory <GiB>', 'divide it into parts whose tokens fit, where it is larger than memory', Number)
     .option(
@@ -155,24 +169,21 @@ async function search(fasta: string, flags: BatchFlags, context: CommandContext)
 type Described = Omit<BatchPlan, 'chunkStarts' | 'queryCount'>;
 
 async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Described> {
-  const { limit, evidence, guarantee, significance } = flags;
+  const { limit, evidence, guarantee, significance, relatives } = flags;
   if (limit > RETAINED_MAX_CANDIDATES) {
     throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
   }
   const { directory, id, slug } = selectOneRelease(catalog, flags.database);
   const { targets, manifest } = await openRelease(directory);
-  if (manifest.relatives !== undefined) {
-    throw new Refusal(
-      'invalid_option',
-      `Queries of ${slug} are given relatives, which batches without a server do not: use "gloaming runs submit".`,
-    );
-  }
   const { calibrationId, qualificationId } = await openEvidence(directory, id, targets.count);
   return {
     release: { directory, id, slug },
     calibrationId,
     qualificationId,
-    settings: { limit, evidence, guarantee, significance },
+    settings: {
+      ...{ limit, evidence, guarantee, significance },
+      ...(manifest.relatives !== undefined && { relatives }),
+    },
     filter: readFilterExpressions(flags.filter) ?? null,
     parts: partsOf(flags, manifest.files.tokens.size_bytes),
   };

@@ -1,4 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises';
+import { openCodesOf } from '../../calibration/codes-sidecar.js';
 import { openQualification } from '../../calibration/policy-sidecar.js';
 import { openCalibration } from '../../calibration/sidecar.js';
 import type { ApplianceConfig } from '../../config.js';
@@ -6,6 +7,7 @@ import { findEncoderVersion } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
+import { openFamilySource } from '../../relatives/open.js';
 import { BATCH_PACK_MAX_CANDIDATES, BATCH_PACK_MAX_PAIRS } from '../../limits.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
@@ -16,6 +18,7 @@ import type { SearchSettings } from '../../search/search.js';
 import type { SearchEngine, SearchResult } from '../../search/search-types.js';
 import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
+import { openBackgrounds } from '../cluster/backgrounds.js';
 import type { NamedQuery } from '../search/report.js';
 import {
   exists,
@@ -187,14 +190,29 @@ async function openEngine(
   );
   const backend = await chooseBackend(backendWishOf(config));
   const { calibration, qualification } = evidence;
+  const codes = qualification && (await openCodesOf(directory, qualification.card.codes, release.tokens));
+  const backgrounds = openBackgrounds(encoder, config);
+  const families = openFamilySource(release.manifest, encoder, backgrounds);
   const targetSpace =
     filter === null
       ? unfilteredSpace(release)
       : compileTargetSpace(release, compileFilter(filter, release.fields, { place: ['filter'] }));
   return {
-    engine: { release, encoder, backend, calibration, qualification, threads: config.threads },
+    engine: {
+      release,
+      encoder,
+      families,
+      backend,
+      calibration,
+      qualification,
+      codes,
+      threads: config.threads,
+    },
     settings: { ...settings, targetSpace },
-    close: () => encoder.close(),
+    async close() {
+      await backgrounds.close();
+      await encoder.close();
+    },
   };
 }
 

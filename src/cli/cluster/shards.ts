@@ -7,6 +7,7 @@ import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { encodeShard } from '../../indexing/shards/encode-shard.js';
 import { readPlan, shardProgress, type PlannedShards } from '../../indexing/shards/plan.js';
+import { openFamilies } from '../index/relatives.js';
 import type { CommandContext } from '../terminal/command.js';
 import { sumOf, type Progress, type ProgressState } from '../terminal/progress.js';
 import { arrayOf, batchScript, readSlurmWish, runArray, taskName, type SlurmWish } from './slurm.js';
@@ -15,8 +16,6 @@ import { arrayOf, batchScript, readSlurmWish, runArray, taskName, type SlurmWish
 export interface ShardFlags {
   readonly shards?: number;
   readonly slurm?: string;
-  readonly relatives: string;
-  readonly alignments?: string;
 }
 
 /** `gloaming index shard`: what each task of a divided build runs. */
@@ -26,23 +25,32 @@ export function addShardCommand(index: Command, context: CommandContext): void {
     .description('encode one shard of a divided build; its script calls this for each task')
     .argument('<folder>', 'folder of the shards, as "index build --shards" names it')
     .argument('<shard>', 'its number, from 0 on')
-    .action((folder: string, shard: string) => encodeOne(resolve(folder), Number(shard), context));
+    .option('--alignments <folder>', 'of the relatives, where they are given')
+    .action((folder: string, shard: string, { alignments }: Pick<ShardSession, 'alignments'>) =>
+      encodeOne(resolve(folder), Number(shard), alignments, context),
+    );
 }
 
 async function encodeOne(
   folder: string,
   shard: number,
+  alignments: string | undefined,
   { environment, stdout }: CommandContext,
 ): Promise<void> {
   const config = loadConfig(environment);
-  const { encoder: wanted } = await readPlan(folder);
+  const { encoder: wanted, relatives } = await readPlan(folder);
   const encoder = await loadEncoder(await findEncoder(wanted.id, config), encoderOptionsOf(config));
+  const opened = relatives && openFamilies(relatives.background, { encoder, config, alignments });
   try {
-    const residues = await encodeShard({ folder, shard, task: taskName(environment) }, encoder, {
-      onResidues: () => undefined,
-    });
+    const task = { folder, shard, task: taskName(environment) };
+    const residues = await encodeShard(
+      task,
+      { encoder, families: opened?.families },
+      { onResidues: () => undefined },
+    );
     stdout.write(`Shard ${shard}: ${residues.toLocaleString('en')} residues encoded.\n`);
   } finally {
+    await opened?.close();
     await encoder.close();
   }
 }
@@ -51,6 +59,8 @@ async function encodeOne(
 export interface ShardSession {
   readonly slug: string;
   readonly indexesFolder: string;
+  /** The folder, where relatives are given. */
+  readonly alignments?: string;
   readonly wish: SlurmWish | undefined;
   readonly progress: Progress;
   readonly signal: AbortSignal;
@@ -59,24 +69,15 @@ export interface ShardSession {
 
 /**
  * How many shards the flags ask for, and how Slurm is to run them; undefined where the build is not divided.
- * Errors  Refusal `invalid_option` where the count is not named, or twice and differently; with relatives, whose
- *         finders see more than one protein at a time
+ * Errors  Refusal `invalid_option` where the count is not named, or twice and differently
  */
 export function readShardFlags({
   shards,
   slurm,
-  relatives,
-  alignments,
 }: ShardFlags): { readonly count: number; readonly wish: SlurmWish | undefined } | undefined {
   const wish = slurm === undefined ? undefined : readSlurmWish(slurm);
   const count = shards ?? wish?.taskCount;
   if (count === undefined && wish === undefined) return undefined;
-  if (relatives !== 'none' || alignments !== undefined) {
-    throw new Refusal(
-      'invalid_option',
-      'A build with relatives is not divided into shards: build it on one machine, or without them.',
-    );
-  }
   if (count === undefined || (wish?.taskCount !== undefined && wish.taskCount !== count)) {
     throw new Refusal(
       'invalid_option',
@@ -91,14 +92,15 @@ export function readShardFlags({
  * Returns whether all shards are there
  */
 export async function encodeShards(planned: PlannedShards, session: ShardSession): Promise<boolean> {
-  const { slug, indexesFolder, wish, progress, signal, context } = session;
+  const { slug, indexesFolder, alignments, wish, progress, signal, context } = session;
   const missing = async (): Promise<readonly number[]> => (await shardProgress(planned)).missing;
   const left = await missing();
   if (left.length === 0) return true;
   const script = join(planned.folder, 'encode.sbatch');
+  const given = alignments === undefined ? [] : ['--alignments', resolve(alignments)];
   const job = {
     name: `gloaming-${slug}`,
-    command: [process.execPath, resolve(process.argv[1]), 'index', 'shard', planned.folder],
+    command: [process.execPath, resolve(process.argv[1]), 'index', 'shard', planned.folder, ...given],
     environment: { GLOAMING_INDEXES: indexesFolder },
     logFolder: planned.folder,
   };
@@ -108,7 +110,7 @@ export async function encodeShards(planned: PlannedShards, session: ShardSession
     context.stdout.write(
       `${left.length} of ${planned.plan.shards.length} shards of ${slug} are to be encoded:\n\n` +
         `  sbatch --array=${arrayOf(left, undefined)} ${script}\n\n` +
-        'When they are, the same command gathers them into the release.\n',
+        'When they are, the same command puts them together and goes on.\n',
     );
     return false;
   }

@@ -124,12 +124,13 @@ export async function build(
     await keepEncoder(directory, config);
     const work = { slug, input, embeddings, encoder, progress, interrupt, divided };
     const session: BuildSession = { catalog, context, options, ...work };
-    if (options.relatives === 'self') await buildOne(session, undefined);
+    const isOfItself = options.relatives === 'self';
+    if (isOfItself && (await buildOne(session, undefined)) === undefined) return undefined;
     const opened = await openBuildFamilies(options, slug, encoder, catalog);
     try {
       return await buildOne(session, opened?.families);
     } finally {
-      opened?.close();
+      await opened?.close();
     }
   } finally {
     progress.close();
@@ -200,7 +201,8 @@ async function buildOne(
     const { count, wish } = divided;
     const planned = await planShards(asked, count);
     const { indexesFolder } = config;
-    const shards = { slug, indexesFolder, wish, progress, signal, context };
+    const { alignments } = options;
+    const shards = { slug, indexesFolder, alignments, wish, progress, signal, context };
     if (planned !== undefined && !(await encodeShards(planned, shards))) return undefined;
   }
   const report = await buildRelease(asked);

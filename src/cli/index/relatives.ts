@@ -1,19 +1,19 @@
 import { openQualification } from '../../calibration/policy-sidecar.js';
 import { openCalibration } from '../../calibration/sidecar.js';
+import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { familyForm } from '../../families/form.js';
 import { RELATIVE_RULES, ROUNDS_RULES } from '../../families/rules.js';
 import type { BuildFamilies } from '../../indexing/build-options.js';
-import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import { openAlignments, alignedRelatives } from '../../relatives/alignments.js';
-import { backgroundDatabase, findBackground } from '../../relatives/backgrounds.js';
-import { mmseqsRelatives, mmseqsVersion } from '../../relatives/mmseqs.js';
-import { searchedRelatives } from '../../relatives/search.js';
-import { releaseDirectory } from '../../release/catalog.js';
-import { openRelease } from '../../release/open.js';
+import { findBackground } from '../../relatives/backgrounds.js';
+import { mmseqsVersion } from '../../relatives/mmseqs.js';
+import { openFinder } from '../../relatives/open.js';
+import { releaseDirectory, type FoundRelease } from '../../release/catalog.js';
 import { PROFILE_SCALE } from '../../release/profile-affine.js';
-import type { SearchEngine } from '../../search/search-types.js';
+import type { RelativesBackground } from '../../release/release.js';
+import { openBackgrounds } from '../cluster/backgrounds.js';
 import type { IndexCatalog } from './catalog.js';
 
 /** What a build is told of relatives. */
@@ -23,15 +23,6 @@ export interface RelativesFlags {
   readonly alignments?: string;
 }
 
-/** Two rounds find more than one, and what drifts in a third is not worth it. */
-const MMSEQS_ROUNDS = 2;
-
-/** The relatives of a build, and what is to be closed when it is done. */
-export interface OpenedFamilies {
-  readonly families: BuildFamilies;
-  close(): void;
-}
-
 /** Errors  Refusal `invalid_option` where both or impossible sources are named */
 export function checkRelativesFlags({ relatives, alignments }: RelativesFlags): void {
   if (alignments === undefined || relatives === 'none') return;
@@ -39,6 +30,15 @@ export function checkRelativesFlags({ relatives, alignments }: RelativesFlags): 
     'invalid_option',
     'Relatives come from --relatives or from --alignments; name one of them.',
   );
+}
+
+/** Two rounds find more than one, and what drifts in a third is not worth it. */
+const MMSEQS_ROUNDS = 2;
+
+/** The relatives of a build, and what is to be closed when it is done. */
+export interface OpenedFamilies {
+  readonly families: BuildFamilies;
+  close(): Promise<void>;
 }
 
 /**
@@ -53,17 +53,93 @@ export async function openBuildFamilies(
   encoder: Encoder,
   catalog: IndexCatalog,
 ): Promise<OpenedFamilies | undefined> {
-  if (alignments !== undefined) return openGiven(alignments, encoder);
+  const { config } = catalog;
+  if (alignments !== undefined) {
+    const { sha256 } = await openAlignments(alignments);
+    return openFamilies({ method: 'alignments', sha256 }, { encoder, config, alignments });
+  }
   if (relatives === 'none') return undefined;
   const name = relatives === 'self' ? slug : relatives;
   const plain = plainReleaseOf(name, encoder, catalog);
-  if (plain !== undefined) return openSearched(plain, encoder, catalog);
-  const { config } = catalog;
-  const background = await findBackground(config.indexesFolder, name);
+  const background = plain === undefined ? await nameKept(name, encoder, config) : await nameRelease(plain);
+  return openFamilies(background, { encoder, config });
+}
+
+/** What a background is opened with. */
+interface FamilyPlace {
+  readonly encoder: Encoder;
+  readonly config: ApplianceConfig;
+  /** The folder, where relatives are given. */
+  readonly alignments?: string;
+}
+
+/**
+ * Relatives by a background that a build has named, here or in a task of it.
+ * Errors  Refusal `invalid_option` where the folder of given alignments is not named
+ */
+export function openFamilies(
+  background: RelativesBackground,
+  { encoder, config, alignments }: FamilyPlace,
+): OpenedFamilies {
+  const rules = background.method === 'mmseqs' ? ROUNDS_RULES : RELATIVE_RULES;
+  const sources = openBackgrounds(encoder, config);
+  const finder =
+    background.method === 'alignments'
+      ? alignedRelatives({ path: alignments ?? refuseUnnamed() }, rules)
+      : openFinder(background, rules, sources);
+  const form = familyForm(encoder.card, PROFILE_SCALE);
+  return { families: { form, rules, background, finder }, close: () => sources.close() };
+}
+
+function refuseUnnamed(): never {
+  throw new Refusal(
+    'invalid_option',
+    'The relatives of this build are given: --alignments names the folder.',
+  );
+}
+
+/** The newest release of a database whose tokens are those of the encoder alone. */
+function plainReleaseOf(
+  name: string,
+  { digest }: Encoder,
+  { table, config }: IndexCatalog,
+): FoundRelease | undefined {
+  const found = table
+    .releases(name)
+    .find(({ manifest }) => manifest.relatives === undefined && manifest.encoder.sha256 === digest);
+  return found && { ...found, slug: name, directory: releaseDirectory(config.indexesFolder, name, found.id) };
+}
+
+async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<RelativesBackground> {
+  const calibration = await openCalibration(directory, { id, targetCount: manifest.counts.targets });
+  if (calibration === undefined) {
+    throw new Refusal(
+      'significance_unavailable',
+      `Relatives are told from others by E-values, and release ${id} has none: calibrate it with ` +
+        `"gloaming index calibrate ${id}".`,
+    );
+  }
+  const qualified = await openQualification(directory, { releaseId: id, calibrationId: calibration.id });
+  // Codes lose what families are made of.
+  const qualification = qualified?.card.codes === undefined ? qualified : undefined;
+  return {
+    method: 'search',
+    release_id: id,
+    calibration_id: calibration.id,
+    ...(qualification && { qualification_id: qualification.id }),
+  };
+}
+
+async function nameKept(
+  name: string,
+  { card }: Encoder,
+  { indexesFolder }: ApplianceConfig,
+): Promise<RelativesBackground> {
+  const background = await findBackground(indexesFolder, name);
   if (background === undefined) {
     throw new Refusal(
       'background_not_found',
-      `There is no database ${name} by the encoder ${encoder.card.id} and no background of that name. ` +
+      `There is no database ${name} by the encoder ${card.id} and no background of that name. ` +
         '"gloaming index list" lists the databases; "gloaming background add" makes a background of FASTA files.',
     );
   }
@@ -74,84 +150,5 @@ export async function openBuildFamilies(
       `The background ${name} is searched by mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
     );
   }
-  const searched = { database: backgroundDatabase(config.indexesFolder, name), rounds: MMSEQS_ROUNDS };
-  return {
-    families: {
-      ...formAndRules(encoder),
-      rules: ROUNDS_RULES,
-      finder: mmseqsRelatives(searched, ROUNDS_RULES, config.threads),
-      background: { method: 'mmseqs', name, sha256: background.sha256, version, rounds: MMSEQS_ROUNDS },
-    },
-    close: () => undefined,
-  };
-}
-
-/** The newest release of a database whose tokens are those of the encoder alone. */
-function plainReleaseOf(
-  name: string,
-  { digest }: Encoder,
-  { table, config }: IndexCatalog,
-): string | undefined {
-  const found = table
-    .releases(name)
-    .find(({ manifest }) => manifest.relatives === undefined && manifest.encoder.sha256 === digest);
-  return found && releaseDirectory(config.indexesFolder, name, found.id);
-}
-
-async function openSearched(
-  directory: string,
-  encoder: Encoder,
-  { config }: IndexCatalog,
-): Promise<OpenedFamilies> {
-  const release = await openRelease(directory);
-  const calibration = await openCalibration(directory, {
-    id: release.id,
-    targetCount: release.targets.count,
-  });
-  if (calibration === undefined) {
-    throw new Refusal(
-      'significance_unavailable',
-      `Relatives are told from others by E-values, and release ${release.id} has none: calibrate it with ` +
-        `"gloaming index calibrate ${release.id}".`,
-    );
-  }
-  const backend = await chooseBackend(backendWishOf(config));
-  const store = await backend.open(release.tokens);
-  const { threads } = config;
-  const qualified = await openQualification(directory, {
-    releaseId: release.id,
-    calibrationId: calibration.id,
-  });
-  // Codes lose what families are made of.
-  const qualification = qualified?.card.codes === undefined ? qualified : undefined;
-  const engine: SearchEngine = { release, encoder, backend, store, calibration, qualification, threads };
-  return {
-    families: {
-      ...formAndRules(encoder),
-      finder: searchedRelatives(async () => engine, RELATIVE_RULES),
-      background: {
-        method: 'search',
-        release_id: release.id,
-        calibration_id: calibration.id,
-        ...(qualification && { qualification_id: qualification.id }),
-      },
-    },
-    close: () => store.close(),
-  };
-}
-
-async function openGiven(path: string, encoder: Encoder): Promise<OpenedFamilies> {
-  const folder = await openAlignments(path);
-  return {
-    families: {
-      ...formAndRules(encoder),
-      finder: alignedRelatives(folder, RELATIVE_RULES),
-      background: { method: 'alignments', sha256: folder.sha256 },
-    },
-    close: () => undefined,
-  };
-}
-
-function formAndRules({ card }: Encoder): Pick<BuildFamilies, 'form' | 'rules'> {
-  return { form: familyForm(card, PROFILE_SCALE), rules: RELATIVE_RULES };
+  return { method: 'mmseqs', name, sha256: background.sha256, version, rounds: MMSEQS_ROUNDS };
 }

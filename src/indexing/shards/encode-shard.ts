@@ -1,10 +1,13 @@
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { canonicalJson } from '../../canonical.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { syncFolder } from '../../release/hashed-file.js';
 import { lockFolder } from '../../processes.js';
+import type { BuildFamilies } from '../build-options.js';
 import { encodeProteins, type EncodeOptions } from '../encode-proteins.js';
 import { proteinTokens } from '../protein-tokens.js';
+import { describeRelatives } from '../release-stages.js';
 import { readPlan, shardFolder } from './plan.js';
 
 export interface ShardTask {
@@ -16,24 +19,39 @@ export interface ShardTask {
   readonly task: string;
 }
 
+/** What makes its proteins tokens, as the plan names it. */
+export interface ShardMakers {
+  readonly encoder: Encoder;
+  readonly families?: BuildFamilies;
+}
+
 /**
- * Encodes one shard of a build; at once where it is done already.
+ * Encodes one shard of a build, with the relatives of its proteins where the build has such; at once where it is done
+ * already.
  * Returns the residues that this call has encoded
  * Errors  Refusal `build_not_found`, `invalid_option` for a shard that the plan does not have, `encoder_changed`,
- *         `build_running` where a process of this machine is at the same task; those of encoding
+ *         `relatives_unavailable` where relatives are looked for otherwise than planned, `build_running` where a
+ *         process of this machine is at the same task; those of encoding and of the finder
  */
 export async function encodeShard(
   { folder, shard, task }: ShardTask,
-  encoder: Encoder,
+  { encoder, families }: ShardMakers,
   options: EncodeOptions,
 ): Promise<number> {
-  const { shards, encoder: wanted } = await readPlan(folder);
+  const { shards, encoder: wanted, relatives } = await readPlan(folder);
   const range = shards[shard];
   if (range === undefined) {
     throw new Refusal('invalid_option', `This build has the shards 0 to ${shards.length - 1}, not ${shard}.`);
   }
   if (encoder.digest !== wanted.sha256) {
     throw new Refusal('encoder_changed', `This build is by another version of the encoder ${wanted.id}.`);
+  }
+  const found = families && describeRelatives(families);
+  if (canonicalJson(found ?? null) !== canonicalJson(relatives ?? null)) {
+    throw new Refusal(
+      'relatives_unavailable',
+      'Another version of the program divided this build: it looks for relatives otherwise.',
+    );
   }
   const done = shardFolder(folder, shard);
   if (await exists(done.path)) return 0;
@@ -45,7 +63,7 @@ export async function encodeShard(
   const unlock = await lockFolder(own.path, 'This shard is being encoded');
   let encodedResidues: number;
   try {
-    ({ encodedResidues } = await encodeProteins(proteinTokens(encoder, undefined), range, own, options));
+    ({ encodedResidues } = await encodeProteins(proteinTokens(encoder, families), range, own, options));
   } finally {
     await unlock();
   }

@@ -1,18 +1,28 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assert, Refusal } from '../../errors.js';
-import { TOKENS_FILE, tokensFrame } from '../../release/format.js';
-import { openHashedFile, type HashedFile } from '../../release/hashed-file.js';
-import { openRowsFile, type RowsFile } from '../../release/rows/rows-file.js';
+import { PROFILES_FILE, TOKENS_FILE } from '../../release/format.js';
+import type { RowsEntry } from '../../release/release.js';
+import type { RowsFile } from '../../release/rows/rows-file.js';
 import type { BuildFolder } from '../build-folder.js';
 import {
   NO_RELATED,
   readEncoded,
-  readSelfScores,
   writeEncoded,
+  type RelatedCounts,
   type SpoolRange,
 } from '../encode-proteins.js';
+import {
+  abandonEncodedFiles,
+  FAMILY_BYTES,
+  finishEncodedFiles,
+  openEncodedFiles,
+  SCORE_BYTES,
+  type EncodedFiles,
+} from '../encoded-files.js';
+import type { ProteinTokens } from '../protein-tokens.js';
 import { readPlan, shardFolder, shardProgress, shardsFolder, type PlannedShards } from './plan.js';
 
 /** Missing shards that a refusal names; the others are counted. */
@@ -21,12 +31,13 @@ const NAMED_MAX_SHARDS = 10;
 /**
  * Puts the shards of a build one after the other, where the encoding on one machine would have left its files. Killed
  * at any moment, it begins again; the shards stay until the release is there.
- * Errors  Refusal `build_incomplete` that names what is missing; `release_damaged` where a shard's tokens are not what
+ * Errors  Refusal `build_incomplete` that names what is missing; `release_damaged` where a shard's rows are not what
  *         its task has written
- * Cost    a read and a write of all tokens, and two digests of them; twice the disk of the tokens until the end
+ * Cost    a read and a write of all tokens and profiles, and two digests of them; twice their disk until the end
  */
 export async function gatherShards(
-  { range, dimension }: { readonly range: SpoolRange; readonly dimension: number },
+  made: Pick<ProteinTokens, 'dimension' | 'hasProfiles'>,
+  range: SpoolRange,
   folder: BuildFolder,
   count: number,
   signal?: AbortSignal,
@@ -35,18 +46,17 @@ export async function gatherShards(
   const shards = shardsFolder(folder, count);
   const planned = { folder: shards, plan: await readPlan(shards) };
   await refuseMissing(planned);
-  const frame = tokensFrame(dimension, range.residues);
-  const tokens = await openRowsFile(join(folder.release, TOKENS_FILE), frame, 0);
-  const scores = await openHashedFile(folder.scores);
+  const files = await openEncodedFiles(made, range, folder, { targets: 0, residues: 0 });
   try {
+    let related = NO_RELATED;
     for (const shard of planned.plan.shards.keys()) {
       signal?.throwIfAborted();
-      await appendShard(planned, shard, tokens, scores);
+      const { targets, relatives } = await appendShard(planned, shard, files);
+      related = { targets: related.targets + targets, relatives: related.relatives + relatives };
     }
-    await scores.finish();
-    await writeEncoded(range, folder, { tokens: await tokens.finish() }, NO_RELATED);
+    await writeEncoded(range, folder, await finishEncodedFiles(files), related);
   } catch (cause) {
-    await Promise.all([tokens.abandon(), scores.abandon()]);
+    await abandonEncodedFiles(files);
     throw cause;
   }
 }
@@ -66,28 +76,52 @@ async function refuseMissing(planned: PlannedShards): Promise<void> {
 async function appendShard(
   { folder, plan }: PlannedShards,
   shard: number,
-  tokens: RowsFile,
-  scores: HashedFile,
-): Promise<void> {
+  files: EncodedFiles,
+): Promise<RelatedCounts> {
   const place = shardFolder(folder, shard);
-  const files = (await readEncoded(place))?.files;
-  assert(files !== undefined, 'a task names its folder as the shard when all of it is encoded');
-  const { sha256, values_byte_offset: start, values_byte_length: length } = files.tokens;
+  const state = await readEncoded(place);
+  assert(state?.files !== undefined, 'a task names its folder as the shard when all of it is encoded');
+  const { tokens, profiles } = state.files;
+  const { targets } = plan.shards[shard];
+  const numbers = async (path: string, width: number): Promise<Uint8Array> => {
+    const bytes = await readFile(path);
+    if (bytes.length !== targets * width) throw refuseDamaged(shard, place.path);
+    return bytes;
+  };
+  const rows = async (name: string, entry: RowsEntry, into: RowsFile): Promise<void> => {
+    if (!(await appendRows(join(place.path, name), entry, into))) throw refuseDamaged(shard, place.path);
+  };
+  await rows(TOKENS_FILE, tokens, files.tokens);
+  await files.scores.write(await numbers(place.scores, SCORE_BYTES));
+  if (files.profiles !== undefined && files.families !== undefined) {
+    assert(profiles !== undefined, 'all shards of a build have profiles, or none');
+    await rows(PROFILES_FILE, profiles, files.profiles);
+    await files.families.write(await numbers(place.families, FAMILY_BYTES));
+  }
+  return state.related;
+}
+
+/** Appends the values of a shard's file, without its frame; false where it is not what was written. */
+async function appendRows(
+  path: string,
+  { sha256, values_byte_offset: start, values_byte_length: length }: RowsEntry,
+  into: RowsFile,
+): Promise<boolean> {
   const hash = createHash('sha256');
   let position = 0;
-  for await (const chunk of createReadStream(join(place.path, TOKENS_FILE), { highWaterMark: 1 << 20 })) {
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
     const bytes = chunk as Buffer;
     hash.update(bytes);
     const values = bytes.subarray(Math.max(0, start - position), Math.max(0, start + length - position));
-    if (values.length > 0) await tokens.write(values);
+    if (values.length > 0) await into.write(values);
     position += bytes.length;
   }
-  const selfScores = await readSelfScores(place);
-  if (hash.digest('hex') !== sha256 || selfScores.length !== plan.shards[shard].targets) {
-    throw new Refusal(
-      'release_damaged',
-      `Shard ${shard} in ${place.path} is not what its task wrote; remove that folder and encode the shard again.`,
-    );
-  }
-  await scores.write(new Uint8Array(selfScores.buffer, selfScores.byteOffset, selfScores.byteLength));
+  return hash.digest('hex') === sha256;
+}
+
+function refuseDamaged(shard: number, path: string): Refusal {
+  return new Refusal(
+    'release_damaged',
+    `Shard ${shard} in ${path} is not what its task wrote; remove that folder and encode the shard again.`,
+  );
 }

@@ -4,7 +4,9 @@ import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { BUILD_MAX_SHARDS } from '../../limits.js';
 import { buildFolderAt, readState, writeState, type BuildFolder } from '../build-folder.js';
-import { readEncoded, type EncodeFolder, type SpoolRange } from '../encode-proteins.js';
+import type { RelativesManifest } from '../../release/release.js';
+import { readEncoded, type SpoolRange } from '../encode-proteins.js';
+import type { EncodeFolder } from '../encoded-files.js';
 import { readProteinSpool } from '../protein-spool.js';
 import type { Corpus } from '../read-proteins.js';
 
@@ -12,7 +14,8 @@ import type { Corpus } from '../read-proteins.js';
  * A build whose proteins several machines encode has, in its folder (build-folder.ts):
  *
  *   shards/<count>/plan.json      ShardPlan: where each shard starts and ends
- *   shards/<count>/<k>/           shard k, done: tokens.arrow and self-scores.i32 of its proteins, encoded.json
+ *   shards/<count>/<k>/           shard k, done: tokens.arrow and self-scores.i32 of its proteins, encoded.json;
+ *                                 where they have relatives, profiles.arrow and families.f64
  *   shards/<count>/<k>.<task>/    the same, while a task is at it
  *
  * A task works in a folder of its own, which a rename makes the shard: whatever is lost, doubled or killed, a shard is
@@ -24,6 +27,8 @@ const PLAN_FILE = 'plan.json';
 
 export interface ShardPlan {
   readonly encoder: { readonly id: string; readonly sha256: string };
+  /** What each task looks for the relatives of its proteins in, and by which rules; absent where they have none. */
+  readonly relatives?: Omit<RelativesManifest, 'counts'>;
   readonly shards: readonly SpoolRange[];
 }
 
@@ -33,6 +38,10 @@ export interface PlannedShards {
   readonly plan: ShardPlan;
 }
 
+interface PlannedWith extends Pick<ShardPlan, 'relatives'> {
+  readonly encoder: Pick<Encoder, 'card' | 'digest'>;
+}
+
 /**
  * Makes the plan of a build that has been read, or finds it.
  * Errors  Refusal `invalid_option` for a count out of range
@@ -40,7 +49,7 @@ export interface PlannedShards {
 export async function openPlan(
   corpus: Corpus,
   { spool, shards }: BuildFolder,
-  { card, digest }: Encoder,
+  { encoder: { card, digest }, relatives }: PlannedWith,
   count: number,
 ): Promise<PlannedShards> {
   if (!Number.isInteger(count) || count < 1 || count > BUILD_MAX_SHARDS) {
@@ -51,7 +60,7 @@ export async function openPlan(
   const known = await readState<ShardPlan>(path);
   if (known !== undefined) return { folder, plan: known };
   const encoder = { id: card.id, sha256: digest };
-  const plan: ShardPlan = { encoder, shards: await divide(corpus, spool, count) };
+  const plan: ShardPlan = { encoder, relatives, shards: await divide(corpus, spool, count) };
   await mkdir(folder, { recursive: true });
   await writeState(path, plan);
   return { folder, plan };

@@ -1,5 +1,6 @@
 import { Refusal } from '../../errors.js';
 import { comparePanel } from '../compare.js';
+import { sweepCoded } from '../sampled/coded.js';
 import { ascending, bestOf, eligibleTargets, isMeasuredWhole, poolOf } from '../sampled/finalists.js';
 import { COARSE_ROWS } from '../sampled/sampling.js';
 import { finalists, searchBy, type Look, type SearchSettings } from '../search.js';
@@ -12,7 +13,8 @@ import type { Survey } from './survey.js';
  * the bit. What could be among the best of all is among the best of its range, its sums are exact integers wherever
  * they were added up, and rank by the same rules.
  * Errors  Refusal `encoder_changed` where a survey is of other tokens; those of searchMany
- * Cost    alignments of the frontier, and the panel: their tokens are all that is read
+ * Cost    alignments of the frontier, and the panel: their tokens are all that is read; where the coded policy answers,
+ *         a look at all codes, and the pool
  */
 export function searchSurveyed(
   queries: readonly ProteinQuery[],
@@ -46,6 +48,10 @@ function lookInto(surveys: readonly (readonly Survey[])[]): Look {
     }
     const { sampled } = policy;
     const { targetSpace } = settings;
+    // Codes of all targets are less than tokens of a few: they are not divided.
+    if (sampled.isCoded) {
+      return finalists(tokens, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
+    }
     const pools = await Promise.all(
       merged.map(async ({ targets, ...sums }, query) => {
         if (isMeasuredWhole(sampled, targetSpace)) return eligibleTargets(targetSpace);

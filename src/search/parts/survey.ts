@@ -92,7 +92,8 @@ export async function surveyRange(
   const { sampled } = resolvePolicy(engine, settings);
   const encoded = await encode(queries, settings, engine, { signal });
   const tokens = encoded.map((query) => query.tokens);
-  const isIdle = sampled !== undefined && isMeasuredWhole(sampled, settings.targetSpace);
+  // The pool of whoever merges needs nothing of a part.
+  const isIdle = sampled !== undefined && (sampled.isCoded || isMeasuredWhole(sampled, settings.targetSpace));
   const part = { from: range.from, targets: isIdle ? NONE : eligibleIn(settings.targetSpace, range) };
   const options = { signal, threads, isBackground };
   const surveys =

@@ -74,22 +74,18 @@ describe('a build that is divided', () => {
     expect(contents('script')).toEqual(whole());
   });
 
-  it('refuses relatives, unclear counts and what is not for sbatch', () => {
-    const plain = { relatives: 'none' };
-    expect(readShardFlags(plain)).toBeUndefined();
-    expect(readShardFlags({ ...plain, shards: 2 })).toEqual({ count: 2, wish: undefined });
-    expect(readShardFlags({ ...plain, slurm: 'partition=main,array=64%8,exclusive' })).toEqual({
+  it('refuses unclear counts and what is not for sbatch', () => {
+    expect(readShardFlags({})).toBeUndefined();
+    expect(readShardFlags({ shards: 2 })).toEqual({ count: 2, wish: undefined });
+    expect(readShardFlags({ slurm: 'partition=main,array=64%8,exclusive' })).toEqual({
       count: 64,
       wish: { options: ['--partition=main', '--exclusive'], taskCount: 64, atOnce: 8 },
     });
-    const relatives = 'A build with relatives is not divided';
-    expect(() => readShardFlags({ relatives: 'self', shards: 2 })).toThrow(relatives);
-    expect(() => readShardFlags({ ...plain, alignments: 'folder', shards: 2 })).toThrow(relatives);
     const unclear = 'Name the number of shards once';
-    expect(() => readShardFlags({ ...plain, slurm: 'partition=main' })).toThrow(unclear);
-    expect(() => readShardFlags({ ...plain, shards: 2, slurm: 'array=3' })).toThrow(unclear);
+    expect(() => readShardFlags({ slurm: 'partition=main' })).toThrow(unclear);
+    expect(() => readShardFlags({ shards: 2, slurm: 'array=3' })).toThrow(unclear);
     for (const wish of ['wrap=rm', 'partition=a b', '-p main', 'array=2-3', 'output=x', '']) {
-      expect(() => readShardFlags({ ...plain, slurm: `${wish},array=2` })).toThrow('--slurm expects');
+      expect(() => readShardFlags({ slurm: `${wish},array=2` })).toThrow('--slurm expects');
     }
   });
 

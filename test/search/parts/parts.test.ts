@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/calibrate/calibrate.js';
-import { policyDefinition, policyId } from '#src/calibration/policy-card.js';
+import { openCodesOf } from '#src/calibration/codes-sidecar.js';
+import { codedDefinition, policyDefinition, policyId } from '#src/calibration/policy-card.js';
 import type { Qualification } from '#src/calibration/policy-sidecar.js';
 import { openCalibration } from '#src/calibration/sidecar.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
 import type { KernelBackend } from '#src/kernels/kernels.js';
 import { nativeBackend } from '#src/kernels/native.js';
+import { writeCodes } from '#src/qualify/codes.js';
 import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { openRelease } from '#src/release/open.js';
@@ -120,7 +122,8 @@ describe('a search over parts of a release', () => {
 describe('a search over parts of a calibrated release', () => {
   const { proteins, write } = makeRelatives(random, { families: 60, members: 10 });
   const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => queryOf(sequence));
-  let engine: SearchEngine;
+  let sampled: SearchEngine;
+  let coded: Pick<SearchEngine, 'qualification' | 'codes'>;
 
   beforeAll(async () => {
     const release = await openRelease(await write(join(folder, 'relatives')));
@@ -135,12 +138,24 @@ describe('a search over parts of a calibrated release', () => {
       policyId: policyId(policyDefinition(40, 20)),
       card: { policy: policyDefinition(40, 20) },
     } as Qualification;
-    engine = { ...plain, calibration, qualification };
+    sampled = { ...plain, calibration, qualification };
+    const files = await writeCodes(release, {});
+    const definition = codedDefinition(20, 10);
+    coded = {
+      qualification: {
+        id: 'qual_coded',
+        policyId: policyId(definition),
+        card: { policy: definition, codes: files },
+      } as Qualification,
+      codes: await openCodesOf(release.directory, files, release.tokens),
+    };
   }, 120_000);
-  afterAll(() => engine.store.close());
+  afterAll(() => sampled.store.close());
 
-  for (const guarantee of ['exhaustive', 'approximate'] as const) {
-    it(`gives its ranks, E-values and digests where the policy is ${guarantee}`, async () => {
+  for (const kind of ['exhaustive', 'sampled', 'coded'] as const) {
+    it(`gives its ranks, E-values and digests where the policy is ${kind}`, async () => {
+      const guarantee = kind === 'exhaustive' ? kind : 'approximate';
+      const engine = kind === 'coded' ? { ...sampled, ...coded } : sampled;
       for (const targetSpace of spacesOf(engine.release)) {
         for (const significance of ['if_available', 'not_requested'] as const) {
           const settings = {
@@ -151,7 +166,11 @@ describe('a search over parts of a calibrated release', () => {
             limit: 15,
           } as const;
           const whole = await searchMany(queries, settings, engine);
-          expect(whole[0].policy.isExhaustive).toBe(guarantee === 'exhaustive');
+          const { policy } = whole[0];
+          expect([policy.isExhaustive, policy.sampled?.isCoded === true]).toEqual([
+            kind === 'exhaustive',
+            kind === 'coded',
+          ]);
           const found = whole.flatMap(({ candidates }) => candidates);
           const judged = found.filter(({ significance: { kind } }) => kind === 'supported');
           // Of so few proteins some seeds leave the bins of one query without a tail.
@@ -166,10 +185,10 @@ describe('a search over parts of a calibrated release', () => {
   }
 
   it('divides the targets by their residues and nothing else, and leaves none out', () => {
-    const { residueStarts } = engine.release.tokens;
+    const { residueStarts } = sampled.release.tokens;
     const longest = Math.max(...proteins.map(({ sequence }) => sequence.length));
     for (const count of [...PARTS, 1_000]) {
-      const ranges = targetRanges(engine.release, count);
+      const ranges = targetRanges(sampled.release, count);
       expect(ranges).toHaveLength(count);
       expect([ranges[0].from, ranges.at(-1)!.to]).toEqual([0, proteins.length]);
       ranges.slice(1).forEach(({ from }, part) => expect(from).toBe(ranges[part].to));
