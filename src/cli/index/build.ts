@@ -77,7 +77,7 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     )
     .option(
       '--shards <count>',
-      'divide the encoding for a cluster: writes a script for sbatch; the same command then gathers',
+      'divide the encoding for a cluster: writes a script for sbatch; the same command then goes on',
       positiveInteger,
     )
     .option(

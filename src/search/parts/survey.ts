@@ -151,6 +151,11 @@ async function surveySampled(
   options: KernelOptions,
 ): Promise<readonly Sums[]> {
   const { targets } = part;
+  // The kernels say nothing of no targets, not even that they have no excess.
+  if (targets.length === 0) {
+    const none = new Int32Array(0);
+    return tokens.map(() => ({ targets, queryToTarget: none, targetToQuery: none, queryExcess: none }));
+  }
   const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, inStore(part), excessFloor(release), options);
   const placeOf = new Map(Array.from(targets, (target, place) => [target, place]));
