@@ -149,7 +149,7 @@ describe('a search over parts of a calibrated release', () => {
       } as Qualification,
       codes: await openCodesOf(release.directory, files, release.tokens),
     };
-  }, 120_000);
+  }, 300_000);
   afterAll(() => sampled.store.close());
 
   for (const kind of ['exhaustive', 'sampled', 'coded'] as const) {
