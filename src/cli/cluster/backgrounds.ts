@@ -3,7 +3,7 @@ import { openCalibration } from '../../calibration/sidecar.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Fault } from '../../errors.js';
-import { chooseBackend } from '../../kernels/choose.js';
+import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import type { BackgroundSources } from '../../relatives/open.js';
 import { scanReleases } from '../../release/catalog.js';
 import { openRelease } from '../../release/open.js';
@@ -36,8 +36,9 @@ export function openBackgrounds(encoder: Encoder, config: ApplianceConfig): Open
 async function openEngine(
   releaseId: string,
   encoder: Encoder,
-  { indexesFolder, device, onDeviceError, threads }: ApplianceConfig,
+  config: ApplianceConfig,
 ): Promise<SearchEngine> {
+  const { indexesFolder, threads } = config;
   const { releases } = await scanReleases(indexesFolder);
   const found = releases.find(({ id }) => id === releaseId);
   if (found === undefined) throw new Fault(`There is no release ${releaseId} in ${indexesFolder}.`);
@@ -46,7 +47,7 @@ async function openEngine(
   const calibration = await openCalibration(found.directory, known);
   const policy = { releaseId, calibrationId: calibration?.id };
   const qualification = await openQualification(found.directory, policy);
-  const backend = await chooseBackend({ device, retriesOnCpu: onDeviceError === 'retry_on_cpu' });
+  const backend = await chooseBackend(backendWishOf(config));
   const store = await backend.open(release.tokens);
   return { release, encoder, backend, store, calibration, qualification, threads };
 }
