@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   statSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -25,6 +26,8 @@ const FILE_MODE = 0o600;
 const OTHERS = 0o077;
 /** Readers' slots of LMDB. Without blocks of its own the file could not take a reader on a full disk. */
 const LOCK_FILE_BYTES = 3 * 4096;
+/** Room without which LMDB dies instead of failing when it makes its file. */
+const NEW_STATE_BYTES = 128 * 1024;
 
 /**
  * Makes the folders of the control state, for nobody else to read, and looks at its file before LMDB maps it.
@@ -46,7 +49,15 @@ export function prepareDataFolder(dataFolder: string): void {
     // Another process may make it at this moment.
     if (code !== 'EEXIST') throw notWritable(dataFolder, String(code));
   }
+  if (isControlStateEmpty(dataFolder) && freeBytes(control) < NEW_STATE_BYTES) {
+    throw notWritable(dataFolder, 'ENOSPC');
+  }
   requireControlState(dataFolder);
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 /** Errors  Refusal `data_folder_damaged` */

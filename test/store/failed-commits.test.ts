@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { PROGRAM } from '../tools/paths.js';
 import { CAN_MOUNT } from './small-disk.js';
 
 const SCENE = fileURLToPath(new URL('./full-store.mjs', import.meta.url));
@@ -30,3 +31,17 @@ it.skipIf(!CAN_MOUNT)('any other unhandled rejection ends the process as before'
   expect(status).toBe(1);
   expect(stderr).toContain('nobody holds this');
 });
+
+it.skipIf(!CAN_MOUNT).each([8, 16, 32, 64, 100])(
+  'a new control state on a disk of %i kB is refused in a sentence, not by a signal',
+  (kibibytes) => {
+    const script = `mount -t tmpfs -o size=${kibibytes}k none /mnt && GLOAMING_DATA=/mnt exec "$0" "$1" keys list`;
+    const argv = ['-rm', 'sh', '-c', script, process.execPath, PROGRAM];
+    const { status, signal, stderr } = spawnSync('unshare', argv, { encoding: 'utf8', timeout: 60_000 });
+    expect({ status, signal }).toEqual({ status: 2, signal: null });
+    expect(stderr.trim()).toBe(
+      'gloaming: /mnt cannot be written (ENOSPC): give this user the right to, make room, or name another ' +
+        'folder by GLOAMING_DATA.',
+    );
+  },
+);
