@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { buildRelease } from '../../src/indexing/release.js';
 import { loadConfig, type ApplianceConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
-import { chooseBackend } from '../../src/kernels/choose.js';
+import { backendWishOf, chooseBackend } from '../../src/kernels/choose.js';
 import { openRelease } from '../../src/release/open.js';
 import type { Release } from '../../src/release/release.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
@@ -86,7 +86,7 @@ async function buildAndWatch(indexesFolder: string, encoder: Encoder, residues: 
 }
 
 async function searchPlanted(release: Release, encoder: Encoder, config: ApplianceConfig) {
-  const backend = await chooseBackend({ device: config.device });
+  const backend = await chooseBackend(backendWishOf(config));
   const store = await backend.open(release.tokens);
   const engine: SearchEngine = { release, encoder, backend, store, threads: config.threads };
   const request = {
