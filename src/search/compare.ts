@@ -1,16 +1,5 @@
-import type { KernelOptions, KernelRetry, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
-import type { SearchEngine, SearchRequest } from './search-types.js';
-
-/** One query's sums, before they are ranked. */
-export interface Compared {
-  /** What the sums are of, ascending; undefined for all targets of the release. */
-  readonly targets: Uint32Array | undefined;
-  readonly sums: MaxSimSums;
-  /** Sums with the calibration's panel, in its order, for the judge; absent where nothing is judged. */
-  readonly panel?: MaxSimSums;
-  /** Present where a device failed at any of it. */
-  readonly retry?: KernelRetry;
-}
+import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
+import type { Compared, SearchEngine, SearchRequest } from './search-types.js';
 
 /**
  * Compares each query with all eligible targets. A backend that chooses on its device gives the sums of those that can

@@ -1,8 +1,7 @@
 import type { Release } from '../release/release.js';
-import type { Compared } from './compare.js';
 import { Slice } from '../turns.js';
 import { maxsimDistances } from './maxsim.js';
-import type { Candidate } from './search-types.js';
+import type { Candidate, Compared } from './search-types.js';
 
 /** A candidate as its rank leaves it. */
 export type Ranked = Pick<
@@ -24,14 +23,16 @@ export async function rank(
   { targets, manifest }: Pick<Release, 'targets' | 'manifest'>,
   limit: number,
 ): Promise<readonly Ranked[]> {
-  const targetAt = targetsOf(compared);
-  const numeratorAt = numeratorsOf(sums, queryLength, targetAt, targets);
-  const { positions, closeness } = await nearPositions(
-    { sums, targets: compared },
-    queryLength,
-    targets,
-    limit,
-  );
+  const count = sums.queryToTarget.length;
+  const targetAt = (position: number): number => (compared === undefined ? position : compared[position]);
+  const numeratorAt = (position: number): number =>
+    sums.queryToTarget[position] * targets.length(targetAt(position)) +
+    sums.targetToQuery[position] * queryLength;
+
+  const closeness = new Float64Array(count);
+  const closenessAt = (position: number): number =>
+    (closeness[position] = numeratorAt(position) / targets.length(targetAt(position)));
+  const positions = await shortlist(count, closenessAt, limit);
   const order = (a: number, b: number): number => {
     const difference = closeness[b] - closeness[a];
     if (Math.abs(difference) > roundingOf(closeness[a], closeness[b])) return difference;
@@ -62,40 +63,6 @@ export async function rank(
         ),
       };
     });
-}
-
-/**
- * Positions of all that could be among the best `limit`, ascending, and how close they are. A target that is among the
- * best of many is among those of any part of them that it is in.
- */
-export async function nearPositions(
-  { sums, targets: compared }: Pick<Compared, 'sums' | 'targets'>,
-  queryLength: number,
-  targets: Release['targets'],
-  limit: number,
-): Promise<{ readonly positions: number[]; readonly closeness: Float64Array }> {
-  const targetAt = targetsOf(compared);
-  const numeratorAt = numeratorsOf(sums, queryLength, targetAt, targets);
-  const closeness = new Float64Array(sums.queryToTarget.length);
-  const closenessAt = (position: number): number =>
-    (closeness[position] = numeratorAt(position) / targets.length(targetAt(position)));
-  return { positions: await shortlist(closeness.length, closenessAt, limit), closeness };
-}
-
-type AtPosition = (position: number) => number;
-
-function targetsOf(compared: Uint32Array | undefined): AtPosition {
-  return (position) => (compared === undefined ? position : compared[position]);
-}
-
-function numeratorsOf(
-  { queryToTarget, targetToQuery }: Compared['sums'],
-  queryLength: number,
-  targetAt: AtPosition,
-  targets: Release['targets'],
-): AtPosition {
-  return (position) =>
-    queryToTarget[position] * targets.length(targetAt(position)) + targetToQuery[position] * queryLength;
 }
 
 /** Positions that are looked at without a pause: some milliseconds. */

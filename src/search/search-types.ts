@@ -2,7 +2,14 @@ import type { Calibration } from '../calibration/calibration.js';
 import type { Qualification } from '../calibration/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { CodeStore } from '../kernels/codes.js';
-import type { KernelBackend, KernelRetry, QueryTokens, TokenStore } from '../kernels/kernels.js';
+import type {
+  KernelBackend,
+  KernelOptions,
+  KernelRetry,
+  MaxSimSums,
+  QueryTokens,
+  TokenStore,
+} from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { FamilySource } from '../families/source.js';
 import type { CandidateSignificance } from './candidate-significance.js';
@@ -67,6 +74,40 @@ export interface SearchEngine {
   readonly threads?: number;
   /** Lets searches that somebody waits for go first; the result does not depend on it. */
   readonly isBackground?: boolean;
+  /** How others look at the targets in our place (parts/); absent where they are looked at here. */
+  readonly look?: Look;
+  /** Latest monotonic time at which those others may begin; absent = no start deadline. */
+  readonly startDeadlineMs?: number;
+}
+
+/** What all queries of one call share. */
+export type SearchSettings = Omit<SearchRequest, 'query'>;
+
+/**
+ * Looks at all eligible targets, for every query; what is left to measure of one is measured when it is asked for. The
+ * settings are those of the search, but for a significance that the policy itself needs.
+ */
+export type Look = (
+  queries: readonly EncodedQuery[],
+  settings: SearchSettings,
+  work: LookWork,
+) => Promise<readonly (() => Promise<Compared>)[]>;
+
+export interface LookWork {
+  readonly policy: ResolvedPolicy;
+  readonly engine: SearchEngine;
+  readonly options: KernelOptions;
+}
+
+/** One query's sums, before they are ranked. */
+export interface Compared {
+  /** What the sums are of, ascending; undefined for all targets of the release. */
+  readonly targets: Uint32Array | undefined;
+  readonly sums: MaxSimSums;
+  /** Sums with the calibration's panel, in its order, for the judge; absent where nothing is judged. */
+  readonly panel?: MaxSimSums;
+  /** Present where a device failed at any of it. */
+  readonly retry?: KernelRetry;
 }
 
 /** How many of the eligible targets the sampled sweep leaves. */

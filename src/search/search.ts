@@ -1,9 +1,9 @@
 import * as fastq from 'fastq';
 import { assert } from '../errors.js';
-import type { KernelOptions, QueryTokens } from '../kernels/kernels.js';
+import type { QueryTokens } from '../kernels/kernels.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
-import { compare, comparePanel, type Compared } from './compare.js';
+import { compare, comparePanel } from './compare.js';
 import { sweepCoded } from './sampled/coded.js';
 import { compareFinalists, sweepSampled } from './sampled/finalists.js';
 import { chooseFrontier } from './sampled/frontier.js';
@@ -13,12 +13,15 @@ import { rank } from './rank.js';
 import { findPaths, rescore } from './rescore.js';
 import { seal } from './seal.js';
 import type {
+  Compared,
   EncodedQuery,
+  Look,
+  LookWork,
   ProteinQuery,
-  ResolvedPolicy,
   SearchEngine,
   SearchRequest,
   SearchResult,
+  SearchSettings,
 } from './search-types.js';
 import { createJudge, withoutJudgement, type Judge } from './significance.js';
 
@@ -41,9 +44,6 @@ import { createJudge, withoutJudgement, type Judge } from './significance.js';
  *
  * Each stage is a file here, and candidates only gain members on their way.
  */
-
-/** What all queries of one call share. */
-export type SearchSettings = Omit<SearchRequest, 'query'>;
 
 /**
  * Searches one release with one query.
@@ -68,23 +68,7 @@ export function searchMany(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly SearchResult[]> {
-  return searchBy(measure, queries, settings, engine, signal);
-}
-
-/**
- * Looks at all eligible targets, for every query; what is left to measure of one is measured when it is asked for. The
- * settings are those of the search, but for a significance that the policy itself needs.
- */
-export type Look = (
-  queries: readonly EncodedQuery[],
-  settings: SearchSettings,
-  work: LookWork,
-) => Promise<readonly (() => Promise<Compared>)[]>;
-
-export interface LookWork {
-  readonly policy: ResolvedPolicy;
-  readonly engine: SearchEngine;
-  readonly options: KernelOptions;
+  return searchBy(engine.look ?? lookHere, queries, settings, engine, signal);
 }
 
 /** The straight line with another way to look at the targets, which finds the same sums (parts/merge.ts). */
@@ -129,7 +113,8 @@ interface Work extends LookWork {
   readonly settings: SearchSettings;
 }
 
-const measure: Look = async (queries, settings, work) => {
+/** The kernels compare each query with the targets, or with those that the policy leaves. */
+export const lookHere: Look = async (queries, settings, work) => {
   const tokens = queries.map((query) => query.tokens);
   const { policy, engine, options } = work;
   if (policy.sampled === undefined) {

@@ -4,7 +4,7 @@ import { canonicalJson } from '../../canonical.js';
 import { Fault, Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { replaceFile } from '../../release/hashed-file.js';
-import type { SearchSettings } from '../../search/search.js';
+import type { SearchSettings } from '../../search/search-types.js';
 import { packsOf } from '../search/queries.js';
 import type { NamedQuery } from '../search/report.js';
 
@@ -13,7 +13,7 @@ import type { NamedQuery } from '../search/report.js';
  *
  *   plan.json                BatchPlan: what is searched, and how it is divided
  *   queries/<c>.json         the normalised queries of chunk c
- *   surveys/<c>-<p>.json     what part p of the targets has to say of them (search/parts/survey.ts)
+ *   surveys/<c>-<p>.bin      what part p of the targets has to say of them (search/parts/survey.ts)
  *   results/<c>.parquet      their candidates; the surveys of the chunk are gone by then
  *   results/<c>.json         their digests; written last: where this is, the chunk is done
  *
@@ -49,7 +49,7 @@ export function batchFolder(path: string) {
     path,
     plan: join(path, PLAN_FILE),
     queries: (chunk: number): string => join(path, 'queries', `${chunk}.json`),
-    survey: ({ chunk, part }: Unit): string => join(path, 'surveys', `${chunk}-${part}.json`),
+    survey: ({ chunk, part }: Unit): string => join(path, 'surveys', `${chunk}-${part}.bin`),
     rows: (chunk: number): string => join(path, 'results', `${chunk}.parquet`),
     digests: (chunk: number): string => join(path, 'results', `${chunk}.json`),
   };

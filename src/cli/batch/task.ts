@@ -7,15 +7,15 @@ import { findEncoderVersion } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
+import { BATCH_PACK_MAX_CANDIDATES } from '../../limits.js';
 import { openFamilySource } from '../../relatives/open.js';
-import { BATCH_PACK_MAX_CANDIDATES, BATCH_PACK_MAX_PAIRS } from '../../limits.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { openRelease } from '../../release/open.js';
 import { searchSurveyed } from '../../search/parts/merge.js';
 import { openRange, surveyRange, targetRanges, type Survey } from '../../search/parts/survey.js';
-import type { SearchSettings } from '../../search/search.js';
-import type { SearchEngine, SearchResult } from '../../search/search-types.js';
+import { writtenSurveys } from '../../search/parts/written.js';
+import type { SearchEngine, SearchResult, SearchSettings } from '../../search/search-types.js';
 import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
 import { openBackgrounds } from '../cluster/backgrounds.js';
@@ -29,7 +29,7 @@ import {
   type BatchPlan,
   type Unit,
 } from './plan.js';
-import { readSurveys, surveysText } from './surveys.js';
+import { readSurveysOf } from './surveys.js';
 
 /** One process at a batch: it opens the release once for all of its units. */
 export interface BatchTask {
@@ -76,7 +76,7 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
   const queries = await readQueriesOf(folder, chunk);
   if (!(await exists(folder.survey(unit)))) {
     const surveys = await survey(queries, unit, work);
-    await publish(folder.survey(unit), task.name, Buffer.from(surveysText(surveys)));
+    await publish(folder.survey(unit), task.name, writtenSurveys(surveys));
   }
   const parts = Array.from({ length: plan.parts }, (_, part) => folder.survey({ chunk, part }));
   if (!(await Promise.all(parts.map(exists))).every(Boolean)) return;
@@ -97,13 +97,7 @@ async function survey(
   const range = targetRanges(engine.release, plan.parts)[part];
   const store = await openRange(engine.release, engine.backend, range);
   try {
-    const surveys: Survey[] = [];
-    const size = Math.max(1, Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, range.to - range.from)));
-    for (let start = 0; start < queries.length; start += size) {
-      const pack = queries.slice(start, start + size);
-      surveys.push(...(await surveyRange(pack, settings, range, { ...engine, store }, task.signal)));
-    }
-    return surveys;
+    return await surveyRange(queries, settings, range, { ...engine, store }, task.signal);
   } finally {
     store.close();
   }
@@ -115,7 +109,7 @@ async function finish(
   paths: readonly string[],
   { folder, plan, task, settings, engine: ranged }: Work,
 ): Promise<void> {
-  const parts = await Promise.all(paths.map(readSurveys));
+  const parts = await Promise.all(paths.map(readSurveysOf));
   const { slug } = plan.release;
   const { searchedTargetCount: targetCount, searchedResidueCount: residueCount } = settings.targetSpace;
   const file = new ParquetEncoder({ database: slug, targetCount, residueCount });

@@ -5,7 +5,8 @@ import {
   BATCH_PACK_MAX_QUERIES,
   BATCH_PACK_MAX_RESIDUES,
 } from '../../limits.js';
-import { searchMany, type SearchSettings } from '../../search/search.js';
+import { searchMany } from '../../search/search.js';
+import type { SearchSettings } from '../../search/search-types.js';
 import { type FastaInput, readFasta, refuseRecord } from '../../sequence/fasta.js';
 import { parseFastaHeader } from '../../sequence/fasta-header.js';
 import { normaliseProtein } from '../../sequence/protein.js';

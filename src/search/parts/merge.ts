@@ -1,12 +1,18 @@
-import { Refusal } from '../../errors.js';
 import { comparePanel } from '../compare.js';
 import { sweepCoded } from '../sampled/coded.js';
 import { ascending, bestOf, eligibleTargets, isMeasuredWhole, poolOf } from '../sampled/finalists.js';
 import { COARSE_ROWS } from '../sampled/sampling.js';
-import { finalists, searchBy, type Look, type SearchSettings } from '../search.js';
-import { tokensSha256 } from '../seal.js';
-import type { EncodedQuery, ProteinQuery, SearchEngine, SearchResult } from '../search-types.js';
+import { finalists, searchBy } from '../search.js';
+import type {
+  EncodedQuery,
+  Look,
+  ProteinQuery,
+  SearchEngine,
+  SearchResult,
+  SearchSettings,
+} from '../search-types.js';
 import type { Survey } from './survey.js';
+import { requireTokens } from './whole.js';
 
 /**
  * The results of queries whose surveys of all ranges are at hand, in the order of the ranges: those of `searchMany`, to
@@ -26,8 +32,8 @@ export function searchSurveyed(
   return searchBy(lookInto(surveys), queries, settings, engine, signal);
 }
 
-/** @param surveys  by range, then by query */
-function lookInto(surveys: readonly (readonly Survey[])[]): Look {
+/** The way to look at the targets through the surveys of their parts. @param surveys  by range, then by query */
+export function lookInto(surveys: readonly (readonly Survey[])[]): Look {
   return async (queries, settings, work) => {
     const { policy, engine, options } = work;
     const tokens = queries.map((query) => query.tokens);
@@ -63,14 +69,8 @@ function lookInto(surveys: readonly (readonly Survey[])[]): Look {
   };
 }
 
-function merge({ tokens }: EncodedQuery, parts: readonly Survey[], { release }: SearchEngine) {
-  const digest = tokensSha256(tokens, release.manifest.encoder.dimension);
-  if (parts.some(({ queryTokensSha256 }) => queryTokensSha256 !== digest)) {
-    throw new Refusal(
-      'encoder_changed',
-      'Parts of this search have encoded a query differently: nodes of one kind, with one encoder device, are needed.',
-    );
-  }
+function merge(query: EncodedQuery, parts: readonly Survey[], { release }: SearchEngine) {
+  for (const survey of parts) requireTokens(survey, query, release.manifest.encoder.dimension);
   const joined = (values: (survey: Survey) => Int32Array): Int32Array =>
     Int32Array.from(parts.flatMap((survey) => Array.from(values(survey))));
   return {

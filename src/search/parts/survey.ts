@@ -6,15 +6,21 @@ import {
   type RowSource,
   type TokenStore,
 } from '../../kernels/kernels.js';
+import { BATCH_PACK_MAX_PAIRS } from '../../limits.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import { encode } from '../query/encode.js';
 import { resolvePolicy } from '../policy.js';
-import { nearPositions } from '../rank.js';
+import { rank } from '../rank.js';
 import { ascending, bestOf, excessFloor, isMeasuredWhole, poolOf } from '../sampled/finalists.js';
 import { COARSE_ROWS, sampleTokens } from '../sampled/sampling.js';
 import { tokensSha256 } from '../seal.js';
-import type { SearchSettings } from '../search.js';
-import type { FinalistCounts, ProteinQuery, SearchEngine } from '../search-types.js';
+import type {
+  EncodedQuery,
+  FinalistCounts,
+  ProteinQuery,
+  SearchEngine,
+  SearchSettings,
+} from '../search-types.js';
 
 /** Targets of a release that follow each other: the first, and the one after the last. */
 export interface TargetRange {
@@ -23,7 +29,8 @@ export interface TargetRange {
 }
 
 /**
- * What a part of the targets has to say of one query: the exact sums of those that could be among the best of all.
+ * What a part of the targets has to say of one query: the exact sums of those that could be among the best of all,
+ * which are the best of the part.
  * Order  targets ascend
  */
 export interface Survey {
@@ -78,7 +85,7 @@ function rowsFrom(rows: RowSource, bytes: number): RowSource {
 
 /**
  * Compares each query with the eligible targets of one range, by the policy that answers for the whole release.
- * @param engine  with the store of this range only (`openRange`)
+ * @param engine  with the store of this range (`openRange`), or of all targets
  * Errors  Fault of encoder or kernels; the signal's reason
  */
 export async function surveyRange(
@@ -88,57 +95,88 @@ export async function surveyRange(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly Survey[]> {
-  const { release, threads, isBackground } = engine;
+  const { threads, isBackground } = engine;
   const { sampled } = resolvePolicy(engine, settings);
   const encoded = await encode(queries, settings, engine, { signal });
-  const tokens = encoded.map((query) => query.tokens);
+  return surveyEncoded(encoded, { ...settings, sampled }, range, engine, { signal, threads, isBackground });
+}
+
+/** What a survey depends on besides queries, release and range. */
+export interface SurveySettings extends Pick<SearchSettings, 'targetSpace' | 'limit'> {
+  /** Present where the sampled policy answers for the whole release. */
+  readonly sampled?: FinalistCounts & { readonly isCoded: boolean };
+}
+
+/** The same of queries whose tokens are at hand. */
+export async function surveyEncoded(
+  queries: readonly EncodedQuery[],
+  { targetSpace, limit, sampled }: SurveySettings,
+  range: TargetRange,
+  engine: Pick<SearchEngine, 'release' | 'backend' | 'store'>,
+  options: KernelOptions,
+): Promise<readonly Survey[]> {
+  const { release, store } = engine;
   // The pool of whoever merges needs nothing of a part.
-  const isIdle = sampled !== undefined && (sampled.isCoded || isMeasuredWhole(sampled, settings.targetSpace));
-  const part = { from: range.from, targets: isIdle ? NONE : eligibleIn(settings.targetSpace, range) };
-  const options = { signal, threads, isBackground };
-  const surveys =
-    sampled === undefined
-      ? await surveyNearest(tokens, part, settings.limit, engine, options)
-      : await surveySampled(tokens, part, sampled, engine, options);
+  const isIdle = sampled !== undefined && (sampled.isCoded || isMeasuredWhole(sampled, targetSpace));
+  const part = {
+    storeFrom: store.targetCount === release.targets.count ? 0 : range.from,
+    targets: isIdle ? NONE : eligibleIn(targetSpace, range),
+  };
   const { dimension } = release.manifest.encoder;
-  return surveys.map((survey, query) => ({
-    ...survey,
-    queryTokensSha256: tokensSha256(tokens[query], dimension),
-  }));
+  const tokens = queries.map((query) => query.tokens);
+  const size = Math.max(1, Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, part.targets.length)));
+  const surveys: Survey[] = [];
+  for (let start = 0; start < tokens.length; start += size) {
+    const pack = tokens.slice(start, start + size);
+    const surveyed =
+      sampled === undefined
+        ? await surveyNearest(pack, part, limit, engine, options)
+        : await surveySampled(pack, part, sampled, engine, options);
+    for (const [index, sums] of surveyed.entries()) {
+      surveys.push({ ...sums, queryTokensSha256: tokensSha256(pack[index], dimension) });
+    }
+  }
+  return surveys;
 }
 
 const NONE = new Uint32Array(0);
 type Sums = Omit<Survey, 'queryTokensSha256'>;
+type Kernels = Pick<SearchEngine, 'release' | 'backend' | 'store'>;
 
-/** The eligible targets of a range, as the release counts them; the range's store counts from its first. */
+/** The eligible targets of a range, as the release counts them; its store counts from the first that it has. */
 interface Part {
-  readonly from: number;
+  readonly storeFrom: number;
   readonly targets: Uint32Array;
 }
 
-function inStore({ from, targets }: Part): Uint32Array {
-  return targets.map((target) => target - from);
+function inStore({ storeFrom, targets }: Part): Uint32Array {
+  return targets.map((target) => target - storeFrom);
 }
 
 async function surveyNearest(
   tokens: readonly QueryTokens[],
   part: Part,
   limit: number,
-  { backend, store, release }: SearchEngine,
+  { backend, store, release }: Kernels,
   options: KernelOptions,
 ): Promise<readonly Sums[]> {
+  const { targets, storeFrom } = part;
   const found =
     backend.nearest === undefined
-      ? (await backend.maxsim(store, tokens, inStore(part), options)).map((sums) => ({ ...sums, ...part }))
+      ? (await backend.maxsim(store, tokens, inStore(part), options)).map((sums) => ({ sums, targets }))
       : (await backend.nearest(store, tokens, inStore(part), limit, options)).map((sums) => ({
-          ...sums,
-          targets: sums.targets.map((target) => target + part.from),
+          sums,
+          targets: sums.targets.map((target) => target + storeFrom),
         }));
   return Promise.all(
-    found.map(async ({ targets, ...sums }, query) => {
-      const { length } = tokens[query];
-      const { positions } = await nearPositions({ sums, targets }, length, release.targets, limit);
-      return keep({ targets, ...sums }, positions);
+    found.map(async (compared, query) => {
+      const ranked = [...(await rank(compared, tokens[query].length, release, limit))];
+      ranked.sort((a, b) => a.targetIndex - b.targetIndex);
+      return {
+        targets: Uint32Array.from(ranked, ({ targetIndex }) => targetIndex),
+        queryToTarget: Int32Array.from(ranked, ({ queryToTargetSum }) => queryToTargetSum),
+        targetToQuery: Int32Array.from(ranked, ({ targetToQuerySum }) => targetToQuerySum),
+      };
     }),
   );
 }
@@ -147,7 +185,7 @@ async function surveySampled(
   tokens: readonly QueryTokens[],
   part: Part,
   counts: FinalistCounts,
-  { backend, store, release }: SearchEngine,
+  { backend, store, release }: Kernels,
   options: KernelOptions,
 ): Promise<readonly Sums[]> {
   const { targets } = part;
@@ -162,24 +200,20 @@ async function surveySampled(
   return Promise.all(
     swept.map(async (sums, query) => {
       const best = ascending(await bestOf(sums, targets, sampled[query].length, poolOf(counts), release));
-      const places = Array.from(best, (target) => placeOf.get(target)!);
-      return keep({ targets, ...sums }, places);
+      const at = (values: Int32Array): Int32Array =>
+        Int32Array.from(best, (target) => values[placeOf.get(target)!]);
+      return {
+        targets: best,
+        queryToTarget: at(sums.queryToTarget),
+        targetToQuery: at(sums.targetToQuery),
+        queryExcess: at(sums.queryExcess),
+      };
     }),
   );
 }
 
-function keep({ targets, queryToTarget, targetToQuery, queryExcess }: Sums, places: readonly number[]): Sums {
-  const at = (values: Int32Array): Int32Array => Int32Array.from(places, (place) => values[place]);
-  return {
-    targets: Uint32Array.from(places, (place) => targets[place]),
-    queryToTarget: at(queryToTarget),
-    targetToQuery: at(targetToQuery),
-    ...(queryExcess !== undefined && { queryExcess: at(queryExcess) }),
-  };
-}
-
 /** The eligible targets of a range, ascending. */
-function eligibleIn({ eligible }: TargetSpace, { from, to }: TargetRange): Uint32Array {
+export function eligibleIn({ eligible }: Pick<TargetSpace, 'eligible'>, { from, to }: TargetRange): Uint32Array {
   if (eligible === undefined) return Uint32Array.from({ length: to - from }, (_, place) => from + place);
   return eligible.filter((target) => target >= from && target < to);
 }

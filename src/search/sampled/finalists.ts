@@ -1,10 +1,9 @@
 import { EXCESS_COSINE, POOL_FACTOR } from '../../calibration/policy-card.js';
 import type { KernelOptions, QueryTokens, SweptSums } from '../../kernels/kernels.js';
 import type { Release, TargetSpace } from '../../release/release.js';
-import type { Compared } from '../compare.js';
 import { rank, shortlist } from '../rank.js';
 import { COARSE_ROWS, FINE_ROWS, sampleTokens } from './sampling.js';
-import type { FinalistCounts, SearchEngine } from '../search-types.js';
+import type { Compared, FinalistCounts, SearchEngine } from '../search-types.js';
 
 /**
  * The pool of each query, ascending: what a few of its rows leave of all eligible targets, in two orders. The nearest

@@ -1,8 +1,7 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import type { CutOffs } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
-import type { SearchSettings } from '../../search/search.js';
-import type { SearchEngine } from '../../search/search-types.js';
+import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import { refuseWithoutSignificance } from '../../search/significance.js';
 import type { CatalogRelease } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';

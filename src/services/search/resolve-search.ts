@@ -1,7 +1,6 @@
 import type { HomologyRequest } from '../../contract/search/homology.js';
 import type { TargetSpace } from '../../release/release.js';
-import type { SearchSettings } from '../../search/search.js';
-import type { SearchEngine } from '../../search/search-types.js';
+import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
 import type { Catalog, CatalogRelease } from './catalog.js';
 import type { RequestContext } from '../context.js';
 import type { Engines } from './engines.js';

@@ -6,8 +6,9 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Hex } from '#src/canonical.js';
 import { partsOf, tasksOf } from '#src/cli/batch/batch.js';
-import { readSurveys, surveysText } from '#src/cli/batch/surveys.js';
+import { readSurveysOf } from '#src/cli/batch/surveys.js';
 import { seededRandom } from '#src/random.js';
+import { readSurveys, writtenBytes, writtenSurveys } from '#src/search/parts/written.js';
 import { ROOT } from '../../tools/paths.js';
 import { startSlurm, whyNoSlurm } from '../../tools/slurm.js';
 
@@ -131,14 +132,19 @@ describe('a batch without a server', () => {
       targets: Uint32Array.of(1, 4_000_000_000),
       queryToTarget: Int32Array.of(-7, 2 ** 31 - 1),
       targetToQuery: Int32Array.of(0, -(2 ** 31)),
-      queryTokensSha256: 'ab',
+      queryTokensSha256: 'ab'.repeat(32),
     };
     const surveys = [survey, { ...survey, queryExcess: Int32Array.of(1, 2) }];
-    const text = surveysText(surveys);
-    writeFileSync(path('surveys.json'), text);
-    expect(await readSurveys(path('surveys.json'))).toEqual(surveys);
-    writeFileSync(path('surveys.json'), text.slice(1));
-    await expect(readSurveys(path('surveys.json'))).rejects.toThrow(`${path('surveys.json')} is damaged`);
+    const written = writtenSurveys(surveys);
+    expect(written).toHaveLength(writtenBytes([2], 3) + writtenBytes([2], 4) - writtenBytes([], 3));
+    writeFileSync(path('surveys.bin'), written);
+    expect(await readSurveysOf(path('surveys.bin'))).toEqual(surveys);
+    writeFileSync(path('surveys.bin'), written.subarray(1));
+    await expect(readSurveysOf(path('surveys.bin'))).rejects.toThrow(`${path('surveys.bin')} is damaged`);
+    for (let length = 0; length < written.length; length += 1) {
+      expect(() => readSurveys(written.subarray(0, length))).toThrow(/too early/);
+    }
+    expect(() => readSurveys(Buffer.concat([written, Buffer.alloc(1)]))).toThrow(/more behind/);
   });
 });
 

@@ -1,0 +1,89 @@
+import { Fault, Refusal } from '../../errors.js';
+import { mapInTurns } from '../../turns.js';
+import { poolOf } from '../sampled/finalists.js';
+import { tokensSha256 } from '../seal.js';
+import type { EncodedQuery } from '../search-types.js';
+import type { Survey, SurveySettings } from './survey.js';
+
+/** How many targets a survey may name, from the fewest on. */
+export interface SurveyCounts {
+  readonly least: number;
+  readonly most: number;
+}
+
+/**
+ * How many targets each survey of a part has. The exhaustive policy has its nearest and no others; the sampled one its
+ * nearest and, of those that stand out, as many as there are.
+ */
+export function surveyCounts({ limit, sampled }: SurveySettings, eligibleCount: number): SurveyCounts {
+  if (sampled === undefined) {
+    const count = Math.min(limit, eligibleCount);
+    return { least: count, most: count };
+  }
+  const { nearestCount, strikingCount } = poolOf(sampled);
+  return {
+    least: Math.min(nearestCount, eligibleCount),
+    most: Math.min(nearestCount + strikingCount, eligibleCount),
+  };
+}
+
+/**
+ * Refuses what somebody else has sent as the surveys of a part where it cannot be that: other queries, targets that are
+ * not of the part or not eligible, more of them than there are, or fewer. Whether sums are right, nobody can see.
+ * @param eligible  targets of the part, ascending
+ * Errors  Fault; Refusal `encoder_changed` where a query was encoded otherwise
+ */
+export async function requireWhole(
+  surveys: readonly Survey[],
+  queries: readonly EncodedQuery[],
+  settings: SurveySettings,
+  eligible: Uint32Array,
+  dimension: number,
+): Promise<void> {
+  if (surveys.length !== queries.length) {
+    throw new Fault(`There are ${surveys.length} surveys of ${queries.length} queries.`);
+  }
+  const counts = surveyCounts(settings, eligible.length);
+  await mapInTurns(surveys, (survey, index) => {
+    requireTokens(survey, queries[index], dimension);
+    requireCounts(survey, settings, counts);
+    requireEligible(survey.targets, eligible);
+  });
+}
+
+/** Errors  Refusal `encoder_changed` */
+export function requireTokens(
+  { queryTokensSha256 }: Survey,
+  { tokens }: EncodedQuery,
+  dimension: number,
+): void {
+  if (queryTokensSha256 === tokensSha256(tokens, dimension)) return;
+  throw new Refusal(
+    'encoder_changed',
+    'Parts of this search have encoded a query differently: nodes of one kind, with one encoder device, are needed.',
+  );
+}
+
+function requireCounts(
+  { targets, queryExcess }: Survey,
+  { sampled }: SurveySettings,
+  { least, most }: SurveyCounts,
+): void {
+  if ((queryExcess === undefined) !== (sampled === undefined)) {
+    throw new Fault('A survey was made by another policy.');
+  }
+  if (targets.length >= least && targets.length <= most) return;
+  throw new Fault(`A survey has ${targets.length} targets; ${least} to ${most} were asked for.`);
+}
+
+/** Both lists ascend, so one look at each is enough. */
+function requireEligible(targets: Uint32Array, eligible: Uint32Array): void {
+  let place = 0;
+  for (const target of targets) {
+    while (place < eligible.length && eligible[place] < target) place += 1;
+    if (eligible[place] !== target) {
+      throw new Fault(`A survey names target ${target}, which is not of its part, not eligible, or not in order.`);
+    }
+    place += 1;
+  }
+}
