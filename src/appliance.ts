@@ -92,6 +92,7 @@ export async function openAppliance(config: ApplianceConfig, world: World = real
       await webhooks.stop();
       await refs.close();
       await search.engines.close();
+      search.workers?.close();
       await billing.metering.settle();
       await store.close();
     },

@@ -6,6 +6,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { closest } from 'fastest-levenshtein';
 import { Refusal } from './errors.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from './limits.js';
+import { workersOf, type WorkerFile, type WorkerSettings } from './worker-settings.js';
 
 /** Settings of one appliance; all folders are absolute. */
 export interface ApplianceConfig {
@@ -59,6 +60,10 @@ export interface ApplianceConfig {
   readonly corsOrigins: readonly string[];
   /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
+  /** Who looks at parts of the targets in our place; absent = nobody. */
+  readonly workers?: WorkerSettings;
+  /** Whether other appliances may have parts of releases looked at here. */
+  readonly servesParts: boolean;
   /** Absent = the run endpoint `structure.predict` refuses. */
   readonly structurePredictor?: StructurePredictor;
   /** Absent = ColabFold's MSA interface is not served. */
@@ -115,7 +120,7 @@ const MEMORY_SHARE = 0.75;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-interface ConfigFile {
+interface ConfigFile extends WorkerFile {
   readonly indexes_folder: string;
   readonly data_folder: string;
   readonly host: string;
@@ -151,6 +156,7 @@ interface ConfigFile {
   readonly console?: { readonly open?: boolean };
   readonly cors_origins: readonly string[];
   readonly webhook_networks: readonly string[];
+  readonly serve_parts: boolean;
   readonly structure_predictor?: {
     readonly command: string;
     readonly args: readonly string[];
@@ -230,6 +236,8 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     isConsoleOpen: file.console?.open ?? false,
     corsOrigins: originsOf(file),
     webhookNetworks: file.webhook_networks,
+    workers: workersOf(file),
+    servesParts: file.serve_parts,
     structurePredictor: predictorOf(file),
     colabfold: colabfoldOf(file),
   });

@@ -302,3 +302,23 @@ export const CONTROL_RESERVE_BYTES = 16 * MEBIBYTE_BYTES;
 /** Attempts at GPU memory that only a search that was cancelled can still use, and the pause after each. */
 export const GPU_BUSY_MAX_ATTEMPTS = 25;
 export const GPU_BUSY_PAUSE_MS = 20;
+
+// Workers (services/workers/).
+/** Parts that a release is divided into for them. */
+export const WORKER_MAX_PARTS = 256;
+/** A request for surveys: its queries and its filter. */
+export const SURVEY_REQUEST_MAX_BYTES = 16 * MEBIBYTE_BYTES;
+/** What is read of a worker's refusal. */
+export const WORKER_REFUSAL_MAX_BYTES = 16 * KIBIBYTE_BYTES;
+/** Packs of runs that wait at a worker for their turn. */
+export const WORKER_WAITING_PACKS_MAX_COUNT = 64;
+/** Answers whose times say when the next worker is asked, too; until there are so few, and at the least. */
+export const HEDGE_TIMES_MAX_COUNT = 64;
+export const HEDGE_TIMES_MIN_COUNT = 8;
+export const HEDGE_FIRST_MS = 2_000;
+export const HEDGE_MIN_MS = 50;
+/** A worker that has failed is asked after the others for so long. */
+export const WORKER_DISTRUST_MS = 30_000;
+/** What clients are told to wait where a worker is missing and says nothing of it, and at most. */
+export const WORKER_RETRY_SECONDS = 5;
+export const WORKER_RETRY_MAX_SECONDS = 60;

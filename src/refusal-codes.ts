@@ -55,6 +55,7 @@ type SearchCode =
   | 'sequence_too_long'
   | 'significance_unavailable'
   | 'relatives_unavailable'
+  | 'worker_unavailable'
   | 'response_too_large'
   | 'msa_not_found'
   | 'msa_component_not_found'
@@ -186,6 +187,7 @@ export type CommandRefusalCode =
   | 'unusable_encoder'
   | 'encoder_exists'
   | 'encoder_changed'
+  | 'kernels_changed'
   // Backups and checks of what is kept.
   | 'data_folder_damaged'
   | 'data_folder_empty'

@@ -10,6 +10,8 @@ import { createHomology, type Homology } from '../services/search/homology.js';
 import { createReceipts, type Receipts } from '../services/search/receipts.js';
 import { createTargetSpaces, type TargetSpaces } from '../services/search/target-spaces.js';
 import { ReleaseWatch } from '../services/search/release-watch.js';
+import { createPartSurveys, type PartSurveys } from '../services/workers/part-surveys.js';
+import { createWorkers, type Workers } from '../services/workers/workers.js';
 import type { Ground } from './ground.js';
 
 /** Searching releases, which are opened, as encoders are, when they are first used. */
@@ -21,6 +23,10 @@ export interface SearchCapability {
   readonly homology: Homology;
   /** Looks at the bytes of releases between its start and its stop, which the server calls. */
   readonly releaseWatch: ReleaseWatch;
+  /** Present where the settings name workers: what looks at parts of the targets in this appliance's place. */
+  readonly workers?: Workers;
+  /** Present where the settings let others have parts looked at here. */
+  readonly partSurveys?: PartSurveys;
   /** An installed encoder by id, ready to encode; the caller closes it. */
   readonly loadEncoder: (encoderId: string) => Promise<Encoder>;
   /** Keeps the installed version of this encoder for the releases that it made. */
@@ -31,13 +37,16 @@ export function composeSearch(ground: Ground): SearchCapability {
   const { config, tables, serverVersion, workerOn, now } = ground;
   const catalog = createCatalog(tables.releases);
   const releaseWatch = new ReleaseWatch();
-  const engines = openEngines(ground, releaseWatch);
+  const workers = config.workers && createWorkers(config.workers, ground.world);
+  const engines = openEngines(ground, releaseWatch, workers);
   const targetSpaces = createTargetSpaces({ table: tables.targetSpaces, catalog, engines });
   const receipts = createReceipts(tables.receipts, catalog);
   const parts = { catalog, engines, targetSpaces, receipts };
   return {
     ...parts,
     releaseWatch,
+    workers,
+    ...(config.servesParts && { partSurveys: createPartSurveys(parts) }),
     homology: createHomology({ ...parts, serverVersion, workerOn, now }),
     loadEncoder: async (id) => loadEncoder(await findEncoder(id, config), encoderOptionsOf(config)),
     keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
@@ -50,7 +59,7 @@ export function releaseFolder({ config, tables }: Ground, releaseId: string): st
   return releaseDirectory(config.indexesFolder, holder.slug, releaseId);
 }
 
-function openEngines(ground: Ground, watch: ReleaseWatch): Engines {
+function openEngines(ground: Ground, watch: ReleaseWatch, workers: Workers | undefined): Engines {
   const { config, backend, tables } = ground;
   const engines = createEngines({
     backend,
@@ -72,14 +81,19 @@ function openEngines(ground: Ground, watch: ReleaseWatch): Engines {
         }
       );
     },
+    lookAt(releaseId) {
+      const databases = config.workers?.databases;
+      const isForwarded = ({ slug }: { readonly slug: string }): boolean => databases?.includes(slug) ?? true;
+      return tables.releases.holders(releaseId).some(isForwarded) ? workers?.look : undefined;
+    },
     loadEncoder: async (id, digest) =>
       loadEncoder(await findEncoderVersion(id, digest, config), encoderOptionsOf(config)),
   });
   return {
     ...engines,
-    async open(releaseId) {
+    async open(releaseId, part) {
       watch.require(releaseId);
-      return engines.open(releaseId);
+      return engines.open(releaseId, part);
     },
   };
 }

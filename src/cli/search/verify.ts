@@ -150,17 +150,10 @@ function refuseOtherPolicy(content: ReceiptContent, request: SearchRequest, engi
 }
 
 function requestOf(
-  {
-    query,
-    parameters,
-    target_space: space,
-    release_id: databaseReleaseId,
-    policy_id: policyId,
-  }: ReceiptContent,
+  { query, parameters, target_space: space, policy_id: policyId }: ReceiptContent,
   { release }: SearchEngine,
   { targetSpaces }: Appliance,
 ): SearchRequest {
-  const { id: filterSchemaId } = release.manifest.filter_schema;
   return {
     ...parameters,
     // What the reference policy answered in the place of an approximate one, it answers again.
@@ -169,11 +162,6 @@ function requestOf(
     targetSpace:
       space === null
         ? targetSpaces.unfiltered(release)
-        : targetSpaces.reopen(release, {
-            id: space.id,
-            databaseReleaseId,
-            canonicalFilter: space.canonical_filter,
-            filterSchemaId,
-          }),
+        : targetSpaces.reopen(release, space.canonical_filter),
   };
 }

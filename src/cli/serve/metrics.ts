@@ -9,7 +9,7 @@ import type { SearchCount } from '../../services/search/tally.js';
 
 /** Adds what the appliance stands on, kernels, control state and disks; and what it does, by database and kind. */
 export function watchAppliance(metrics: Metrics, appliance: Appliance): Metrics {
-  const { backend, config, releases, sql } = appliance;
+  const { backend, config, releases, sql, workers } = appliance;
   const { name, variant, version } = backend;
   metrics.watch(
     'gloaming_kernels_info',
@@ -30,6 +30,12 @@ export function watchAppliance(metrics: Metrics, appliance: Appliance): Metrics 
   metrics.watch('gloaming_sql_statements_at_work', 'SQL statements that have a turn.', [], () => [
     { value: sql.counts().statements },
   ]);
+  if (workers !== undefined) {
+    const help = 'Parts asked of workers, and looked at here in their place.';
+    metrics.watchTotal('gloaming_worker_parts_total', help, ['worker', 'outcome'], () =>
+      workers.counts().map(({ worker, outcome, count }) => ({ labels: { worker, outcome }, value: count })),
+    );
+  }
   const folders = Object.entries({ data: config.dataFolder, indexes: config.indexesFolder });
   metrics.watch('gloaming_disk_free_bytes', 'Free space where the folder lies.', ['folder'], () =>
     folders

@@ -56,6 +56,7 @@ export async function serve(
     readiness: () => readinessOf(appliance),
     sharedOrigins: config.corsOrigins,
     colabfold: doorOf(appliance),
+    partSurveys: appliance.partSurveys,
     pythonClientFolder: join(config.packageFolder, 'src', 'clients', 'python'),
     idempotency: new IdempotencyTable(store),
     limits: limitsOf(config),
@@ -137,6 +138,9 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
   );
   await appliance.runs.start((error, runId) =>
     log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+  );
+  appliance.workers?.watch(({ worker, part, cause }) =>
+    log.warn({ err: cause, worker, part }, 'A worker has not answered for its part.'),
   );
   await appliance.sql.start(sqlListeners(log, metrics));
   appliance.releaseWatch.start((problem, releaseId) =>

@@ -280,6 +280,12 @@ export const REFUSALS = {
     'The engine ended, perhaps by another statement; a new one takes its place.',
     true,
   ),
+  worker_unavailable: refusal(
+    503,
+    'capacity_error',
+    'A part of the database lies on another machine, which does not answer; no answer without it is given.',
+    true,
+  ),
   start_deadline_exceeded: refusal(
     504,
     'capacity_error',

@@ -151,6 +151,7 @@ export const searchHomology = defineRoute({
     'invalid_filter',
     'significance_unavailable',
     'relatives_unavailable',
+    'worker_unavailable',
     'response_too_large',
   ],
 });

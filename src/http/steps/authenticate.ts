@@ -36,15 +36,20 @@ export function authenticate(shell: Shell): Middleware {
         admitAs(visitor, context);
         return next();
       }
-      throw new Refusal('missing_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
     }
-    const key = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
-    if (key === undefined) {
-      throw new Refusal('invalid_api_key', 'The Authorization header must read "Bearer <API_KEY>".');
-    }
-    admitAs(shell.authenticate(key), context);
+    admitAs(principalOfKey(shell, authorization), context);
     await next();
   };
+}
+
+/** Errors  Refusal `missing_api_key`, `invalid_api_key` */
+export function principalOfKey({ authenticate: known }: Shell, authorization: string): Principal {
+  if (authorization === '') {
+    throw new Refusal('missing_api_key', 'Send the header "Authorization: Bearer <API_KEY>".');
+  }
+  const key = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
+  if (key !== undefined) return known(key);
+  throw new Refusal('invalid_api_key', 'The Authorization header must read "Bearer <API_KEY>".');
 }
 
 /** Errors  Refusal `permission_denied` where the key is not good for the operation */

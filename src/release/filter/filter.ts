@@ -27,6 +27,8 @@ export interface FilterOptions {
   readonly place: Place;
   /** Default: the 21 shapes of the homology route. */
   readonly operators?: readonly OperatorShape[];
+  /** It comes in its canonical form, from somebody who has checked what he was sent. Default false. */
+  readonly isCanonical?: boolean;
 }
 
 const REQUEST_BOUNDS: FilterBounds = {
@@ -38,7 +40,15 @@ const REQUEST_BOUNDS: FilterBounds = {
   faults: FILTER_MAX_REPORTED_FAULTS,
 };
 
-/** A canonical form can be a little longer and deeper than what was sent; it was bounded when it was made. */
+/** A canonical form can be a little longer and deeper than what was sent. */
+const CANONICAL_BOUNDS: FilterBounds = {
+  ...REQUEST_BOUNDS,
+  depth: 2 * FILTER_MAX_DEPTH,
+  clauses: 2 * FILTER_MAX_CLAUSES,
+  values: 2 * FILTER_MAX_VALUES,
+};
+
+/** Of what we have made and kept. */
 const NO_BOUNDS: FilterBounds = {
   depth: Infinity,
   clauses: Infinity,
@@ -57,12 +67,12 @@ const NO_BOUNDS: FilterBounds = {
 export function compileFilter(
   predicate: unknown,
   fields: readonly FilterField[],
-  { place, operators = HOMOLOGY_OPERATORS }: FilterOptions,
+  { place, operators = HOMOLOGY_OPERATORS, isCanonical = false }: FilterOptions,
 ): CanonicalFilter {
   const { clause, faults } = readPredicate(predicate, place, {
     fields,
     operators,
-    bounds: REQUEST_BOUNDS,
+    bounds: isCanonical ? CANONICAL_BOUNDS : REQUEST_BOUNDS,
   });
   if (clause === undefined) {
     const [first, ...others] = faults;

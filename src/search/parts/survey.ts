@@ -53,13 +53,20 @@ export function targetRanges(
 ): readonly TargetRange[] {
   const targetCount = residueStarts.length - 1;
   const residues = residueStarts[targetCount];
-  const starts: number[] = [];
-  for (let target = 0; target < targetCount && starts.length < count; target += 1) {
-    while (starts.length < count && residueStarts[target] * count >= starts.length * residues)
-      starts.push(target);
+  const startOf = (part: number): number =>
+    part === count ? targetCount : firstFrom(residueStarts, (part * residues) / count);
+  return Array.from({ length: count }, (_, part) => ({ from: startOf(part), to: startOf(part + 1) }));
+}
+
+/** The place of the first of ascending values that is at least this one. */
+function firstFrom(values: Uint32Array, least: number): number {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (values[middle] < least) low = middle + 1;
+    else high = middle;
   }
-  while (starts.length <= count) starts.push(targetCount);
-  return starts.slice(0, count).map((from, part) => ({ from, to: starts[part + 1] }));
+  return low;
 }
 
 /** Opens the tokens of one range and no others. Errors  those of the backend */
@@ -118,10 +125,11 @@ export async function surveyEncoded(
   const { release, store } = engine;
   // The pool of whoever merges needs nothing of a part.
   const isIdle = sampled !== undefined && (sampled.isCoded || isMeasuredWhole(sampled, targetSpace));
-  const part = {
-    storeFrom: store.targetCount === release.targets.count ? 0 : range.from,
-    targets: isIdle ? NONE : eligibleIn(targetSpace, range),
-  };
+  const eligible = isIdle ? NONE : eligibleIn(targetSpace, range);
+  const storeFrom = store.targetCount === release.targets.count ? 0 : range.from;
+  const targets = eligible ?? everyTarget(range);
+  const isWholeStore = eligible === undefined && targets.length === store.targetCount;
+  const part = { storeFrom, targets, inStore: isWholeStore ? undefined : lessFrom(targets, storeFrom) };
   const { dimension } = release.manifest.encoder;
   const tokens = queries.map((query) => query.tokens);
   const size = Math.max(1, Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, part.targets.length)));
@@ -143,14 +151,23 @@ const NONE = new Uint32Array(0);
 type Sums = Omit<Survey, 'queryTokensSha256'>;
 type Kernels = Pick<SearchEngine, 'release' | 'backend' | 'store'>;
 
-/** The eligible targets of a range, as the release counts them; its store counts from the first that it has. */
+/** The eligible targets of a range, as the release counts them, and as its store does. */
 interface Part {
-  readonly storeFrom: number;
   readonly targets: Uint32Array;
+  /** The release's number of the store's first target. */
+  readonly storeFrom: number;
+  /** Undefined for all that the store has. */
+  readonly inStore: Uint32Array | undefined;
 }
 
-function inStore({ storeFrom, targets }: Part): Uint32Array {
-  return targets.map((target) => target - storeFrom);
+function everyTarget({ from, to }: TargetRange): Uint32Array {
+  const targets = new Uint32Array(to - from);
+  for (let place = 0; place < targets.length; place += 1) targets[place] = from + place;
+  return targets;
+}
+
+function lessFrom(targets: Uint32Array, from: number): Uint32Array {
+  return from === 0 ? targets : targets.map((target) => target - from);
 }
 
 async function surveyNearest(
@@ -160,11 +177,11 @@ async function surveyNearest(
   { backend, store, release }: Kernels,
   options: KernelOptions,
 ): Promise<readonly Sums[]> {
-  const { targets, storeFrom } = part;
+  const { targets, storeFrom, inStore } = part;
   const found =
     backend.nearest === undefined
-      ? (await backend.maxsim(store, tokens, inStore(part), options)).map((sums) => ({ sums, targets }))
-      : (await backend.nearest(store, tokens, inStore(part), limit, options)).map((sums) => ({
+      ? (await backend.maxsim(store, tokens, inStore, options)).map((sums) => ({ sums, targets }))
+      : (await backend.nearest(store, tokens, inStore, limit, options)).map((sums) => ({
           sums,
           targets: sums.targets.map((target) => target + storeFrom),
         }));
@@ -188,20 +205,19 @@ async function surveySampled(
   { backend, store, release }: Kernels,
   options: KernelOptions,
 ): Promise<readonly Sums[]> {
-  const { targets } = part;
+  const { targets, inStore } = part;
   // The kernels say nothing of no targets, not even that they have no excess.
   if (targets.length === 0) {
     const none = new Int32Array(0);
     return tokens.map(() => ({ targets, queryToTarget: none, targetToQuery: none, queryExcess: none }));
   }
   const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
-  const swept = await backend.sweep(store, sampled, inStore(part), excessFloor(release), options);
-  const placeOf = new Map(Array.from(targets, (target, place) => [target, place]));
+  const swept = await backend.sweep(store, sampled, inStore, excessFloor(release), options);
   return Promise.all(
     swept.map(async (sums, query) => {
       const best = ascending(await bestOf(sums, targets, sampled[query].length, poolOf(counts), release));
-      const at = (values: Int32Array): Int32Array =>
-        Int32Array.from(best, (target) => values[placeOf.get(target)!]);
+      const places = Array.from(best, (target) => firstFrom(targets, target));
+      const at = (values: Int32Array): Int32Array => Int32Array.from(places, (place) => values[place]);
       return {
         targets: best,
         queryToTarget: at(sums.queryToTarget),
@@ -212,8 +228,10 @@ async function surveySampled(
   );
 }
 
-/** The eligible targets of a range, ascending. */
-export function eligibleIn({ eligible }: Pick<TargetSpace, 'eligible'>, { from, to }: TargetRange): Uint32Array {
-  if (eligible === undefined) return Uint32Array.from({ length: to - from }, (_, place) => from + place);
-  return eligible.filter((target) => target >= from && target < to);
+/** The eligible targets of a range, ascending; undefined where all are. */
+export function eligibleIn(
+  { eligible }: Pick<TargetSpace, 'eligible'>,
+  { from, to }: TargetRange,
+): Uint32Array | undefined {
+  return eligible?.slice(firstFrom(eligible, from), firstFrom(eligible, to));
 }

@@ -3,7 +3,7 @@ import { mapInTurns } from '../../turns.js';
 import { poolOf } from '../sampled/finalists.js';
 import { tokensSha256 } from '../seal.js';
 import type { EncodedQuery } from '../search-types.js';
-import type { Survey, SurveySettings } from './survey.js';
+import { eligibleIn, type Survey, type SurveySettings, type TargetRange } from './survey.js';
 
 /** How many targets a survey may name, from the fewest on. */
 export interface SurveyCounts {
@@ -15,7 +15,11 @@ export interface SurveyCounts {
  * How many targets each survey of a part has. The exhaustive policy has its nearest and no others; the sampled one its
  * nearest and, of those that stand out, as many as there are.
  */
-export function surveyCounts({ limit, sampled }: SurveySettings, eligibleCount: number): SurveyCounts {
+export function surveyCounts(
+  { targetSpace, limit, sampled }: SurveySettings,
+  range: TargetRange,
+): SurveyCounts {
+  const eligibleCount = eligibleIn(targetSpace, range)?.length ?? range.to - range.from;
   if (sampled === undefined) {
     const count = Math.min(limit, eligibleCount);
     return { least: count, most: count };
@@ -30,24 +34,24 @@ export function surveyCounts({ limit, sampled }: SurveySettings, eligibleCount: 
 /**
  * Refuses what somebody else has sent as the surveys of a part where it cannot be that: other queries, targets that are
  * not of the part or not eligible, more of them than there are, or fewer. Whether sums are right, nobody can see.
- * @param eligible  targets of the part, ascending
  * Errors  Fault; Refusal `encoder_changed` where a query was encoded otherwise
  */
 export async function requireWhole(
   surveys: readonly Survey[],
   queries: readonly EncodedQuery[],
   settings: SurveySettings,
-  eligible: Uint32Array,
+  range: TargetRange,
   dimension: number,
 ): Promise<void> {
   if (surveys.length !== queries.length) {
     throw new Fault(`There are ${surveys.length} surveys of ${queries.length} queries.`);
   }
-  const counts = surveyCounts(settings, eligible.length);
+  const counts = surveyCounts(settings, range);
+  const eligible = eligibleIn(settings.targetSpace, range);
   await mapInTurns(surveys, (survey, index) => {
     requireTokens(survey, queries[index], dimension);
     requireCounts(survey, settings, counts);
-    requireEligible(survey.targets, eligible);
+    requireEligible(survey.targets, range, eligible);
   });
 }
 
@@ -76,14 +80,19 @@ function requireCounts(
   throw new Fault(`A survey has ${targets.length} targets; ${least} to ${most} were asked for.`);
 }
 
-/** Both lists ascend, so one look at each is enough. */
-function requireEligible(targets: Uint32Array, eligible: Uint32Array): void {
+/** Both lists ascend, so one look at each is enough. @param eligible  undefined where all of the range are */
+function requireEligible(
+  targets: Uint32Array,
+  { from, to }: TargetRange,
+  eligible: Uint32Array | undefined,
+): void {
+  let next = from;
   let place = 0;
   for (const target of targets) {
-    while (place < eligible.length && eligible[place] < target) place += 1;
-    if (eligible[place] !== target) {
-      throw new Fault(`A survey names target ${target}, which is not of its part, not eligible, or not in order.`);
+    while (eligible !== undefined && eligible[place] < target) place += 1;
+    if (target < next || target >= to || (eligible !== undefined && eligible[place] !== target)) {
+      throw new Fault(`A survey names target ${target}: not of its part, not eligible, or not in order.`);
     }
-    place += 1;
+    next = target + 1;
   }
 }

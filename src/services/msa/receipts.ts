@@ -141,10 +141,5 @@ function targetSpaceOf(
   targetSpaces: TargetSpaces,
 ): TargetSpace {
   if (space === null) return targetSpaces.unfiltered(release);
-  return targetSpaces.reopen(release, {
-    id: space.id,
-    databaseReleaseId: release.id,
-    canonicalFilter: space.canonical_filter,
-    filterSchemaId: release.manifest.filter_schema.id,
-  });
+  return targetSpaces.reopen(release, space.canonical_filter);
 }

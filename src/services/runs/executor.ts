@@ -27,7 +27,7 @@ interface Attempt {
   readonly run: RunRow;
   /** What distinguishes this attempt from one before a crash, or of another process. */
   readonly claim: string;
-  /** undefined where the disk has ended them: they begin again behind what was kept. */
+  /** undefined where the disk or a worker has ended them: they begin again behind what was kept. */
   steps: RunSteps | undefined;
   controller: AbortController;
   /** Writes what has been done and is not on disk yet; to be called again where the disk refuses it. */
@@ -51,7 +51,7 @@ export class RunExecutor {
   readonly #world: World;
   readonly #onFault: (error: unknown, runId: string) => void;
   readonly #attempts = new Map<string, Attempt>();
-  /** Turns that the disk has refused, one after the other, by run. */
+  /** Turns that could not be, one after the other, by run. */
   readonly #refusals = new Map<string, number>();
   #isInterrupted = false;
 
@@ -64,7 +64,7 @@ export class RunExecutor {
     this.#onFault = onFault;
   }
 
-  /** Does the next piece of a run, or waits where the disk takes nothing; undefined at its end. Never rejects. */
+  /** Does the next piece of a run, or waits where disk or workers do; undefined at its end. Never rejects. */
   async step(runId: string): Promise<RunTurn | undefined> {
     if (this.#isInterrupted) return undefined;
     let claim: string | undefined;
@@ -75,9 +75,9 @@ export class RunExecutor {
       this.#refusals.delete(runId);
       return turn;
     } catch (error) {
-      if (isStorageUnavailable(error)) return this.#wait(runId, error);
+      if (isPassing(error)) return this.#wait(runId, error);
       return this.#fail(runId, error, claim).catch((cause: unknown) => {
-        if (isStorageUnavailable(cause)) return this.#wait(runId, cause);
+        if (isPassing(cause)) return this.#wait(runId, cause);
         this.#onFault(cause, runId);
         return this.#settle(runId);
       });
@@ -161,7 +161,7 @@ export class RunExecutor {
     attempt.steps ??= await this.#startAgain(attempt);
     const startedAt = this.#world.monotonicMs();
     const { done, value } = await attempt.steps.next().catch((error: unknown) => {
-      if (isStorageUnavailable(error)) attempt.steps = undefined;
+      if (isPassing(error)) attempt.steps = undefined;
       throw error;
     });
     const blocks = await this.#world.aside(packRows(value.rows));
@@ -212,6 +212,11 @@ export class RunExecutor {
     this.#refusals.delete(runId);
     this.#watch.notify(runId);
   }
+}
+
+/** The disk is full, or a worker is missing: nothing is wrong with the run, which waits in place. */
+function isPassing(error: unknown): boolean {
+  return isStorageUnavailable(error) || (error instanceof Refusal && error.code === 'worker_unavailable');
 }
 
 async function unpackPlan(packed: Uint8Array): Promise<unknown> {

@@ -2,21 +2,29 @@ import { LRUCache } from 'lru-cache';
 import { openQualification } from '../../calibration/policy-sidecar.js';
 import { openCodesOf } from '../../calibration/codes-sidecar.js';
 import { openCalibration } from '../../calibration/sidecar.js';
+import { isCudaBackend } from '../../kernels/cuda.js';
 import type { KernelBackend } from '../../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../../limits.js';
 import type { Release } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { openFamilySource } from '../../relatives/open.js';
-import type { SearchEngine } from '../../search/search-types.js';
+import { openRange, targetRanges } from '../../search/parts/survey.js';
+import type { Look, SearchEngine } from '../../search/search-types.js';
 
 /** Releases that are ready to be searched, each with the encoder that made it. */
 export interface Engines {
   /**
    * Opens the release on first use; later calls share it, with the calibration that the catalog names by then.
+   * @param part  one of so many parts, from 0 on: the engine has the tokens of these targets and no others
    * Errors  Fault when its files, its encoder or the backend cannot be opened; the next call tries again
    */
-  open(releaseId: string): Promise<SearchEngine>;
+  open(releaseId: string, part?: ReleasePart): Promise<SearchEngine>;
   close(): Promise<void>;
+}
+
+export interface ReleasePart {
+  readonly part: number;
+  readonly count: number;
 }
 
 export interface EngineSources {
@@ -29,6 +37,8 @@ export interface EngineSources {
   calibrationOf(releaseId: string): CalibrationPlace | undefined;
   /** Loads an encoder in the very version that has this digest. */
   loadEncoder(encoderId: string, digest: string): Promise<Encoder>;
+  /** How others look at the targets of a release; undefined where they are looked at here. Default: always here. */
+  lookAt?(releaseId: string): Look | undefined;
 }
 
 export interface CalibrationPlace {
@@ -39,6 +49,9 @@ export interface CalibrationPlace {
   readonly releaseDirectory: string;
 }
 
+/** A release without its tokens, which parts of it share. */
+type LoadedRelease = Pick<SearchEngine, 'release' | 'encoder' | 'families'>;
+
 /** A release in memory, and itself with the calibration last asked for. */
 interface OpenRelease {
   readonly plain: SearchEngine;
@@ -47,6 +60,7 @@ interface OpenRelease {
 
 export function createEngines(sources: EngineSources): Engines {
   const encoders = new Map<string, Promise<Encoder>>();
+  const loaded = new LRUCache<string, Promise<LoadedRelease>>({ max: OPEN_RELEASES_MAX_COUNT });
   const opened = new LRUCache<string, Promise<OpenRelease>>({
     max: OPEN_RELEASES_MAX_COUNT,
     // A search that still runs keeps the memory alive until it ends.
@@ -57,17 +71,33 @@ export function createEngines(sources: EngineSources): Engines {
       ),
   });
 
-  const openPlain = async (releaseId: string): Promise<OpenRelease> => {
+  const load = async (releaseId: string): Promise<LoadedRelease> => {
     const release = await sources.openRelease(releaseId);
     const { id, sha256 } = release.manifest.encoder;
     const encoder = await once(encoders, sha256, () => sources.loadEncoder(id, sha256));
-    const store = await sources.backend.open(release.tokens);
-    const { backend, threads } = sources;
     const families = openFamilySource(release.manifest, encoder, { ...sources, openEngine: open });
-    return { plain: { release, encoder, families, backend, store, threads }, calibrated: new Map() };
+    return { release, encoder, families };
   };
-  const open = async (releaseId: string): Promise<SearchEngine> => {
-    const { plain, calibrated } = await once(opened, releaseId, () => openPlain(releaseId));
+  const openPlain = async (releaseId: string, part: ReleasePart | undefined): Promise<OpenRelease> => {
+    const known = await once(loaded, releaseId, () => load(releaseId));
+    const { threads } = sources;
+    const { release } = known;
+    if (part !== undefined) {
+      const { backend } = sources;
+      const store = await openRange(release, backend, targetRanges(release, part.count)[part.part]);
+      return { plain: { ...known, backend, store, threads }, calibrated: new Map() };
+    }
+    const look = sources.lookAt?.(releaseId);
+    // What others look at is mapped here, for finalists, and not brought to a GPU.
+    const backend = look && isCudaBackend(sources.backend) ? sources.backend.affineBackend : sources.backend;
+    const store = await backend.open(release.tokens);
+    return { plain: { ...known, backend, store, threads, look }, calibrated: new Map() };
+  };
+  const open = async (releaseId: string, part?: ReleasePart): Promise<SearchEngine> => {
+    const key = part === undefined ? releaseId : `${releaseId} ${part.part}/${part.count}`;
+    const { plain, calibrated } = await once(opened, key, () => openPlain(releaseId, part));
+    // Parts are compared; what is found in them is judged by whoever puts them together.
+    if (part !== undefined) return plain;
     const place = sources.calibrationOf(releaseId);
     const name = `${place?.id ?? ''} ${place?.qualificationId ?? ''}`;
     if (!calibrated.has(name)) calibrated.clear();

@@ -35,7 +35,12 @@ export async function resolveSearch(
   const engine = await parts.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
   const { limit, evidence, guarantee, significance, relatives } = wire;
-  return { release, engine, settings: { targetSpace, limit, evidence, guarantee, significance, relatives } };
+  const { startDeadlineMs } = context;
+  return {
+    release,
+    engine: { ...engine, startDeadlineMs },
+    settings: { targetSpace, limit, evidence, guarantee, significance, relatives },
+  };
 }
 
 interface Selection {
@@ -49,7 +54,10 @@ function selectRelease(wire: SearchWire, context: RequestContext, parts: Resolve
   if (wire.target_space_id !== undefined) {
     const stored = targetSpaces.find(wire.target_space_id, organizationId);
     const release = catalog.release(stored.databaseReleaseId, organizationId, 'target_space_id');
-    return { release, targetSpaceOf: async (engine) => targetSpaces.reopen(engine.release, stored) };
+    return {
+      release,
+      targetSpaceOf: async (engine) => targetSpaces.reopen(engine.release, stored.canonicalFilter),
+    };
   }
   const release =
     wire.database_release_id === undefined

@@ -27,7 +27,8 @@ export interface TargetSpaces {
   ofFilter(release: Release, filter: unknown, context: RequestContext): Promise<TargetSpace>;
   /** Errors  Refusal `target_space_not_found`; `permission_denied` where only other organizations made it */
   find(id: string, organizationId: string): TargetSpaceRow;
-  reopen(release: Release, row: TargetSpaceRow): TargetSpace;
+  /** @param canonicalFilter  as it was compiled for this release */
+  reopen(release: Release, canonicalFilter: unknown): TargetSpace;
   /** The compilation route. Errors  the refusals of the route */
   compile(
     request: TargetSpaceCompilationRequest,
@@ -71,11 +72,8 @@ export function createTargetSpaces({ table, catalog, engines }: TargetSpaceParts
         param: 'target_space_id',
       });
     },
-    reopen: (release, row) =>
-      evaluate(release, {
-        predicate: row.canonicalFilter as Predicate,
-        sha256: canonicalSha256(row.canonicalFilter),
-      }),
+    reopen: (release, filter) =>
+      evaluate(release, { predicate: filter as Predicate, sha256: canonicalSha256(filter) }),
     async compile(request, context) {
       const { organizationId } = context;
       const entry = catalog.release(request.DatabaseReleaseID, organizationId, 'DatabaseReleaseID');

@@ -1,0 +1,94 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Refusal } from '../../errors.js';
+import { parseStrictJsonInTurns } from '../../json/strict.js';
+import {
+  RUNS_AT_WORK_MAX_COUNT,
+  SURVEY_REQUEST_MAX_BYTES,
+  WORKER_WAITING_PACKS_MAX_COUNT,
+} from '../../limits.js';
+import { writtenSurveys } from '../../search/parts/written.js';
+import { SURVEYS_PATH, SurveyRequest } from '../../services/workers/survey-request.js';
+import { ExecutionQueue } from '../admission/execution-queue.js';
+import { readBody, requireJson } from '../body/body.js';
+import { page, sendJson, type InternalPage } from '../internal-page.js';
+import { TIMEOUTS } from '../listener.js';
+import { principalOfKey } from '../steps/authenticate.js';
+import { requireScope } from '../steps/scopes.js';
+import type { Shell, ShellContext } from '../shell.js';
+
+/**
+ * What a worker serves to fronts: surveys of parts (services/workers/), as bytes. Searches wait in line with the
+ * appliance's own; packs of runs have a line for themselves, as runs do not stand in that of searches either.
+ */
+export function surveyPages(shell: Shell): readonly InternalPage[] {
+  const { partSurveys } = shell;
+  if (partSurveys === undefined) return [];
+  const packs = new ExecutionQueue(
+    {
+      concurrentExecutions: RUNS_AT_WORK_MAX_COUNT,
+      queuedExecutions: WORKER_WAITING_PACKS_MAX_COUNT,
+      executionsPerKey: WORKER_WAITING_PACKS_MAX_COUNT,
+    },
+    shell.clock.nowMs,
+  );
+  const check = new Ajv2020().compile(SurveyRequest);
+  const read = async ({ req, res }: ShellContext): Promise<SurveyRequest> => {
+    requireJson(req);
+    const { requestMs } = shell.timeouts ?? TIMEOUTS;
+    const body = await parseStrictJsonInTurns(await readBody(req, res, SURVEY_REQUEST_MAX_BYTES, requestMs));
+    if (check(body)) return body as SurveyRequest;
+    const [{ instancePath, message }] = check.errors!;
+    throw new Refusal('validation_failed', `The request is not valid: body${instancePath} ${message}.`);
+  };
+  return [
+    page('internal.parts.surveys', SURVEYS_PATH, (context) =>
+      asked(shell, context, async () => sendJson(context, { status: 'ok' })),
+    ),
+    page(
+      'internal.parts.survey',
+      SURVEYS_PATH,
+      (context) =>
+        asked(shell, context, async () => {
+          const { principal, requestId, signal, receivedAtMs, startDeadlineMs } = context.state;
+          const request = await read(context);
+          const place = (request.is_background ? packs : shell.admission.executions).takePlace(
+            principal!.keyId,
+          );
+          try {
+            await place.start(signal, startDeadlineMs);
+            const surveys = await partSurveys.survey(request, {
+              ...principal!,
+              requestId,
+              signal,
+              receivedAtMs,
+            });
+            context.status = 200;
+            context.set({ 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store' });
+            context.body = writtenSurveys(surveys);
+          } finally {
+            place.leave();
+          }
+        }),
+      'POST',
+    ),
+  ];
+}
+
+/** Lets in whoever has a key that may search, as far as there is room. */
+async function asked(shell: Shell, context: ShellContext, serve: () => Promise<void>): Promise<void> {
+  const leave = shell.admission.enter();
+  try {
+    const principal = principalOfKey(shell, context.get('Authorization'));
+    context.state.principal = principal;
+    requireScope(principal, 'search', 'a survey');
+    shell.admission.takeRequest(principal.keyId);
+    await serve();
+  } catch (error) {
+    // No code of the contract: fronts read it, and write it into their log.
+    if (!(error instanceof Refusal) || error.code !== 'kernels_changed') throw error;
+    sendJson(context, { code: error.code, detail: error.message });
+    context.status = 409;
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,134 @@
+import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { readFileSync } from 'node:fs';
+import { Fault, Refusal } from '../../errors.js';
+import { WORKER_REFUSAL_MAX_BYTES, WORKER_RETRY_MAX_SECONDS } from '../../limits.js';
+import type { WorkerNode } from '../../worker-settings.js';
+import { SURVEYS_PATH } from './survey-request.js';
+
+/** What a worker has said in place of an answer. */
+export class WorkerRefusal extends Error {
+  override readonly name = 'WorkerRefusal';
+
+  constructor(
+    /** Its own words and not ours: for the log, and quoted there. */
+    message: string,
+    readonly code: string,
+    readonly retryAfterSeconds: number | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/** The way to one worker. */
+export interface WorkerLine {
+  /**
+   * Posts a request for surveys and gives the bytes of the answer.
+   * Errors  WorkerRefusal for any status but 200, redirects among them; Fault for an answer of more bytes; those of
+   *         the connection; the signal's reason
+   */
+  ask(body: string, options: AskOptions): Promise<Buffer>;
+  close(): void;
+}
+
+export interface AskOptions {
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** Latest monotonic time (performance.now) at which it may begin. */
+  readonly startDeadlineMs?: number;
+}
+
+/** Work has begun here in time: a worker whose queue is empty takes it. A tenth of a second or less is no deadline. */
+const DEADLINE_MIN_SECONDS = 0.11;
+
+/** Errors  Refusal `invalid_config` where a file cannot be read, or holds no key */
+export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLine {
+  const key = readSetting(keyFile).trim();
+  if (!/^[\x21-\x7e]{1,512}$/.test(key)) {
+    throw new Refusal('invalid_config', `${keyFile} must hold the API key of ${url} and nothing else.`);
+  }
+  const ca = authorityFile === undefined ? undefined : readSetting(authorityFile);
+  const isTls = url.startsWith('https:');
+  const request = isTls ? requestHttps : requestHttp;
+  const tls = { ca, minVersion: 'TLSv1.2' } as const;
+  const kept = isTls ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true });
+
+  const post = (body: string, options: AskOptions, agent: typeof kept | false): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      const { signal, maxBytes, startDeadlineMs } = options;
+      const headers = {
+        Authorization: `Bearer ${key}`,
+        'Content-Type': 'application/json',
+        'Content-Length': String(Buffer.byteLength(body)),
+        'User-Agent': 'gloaming-front',
+        ...(startDeadlineMs !== undefined && { 'Service-Request-Timeout': secondsUntil(startDeadlineMs) }),
+      };
+      const posting = request(url + SURVEYS_PATH, {
+        method: 'POST',
+        headers,
+        agent,
+        signal,
+        ...(isTls && tls),
+      });
+      posting.on('response', (answer) => readAnswer(answer, maxBytes).then(resolve, reject));
+      posting.on('error', (error: NodeJS.ErrnoException) => {
+        if (signal.aborted) reject(signal.reason as Error);
+        // The worker has closed an idle connection while this went out: a new one tells whether it is there.
+        else if (posting.reusedSocket && error.code === 'ECONNRESET')
+          post(body, options, false).then(resolve, reject);
+        else reject(error);
+      });
+      posting.end(body);
+    });
+  return { ask: (body, options) => post(body, options, kept), close: () => kept.destroy() };
+}
+
+function readSetting(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw new Refusal('invalid_config', `${path}, which workers names, cannot be read (${code}).`);
+  }
+}
+
+function secondsUntil(deadlineMs: number): string {
+  return Math.max(DEADLINE_MIN_SECONDS, (deadlineMs - performance.now()) / 1000).toFixed(3);
+}
+
+async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const { statusCode = 0, headers } = answer;
+  if (statusCode === 200) return readBytes(answer, maxBytes);
+  const bytes = await readBytes(answer, WORKER_REFUSAL_MAX_BYTES);
+  const { code, text } = saidIn(bytes);
+  const seconds = Number(headers['retry-after']);
+  const isBounded = seconds >= 1 && seconds <= WORKER_RETRY_MAX_SECONDS;
+  throw new WorkerRefusal(
+    `It answered ${statusCode} ${code}: ${JSON.stringify(text.slice(0, 256))}`,
+    code,
+    isBounded ? Math.ceil(seconds) : undefined,
+  );
+}
+
+/** Code and sentence of a refusal, wherever this worker's version has them. */
+function saidIn(bytes: Buffer): { readonly code: string; readonly text: string } {
+  try {
+    const { code, detail } = JSON.parse(bytes.toString('utf8')) as Readonly<Record<string, unknown>>;
+    if (typeof code === 'string' && /^[a-z_]{1,64}$/.test(code)) return { code, text: String(detail) };
+  } catch {
+    // It is not one of ours that speaks; what it says is quoted all the same.
+  }
+  return { code: 'unknown', text: bytes.toString('latin1', 0, 256) };
+}
+
+async function readBytes(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes > maxBytes) throw new Fault(`It answered more than the ${maxBytes} bytes that were asked for.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,69 @@
+import { Refusal } from '../../errors.js';
+import { compileFilter } from '../../release/filter/filter.js';
+import type { Release, TargetSpace } from '../../release/release.js';
+import { surveyEncoded, targetRanges, type Survey } from '../../search/parts/survey.js';
+import { encode } from '../../search/query/encode.js';
+import type { RequestContext } from '../context.js';
+import type { Catalog } from '../search/catalog.js';
+import type { Engines } from '../search/engines.js';
+import { readProteinQuery } from '../search/protein-query.js';
+import type { TargetSpaces } from '../search/target-spaces.js';
+import type { SurveyRequest } from './survey-request.js';
+
+/** What a worker does for fronts. */
+export interface PartSurveys {
+  /**
+   * What a part of a release has to say of some queries; what comes is checked by its schema only.
+   * Errors  Refusal `release_not_found`, `permission_denied`; `validation_failed` where there is no such part;
+   *         `invalid_filter`; those of queries; `kernels_changed` where these are of another version; Faults of files,
+   *         encoder and kernels; the signal's reason
+   */
+  survey(request: SurveyRequest, context: RequestContext): Promise<readonly Survey[]>;
+}
+
+export interface PartSurveyParts {
+  readonly catalog: Pick<Catalog, 'release'>;
+  readonly engines: Pick<Engines, 'open'>;
+  readonly targetSpaces: Pick<TargetSpaces, 'unfiltered' | 'reopen'>;
+}
+
+export function createPartSurveys({ catalog, engines, targetSpaces }: PartSurveyParts): PartSurveys {
+  return {
+    async survey(request, { organizationId, signal }) {
+      const { part, part_count: count, filter, limit, sampled, is_background: isBackground } = request;
+      if (part > count) {
+        throw new Refusal('validation_failed', `There is no part ${part} of ${count}.`, { param: 'part' });
+      }
+      const queries = request.sequences.map(readProteinQuery);
+      const { releaseId } = catalog.release(request.release_id, organizationId, 'release_id');
+      const engine = await engines.open(releaseId, { part: part - 1, count });
+      const { release, backend, threads } = engine;
+      if (backend.version !== request.kernels_version) {
+        throw new Refusal(
+          'kernels_changed',
+          `The kernels here are ${backend.version} and not ${request.kernels_version}: install one version everywhere.`,
+        );
+      }
+      const targetSpace =
+        filter === null ? targetSpaces.unfiltered(release) : filteredSpace(release, filter, targetSpaces);
+      const encoded = await encode(queries, request, engine, { signal });
+      const counts = sampled && {
+        nearestCount: sampled.nearest_count,
+        strikingCount: sampled.striking_count,
+      };
+      const settings = { targetSpace, limit, sampled: counts ?? undefined };
+      const range = targetRanges(release, count)[part - 1];
+      return surveyEncoded(encoded, settings, range, engine, { signal, threads, isBackground });
+    },
+  };
+}
+
+/** Errors  Refusal `invalid_filter` */
+function filteredSpace(
+  release: Release,
+  filter: unknown,
+  targetSpaces: Pick<TargetSpaces, 'reopen'>,
+): TargetSpace {
+  const { predicate } = compileFilter(filter, release.fields, { place: ['filter'], isCanonical: true });
+  return targetSpaces.reopen(release, predicate);
+}
