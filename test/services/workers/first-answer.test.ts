@@ -70,7 +70,11 @@ describe('the first answer', () => {
       fail(`${index}`);
       await turn();
     }
-    expect(((await failure) as AggregateError).errors.map(({ message }: Error) => message)).toEqual(['0', '1', '2']);
+    expect(((await failure) as AggregateError).errors.map(({ message }: Error) => message)).toEqual([
+      '0',
+      '1',
+      '2',
+    ]);
   });
 
   it('is given up with the reason of the signal, and nobody else is asked', async () => {

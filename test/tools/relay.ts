@@ -1,0 +1,74 @@
+import {
+  createServer,
+  request,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** What a relay does with one request: passes it on, or something else. */
+export type Relaying = (asked: {
+  readonly body: Buffer;
+  readonly response: ServerResponse;
+  /** Sends the request, or another body, to whoever is behind, and gives the answer. */
+  pass(body?: Buffer): Promise<Relayed>;
+}) => Promise<void> | void;
+
+interface Relayed {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+}
+
+/** Stands between two appliances, and does with their messages what it is told to. */
+export interface Relay {
+  readonly url: string;
+  /** Changes what it does from now on; default: passes everything on as it is. */
+  behave(relaying?: Relaying): void;
+  /** Requests whose client has gone before they were answered. */
+  abandonedCount(): number;
+  close(): Promise<void>;
+}
+
+/** @param behind  address of a server on this machine */
+export async function startRelay(behind: string): Promise<Relay> {
+  let behaviour: Relaying = passOn;
+  let abandoned = 0;
+  const serve = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.on('close', () => (abandoned += response.writableFinished ? 0 : 1));
+    const body = await buffer(incoming);
+    await behaviour({ body, response, pass: (other = body) => ask(behind, incoming, other) });
+  };
+  const server = createServer((incoming, response) => void serve(incoming, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    behave: (relaying = passOn) => (behaviour = relaying),
+    abandonedCount: () => abandoned,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const passOn: Relaying = async ({ response, pass }) => {
+  const { status, headers, bytes } = await pass();
+  response.writeHead(status, headers).end(bytes);
+};
+
+async function ask(
+  behind: string,
+  { method, url, headers }: IncomingMessage,
+  body: Buffer,
+): Promise<Relayed> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = { ...headers, 'content-length': body.length };
+    request(behind + url, { method, headers: sent, agent: false }, resolve)
+      .on('error', reject)
+      .end(body);
+  });
+  return { status: answer.statusCode ?? 0, headers: answer.headers, bytes: await buffer(answer) };
+}
