@@ -44,6 +44,23 @@ describe('the configuration', () => {
     expect(() => loadConfig({ GLOAMING_CONFIG: join(folder, 'none.json') })).toThrow(/cannot be read/);
   });
 
+  it('has workers only where every part is held, and sends keys in clear to nobody else', () => {
+    const node = (url: string, ...parts: number[]) => ({ url, key_file: 'k', parts });
+    const workers = [node('https://a.lab:8080/x/', 1, 2), node('http://127.0.0.1:80', 2)];
+    expect(loadConfig(file({ workers })).workers).toMatchObject({
+      nodes: [{ url: 'https://a.lab:8080/x', keyFile: join(process.cwd(), 'k'), parts: [1, 2] }, {}],
+      partCount: 2,
+      onError: 'fail',
+    });
+    expect(loadConfig({}).workers).toBeUndefined();
+    expect(loadConfig({}).servesParts).toBe(false);
+    const gap = [node('https://a', 1), node('https://b', 4, 3)];
+    expect(() => loadConfig(file({ workers: gap }))).toThrow(/4 parts, and part 2 is nobody's/);
+    for (const url of ['http://a.lab', 'http://127.0.0.1.lab', 'https://me@a', 'https://a/?x', 'ftp://a'])
+      expect(() => loadConfig(file({ workers: [node(url, 1)] })), url).toThrow(/workers.0.url/);
+    expect(() => loadConfig(file({ workers: [node('https://a', 0)] }))).toThrow(/parts/);
+  });
+
   it('takes origins as browsers write them, exactly, and no others', () => {
     const origins = ['http://notebooks.lab:8888', 'https://portal.lab', 'http://[::1]:3000'];
     expect(loadConfig(file({ cors_origins: origins })).corsOrigins).toEqual(origins);

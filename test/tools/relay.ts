@@ -5,6 +5,7 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
+import { request as requestTls } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
@@ -66,7 +67,8 @@ async function ask(
 ): Promise<Relayed> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const sent = { ...headers, 'content-length': body.length };
-    request(behind + url, { method, headers: sent, agent: false }, resolve)
+    const options = { method, headers: sent, agent: false, rejectUnauthorized: false } as const;
+    (behind.startsWith('https:') ? requestTls : request)(behind + url, options, resolve)
       .on('error', reject)
       .end(body);
   });

@@ -7,6 +7,7 @@ import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
+import { openLine } from '../../services/workers/line.js';
 import { wronglyShared } from '../../store/prepare.js';
 import { answersThere, checkAddresses, isLoopbackHost } from '../serve/address.js';
 import type { Finding } from './finding.js';
@@ -16,6 +17,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const TLS_WARNING_DAYS = 21;
 const BACKUP_WARNING_DAYS = 3;
 const FSCK_WARNING_DAYS = 21;
+const WORKER_GREETING_MAX_MS = 2_000;
 
 export function isBad({ state }: Finding): boolean {
   return state === 'bad';
@@ -32,6 +34,7 @@ export async function examineAppliance(
     ...(await examineTls(config, now)),
     examineGpu(config),
     await examineClock(config, now),
+    ...(await examineWorkers(config)),
     await examineDisk(config),
     ...(await examineDatabases(config)),
     examineMaintenance(config, 'backup', BACKUP_WARNING_DAYS, now),
@@ -104,6 +107,24 @@ async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<re
     const remedy = 'name PEM files that this user can read';
     return [{ topic: 'tls', state: 'bad', message: `${message}; ${remedy}` }];
   }
+}
+
+/** Whether each worker is there, takes our key and serves parts. */
+export async function examineWorkers({
+  workers,
+}: Pick<ApplianceConfig, 'workers'>): Promise<readonly Finding[]> {
+  return Promise.all(
+    (workers?.nodes ?? []).map(async (node): Promise<Finding> => {
+      const held = `${node.url}, which holds ${node.parts.join(', ')} of ${workers?.partCount} parts,`;
+      try {
+        await openLine(node).greet(AbortSignal.timeout(WORKER_GREETING_MAX_MS));
+        return { topic: 'workers', state: 'good', message: `${held} answers` };
+      } catch (error) {
+        const message = `${held} does not answer as it should: ${(error as Error).message}`;
+        return { topic: 'workers', state: 'warning', message };
+      }
+    }),
+  );
 }
 
 async function examineDisk({ dataFolder, storageReserveBytes }: ApplianceConfig): Promise<Finding> {

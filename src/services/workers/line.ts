@@ -28,6 +28,8 @@ export interface WorkerLine {
    *         the connection; the signal's reason
    */
   ask(body: string, options: AskOptions): Promise<Buffer>;
+  /** Asks whether it would be answered at all. Errors  the same */
+  greet(signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
@@ -53,34 +55,37 @@ export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLin
   const tls = { ca, minVersion: 'TLSv1.2' } as const;
   const kept = isTls ? new HttpsAgent({ keepAlive: true, ...tls }) : new HttpAgent({ keepAlive: true });
 
-  const post = (body: string, options: AskOptions, agent: typeof kept | false): Promise<Buffer> =>
+  const send = (body: string | undefined, options: AskOptions, agent: typeof kept | false): Promise<Buffer> =>
     new Promise((resolve, reject) => {
       const { signal, maxBytes, startDeadlineMs } = options;
       const headers = {
         Authorization: `Bearer ${key}`,
-        'Content-Type': 'application/json',
-        'Content-Length': String(Buffer.byteLength(body)),
         'User-Agent': 'gloaming-front',
+        ...(body !== undefined && {
+          'Content-Type': 'application/json',
+          'Content-Length': String(Buffer.byteLength(body)),
+        }),
         ...(startDeadlineMs !== undefined && { 'Service-Request-Timeout': secondsUntil(startDeadlineMs) }),
       };
-      const posting = request(url + SURVEYS_PATH, {
-        method: 'POST',
-        headers,
-        agent,
-        signal,
-        ...(isTls && tls),
-      });
-      posting.on('response', (answer) => readAnswer(answer, maxBytes).then(resolve, reject));
-      posting.on('error', (error: NodeJS.ErrnoException) => {
+      const method = body === undefined ? 'GET' : 'POST';
+      const sending = request(url + SURVEYS_PATH, { method, headers, agent, signal, ...(isTls && tls) });
+      sending.on('response', (answer) => readAnswer(answer, maxBytes).then(resolve, reject));
+      sending.on('error', (error: NodeJS.ErrnoException) => {
         if (signal.aborted) reject(signal.reason as Error);
         // The worker has closed an idle connection while this went out: a new one tells whether it is there.
-        else if (posting.reusedSocket && error.code === 'ECONNRESET')
-          post(body, options, false).then(resolve, reject);
+        else if (sending.reusedSocket && error.code === 'ECONNRESET')
+          send(body, options, false).then(resolve, reject);
         else reject(error);
       });
-      posting.end(body);
+      sending.end(body);
     });
-  return { ask: (body, options) => post(body, options, kept), close: () => kept.destroy() };
+  return {
+    ask: (body, options) => send(body, options, kept),
+    async greet(signal) {
+      await send(undefined, { maxBytes: WORKER_REFUSAL_MAX_BYTES, signal }, false);
+    },
+    close: () => kept.destroy(),
+  };
 }
 
 function readSetting(path: string): string {

@@ -583,6 +583,13 @@ class SqlEngineFailed(CapacityError):
     code = "sql_engine_failed"
 
 
+class WorkerUnavailable(CapacityError):
+    """A part of the database lies on another machine, which does not answer; no answer without it is
+    given. Status 503."""
+
+    code = "worker_unavailable"
+
+
 class StartDeadlineExceeded(CapacityError):
     """Work could not start before the given deadline. Status 504."""
 
@@ -709,6 +716,7 @@ BY_CODE: Dict[str, Type[GloamingError]] = {
     "execution_limit_exceeded": ExecutionLimitExceeded,
     "sql_busy": SqlBusy,
     "sql_engine_failed": SqlEngineFailed,
+    "worker_unavailable": WorkerUnavailable,
     "start_deadline_exceeded": StartDeadlineExceeded,
     "client_closed_request": ClientClosedRequest,
     "server_stopping": ServerStopping,

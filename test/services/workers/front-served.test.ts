@@ -1,0 +1,149 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { Command } from 'commander';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { register as registerInit } from '#src/cli/admin/init.js';
+import { examineWorkers } from '#src/cli/admin/checks.js';
+import { DEMO_SLUG } from '#src/demo/demo.js';
+import { unfilteredSpace } from '#src/release/filter/target-space.js';
+import { search } from '#src/search/search.js';
+import { normaliseProtein } from '#src/sequence/protein.js';
+import { openLine } from '#src/services/workers/line.js';
+import { startRelay, type Relay } from '../../tools/relay.js';
+import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
+import { ask, type Answer } from '../storage/storage-served.js';
+
+/* A front as its settings make it; one part lies on a worker with TLS, the other behind a relay that can be cut. */
+
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+if (!hasOpenssl) console.log('A front is not tested with TLS: no openssl to make certificates with.');
+
+describe.skipIf(!hasOpenssl)('a front', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gloaming-front-'));
+  const authority = join(folder, 'init', 'tls', 'ca.crt');
+  const keyFile = join(folder, 'worker.key');
+  const logged: string[] = [];
+  let worker: SmallAppliance;
+  let relay: Relay;
+  let front: SmallAppliance;
+  let key: string;
+
+  beforeAll(async () => {
+    const program = new Command();
+    const { stdin, stderr } = process;
+    registerInit(program, { environment: {}, stdin, stdout: new PassThrough().resume(), stderr });
+    const asked = ['--tls', 'self-signed', '--host', '127.0.0.1', '--port', '8080', '--name', 'node2'];
+    await program.parseAsync(['init', join(folder, 'init'), ...asked], { from: 'user' });
+    const tls = {
+      certificate_file: join(folder, 'init', 'tls', 'server.crt'),
+      key_file: join(folder, 'init', 'tls', 'server.key'),
+    };
+    worker = await startSmallAppliance({ serve_parts: true, tls });
+    relay = await startRelay(worker.url);
+    writeFileSync(keyFile, await worker.keyOf('default'));
+    front = await startSmallAppliance(
+      {
+        workers: [
+          { url: worker.url, key_file: keyFile, authority_file: authority, parts: [1] },
+          { url: `${relay.url}/`, key_file: keyFile, parts: [2] },
+        ],
+      },
+      pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }),
+    );
+    key = await front.keyOf('default');
+  });
+  afterAll(async () => {
+    await front.close();
+    await relay.close();
+    await worker.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const body = (index: number) => ({
+    query: { kind: 'protein_sequence', sequence: front.sequences[index] },
+    limit: 4,
+    evidence: 'pairwise_sequence_alignment',
+  });
+  const searched = (index: number): Promise<Answer> =>
+    ask(`${front.url}/v1/homology`, 'POST', key, body(index));
+
+  /** What this appliance finds alone. */
+  async function digestHere(index: number): Promise<string> {
+    const { catalog, engines } = front.appliance;
+    const engine = await engines.open(catalog.defaultRelease(DEMO_SLUG, 'default').releaseId);
+    const { sequence, normalizationId } = normaliseProtein(front.sequences[index]!);
+    const request = {
+      query: { sequence, normalizationId },
+      targetSpace: unfilteredSpace(engine.release),
+      limit: 4,
+      evidence: 'pairwise_sequence_alignment',
+      guarantee: 'approximate',
+      significance: 'if_available',
+    } as const;
+    return (await search(request, { ...engine, look: undefined })).resultSha256;
+  }
+  const cut = (): void => relay.behave(({ response }) => void response.destroy());
+
+  it('answers what it would find alone, over TLS, and counts what its workers did', async () => {
+    const { status, body: answer } = await searched(0);
+    expect(status).toBe(200);
+    expect(answer.result_sha256).toBe(await digestHere(0));
+    expect(answer.candidates).toHaveLength(4);
+    const metrics = await (await fetch(`${front.url}/metrics`)).text();
+    for (const { url } of [worker, relay]) {
+      expect(metrics).toContain(`gloaming_worker_parts_total{worker="${url}",outcome="answered"} 1`);
+    }
+    expect(await examineWorkers(front.appliance.config)).toMatchObject([
+      { state: 'good' },
+      { state: 'good' },
+    ]);
+  });
+
+  it('does not believe an authority that its settings do not name, and serves no parts itself', async () => {
+    const line = openLine({ url: worker.url, keyFile, parts: [1] });
+    await expect(line.greet(AbortSignal.timeout(5_000))).rejects.toMatchObject({
+      code: 'SELF_SIGNED_CERT_IN_CHAIN',
+    });
+    expect((await ask(`${front.url}/parts/surveys`, 'POST', key, {})).status).toBe(404);
+    writeFileSync(join(folder, 'none.key'), '\n');
+    const unusable = { url: worker.url, keyFile: join(folder, 'none.key'), parts: [1] };
+    expect(() => openLine(unusable)).toThrow(/none\.key must hold the API key/);
+    expect(() => openLine({ ...unusable, keyFile: join(folder, 'no') })).toThrow(/cannot be read \(ENOENT\)/);
+  });
+
+  it('refuses where a worker is missing with 503 and Retry-After, and its log says which', async () => {
+    cut();
+    const { status, headers, body: answer } = await searched(1);
+    expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+    expect(answer.error).toMatchObject({ code: 'worker_unavailable', type: 'capacity_error' });
+    const line = logged.find((each) => each.includes('A worker has not answered for its part.'))!;
+    expect(JSON.parse(line)).toMatchObject({ worker: relay.url, part: 2 });
+    expect(logged.join('')).not.toContain('glm_');
+    const [, missing] = await examineWorkers(front.appliance.config);
+    expect(missing).toMatchObject({
+      state: 'warning',
+      message: expect.stringContaining(relay.url) as string,
+    });
+    relay.behave();
+    expect((await searched(1)).body.result_sha256).toBe(await digestHere(1));
+  });
+
+  it('lets runs wait until the worker is back', { timeout: 60_000 }, async () => {
+    cut();
+    const input = { ...body(2), database: DEMO_SLUG };
+    const run = await ask(`${front.url}/v1/runs`, 'POST', key, { endpoint: 'homology.search', input });
+    expect(run.status, JSON.stringify(run.body)).toBe(202);
+    const { id } = run.body.data as { id: string };
+    const state = async () =>
+      (await ask(`${front.url}/v1/runs/${id}`, 'GET', key)).body.data as Answer['body'];
+    await expect.poll(() => logged.filter((line) => line.includes(id)).length, { timeout: 20_000 }).toBe(1);
+    expect((await state()).status).not.toBe('failed');
+    relay.behave();
+    await expect.poll(async () => (await state()).status, { timeout: 30_000 }).toBe('completed');
+    expect(JSON.stringify(await state())).toContain(await digestHere(2));
+  });
+});
