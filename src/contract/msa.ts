@@ -242,6 +242,7 @@ export const createMsa = defineRoute({
     'msa_components_mismatch',
     'significance_unavailable',
     'relatives_unavailable',
+    'worker_unavailable',
     'msa_too_large',
   ],
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { consoleFileNames, readConsoleFile } from '../../console-files.js';
+import { consoleFileNames, readConsoleFile } from '../../http/console/built-files.js';
 import type { HomologyCandidate, HomologyCandidateSet } from '../../clients/typescript/types/homology.js';
 import { Fault } from '../../errors.js';
 

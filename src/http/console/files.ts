@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { consoleFileNames, readConsoleFile, type ConsoleFiles } from '../../console-files.js';
+import { consoleFileNames, readConsoleFile, type ConsoleFiles } from './built-files.js';
 import { Refusal } from '../../errors.js';
 import { page, sendHtml, type InternalPage } from '../internal-page.js';
 import type { Shell, ShellContext } from '../shell.js';

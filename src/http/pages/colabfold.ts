@@ -20,6 +20,7 @@ const LATER: ReadonlySet<ContractRefusalCode> = new Set([
   'run_storage_full',
   'idempotency_key_in_use',
   'idempotency_storage_full',
+  'worker_unavailable',
   'server_stopping',
 ]);
 

@@ -21,7 +21,7 @@ function respondent() {
   let settle: { resolve: (value: string) => void; reject: (error: Error) => void } | undefined;
   const asked = {
     signal: undefined as AbortSignal | undefined,
-    ask(signal: AbortSignal): Promise<string> {
+    ask: (signal: AbortSignal): Promise<string> => {
       asked.signal = signal;
       return new Promise((resolve, reject) => {
         settle = { resolve, reject };

@@ -13,7 +13,7 @@ import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { search } from '#src/search/search.js';
 import { normaliseProtein } from '#src/sequence/protein.js';
 import { openLine } from '#src/services/workers/line.js';
-import { startRelay, type Relay } from '../../tools/relay.js';
+import { startRelay, type Relay } from './relay.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 import { ask, type Answer } from '../storage/storage-served.js';
 
@@ -106,7 +106,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
   it('does not believe an authority that its settings do not name, and serves no parts itself', async () => {
     const line = openLine({ url: worker.url, keyFile, parts: [1] });
     await expect(line.greet(AbortSignal.timeout(5_000))).rejects.toMatchObject({
-      code: 'SELF_SIGNED_CERT_IN_CHAIN',
+      code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     });
     expect((await ask(`${front.url}/parts/surveys`, 'POST', key, {})).status).toBe(404);
     writeFileSync(join(folder, 'none.key'), '\n');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Where config/console.mjs puts what it builds: beside the compiled code. */
-const FOLDER = fileURLToPath(new URL('../console/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../../console/', import.meta.url));
 
 /** Names of what was built, by what it is; the hash of its bytes is part of each. */
 export interface ConsoleFiles {

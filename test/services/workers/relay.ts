@@ -14,7 +14,7 @@ export type Relaying = (asked: {
   readonly body: Buffer;
   readonly response: ServerResponse;
   /** Sends the request, or another body, to whoever is behind, and gives the answer. */
-  pass(body?: Buffer): Promise<Relayed>;
+  readonly pass: (body?: Buffer) => Promise<Relayed>;
 }) => Promise<void> | void;
 
 interface Relayed {
