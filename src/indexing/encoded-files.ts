@@ -62,8 +62,8 @@ export async function syncEncodedFiles(files: EncodedFiles): Promise<void> {
 
 /** Closes without waiting for the disk. */
 export async function abandonEncodedFiles(files: EncodedFiles): Promise<void> {
-  const all = Object.values(files) as readonly EncodedFiles[keyof EncodedFiles][];
-  await Promise.all(all.map((file) => file?.abandon()));
+  const { tokens, profiles, scores, families } = files;
+  await Promise.all([tokens.abandon(), profiles?.abandon(), scores.abandon(), families?.abandon()]);
 }
 
 /** Self scores in the order of the targets. */

@@ -50,6 +50,8 @@ export function createPartSurveys({ catalog, engines, targetSpaces }: PartSurvey
       const counts = sampled && {
         nearestCount: sampled.nearest_count,
         strikingCount: sampled.striking_count,
+        // Fronts look codes up themselves.
+        isCoded: false,
       };
       const settings = { targetSpace, limit, sampled: counts ?? undefined };
       const range = targetRanges(release, count)[part - 1];
