@@ -7,9 +7,9 @@ import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { encodeShard } from '../../indexing/shards/encode-shard.js';
 import { readPlan, shardProgress, type PlannedShards } from '../../indexing/shards/plan.js';
-import { openFamilies } from '../index/relatives.js';
 import type { CommandContext } from '../terminal/command.js';
 import { sumOf, type Progress, type ProgressState } from '../terminal/progress.js';
+import { openFamilies } from './families.js';
 import { arrayOf, batchScript, readSlurmWish, runArray, taskName, type SlurmWish } from './slurm.js';
 
 /** How a build is told to be divided. */

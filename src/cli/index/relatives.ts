@@ -3,17 +3,12 @@ import { openCalibration } from '../../calibration/sidecar.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
-import { familyForm } from '../../families/form.js';
-import { RELATIVE_RULES, ROUNDS_RULES } from '../../families/rules.js';
-import type { BuildFamilies } from '../../indexing/build-options.js';
-import { openAlignments, alignedRelatives } from '../../relatives/alignments.js';
+import { openAlignments } from '../../relatives/alignments.js';
 import { findBackground } from '../../relatives/backgrounds.js';
 import { mmseqsVersion } from '../../relatives/mmseqs.js';
-import { openFinder } from '../../relatives/open.js';
 import { releaseDirectory, type FoundRelease } from '../../release/catalog.js';
-import { PROFILE_SCALE } from '../../release/profile-affine.js';
 import type { RelativesBackground } from '../../release/release.js';
-import { openBackgrounds } from '../cluster/backgrounds.js';
+import { openFamilies, type OpenedFamilies } from '../cluster/families.js';
 import type { IndexCatalog } from './catalog.js';
 
 /** What a build is told of relatives. */
@@ -34,12 +29,6 @@ export function checkRelativesFlags({ relatives, alignments }: RelativesFlags): 
 
 /** Two rounds find more than one, and what drifts in a third is not worth it. */
 const MMSEQS_ROUNDS = 2;
-
-/** The relatives of a build, and what is to be closed when it is done. */
-export interface OpenedFamilies {
-  readonly families: BuildFamilies;
-  close(): Promise<void>;
-}
 
 /**
  * Opens where the relatives of a build come from; undefined where it has none.
@@ -63,39 +52,6 @@ export async function openBuildFamilies(
   const plain = plainReleaseOf(name, encoder, catalog);
   const background = plain === undefined ? await nameKept(name, encoder, config) : await nameRelease(plain);
   return openFamilies(background, { encoder, config });
-}
-
-/** What a background is opened with. */
-interface FamilyPlace {
-  readonly encoder: Encoder;
-  readonly config: ApplianceConfig;
-  /** The folder, where relatives are given. */
-  readonly alignments?: string;
-}
-
-/**
- * Relatives by a background that a build has named, here or in a task of it.
- * Errors  Refusal `invalid_option` where the folder of given alignments is not named
- */
-export function openFamilies(
-  background: RelativesBackground,
-  { encoder, config, alignments }: FamilyPlace,
-): OpenedFamilies {
-  const rules = background.method === 'mmseqs' ? ROUNDS_RULES : RELATIVE_RULES;
-  const sources = openBackgrounds(encoder, config);
-  const finder =
-    background.method === 'alignments'
-      ? alignedRelatives({ path: alignments ?? refuseUnnamed() }, rules)
-      : openFinder(background, rules, sources);
-  const form = familyForm(encoder.card, PROFILE_SCALE);
-  return { families: { form, rules, background, finder }, close: () => sources.close() };
-}
-
-function refuseUnnamed(): never {
-  throw new Refusal(
-    'invalid_option',
-    'The relatives of this build are given: --alignments names the folder.',
-  );
 }
 
 /** The newest release of a database whose tokens are those of the encoder alone. */

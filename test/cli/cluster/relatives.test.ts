@@ -51,8 +51,8 @@ function runTasks(stdout: string): readonly string[] {
       env: { ...process.env, SLURM_ARRAY_TASK_ID: String(task) },
       encoding: 'utf8',
     });
-  const tasks = Array.from({ length: Number(array) + 1 }, (_, task) => run(task));
-  return [run(0), ...tasks].map(({ stdout: said, stderr }) => said + stderr);
+  const doubled = [0, ...Array.from({ length: Number(array) + 1 }, (_, task) => task)];
+  return doubled.map(run).map(({ stdout: said, stderr }) => said + stderr);
 }
 
 /** Bytes of every file of the database's folder, by path. */

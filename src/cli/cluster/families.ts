@@ -1,0 +1,50 @@
+import type { ApplianceConfig } from '../../config.js';
+import type { Encoder } from '../../encoder/encoder.js';
+import { Refusal } from '../../errors.js';
+import { familyForm } from '../../families/form.js';
+import { RELATIVE_RULES, ROUNDS_RULES } from '../../families/rules.js';
+import type { BuildFamilies } from '../../indexing/build-options.js';
+import { alignedRelatives } from '../../relatives/alignments.js';
+import { openFinder } from '../../relatives/open.js';
+import { PROFILE_SCALE } from '../../release/profile-affine.js';
+import type { RelativesBackground } from '../../release/release.js';
+import { openBackgrounds } from './backgrounds.js';
+
+/** The relatives of a build, and what is to be closed when it is done. */
+export interface OpenedFamilies {
+  readonly families: BuildFamilies;
+  close(): Promise<void>;
+}
+
+/** What a background is opened with. */
+interface FamilyPlace {
+  readonly encoder: Encoder;
+  readonly config: ApplianceConfig;
+  /** The folder, where relatives are given. */
+  readonly alignments?: string;
+}
+
+/**
+ * Relatives by a background that a build has named, here or in a task of it.
+ * Errors  Refusal `invalid_option` where the folder of given alignments is not named
+ */
+export function openFamilies(
+  background: RelativesBackground,
+  { encoder, config, alignments }: FamilyPlace,
+): OpenedFamilies {
+  const rules = background.method === 'mmseqs' ? ROUNDS_RULES : RELATIVE_RULES;
+  const sources = openBackgrounds(encoder, config);
+  const finder =
+    background.method === 'alignments'
+      ? alignedRelatives({ path: alignments ?? refuseUnnamed() }, rules)
+      : openFinder(background, rules, sources);
+  const form = familyForm(encoder.card, PROFILE_SCALE);
+  return { families: { form, rules, background, finder }, close: () => sources.close() };
+}
+
+function refuseUnnamed(): never {
+  throw new Refusal(
+    'invalid_option',
+    'The relatives of this build are given: --alignments names the folder.',
+  );
+}
