@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { closest } from 'fastest-levenshtein';
 import { Refusal } from './errors.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from './limits.js';
+import { memoryOfProcess } from './processes.js';
 import { workersOf, type WorkerFile, type WorkerSettings } from './worker-settings.js';
 
 /** Settings of one appliance; all folders are absolute. */
@@ -302,12 +303,6 @@ function predictorOf({ structure_predictor: predictor }: ConfigFile): StructureP
       concurrency: predictor.concurrent_predictions ?? 1,
     }
   );
-}
-
-/** Of the machine, or of the control group that the process is in; bytes. */
-function memoryOfProcess(): number {
-  const group = process.constrainedMemory();
-  return group > 0 ? Math.min(group, totalmem()) : totalmem();
 }
 
 function fromEnvironment(environment: Environment): Record<string, unknown> {

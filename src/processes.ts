@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from './errors.js';
@@ -15,6 +16,12 @@ export function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'
     // The group has ended already.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+}
+
+/** Memory of the machine, or of the control group that this process is in; bytes. */
+export function memoryOfProcess(): number {
+  const group = process.constrainedMemory();
+  return group > 0 ? Math.min(group, totalmem()) : totalmem();
 }
 
 /** Which process: an id alone may be another process's after a restart. */

@@ -31,7 +31,8 @@ export const SCORE_BYTES = 4;
 export const FAMILY_BYTES = 16;
 
 /**
- * Opens the files of so many residues for writing after those proteins that are kept; what stands after them is cut off.
+ * Opens the files of so many residues for writing after those proteins that are kept; what stands after them is cut
+ * off.
  */
 export async function openEncodedFiles(
   { dimension, hasProfiles }: Pick<ProteinTokens, 'dimension' | 'hasProfiles'>,
