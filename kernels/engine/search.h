@@ -129,7 +129,7 @@ class MaxSimSearch : public SumsSearch {
   std::vector<Cut> cuts_;
   size_t closestCount_ = 0;
   uint32_t rowsPerCall_ = kMaxRows;
-  /** How much of the targets has been asked of the disk (Rows::approach). */
+  /** How much of the targets has been let go (Rows::approach). */
   std::atomic<uint64_t> reached_{0};
   std::mutex mutex_;
   std::unordered_map<uint32_t, Shared> shared_;

@@ -41,8 +41,8 @@ class Rows {
   const int8_t* row(uint32_t index) const { return values_ + size_t{index} * width_; }
   /* Errors  StoreError if the mapped file has been cut since it was opened: reading it would end the process */
   void checkFile() const;
-  /* A search that reads all rows has come to this one: where not all of the file may stay in memory, what follows is
-   * read meanwhile, and what lies behind goes. Results never depend on it.
+  /* A search that reads all rows has come to this one: where not all of the file may stay in memory, what lies behind
+   * goes. Results never depend on it.
    * Range  reached: that of one search, 0 at its start */
   void approach(uint32_t index, std::atomic<uint64_t>& reached) const;
 
