@@ -31,6 +31,8 @@ const FOR_THE_COMMAND_LINE = [
   'services/backup/',
   'http/listener.ts',
   'services/keys.ts',
+  // Key files at the start; what a front alone is told, on a page that is part of no contract.
+  'services/workers/',
   'store/secret-key.ts',
   'store/prepare.ts',
   'store/snapshot.ts',
