@@ -24,7 +24,7 @@ describe('what runs too long or takes too much', () => {
     const startedAt = performance.now();
     const answer = await ask(scene.one, ENDLESS, { timeout_seconds: 1 });
     expect([answer.status, answer.code]).toEqual([422, 'sql_statement_timeout']);
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
   it('goes with its process where it does not heed the interrupt; the next statement finds a new one', async () => {
@@ -33,7 +33,7 @@ describe('what runs too long or takes too much', () => {
     const startedAt = performance.now();
     const answer = await ask(scene.one, deaf, { timeout_seconds: 1 });
     expect(answer.code).toBe('sql_statement_timeout');
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
     expect((await ask(scene.one, 'SELECT 1')).rows).toEqual([[1]]);
     expect((await ask(scene.two, 'SELECT 1')).rows).toEqual([[1]]);
   });
