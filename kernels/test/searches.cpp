@@ -285,7 +285,7 @@ void checkAssign(Pool& pool, const Kernels& kernels, Random& random, uint32_t th
 
 /** Work after a cancellation, of one thread. Sanitizers make all work some tens of times longer. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kMostMsAfterCancel = 500;
+constexpr double kMostMsAfterCancel = 1500;
 #else
 constexpr double kMostMsAfterCancel = 20;
 #endif
