@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +17,7 @@ import { search } from '../../src/search/search.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import type { Bench } from '../main.js';
 import { PLANTED, randomEncoder, randomInput } from './release.js';
+import { anonymousBytes } from '../tools/memory.js';
 import { median } from '../tools/statistics.js';
 
 /*
@@ -30,8 +30,7 @@ import { median } from '../tools/statistics.js';
 const DEFAULT_GIBIBYTES = 5.1;
 const SEARCHES = 5;
 const SEED = 20_260_808;
-const KIB = 1024;
-const GIB = KIB ** 3;
+const GIB = 1024 ** 3;
 
 export const run: Bench = async ([gibibytes = String(DEFAULT_GIBIBYTES), encoderId]) => {
   const config = loadConfig(process.env);
@@ -123,14 +122,4 @@ async function timed<Value>(name: string, work: () => Promise<Value>): Promise<{
   const ms = performance.now() - startedMs;
   console.log(`${name.padEnd(40)} ${(ms / 1000).toFixed(2)} s`);
   return { ms, value };
-}
-
-/** Memory that belongs to the process alone; where the system does not tell, all that is resident. */
-function anonymousBytes(): number {
-  try {
-    const line = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'));
-    return line === null ? process.memoryUsage.rss() : Number(line[1]) * KIB;
-  } catch {
-    return process.memoryUsage.rss();
-  }
 }

@@ -1,4 +1,5 @@
 import { Fault } from '../errors.js';
+import { CigarWriter } from '../sequence/cigar.js';
 
 /*
  * A protein and its relatives, as every source of relatives gives them: rows over the protein. What becomes of them
@@ -62,8 +63,6 @@ export function cropOf(
 }
 
 const STEP = /(\d*)([MXID=])/y;
-/** An unknown residue; two of them are not the same. */
-const UNKNOWN = 'X';
 
 /**
  * For each residue of the relative the protein's residue that it stands over, −1 for none.
@@ -92,23 +91,16 @@ export function columnsOf(relative: Relative, length: number): Int32Array {
 export function extendedCigar(relative: Relative, sequence: string): string {
   const { residues } = relative;
   let [queryAt, at] = [relative.start, relative.residueStart];
-  const runs: { operation: string; length: number }[] = [];
-  const append = (operation: string, length: number): void => {
-    const last = runs.at(-1);
-    if (last?.operation === operation) last.length += length;
-    else runs.push({ operation, length });
-  };
+  const written = new CigarWriter();
   for (const [, digits, kind] of relative.cigar.matchAll(/(\d*)([MXID=])/g)) {
     const length = digits === '' ? 1 : Number(digits);
-    if (kind === 'I' || kind === 'D') append(kind, length);
-    for (let step = 0; step < length; step += 1) {
-      if (kind !== 'I' && kind !== 'D') {
-        const isEqual = sequence[queryAt] === residues[at] && residues[at] !== UNKNOWN;
-        append(isEqual ? '=' : 'X', 1);
-      }
-      if (kind !== 'D') queryAt += 1;
-      if (kind !== 'I') at += 1;
+    if (kind === 'I' || kind === 'D') {
+      written.gap(kind, length);
+      if (kind === 'I') queryAt += length;
+      else at += length;
+      continue;
     }
+    for (let step = 0; step < length; step += 1) written.pair(sequence[queryAt++], residues[at++]);
   }
-  return runs.map(({ operation, length }) => `${length}${operation}`).join('');
+  return written.toString();
 }

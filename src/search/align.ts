@@ -1,5 +1,6 @@
 import { RUN_DELETION, RUN_INSERTION, RUN_PAIR, type AffineAlignment } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
+import { CigarWriter } from '../sequence/cigar.js';
 import { mapInTurns } from '../turns.js';
 import type { Candidate, PairwiseAlignment, ProteinQuery } from './search-types.js';
 
@@ -26,7 +27,7 @@ export async function align(
  * Range   an alignment of score 0 has an empty CIGAR and zero counts and ratios
  */
 export function tracePath(path: AffineAlignment, query: string, target: string): PairwiseAlignment {
-  const runs: [number, string][] = [];
+  const cigar = new CigarWriter();
   let queryAt = path.queryStart;
   let targetAt = path.targetStart;
   let pairs = 0;
@@ -38,15 +39,12 @@ export function tracePath(path: AffineAlignment, query: string, target: string):
     const kind = run & RUN_KIND_MASK;
     if (kind === RUN_PAIR) {
       for (let step = 0; step < length; step += 1, queryAt += 1, targetAt += 1) {
-        // X stands for an unknown residue, and two unknowns are not the same residue.
-        const isIdentical = query[queryAt] === target[targetAt] && query[queryAt] !== 'X';
-        identical += isIdentical ? 1 : 0;
-        append(runs, 1, isIdentical ? '=' : 'X');
+        identical += cigar.pair(query[queryAt], target[targetAt]) ? 1 : 0;
       }
       pairs += length;
       continue;
     }
-    append(runs, length, kind === RUN_INSERTION ? 'I' : 'D');
+    cigar.gap(kind === RUN_INSERTION ? 'I' : 'D', length);
     gapOpenings += 1;
     gapResidues += length;
     if (kind === RUN_INSERTION) queryAt += length;
@@ -55,7 +53,7 @@ export function tracePath(path: AffineAlignment, query: string, target: string):
   const columns = pairs + gapResidues;
   return {
     alignedResidueCount: pairs,
-    cigar: runs.map(([length, operation]) => `${length}${operation}`).join(''),
+    cigar: cigar.toString(),
     gapOpeningCount: gapOpenings,
     gapResidueCount: gapResidues,
     identicalResidueCount: identical,
@@ -69,10 +67,4 @@ export function tracePath(path: AffineAlignment, query: string, target: string):
     targetEnd: path.targetEnd,
     targetLength: target.length,
   };
-}
-
-function append(runs: [number, string][], length: number, operation: string): void {
-  const last = runs.at(-1);
-  if (last?.[1] === operation) last[0] += length;
-  else runs.push([length, operation]);
 }

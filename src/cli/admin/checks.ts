@@ -7,7 +7,7 @@ import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
-import { openLine } from '../../services/workers/line.js';
+import { openLine, type WorkerLine } from '../../services/workers/line.js';
 import { wronglyShared } from '../../store/prepare.js';
 import { answersThere, checkAddresses, isLoopbackHost } from '../serve/address.js';
 import type { Finding } from './finding.js';
@@ -116,12 +116,16 @@ export async function examineWorkers({
   return Promise.all(
     (workers?.nodes ?? []).map(async (node): Promise<Finding> => {
       const held = `${node.url}, which holds ${node.parts.join(', ')} of ${workers?.partCount} parts,`;
+      let line: WorkerLine | undefined;
       try {
-        await openLine(node).greet(AbortSignal.timeout(WORKER_GREETING_MAX_MS));
+        line = openLine(node);
+        await line.greet(AbortSignal.timeout(WORKER_GREETING_MAX_MS));
         return { topic: 'workers', state: 'good', message: `${held} answers` };
       } catch (error) {
         const message = `${held} does not answer as it should: ${(error as Error).message}`;
         return { topic: 'workers', state: 'warning', message };
+      } finally {
+        line?.close();
       }
     }),
   );

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { sha256Hex } from '../../canonical.js';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
+import { openEvidence } from '../../calibration/evidence.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_MAX_TASKS, GIBIBYTE_BYTES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { openRelease } from '../../release/open.js';
@@ -32,7 +33,7 @@ import {
   type BatchFolder,
   type BatchPlan,
 } from './plan.js';
-import { openEvidence, runUnits } from './task.js';
+import { runUnits } from './task.js';
 
 interface BatchFlags {
   readonly database: string;
@@ -175,11 +176,12 @@ async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Descr
   }
   const { directory, id, slug } = selectOneRelease(catalog, flags.database);
   const { targets, manifest } = await openRelease(directory);
-  const { calibrationId, qualificationId } = await openEvidence(directory, id, targets.count);
+  const known = { id, targetCount: targets.count };
+  const { calibration, qualification } = await openEvidence(directory, known);
   return {
     release: { directory, id, slug },
-    calibrationId,
-    qualificationId,
+    calibrationId: calibration?.id ?? null,
+    qualificationId: qualification?.id ?? null,
     settings: {
       ...{ limit, evidence, guarantee, significance },
       ...(manifest.relatives !== undefined && { relatives }),

@@ -1,7 +1,6 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { openCodesOf } from '../../calibration/codes-sidecar.js';
-import { openQualification } from '../../calibration/policy-sidecar.js';
-import { openCalibration } from '../../calibration/sidecar.js';
+import { openEvidence } from '../../calibration/evidence.js';
 import type { ApplianceConfig } from '../../config.js';
 import { findEncoderVersion } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
@@ -167,11 +166,12 @@ async function openEngine(
   config: ApplianceConfig,
 ): Promise<OpenedEngine> {
   const release = await openRelease(directory);
-  const evidence = await openEvidence(directory, id, release.targets.count);
-  if (
-    evidence.calibrationId !== planned.calibrationId ||
-    evidence.qualificationId !== planned.qualificationId
-  ) {
+  const known = { id, targetCount: release.targets.count };
+  const { calibration, qualification } = await openEvidence(directory, known);
+  const isAsPlanned =
+    (calibration?.id ?? null) === planned.calibrationId &&
+    (qualification?.id ?? null) === planned.qualificationId;
+  if (!isAsPlanned) {
     throw new Refusal(
       'calibration_changed',
       `Release ${id} was calibrated or qualified anew since the batch began.`,
@@ -183,7 +183,6 @@ async function openEngine(
     encoderOptionsOf(config),
   );
   const backend = await chooseBackend(backendWishOf(config));
-  const { calibration, qualification } = evidence;
   const codes = qualification && (await openCodesOf(directory, qualification.card.codes, release.tokens));
   const backgrounds = openBackgrounds(encoder, config);
   const families = openFamilySource(release.manifest, encoder, backgrounds);
@@ -207,17 +206,5 @@ async function openEngine(
       await backgrounds.close();
       await encoder.close();
     },
-  };
-}
-
-/** Calibration and qualified policy that lie beside a release, and their ids; null where there is none. */
-export async function openEvidence(directory: string, releaseId: string, targetCount: number) {
-  const calibration = await openCalibration(directory, { id: releaseId, targetCount });
-  const qualification = await openQualification(directory, { releaseId, calibrationId: calibration?.id });
-  return {
-    calibration,
-    qualification,
-    calibrationId: calibration?.id ?? null,
-    qualificationId: qualification?.id ?? null,
   };
 }

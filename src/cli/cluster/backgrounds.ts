@@ -1,5 +1,4 @@
-import { openQualification } from '../../calibration/policy-sidecar.js';
-import { openCalibration } from '../../calibration/sidecar.js';
+import { openEvidence } from '../../calibration/evidence.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Fault } from '../../errors.js';
@@ -44,10 +43,8 @@ async function openEngine(
   if (found === undefined) throw new Fault(`There is no release ${releaseId} in ${indexesFolder}.`);
   const release = await openRelease(found.directory);
   const known = { id: releaseId, targetCount: release.targets.count };
-  const calibration = await openCalibration(found.directory, known);
-  const policy = { releaseId, calibrationId: calibration?.id };
-  const qualification = await openQualification(found.directory, policy);
+  const evidence = await openEvidence(found.directory, known);
   const backend = await chooseBackend(backendWishOf(config));
   const store = await backend.open(release.tokens);
-  return { release, encoder, backend, store, calibration, qualification, threads };
+  return { release, encoder, backend, store, ...evidence, threads };
 }

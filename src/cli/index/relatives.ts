@@ -1,5 +1,4 @@
-import { openQualification } from '../../calibration/policy-sidecar.js';
-import { openCalibration } from '../../calibration/sidecar.js';
+import { openEvidence } from '../../calibration/evidence.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
@@ -67,7 +66,8 @@ function plainReleaseOf(
 }
 
 async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<RelativesBackground> {
-  const calibration = await openCalibration(directory, { id, targetCount: manifest.counts.targets });
+  const known = { id, targetCount: manifest.counts.targets };
+  const { calibration, qualification: qualified } = await openEvidence(directory, known);
   if (calibration === undefined) {
     throw new Refusal(
       'significance_unavailable',
@@ -75,7 +75,6 @@ async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<R
         `"gloaming index calibrate ${id}".`,
     );
   }
-  const qualified = await openQualification(directory, { releaseId: id, calibrationId: calibration.id });
   // Codes lose what families are made of.
   const qualification = qualified?.card.codes === undefined ? qualified : undefined;
   return {

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { openQualification } from '../../calibration/policy-sidecar.js';
 import { openCodesOf } from '../../calibration/codes-sidecar.js';
-import { openCalibration } from '../../calibration/sidecar.js';
+import { openEvidence } from '../../calibration/evidence.js';
 import { isCudaBackend } from '../../kernels/cuda.js';
 import type { KernelBackend } from '../../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../../limits.js';
@@ -115,9 +114,8 @@ export function createEngines(sources: EngineSources): Engines {
 
 async function calibrate(plain: SearchEngine, directory: string | undefined): Promise<SearchEngine> {
   const { id, targets, directory: own } = plain.release;
-  const calibration = await openCalibration(directory ?? own, { id, targetCount: targets.count });
-  const known = { releaseId: id, calibrationId: calibration?.id };
-  const qualification = await openQualification(directory ?? own, known);
+  const evidence = await openEvidence(directory ?? own, { id, targetCount: targets.count });
+  const { calibration, qualification } = evidence;
   const codes =
     qualification && (await openCodesOf(directory ?? own, qualification.card.codes, plain.release.tokens));
   return Object.freeze({ ...plain, calibration, qualification, codes });

@@ -16,7 +16,7 @@ import { lookHere } from '../../search/search.js';
 import type { EncodedQuery, Look, LookWork, SearchSettings } from '../../search/search-types.js';
 import type { WorkerSettings } from '../../worker-settings.js';
 import type { World } from '../../world.js';
-import { createAnswerTimes } from './answer-times.js';
+import { createAnswerTimes, type AnswerTimes } from './answer-times.js';
 import { firstAnswer, Outrun } from './first-answer.js';
 import { openLine, WorkerRefusal, type WorkerLine } from './line.js';
 import type { SurveyRequest } from './survey-request.js';
@@ -107,7 +107,7 @@ interface Front extends Pick<WorkerSettings, 'partCount' | 'onError' | 'timeoutM
   readonly world: WorkerWorld;
   readonly workers: readonly Worker[];
   /** Searches that somebody waits for and packs of runs take times of their own. */
-  readonly times: Readonly<Record<'direct' | 'background', ReturnType<typeof createAnswerTimes>>>;
+  readonly times: Readonly<Record<'direct' | 'background', AnswerTimes>>;
   readonly note: (worker: string, outcome: WorkerCount['outcome']) => void;
   readonly tell: (failure: WorkerFailure) => void;
 }
@@ -118,6 +118,7 @@ interface Job {
   readonly settings: SurveySettings;
   readonly work: LookWork;
   readonly request: Omit<SurveyRequest, 'part'>;
+  readonly times: AnswerTimes;
 }
 
 interface Part extends TargetRange {
@@ -145,7 +146,8 @@ async function surveyParts(
     is_background: engine.isBackground ?? false,
     sequences: queries.map(({ sequence }) => sequence),
   };
-  const job = { queries, settings: { targetSpace, limit, sampled }, work, request };
+  const times = front.times[request.is_background ? 'background' : 'direct'];
+  const job = { queries, settings: { targetSpace, limit, sampled }, work, request, times };
   const ranges = targetRanges(engine.release, front.partCount);
   // Where one part cannot be had, nobody needs the others.
   const ending = linkAborts(...(options.signal ? [options.signal] : []));
@@ -167,14 +169,14 @@ async function surveyPart(
   front: Front,
   signal: AbortSignal,
 ): Promise<readonly Survey[]> {
-  const { queries, settings, work, request } = job;
-  const { world, times, onError } = front;
+  const { queries, settings, work, request, times } = job;
+  const { world, onError } = front;
   const holders = front.workers.filter(({ parts }) => parts.includes(part.number));
   const nowMs = world.monotonicMs();
   const distrust = ({ distrustedUntilMs }: Worker): number => (distrustedUntilMs > nowMs ? 1 : 0);
   holders.sort((a, b) => distrust(a) - distrust(b) || a.atWork - b.atWork);
   const body = JSON.stringify({ ...request, part: part.number } satisfies SurveyRequest);
-  const afterMs = times[request.is_background ? 'background' : 'direct'].mostMs();
+  const afterMs = times.mostMs();
   try {
     return await firstAnswer(
       holders.map((worker) => (ending) => askWorker(worker, body, part, job, front, ending)),
@@ -196,10 +198,9 @@ async function askWorker(
   front: Front,
   signal: AbortSignal,
 ): Promise<readonly Survey[]> {
-  const { queries, settings, work, request } = job;
+  const { queries, settings, work, times } = job;
   const { url, line } = worker;
   const { world, timeoutMs } = front;
-  const times = front.times[request.is_background ? 'background' : 'direct'];
   const { most } = surveyCounts(settings, part);
   const columns = settings.sampled === undefined ? 3 : 4;
   const maxBytes = writtenBytes(new Array<number>(queries.length).fill(most), columns);
