@@ -7,6 +7,8 @@
  *   cells   of a column go down the query: H and E of the column before lie in memory, F and H(i−1,j−1) in registers.
  *           No lane ever needs another one
  *   ends    a lane whose target has ended, or that has none, repeats some residue, and its column has no best
+ *   sums    of MaxSim, where they are asked for: a dot product is seen once and fits 16 bits, so the best of a column
+ *           stays in a register, and the best of each query residue lies in memory, one per lane
  *
  * Limit    the multiply-adds. With AVX-512, 32 cells take dimension ÷ 2 of them, for which a core has two pipes, and a
  *          dozen other instructions, for which its other pipes have time. Profiles take ten more and eight others.
@@ -14,13 +16,14 @@
  *          without a maximum for it. Only s and H(i−1,j−1) + s can leave 16 bits, and they saturate: s below −32,768
  *          leaves no pair in either case, and a target whose best is the largest score is done again by affineScore.
  *          As gapOpen ≥ gapExtend, a path may take its deletion before its insertion, so E opens from H without F.
- * Memory   two vectors per query residue
+ * Memory   two vectors per query residue, three with the sums
  * Lanes    a traits class: see avx512/affine_batch.cpp. As in wavefront.h, all is internal to the file that includes
  *          it.
  */
 #ifndef GLOAMING_BATCH_H
 #define GLOAMING_BATCH_H
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernels.h"
@@ -107,10 +110,10 @@ struct BatchCell {
   typename Lanes::Vector H, E;
 };
 
-/** Where a column stands: the insertion and H that enter the next cell, and the best pair so far. */
+/** Where a column stands: the insertion and H that enter the next cell, the best pair and dot product so far. */
 template <class Lanes>
 struct Front {
-  typename Lanes::Vector F, diagonal, best;
+  typename Lanes::Vector F, diagonal, best, nearest;
 };
 
 /** Eight residues of a query: what they score with a column but for the base, made by the tile before. */
@@ -121,6 +124,8 @@ struct Tile {
   BatchCell<Lanes>* cells;
   const uint8_t* letters;
   const int16_t* bases;
+  /** [kTileRows × lanes]: the best dot product of each residue to come; null where no sums are asked for. */
+  int16_t* closest;
 };
 
 /* Residue r of the tile. */
@@ -138,7 +143,7 @@ GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Co
   at.F = Lanes::max(Lanes::subtractToZero(at.F, column.gapExtend), opened);
 }
 
-template <class Lanes>
+template <class Lanes, bool kMeasures = false>
 class Batch {
   using Vector = typename Lanes::Vector;
   static constexpr uint32_t lanes = Lanes::lanes;
@@ -156,10 +161,16 @@ class Batch {
       longest_ = lengths_[l] > longest_ ? lengths_[l] : longest_;
     }
     cells_ = static_cast<BatchCell<Lanes>*>(task_.workspace.reserve(Workspace::kBoundaries, length_ * sizeof *cells_));
+    if constexpr (kMeasures) {
+      const size_t values = size_t{roundUp(length_, kTileRows)} * lanes;
+      closest_ = static_cast<int16_t*>(task_.workspace.reserve(Workspace::kClosest, values * sizeof *closest_));
+      std::fill_n(closest_, values, INT16_MIN);
+    }
   }
 
-  /* bests [lanes]: 64-byte aligned. A cancelled task gives some. */
-  void score(int16_t* bests) {
+  /* bests [lanes]: 64-byte aligned. sums [lanes]: added to; null where none are asked for. A cancelled task gives
+   * some. */
+  void score(int16_t* bests, PairSums* sums = nullptr) {
     const AffineParameters& parameters = task_.parameters;
     alignas(64) typename Lanes::Token tokens[lanes * kMaxDimension];
     alignas(64) int8_t profiles[lanes * kProfileWidth];
@@ -182,11 +193,21 @@ class Batch {
       if (hasProfiles) Lanes::packProfiles(profiles_, profiles);
       Lanes::placeLetters(letters, query_.bases, column.letters);
       step(j);
-      Front<Lanes> front{Lanes::zero(), Lanes::zero(), Lanes::zero()};
+      Front<Lanes> front{Lanes::zero(), Lanes::zero(), Lanes::zero(), Lanes::broadcast(INT16_MIN)};
       if (!sweep(column, front)) break;
       best = Lanes::max(best, Lanes::both(front.best, Lanes::load(active)));
+      if constexpr (kMeasures) {
+        alignas(64) int16_t nearest[lanes];
+        Lanes::store(nearest, Lanes::both(front.nearest, Lanes::load(active)));
+        for (uint32_t l = 0; l < lanes; ++l) sums[l].targetToQuery += nearest[l];
+      }
     }
     Lanes::store(bests, best);
+    if constexpr (kMeasures) {
+      for (uint32_t i = 0; i < length_; ++i) {
+        for (uint32_t l = 0; l < lanes; ++l) sums[l].queryToTarget += closest_[i * lanes + l];
+      }
+    }
   }
 
  private:
@@ -204,14 +225,15 @@ class Batch {
   /* False if the task was cancelled. */
   bool sweep(const Column<Lanes>& column, Front<Lanes>& front) {
     alignas(64) int16_t products[kTileRows * lanes];
-    Tile<Lanes> tile{products, cells_, task_.letters.query, query_.bases};
-    Lanes::multiply(column, query_.rows, query_.corrections, products);
+    Tile<Lanes> tile{products, cells_, task_.letters.query, query_.bases, closest_};
+    Lanes::template multiply<kMeasures>(front, tile, column, query_.rows, query_.corrections);
     if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile, products);
     uint32_t i = kTileRows;
     for (; i < length_; i += kTileRows) {
       if (i % kCancelStep == 0 && task_.cancelled.load(std::memory_order_relaxed)) return false;
-      Lanes::advanceAndMultiply(front, tile, column, query_.rows + size_t{i} * column.dimension,
-                                query_.corrections + i);
+      if constexpr (kMeasures) tile.closest += kTileRows * lanes;
+      Lanes::template advanceAndMultiply<kMeasures>(front, tile, column, query_.rows + size_t{i} * column.dimension,
+                                                    query_.corrections + i);
       if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile + size_t{i} * kProfileWidth, products);
       tile.cells += kTileRows;
       tile.letters += kTileRows;
@@ -229,6 +251,7 @@ class Batch {
   const int8_t* profiles_[lanes];
   uint32_t lengths_[lanes], longest_ = 0;
   BatchCell<Lanes>* cells_;
+  int16_t* closest_ = nullptr;
 };
 
 /* affineScore: of the same table, for targets whose scores 16 bits do not hold. */
@@ -237,6 +260,17 @@ void batchScores(const AffineTask* tasks, uint32_t count, const void* packed,
                  int32_t (*affineScore)(const AffineTask&), int32_t* scores) {
   alignas(64) int16_t bests[Lanes::lanes];
   Batch<Lanes>(tasks, count, packed).score(bests);
+  for (uint32_t t = 0; t < count; ++t) scores[t] = bests[t] < INT16_MAX ? bests[t] : affineScore(tasks[t]);
+}
+
+/* The same with both MaxSim sums. */
+template <class Lanes>
+void batchMeasures(const AffineTask* tasks, uint32_t count, const void* packed,
+                   int32_t (*affineScore)(const AffineTask&), int32_t* scores, PairSums* sums) {
+  alignas(64) int16_t bests[Lanes::lanes];
+  PairSums found[Lanes::lanes] = {};
+  Batch<Lanes, true>(tasks, count, packed).score(bests, found);
+  std::copy_n(found, count, sums);
   for (uint32_t t = 0; t < count; ++t) scores[t] = bests[t] < INT16_MAX ? bests[t] : affineScore(tasks[t]);
 }
 

@@ -142,6 +142,11 @@ struct AffineQuery {
   const AffineParameters& parameters;
 };
 
+/** What maxsimRows adds up over a whole pair, in both directions. */
+struct PairSums {
+  int32_t queryToTarget, targetToQuery;
+};
+
 /** Kinds of runs, seen from the query: a pair, query residues facing a gap, target residues facing a gap. */
 enum Run : uint32_t { kPair = 0, kInsertion = 1, kDeletion = 2 };
 
@@ -193,6 +198,8 @@ struct Kernels {
   uint32_t affineBatch;
   /* Scores of 1..affineBatch tasks of one query. */
   void (*affineScores)(const AffineTask* tasks, uint32_t count, int32_t* scores);
+  /* The same with what maxsimRows would find, of the same dot products; null where these are not at hand. */
+  void (*affineMeasures)(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
   AffineAlignment (*affineAlign)(const AffineTask& task);
 
   /* Adds to closeness and excess [kCodedQueries] what 1..kMaxLength rows of a target, given as codes, say of each

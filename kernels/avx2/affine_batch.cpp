@@ -61,8 +61,9 @@ struct Lanes16 {
     }
   }
 
-  static GLOAMING_INLINE void multiply(const Column<Lanes16>& column, const int16_t* rows, const int32_t*,
-                                       int16_t* products) {
+  template <bool kMeasures>
+  static GLOAMING_INLINE void multiply(Front<Lanes16>& at, const Tile<Lanes16>& tile, const Column<Lanes16>& column,
+                                       const int16_t* rows, const int32_t*) {
     const auto* tokens = reinterpret_cast<const __m256i*>(column.tokens);
     const uint32_t dimension = column.dimension;
     // Sixteen registers hold the sums of four rows.
@@ -82,7 +83,12 @@ struct Lanes16 {
 #pragma GCC unroll 4
       for (uint32_t k = 0; k < 4; ++k) {
         const Vector dots = _mm256_packs_epi32(sums[0][k], sums[1][k]);
-        store(products + (r + k) * lanes, _mm256_mulhi_epi16(dots, column.multiplier));
+        if constexpr (kMeasures) {
+          int16_t* closest = tile.closest + (r + k) * lanes;
+          store(closest, max(load(closest), dots));
+          at.nearest = max(at.nearest, dots);
+        }
+        store(tile.products + (r + k) * lanes, _mm256_mulhi_epi16(dots, column.multiplier));
       }
     }
   }
@@ -94,12 +100,13 @@ struct Lanes16 {
 #pragma GCC unroll 8
     for (uint32_t r = 0; r < kTileRows; ++r) store(products + r * lanes, own[r]);
   }
+  template <bool kMeasures>
   static GLOAMING_INLINE void advanceAndMultiply(Front<Lanes16>& at, const Tile<Lanes16>& tile,
                                                  const Column<Lanes16>& column, const int16_t* rows,
                                                  const int32_t* corrections) {
 #pragma GCC unroll 8
     for (uint32_t r = 0; r < kTileRows; ++r) advance(at, tile, column, r);
-    multiply(column, rows, corrections, tile.products);
+    multiply<kMeasures>(at, tile, column, rows, corrections);
   }
 
   static void placeLetters(const uint16_t* letters, const int16_t* bases, Letters& to) {
@@ -134,6 +141,12 @@ void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) 
   const auto& [query, packed] = tasks[0].query;
   const size_t before = avx2WavefrontPackedBytes(query.length, query.dimension);
   batchScores<Lanes16>(tasks, count, static_cast<const uint8_t*>(packed) + before, avx2AffineScore, scores);
+}
+
+void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
+  const auto& [query, packed] = tasks[0].query;
+  const auto* own = static_cast<const uint8_t*>(packed) + avx2WavefrontPackedBytes(query.length, query.dimension);
+  batchMeasures<Lanes16>(tasks, count, own, avx2AffineScore, scores, sums);
 }
 
 }  // namespace gloaming

@@ -15,6 +15,7 @@ size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension);
 void avx2AffinePack(const AffineQuery& query, void* packed);
 int32_t avx2AffineScore(const AffineTask& task);
 void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
+void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
 AffineAlignment avx2AffineAlign(const AffineTask& task);
 
 /* The part of a packed affine query that affineScores needs comes after the other. */

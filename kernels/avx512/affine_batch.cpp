@@ -71,18 +71,21 @@ struct Lanes32 {
     }
   }
 
-  static GLOAMING_INLINE void multiply(const Column<Lanes32>& column, const int8_t* rows, const int32_t* corrections,
-                                       int16_t* products) {
+  template <bool kMeasures>
+  static GLOAMING_INLINE void multiply(Front<Lanes32>& at, const Tile<Lanes32>& tile, const Column<Lanes32>& column,
+                                       const int8_t* rows, const int32_t* corrections) {
     const auto* tokens = reinterpret_cast<const __m512i*>(column.tokens);
-    multiplyEightRowsInto(tokens, rows, corrections, column.dimension, column.multiplier, products);
+    multiplyEightRowsInto<kMeasures>(tokens, rows, corrections, column.dimension, column.multiplier, tile.products,
+                                     tile.closest, at.nearest);
   }
   static GLOAMING_INLINE void addProfiles(const Column<Lanes32>& column, const int8_t* rows, int16_t* products) {
     addEightProfiles(reinterpret_cast<const __m512i*>(column.profiles), rows, column.profileWeight, products);
   }
+  template <bool kMeasures>
   static GLOAMING_INLINE void advanceAndMultiply(Front<Lanes32>& at, const Tile<Lanes32>& tile,
                                                  const Column<Lanes32>& column, const int8_t* rows,
                                                  const int32_t* corrections) {
-    finishCellsAndMultiply(at, tile, column, rows, corrections);
+    finishCellsAndMultiply<kMeasures>(at, tile, column, rows, corrections);
   }
 
   static void placeLetters(const uint16_t* letters, const int16_t*, Letters& to) { to = load(letters); }
@@ -112,6 +115,12 @@ void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores
   const auto& [query, packed] = tasks[0].query;
   const size_t before = avx512WavefrontPackedBytes(query.length, query.dimension);
   batchScores<Lanes32>(tasks, count, static_cast<const uint8_t*>(packed) + before, avx512AffineScore, scores);
+}
+
+void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
+  const auto& [query, packed] = tasks[0].query;
+  const auto* own = static_cast<const uint8_t*>(packed) + avx512WavefrontPackedBytes(query.length, query.dimension);
+  batchMeasures<Lanes32>(tasks, count, own, avx512AffineScore, scores, sums);
 }
 
 }  // namespace gloaming

@@ -15,6 +15,7 @@ size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension);
 void avx512AffinePack(const AffineQuery& query, void* packed);
 int32_t avx512AffineScore(const AffineTask& task);
 void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
+void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
 AffineAlignment avx512AffineAlign(const AffineTask& task);
 
 /* The part of a packed affine query that affineScores needs comes after the other. */

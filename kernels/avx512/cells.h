@@ -6,6 +6,7 @@
  *
  *   zmm0–7, 8–15   sums of block 0 and 1 with row 0 … 7, as in tile.h
  *   zmm24, 25, 27  one quad of each block, and of a row
+ *   zmm28, 30, 31  what a cell scores as a pair, E, and H
  */
 #ifndef GLOAMING_AVX512_CELLS_H
 #define GLOAMING_AVX512_CELLS_H
@@ -19,22 +20,22 @@ namespace {
 // What advance() in batch.h says, in sixteen parts; r is an expression of the assembler.
 #define GLOAMING_CELL_0(r) "movzbl " r "(%[letters]), %k[corrections]\n\t"
 #define GLOAMING_CELL_1(r) "shl $6, %[corrections]\n\t"
-#define GLOAMING_CELL_2(r) "vpermw (%[bases],%[corrections]), %[placing], %[E]\n\t"
-#define GLOAMING_CELL_3(r) "vpaddsw 64*(" r ")(%[products]), %[E], %[pair]\n\t"
-#define GLOAMING_CELL_4(r) "vpaddsw %[diagonal], %[pair], %[pair]\n\t"
+#define GLOAMING_CELL_2(r) "vpermw (%[bases],%[corrections]), %[placing], %%zmm30\n\t"
+#define GLOAMING_CELL_3(r) "vpaddsw 64*(" r ")(%[products]), %%zmm30, %%zmm28\n\t"
+#define GLOAMING_CELL_4(r) "vpaddsw %[diagonal], %%zmm28, %%zmm28\n\t"
 #define GLOAMING_CELL_5(r) "vmovdqa64 128*(" r ")(%[cells]), %[diagonal]\n\t"
-#define GLOAMING_CELL_6(r) "vpmaxsw %[pair], %[best], %[best]\n\t"
-#define GLOAMING_CELL_7(r) "vmovdqa64 128*(" r ")+64(%[cells]), %[E]\n\t"
-#define GLOAMING_CELL_8(r) "vpmaxsw %[E], %[pair], %[pair]\n\t"
-#define GLOAMING_CELL_9(r) "vpmaxsw %[F], %[pair], %[H]\n\t"
-#define GLOAMING_CELL_10(r) "vmovdqa64 %[H], 128*(" r ")(%[cells])\n\t"
-#define GLOAMING_CELL_11(r) "vpsubusw %[gapOpen], %[pair], %[pair]\n\t"
-#define GLOAMING_CELL_12(r) "vpsubusw %[gapExtend], %[E], %[E]\n\t"
+#define GLOAMING_CELL_6(r) "vpmaxsw %%zmm28, %[best], %[best]\n\t"
+#define GLOAMING_CELL_7(r) "vmovdqa64 128*(" r ")+64(%[cells]), %%zmm30\n\t"
+#define GLOAMING_CELL_8(r) "vpmaxsw %%zmm30, %%zmm28, %%zmm28\n\t"
+#define GLOAMING_CELL_9(r) "vpmaxsw %[F], %%zmm28, %%zmm31\n\t"
+#define GLOAMING_CELL_10(r) "vmovdqa64 %%zmm31, 128*(" r ")(%[cells])\n\t"
+#define GLOAMING_CELL_11(r) "vpsubusw %[gapOpen], %%zmm28, %%zmm28\n\t"
+#define GLOAMING_CELL_12(r) "vpsubusw %[gapExtend], %%zmm30, %%zmm30\n\t"
 #define GLOAMING_CELL_13(r) \
-  "vpmaxsw %[pair], %[E], %[E]\n\t" \
-  "vmovdqa64 %[E], 128*(" r ")+64(%[cells])\n\t"
+  "vpmaxsw %%zmm28, %%zmm30, %%zmm30\n\t" \
+  "vmovdqa64 %%zmm30, 128*(" r ")+64(%[cells])\n\t"
 #define GLOAMING_CELL_14(r) "vpsubusw %[gapExtend], %[F], %[F]\n\t"
-#define GLOAMING_CELL_15(r) "vpmaxsw %[pair], %[F], %[F]\n\t"
+#define GLOAMING_CELL_15(r) "vpmaxsw %%zmm28, %[F], %[F]\n\t"
 
 // A row's multiply-adds and its share of a cell: of one cell in two quads, or of one cell in each.
 #define GLOAMING_HALF_CELL(at, a, b) \
@@ -54,36 +55,42 @@ namespace {
 #define GLOAMING_SIXTEEN_QUADS GLOAMING_EIGHT_QUADS ", 8, 9, 10, 11, 12, 13, 14, 15"
 #define GLOAMING_QUADS(quads, DO) ".irp quad, " quads "\n\t" GLOAMING_LOAD_2 GLOAMING_EACH_ROW_2(DO) ".endr\n\t"
 
-#define GLOAMING_CELLS_AND_TILE(body) \
-  asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_2) body GLOAMING_EACH_ROW_2(GLOAMING_NARROW) \
+#define GLOAMING_CELLS_AND_TILE(NARROW, body) \
+  asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_2) body GLOAMING_EACH_ROW_2(NARROW) \
                : [query] "+r"(tokens), [low] "+r"(low), [high] "+r"(high), [rounds] "+m"(rounds), \
                  [corrections] "+r"(corrections), [F] "+v"(at.F), [diagonal] "+v"(at.diagonal), \
-                 [best] "+v"(at.best), [pair] "=&v"(pair), [E] "=&v"(E), [H] "=&v"(H) \
+                 [best] "+v"(at.best), [nearest] "+v"(at.nearest) \
                : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), [products] "r"(tile.products), \
-                 [cells] "r"(tile.cells), [letters] "r"(tile.letters), [bases] "r"(tile.bases), \
+                 [closest] "r"(tile.closest), [cells] "r"(tile.cells), [letters] "r"(tile.letters), [bases] "r"(tile.bases), \
                  [multiplier] "v"(column.multiplier), [gapOpen] "v"(column.gapOpen), \
                  [gapExtend] "v"(column.gapExtend), [placing] "v"(column.letters) \
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
-                 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27")
+                 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27", "xmm28", "xmm30", "xmm31")
 
-/* Finishes the eight cells of the tile, whose products give way to those of the next eight rows. */
-template <class Lanes>
+#define GLOAMING_CELLS_IN_ONE_ROUND GLOAMING_QUADS(GLOAMING_EIGHT_QUADS, GLOAMING_WHOLE_CELL)
+#define GLOAMING_CELLS_IN_TWO_ROUNDS \
+  GLOAMING_QUADS(GLOAMING_SIXTEEN_QUADS, GLOAMING_HALF_CELL) \
+  "add $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\tdecq %[rounds]\n\tjz 2f\n\t" \
+  "1:\n\tadd $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\t" \
+  GLOAMING_QUADS(GLOAMING_EIGHT_QUADS, GLOAMING_DOT_2) \
+  "decq %[rounds]\n\tjnz 1b\n\t2:\n\t"
+
+/* Finishes the eight cells of the tile, whose products give way to those of the next eight rows; measured or not as
+ * multiplyEightRowsInto does. */
+template <bool kMeasures, class Lanes>
 GLOAMING_INLINE void finishCellsAndMultiply(Front<Lanes>& at, const Tile<Lanes>& tile, const Column<Lanes>& column,
                                             const int8_t* low, const int32_t* corrections) {
   const auto* tokens = reinterpret_cast<const __m512i*>(column.tokens);
   const uint64_t row = column.dimension;
   const int8_t* high = low + 4 * row;
   uint64_t rounds = row / 32 - 1;
-  __m512i pair, E, H;
-  if (rounds == 0) {
-    GLOAMING_CELLS_AND_TILE(GLOAMING_QUADS(GLOAMING_EIGHT_QUADS, GLOAMING_WHOLE_CELL));
+  if constexpr (kMeasures) {
+    if (rounds == 0) GLOAMING_CELLS_AND_TILE(GLOAMING_KEEP_AND_NARROW, GLOAMING_CELLS_IN_ONE_ROUND);
+    else GLOAMING_CELLS_AND_TILE(GLOAMING_KEEP_AND_NARROW, GLOAMING_CELLS_IN_TWO_ROUNDS);
+  } else if (rounds == 0) {
+    GLOAMING_CELLS_AND_TILE(GLOAMING_NARROW, GLOAMING_CELLS_IN_ONE_ROUND);
   } else {
-    GLOAMING_CELLS_AND_TILE(
-        GLOAMING_QUADS(GLOAMING_SIXTEEN_QUADS, GLOAMING_HALF_CELL)
-        "add $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\tdecq %[rounds]\n\tjz 2f\n\t"
-        "1:\n\tadd $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\t"
-        GLOAMING_QUADS(GLOAMING_EIGHT_QUADS, GLOAMING_DOT_2)
-        "decq %[rounds]\n\tjnz 1b\n\t2:\n\t");
+    GLOAMING_CELLS_AND_TILE(GLOAMING_NARROW, GLOAMING_CELLS_IN_TWO_ROUNDS);
   }
 }
 

@@ -136,24 +136,41 @@ inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* c
   "vpmulhw %[multiplier], %%zmm" #a ", %%zmm" #a "\n\t" \
   "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
 
+// The same of dot products that both maxima have seen: a dot product fits in int16, so packing loses nothing.
+#define GLOAMING_KEEP_AND_NARROW(at, a, b) \
+  "vpackssdw %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vpmaxsw 64*" #a "(%[closest]), %%zmm" #a ", %%zmm" #b "\n\t" \
+  "vpmaxsw %%zmm" #a ", %[nearest], %[nearest]\n\t" \
+  "vmovdqa64 %%zmm" #b ", 64*" #a "(%[closest])\n\t" \
+  "vpmulhw %[multiplier], %%zmm" #a ", %%zmm" #a "\n\t" \
+  "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
+
+#define GLOAMING_TILE_INTO(NARROW) \
+  asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_2) \
+               "1:\n\t.irp quad, 0, 1, 2, 3, 4, 5, 6, 7\n\t" \
+               GLOAMING_LOAD_2 GLOAMING_EACH_ROW_2(GLOAMING_DOT_2) \
+               ".endr\n\t" \
+               "add $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\tdec %[rounds]\n\tjnz 1b\n\t" \
+               GLOAMING_EACH_ROW_2(NARROW) \
+               : [query] "+r"(query), [low] "+r"(low), [high] "+r"(high), [rounds] "+r"(rounds), \
+                 [nearest] "+v"(nearest) \
+               : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), [corrections] "r"(corrections), \
+                 [multiplier] "v"(multiplier), [products] "r"(products), [closest] "r"(closest) \
+               : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
+                 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27")
+
 /* The dot products of two packed blocks with eight rows, scaled, in int16. products [8 × 32]: by row; packssdw takes
- * four lanes of each block in turn. */
+ * four lanes of each block in turn. Where they are measured, closest [8 × 32] and nearest are raised to them, unscaled,
+ * in the same lanes. */
+template <bool kMeasures>
 inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* query, const int8_t* low,
                                                                  const int32_t* corrections, uint64_t row,
-                                                                 __m512i multiplier, int16_t* products) {
+                                                                 __m512i multiplier, int16_t* products,
+                                                                 int16_t* closest, __m512i& nearest) {
   const int8_t* high = low + 4 * row;
   uint64_t rounds = row / 32;
-  asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_2)
-               "1:\n\t.irp quad, 0, 1, 2, 3, 4, 5, 6, 7\n\t"
-               GLOAMING_LOAD_2 GLOAMING_EACH_ROW_2(GLOAMING_DOT_2)
-               ".endr\n\t"
-               "add $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\tdec %[rounds]\n\tjnz 1b\n\t"
-               GLOAMING_EACH_ROW_2(GLOAMING_NARROW)
-               : [query] "+r"(query), [low] "+r"(low), [high] "+r"(high), [rounds] "+r"(rounds)
-               : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), [corrections] "r"(corrections),
-                 [multiplier] "v"(multiplier), [products] "r"(products)
-               : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-                 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27");
+  if constexpr (kMeasures) GLOAMING_TILE_INTO(GLOAMING_KEEP_AND_NARROW);
+  else GLOAMING_TILE_INTO(GLOAMING_NARROW);
 }
 
 #define GLOAMING_START_AT_ONE(at, a, b) \

@@ -30,9 +30,9 @@ void checkParameters(const AffineParameters& p) {
 
 AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
                            std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters,
-                           bool aligns, Done done)
+                           AffineWork work, Done done)
     : Search(kernels, std::move(store), std::move(done)), query_(std::move(query)), targets_(std::move(targets)),
-      parameters_(parameters), letters_(std::move(letters)), aligns_(aligns) {
+      parameters_(parameters), letters_(std::move(letters)), work_(work) {
   parameters_.letterScores = hasLetters() ? letters_.scores.data() : nullptr;
 }
 
@@ -49,8 +49,15 @@ uint64_t AffineSearch::prepare() {
     kernels_.affinePack({tokens, letters_.query.data(), hasProfiles() ? query_.profile() : nullptr, parameters_},
                         packed);
   });
-  if (aligns_) alignments.resize(targets_.size());
+  if (work_ == AffineWork::kAlignments) alignments.resize(targets_.size());
   else scores.resize(targets_.size());
+  if (work_ == AffineWork::kMeasures) {
+    const Tokens tokens = query_.view().tokens;
+    compared_.emplace_back(tokens.values, size_t{tokens.length} * tokens.dimension, tokens.length, tokens.dimension);
+    compared_[0].pack(kernels_.maxsimPackedBytes, kernels_.maxsimPack);
+    sums.queryToTarget.resize(targets_.size());
+    sums.targetToQuery.resize(targets_.size());
+  }
   order_.resize(targets_.size());
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) {
@@ -63,7 +70,7 @@ uint64_t AffineSearch::prepare() {
 /* A batch of targets each, or one: few targets are better shared by many threads. */
 void AffineSearch::cutIntoChunks() {
   const bool areMany = order_.size() >= size_t{kernels_.affineBatch} * threadLimit();
-  for (size_t place = 0; place < order_.size(); place += areMany && !aligns_ ? batchFrom(place) : 1) {
+  for (size_t place = 0; place < order_.size(); place += areMany && work_ != AffineWork::kAlignments ? batchFrom(place) : 1) {
     cuts_.push_back(place);
   }
   cuts_.push_back(order_.size());
@@ -120,16 +127,43 @@ void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
     tasks.push_back({query,    store_->rows(target), store_->length(target), {letters_.query.data(), letters},
                      profiles, parameters_,          workspace,              cancelled_});
   }
-  if (aligns_) {
+  if (work_ == AffineWork::kAlignments) {
     const AffineAlignment alignment = kernels_.affineAlign(tasks[0]);
     alignments[*items] = {alignment, std::vector<uint32_t>(alignment.runs, alignment.runs + alignment.runCount)};
   } else if (count == 1) {
     scores[*items] = kernels_.affineScore(tasks[0]);
+    if (work_ == AffineWork::kMeasures) compareAlone(*items, workspace);
   } else {
-    std::vector<int32_t> found(count);
-    kernels_.affineScores(tasks.data(), static_cast<uint32_t>(count), found.data());
-    for (size_t k = 0; k < count; ++k) scores[items[k]] = found[k];
+    scoreBatch(tasks, items);
+    const bool isCompared = work_ == AffineWork::kScores || kernels_.affineMeasures != nullptr;
+    for (const uint32_t* item = items; !isCompared && item < end; ++item) compareAlone(*item, workspace);
   }
+}
+
+void AffineSearch::scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items) {
+  const auto count = static_cast<uint32_t>(tasks.size());
+  std::vector<int32_t> found(count);
+  std::vector<PairSums> compared(count);
+  const bool measures = work_ == AffineWork::kMeasures && kernels_.affineMeasures != nullptr;
+  if (measures) kernels_.affineMeasures(tasks.data(), count, found.data(), compared.data());
+  else kernels_.affineScores(tasks.data(), count, found.data());
+  for (size_t k = 0; k < count; ++k) {
+    scores[items[k]] = found[k];
+    if (!measures) continue;
+    sums.queryToTarget[items[k]] = compared[k].queryToTarget;
+    sums.targetToQuery[items[k]] = compared[k].targetToQuery;
+  }
+}
+
+/* MaxSim of a target that no batch has measured. */
+void AffineSearch::compareAlone(uint32_t item, Workspace& workspace) {
+  const uint32_t queryLength = compared_[0].length(), dimension = store_->dimension();
+  const size_t count = roundUp(queryLength, kTokenRound);
+  auto* closest = static_cast<int32_t*>(workspace.reserve(Workspace::kClosest, count * sizeof(int32_t)));
+  std::fill_n(closest, count, INT32_MIN);
+  compareRows(kernels_, compared_, {store_->rows(targets_[item]), lengthOf(item), dimension},
+              rowsPerCall(queryLength, dimension), closest, &sums.targetToQuery[item], workspace, cancelled_);
+  sums.queryToTarget[item] = std::accumulate(closest, closest + queryLength, 0);
 }
 
 }  // namespace gloaming

@@ -17,6 +17,38 @@ constexpr uint64_t kCallProducts = 20'000'000;
 
 }  // namespace
 
+uint32_t rowsPerCall(uint32_t longestQuery, uint32_t dimension) {
+  const uint64_t rowProducts = uint64_t{longestQuery} * dimension;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(kCallProducts / rowProducts / 8 * 8, 8, kMaxRows));
+}
+
+/* Some rows after others, each prepared once for all queries. */
+void compareRows(const Kernels& kernels, const std::vector<OwnedQuery>& queries, const Tokens& rows,
+                 uint32_t rowsPerCall, int32_t* closest, int32_t* rowSums, Workspace& workspace,
+                 const std::atomic<bool>& cancelled) {
+  const size_t storedBytes = rows.dimension, preparedBytes = storedBytes * kernels.maxsimPreparedBytes;
+  void* prepared = workspace.reserve(Workspace::kPrepared, kPreparedRows * preparedBytes);
+  for (uint32_t row = 0; row < rows.length; row += kPreparedRows) {
+    const uint32_t count = std::min(kPreparedRows, rows.length - row);
+    const int8_t* stored = rows.values + row * storedBytes;
+    if (preparedBytes > 0) kernels.maxsimPrepare(stored, count, rows.dimension, prepared);
+    // What usually comes next is asked for, so that it is near when it does.
+    const int8_t* next = stored + count * storedBytes;
+    for (size_t byte = 0; byte < count * storedBytes; byte += 64) __builtin_prefetch(next + byte);
+    const int8_t* ready = preparedBytes > 0 ? static_cast<const int8_t*>(prepared) : stored;
+    const size_t readyBytes = preparedBytes > 0 ? preparedBytes : storedBytes;
+    int32_t* own = closest;
+    for (size_t q = 0; q < queries.size(); ++q) {
+      const PackedQuery query = queries[q].view();
+      for (uint32_t at = 0; at < count; at += rowsPerCall) {
+        if (cancelled.load(std::memory_order_relaxed)) return;
+        rowSums[q] += kernels.maxsimRows(query, ready + at * readyBytes, std::min(rowsPerCall, count - at), own);
+      }
+      own += roundUp(query.tokens.length, kTokenRound);
+    }
+  }
+}
+
 MaxSimSearch::MaxSimSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
                            std::optional<std::vector<uint32_t>> eligible, Done done, std::optional<int32_t> floor)
     : SumsSearch(kernels, std::move(store), std::move(done)), queries_(std::move(queries)),
@@ -30,19 +62,19 @@ uint32_t MaxSimSearch::itemCount() const {
 uint64_t MaxSimSearch::prepare() {
   store_->checkFiles();
   if (eligible_) checkTargets(*eligible_, true);
-  uint64_t tokenCount = 0, longest = 1;
+  uint64_t tokenCount = 0;
+  uint32_t longest = 1;
   for (OwnedQuery& query : queries_) {
     query.pack(kernels_.maxsimPackedBytes, kernels_.maxsimPack);
     tokenCount += query.length();
-    longest = std::max<uint64_t>(longest, query.length());
+    longest = std::max(longest, query.length());
     closestCount_ += roundUp(query.length(), kTokenRound);
   }
   const std::vector<int32_t> none(itemCount());
   sums.assign(queries_.size(), {none, none, floor_ ? none : std::vector<int32_t>{}});
   if (queries_.empty() || itemCount() == 0) return 0;
 
-  const uint64_t rowProducts = longest * store_->dimension();
-  rowsPerCall_ = static_cast<uint32_t>(std::clamp<uint64_t>(kCallProducts / rowProducts / 8 * 8, 8, kMaxRows));
+  rowsPerCall_ = rowsPerCall(longest, store_->dimension());
   const auto rowsOf = [tokenProducts = tokenCount * store_->dimension()](uint64_t products, uint32_t least) {
     const uint64_t rows = std::clamp<uint64_t>(products / tokenProducts, least, 1 << 20);
     return static_cast<uint32_t>(rows / kMaxRows * kMaxRows);
@@ -81,44 +113,13 @@ void MaxSimSearch::run(uint64_t chunk, Workspace& workspace) {
     const uint32_t firstRow = item == from.item ? from.row : 0, endRow = item == to.item ? to.row : length;
     std::fill_n(closest, closestCount_, INT32_MIN);
     std::fill_n(rowSums, queries_.size(), 0);
-    runPiece(item, firstRow, endRow, closest, rowSums, workspace);
+    const int8_t* rows = store_->rows(targetOf(item)) + size_t{firstRow} * store_->dimension();
+    compareRows(kernels_, queries_, {rows, endRow - firstRow, store_->dimension()}, rowsPerCall_, closest, rowSums,
+                workspace, cancelled_);
     if (isCancelled()) return;
     if (endRow - firstRow == length) settle(item, closest, rowSums);
     else share(item, endRow - firstRow, closest, rowSums);
   }
-}
-
-/* Some rows after others, each prepared once for all queries. */
-void MaxSimSearch::runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums,
-                            Workspace& workspace) {
-  const size_t storedBytes = store_->dimension(), preparedBytes = storedBytes * kernels_.maxsimPreparedBytes;
-  void* prepared = workspace.reserve(Workspace::kPrepared, kPreparedRows * preparedBytes);
-  const int8_t* rows = store_->rows(targetOf(item));
-  for (uint32_t row = firstRow; row < endRow; row += kPreparedRows) {
-    const uint32_t count = std::min(kPreparedRows, endRow - row);
-    const int8_t* stored = rows + row * storedBytes;
-    if (preparedBytes > 0) kernels_.maxsimPrepare(stored, count, store_->dimension(), prepared);
-    // What usually comes next is asked for, so that it is near when it does.
-    const int8_t* next = stored + count * storedBytes;
-    for (size_t byte = 0; byte < count * storedBytes; byte += 64) __builtin_prefetch(next + byte);
-    const Rows ready = preparedBytes > 0 ? Rows{static_cast<const int8_t*>(prepared), preparedBytes, count}
-                                         : Rows{stored, storedBytes, count};
-    if (!runRows(ready, closest, rowSums)) return;
-  }
-}
-
-/* All queries against some rows; false where the search was cancelled meanwhile. */
-bool MaxSimSearch::runRows(const Rows& rows, int32_t* closest, int32_t* rowSums) {
-  for (size_t q = 0; q < queries_.size(); ++q) {
-    const PackedQuery query = queries_[q].view();
-    for (uint32_t row = 0; row < rows.count; row += rowsPerCall_) {
-      if (isCancelled()) return false;
-      const uint32_t count = std::min(rowsPerCall_, rows.count - row);
-      rowSums[q] += kernels_.maxsimRows(query, rows.values + row * rows.bytes, count, closest);
-    }
-    closest += roundUp(query.tokens.length, kTokenRound);
-  }
-  return true;
 }
 
 /* Adds a chunk's part of a target; whoever brings the last row settles the target. */

@@ -85,6 +85,15 @@ class SumsSearch : public Search {
   std::vector<Sums> sums;
 };
 
+/** Rows of a target that one call of a kernel takes, so that it returns within a moment. */
+uint32_t rowsPerCall(uint32_t longestQuery, uint32_t dimension);
+
+/* Raises what each query has found so far by some rows of a target; what it finds is void once cancelled.
+ * closest: one array for each query, [roundUp(length, kTokenRound)], after the other. rowSums: one for each query. */
+void compareRows(const Kernels& kernels, const std::vector<OwnedQuery>& queries, const Tokens& rows,
+                 uint32_t rowsPerCall, int32_t* closest, int32_t* rowSums, Workspace& workspace,
+                 const std::atomic<bool>& cancelled);
+
 /* MaxSim of some queries with each listed target, in one pass over the targets. */
 class MaxSimSearch : public SumsSearch {
  public:
@@ -102,12 +111,6 @@ class MaxSimSearch : public SumsSearch {
   struct Cut {
     uint32_t item, row;
   };
-  /** Rows as the kernels take them. */
-  struct Rows {
-    const int8_t* values;
-    size_t bytes;
-    uint32_t count;
-  };
   /** A target that several chunks share. */
   struct Shared {
     std::vector<int32_t> closest;
@@ -117,9 +120,6 @@ class MaxSimSearch : public SumsSearch {
 
   uint32_t itemCount() const;
   uint32_t targetOf(uint32_t item) const { return eligible_ ? (*eligible_)[item] : item; }
-  void runPiece(uint32_t item, uint32_t firstRow, uint32_t endRow, int32_t* closest, int32_t* rowSums,
-                Workspace& workspace);
-  bool runRows(const Rows& rows, int32_t* closest, int32_t* rowSums);
   void share(uint32_t item, uint32_t rowCount, const int32_t* closest, const int32_t* rowSums);
   void settle(uint32_t item, const int32_t* closest, const int32_t* rowSums);
 
@@ -143,7 +143,10 @@ struct OwnedLetters {
   std::vector<uint8_t> query, targets;
 };
 
-/* Affine scores, or alignments, of one query with each listed target. */
+/** What an affine search is for: scores, scores with both sums of MaxSim, or alignments. */
+enum class AffineWork { kScores, kMeasures, kAlignments };
+
+/* Affine scores, measures or alignments of one query with each listed target. */
 class AffineSearch : public Search {
  public:
   struct Alignment {
@@ -152,9 +155,11 @@ class AffineSearch : public Search {
   };
 
   AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
-               std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters, bool aligns,
+               std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters, AffineWork work,
                Done done);
   std::vector<int32_t> scores;
+  /** Where these are measured. */
+  SumsSearch::Sums sums;
   std::vector<Alignment> alignments;
 
  protected:
@@ -169,14 +174,18 @@ class AffineSearch : public Search {
   void cutIntoChunks();
   uint32_t batchFrom(size_t place) const;
   void copyLetters(uint32_t item, uint8_t* to) const;
+  void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items);
+  void compareAlone(uint32_t item, Workspace& workspace);
 
   OwnedQuery query_;
+  /** The same as MaxSim packs it, where sums are wanted. */
+  std::vector<OwnedQuery> compared_;
   const std::vector<uint32_t> targets_;
   AffineParameters parameters_;
   OwnedLetters letters_;
   /** Where each item's letters begin, and where the last ones end. */
   std::vector<size_t> letterStarts_;
-  const bool aligns_;
+  const AffineWork work_;
   /** Items, the longest first, and the places where chunks begin and the last one ends. */
   std::vector<uint32_t> order_;
   std::vector<size_t> cuts_;

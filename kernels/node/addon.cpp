@@ -11,7 +11,8 @@
  *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
  *   sweep(store, queries, eligible, floor, threads, isBackground, callback)                the same with excesses
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
- *   affine(store, query, targets, parameters, aligns, threads, isBackground, callback)    a search
+ *   affine(store, query, targets, parameters, work, threads, isBackground, callback)      a search: 'scores',
+ *                                                      'measures' (with both sums of MaxSim) or 'alignments'
  *   openCodes(variant, starts, dimension, words, path)  the codes of a release, and the words that they name
  *   codeTable(codes, queries, threads, isBackground, callback)                            a search: a table of bytes
  *   codeSums(codes, table, queryCount, eligible, floor, threads, isBackground, callback)  a search by such a table
@@ -281,17 +282,28 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
   return result;
 }
 
+AffineWork workNamed(const Napi::Value& name) {
+  const std::string wanted = name.ToString().Utf8Value();
+  if (wanted == "scores") return AffineWork::kScores;
+  if (wanted == "measures") return AffineWork::kMeasures;
+  if (wanted == "alignments") return AffineWork::kAlignments;
+  throw ShapeError("an affine search gives scores, measures or alignments");
+}
+
 Napi::Value affine(const Napi::CallbackInfo& info) {
   const OpenStore& open = openStore(info[0]);
   OwnedQuery query = copyQuery(info[1], open.store->dimension());
   std::vector<uint32_t> targets = copyIndices(info[2], "the targets");
   const AffineParameters parameters = copyParameters(info[3]);
   OwnedLetters letters = copyLetters(info[3]);
-  const bool aligns = info[4].ToBoolean();
+  const AffineWork work = workNamed(info[4]);
   const uint32_t threads = threadCount(info[5]);
-  auto done = callOnLoop(info.Env(), info[7], aligns ? alignmentsToValue : scoresToValue);
+  const ToValue toValue = work == AffineWork::kAlignments ? alignmentsToValue
+                          : work == AffineWork::kMeasures ? measuresToValue
+                                                          : scoresToValue;
+  auto done = callOnLoop(info.Env(), info[7], toValue);
   auto search = std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query), std::move(targets),
-                                               parameters, std::move(letters), aligns, std::move(done));
+                                               parameters, std::move(letters), work, std::move(done));
   return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
 }
 

@@ -69,6 +69,15 @@ inline Napi::Value scoresToValue(Napi::Env env, const Search& search) {
   return copyOut<Napi::Int32Array>(env, static_cast<const AffineSearch&>(search).scores);
 }
 
+inline Napi::Value measuresToValue(Napi::Env env, const Search& search) {
+  const auto& found = static_cast<const AffineSearch&>(search);
+  Napi::Object measures = Napi::Object::New(env);
+  measures["scores"] = copyOut<Napi::Int32Array>(env, found.scores);
+  measures["queryToTarget"] = copyOut<Napi::Int32Array>(env, found.sums.queryToTarget);
+  measures["targetToQuery"] = copyOut<Napi::Int32Array>(env, found.sums.targetToQuery);
+  return measures;
+}
+
 inline Napi::Value tableToValue(Napi::Env env, const Search& search) {
   return copyOut<Napi::Uint8Array>(env, static_cast<const TableSearch&>(search).table);
 }

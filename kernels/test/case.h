@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "reference/reference.h"
 #include "test/emulated_tiles.h"
@@ -19,6 +20,34 @@
 #include "engine/workspace.h"
 
 namespace gloaming {
+
+/* What MaxSim finds of a pair, by the reference. */
+inline PairSums referenceSums(const AffineTask& task) {
+  const PackedQuery query{task.query.tokens, task.query.tokens.values};
+  const auto& [values, length, dimension] = query.tokens;
+  std::vector<int32_t> closest(roundUp(length, kTokenRound), INT32_MIN);
+  PairSums sums{0, 0};
+  for (uint32_t row = 0; row < task.targetLength; row += kMaxRows) {
+    sums.targetToQuery += referenceMaxsimRows(query, task.target + size_t{row} * dimension,
+                                              std::min(kMaxRows, task.targetLength - row), closest.data());
+  }
+  for (uint32_t i = 0; i < length; ++i) sums.queryToTarget += closest[i];
+  return sums;
+}
+
+/* Whether a batch that is measured has these scores, and the sums of the reference; true where none can be. */
+inline bool sameMeasures(const Kernels& kernels, const std::vector<AffineTask>& tasks,
+                         const std::vector<int32_t>& scores) {
+  if (kernels.affineMeasures == nullptr) return true;
+  std::vector<int32_t> found(tasks.size());
+  std::vector<PairSums> sums(tasks.size());
+  kernels.affineMeasures(tasks.data(), static_cast<uint32_t>(tasks.size()), found.data(), sums.data());
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    const PairSums wanted = referenceSums(tasks[t]);
+    if (sums[t].queryToTarget != wanted.queryToTarget || sums[t].targetToQuery != wanted.targetToQuery) return false;
+  }
+  return found == scores;
+}
 
 /** What the rows look like. */
 enum class Kind : uint32_t { kRandom, kExtreme, kEqual, kZero, kSparse, kRelated, kCount };
@@ -131,8 +160,9 @@ class Expectation {
       tasks.push_back(taskOf(query, workspace, window->start, window->length));
     }
     std::vector<int32_t> scores(windows.size());
-    kernels.affineScores(tasks.data(), static_cast<uint32_t>(tasks.size()), scores.data());
-    return std::equal(scores.begin(), scores.end(), windows.begin(),
+    const auto count = static_cast<uint32_t>(tasks.size());
+    kernels.affineScores(tasks.data(), count, scores.data());
+    return sameMeasures(kernels, tasks, scores) && std::equal(scores.begin(), scores.end(), windows.begin(),
                       [](int32_t score, const Window* window) { return score == window->score; });
   }
 

@@ -57,6 +57,10 @@ uint32_t checkBatches(Random& random, AffineParameters parameters) {
       }
       std::vector<int32_t> scores(count);
       all[k]->affineScores(tasks.data(), count, scores.data());
+      if (!sameMeasures(*all[k], tasks, scores)) {
+        std::fprintf(stderr, "%s measures a batch differently\n", all[k]->name);
+        std::exit(1);
+      }
       for (uint32_t t = 0; t < count; ++t) {
         if (scores[t] == referenceAffineScore(tasks[t])) continue;
         std::fprintf(stderr, "%s differs from the reference in target %u of a batch\n", all[k]->name, t);

@@ -134,7 +134,7 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   // Enough of them for batches beside single targets.
   std::vector<uint32_t> targets{4, 0, 40, 7, 7, 21};
   for (uint32_t t = 0; threads < 5 && t < threads * kernels.affineBatch; ++t) targets.push_back(t * 11 % 40);
-  Waiter scoreWaiter, alignWaiter;
+  Waiter scoreWaiter, measureWaiter, alignWaiter;
   const auto& query = data.queries[1];
   // The alignments give way to the scores.
   const OwnedLetters letters = data.letters(query, targets);
@@ -143,13 +143,17 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
     one.setProfile(data.profile.data(), data.profile.size());
     return one;
   };
-  const auto scores = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters, false,
-                                                     scoreWaiter.done());
-  const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters, true,
-                                                      alignWaiter.done());
+  const auto scores = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters,
+                                                     AffineWork::kScores, scoreWaiter.done());
+  const auto measured = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters,
+                                                       AffineWork::kMeasures, measureWaiter.done());
+  const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters,
+                                                      AffineWork::kAlignments, alignWaiter.done());
   pool.submit(aligned, threads, Priority::kBackground);
   pool.submit(scores, threads);
+  pool.submit(measured, threads);
   scoreWaiter.wait();
+  measureWaiter.wait();
   alignWaiter.wait();
   Workspace workspace;
   const std::atomic<bool> cancelled{false};
@@ -168,6 +172,10 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
     AffineAlignment got = aligned->alignments[item].fixed;
     got.runs = aligned->alignments[item].runs.data();
     require(scores->scores[item] == referenceAffineScore(task), "a search differs in affine scores");
+    const PairSums sums = referenceSums(task);
+    require(measured->scores[item] == scores->scores[item], "measures differ from scores");
+    require(measured->sums.queryToTarget[item] == sums.queryToTarget, "measures differ in sums over the query");
+    require(measured->sums.targetToQuery[item] == sums.targetToQuery, "measures differ in sums over the target");
     require(sameAlignment(got, referenceAffineAlign(task)), "a search differs in alignments");
   }
 }
@@ -186,7 +194,7 @@ void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data)
   Waiter without;
   const auto unprofiled = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]),
                                                          std::vector<uint32_t>{0}, kProfileParameters, OwnedLetters{},
-                                                         false, without.done());
+                                                         AffineWork::kScores, without.done());
   pool.submit(unprofiled, 1);
   without.wait();
   require(without.hasFailed, "profiles that score did not fail for a query without one");
@@ -305,15 +313,17 @@ Data makeGiants(Random& random) {
 /* A cancelled search ends soon, wherever in a giant protein it is. */
 void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& data) {
   for (const int delayMs : {10, 60}) {
-    for (const char* kind : {"maxsim", "affine scores", "affine alignments"}) {
+    for (const char* kind : {"maxsim", "affine scores", "affine measures", "affine alignments"}) {
       Waiter waiter;
       std::shared_ptr<Search> search;
       if (std::strcmp(kind, "maxsim") == 0) {
         search = std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt, waiter.done());
       } else {
-        const bool aligns = std::strcmp(kind, "affine alignments") == 0;
+        const AffineWork work = std::strcmp(kind, "affine alignments") == 0 ? AffineWork::kAlignments
+                                : std::strcmp(kind, "affine measures") == 0 ? AffineWork::kMeasures
+                                                                            : AffineWork::kScores;
         search = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[0]),
-                                                std::vector<uint32_t>{0}, kParameters, OwnedLetters{}, aligns,
+                                                std::vector<uint32_t>{0}, kParameters, OwnedLetters{}, work,
                                                 waiter.done());
       }
       pool.submit(search, 1);

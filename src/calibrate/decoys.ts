@@ -42,8 +42,7 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
   const { inverse_step: inverseStep } = release.manifest.encoder;
   const tokens = await encodeDecoy(sequence, options);
   const parameters = affineParameters(release, { sequence, tokens }, targets, scoring.texts);
-  const affine = await backend.affineScores(store, tokens, targets, parameters, { signal, threads });
-  const [sums] = await backend.maxsim(store, [tokens], targets, { signal, threads });
+  const { scores, ...sums } = await backend.measure(store, tokens, targets, parameters, { signal, threads });
   const own = proteinMoments(tokens, momentForm(release.manifest));
   const decoy = projectMoments(own, basis.basis, basis.rank);
   const shapes = moments.map((moment, index) => ({
@@ -64,7 +63,7 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     const pair = { ...shapes[index], ...biasesOf(decoyBias, sample.biases[index]) };
     return tailCoordinate(pairNull, pair, { affineScore, closeness: closeness[index] });
   };
-  const coordinates = Float64Array.from(shapes, (_, index) => place(index, affine[index]));
+  const coordinates = Float64Array.from(shapes, (_, index) => place(index, scores[index]));
   const striking = Uint32Array.from(shapes.keys()).filter((index) => coordinates[index] > CHANCE_COORDINATE);
   if (striking.length === 0) return coordinates;
   const others = striking.map((index) => targets[index]);

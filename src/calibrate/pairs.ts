@@ -70,12 +70,11 @@ async function scoreRow(scoring: PairScoring, row: number, texts: TextsFrom): Pr
   const others = sample.slice(row + 1);
   const own = { sequence: release.targets.sequence(sample[row]), tokens };
   const parameters = affineParameters(release, own, others, texts(row + 1));
-  const affine = await backend.affineScores(store, tokens, others, parameters, options);
-  const [sums] = await backend.maxsim(store, [tokens], others, options);
+  const found = await backend.measure(store, tokens, others, parameters, options);
   const values = new Int32Array(others.length * VALUES_PER_PAIR);
-  values.set(affine);
-  values.set(sums.queryToTarget, others.length);
-  values.set(sums.targetToQuery, 2 * others.length);
+  values.set(found.scores);
+  values.set(found.queryToTarget, others.length);
+  values.set(found.targetToQuery, 2 * others.length);
   return values;
 }
 

@@ -8,6 +8,7 @@ import type {
   KernelOptions,
   MaxSimSums,
   NearestSums,
+  PairMeasures,
   QueryTokens,
   RowSource,
   SweptSums,
@@ -69,7 +70,7 @@ export interface Addon {
     query: QueryTokens,
     targets: Uint32Array,
     parameters: AffineParameters,
-    aligns: boolean,
+    work: 'scores' | 'measures' | 'alignments',
     threads: number | undefined,
     isBackground: boolean,
     callback: Callback<Result>,
@@ -161,7 +162,7 @@ export function loadAddon(): Addon {
 /** The calls of the CPU, which any store takes. */
 export function storeCalls(
   addon: Addon,
-): Pick<KernelBackend, 'maxsim' | 'sweep' | 'affineScores' | 'affineAlign'> {
+): Pick<KernelBackend, 'maxsim' | 'sweep' | 'affineScores' | 'measure' | 'affineAlign'> {
   return {
     maxsim: (store, queries, eligible, options = {}) =>
       run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
@@ -173,11 +174,33 @@ export function storeCalls(
       ),
     affineScores: (store, query, targets, parameters, options = {}) =>
       run<Int32Array>(addon, options, (threads, isBackground, callback) =>
-        addon.affine(handleOf(store), query, targets, parameters, false, threads, isBackground, callback),
+        addon.affine(handleOf(store), query, targets, parameters, 'scores', threads, isBackground, callback),
+      ),
+    measure: (store, query, targets, parameters, options = {}) =>
+      run<PairMeasures>(addon, options, (threads, isBackground, callback) =>
+        addon.affine(
+          handleOf(store),
+          query,
+          targets,
+          parameters,
+          'measures',
+          threads,
+          isBackground,
+          callback,
+        ),
       ),
     affineAlign: (store, query, targets, parameters, options = {}) =>
       run<readonly AffineAlignment[]>(addon, options, (threads, isBackground, callback) =>
-        addon.affine(handleOf(store), query, targets, parameters, true, threads, isBackground, callback),
+        addon.affine(
+          handleOf(store),
+          query,
+          targets,
+          parameters,
+          'alignments',
+          threads,
+          isBackground,
+          callback,
+        ),
       ),
   };
 }

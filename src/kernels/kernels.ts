@@ -92,6 +92,12 @@ export interface CodedSums {
   readonly excess: Uint32Array;
 }
 
+/** Both that a pair is judged by, of the same dot products. */
+export interface PairMeasures extends MaxSimSums {
+  /** Best local scores. */
+  readonly scores: Int32Array;
+}
+
 /** Sums of some of the eligible targets. */
 export interface NearestSums extends MaxSimSums {
   /** What the sums are of, ascending. */
@@ -199,6 +205,14 @@ export interface KernelBackend {
     parameters: AffineParameters,
     options?: KernelOptions,
   ): Promise<Int32Array>;
+  /** The same with the sums of `maxsim`, in list order: on the CPU hardly more than the scores alone. */
+  measure(
+    store: TokenStore,
+    query: QueryTokens,
+    targets: Uint32Array,
+    parameters: AffineParameters,
+    options?: KernelOptions,
+  ): Promise<PairMeasures>;
   /** Score and traceback of each listed target, in list order. */
   affineAlign(
     store: TokenStore,

@@ -107,6 +107,7 @@ export function tensorflowBackend(
     },
     sweep: (store, ...rest) => affine.sweep(storeOf(store).affineStore, ...rest),
     affineScores: (store, ...rest) => affine.affineScores(storeOf(store).affineStore, ...rest),
+    measure: (store, ...rest) => affine.measure(storeOf(store).affineStore, ...rest),
     affineAlign: (store, ...rest) => affine.affineAlign(storeOf(store).affineStore, ...rest),
   };
 }

@@ -1,7 +1,8 @@
+import { assert } from '../errors.js';
 import type { AffineAlignment, KernelOptions } from '../kernels/kernels.js';
 import { affineParameters } from './affine.js';
 import type { Ranked } from './rank.js';
-import type { Candidate, EncodedQuery, EvidenceRequest, SearchEngine } from './search-types.js';
+import type { Candidate, Compared, EncodedQuery, EvidenceRequest, SearchEngine } from './search-types.js';
 import { diagonalSelfScore } from './self-score.js';
 
 /** A candidate before it is judged and aligned. */
@@ -52,6 +53,19 @@ export async function findPaths(
     affineParameters(release, query, targets),
     options,
   );
+}
+
+/** Ranked finalists with the affine scores that they were compared with. */
+export function withFoundScores(
+  ranked: readonly Ranked[],
+  { targets, affineScores }: Pick<Compared, 'targets' | 'affineScores'>,
+  query: EncodedQuery,
+  engine: SearchEngine,
+): readonly Scored[] {
+  assert(targets !== undefined && affineScores !== undefined, 'finalists are scored as they are compared');
+  const scoreOf = new Map(Array.from(targets, (target, at) => [target, affineScores[at]]));
+  const scores = Int32Array.from(ranked, ({ targetIndex }) => scoreOf.get(targetIndex)!);
+  return withScores(ranked, scores, query, engine);
 }
 
 /** Unit  a normalised score is a share of what the smaller of both proteins scores with itself */

@@ -104,6 +104,8 @@ export interface Compared {
   /** What the sums are of, ascending; undefined for all targets of the release. */
   readonly targets: Uint32Array | undefined;
   readonly sums: MaxSimSums;
+  /** Of the same targets; present where these are few, and all of them are rescored. */
+  readonly affineScores?: Int32Array;
   /** Sums with the calibration's panel, in its order, for the judge; absent where nothing is judged. */
   readonly panel?: MaxSimSums;
   /** Present where a device failed at any of it. */

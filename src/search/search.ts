@@ -1,6 +1,5 @@
 import * as fastq from 'fastq';
 import { assert } from '../errors.js';
-import type { QueryTokens } from '../kernels/kernels.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
 import { compare, comparePanel } from './compare.js';
@@ -10,7 +9,7 @@ import { chooseFrontier } from './sampled/frontier.js';
 import { encode } from './query/encode.js';
 import { resolvePolicy } from './policy.js';
 import { rank } from './rank.js';
-import { findPaths, rescore } from './rescore.js';
+import { findPaths, rescore, withFoundScores } from './rescore.js';
 import { seal } from './seal.js';
 import type {
   Compared,
@@ -122,21 +121,22 @@ export const lookHere: Look = async (queries, settings, work) => {
     return compared.map((found) => () => Promise.resolve(found));
   }
   const sweep = policy.sampled.isCoded ? sweepCoded : sweepSampled;
-  return finalists(tokens, await sweep(tokens, policy.sampled, settings.targetSpace, engine, options), work);
+  return finalists(queries, await sweep(tokens, policy.sampled, settings.targetSpace, engine, options), work);
 };
 
 /** How the finalists of each query's pool are measured, with the panel, where the sampled policy answers. */
 export async function finalists(
-  tokens: readonly QueryTokens[],
+  queries: readonly EncodedQuery[],
   pools: readonly Uint32Array[],
   { policy: { sampled }, engine, options }: LookWork,
 ): Promise<readonly (() => Promise<Compared>)[]> {
   assert(sampled !== undefined, 'only the sampled policy has pools');
+  const tokens = queries.map((query) => query.tokens);
   const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
   return pools.map((pool, query) => async () => {
-    const found = await compareFinalists(tokens[query], pool, sampled, engine, options);
     const panel = panels?.[query];
-    return { ...found, panel, retry: panel?.retry ?? found.retry };
+    const found = await compareFinalists(queries[query], pool, sampled, engine, options);
+    return { ...found, panel, retry: panel?.retry };
   });
 }
 
@@ -150,9 +150,10 @@ async function finish(
   const { limit, evidence } = settings;
   const count = policy.sampled ? found.sums.queryToTarget.length : limit;
   const ranked = await rank(found, query.tokens.length, release, count);
-  // Finalists are too many to find the paths of all.
-  const wanted = policy.sampled ? 'candidate_measurement' : evidence;
-  const { candidates: scored, paths: known } = await rescore(query, ranked, wanted, engine, options);
+  // Finalists are scored as they are compared, and too many to find the paths of all.
+  const { candidates: scored, paths: known } = policy.sampled
+    ? { candidates: withFoundScores(ranked, found, query, engine), paths: undefined }
+    : await rescore(query, ranked, evidence, engine, options);
   const judged = await judge(query, scored, found.panel, options);
   const frontier = policy.sampled ? chooseFrontier(judged, limit) : judged;
   const isPathless = known === undefined && evidence === 'pairwise_sequence_alignment';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
 import { Fault } from '#src/errors.js';
-import type { AffineLetters } from '#src/kernels/kernels.js';
+import type { AffineLetters, MaxSimSums } from '#src/kernels/kernels.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
 import { seededRandom, type Random } from '#src/random.js';
 import { randomProfile, randomSource, randomTokens } from './random-tokens.js';
@@ -88,6 +88,7 @@ test.each(runnable)(
             await backend.affineAlign(store, query, eligible, { ...parameters, letters }, options),
             await backend.affineScores(store, query, eligible, weighted, options),
             await backend.affineAlign(store, query, eligible, weighted, options),
+            await backend.measure(store, query, eligible, weighted, options),
           ];
           store.close();
           return result;
@@ -96,6 +97,8 @@ test.each(runnable)(
       expect(results[1], `seed ${seed}, dimension ${dimension}`).toEqual(results[0]);
       expect(results[0]![5]).not.toEqual(results[0]![2]);
       expect(results[0]![7]).not.toEqual(results[0]![5]);
+      const [ofQueries, scores, measures] = [results[0]![1], results[0]![7], results[0]![9]];
+      expect(measures).toEqual({ ...(ofQueries as readonly MaxSimSums[])[3], scores });
     }
   },
 );

@@ -56,7 +56,7 @@ export function lookInto(surveys: readonly (readonly Survey[])[]): Look {
     const { targetSpace } = settings;
     // Codes of all targets are less than tokens of a few: they are not divided.
     if (sampled.isCoded) {
-      return finalists(tokens, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
+      return finalists(queries, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
     }
     const pools = await Promise.all(
       merged.map(async ({ targets, ...sums }, query) => {
@@ -65,7 +65,7 @@ export function lookInto(surveys: readonly (readonly Survey[])[]): Look {
         return ascending(await bestOf(sums, targets, rowCount, poolOf(sampled), engine.release));
       }),
     );
-    return finalists(tokens, pools, work);
+    return finalists(queries, pools, work);
   };
 }
 

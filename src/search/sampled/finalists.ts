@@ -1,9 +1,10 @@
 import { EXCESS_COSINE, POOL_FACTOR } from '../../calibration/policy-card.js';
 import type { KernelOptions, QueryTokens, SweptSums } from '../../kernels/kernels.js';
 import type { Release, TargetSpace } from '../../release/release.js';
+import { affineParameters } from '../affine.js';
 import { rank, shortlist } from '../rank.js';
 import { COARSE_ROWS, FINE_ROWS, sampleTokens } from './sampling.js';
-import type { Compared, FinalistCounts, SearchEngine } from '../search-types.js';
+import type { Compared, EncodedQuery, FinalistCounts, SearchEngine } from '../search-types.js';
 
 /**
  * The pool of each query, ascending: what a few of its rows leave of all eligible targets, in two orders. The nearest
@@ -47,23 +48,25 @@ export function eligibleTargets({ eligible, searchedTargetCount }: SearchedSpace
   return eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, target) => target);
 }
 
-/** Exact sums of one query with its finalists, the best of its pool by more of its rows than made it. */
+/** Exact sums and affine scores of one query with its finalists, the best of its pool by more of its rows than made it. */
 export async function compareFinalists(
-  query: QueryTokens,
+  query: EncodedQuery,
   pool: Uint32Array,
   { isCoded, ...counts }: FinalistCounts & { readonly isCoded: boolean },
   engine: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<Compared> {
   const { backend, store, release } = engine;
+  const { tokens } = query;
   let targets = pool;
   if (pool.length > counts.nearestCount) {
-    const sampled = sampleTokens(query, isCoded ? COARSE_ROWS : FINE_ROWS);
+    const sampled = sampleTokens(tokens, isCoded ? COARSE_ROWS : FINE_ROWS);
     const [swept] = await backend.sweep(store, [sampled], pool, excessFloor(release), options);
     targets = ascending(await bestOf(swept, pool, sampled.length, counts, release));
   }
-  const [sums] = await backend.maxsim(store, [query], targets, options);
-  return { targets, sums, retry: sums.retry };
+  const parameters = affineParameters(release, query, targets);
+  const { scores, ...sums } = await backend.measure(store, tokens, targets, parameters, options);
+  return { targets, sums, affineScores: scores };
 }
 
 /** How many of each order are in the pool of so many finalists. */

@@ -17,7 +17,7 @@ const STANDARD_OUTPUT = 1;
 async function countedOptions(directory) {
   const release = await openRelease(directory);
   const backend = nativeBackend();
-  const calls = { encode: 0, affineScores: 0, maxsim: 0 };
+  const calls = { encode: 0, measure: 0, maxsim: 0 };
   const counted = (object, name) => ({
     [name]: (...given) => {
       calls[name] += 1;
@@ -36,7 +36,7 @@ async function countedOptions(directory) {
     calls,
     options: {
       release,
-      backend: { ...backend, ...counted(backend, 'affineScores'), ...counted(backend, 'maxsim') },
+      backend: { ...backend, ...counted(backend, 'measure'), ...counted(backend, 'maxsim') },
       store: await backend.open(release.tokens),
       encoder: { ...encoder, ...counted(encoder, 'encode') },
       threads: 1,

@@ -32,7 +32,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-killed-'));
 let directory: string;
 let whole: Calibrated;
 
-type Calls = Readonly<Record<'encode' | 'affineScores' | 'maxsim', number>>;
+type Calls = Readonly<Record<'encode' | 'measure' | 'maxsim', number>>;
 
 interface Calibrated {
   /** Files of the calibration by name. */
@@ -57,7 +57,7 @@ describe(`a calibration that is killed (seed ${SEED})`, { timeout: TIMEOUT_MS },
     const last = calibrate();
     expect(last.files).toEqual(whole.files);
     expect(existsSync(workFolder())).toBe(false);
-    for (const name of ['encode', 'affineScores', 'maxsim'] as const) {
+    for (const name of ['encode', 'measure', 'maxsim'] as const) {
       const done = [...parts, last.calls].reduce((sum, calls) => sum + calls[name], 0);
       expect(done, name).toBeGreaterThanOrEqual(whole.calls[name]);
       expect(done, name).toBeLessThanOrEqual(whole.calls[name] + KILLS.length - 1 + LARGEST_STEP);
