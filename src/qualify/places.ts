@@ -1,4 +1,4 @@
-import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
+import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { ascending, bestOf, excessFloor, poolOf } from '../search/sampled/finalists.js';
 import { bestCoded, codedPoolOf, lookUp } from '../search/sampled/coded.js';
@@ -55,19 +55,18 @@ export async function measurePlaces(
     const pack = targets.slice(start, start + PACK_QUERIES);
     const sequences = pack.map((target) => release.targets.sequence(target));
     const tokens = await encoder.encode(sequences, { signal });
-    const exact = await backend.maxsim(store, tokens, undefined, kernelOptions);
+    const isMeasured = engine.calibration !== undefined && aligned.length === release.targets.count;
+    const compared = isMeasured ? [] : await backend.maxsim(store, tokens, undefined, kernelOptions);
     const ordersOf = await sweepAll(tokens, engine, kernelOptions);
     for (const [at, target] of pack.entries()) {
       const query = { sequence: sequences[at], normalizationId: '', tokens: tokens[at] };
       const placeOf = await placesOf(query.tokens, ordersOf(at), target, options, kernelOptions);
-      const others = await rank(
-        { sums: exact[at], targets: undefined },
-        query.tokens.length,
-        release,
-        NEAREST_COUNT + 1,
-      );
+      const scored = await scoreAligned(query, aligned, options, kernelOptions);
+      const sums = scored !== undefined && isMeasured ? scored : compared[at];
+      const others = await rank({ sums, targets: undefined }, tokens[at].length, release, NEAREST_COUNT + 1);
       const nearest = others.map(({ targetIndex }) => targetIndex).filter((other) => other !== target);
-      const evident = await evidentTargets(query, exact[at], aligned, options, kernelOptions);
+      const evident =
+        scored && (await evidentTargets(query, sums, aligned, scored.scores, options, kernelOptions));
       places.push({
         queryLength: query.tokens.length,
         nearest: nearest.slice(0, NEAREST_COUNT).map(placeOf),
@@ -138,19 +137,30 @@ function placeIn({ nearest, striking }: Orders, self: number): (target: number) 
   });
 }
 
-/** Of the aligned targets those that are no chance; undefined where nothing tells. */
+/** What the aligned targets score; undefined where no calibration tells what scores are worth. */
+async function scoreAligned(
+  query: EncodedQuery,
+  aligned: Uint32Array,
+  { engine: { release, backend, store, calibration } }: QualifyOptions,
+  options: KernelOptions,
+): Promise<PairMeasures | undefined> {
+  if (calibration === undefined) return undefined;
+  const parameters = affineParameters(release, query, aligned);
+  return backend.measure(store, query.tokens, aligned, parameters, options);
+}
+
+/** Of the aligned targets those that are no chance. */
 async function evidentTargets(
   query: EncodedQuery,
   exact: MaxSimSums,
   aligned: Uint32Array,
+  scores: Int32Array,
   { engine }: QualifyOptions,
   options: KernelOptions,
-): Promise<readonly number[] | undefined> {
-  const { release, backend, store, calibration } = engine;
-  if (calibration === undefined) return undefined;
+): Promise<readonly number[]> {
+  const { release } = engine;
+  const calibration = engine.calibration!;
   const { sequence, tokens } = query;
-  const parameters = affineParameters(release, query, aligned);
-  const scores = await backend.affineScores(store, tokens, aligned, parameters, options);
   const sumsOf = (target: number): { queryToTarget: number; targetToQuery: number } => ({
     queryToTarget: exact.queryToTarget[target],
     targetToQuery: exact.targetToQuery[target],

@@ -38,7 +38,7 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
   sampled: {
     define: policyDefinition,
     nearestCounts: [250, 500, 1_000, 2_000, 4_000, 8_000],
-    strikingShares: [1 / 2, 1, 2],
+    strikingShares: [1 / 2, 1, 2, 3, 4],
     largestShare: 1 / 8,
     requiredRecall: REQUIRED_RECALL,
   },
