@@ -58,7 +58,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
       sequence: targets.sequence(target),
     }));
     const queries = spread(proteins, Number(queryCount));
-    const policy = resolvePolicy(engine, { guarantee: 'approximate', limit: LIMIT });
+    const policy = resolvePolicy(engine, { guarantee: 'approximate', limit: limitOf(engine) });
     console.log(`${queries.length} queries against ${proteins.length}: ${JSON.stringify(policy)}`);
     const threads = engine.threads ?? 1;
     const ours = await timeSearches('sampled', 'approximate', queries, engine);
@@ -150,6 +150,11 @@ async function timeSearches(
   };
 }
 
+/** As many candidates as the policy lists. */
+function limitOf({ qualification }: SearchEngine): number {
+  return Math.min(LIMIT, qualification?.card.policy.nearest_count ?? LIMIT);
+}
+
 function searchAll(
   queries: readonly BenchProtein[],
   guarantee: Guarantee,
@@ -158,7 +163,7 @@ function searchAll(
   const asked = queries.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
-    limit: Math.min(LIMIT, engine.qualification?.card.policy.nearest_count ?? LIMIT),
+    limit: limitOf(engine),
     evidence: 'candidate_measurement',
     significance: 'if_available',
     guarantee,

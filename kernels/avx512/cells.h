@@ -61,11 +61,12 @@ namespace {
                  [corrections] "+r"(corrections), [F] "+v"(at.F), [diagonal] "+v"(at.diagonal), \
                  [best] "+v"(at.best), [nearest] "+v"(at.nearest) \
                : [row] "r"(row), [row3] "r"(3 * row), [block] "r"(row * 16), [products] "r"(tile.products), \
-                 [closest] "r"(tile.closest), [cells] "r"(tile.cells), [letters] "r"(tile.letters), [bases] "r"(tile.bases), \
-                 [multiplier] "v"(column.multiplier), [gapOpen] "v"(column.gapOpen), \
+                 [closest] "r"(tile.closest), [cells] "r"(tile.cells), [letters] "r"(tile.letters), \
+                 [bases] "r"(tile.bases), [multiplier] "v"(column.multiplier), [gapOpen] "v"(column.gapOpen), \
                  [gapExtend] "v"(column.gapExtend), [placing] "v"(column.letters) \
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
-                 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27", "xmm28", "xmm30", "xmm31")
+                 "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27", \
+                 "xmm28", "xmm30", "xmm31")
 
 #define GLOAMING_CELLS_IN_ONE_ROUND GLOAMING_QUADS(GLOAMING_EIGHT_QUADS, GLOAMING_WHOLE_CELL)
 #define GLOAMING_CELLS_IN_TWO_ROUNDS \

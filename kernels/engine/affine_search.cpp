@@ -31,8 +31,8 @@ void checkParameters(const AffineParameters& p) {
 AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
                            std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters,
                            AffineWork work, Done done)
-    : Search(kernels, std::move(store), std::move(done)), query_(std::move(query)), targets_(std::move(targets)),
-      parameters_(parameters), letters_(std::move(letters)), work_(work) {
+    : Search(kernels, std::move(store), std::move(done)), work(work), query_(std::move(query)),
+      targets_(std::move(targets)), parameters_(parameters), letters_(std::move(letters)) {
   parameters_.letterScores = hasLetters() ? letters_.scores.data() : nullptr;
 }
 
@@ -49,9 +49,9 @@ uint64_t AffineSearch::prepare() {
     kernels_.affinePack({tokens, letters_.query.data(), hasProfiles() ? query_.profile() : nullptr, parameters_},
                         packed);
   });
-  if (work_ == AffineWork::kAlignments) alignments.resize(targets_.size());
+  if (work == AffineWork::kAlignments) alignments.resize(targets_.size());
   else scores.resize(targets_.size());
-  if (work_ == AffineWork::kMeasures) {
+  if (work == AffineWork::kMeasures) {
     const Tokens tokens = query_.view().tokens;
     compared_.emplace_back(tokens.values, size_t{tokens.length} * tokens.dimension, tokens.length, tokens.dimension);
     compared_[0].pack(kernels_.maxsimPackedBytes, kernels_.maxsimPack);
@@ -70,9 +70,8 @@ uint64_t AffineSearch::prepare() {
 /* A batch of targets each, or one: few targets are better shared by many threads. */
 void AffineSearch::cutIntoChunks() {
   const bool areMany = order_.size() >= size_t{kernels_.affineBatch} * threadLimit();
-  for (size_t place = 0; place < order_.size(); place += areMany && work_ != AffineWork::kAlignments ? batchFrom(place) : 1) {
-    cuts_.push_back(place);
-  }
+  const bool inBatches = areMany && work != AffineWork::kAlignments;
+  for (size_t place = 0; place < order_.size(); place += inBatches ? batchFrom(place) : 1) cuts_.push_back(place);
   cuts_.push_back(order_.size());
 }
 
@@ -127,15 +126,15 @@ void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
     tasks.push_back({query,    store_->rows(target), store_->length(target), {letters_.query.data(), letters},
                      profiles, parameters_,          workspace,              cancelled_});
   }
-  if (work_ == AffineWork::kAlignments) {
+  if (work == AffineWork::kAlignments) {
     const AffineAlignment alignment = kernels_.affineAlign(tasks[0]);
     alignments[*items] = {alignment, std::vector<uint32_t>(alignment.runs, alignment.runs + alignment.runCount)};
   } else if (count == 1) {
     scores[*items] = kernels_.affineScore(tasks[0]);
-    if (work_ == AffineWork::kMeasures) compareAlone(*items, workspace);
+    if (work == AffineWork::kMeasures) compareAlone(*items, workspace);
   } else {
     scoreBatch(tasks, items);
-    const bool isCompared = work_ == AffineWork::kScores || kernels_.affineMeasures != nullptr;
+    const bool isCompared = work == AffineWork::kScores || kernels_.affineMeasures != nullptr;
     for (const uint32_t* item = items; !isCompared && item < end; ++item) compareAlone(*item, workspace);
   }
 }
@@ -144,7 +143,7 @@ void AffineSearch::scoreBatch(const std::vector<AffineTask>& tasks, const uint32
   const auto count = static_cast<uint32_t>(tasks.size());
   std::vector<int32_t> found(count);
   std::vector<PairSums> compared(count);
-  const bool measures = work_ == AffineWork::kMeasures && kernels_.affineMeasures != nullptr;
+  const bool measures = work == AffineWork::kMeasures && kernels_.affineMeasures != nullptr;
   if (measures) kernels_.affineMeasures(tasks.data(), count, found.data(), compared.data());
   else kernels_.affineScores(tasks.data(), count, found.data());
   for (size_t k = 0; k < count; ++k) {

@@ -157,6 +157,7 @@ class AffineSearch : public Search {
   AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
                std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters, AffineWork work,
                Done done);
+  const AffineWork work;
   std::vector<int32_t> scores;
   /** Where these are measured. */
   SumsSearch::Sums sums;
@@ -185,7 +186,6 @@ class AffineSearch : public Search {
   OwnedLetters letters_;
   /** Where each item's letters begin, and where the last ones end. */
   std::vector<size_t> letterStarts_;
-  const AffineWork work_;
   /** Items, the longest first, and the places where chunks begin and the last one ends. */
   std::vector<uint32_t> order_;
   std::vector<size_t> cuts_;

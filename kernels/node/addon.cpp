@@ -282,14 +282,6 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
   return result;
 }
 
-AffineWork workNamed(const Napi::Value& name) {
-  const std::string wanted = name.ToString().Utf8Value();
-  if (wanted == "scores") return AffineWork::kScores;
-  if (wanted == "measures") return AffineWork::kMeasures;
-  if (wanted == "alignments") return AffineWork::kAlignments;
-  throw ShapeError("an affine search gives scores, measures or alignments");
-}
-
 Napi::Value affine(const Napi::CallbackInfo& info) {
   const OpenStore& open = openStore(info[0]);
   OwnedQuery query = copyQuery(info[1], open.store->dimension());
@@ -298,10 +290,7 @@ Napi::Value affine(const Napi::CallbackInfo& info) {
   OwnedLetters letters = copyLetters(info[3]);
   const AffineWork work = workNamed(info[4]);
   const uint32_t threads = threadCount(info[5]);
-  const ToValue toValue = work == AffineWork::kAlignments ? alignmentsToValue
-                          : work == AffineWork::kMeasures ? measuresToValue
-                                                          : scoresToValue;
-  auto done = callOnLoop(info.Env(), info[7], toValue);
+  auto done = callOnLoop(info.Env(), info[7], affineToValue);
   auto search = std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query), std::move(targets),
                                                parameters, std::move(letters), work, std::move(done));
   return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));

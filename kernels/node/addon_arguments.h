@@ -94,6 +94,14 @@ inline AffineParameters copyParameters(const Napi::Value& value) {
           member("gapExtend"),  nullptr,          hasProfiles ? member("profileWeight") : 0};
 }
 
+inline AffineWork workNamed(const Napi::Value& name) {
+  const std::string wanted = name.ToString().Utf8Value();
+  if (wanted == "scores") return AffineWork::kScores;
+  if (wanted == "measures") return AffineWork::kMeasures;
+  if (wanted == "alignments") return AffineWork::kAlignments;
+  throw ShapeError("an affine search gives scores, measures or alignments");
+}
+
 /* The letters of affine parameters; empty where these have none. */
 inline OwnedLetters copyLetters(const Napi::Value& parameters) {
   const Napi::Value value = parameters.As<Napi::Object>().Get("letters");

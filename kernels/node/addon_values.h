@@ -65,10 +65,6 @@ inline void putGpus(Napi::Env env, cuda::Fleet& all, Napi::Object& result) {
   result["driverVersion"] = Napi::Number::New(env, all.driverVersion());
 }
 
-inline Napi::Value scoresToValue(Napi::Env env, const Search& search) {
-  return copyOut<Napi::Int32Array>(env, static_cast<const AffineSearch&>(search).scores);
-}
-
 inline Napi::Value measuresToValue(Napi::Env env, const Search& search) {
   const auto& found = static_cast<const AffineSearch&>(search);
   Napi::Object measures = Napi::Object::New(env);
@@ -114,6 +110,14 @@ inline Napi::Value alignmentsToValue(Napi::Env env, const Search& search) {
     list[item] = alignment;
   }
   return list;
+}
+
+/* What an affine search was for. */
+inline Napi::Value affineToValue(Napi::Env env, const Search& search) {
+  const auto& found = static_cast<const AffineSearch&>(search);
+  if (found.work == AffineWork::kAlignments) return alignmentsToValue(env, search);
+  if (found.work == AffineWork::kMeasures) return measuresToValue(env, search);
+  return copyOut<Napi::Int32Array>(env, found.scores);
 }
 
 }  // namespace gloaming

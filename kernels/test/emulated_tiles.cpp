@@ -82,6 +82,7 @@ const Kernels emulatedAmxKernels{"emulated amx",
                                  emulatedMaxsimRows,
                                  avx512vnniKernels.affinePackedBytes, avx512vnniKernels.affinePack,
                                  avx512vnniKernels.affineScore, avx512vnniKernels.affineBatch,
-                                 avx512vnniKernels.affineScores, avx512vnniKernels.affineMeasures, avx512vnniKernels.affineAlign, amxKernels.codedRows};
+                                 avx512vnniKernels.affineScores, avx512vnniKernels.affineMeasures,
+                                 avx512vnniKernels.affineAlign, amxKernels.codedRows};
 
 }  // namespace gloaming

@@ -91,7 +91,7 @@ export const POOL_SHARE = 0.05;
 export const CODED_REQUIRED_RECALL = 0.9;
 
 /** Identifiers of what this version does; any change to what one means needs a new name. */
-const SAMPLING_ID = 'rows_32_then_128/1';
+const SAMPLING_ID = 'rows_32_then_64/1';
 const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/1';
 const FRONTIER_ID = 'best_evidence/1';
 

@@ -5,7 +5,7 @@ import { assert } from '../../errors.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import type { FinalistCounts, SearchEngine } from '../search-types.js';
 import { ascending, eligibleTargets, excessFloor, greatest, mostStriking } from './finalists.js';
-import { FINE_ROWS, sampleTokens } from './sampling.js';
+import { TABLE_ROWS, sampleTokens } from './sampling.js';
 
 /**
  * The pool of each query, ascending: what the codes of the targets' residues leave of all that are eligible, in two
@@ -44,7 +44,7 @@ export function lookUp(
   { codes, release }: Required<Pick<SearchEngine, 'codes' | 'release'>>,
   options: KernelOptions,
 ): Promise<readonly CodedSums[]> {
-  const sampled = queries.map((query) => sampleTokens(query, FINE_ROWS));
+  const sampled = queries.map((query) => sampleTokens(query, TABLE_ROWS));
   return codes.sweep(sampled, eligible, excessFloor(release) >> TABLE_SHIFT, options);
 }
 

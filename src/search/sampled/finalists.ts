@@ -48,7 +48,9 @@ export function eligibleTargets({ eligible, searchedTargetCount }: SearchedSpace
   return eligible ?? Uint32Array.from({ length: searchedTargetCount }, (_, target) => target);
 }
 
-/** Exact sums and affine scores of one query with its finalists, the best of its pool by more of its rows than made it. */
+/**
+ * Exact sums and affine scores of one query with its finalists, the best of its pool by more of its rows than made it.
+ */
 export async function compareFinalists(
   query: EncodedQuery,
   pool: Uint32Array,

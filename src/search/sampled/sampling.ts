@@ -2,7 +2,9 @@ import type { QueryTokens } from '../../kernels/kernels.js';
 
 /** Rows of a query that meet every target, and those that meet the pool; multiples of what kernels compare at once. */
 export const COARSE_ROWS = 32;
-export const FINE_ROWS = 128;
+export const FINE_ROWS = 64;
+/** Rows of a query that make its table of what codes are worth. */
+export const TABLE_ROWS = 128;
 
 /**
  * So many rows of a query, ascending and evenly spread: a pure function of its length, so that equal searches stay
