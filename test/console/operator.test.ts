@@ -80,10 +80,16 @@ describe.skipIf(CHROMIUM === undefined)("the operator's page", () => {
     await panel.getByText('Encoding · 500 of 1,000 residues').waitFor();
     await panel.getByText('1 of 2 tasks done').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Databases' }).click();
+    await panel.getByText('1 of 2 tasks done').waitFor();
     job.update({ stage: 'Writing', unit: 'proteins', done: 3, total: 4 });
     await panel.getByText('Writing · 3 of 4 proteins').waitFor();
     expect(await panel.getByRole('progressbar').getAttribute('aria-valuenow')).toBe('75');
+    expect(await seriousFindings(page)).toEqual([]);
+    // What it has built may be searched now: the list of databases is read again.
+    const readAgain = page.waitForRequest(/\/v1\/homology\/databases/);
     job.close();
     await panel.waitFor({ state: 'detached' });
+    await readAgain;
   });
 });

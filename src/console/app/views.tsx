@@ -33,7 +33,7 @@ export function Views({ visitor, route }: { readonly visitor: Visitor; readonly 
     if (visitor.is_open) return <p class="notice">Runs belong to somebody: sign in to see yours.</p>;
     return id === undefined ? <RunsView /> : <RunPage key={id} runId={id} query={query} visitor={visitor} />;
   }
-  if (view === 'databases') return <DatabasesView selected={id} />;
+  if (view === 'databases') return <DatabasesView selected={id} isOperator={visitor.is_operator} />;
   if (view === 'system' && visitor.is_operator) return <SystemView />;
   return <SearchStart key={query.toString()} visitor={visitor} query={query} />;
 }

@@ -43,7 +43,11 @@ export function CalibrationChart({ card }: { readonly card: CalibrationCard }) {
       <p>
         {count(sample.pair_count)} unrelated pairs of {counted(sample.protein_count, 'protein')} of this very
         database were aligned; half of the proteins were held out to test the fit. It holds for {good} of{' '}
-        {counted(bins.length, 'bin')} of lengths: where it does not, no E-value is given.
+        {counted(bins.length, 'pair')} of lengths: where it does not, no E-value is given.
+      </p>
+      <p class="muted">
+        Each chart is for pairs of two lengths. A dot says what share of unrelated pairs scored at least as
+        well as that; the line is what E-values are taken from.
       </p>
       <div class="bins">
         {bins.map((bin) => (
@@ -72,7 +76,7 @@ export function CalibrationChart({ card }: { readonly card: CalibrationCard }) {
               <tbody>
                 {populations.map(({ id, ratios }) => (
                   <tr key={id}>
-                    <td>{id.replaceAll(/[_/]/g, ' ')}</td>
+                    <td>{POPULATIONS[nameOf(id)] ?? nameOf(id).replaceAll('_', ' ')}</td>
                     {ratios.map(({ probability, observed, expected }) => (
                       <td key={probability} class="number">
                         {expected === 0 ? '–' : (observed / expected).toFixed(2)}
@@ -87,6 +91,18 @@ export function CalibrationChart({ card }: { readonly card: CalibrationCard }) {
       )}
     </div>
   );
+}
+
+/** Pairs that no fit has seen, in words. */
+const POPULATIONS: Readonly<Record<string, string>> = {
+  heldout_release_pairs: 'Proteins of this database, held out',
+  reversed_sequences: 'Proteins against others read backwards',
+  shuffled_sequences: 'Proteins against others with shuffled residues',
+};
+
+/** `reversed_sequences/1` without how it is made. */
+function nameOf(id: string): string {
+  return id.split('/')[0] ?? id;
 }
 
 const WIDTH = 240;
@@ -109,14 +125,16 @@ function BinChart({ bin }: { readonly bin: CalibrationBin }) {
   return (
     <figure class={`bin ${status}`}>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Tail of unrelated pairs of ${name}`}>
-        {[0, -4, -8, -12, -16].map((logP) => (
-          <g key={logP}>
-            <line x1={LEFT} x2={WIDTH - 6} y1={y(logP)} y2={y(logP)} class="grid" />
-            <text x={LEFT - 5} y={y(logP) + 3} text-anchor="end" class="tick">
-              {logP === 0 ? '1' : `e${logP}`}
-            </text>
-          </g>
-        ))}
+        {[0, -2, -4, -6]
+          .map((log10) => ({ log10, logP: log10 * Math.LN10 }))
+          .map(({ log10, logP }) => (
+            <g key={log10}>
+              <line x1={LEFT} x2={WIDTH - 6} y1={y(logP)} y2={y(logP)} class="grid" />
+              <text x={LEFT - 5} y={y(logP) + 3} text-anchor="end" class="tick">
+                {log10 === 0 ? '1' : `1e${log10}`}
+              </text>
+            </g>
+          ))}
         <polyline points={line.join(' ')} class="fitted" />
         {observed.map(({ score, log_probability: logP }) => (
           <circle key={score} cx={x(score)} cy={y(logP)} r={1.8} class="seen" />
@@ -126,14 +144,20 @@ function BinChart({ bin }: { readonly bin: CalibrationBin }) {
         </text>
       </svg>
       <figcaption class="small">
-        <b>{name.replaceAll('_', ' ')}</b>, {status === 'qualified' ? 'holds' : status.replaceAll('_', ' ')}
+        <b>{lengthsOf(name)} residues</b>: {status === 'qualified' ? 'holds' : status.replaceAll('_', ' ')}
         <br />
         <span class="muted">
-          {counted(bin.pair_count, 'pair')}, held out off by {percent(bin.holdout_kolmogorov_smirnov)}
+          {counted(bin.pair_count, 'pair')}; off by {percent(bin.holdout_kolmogorov_smirnov)} at most on those
+          held out
         </span>
       </figcaption>
     </figure>
   );
+}
+
+/** `to 135 × 136 to 182` as `up to 135 × 136 to 182`. */
+function lengthsOf(name: string): string {
+  return name.replaceAll('_', ' ').replaceAll(/(^|× )to /g, '$1up to ');
 }
 
 /** ln P(score ≥ x) of a peaks-over-threshold tail. */

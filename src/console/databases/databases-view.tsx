@@ -1,4 +1,5 @@
-import type { HomologyRelease } from '../../clients/typescript/types/homology.js';
+import { useState } from 'preact/hooks';
+import type { HomologyDatabase, HomologyRelease } from '../../clients/typescript/types/homology.js';
 import { CodePanel } from '../parts/code-panel.js';
 import { CopyButton } from '../parts/copy.js';
 import { count, counted, moment, shortId } from '../parts/format.js';
@@ -8,64 +9,87 @@ import { PlainTable } from '../parts/plain-table.js';
 import { hrefTo } from '../parts/route.js';
 import { snippetsOf } from '../parts/snippets.js';
 import { ask, gloaming } from '../server/server.js';
+import { OPERATORS } from '../search/filter.js';
 import { CalibrationChart, type CalibrationCard } from './calibration-chart.js';
+import { JobsPanel } from './jobs-panel.js';
 
-/** Databases with their releases; of the chosen one all that is known. */
-export function DatabasesView({ selected }: { readonly selected: string | undefined }) {
-  const loaded = useLoaded(async (signal) => {
-    const databases = await allOf(gloaming.databases({ signal }));
-    return Promise.all(
-      databases.map(async (database) => ({
-        database,
-        releases: await allOf(gloaming.releases(database.slug, { signal })),
-      })),
-    );
-  }, []);
+interface DatabasesViewProps {
+  readonly selected: string | undefined;
+  /** Only they are told of commands at work on the server's machine. */
+  readonly isOperator: boolean;
+}
+
+/** Databases with their releases, and what is being built; of the chosen one all that is known. */
+export function DatabasesView({ selected, isOperator }: DatabasesViewProps) {
+  const [round, setRound] = useState(0);
+  const loaded = useLoaded(
+    async (signal) => {
+      const databases = await allOf(gloaming.databases({ signal }));
+      return Promise.all(
+        databases.map(async (database) => ({
+          database,
+          releases: await allOf(gloaming.releases(database.slug, { signal })),
+        })),
+      );
+    },
+    [round],
+  );
   return (
-    <Await loaded={loaded}>
-      {(all) => {
-        const releases = all.flatMap((each) => each.releases);
-        const shown =
-          releases.find(({ id, database_slug: slug }) => id === selected || slug === selected) ?? releases[0];
-        return (
-          <section class="page">
-            <header class="page-head">
-              <h1>Databases</h1>
-            </header>
-            {all.length === 0 && (
-              <div class="empty">
-                <h2>No databases yet</h2>
-                <p class="muted">
-                  On the server: <code>gloaming index build proteins.fasta.gz --name mylab</code>
-                </p>
-              </div>
-            )}
-            <ul class="cards">
-              {all.map(({ database, releases: own }) => (
-                <li key={database.id}>
-                  <h2>{database.slug}</h2>
-                  <p class="muted">{database.description || database.title}</p>
-                  <ul class="plain">
-                    {own.map((release) => (
-                      <li key={release.id}>
-                        <a
-                          href={hrefTo(['databases', release.id])}
-                          aria-current={release === shown ? 'true' : undefined}
-                        >
-                          {counted(release.target_count, 'protein')}, {moment(release.published_at)}
-                        </a>
-                        {release.is_default && <span class="badge">searched</span>}
-                      </li>
-                    ))}
-                  </ul>
+    <section class="page">
+      <header class="page-head">
+        <h1>Databases</h1>
+      </header>
+      {isOperator && <JobsPanel onEnded={() => setRound((before) => before + 1)} />}
+      <Await loaded={loaded}>{(all) => <Releases all={all} selected={selected} />}</Await>
+    </section>
+  );
+}
+
+interface ReleasesProps {
+  readonly all: readonly {
+    readonly database: HomologyDatabase;
+    readonly releases: readonly HomologyRelease[];
+  }[];
+  readonly selected: string | undefined;
+}
+
+function Releases({ all, selected }: ReleasesProps) {
+  const releases = all.flatMap((each) => each.releases);
+  const shown =
+    releases.find(({ id, database_slug: slug }) => id === selected || slug === selected) ?? releases[0];
+  return (
+    <>
+      {all.length === 0 && (
+        <div class="empty">
+          <h2>No databases yet</h2>
+          <p class="muted">
+            On the server: <code>gloaming index build proteins.fasta.gz --name mylab</code>
+          </p>
+        </div>
+      )}
+      <ul class="cards">
+        {all.map(({ database, releases: own }) => (
+          <li key={database.id}>
+            <h2>{database.slug}</h2>
+            <p class="muted">{database.description || database.title}</p>
+            <ul class="plain">
+              {own.map((release) => (
+                <li key={release.id}>
+                  <a
+                    href={hrefTo(['databases', release.id])}
+                    aria-current={release === shown ? 'true' : undefined}
+                  >
+                    {counted(release.target_count, 'protein')}, {moment(release.published_at)}
+                  </a>
+                  {release.is_default && <span class="badge">default</span>}
                 </li>
               ))}
             </ul>
-            {shown !== undefined && <ReleaseView key={shown.id} release={shown} />}
-          </section>
-        );
-      }}
-    </Await>
+          </li>
+        ))}
+      </ul>
+      {shown !== undefined && <ReleaseView key={shown.id} release={shown} />}
+    </>
   );
 }
 
@@ -84,7 +108,7 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
   const facts: readonly (readonly [string, string])[] = [
     ['Proteins', count(release.target_count)],
     ['Residues', count(release.residue_count)],
-    ['Encoder', `${release.encoder_id}, ${release.dimension} components`],
+    ['Encoder', `${release.encoder_id}, ${release.dimension} numbers a residue`],
     ['Published', moment(release.published_at)],
     ['Release', release.id],
   ];
@@ -103,11 +127,13 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
         ))}
       </dl>
       <h3>Attributes to filter by</h3>
-      <PlainTable head={['Field', 'Type', 'Conditions', 'A filter']}>
-        {release.filter_fields.map((field) => (
-          <FieldRow key={field.name} field={field} />
-        ))}
-      </PlainTable>
+      <div class="attributes">
+        <PlainTable head={['Attribute', 'Type', 'Conditions', 'As JSON']}>
+          {release.filter_fields.map((field) => (
+            <FieldRow key={field.name} field={field} />
+          ))}
+        </PlainTable>
+      </div>
       <h3>What its E-values rest on</h3>
       <Await loaded={loaded}>
         {({ card }) =>
@@ -132,6 +158,15 @@ function ReleaseView({ release }: { readonly release: HomologyRelease }) {
   );
 }
 
+/** What a field holds, in words. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  string_list: 'texts',
+  integer: 'whole number',
+  number: 'number',
+  boolean: 'true or false',
+};
+
 function FieldRow({ field }: { readonly field: HomologyRelease['filter_fields'][number] }) {
   const op = field.operators.includes('contains') ? 'contains' : 'eq';
   const filter = JSON.stringify({ op, field: field.name, value: field.type === 'boolean' ? 'true' : '…' });
@@ -140,8 +175,8 @@ function FieldRow({ field }: { readonly field: HomologyRelease['filter_fields'][
       <td>
         <b>{field.name}</b>
       </td>
-      <td class="muted">{field.is_taxonomy ? 'taxon' : field.type.replaceAll('_', ' ')}</td>
-      <td class="muted small">{field.operators.join(' ')}</td>
+      <td class="muted">{field.is_taxonomy ? 'taxon' : (TYPES[field.type] ?? field.type)}</td>
+      <td class="muted small">{field.operators.map((each) => OPERATORS[each] ?? each).join(', ')}</td>
       <td>
         <CopyButton text={filter} label="Copy filter" />
       </td>

@@ -19,7 +19,12 @@ interface ApiKey {
 }
 
 /** What a key may be good for, in words; the last enters this page. */
-const SCOPES = { search: 'search', submit: 'and submit', manage: 'and manage', admin: 'and administer' };
+const SCOPES = {
+  search: 'search',
+  submit: 'search, submit runs',
+  manage: 'search, submit, manage',
+  admin: 'all, and this page',
+};
 
 /** API keys: made here and shown once, revoked at once. */
 export function KeysPanel() {

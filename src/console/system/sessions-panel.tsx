@@ -9,7 +9,8 @@ interface Session {
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
-  readonly isOperator: boolean;
+  /** The key by which it came in; absent for a link. */
+  readonly keyId?: string;
   readonly createdAt: string;
   readonly expiresAt: string;
   readonly is_this: boolean;
@@ -21,7 +22,9 @@ export function SessionsPanel() {
   const [failure, setFailure] = useState<Error>();
   const loaded = useLoaded(
     async (signal) =>
-      (await ask<{ readonly sessions: readonly Session[] }>('GET', 'sessions', undefined, signal)).sessions,
+      (
+        await ask<{ readonly sessions: readonly Session[] }>('GET', 'sessions', undefined, signal)
+      ).sessions.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt)),
     [round],
   );
   const end = (id: string): void =>
@@ -36,7 +39,9 @@ export function SessionsPanel() {
             {sessions.map((session) => (
               <tr key={session.id}>
                 <td>
-                  <b>{session.isOperator ? 'a link of the command line' : `key “${session.name}”`}</b>
+                  <b>
+                    {session.keyId === undefined ? 'a link of the command line' : `key “${session.name}”`}
+                  </b>
                 </td>
                 <td>{session.organizationId}</td>
                 <td>{ago(session.createdAt)}</td>

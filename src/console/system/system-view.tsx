@@ -1,9 +1,9 @@
+import { JobsPanel } from '../databases/jobs-panel.js';
 import { ago, bytes, count, percent, seconds } from '../parts/format.js';
 import { useLoaded } from '../parts/load.js';
 import { Await } from '../parts/notice.js';
 import { PlainTable } from '../parts/plain-table.js';
 import { ask } from '../server/server.js';
-import { JobsPanel } from './jobs-panel.js';
 import { KeysPanel } from './keys-panel.js';
 import { SessionsPanel } from './sessions-panel.js';
 import { WebhooksPanel } from './webhooks-panel.js';
@@ -64,7 +64,7 @@ interface Maintenance {
 export function SystemView() {
   const loaded = useLoaded((signal) => ask<System>('GET', 'system', undefined, signal), []);
   return (
-    <section class="page">
+    <section class="page system">
       <header class="page-head">
         <h1>System</h1>
       </header>

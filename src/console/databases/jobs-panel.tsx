@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { ago, count, percent, seconds } from '../parts/format.js';
 import { usePolled } from '../parts/load.js';
 import { ProgressBar } from '../parts/progress-bar.js';
@@ -27,13 +28,22 @@ const POLL_INTERVAL_MS = 2_000;
 /** A command that has said nothing for longer is told to be silent. */
 const SILENT_MS = 120_000;
 
-/** Builds, calibrations and batches that the command line is at; nothing where there are none. */
-export function JobsPanel() {
+/**
+ * Builds, calibrations and batches that the command line is at; nothing where there are none.
+ * @param onEnded called when one of them is no longer at work
+ */
+export function JobsPanel({ onEnded }: { readonly onEnded?: () => void }) {
   const told = usePolled(
     (signal) => ask<{ readonly jobs: readonly Job[] }>('GET', 'jobs', undefined, signal),
     POLL_INTERVAL_MS,
   );
   const jobs = told?.jobs ?? [];
+  const known = useRef<readonly number[]>([]);
+  useEffect(() => {
+    const pids = jobs.map(({ pid }) => pid);
+    if (known.current.some((pid) => !pids.includes(pid))) onEnded?.();
+    known.current = pids;
+  }, [told]);
   if (jobs.length === 0) return null;
   return (
     <section>
