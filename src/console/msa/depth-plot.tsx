@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { count } from '../parts/format.js';
+import { useWidth } from '../parts/media.js';
 import type { Msa, MsaSummary } from './alignment.js';
 import { inksOf } from './inks.js';
 import { identityColour, paintDepth } from './paint.js';
@@ -9,9 +10,11 @@ const HEIGHT = 150;
 /** How many rows say something of each column, and how much like the query they are. */
 export function DepthPlot({ msa, summary }: { readonly msa: Msa; readonly summary: MsaSummary }) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const width = useWidth(canvas);
   useEffect(() => {
-    if (canvas.current !== null) paintDepth(canvas.current, msa, summary, inksOf(canvas.current));
-  }, [msa, summary]);
+    if (canvas.current !== null && width > 0)
+      paintDepth(canvas.current, msa, summary, inksOf(canvas.current));
+  }, [msa, summary, width]);
   const depths = [...summary.depth];
   const least = depths.length === 0 ? 0 : Math.min(...depths);
   return (
@@ -31,8 +34,8 @@ export function DepthPlot({ msa, summary }: { readonly msa: Msa; readonly summar
       </figcaption>
       <canvas
         ref={canvas}
-        width={Math.min(2000, Math.max(600, msa.columnCount * 2))}
-        height={HEIGHT * 2}
+        width={Math.max(1, Math.round(width * devicePixelRatio))}
+        height={HEIGHT * devicePixelRatio}
         role="img"
         aria-label={`Coverage of the ${msa.columnCount} columns by ${msa.rowCount} rows`}
       />

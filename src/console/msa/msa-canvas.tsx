@@ -64,7 +64,7 @@ export function MsaCanvas({ msa, summary }: { readonly msa: Msa; readonly summar
     <section class="msa-area" aria-label="Alignment">
       <div class="actions">
         <p class="small muted">
-          {msa.rowCount.toLocaleString('en')} × {msa.columnCount.toLocaleString('en')}
+          {msa.rowCount.toLocaleString('en')} rows × {msa.columnCount.toLocaleString('en')} columns
         </p>
         <div class="segments" role="group" aria-label="Zoom">
           <button type="button" disabled={zoom === 0} onClick={() => setZoom(zoom - 1)} aria-label="Smaller">

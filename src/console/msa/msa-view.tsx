@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { MsaRequest } from '../../clients/typescript/types/runs.js';
+import type { Msa, MsaRequest } from '../../clients/typescript/types/runs.js';
 import { CodePanel } from '../parts/code-panel.js';
 import { CopyButton } from '../parts/copy.js';
 import { download } from '../parts/download.js';
@@ -44,13 +44,8 @@ export function MsaView({ receiptId, name }: MsaViewProps) {
         {({ msa, a3m }) => (
           <>
             <p class="lead">
-              {counted(msa.row_count, 'row')} over {counted(msa.query.length, 'column')}
-              <span class="muted">
-                {' '}
-                of {counted(msa.candidate_count, 'hit')}: {count(msa.filtered_count)} filtered out,{' '}
-                {count(msa.duplicate_count)} the same as another, {count(msa.unaligned_count)} without
-                alignment
-              </span>
+              The query and {count(msa.row_count - 1)} of its {counted(msa.candidate_count, 'hit')}, over{' '}
+              {counted(msa.query.length, 'residue')}. <span class="muted">{leftOut(msa)}</span>
             </p>
             <Drawn a3m={a3m} name={name} />
           </>
@@ -66,8 +61,35 @@ export function MsaView({ receiptId, name }: MsaViewProps) {
   );
 }
 
+/** Why the other hits have no row, in a sentence. */
+function leftOut(msa: Msa): string {
+  const { maximum_expected_false_hits: maxE, minimum_normalized_score: minScore = 0 } = msa.parameters;
+  const unlike =
+    maxE === undefined
+      ? `with less than ${minScore} of the query's own score`
+      : `with an E-value above ${maxE}`;
+  const reasons: readonly (readonly [number, string])[] = [
+    [msa.filtered_count, `${unlike} or too little covered`],
+    [msa.duplicate_count, 'the same as another'],
+    [msa.redundant_count ?? 0, 'nearly the same as another'],
+    [msa.beyond_depth_count, `beyond ${count(msa.parameters.maximum_depth ?? 0)} rows`],
+    [msa.unaligned_count, 'without alignment'],
+  ];
+  const told = reasons.flatMap(([hits, why]) => (hits === 0 ? [] : [`${count(hits)} ${why}`]));
+  return told.length === 0 ? '' : `Left out: ${told.join(', ')}.`;
+}
+
 const COVERAGES = [0, 0.3, 0.5, 0.8];
-const E_VALUES = [undefined, 10, 0.1, 0.001, 1e-10];
+/** More than any database has proteins: whatever has an E-value. */
+const ANY_E_VALUE = 1e15;
+/** Without a bound the server takes its usual one, and a score where there are no E-values. */
+const E_VALUES: readonly (readonly [value: number | undefined, label: string])[] = [
+  [undefined, '0.001, as usual'],
+  [ANY_E_VALUE, 'any'],
+  [10, '10'],
+  [0.1, '0.1'],
+  [1e-10, '1e-10'],
+];
 
 function Choices({
   settings,
@@ -102,9 +124,9 @@ function Choices({
             onChange(value === '' ? rest : { ...rest, maximum_expected_false_hits: Number(value) });
           }}
         >
-          {E_VALUES.map((value) => (
-            <option key={value ?? 'any'} value={value === undefined ? '' : String(value)}>
-              {value ?? 'any'}
+          {E_VALUES.map(([value, label]) => (
+            <option key={label} value={value === undefined ? '' : String(value)}>
+              {label}
             </option>
           ))}
         </select>

@@ -292,7 +292,7 @@ export function paintDepth(
     context.lineTo(((column + 0.5) * width) / columnCount, height - (rows / rowCount) * (height - 2) - 1);
   });
   context.strokeStyle = inks.text;
-  context.lineWidth = 2;
+  context.lineWidth = 1.5 * devicePixelRatio;
   context.stroke();
 }
 
