@@ -6,6 +6,7 @@ import { Shell } from './app/shell.js';
 import { SignIn } from './app/sign-in.js';
 import { Views } from './app/views.js';
 import { Failure } from './parts/notice.js';
+import { forgetRecent } from './search/recent.js';
 
 type Who =
   | { readonly state: 'unknown' }
@@ -23,8 +24,9 @@ function App() {
   const leave = (): void => {
     const isOpen = who.state === 'in' && who.visitor.is_open;
     // A visitor who has not signed in has nothing to sign out of.
-    if (isOpen) setWho({ state: 'out' });
-    else void signOut().then(() => setWho({ state: 'out' }));
+    if (isOpen) return setWho({ state: 'out' });
+    forgetRecent();
+    void signOut().then(() => setWho({ state: 'out' }));
   };
   if (who.state === 'unknown')
     return (

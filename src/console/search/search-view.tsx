@@ -13,6 +13,8 @@ import { clausesOf, filterOf, wordsOf, type Clause } from './filter.js';
 import { FilterBuilder } from './filter-builder.js';
 import { addressOf, takeDraft, type Draft } from './draft.js';
 import { QueryField } from './query-field.js';
+import { noteRecent } from './recent.js';
+import { RecentList } from './recent-list.js';
 
 interface SearchViewProps {
   readonly visitor: Visitor;
@@ -89,6 +91,7 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
         {text === '' && release !== undefined && (
           <FirstVisit slug={release.database_slug} isBusy={isBusy} onShow={showGuided} />
         )}
+        {text === '' && <RecentList />}
       </div>
       <SearchSide
         releases={releases}
@@ -111,7 +114,9 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
           {release === undefined ? 'No database has been built yet.' : costOf(records, release, visitor)}
         </p>
         {failure !== undefined && <Failure error={failure} />}
-        <CopyButton label="Copy permalink" text={new URL(addressOf(asked), location.href).href} />
+        {records.length > 0 && (
+          <CopyButton label="Copy permalink" text={new URL(addressOf(asked), location.href).href} />
+        )}
       </SearchSide>
     </form>
   );
@@ -127,7 +132,9 @@ function FirstVisit({ slug, isBusy, onShow }: FirstVisitProps) {
   return (
     <section class="first-visit">
       <h2>First time here?</h2>
-      <p class="muted">Search with a protein of {slug}, and have the result explained step by step.</p>
+      <p class="muted">
+        Search the database {slug} with one of its own proteins, and have the result explained step by step.
+      </p>
       <button type="button" class="button" onClick={onShow} disabled={isBusy}>
         Show me an example
       </button>
@@ -219,7 +226,8 @@ function SearchSide(props: SearchSideProps) {
 }
 
 /** Starts what was asked: one protein is searched at once, many become a run. @returns where the answer is */
-async function start(asked: Draft, recordCount: number, { id }: HomologyRelease): Promise<string> {
+async function start(asked: Draft, recordCount: number, release: HomologyRelease): Promise<string> {
+  const { id, database_slug: slug } = release;
   const { text, limit = 100, filter } = asked;
   const settings = {
     database_release_id: id,
@@ -242,7 +250,9 @@ async function start(asked: Draft, recordCount: number, { id }: HomologyRelease)
     ...(first.description && { description: first.description }),
     request: { query, ...settings },
   });
-  return hrefTo(['result', result.receiptId ?? ''], { name: first.id });
+  const receiptId = result.receiptId ?? '';
+  noteRecent({ receiptId, name: first.id, database: slug, at: new Date().toISOString() });
+  return hrefTo(['result', receiptId], { name: first.id });
 }
 
 /** A protein of the database that has a name and a common length. */

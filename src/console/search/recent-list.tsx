@@ -1,0 +1,24 @@
+import { ago } from '../parts/format.js';
+import { hrefTo } from '../parts/route.js';
+import { recentSearches } from './recent.js';
+
+/** The last searches of this browser, each with its result. */
+export function RecentList() {
+  const searches = recentSearches();
+  if (searches.length === 0) return null;
+  return (
+    <section class="recent">
+      <h2>Searched here before</h2>
+      <ul class="plain">
+        {searches.map(({ receiptId, name, database, at }) => (
+          <li key={receiptId}>
+            <a href={hrefTo(['result', receiptId], { name })}>{name}</a>{' '}
+            <span class="small muted">
+              in {database}, {ago(at)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
