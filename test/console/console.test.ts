@@ -69,10 +69,7 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
   it('searches, and shows the nearest protein first, soon after the click', async () => {
     await paste(`>mine <img src=x onerror="alert(1)">\n${served.sequences[4]}`);
     expect(await seriousFindings(page)).toEqual([]);
-    const startedAt = performance.now();
-    await page.getByRole('button', { name: 'Search', exact: true }).click();
-    await page.locator('.hit').first().waitFor();
-    console.log(`first row after ${Math.round(performance.now() - startedAt)} ms`);
+    console.log(`first row after ${Math.round((await page.evaluate(CLICK_TO_FIRST_ROW)) as number)} ms`);
     expect(await page.locator('h1').textContent()).toBe('mine <img src=x onerror="alert(1)">');
     const [first] = await rows();
     await page.locator('.hit .open-row').first().click();
@@ -344,6 +341,16 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     expect(watched.complaints).toEqual([]);
   });
 });
+
+/** Milliseconds from the click to the frame that has the first row, by the clock of the page. */
+const CLICK_TO_FIRST_ROW = `new Promise((resolve) => {
+  const startedAt = performance.now();
+  const done = () => resolve(performance.now() - startedAt);
+  const look = () =>
+    requestAnimationFrame(document.querySelector('.hit') === null ? look : () => setTimeout(done));
+  document.querySelector('form.search button[type="submit"]').click();
+  look();
+})`;
 
 function fastaOf(sequences: readonly string[], count: number): string {
   return Array.from({ length: count }, (_, at) => `>protein_${at}\n${sequences[at % sequences.length]}`).join(

@@ -47,8 +47,8 @@ export function SignIn({ onSignedIn, problem }: SignInProps) {
           {isBusy ? 'Signing in…' : 'Sign in'}
         </button>
         <p class="small muted">
-          <code>npm start</code> prints a key, <code>gloaming keys create</code> makes one, and{' '}
-          <code>gloaming console</code>, on the server, prints a link that needs none.
+          No key? Whoever runs this server has one for you: <code>gloaming keys create</code> makes it there,
+          and <code>gloaming console</code> prints a link that needs none.
         </p>
       </form>
     </main>

@@ -1,5 +1,48 @@
+import { useMemo, useState } from 'preact/hooks';
 import { count } from '../parts/format.js';
-import { toggled, type Choice, type Facet } from './facets.js';
+import { facetsOf, toggled, type Choice, type Facet } from './facets.js';
+import type { Hit } from './hits.js';
+import { lineageField } from './taxonomy.js';
+
+interface FacetAsideProps {
+  readonly hits: readonly Hit[];
+  /** All attributes of the hits. */
+  readonly fields: readonly string[];
+  readonly choice: Choice;
+  readonly onChoice: (choice: Choice) => void;
+  /** There it is a drawer. */
+  readonly isNarrow: boolean;
+}
+
+/** Facets of every attribute but the name and the lineage, which has a chart of its own. */
+export function FacetAside({ hits, fields, choice, onChoice, isNarrow }: FacetAsideProps) {
+  const [open, setOpen] = useState<readonly string[]>([]);
+  const taxa = lineageField(hits);
+  const shown = fields.filter((field) => field !== 'name' && field !== taxa);
+  const facets = useMemo(() => facetsOf(hits, choice, shown, open), [hits, choice, fields, open]);
+  const lengths = hits.map(({ length }) => length);
+  const panel = (
+    <FacetPanel
+      facets={facets}
+      choice={choice}
+      onChoice={onChoice}
+      lengths={[Math.min(...lengths), Math.max(...lengths)]}
+      onOpen={(field) => setOpen((known) => [...known, field])}
+    />
+  );
+  return (
+    <aside aria-label="Filter the hits">
+      {isNarrow ? (
+        <details class="facet-drawer">
+          <summary class="button">Filter</summary>
+          {panel}
+        </details>
+      ) : (
+        panel
+      )}
+    </aside>
+  );
+}
 
 interface FacetPanelProps {
   readonly facets: readonly Facet[];
@@ -7,10 +50,12 @@ interface FacetPanelProps {
   readonly onChoice: (choice: Choice) => void;
   /** Shortest and longest of all hits. */
   readonly lengths: readonly [number, number];
+  /** Lists all values of a field. */
+  readonly onOpen: (field: string) => void;
 }
 
 /** What of the hits to show; each field counts what the others let through. */
-export function FacetPanel({ facets, choice, onChoice, lengths }: FacetPanelProps) {
+function FacetPanel({ facets, choice, onChoice, lengths, onOpen }: FacetPanelProps) {
   const lengthField = (name: 'minLength' | 'maxLength', label: string, placeholder: number) => (
     <input
       type="number"
@@ -30,7 +75,7 @@ export function FacetPanel({ facets, choice, onChoice, lengths }: FacetPanelProp
         <h3>Find</h3>
         <input
           type="search"
-          placeholder="id, name or organism"
+          placeholder="id, name, organism"
           value={choice.text}
           onInput={({ currentTarget: { value } }) => onChoice({ ...choice, text: value })}
         />
@@ -59,7 +104,11 @@ export function FacetPanel({ facets, choice, onChoice, lengths }: FacetPanelProp
               <span class="muted number">{count(hits)}</span>
             </label>
           ))}
-          {facet.moreCount > 0 && <p class="small muted">and {count(facet.moreCount)} more</p>}
+          {facet.moreCount > 0 && (
+            <button type="button" class="link small" onClick={() => onOpen(facet.field)}>
+              and {count(facet.moreCount)} more
+            </button>
+          )}
         </fieldset>
       ))}
     </div>

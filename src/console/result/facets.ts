@@ -24,6 +24,8 @@ export interface Facet {
 }
 
 const FACET_MAX_VALUES = 12;
+/** More of them nobody reads; "Find" has the rest. */
+const FACET_MAX_OPEN_VALUES = 500;
 /** A field with as many values as hits tells nobody apart. */
 const DISTINCT_MAX_SHARE = 0.9;
 
@@ -47,8 +49,16 @@ export function chosen(hits: readonly Hit[], choice: Choice, except?: string): r
   );
 }
 
-/** Fields whose values group the hits. */
-export function facetsOf(hits: readonly Hit[], choice: Choice, fields: readonly string[]): readonly Facet[] {
+/**
+ * Fields whose values group the hits.
+ * @param open fields of which all values are listed
+ */
+export function facetsOf(
+  hits: readonly Hit[],
+  choice: Choice,
+  fields: readonly string[],
+  open: readonly string[] = [],
+): readonly Facet[] {
   return fields.flatMap((field) => {
     const counts = new Map<string, number>();
     for (const hit of chosen(hits, choice, field)) {
@@ -58,7 +68,7 @@ export function facetsOf(hits: readonly Hit[], choice: Choice, fields: readonly 
     if (picked.length === 0 && !tellsApart(hits, field, counts.size)) return [];
     const ranked = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
     const values = ranked
-      .slice(0, FACET_MAX_VALUES)
+      .slice(0, open.includes(field) ? FACET_MAX_OPEN_VALUES : FACET_MAX_VALUES)
       .map(([value, count]) => ({ value, count, isChosen: picked.includes(value) }));
     return [{ field, values, moreCount: ranked.length - values.length }];
   });

@@ -62,6 +62,7 @@ function stepsFor({ query, hits, database }: ResultSet): readonly Step[] {
           },
         ]
       : []),
+    ...(hits.every(({ logE }) => logE === undefined) ? [withoutEValues(database.slug)] : []),
     ...(sure.length > 0 ? [surprising(sure)] : []),
     ...(remote === undefined ? [] : [distant(remote)]),
     ...(doubtful === undefined ? [] : [chance(doubtful)]),
@@ -72,6 +73,15 @@ function stepsFor({ query, hits, database }: ResultSet): readonly Step[] {
         'query found most alike. Relatives give parallel links over long stretches; chance gives a tangle.',
     },
   ];
+}
+
+function withoutEValues(slug: string): Step {
+  return {
+    title: 'No E-values yet',
+    text:
+      'The list is in the order of distance, and does not say where relatives end and chance begins. For that the ' +
+      `database must be calibrated on its own proteins, once: "gloaming index calibrate ${slug}" on the server.`,
+  };
 }
 
 function surprising(sure: readonly Hit[]): Step {

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { CopyButton } from '../parts/copy.js';
-import { NARROW, useMedia } from '../parts/media.js';
+import { NARROW, useMedia, useWidth } from '../parts/media.js';
 import { count, counted, percent } from '../parts/format.js';
 import { alignedColumns, alignmentText, blocksOf, type AlignmentBlock } from './alignment-lines.js';
 import { ClosestChart } from './charts/closest-chart.js';
@@ -68,7 +68,6 @@ export function HitDetail({ result, hit, tools }: HitDetailProps) {
 }
 
 function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
-  const isNarrow = useMedia(NARROW);
   const { alignment } = hit;
   if (alignment === undefined) {
     return (
@@ -84,11 +83,11 @@ function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
   const facts = [
     `${alignment.identical_residue_count} of ${columns.length} identical ` +
       `(${percent(alignment.sequence_identity_ratio)})`,
-    `${positive} alike (${percent(positive / columns.length)})`,
+    `${positive} identical or alike (${percent(positive / columns.length)})`,
     alignment.gap_opening_count === 0
       ? 'no gaps'
       : `${count(alignment.gap_residue_count)} residues in ${counted(alignment.gap_opening_count, 'gap')}`,
-    `score ${hit.score.toLocaleString('en')}`,
+    `alignment score ${hit.score.toLocaleString('en')}`,
   ];
   return (
     <>
@@ -96,21 +95,39 @@ function Alignment({ result, hit }: Omit<HitDetailProps, 'tools'>) {
         <p class="small">{facts.join(' · ')}</p>
         <CopyButton text={alignmentText(result.query.sequence, hit)} label="Copy as text" />
       </div>
-      <div
-        class="alignment"
-        role="img"
-        aria-label={`Alignment of the query with ${hit.id}: ${facts.join(', ')}`}
-      >
-        {blocksOf(columns, alignment, isNarrow ? 30 : 80).map((block) => (
-          <Block key={block.queryAt} block={block} />
-        ))}
-      </div>
+      <Blocks
+        columns={columns}
+        alignment={alignment}
+        label={`Alignment of the query with ${hit.id}: ${facts.join(', ')}`}
+      />
       <p class="legend small muted">
-        <span class="residue same">A</span> the same
-        <span class="residue alike">A</span> alike by BLOSUM62
-        <span class="residue other">A</span> other
+        <span class="residue same">A</span>&nbsp;the&nbsp;same
+        <span class="residue alike">A</span>&nbsp;alike (BLOSUM62 &gt; 0)
+        <span class="residue other">A</span>&nbsp;other
       </p>
     </>
+  );
+}
+
+interface BlocksProps {
+  readonly columns: ReturnType<typeof alignedColumns>;
+  readonly alignment: NonNullable<Hit['alignment']>;
+  readonly label: string;
+}
+
+/** As many residues a line as there is room for, in tens. Sizes are those of the style sheet, in rem. */
+function Blocks({ columns, alignment, label }: BlocksProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const isNarrow = useMedia(NARROW);
+  const width = useWidth(frame) / parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const [beside, residue] = isNarrow ? [7.6, 0.47] : [9.4, 0.62];
+  const room = 10 * Math.floor((width - beside) / residue / 10);
+  return (
+    <div ref={frame} class="alignment" role="img" aria-label={label}>
+      {blocksOf(columns, alignment, Math.max(30, Math.min(100, room))).map((block) => (
+        <Block key={block.queryAt} block={block} />
+      ))}
+    </div>
   );
 }
 
@@ -142,6 +159,7 @@ function Block({ block: { columns, queryAt, targetAt } }: { readonly block: Alig
 
 function Protein({ hit }: { readonly hit: Hit }) {
   const attributes = Object.entries(hit.attributes);
+  const lineResidues = useMedia(NARROW) ? 30 : 60;
   return (
     <div class="protein">
       <dl class="pairs">
@@ -153,9 +171,15 @@ function Protein({ hit }: { readonly hit: Hit }) {
         ))}
       </dl>
       <div>
-        <pre class="sequence">{hit.sequence.replace(/.{1,10}/g, '$& ').replace(/(.{66})/g, '$1\n')}</pre>
+        <pre class="sequence">{inTens(hit.sequence, lineResidues)}</pre>
         <CopyButton text={fastaText([hit])} label="Copy FASTA" />
       </div>
     </div>
   );
+}
+
+/** Groups of ten residues, as many a line as `lineResidues` has. */
+function inTens(sequence: string, lineResidues: number): string {
+  const lines = sequence.match(new RegExp(`.{1,${lineResidues}}`, 'g')) ?? [];
+  return lines.map((line) => line.replace(/.{10}(?=.)/g, '$& ')).join('\n');
 }

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { VirtualList } from '../parts/virtual-list.js';
 import { SURPRISES, surprise } from './colour.js';
@@ -25,6 +25,16 @@ export function HitTable(props: HitTableProps) {
   const { hits, columns, openId, renderOpen } = props;
   const [focusRow, setFocusRow] = useState(0);
   const openRow = openId === undefined ? -1 : hits.findIndex(({ id }) => id === openId);
+  const marked = useRef<number | undefined>(undefined);
+  const mark = (row: number, isRange: boolean): void => {
+    const [first, last] = [Math.min(row, marked.current ?? row), Math.max(row, marked.current ?? row)];
+    const range = isRange ? hits.slice(first, last + 1) : [hits[row]];
+    props.onSelect(
+      range.map(({ id }) => id),
+      !props.selected.has(hits[row].id),
+    );
+    marked.current = row;
+  };
   const template = `2.4rem ${columns.map(({ width }) => width).join(' ')}`;
   const move = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
@@ -54,6 +64,7 @@ export function HitTable(props: HitTableProps) {
             template={template}
             isFocus={row === focusRow}
             onFocus={() => setFocusRow(row)}
+            onMark={(isRange) => mark(row, isRange)}
           />
         )}
       />
@@ -121,10 +132,12 @@ interface HitRowProps extends HitTableProps {
   /** The one row that the Tab key comes to. */
   readonly isFocus: boolean;
   readonly onFocus: () => void;
+  /** Selects it or lets it go; as a range, with all rows from the one before. */
+  readonly onMark: (isRange: boolean) => void;
 }
 
 function HitRow(props: HitRowProps) {
-  const { hit, row, top, template, columns, selected, onSelect, openId, onOpen, isFocus, onFocus, result } =
+  const { hit, row, top, template, columns, selected, openId, onOpen, isFocus, onFocus, onMark, result } =
     props;
   const isOpen = openId === hit.id;
   const isSelected = selected.has(hit.id);
@@ -146,7 +159,8 @@ function HitRow(props: HitRowProps) {
         <input
           type="checkbox"
           checked={isSelected}
-          onChange={() => onSelect([hit.id], !isSelected)}
+          onClick={(event) => onMark(event.shiftKey)}
+          title="Shift selects all between"
           aria-label={`Select ${hit.id}`}
           tabIndex={isFocus ? 0 : -1}
         />

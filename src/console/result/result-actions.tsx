@@ -14,22 +14,25 @@ interface ResultActionsProps {
   readonly selected: ReadonlySet<string>;
   readonly columns: readonly Column[];
   readonly shownIds: readonly string[];
-  readonly onColumns: (ids: readonly string[]) => void;
+  /** In which order they stand. */
+  readonly orderedBy: string;
+  /** Undefined where there is no room to choose. */
+  readonly onColumns: ((ids: readonly string[]) => void) | undefined;
   /** Undefined where nothing is filtered out. */
   readonly onClear: (() => void) | undefined;
 }
 
 /** What can be done with the hits that are shown, or with those that are selected. */
 export function ResultActions(props: ResultActionsProps) {
-  const { result, tools, shown, selected, columns, shownIds, onColumns, onClear } = props;
+  const { result, tools, shown, selected, columns, shownIds, orderedBy, onColumns, onClear } = props;
   const picked = shown.filter(({ id }) => selected.has(id));
   const meant = picked.length > 0 ? picked : shown;
   const toggle = (id: string): void =>
-    onColumns(shownIds.includes(id) ? shownIds.filter((each) => each !== id) : [...shownIds, id]);
+    onColumns?.(shownIds.includes(id) ? shownIds.filter((each) => each !== id) : [...shownIds, id]);
   return (
     <div class="actions">
       <p role="status">
-        <b>{count(shown.length)}</b> of {count(result.hits.length)} shown
+        <b>{count(shown.length)}</b> of {count(result.hits.length)} shown, {orderedBy}
         {picked.length > 0 && `, ${count(picked.length)} selected`}
         {onClear !== undefined && (
           <button type="button" class="link" onClick={onClear}>
@@ -51,17 +54,19 @@ export function ResultActions(props: ResultActionsProps) {
         <Menu label={picked.length > 0 ? `Download ${count(picked.length)}` : 'Download'}>
           <Downloads result={result} hits={meant} columns={columns} />
         </Menu>
-        <Menu label="Columns">
-          <fieldset class="checks">
-            <legend class="small muted">Columns of the table</legend>
-            {columns.map(({ id, title, meaning }) => (
-              <label key={id} title={meaning}>
-                <input type="checkbox" checked={shownIds.includes(id)} onChange={() => toggle(id)} />
-                {title === '#' ? 'Rank' : title}
-              </label>
-            ))}
-          </fieldset>
-        </Menu>
+        {onColumns !== undefined && (
+          <Menu label="Columns">
+            <fieldset class="checks">
+              <legend class="small muted">Columns of the table</legend>
+              {columns.map(({ id, title, meaning }) => (
+                <label key={id} title={meaning}>
+                  <input type="checkbox" checked={shownIds.includes(id)} onChange={() => toggle(id)} />
+                  {title === '#' ? 'Rank' : title}
+                </label>
+              ))}
+            </fieldset>
+          </Menu>
+        )}
       </div>
     </div>
   );

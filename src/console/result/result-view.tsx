@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { counted, seconds } from '../parts/format.js';
+import { count, counted, seconds } from '../parts/format.js';
 import { NARROW, useMedia } from '../parts/media.js';
 import { CoverageChart } from './charts/coverage-chart.js';
 import { ScoreChart } from './charts/score-chart.js';
 import { TaxonomyChart } from './charts/taxonomy-chart.js';
 import { columnsOf, FIRST_COLUMNS, sorted, type Column, type Order } from './columns.js';
-import { chosen, facetsOf, isAll, NO_CHOICE, toggled, type Choice } from './facets.js';
-import { FacetPanel } from './facet-panel.js';
+import { chosen, isAll, NO_CHOICE, toggled, type Choice } from './facets.js';
+import { FacetAside } from './facet-panel.js';
 import { HitDetail } from './hit-detail.js';
 import { HitTable } from './hit-table.js';
 import { fieldsOf, type Hit, type ResultSet } from './hits.js';
@@ -22,7 +22,13 @@ interface ResultViewProps {
   readonly children?: ComponentChildren;
 }
 
-const NARROW_COLUMNS = ['target', 'evalue', 'identity'];
+/** Columns of a phone, and how wide they are there. */
+const NARROW_WIDTHS: Readonly<Record<string, string>> = {
+  target: 'minmax(0, 1fr)',
+  evalue: '6rem',
+  identity: '4.6rem',
+};
+const NARROW_COLUMNS = Object.keys(NARROW_WIDTHS);
 
 /** What was found for one query: charts, facets and the table, all of the same hits. */
 export function ResultView({ result, tools, children }: ResultViewProps) {
@@ -36,9 +42,6 @@ export function ResultView({ result, tools, children }: ResultViewProps) {
 
   const fields = useMemo(() => fieldsOf(hits), [hits]);
   const columns = useMemo(() => columnsOf(fields), [fields]);
-  const taxa = lineageField(hits);
-  const facetFields = fields.filter((field) => field !== 'name' && field !== taxa);
-  const facets = useMemo(() => facetsOf(hits, choice, facetFields), [hits, choice, fields]);
   const shown = useMemo(() => {
     const by = columns.find(({ id }) => id === order.column) ?? columns[0];
     return sorted(chosen(hits, choice), by, order.isDescending);
@@ -46,7 +49,7 @@ export function ResultView({ result, tools, children }: ResultViewProps) {
   const ids = isNarrow ? NARROW_COLUMNS : shownIds;
   const visible = columns
     .filter(({ id }) => ids.includes(id))
-    .map((column) => (isNarrow && column.id === 'target' ? { ...column, width: 'minmax(0, 1fr)' } : column));
+    .map((column) => (isNarrow ? { ...column, width: NARROW_WIDTHS[column.id] ?? column.width } : column));
 
   const orderBy = ({ id, isDescending = false }: Column): void =>
     setOrder((known) => ({
@@ -61,33 +64,25 @@ export function ResultView({ result, tools, children }: ResultViewProps) {
     setOpenId(id);
     document.querySelector('.hit-table')?.scrollIntoView({ block: 'start' });
   };
-  const lengths = hits.map(({ length }) => length);
-  const facetPanel = (
-    <FacetPanel
-      facets={facets}
-      choice={choice}
-      onChoice={setChoice}
-      lengths={[Math.min(...lengths), Math.max(...lengths)]}
-    />
-  );
+  const isSureOnly = choice.maxLog10E !== undefined && choice.maxLog10E <= SURE_LOG10E;
   return (
     <article class="result">
-      <ResultHead result={result} />
+      <ResultHead
+        result={result}
+        onSure={isSureOnly ? undefined : () => setChoice({ ...choice, maxLog10E: SURE_LOG10E })}
+      />
       {children}
       {hits.length > 0 && (
         <>
           <Charts result={result} shown={shown} choice={choice} onChoice={setChoice} onOpen={open} />
           <div class="result-body">
-            <aside aria-label="Filter the hits">
-              {isNarrow ? (
-                <details class="facet-drawer">
-                  <summary class="button">Filter</summary>
-                  {facetPanel}
-                </details>
-              ) : (
-                facetPanel
-              )}
-            </aside>
+            <FacetAside
+              hits={hits}
+              fields={fields}
+              choice={choice}
+              onChoice={setChoice}
+              isNarrow={isNarrow}
+            />
             <section aria-label="Hits">
               <ResultActions
                 result={result}
@@ -96,7 +91,8 @@ export function ResultView({ result, tools, children }: ResultViewProps) {
                 selected={selected}
                 columns={columns}
                 shownIds={shownIds}
-                onColumns={setShownIds}
+                orderedBy={orderWords(columns, order)}
+                onColumns={isNarrow ? undefined : setShownIds}
                 onClear={isAll(choice) ? undefined : () => setChoice(NO_CHOICE)}
               />
               <HitTable
@@ -175,21 +171,41 @@ function firstColumns({ hits, settings }: ResultSet): readonly string[] {
   return FIRST_COLUMNS.filter((id) => has[id] !== false);
 }
 
+/** E-values up to here are called sure, as a decimal logarithm. */
+const SURE_LOG10E = -3;
+
+function countSure(hits: ResultSet['hits']): number {
+  return hits.filter(({ logE }) => logE !== undefined && logE <= SURE_LOG10E * Math.LN10).length;
+}
+
+/** In which order the rows stand, in words. */
+function orderWords(columns: readonly Column[], { column, isDescending }: Order): string {
+  if (column === 'rank' && !isDescending) return 'nearest first';
+  const { title = '' } = columns.find(({ id }) => id === column) ?? {};
+  return `by ${title === '#' ? 'rank' : title}${isDescending ? ', largest first' : ''}`;
+}
+
 /** What was found, in one sentence. Without E-values nobody can say what is related. */
 function findings(hits: ResultSet['hits'], isLimitReached: boolean): string {
   if (hits.length === 0) return 'Nothing was found: no protein of the database passes the filter.';
-  const nearest = `${counted(hits.length, 'nearest protein')}${isLimitReached ? ' asked for' : ''}`;
+  const nearest = `${count(hits.length)} ${isLimitReached ? 'nearest' : 'compared'}`;
   const logs = hits.flatMap(({ logE }) => logE ?? []);
-  if (logs.length === 0) return `The ${nearest}; this database has no E-values to say which are related.`;
-  const sure = logs.filter((log) => log <= Math.log(0.001)).length;
+  if (logs.length === 0) return `The ${nearest}. This database has no E-values to say which are related.`;
+  const sure = countSure(hits);
   return `${counted(sure, 'protein')} ${sure === 1 ? 'is' : 'are'} surely related (E up to 0.001), of the ${nearest}.`;
 }
 
-function ResultHead({ result }: { readonly result: ResultSet }) {
+interface ResultHeadProps {
+  readonly result: ResultSet;
+  /** Shows those alone that are sure; undefined where that is so already. */
+  readonly onSure: (() => void) | undefined;
+}
+
+function ResultHead({ result, onSure }: ResultHeadProps) {
   const { query, hits, database, isLimitReached, searchMs, isCacheHit, warnings } = result;
   const time =
     isCacheHit === true
-      ? ', the result was known'
+      ? ' in an earlier search, whose answer was kept'
       : searchMs === undefined
         ? ''
         : ` in ${seconds(searchMs / 1000)}`;
@@ -205,9 +221,14 @@ function ResultHead({ result }: { readonly result: ResultSet }) {
       </h1>
       <p class="lead">
         {findings(hits, isLimitReached)}{' '}
-        <span class="muted">
-          {counted(database.targetCount, 'protein')} compared{time}
-        </span>
+        {onSure !== undefined && countSure(hits) > 0 && (
+          <button type="button" class="link" onClick={onSure}>
+            Show only these
+          </button>
+        )}
+      </p>
+      <p class="small muted">
+        {counted(database.targetCount, 'protein')} compared{time}
       </p>
       {warnings.map((warning) => (
         <p key={warning} class="small warning">

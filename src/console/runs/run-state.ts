@@ -11,6 +11,12 @@ export const ENDPOINTS: Readonly<Record<string, string>> = {
   'structure.predict': 'Structure',
 };
 
+/** What the rows of a result are. */
+export const ROW_NOUNS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  'homology.search': ['hit', 'hits'],
+  'homology.batch_search': ['query', 'queries'],
+};
+
 export function isOver({ status }: Pick<Run, 'status'>): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

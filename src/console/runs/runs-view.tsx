@@ -6,7 +6,7 @@ import { Failure } from '../parts/notice.js';
 import { hrefTo } from '../parts/route.js';
 import { gloaming } from '../server/server.js';
 import { RunProgress, StatusBadge } from './run-line.js';
-import { ENDPOINTS, isOver } from './run-state.js';
+import { ENDPOINTS, ROW_NOUNS, isOver } from './run-state.js';
 
 const RUNS_MAX_COUNT = 200;
 const LOOK_AGAIN_MS = 2000;
@@ -82,7 +82,7 @@ function RunList({ runs }: { readonly runs: readonly Run[] }) {
             </span>
             {isOver(run) ? (
               <span class="small muted number">
-                {run.result === undefined ? '' : `${count(run.result.row_count)} rows`}
+                {run.result === undefined ? '' : rowsOf(run.endpoint, run.result.row_count)}
               </span>
             ) : (
               <RunProgress run={run} />
@@ -93,6 +93,11 @@ function RunList({ runs }: { readonly runs: readonly Run[] }) {
       ))}
     </ul>
   );
+}
+
+function rowsOf(endpoint: string, rows: number): string {
+  const [one, many] = ROW_NOUNS[endpoint] ?? ['row', 'rows'];
+  return `${count(rows)} ${rows === 1 ? one : many}`;
 }
 
 /** The newest runs, looked at again while one of them is at work. */

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLoaded } from '../../parts/load.js';
 import { Await } from '../../parts/notice.js';
-import { counted, percent } from '../../parts/format.js';
+import { counted } from '../../parts/format.js';
 import type { Hit } from '../hits.js';
 import type { Closest, ResultTools } from '../tools.js';
 
@@ -56,9 +56,10 @@ function sentence(found: Closest): string {
   const mutual = there.closest.filter((_, residue) => isMutual(found, residue)).length;
   const mean = there.cosine.reduce((sum, cosine) => sum + cosine, 0) / there.cosine.length;
   return (
-    `Each residue of the query is linked to the residue of this protein that the encoder sees in the most similar ` +
-    `context. On average they point ${percent(Math.max(0, mean))} the same way; ${mutual} of ${there.closest.length} ` +
-    `links are mutual. Relatives give long stretches of mutual, parallel links, also where no letter agrees.`
+    `Each residue of the query is linked to the residue of this protein whose surroundings the language model finds ` +
+    `most alike. Their mean similarity is ${mean.toFixed(2)}, where 1 is the same. ${mutual} of ` +
+    `${counted(there.closest.length, 'link')} are mutual: each is the other's closest. Relatives give long stretches ` +
+    `of mutual, parallel links, even where the letters differ.`
   );
 }
 
@@ -147,7 +148,7 @@ function describe(found: Closest, residue: number, querySequence: string, { sequ
   const both = isMutual(found, residue) ? ', and the other way round' : '';
   return (
     `Query ${querySequence[residue]}${residue + 1} is closest to ${sequence[target]}${target + 1}` +
-    ` (cosine ${cosine[residue].toFixed(2)}${both}).`
+    ` (similarity ${cosine[residue].toFixed(2)}${both}).`
   );
 }
 
@@ -178,15 +179,15 @@ function Matrix({ found, matrix, hit, querySequence }: FormProps & { readonly ma
         height={rows}
         style={{ width: `${columns * scale}px`, aspectRatio: `${columns} / ${rows}` }}
         role="img"
-        aria-label="Cosine of every residue of the query, downwards, with every residue of the target"
+        aria-label="Similarity of every residue of the query, downwards, with every residue of the target"
         onPointerMove={point}
         onPointerLeave={() => setAt(undefined)}
       />
       <p class="small muted readout">
         {at === undefined
-          ? 'Query downwards, target to the right; dark is close, orange is the path of the alignment.'
+          ? 'Query downwards, target to the right. The stronger the colour, the more alike; orange is the alignment.'
           : `Query ${querySequence[at[0]]}${at[0] + 1}, target ${hit.sequence[at[1]]}${at[1] + 1}: ` +
-            `cosine ${cosineAt(at).toFixed(2)}`}
+            `similarity ${cosineAt(at).toFixed(2)}`}
       </p>
     </figure>
   );
@@ -201,10 +202,11 @@ function drawMatrix(
   const context = canvas.getContext('2d') as CanvasRenderingContext2D;
   const bytes = atob(matrix);
   const image = context.createImageData(columns, rows);
+  const [red, green, blue] = (getComputedStyle(canvas).color.match(/[\d.]+/g) ?? []).map(Number);
   for (let index = 0; index < rows * columns; index += 1) {
     const cosine = bytes.charCodeAt(index) / 127.5 - 1;
     const ink = Math.max(0, Math.min(1, (cosine - 0.1) / 0.8)) ** 1.4;
-    image.data.set([250 - 190 * ink, 249 - 200 * ink, 252 - 130 * ink, 255], 4 * index);
+    image.data.set([red, green, blue, 255 * ink], 4 * index);
   }
   for (const [row, column] of pathOf(hit)) image.data.set([232, 126, 38, 255], 4 * (row * columns + column));
   context.putImageData(image, 0, 0);

@@ -16,7 +16,14 @@ const MAX_ROWS = 30;
 export function CoverageChart({ hits, queryLength, onOpen }: CoverageChartProps) {
   const aligned = hits.filter(({ alignment }) => alignment !== undefined);
   if (aligned.length === 0)
-    return <p class="muted">No alignments were asked for, or none of these hits has one.</p>;
+    return (
+      <figure class="chart">
+        <figcaption>
+          <h3>Where they align</h3>
+          <p class="small">No alignments were asked for, or none of these hits has one.</p>
+        </figcaption>
+      </figure>
+    );
   const rows = aligned.slice(0, MAX_ROWS);
   const pitch = rows.length > 18 ? 4 : 7;
   const height = TOP + rows.length * pitch + 4;

@@ -63,7 +63,7 @@ export function ScoreChart({ hits, maxLog10E, onMax }: ScoreChartProps) {
         <line x1={x(limit)} x2={x(limit)} y1={2} y2={HEIGHT - BOTTOM} class="threshold" />
       </svg>
       <label class="small muted" for={slider}>
-        Show E-values up to {maxLog10E === undefined ? 'any' : eValue(limit * Math.LN10)}
+        {maxLog10E === undefined ? 'Show all E-values' : `Show E-values up to ${eValue(limit * Math.LN10)}`}
       </label>
       <input
         id={slider}

@@ -1,0 +1,114 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, launch, seriousFindings, watchedPage, type WatchedPage } from './browser.js';
+import { serveConsole, type ServedConsole } from './served.js';
+
+if (CHROMIUM === undefined)
+  console.log('skipped: no chromium (apt-get install chromium, or GLOAMING_CHROMIUM)');
+
+describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
+  let served: ServedConsole;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    served = await serveConsole();
+    browser = await launch();
+    watched = await watchedPage(browser, served.url);
+    page = watched.page;
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${served.url}/console/`);
+    await page.getByLabel('API key').fill(served.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+  }, 300_000);
+  afterAll(async () => {
+    expect([watched.strays, watched.complaints]).toEqual([[], []]);
+    await browser?.close();
+    await served?.close();
+  });
+
+  const count = async (): Promise<number> => Number(await page.locator('.actions p b').textContent());
+
+  it('is explained to a first visitor, also that a database without calibration has no E-values', async () => {
+    await page.getByRole('button', { name: 'Show me an example' }).click();
+    const guide = page.getByLabel('How to read this result');
+    const title = async (): Promise<string> => (await guide.locator('h2').textContent()) ?? '';
+    const next = guide.getByRole('button', { name: 'Next' });
+    const titles = [await title()];
+    while ((await next.count()) > 0) {
+      await next.click();
+      titles.push(await title());
+    }
+    expect(titles[0]).toBe('Everything was compared');
+    expect(titles).toContain('No E-values yet');
+    await guide.getByRole('button', { name: 'Done' }).click();
+    await guide.waitFor({ state: 'detached' });
+  });
+
+  it('lists all values of a facet when asked, and selects all rows between two', async () => {
+    const values = page.locator('.facet').filter({ hasText: 'Organism' }).locator('.facet-value');
+    const listed = await values.count();
+    const more = page.getByRole('button', { name: /^and \d+ more$/ });
+    const hidden = Number(/\d+/.exec((await more.textContent()) ?? '')![0]);
+    await more.click();
+    await expect.poll(() => values.count()).toBe(listed + hidden);
+    const boxes = page.locator('.hit input[type="checkbox"]');
+    await boxes.nth(1).click();
+    await boxes.nth(4).click({ modifiers: ['Shift'] });
+    await page.getByText('4 selected').waitFor();
+    await boxes.nth(4).click();
+    await boxes.nth(1).click({ modifiers: ['Shift'] });
+    await expect.poll(() => page.locator('.hit input:checked').count()).toBe(0);
+  });
+
+  it('draws the taxa as streams, too, whose names fit and filter', async () => {
+    await page.getByRole('button', { name: 'Streams' }).click();
+    const taxa = page.locator('.stream-taxon');
+    const across = await page.locator('.chart.across').boundingBox();
+    await taxa.first().waitFor();
+    const right = (await page.evaluate(
+      "Math.max(...[...document.querySelectorAll('.stream-taxon')].map((each) => each.getBoundingClientRect().right))",
+    )) as number;
+    expect(right).toBeLessThanOrEqual(across!.x + across!.width);
+    const all = await count();
+    const taxon = taxa.nth(1);
+    const hits = /(\d+) hits?$/.exec((await taxon.locator('title').textContent()) ?? '')![1];
+    await taxon.press('Enter');
+    await expect.poll(count).toBe(Number(hits));
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'show all' }).click();
+    expect(await count()).toBe(all);
+    await page.getByRole('button', { name: 'Rings' }).click();
+  });
+
+  it('says of every hit without a row in the alignment of all why it has none', async () => {
+    const hits = await count();
+    await page.getByRole('link', { name: 'Alignment of all' }).click();
+    const sentence = async (): Promise<string> => (await page.locator('.msa .lead').textContent()) ?? '';
+    await page.locator('.msa-frame').waitFor();
+    const [, rows, left = ''] = /^The query and (\d+) of its \d+ hits.*?(?:Left out: (.*))?$/.exec(
+      await sentence(),
+    )!;
+    const counts = left.split(', ').map((reason) => Number(/^\d+/.exec(reason)?.[0] ?? 0));
+    expect(Number(rows) + counts.reduce((sum, each) => sum + each, 0)).toBe(hits);
+    expect(left).toContain("with less than 0.25 of the query's own score");
+    await page.goBack();
+  });
+
+  it('is found again among what was searched before, until one signs out', async () => {
+    const link = page.url().replace(/&guide=$/, '');
+    await page.goto(`${served.url}/console/#/search`);
+    await page.locator('.recent a').first().click();
+    await page.locator('.hit').first().waitFor();
+    expect(page.url()).toBe(link);
+    await page.locator('.top-end summary').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').fill(served.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.goto(`${served.url}/console/#/search`);
+    await page.getByRole('heading', { name: 'Find the relatives of a protein' }).waitFor();
+    expect(await page.locator('.recent').count()).toBe(0);
+  });
+});
