@@ -293,6 +293,22 @@ describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
     await other.close();
   }, 120_000);
 
+  it('lists the queries of a run that have come while those after them have not', async () => {
+    const runId = /#\/runs\/(run_[0-9a-f]+)/.exec(page.url())![1]!;
+    const other = await watched.context.newPage();
+    const results = new RegExp(`/v1/runs/${runId}/results`);
+    await other.route(results, async (route) => {
+      // The second page is never answered.
+      if (new URL(route.request().url()).searchParams.has('cursor')) return;
+      const { data } = (await (await route.fetch()).json()) as { data: object[] };
+      const json = { object: 'list', data: data.slice(0, 9), has_more: true, next_cursor: 'next' };
+      await route.fulfill({ json });
+    });
+    await other.goto(`${served.url}/console/#/runs/${runId}`);
+    await expect.poll(() => other.locator('.queries a').count()).toBe(9);
+    await other.close();
+  });
+
   it('cancels a run', async () => {
     await go('search');
     await openFile(fastaOf(served.sequences, 3000));

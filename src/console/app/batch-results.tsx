@@ -21,6 +21,8 @@ interface BatchResultsProps {
 /** Candidates that the page holds at most; the rest is for exports. */
 const CANDIDATES_MAX_COUNT = 200_000;
 const LISTED_MAX_COUNT = 500;
+/** Rows that come within this time are drawn at once. */
+const SLICE_MS = 250;
 
 /** The queries of a batch as they are finished, and the result of the one that is chosen. */
 export function BatchResults({ run, query, visitor }: BatchResultsProps) {
@@ -114,7 +116,7 @@ function OneResult({ row, run, visitor }: Omit<QueryLineProps, 'isChosen'> & { r
       const summary = run.result?.summary as BatchSearchRunSummary | undefined;
       const database = summary?.database ?? (await releaseOf(request.database_release_id ?? '', signal));
       return resultOf(
-        { ...row, database, warnings: [], ranking: undefined as never, execution: undefined as never },
+        { ...row, database, warnings: [], ranking: undefined as never },
         { id: row.query_id, sequence: request.query.sequence },
         request,
       );
@@ -156,25 +158,31 @@ function useRows(run: Run): {
   const [state, setState] = useState<ReturnType<typeof useRows>>({ rows: [], isFull: false });
   useEffect(() => {
     const gone = new AbortController();
+    const rows: HomologyQueryResult[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const tell = (): void => {
+      timer = undefined;
+      setState({ rows: [...rows], isFull: false });
+    };
     const read = async (): Promise<void> => {
-      const rows: HomologyQueryResult[] = [];
       let candidates = 0;
-      let toldAtMs = -Infinity;
       for await (const row of gloaming.results(run.id, { signal: gone.signal })) {
         rows.push(row as HomologyQueryResult);
         candidates += rows[rows.length - 1].candidates.length;
-        if (candidates > CANDIDATES_MAX_COUNT) return setState({ rows, isFull: true });
-        if (performance.now() - toldAtMs < 250) continue;
-        toldAtMs = performance.now();
-        setState({ rows: [...rows], isFull: false });
+        if (candidates > CANDIDATES_MAX_COUNT) break;
+        timer ??= setTimeout(tell, rows.length === 1 ? 0 : SLICE_MS);
       }
-      setState({ rows, isFull: false });
+      clearTimeout(timer);
+      setState({ rows, isFull: candidates > CANDIDATES_MAX_COUNT });
     };
     // What is lost with a connection is read again when the run has changed its state.
     read().catch((error: Error) => {
       if (!gone.signal.aborted && !(error instanceof TypeError)) setState((known) => ({ ...known, error }));
     });
-    return () => gone.abort();
+    return () => {
+      clearTimeout(timer);
+      gone.abort();
+    };
   }, [run.id, isOver(run)]);
   return state;
 }

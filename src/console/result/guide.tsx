@@ -39,7 +39,7 @@ export function Guide({ result }: { readonly result: ResultSet }) {
   );
 }
 
-function stepsFor({ query, hits, database }: ResultSet): readonly Step[] {
+function stepsFor({ query, hits, database, isExhaustive }: ResultSet): readonly Step[] {
   const [first] = hits;
   const sure = hits.filter(({ logE }) => logE !== undefined && logE <= Math.log(0.001));
   const remote = sure.find(
@@ -47,13 +47,7 @@ function stepsFor({ query, hits, database }: ResultSet): readonly Step[] {
   );
   const doubtful = hits.find(({ logE }) => logE !== undefined && logE > 0);
   return [
-    {
-      title: 'Everything was compared',
-      text:
-        `Each residue of the query was placed in its context by a protein language model, and compared with the ` +
-        `residues of all ${counted(database.targetCount, 'protein')} of the database. No seed, no shortcut: what is ` +
-        `not in the list is farther away than all that is.`,
-    },
+    isExhaustive === false ? sampled(database.targetCount) : everything(database.targetCount),
     ...(first?.sequence === query.sequence
       ? [
           {
@@ -73,6 +67,26 @@ function stepsFor({ query, hits, database }: ResultSet): readonly Step[] {
         'query found most alike. Relatives give parallel links over long stretches; chance gives a tangle.',
     },
   ];
+}
+
+const CONTEXT = 'Each residue of the query was placed in its context by a protein language model';
+
+function everything(targetCount: number): Step {
+  return {
+    title: 'Everything was compared',
+    text:
+      `${CONTEXT}, and compared with the residues of all ${counted(targetCount, 'protein')} of the database. ` +
+      'No seed, no shortcut: what is not in the list is farther away than all that is.',
+  };
+}
+
+function sampled(targetCount: number): Step {
+  return {
+    title: 'Every protein was looked at',
+    text:
+      `${CONTEXT}. A sample of them was compared with all ${counted(targetCount, 'protein')} of the database, and ` +
+      'all of them with those that came near. How little that misses was measured on this very database.',
+  };
 }
 
 function withoutEValues(slug: string): Step {

@@ -45,6 +45,8 @@ export interface ResultSet {
   /** Milliseconds that the search took, where somebody waited for it. */
   readonly searchMs?: number;
   readonly isCacheHit?: boolean;
+  /** Every protein was compared in full; where it is false, those that a sample of the query found near. */
+  readonly isExhaustive?: boolean;
 }
 
 /** Fields that name a protein, in order of preference, and fields of the organism. */

@@ -223,12 +223,14 @@ function ResultHead({ result, onSure }: ResultHeadProps) {
         {findings(hits, isLimitReached)}{' '}
         {onSure !== undefined && countSure(hits) > 0 && (
           <button type="button" class="link" onClick={onSure}>
-            Show only these
+            {countSure(hits) === 1 ? 'Show only this one' : 'Show only these'}
           </button>
         )}
       </p>
       <p class="small muted">
-        {counted(database.targetCount, 'protein')} compared{time}
+        {counted(database.targetCount, 'protein')}{' '}
+        {result.isExhaustive === false ? 'looked at, the nearest of them compared in full' : 'compared'}
+        {time}
       </p>
       {warnings.map((warning) => (
         <p key={warning} class="small warning">

@@ -51,12 +51,30 @@ export function RunsView() {
           />
         </div>
       </header>
-      {shown.length === 0 ? <Nothing hasAny={runs.length > 0} /> : <RunList runs={shown} />}
+      {shown.length === 0 ? (
+        <Nothing hasAny={runs.length > 0} ofExports={kind === 'exports' && text === ''} />
+      ) : (
+        <RunList runs={shown} />
+      )}
     </section>
   );
 }
 
-function Nothing({ hasAny }: { readonly hasAny: boolean }) {
+interface NothingProps {
+  readonly hasAny: boolean;
+  /** There are no exports at all. */
+  readonly ofExports: boolean;
+}
+
+function Nothing({ hasAny, ofExports }: NothingProps) {
+  if (ofExports) {
+    return (
+      <div class="empty">
+        <h2>No exports yet</h2>
+        <p class="muted">“Export” on the page of a completed run writes all of its rows into one file.</p>
+      </div>
+    );
+  }
   return (
     <div class="empty">
       <h2>{hasAny ? 'None of these' : 'No runs yet'}</h2>

@@ -6,7 +6,7 @@ import { estimatedSeconds, searchAndKeep } from '../server/results.js';
 import { CopyButton } from '../parts/copy.js';
 import { goTo, hrefTo } from '../parts/route.js';
 import { ask, gloaming, type Visitor } from '../server/server.js';
-import { counted, seconds } from '../parts/format.js';
+import { count, counted, seconds } from '../parts/format.js';
 import { Failure } from '../parts/notice.js';
 import { readPasted, problemOf } from './fasta.js';
 import { clausesOf, filterOf, wordsOf, type Clause } from './filter.js';
@@ -239,7 +239,7 @@ async function start(asked: Draft, recordCount: number, release: HomologyRelease
   if (recordCount > 1) {
     const run = await gloaming.submit({
       endpoint: 'homology.batch_search',
-      label: `${first.id} and ${recordCount - 1} more`,
+      label: `${first.id} and ${count(recordCount - 1)} more`,
       input: { fasta: text, ...settings },
     });
     return hrefTo(['runs', run.id]);

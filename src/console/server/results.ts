@@ -52,12 +52,15 @@ function sequenceOf({ query }: HomologyRequest): string {
 }
 
 export function resultOf(
-  found: Omit<HomologyCandidateSet, 'request_id' | 'usage' | 'performance' | 'object' | 'query'> &
-    Partial<Pick<HomologyCandidateSet, 'performance'>>,
+  found: Omit<
+    HomologyCandidateSet,
+    'request_id' | 'usage' | 'performance' | 'execution' | 'object' | 'query'
+  > &
+    Partial<Pick<HomologyCandidateSet, 'performance' | 'execution'>>,
   query: ResultSet['query'],
   { limit = 100, filter }: Pick<HomologyRequest, 'limit' | 'filter'>,
 ): ResultSet {
-  const { candidates, database, evidence_summary: evidence, performance } = found;
+  const { candidates, database, evidence_summary: evidence, execution, performance } = found;
   return {
     query,
     hits: candidates.map(hitOf),
@@ -76,6 +79,7 @@ export function resultOf(
     receiptId: found.receipt.id,
     resultSha256: found.result_sha256,
     warnings: found.warnings.map(({ message }) => message),
+    ...(execution && { isExhaustive: execution.policy.is_exhaustive }),
     ...(performance && {
       searchMs: performance.search_execution_ms,
       isCacheHit: performance.is_cache_hit,

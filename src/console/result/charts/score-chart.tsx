@@ -21,7 +21,7 @@ const LEAST_LOG10E = -30;
 export function ScoreChart({ hits, maxLog10E, onMax }: ScoreChartProps) {
   const slider = useId();
   const logs = hits.flatMap(({ logE }) => (logE === undefined ? [] : [logE / Math.LN10]));
-  if (logs.length === 0) return <NoScores />;
+  if (logs.length === 0) return <NoScores hits={hits} />;
   const low = Math.max(LEAST_LOG10E, Math.floor(Math.min(...logs)));
   const high = Math.max(1, Math.ceil(Math.max(...logs)));
   const x = (log10: number): number => (WIDTH * (high - Math.max(low, log10))) / (high - low);
@@ -91,15 +91,52 @@ function binned(logs: readonly number[], low: number, high: number): readonly nu
   return bins;
 }
 
-function NoScores() {
+/** Without E-values: how many hits there are at each distance. */
+function NoScores({ hits }: { readonly hits: readonly Hit[] }) {
+  const distances = hits.map(({ distance }) => Math.max(0, distance));
+  const [low, high] = [Math.min(...distances), Math.max(...distances)];
+  const bins = new Array<number>(BINS).fill(0);
+  for (const distance of distances) {
+    const share = high === low ? 0 : (distance - low) / (high - low);
+    bins[Math.min(BINS - 1, Math.floor(share * BINS))] += 1;
+  }
+  const most = Math.max(1, ...bins);
   return (
     <figure class="chart">
       <figcaption>
-        <h3>Scores</h3>
-        <p class="small muted">
-          These hits have none: the database was not calibrated, or has too few proteins of such lengths.
+        <h3>Distances</h3>
+        <p class="small">
+          These hits have no E-values: the database was not calibrated, or has too few proteins of such
+          lengths. 0 is the same protein; relatives often stand apart to the left of the many.
         </p>
       </figcaption>
+      {hits.length > 0 && (
+        <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Number of hits by distance">
+          {bins.map((number, bin) => {
+            const height = ((HEIGHT - BOTTOM - 10) * Math.sqrt(number)) / Math.sqrt(most);
+            return (
+              <rect
+                key={bin}
+                x={(bin * WIDTH) / BINS + 0.75}
+                y={HEIGHT - BOTTOM - height}
+                width={WIDTH / BINS - 1.5}
+                height={height}
+                rx={1.5}
+                class="fill s1"
+              >
+                <title>{counted(number, 'hit')}</title>
+              </rect>
+            );
+          })}
+          <line x1={0} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} class="axis" />
+          <text x={0} y={HEIGHT - 4} class="tick">
+            {low.toFixed(2)}
+          </text>
+          <text x={WIDTH} y={HEIGHT - 4} text-anchor="end" class="tick">
+            {high.toFixed(2)}
+          </text>
+        </svg>
+      )}
     </figure>
   );
 }

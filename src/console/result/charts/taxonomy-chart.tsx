@@ -80,7 +80,7 @@ function Sunburst(props: TaxonomyChartProps) {
           {tree.count}
         </text>
         <text class="tick" text-anchor="middle" y={13}>
-          hits
+          {tree.count === 1 ? 'hit' : 'hits'}
         </text>
       </svg>
       <TaxonLines {...props} nodes={root.children ?? []} />
