@@ -75,8 +75,8 @@ export function SearchView({ visitor, releases }: SearchViewProps) {
       <div class="search-main">
         <h1>Find the relatives of a protein</h1>
         <p class="lead muted">
-          Also those that share no more than a fold: every protein of the database is compared, residue by
-          residue.
+          Also those that share no more than a fold: proteins are compared by what surrounds each of their
+          residues, not by their letters alone.
         </p>
         <QueryField
           text={text}
