@@ -162,6 +162,8 @@ void AffineSearch::compareAlone(uint32_t item, Workspace& workspace) {
   std::fill_n(closest, count, INT32_MIN);
   compareRows(kernels_, compared_, {store_->rows(targets_[item]), lengthOf(item), dimension},
               rowsPerCall(queryLength, dimension), closest, &sums.targetToQuery[item], workspace, cancelled_);
+  // What a cancelled search has not met yet is the least there is, and would not add up.
+  if (isCancelled()) return;
   sums.queryToTarget[item] = std::accumulate(closest, closest + queryLength, 0);
 }
 
