@@ -168,9 +168,8 @@ class Batch {
     }
   }
 
-  /* bests [lanes]: 64-byte aligned. sums [lanes]: added to; null where none are asked for. A cancelled task gives
-   * some. */
-  void score(int16_t* bests, PairSums* sums = nullptr) {
+  /* bests [lanes]: 64-byte aligned. sums [lanes]: added to where they are measured. A cancelled task gives some. */
+  void score(int16_t* bests, PairSums* sums) {
     const AffineParameters& parameters = task_.parameters;
     alignas(64) typename Lanes::Token tokens[lanes * kMaxDimension];
     alignas(64) int8_t profiles[lanes * kProfileWidth];
@@ -254,23 +253,14 @@ class Batch {
   int16_t* closest_ = nullptr;
 };
 
-/* affineScore: of the same table, for targets whose scores 16 bits do not hold. */
-template <class Lanes>
+/* affineScore: of the same table, for targets whose scores 16 bits do not hold. sums: with kMeasures only. */
+template <class Lanes, bool kMeasures = false>
 void batchScores(const AffineTask* tasks, uint32_t count, const void* packed,
-                 int32_t (*affineScore)(const AffineTask&), int32_t* scores) {
-  alignas(64) int16_t bests[Lanes::lanes];
-  Batch<Lanes>(tasks, count, packed).score(bests);
-  for (uint32_t t = 0; t < count; ++t) scores[t] = bests[t] < INT16_MAX ? bests[t] : affineScore(tasks[t]);
-}
-
-/* The same with both MaxSim sums. */
-template <class Lanes>
-void batchMeasures(const AffineTask* tasks, uint32_t count, const void* packed,
-                   int32_t (*affineScore)(const AffineTask&), int32_t* scores, PairSums* sums) {
+                 int32_t (*affineScore)(const AffineTask&), int32_t* scores, PairSums* sums = nullptr) {
   alignas(64) int16_t bests[Lanes::lanes];
   PairSums found[Lanes::lanes] = {};
-  Batch<Lanes, true>(tasks, count, packed).score(bests, found);
-  std::copy_n(found, count, sums);
+  Batch<Lanes, kMeasures>(tasks, count, packed).score(bests, found);
+  if constexpr (kMeasures) std::copy_n(found, count, sums);
   for (uint32_t t = 0; t < count; ++t) scores[t] = bests[t] < INT16_MAX ? bests[t] : affineScore(tasks[t]);
 }
 

@@ -146,7 +146,7 @@ void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) 
 void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
   const auto& [query, packed] = tasks[0].query;
   const auto* own = static_cast<const uint8_t*>(packed) + avx2WavefrontPackedBytes(query.length, query.dimension);
-  batchMeasures<Lanes16>(tasks, count, own, avx2AffineScore, scores, sums);
+  batchScores<Lanes16, true>(tasks, count, own, avx2AffineScore, scores, sums);
 }
 
 }  // namespace gloaming

@@ -120,7 +120,7 @@ void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores
 void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
   const auto& [query, packed] = tasks[0].query;
   const auto* own = static_cast<const uint8_t*>(packed) + avx512WavefrontPackedBytes(query.length, query.dimension);
-  batchMeasures<Lanes32>(tasks, count, own, avx512AffineScore, scores, sums);
+  batchScores<Lanes32, true>(tasks, count, own, avx512AffineScore, scores, sums);
 }
 
 }  // namespace gloaming

@@ -133,24 +133,25 @@ void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
     scores[*items] = kernels_.affineScore(tasks[0]);
     if (work == AffineWork::kMeasures) compareAlone(*items, workspace);
   } else {
-    scoreBatch(tasks, items);
-    const bool isCompared = work == AffineWork::kScores || kernels_.affineMeasures != nullptr;
-    for (const uint32_t* item = items; !isCompared && item < end; ++item) compareAlone(*item, workspace);
+    scoreBatch(tasks, items, workspace);
   }
 }
 
-void AffineSearch::scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items) {
+void AffineSearch::scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items, Workspace& workspace) {
   const auto count = static_cast<uint32_t>(tasks.size());
   std::vector<int32_t> found(count);
-  std::vector<PairSums> compared(count);
   const bool measures = work == AffineWork::kMeasures && kernels_.affineMeasures != nullptr;
+  std::vector<PairSums> compared(measures ? count : 0);
   if (measures) kernels_.affineMeasures(tasks.data(), count, found.data(), compared.data());
   else kernels_.affineScores(tasks.data(), count, found.data());
   for (size_t k = 0; k < count; ++k) {
     scores[items[k]] = found[k];
-    if (!measures) continue;
-    sums.queryToTarget[items[k]] = compared[k].queryToTarget;
-    sums.targetToQuery[items[k]] = compared[k].targetToQuery;
+    if (measures) {
+      sums.queryToTarget[items[k]] = compared[k].queryToTarget;
+      sums.targetToQuery[items[k]] = compared[k].targetToQuery;
+    } else if (work == AffineWork::kMeasures) {
+      compareAlone(items[k], workspace);
+    }
   }
 }
 

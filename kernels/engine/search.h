@@ -175,7 +175,7 @@ class AffineSearch : public Search {
   void cutIntoChunks();
   uint32_t batchFrom(size_t place) const;
   void copyLetters(uint32_t item, uint8_t* to) const;
-  void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items);
+  void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items, Workspace& workspace);
   void compareAlone(uint32_t item, Workspace& workspace);
 
   OwnedQuery query_;

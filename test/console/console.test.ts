@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROGRAM } from '../tools/paths.js';
-import { CHROMIUM, launch, seriousFindings, watchedPage, type WatchedPage } from './browser.js';
-import { serveConsole, type ServedConsole } from './served.js';
+import { CHROMIUM, seriousFindings } from './browser.js';
+import { openConsole, type OpenedConsole, type ServedConsole } from './served.js';
 
 if (CHROMIUM === undefined)
   console.log('skipped: no chromium (apt-get install chromium, or GLOAMING_CHROMIUM)');
@@ -16,20 +16,15 @@ const run = promisify(execFile);
 
 describe.skipIf(CHROMIUM === undefined)('the console in a browser', () => {
   let served: ServedConsole;
-  let browser: Browser;
-  let watched: WatchedPage;
+  let watched: OpenedConsole;
   let page: Page;
 
   beforeAll(async () => {
-    served = await serveConsole();
-    browser = await launch();
-    watched = await watchedPage(browser, served.url);
-    page = watched.page;
-    page.setDefaultTimeout(20_000);
+    watched = await openConsole(20_000);
+    ({ served, page } = watched);
   });
   afterAll(async () => {
-    await browser?.close();
-    await served?.close();
+    await watched?.close();
   });
 
   const paste = (text: string): Promise<void> => page.getByLabel('Protein', { exact: true }).fill(text);

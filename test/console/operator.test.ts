@@ -2,36 +2,31 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '#src/clients/typescript/client.js';
 import { openJob } from '#src/services/jobs/jobs.js';
-import { CHROMIUM, launch, seriousFindings, watchedPage, type WatchedPage } from './browser.js';
-import { serveConsole, type ServedConsole } from './served.js';
+import { CHROMIUM, seriousFindings } from './browser.js';
+import { openConsole, type OpenedConsole, type ServedConsole } from './served.js';
 
 if (CHROMIUM === undefined)
   console.log('skipped: no chromium (apt-get install chromium, or GLOAMING_CHROMIUM)');
 
 describe.skipIf(CHROMIUM === undefined)("the operator's page", () => {
   let served: ServedConsole;
-  let browser: Browser;
-  let watched: WatchedPage;
+  let watched: OpenedConsole;
   let page: Page;
 
   beforeAll(async () => {
-    served = await serveConsole();
-    browser = await launch();
-    watched = await watchedPage(browser, served.url);
-    page = watched.page;
-    page.setDefaultTimeout(60_000);
+    watched = await openConsole(60_000);
+    ({ served, page } = watched);
     await page.goto(`${served.url}/console/#/enter/${served.link}`);
     await page.getByRole('link', { name: 'System' }).click();
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
   }, 300_000);
   afterAll(async () => {
     expect([watched.strays, watched.complaints]).toEqual([[], []]);
-    await browser?.close();
-    await served?.close();
+    await watched?.close();
   });
 
   it('tells the operator of backups, and sends what was delivered to a receiver again', async () => {

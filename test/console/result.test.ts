@@ -1,23 +1,19 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, launch, seriousFindings, watchedPage, type WatchedPage } from './browser.js';
-import { serveConsole, type ServedConsole } from './served.js';
+import { CHROMIUM, seriousFindings } from './browser.js';
+import { openConsole, type OpenedConsole, type ServedConsole } from './served.js';
 
 if (CHROMIUM === undefined)
   console.log('skipped: no chromium (apt-get install chromium, or GLOAMING_CHROMIUM)');
 
 describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
   let served: ServedConsole;
-  let browser: Browser;
-  let watched: WatchedPage;
+  let watched: OpenedConsole;
   let page: Page;
 
   beforeAll(async () => {
-    served = await serveConsole();
-    browser = await launch();
-    watched = await watchedPage(browser, served.url);
-    page = watched.page;
-    page.setDefaultTimeout(20_000);
+    watched = await openConsole(20_000);
+    ({ served, page } = watched);
     await page.goto(`${served.url}/console/`);
     await page.getByLabel('API key').fill(served.key);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -25,8 +21,7 @@ describe.skipIf(CHROMIUM === undefined)('a result in a browser', () => {
   }, 300_000);
   afterAll(async () => {
     expect([watched.strays, watched.complaints]).toEqual([[], []]);
-    await browser?.close();
-    await served?.close();
+    await watched?.close();
   });
 
   const count = async (): Promise<number> => Number(await page.locator('.actions p b').textContent());

@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
 import { openAppliance } from '#src/appliance.js';
 import { loadConfig } from '#src/config.js';
 import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
 import { simulateProteins, type SimulatedDatabase } from '#src/demo/simulate.js';
 import { lineageOf } from '#src/release/taxonomy.js';
 import { serveInProcess, type ServedProcess } from '../tools/served-process.js';
+import { launch, watchedPage, type WatchedPage } from './browser.js';
 
 /** A server of its own process over 60 simulated proteins, which can be ended and started again. */
 export interface ServedConsole {
@@ -29,6 +31,26 @@ interface Clade {
   readonly organisms: readonly string[];
   /** On and below it. */
   readonly proteins: number;
+}
+
+/** A server, and a browser with a page of it. */
+export interface OpenedConsole extends WatchedPage {
+  readonly served: ServedConsole;
+  readonly browser: Browser;
+  close(): Promise<void>;
+}
+
+/** @param timeoutMs of whatever the page is waited for */
+export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
+  const served = await serveConsole();
+  const browser = await launch();
+  const watched = await watchedPage(browser, served.url);
+  watched.page.setDefaultTimeout(timeoutMs);
+  const close = async (): Promise<void> => {
+    await browser.close();
+    await served.close();
+  };
+  return { ...watched, served, browser, close };
 }
 
 /** @param settings of appliance.json, beside those of the environment */

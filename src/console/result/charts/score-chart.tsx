@@ -41,20 +41,16 @@ export function ScoreChart({ hits, maxLog10E, onMax }: ScoreChartProps) {
             number === 0 ? 0 : 2 + ((HEIGHT - BOTTOM - 10) * Math.sqrt(number)) / Math.sqrt(most);
           const step = surprise({ logE: (bin === BINS - 1 ? low : log10) * Math.LN10 });
           return (
-            <rect
+            <Bar
               key={bin}
-              x={(bin * WIDTH) / BINS + 0.75}
-              y={HEIGHT - BOTTOM - height}
-              width={WIDTH / BINS - 1.5}
+              bin={bin}
               height={height}
-              rx={1.5}
-              class={`fill s${step} ${log10 > limit ? 'faint' : ''}`}
-            >
-              <title>{`${counted(number, 'hit')} around E = ${eValue(log10 * Math.LN10)}`}</title>
-            </rect>
+              ink={`s${step} ${log10 > limit ? 'faint' : ''}`}
+              title={`${counted(number, 'hit')} around E = ${eValue(log10 * Math.LN10)}`}
+            />
           );
         })}
-        <line x1={0} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} class="axis" />
+        <Axis />
         {ticks(low, high).map((log10) => (
           <text key={log10} x={x(log10)} y={HEIGHT - 4} text-anchor="middle" class="tick">
             {log10 < -3 ? `1e${log10}` : eValue(log10 * Math.LN10)}
@@ -91,6 +87,33 @@ function binned(logs: readonly number[], low: number, high: number): readonly nu
   return bins;
 }
 
+interface BarProps {
+  readonly bin: number;
+  readonly height: number;
+  /** Classes of its colour. */
+  readonly ink: string;
+  readonly title: string;
+}
+
+function Bar({ bin, height, ink, title }: BarProps) {
+  return (
+    <rect
+      x={(bin * WIDTH) / BINS + 0.75}
+      y={HEIGHT - BOTTOM - height}
+      width={WIDTH / BINS - 1.5}
+      height={height}
+      rx={1.5}
+      class={`fill ${ink}`}
+    >
+      <title>{title}</title>
+    </rect>
+  );
+}
+
+function Axis() {
+  return <line x1={0} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} class="axis" />;
+}
+
 /** Without E-values: how many hits there are at each distance. */
 function NoScores({ hits }: { readonly hits: readonly Hit[] }) {
   const distances = hits.map(({ distance }) => Math.max(0, distance));
@@ -114,21 +137,9 @@ function NoScores({ hits }: { readonly hits: readonly Hit[] }) {
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Number of hits by distance">
           {bins.map((number, bin) => {
             const height = ((HEIGHT - BOTTOM - 10) * Math.sqrt(number)) / Math.sqrt(most);
-            return (
-              <rect
-                key={bin}
-                x={(bin * WIDTH) / BINS + 0.75}
-                y={HEIGHT - BOTTOM - height}
-                width={WIDTH / BINS - 1.5}
-                height={height}
-                rx={1.5}
-                class="fill s1"
-              >
-                <title>{counted(number, 'hit')}</title>
-              </rect>
-            );
+            return <Bar key={bin} bin={bin} height={height} ink="s1" title={counted(number, 'hit')} />;
           })}
-          <line x1={0} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} class="axis" />
+          <Axis />
           <text x={0} y={HEIGHT - 4} class="tick">
             {low.toFixed(2)}
           </text>
