@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { BenchProtein } from '../tools/proteins.js';
+import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 /** Queries per second of `mmseqs search` on the same files and cores; undefined where it is not installed. */
 export async function timeMmseqs(
@@ -17,8 +16,7 @@ export async function timeMmseqs(
       ['targets', targets],
       ['queries', queries],
     ] as const) {
-      const text = list.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('');
-      await writeFile(join(folder, `${name}.fasta`), text);
+      await writeFasta(join(folder, `${name}.fasta`), list);
       await mmseqs('createdb', `${name}.fasta`, name, '-v', '0');
     }
     const startedAt = performance.now();

@@ -1,4 +1,4 @@
-import { readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { filesInput } from '../../src/indexing/sources/input-files.js';
@@ -11,7 +11,7 @@ import { findEncoder } from '../../src/encoder/find.js';
 import { loadEncoder } from '../../src/encoder/load.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import type { Bench } from '../main.js';
-import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { readProteins, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { median } from '../tools/statistics.js';
 
 /*
@@ -36,7 +36,7 @@ export const run: Bench = async (options) => {
   const folder = await mkdtemp(join(tmpdir(), 'gloaming-bench-build-'));
   try {
     const fasta = join(folder, 'proteins.fasta');
-    await writeFile(fasta, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+    await writeFasta(fasta, proteins);
     await checkBuild(fasta, proteins, encoder, join(folder, 'checked'));
     console.log(`${source}: ${proteins.length} proteins, ${residues} residues; encoder ${encoder.card.id}`);
     console.log('  round   encoder alone       build   share   memory above the encoder');

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { canonicalJson, sha256Hex } from '../../src/canonical.js';
 import { PEERS } from '../tools/homology-peers.js';
 import type { DomainLabel } from '../tools/labels.js';
-import type { BenchProtein } from '../tools/proteins.js';
+import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 /*
  * Which whole proteins something connects. Nobody has labelled them, so that a pair counts as unrelated only where no
@@ -116,8 +116,7 @@ async function searchWithMmseqs({ queries, targets, all, domains, folder }: Conn
   const at = (name: string): string => join(work, name);
   const mmseqs = (...words: readonly string[]): Promise<unknown> => run('mmseqs', [...words, '-v', '1']);
   for (const [name, proteins] of Object.entries({ chosen, all, domains })) {
-    const fasta = proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('');
-    await writeFile(at(`${name}.fasta`), fasta);
+    await writeFasta(at(`${name}.fasta`), proteins);
     await mmseqs('createdb', at(`${name}.fasta`), at(name));
   }
   const sensitive = ['-s', '7.5', '--max-seqs', '500', '--threads', '1'];

@@ -2,20 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
-import { openCodesOf } from '../../src/calibration/codes-sidecar.js';
-import { isQualifiedPolicy, qualificationId } from '../../src/calibration/policy-card.js';
 import { loadConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
-import { qualifyRelease } from '../../src/qualify/qualify.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { expectedFalseHits } from '../../src/search/candidate-significance.js';
 import { resolvePolicy } from '../../src/search/policy.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Guarantee, SearchEngine, SearchResult } from '../../src/search/search-types.js';
 import type { Bench } from '../main.js';
-import type { BenchProtein } from '../tools/proteins.js';
+import { writeFasta, type BenchProtein } from '../tools/proteins.js';
+import { qualifiedEngine } from '../tools/qualified.js';
 import { median } from '../tools/statistics.js';
-import { claimOf, runTool, TOOLS, writeFasta, type Claims } from './tools.js';
+import { claimOf, runTool, TOOLS, type Claims } from './tools.js';
 
 /*
  * Queries per second of a core with affine scores and E-values, and what is found, by both approximate policies beside
@@ -62,7 +60,8 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     console.log(`${queries.length} queries against ${proteins.length}: ${JSON.stringify(policy)}`);
     const threads = engine.threads ?? 1;
     const ours = await timeSearches('sampled', 'approximate', queries, engine);
-    const coded = await timeSearches('coded', 'approximate', queries, await codedEngine(engine, folder));
+    const byCodes = await qualifiedEngine(engine, 'coded', { queryCount: QUALIFYING_QUERIES, folder });
+    const coded = await timeSearches('coded', 'approximate', queries, byCodes);
     const exhaustive = await timeSearches(
       'exhaustive',
       'exhaustive',
@@ -98,29 +97,6 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     await rm(folder, { recursive: true });
   }
 };
-
-/** The engine with the coded policy in place of its own. */
-async function codedEngine(engine: SearchEngine, folder: string): Promise<SearchEngine> {
-  const release = { ...engine.release, directory: join(folder, 'coded') };
-  const before = process.cpuUsage();
-  const card = await qualifyRelease({
-    engine: { ...engine, release },
-    policy: 'coded',
-    queryCount: QUALIFYING_QUERIES,
-  });
-  const { user, system } = process.cpuUsage(before);
-  const { nearest_10: ten, nearest_100: hundred, evident } = card.recalls;
-  const means = [ten, hundred, evident].map((recall) => recall?.mean.toFixed(3) ?? '–').join(' / ');
-  const verdict = isQualifiedPolicy(card) ? 'qualified' : 'not qualified';
-  const finalists = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} striking finalists`;
-  console.log(
-    `coded: ${verdict} by ${QUALIFYING_QUERIES} queries; ${finalists} hold ${means} of the nearest 10, 100 and of ` +
-      `what is evident; ${((user + system) / 1e6).toFixed(0)} s of a core for codes and card`,
-  );
-  const codes = await openCodesOf(release.directory, card.codes, release.tokens);
-  const qualification = { id: qualificationId(card), policyId: card.policy_id, card };
-  return { ...engine, codes, qualification };
-}
 
 /** All queries as one pack, after one query that opens what is opened once. */
 async function timeSearches(

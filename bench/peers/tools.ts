@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { BenchProtein } from '../tools/proteins.js';
+import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 const run = promisify(execFile);
 
@@ -76,10 +76,6 @@ export async function runTool(
     if (target !== undefined && query !== target && Number(e) <= largestE) claims.add(claimOf(query, target));
   }
   return { oneSeconds, allSeconds, claims };
-}
-
-export async function writeFasta(path: string, proteins: readonly BenchProtein[]): Promise<void> {
-  await writeFile(path, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
 }
 
 async function isInstalled(program: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAppliance, type Appliance } from '../../src/appliance.js';
@@ -22,8 +22,9 @@ import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import { candidateScores } from '../tools/candidate-scores.js';
 import { benchFamilies } from '../tools/families.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
-import { readProteins, type BenchProtein } from '../tools/proteins.js';
-import { hasNatural, writeBackground, type BackgroundKind } from './background.js';
+import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
+import { hasNatural } from '../tools/natural.js';
+import { writeBackground, type BackgroundKind } from './background.js';
 import { byPairRelatives, byQueryRelatives } from './breakdown.js';
 
 /*
@@ -37,7 +38,7 @@ import { byPairRelatives, byQueryRelatives } from './breakdown.js';
  */
 
 /** mmseqs reads its index anew for each. */
-const CHUNK = 100;
+const CHUNK = 500;
 const CANDIDATES = 1_000;
 
 interface Session {
@@ -62,8 +63,7 @@ export const run: Bench = async ([count = 'all', kinds = 'whole,third,planted', 
   const labels = readLabels(join(scope, 'labels.tsv'));
   const { list: targets } = await readProteins(join(scope, 'domains.fasta'));
   const dev = targets.filter(({ id }) => labels.get(id)!.isDev);
-  const wanted = count === 'all' ? dev.length : Math.min(dev.length, Number(count));
-  const queries = Array.from({ length: wanted }, (_, at) => dev[Math.floor((at * dev.length) / wanted)]);
+  const queries = spaced(dev, count === 'all' ? dev.length : Number(count));
   const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-relatives-')));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
@@ -131,7 +131,7 @@ async function openKind(
   });
   const families: BuildFamilies = { ...found, finder: countingFinder(found.finder, counts) };
   const fasta = join(folder, 'domains.fasta');
-  await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+  await writeFasta(fasta, targets);
   const input = await filesInput({ proteins: [fasta] });
   const built = await timed('build', () =>
     buildRelease({ indexesFolder, slug: kind, input, encoder, families }),

@@ -67,7 +67,6 @@ export async function measureRelease(
     const engine = { release, encoder, backend, store, threads: config.threads };
     const qualification = {
       id: 'qual_bench',
-      policyId: 'pol_bench',
       card: { policy: FINALISTS },
     } as Qualification;
     return {

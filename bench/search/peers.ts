@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import type { BenchProtein } from '../tools/proteins.js';
+import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 const execute = promisify(execFile);
 const OUTPUT_MAX_BYTES = 256 * 1024 * 1024;
@@ -87,8 +86,4 @@ async function timePeer(
     const { code } = error as NodeJS.ErrnoException;
     return { skipped: code === 'ENOENT' ? 'not installed' : String((error as Error).message) };
   }
-}
-
-function writeFasta(path: string, proteins: readonly BenchProtein[]): Promise<void> {
-  return writeFile(path, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -14,7 +14,7 @@ import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { affineParameters } from '../../src/search/affine.js';
 import type { Bench } from '../main.js';
-import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { readProteins, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { timePeers } from './peers.js';
 import { median, percentile } from '../tools/statistics.js';
 
@@ -135,7 +135,7 @@ async function build(
   folder: string,
 ): Promise<SearchEngine> {
   const fasta = join(folder, `${slug}.fasta`);
-  await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+  await writeFasta(fasta, targets);
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
   const input = await filesInput({ proteins: [fasta] });
   const { release } = await buildRelease({

@@ -13,7 +13,7 @@ import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { isInstalled, MMSEQS, PEERS } from '../tools/homology-peers.js';
 import { candidateScores } from '../tools/candidate-scores.js';
 import type { Bench } from '../main.js';
-import { readProteins, type BenchProtein } from '../tools/proteins.js';
+import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
 import { measureSensitivity, type Hit, type Sensitivity } from './metrics.js';
 import { randomEncoder } from './random-encoder.js';
 
@@ -60,7 +60,7 @@ export const run: Bench = async ([count = 'all', kept]) => {
   const { list: targets } = await readProteins(join(scope, 'domains.fasta'));
   const queries = spaced(
     targets.filter(({ id }) => labels.get(id)!.isDev),
-    count,
+    count === 'all' ? targets.length : Number(count),
   );
   const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-sensitivity-')));
   await mkdir(folder, { recursive: true });
@@ -87,12 +87,6 @@ export const run: Bench = async ([count = 'all', kept]) => {
     if (kept === undefined) await rm(folder, { recursive: true });
   }
 };
-
-/** `count` of the list at even distances, or all of it. */
-function spaced<Item>(list: readonly Item[], count: string): readonly Item[] {
-  const wanted = count === 'all' ? list.length : Math.min(list.length, Number(count));
-  return Array.from({ length: wanted }, (_, at) => list[Math.floor((at * list.length) / wanted)]);
-}
 
 /** The appliance's encoder with E-values, then the fixed window and random vectors without. */
 async function measureEncoders(appliance: Appliance, session: Session): Promise<void> {

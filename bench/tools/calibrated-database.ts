@@ -1,18 +1,23 @@
 import type { Appliance } from '../../src/appliance.js';
 import { calibrateRelease } from '../../src/calibrate/calibrate.js';
 import { openCalibration } from '../../src/calibration/sidecar.js';
+import type { BuildFamilies } from '../../src/indexing/build-options.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { buildBenchDatabase } from './database.js';
 import type { BenchProtein } from './proteins.js';
 
-/** A database of these proteins with a calibration of its own. */
+/**
+ * A database of these proteins with a calibration of its own.
+ * @param families  relatives of the proteins; absent for tokens of the encoder alone
+ */
 export async function openCalibrated(
   appliance: Appliance,
   targets: readonly BenchProtein[],
   slug: string,
   folder: string,
+  families?: BuildFamilies,
 ): Promise<SearchEngine> {
-  const plain = await buildBenchDatabase(appliance, targets, slug, folder);
+  const plain = await buildBenchDatabase(appliance, targets, slug, folder, families);
   const { release, backend, store, encoder } = plain;
   const known = { id: release.id, targetCount: release.targets.count };
   const ready = await openCalibration(release.directory, known);

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
 import type { BuildFamilies } from '../../src/indexing/build-options.js';
@@ -8,7 +7,7 @@ import type { FoundRelease } from '../../src/release/catalog.js';
 import { openRelease } from '../../src/release/open.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
-import type { BenchProtein } from './proteins.js';
+import { writeFasta, type BenchProtein } from './proteins.js';
 
 /**
  * Builds and publishes a release of these proteins below the folder, with the appliance's encoder, and opens it.
@@ -53,7 +52,7 @@ async function build(
   families?: BuildFamilies,
 ): Promise<FoundRelease> {
   const fasta = join(folder, `${slug}.fasta`);
-  await writeFile(fasta, targets.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+  await writeFasta(fasta, targets);
   const input = await filesInput({ proteins: [fasta] });
   const { indexesFolder } = config;
   const { release } = await buildRelease({ indexesFolder, slug, input, encoder, families });

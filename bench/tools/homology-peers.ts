@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { BenchProtein } from './proteins.js';
+import { writeFasta, type BenchProtein } from './proteins.js';
 
 const run = promisify(execFile);
 const MAX_OUTPUT_BYTES = 1 << 30;
@@ -107,11 +107,9 @@ async function writeBoth(
   targets: readonly BenchProtein[],
   folder: string,
 ): Promise<{ query: string; database: string }> {
-  const fasta = (list: readonly BenchProtein[]): string =>
-    list.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join('');
   const [query, database] = [join(folder, 'peer-queries.fasta'), join(folder, 'peer-targets.fasta')];
-  await writeFile(query, fasta(queries));
-  await writeFile(database, fasta(targets));
+  await writeFasta(query, queries);
+  await writeFasta(database, targets);
   return { query, database };
 }
 

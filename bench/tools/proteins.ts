@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.js';
 import { parseFastaHeader } from '../../src/sequence/fasta-header.js';
@@ -26,4 +27,14 @@ export async function readProteins(
     list.push({ id: parseFastaHeader(header).id, sequence: normaliseProtein(text).sequence });
   }
   return { source: 'real proteins', list };
+}
+
+/** `count` of a list at even distances, from its first; all where it has no more. */
+export function spaced<Item>(list: readonly Item[], count: number): readonly Item[] {
+  const wanted = Math.min(list.length, count);
+  return Array.from({ length: wanted }, (_, at) => list[Math.floor((at * list.length) / wanted)]);
+}
+
+export async function writeFasta(path: string, proteins: readonly BenchProtein[]): Promise<void> {
+  await writeFile(path, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
 }

@@ -40,6 +40,8 @@ export interface PolicyDefinition {
   readonly pool_share?: number;
 }
 
+type Finalists = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
+
 /** How an approximate policy leaves targets out: by some rows of the query, or by codes of the targets first. */
 export type PolicyKind = 'sampled' | 'coded';
 
@@ -69,8 +71,8 @@ export interface PolicyCard {
     readonly minimum_residues: number;
     readonly maximum_residues: number;
   })[];
-  /** Recalls with fewer and more finalists. */
-  readonly tried: readonly (RecallsCard & Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>)[];
+  /** Recalls with fewer and more finalists, from the fewest in all. */
+  readonly tried: readonly (RecallsCard & Finalists)[];
   /** Least of each mean that qualifies. */
   readonly required_recall: number;
 }
@@ -130,8 +132,32 @@ export function qualificationId(card: PolicyCard): string {
 }
 
 /** Whether the policy keeps enough to be offered: one with codes, of what is nearest ten and of what is evident. */
-export function isQualifiedPolicy({ recalls, codes, required_recall: required }: PolicyCard): boolean {
-  const { nearest_10: ten, nearest_100: hundred, evident } = recalls;
+export function isQualifiedPolicy({ recalls, ...card }: PolicyCard): boolean {
+  return keepsEnough(recalls, card);
+}
+
+/**
+ * What answers lists of up to so many candidates: the card's policy, and for longer ones the one with the fewest
+ * finalists of those tried that list as many and keep enough, too; undefined where none does.
+ */
+export function policyListing(limit: number, card: PolicyCard): PolicyDefinition | undefined {
+  if (limit <= card.policy.nearest_count) return card.policy;
+  const longer = card.tried.find((one) => one.nearest_count >= limit && keepsEnough(one, card));
+  return longer && definitionOf(longer, card);
+}
+
+/** The policy with these finalists as this version defines it. */
+export function definitionOf(
+  { nearest_count: nearest, striking_count: striking }: Finalists,
+  { codes }: Pick<PolicyCard, 'codes'>,
+): PolicyDefinition {
+  return (codes === undefined ? policyDefinition : codedDefinition)(nearest, striking);
+}
+
+function keepsEnough(
+  { nearest_10: ten, nearest_100: hundred, evident }: RecallsCard,
+  { codes, required_recall: required }: Pick<PolicyCard, 'codes' | 'required_recall'>,
+): boolean {
   const asked = codes === undefined ? [ten, hundred, evident] : [ten, evident];
   return asked.every((recall) => recall === null || recall.mean >= required);
 }

@@ -7,9 +7,8 @@ import {
   CODES_NAME,
   POLICY_FILE,
   POLICY_FORMAT,
-  codedDefinition,
+  definitionOf,
   isQualifiedPolicy,
-  policyDefinition,
   policyId,
   qualificationId,
   type PolicyCard,
@@ -19,8 +18,6 @@ import {
 export interface Qualification {
   /** `qual_…` */
   readonly id: string;
-  /** `pol_…` */
-  readonly policyId: string;
   readonly card: PolicyCard;
 }
 
@@ -68,10 +65,9 @@ export async function openQualification(
       `${calibrationDirectory(releaseDirectory)} qualifies release ${card.release_id}, not ${releaseId}.`,
     );
   }
-  const define = card.codes === undefined ? policyDefinition : codedDefinition;
-  const current = policyId(define(card.policy.nearest_count, card.policy.striking_count));
+  const current = policyId(definitionOf(card.policy, card));
   if (card.policy_id !== current || card.calibration_id !== (calibrationId ?? null)) return undefined;
-  return Object.freeze({ id: qualificationId(card), policyId: current, card });
+  return Object.freeze({ id: qualificationId(card), card });
 }
 
 /**

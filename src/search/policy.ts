@@ -1,11 +1,12 @@
+import { policyId, policyListing } from '../calibration/policy-card.js';
 import { assert } from '../errors.js';
 import type { ReleaseManifest } from '../release/release.js';
 import type { ResolvedPolicy, SearchEngine, SearchRequest } from './search-types.js';
 
 /**
  * The release-owned way in which the asked-for guarantee is met. `exhaustive` takes the reference policy.
- * `approximate` takes the policy that the release is qualified for, and the stronger reference policy where it is for
- * none, or where more candidates are asked for than the qualified one measures.
+ * `approximate` takes the policy that the release is qualified for, with more finalists where a longer list is asked
+ * for, and the stronger reference policy where it is for none, or where none of those that qualify lists so many.
  */
 export function resolvePolicy(
   { release, qualification, codes }: Pick<SearchEngine, 'release' | 'qualification' | 'codes'>,
@@ -26,12 +27,13 @@ export function resolvePolicy(
   if (qualification === undefined || (isCoded && codes === undefined)) {
     return Object.freeze({ ...reference, resolutionReason: 'no_qualified_approximate_policy' });
   }
-  const { nearest_count: nearestCount, striking_count: strikingCount } = qualification.card.policy;
-  if (limit > nearestCount) {
+  const policy = policyListing(limit, qualification.card);
+  if (policy === undefined) {
     return Object.freeze({ ...reference, resolutionReason: 'limit_exceeds_qualified_policy' });
   }
+  const { nearest_count: nearestCount, striking_count: strikingCount } = policy;
   return Object.freeze({
-    id: qualification.policyId,
+    id: policyId(policy),
     requestedGuarantee: guarantee,
     resolvedGuarantee: 'approximate',
     isExhaustive: false,

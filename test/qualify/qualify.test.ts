@@ -104,7 +104,7 @@ describe('a policy card', () => {
 
   it('offers its policy under its own id', async () => {
     const card = good();
-    expect(await opened(card)).toEqual({ id: qualificationId(card), policyId: card.policy_id, card });
+    expect(await opened(card)).toEqual({ id: qualificationId(card), card });
   });
 
   it('offers nothing below the required recall of any kind', async () => {

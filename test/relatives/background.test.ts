@@ -71,7 +71,6 @@ function find(named: string | undefined, now: string | undefined): Promise<unkno
 function qualifiedAs(id: string): SearchEngine['qualification'] {
   return {
     id,
-    policyId: 'policy',
     get card(): never {
       throw new Error(`searched by ${id}`);
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/calibrate/calibrate.js';
 import { openCodesOf } from '#src/calibration/codes-sidecar.js';
-import { codedDefinition, policyDefinition, policyId } from '#src/calibration/policy-card.js';
+import { codedDefinition, policyDefinition } from '#src/calibration/policy-card.js';
 import type { Qualification } from '#src/calibration/policy-sidecar.js';
 import { openCalibration } from '#src/calibration/sidecar.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
@@ -136,7 +136,6 @@ describe('a search over parts of a calibrated release', () => {
     });
     const qualification = {
       id: 'qual_test',
-      policyId: policyId(policyDefinition(40, 20)),
       card: { policy: policyDefinition(40, 20) },
     } as Qualification;
     sampled = { ...plain, calibration, qualification };
@@ -145,7 +144,6 @@ describe('a search over parts of a calibrated release', () => {
     coded = {
       qualification: {
         id: 'qual_coded',
-        policyId: policyId(definition),
         card: { policy: definition, codes: files },
       } as Qualification,
       codes: await openCodesOf(release.directory, files, release.tokens),

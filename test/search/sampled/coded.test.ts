@@ -72,7 +72,7 @@ async function engineOf(variant?: string, threads?: number): Promise<SearchEngin
     },
     variant,
   );
-  const qualification: Qualification = { id: 'qual_test', policyId: policyId(policy), card: cardOf() };
+  const qualification: Qualification = { id: 'qual_test', card: cardOf() };
   return { release, encoder: contextEncoder(), backend, store, threads, qualification, codes };
 }
 

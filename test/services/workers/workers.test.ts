@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { policyDefinition, policyId } from '#src/calibration/policy-card.js';
+import { policyDefinition } from '#src/calibration/policy-card.js';
 import type { Qualification } from '#src/calibration/policy-sidecar.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { Refusal } from '#src/errors.js';
@@ -117,11 +117,7 @@ function at(
 describe('a search whose parts are looked at by workers', () => {
   it('gives what one machine gives, to the bit, by either policy, with filters and any number of parts', async () => {
     const definition = policyDefinition(3, 2);
-    const qualification = {
-      id: 'qual_test',
-      policyId: policyId(definition),
-      card: { policy: definition },
-    } as Qualification;
+    const qualification = { id: 'qual_test', card: { policy: definition } } as Qualification;
     const { release } = engine;
     const filter = compileFilter({ op: 'gt', field: 'length', value: '100' }, release.fields, { place: [] });
     for (const targetSpace of [unfilteredSpace(release), compileTargetSpace(release, filter)]) {
@@ -149,7 +145,7 @@ describe('a search whose parts are looked at by workers', () => {
 
   it('is measured here where so few targets are eligible that all are finalists', async () => {
     const definition = policyDefinition(500, 100);
-    const qualification = { policyId: policyId(definition), card: { policy: definition } } as Qualification;
+    const qualification = { card: { policy: definition } } as Qualification;
     const { front, search } = frontOf([[1], [2]]);
     const asked = { ...SETTINGS(), guarantee: 'approximate' } as const;
     const expected = await searchMany(queries, asked, { ...engine, qualification });

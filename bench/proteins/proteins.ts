@@ -1,0 +1,242 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openAppliance, type Appliance } from '../../src/appliance.js';
+import { loadConfig } from '../../src/config.js';
+import { mmseqsVersion } from '../../src/relatives/mmseqs.js';
+import { unfilteredSpace } from '../../src/release/filter/target-space.js';
+import { searchMany } from '../../src/search/search.js';
+import type { Candidate, Guarantee, SearchEngine } from '../../src/search/search-types.js';
+import type { Bench } from '../main.js';
+import { openCalibrated } from '../tools/calibrated-database.js';
+import { candidateScores } from '../tools/candidate-scores.js';
+import { benchFamilies } from '../tools/families.js';
+import { isInstalled, MMSEQS, PEERS, type Peer } from '../tools/homology-peers.js';
+import { readLabels } from '../tools/labels.js';
+import { hasNatural } from '../tools/natural.js';
+import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
+import { qualifiedEngine } from '../tools/qualified.js';
+import { writeBackground } from '../relatives/background.js';
+import { labelledProteins, type LabelledProteins } from './labelled.js';
+
+/*
+ * Are domains found in whole proteins? Domains of folds that the encoder has not seen against natural proteins
+ * (labelled.ts), half of which have such a domain: capped recall at 10 by all policies, with and without relatives of
+ * the natural sequences, beside BLASTP and mmseqs2. `remote` leaves out what mmseqs finds by that very domain beyond
+ * doubt, and whoever finds just as much.
+ *
+ *   npm run bench -- proteins [queries, evenly spaced] [targets] [plain,relatives] [folder to keep]
+ */
+
+const DEPTH = 10;
+const CHUNK = 50;
+const CANDIDATES = 200;
+const QUALIFYING_QUERIES = 100;
+/** Hits up to here are ranked. */
+const LARGEST_E: Readonly<Record<string, number>> = { blastp: 100, mmseqs: 10_000 };
+const RANKINGS: Readonly<Record<string, (candidate: Candidate) => number | undefined>> = {
+  affine: candidateScores.affine,
+  'E-value': candidateScores.evalue,
+};
+
+/** Target ids of a query, best first. */
+type Ranking = ReadonlyMap<string, readonly string[]>;
+
+interface Recall {
+  readonly all: number;
+  readonly remote: number;
+}
+
+export const run: Bench = async ([
+  queryCount = '500',
+  targetCount = '4000',
+  kinds = 'plain,relatives',
+  kept,
+]) => {
+  const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
+  const [scope, natural] = ['scope40', 'natural'].map((name) => join(shared, 'data', name));
+  const missing = !existsSync(join(scope, 'labels.tsv')) || !(await hasNatural(natural));
+  if (missing || (await mmseqsVersion()) === undefined) {
+    console.log(
+      'Skipped: it needs the labelled domains, the natural sequences, xz and mmseqs (apt-get install mmseqs2).',
+    );
+    return { skipped: 'no data or no mmseqs' };
+  }
+  const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-proteins-')));
+  await mkdir(folder, { recursive: true });
+  const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
+  const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
+  try {
+    const task = await readTask(scope, natural, {
+      queryCount: Number(queryCount),
+      targetCount: Number(targetCount),
+    });
+    const { queries, labelled } = task;
+    const { targets, bySuperfamily } = labelled;
+    console.log(
+      `${queries.length} queries of ${bySuperfamily.size} superfamilies against ${targets.length} proteins; ` +
+        `capped recall at ${DEPTH}: all, and remote`,
+    );
+    const rows: Record<string, Recall> = {};
+    const tell = (name: string, ranking: Ranking): void => {
+      rows[name] = recallOf(ranking, task);
+      console.log(`${name.padEnd(32)} ${rows[name].all.toFixed(3)} ${rows[name].remote.toFixed(3)}`);
+    };
+    for (const peer of [PEERS[0], MMSEQS]) {
+      if (!(await isInstalled(peer))) console.log(`${peer.name}: skipped, it is not installed`);
+      else tell(peer.name, await rankByPeer(peer, queries, targets, folder));
+    }
+    const engines = kinds.split(',').map((kind) => ENGINES[kind as keyof typeof ENGINES]);
+    for (const openEngines of engines) {
+      for await (const { name, guarantee, engine } of openEngines(appliance, targets, { natural, folder })) {
+        for (const [by, ranking] of await rankByEngine(engine, guarantee, queries))
+          tell(`${name}, ${by}`, ranking);
+      }
+    }
+    return { queries: queries.length, targets: targets.length, rows };
+  } finally {
+    await appliance.close();
+    if (kept === undefined) await rm(folder, { recursive: true });
+  }
+};
+
+interface Task {
+  readonly queries: readonly BenchProtein[];
+  readonly labelled: LabelledProteins;
+  readonly superfamilyOf: (id: string) => string;
+}
+
+/** Dev domains that have something to find. */
+async function readTask(
+  scope: string,
+  natural: string,
+  { queryCount, targetCount }: { readonly queryCount: number; readonly targetCount: number },
+): Promise<Task> {
+  const labels = readLabels(join(scope, 'labels.tsv'));
+  const { list: domains } = await readProteins(join(scope, 'domains.fasta'));
+  const dev = domains.filter(({ id }) => labels.get(id)!.isDev);
+  const labelled = await labelledProteins(natural, dev, labels, targetCount);
+  const superfamilyOf = (id: string): string => labels.get(id)!.superfamily;
+  const findable = dev.filter(({ id }) => labelled.bySuperfamily.has(superfamilyOf(id)));
+  return { queries: spaced(findable, queryCount), labelled, superfamilyOf };
+}
+
+interface Searched {
+  readonly name: string;
+  readonly guarantee: Guarantee;
+  readonly engine: SearchEngine;
+}
+
+interface Places {
+  readonly natural: string;
+  readonly folder: string;
+}
+
+const ENGINES = {
+  async *plain(
+    appliance: Appliance,
+    targets: readonly BenchProtein[],
+    { folder }: Places,
+  ): AsyncGenerator<Searched> {
+    const engine = await openCalibrated(appliance, targets, 'plain', folder);
+    yield { name: 'exhaustive', guarantee: 'exhaustive', engine };
+    for (const policy of ['sampled', 'coded'] as const) {
+      const qualified = await qualifiedEngine(engine, policy, { queryCount: QUALIFYING_QUERIES, folder });
+      yield { name: policy, guarantee: 'approximate', engine: qualified };
+    }
+  },
+  async *relatives(
+    appliance: Appliance,
+    targets: readonly BenchProtein[],
+    { natural, folder }: Places,
+  ): AsyncGenerator<Searched> {
+    const engine = await openFamilies(appliance, targets, natural, folder);
+    yield { name: 'relatives', guarantee: 'exhaustive', engine };
+  },
+};
+
+/** The targets with their relatives of the natural sequences. */
+async function openFamilies(
+  appliance: Appliance,
+  targets: readonly BenchProtein[],
+  natural: string,
+  folder: string,
+): Promise<SearchEngine> {
+  const encoder = await appliance.loadEncoder(appliance.config.encoder);
+  const families = await benchFamilies(appliance, encoder, 'natural', async () => {
+    const path = join(folder, 'natural.fasta');
+    await writeBackground(natural, 'whole', path);
+    return path;
+  });
+  await encoder.close();
+  return openCalibrated(appliance, targets, 'relatives', folder, families);
+}
+
+async function rankByEngine(
+  engine: SearchEngine,
+  guarantee: Guarantee,
+  queries: readonly BenchProtein[],
+): Promise<ReadonlyMap<string, Ranking>> {
+  const rankings = new Map(Object.keys(RANKINGS).map((by) => [by, new Map<string, readonly string[]>()]));
+  const settings = {
+    targetSpace: unfilteredSpace(engine.release),
+    limit: CANDIDATES,
+    evidence: 'candidate_measurement',
+    significance: 'if_available',
+    guarantee,
+  } as const;
+  for (let start = 0; start < queries.length; start += CHUNK) {
+    const chunk = queries.slice(start, start + CHUNK);
+    const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: 'bench' }));
+    for (const [index, { candidates }] of (await searchMany(asked, settings, engine)).entries()) {
+      for (const [by, scoreOf] of Object.entries(RANKINGS)) {
+        const best = candidates
+          .map((candidate) => ({
+            id: engine.release.targets.id(candidate.targetIndex),
+            score: scoreOf(candidate),
+          }))
+          .sort((a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity));
+        rankings.get(by)!.set(
+          chunk[index].id,
+          best.map(({ id }) => id),
+        );
+      }
+    }
+  }
+  return rankings;
+}
+
+async function rankByPeer(
+  peer: Peer,
+  queries: readonly BenchProtein[],
+  targets: readonly BenchProtein[],
+  folder: string,
+): Promise<Ranking> {
+  const hits = await peer.search(queries, targets, folder, LARGEST_E[peer.name]);
+  const ranking = new Map<string, string[]>();
+  for (const { queryId, targetId } of hits.sort((a, b) => a.expected - b.expected)) {
+    ranking.set(queryId, [...(ranking.get(queryId) ?? []), targetId]);
+  }
+  return ranking;
+}
+
+/** Means over the queries that have anything to find. */
+function recallOf(ranking: Ranking, { queries, labelled, superfamilyOf }: Task): Recall {
+  const { bySuperfamily, byDomain } = labelled;
+  const means = [false, true].map((isRemote) => {
+    let [total, count] = [0, 0];
+    for (const { id } of queries) {
+      const easy = (isRemote ? byDomain.get(id) : undefined) ?? new Set();
+      const wanted = new Set(
+        [...bySuperfamily.get(superfamilyOf(id))!].filter((target) => !easy.has(target)),
+      );
+      if (wanted.size === 0) continue;
+      const listed = (ranking.get(id) ?? []).filter((target) => !easy.has(target)).slice(0, DEPTH);
+      total += listed.filter((target) => wanted.has(target)).length / Math.min(DEPTH, wanted.size);
+      count += 1;
+    }
+    return total / count;
+  });
+  return { all: means[0], remote: means[1] };
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { openCodesOf } from '../../src/calibration/codes-sidecar.js';
+import { isQualifiedPolicy, qualificationId, type PolicyKind } from '../../src/calibration/policy-card.js';
+import { qualifyRelease } from '../../src/qualify/qualify.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
+
+/**
+ * The engine with this policy in place of its own, by a card of few queries in a folder of its own: whether or not that
+ * is enough for the policy to be offered. What it keeps and costs is printed.
+ */
+export async function qualifiedEngine(
+  engine: SearchEngine,
+  policy: PolicyKind,
+  { queryCount, folder }: { readonly queryCount: number; readonly folder: string },
+): Promise<SearchEngine> {
+  const release = { ...engine.release, directory: join(folder, policy) };
+  const before = process.cpuUsage();
+  const card = await qualifyRelease({ engine: { ...engine, release }, policy, queryCount });
+  const { user, system } = process.cpuUsage(before);
+  const { nearest_10: ten, nearest_100: hundred, evident } = card.recalls;
+  const means = [ten, hundred, evident].map((recall) => recall?.mean.toFixed(3) ?? '–').join(' / ');
+  const verdict = isQualifiedPolicy(card) ? 'qualified' : 'not qualified';
+  const finalists = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} striking finalists`;
+  console.log(
+    `${policy}: ${verdict} by ${queryCount} queries; ${finalists} hold ${means} of the nearest 10, 100 and of ` +
+      `what is evident; ${((user + system) / 1e6).toFixed(0)} s of a core for the card and what it rests on`,
+  );
+  const codes =
+    card.codes === undefined ? undefined : await openCodesOf(release.directory, card.codes, release.tokens);
+  const qualification = { id: qualificationId(card), card };
+  return { ...engine, codes, qualification };
+}
