@@ -21,7 +21,7 @@ import { lockFolder } from '../processes.js';
 import type { Release } from '../release/release.js';
 import { targetTexts } from '../search/affine.js';
 import { referencePolicyId } from '../search/policy.js';
-import { fitBins, stratumEdges } from './bins.js';
+import { fitStrata } from './bins.js';
 import { measureBiases, measureSampleBias, PANEL_COUNT, type BiasedSample } from './bias.js';
 import { FEWEST_PAIRS, measureShapes } from './fit.js';
 import { controlPairs } from './control.js';
@@ -220,7 +220,6 @@ async function describe(
   { random, tell, work }: Course,
 ): Promise<CardContent> {
   const { release, seed } = options;
-  const edges = stratumEdges(sample);
   const { pairNull } = fit;
   const decoys = {
     options,
@@ -235,7 +234,7 @@ async function describe(
     tell,
   };
   const isSmall = isSmallSample(sample.pairCount);
-  const bins = fitBins(sample, fit, edges, isSmall ? await reversedCoordinates(decoys) : []);
+  const { edges, bins } = fitStrata(sample, fit, isSmall ? await reversedCoordinates(decoys) : []);
   const longest = sample.lengths.reduce((most, length) => Math.max(most, length), 0);
   const range = { minimum: FEWEST_RESIDUES, maximum: LONGEST_FACTOR * longest };
   const dimension = release.manifest.encoder.dimension;
