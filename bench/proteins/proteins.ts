@@ -55,7 +55,8 @@ export const run: Bench = async ([
   kept,
 ]) => {
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
-  const [scope, natural] = ['scope40', 'natural'].map((name) => join(shared, 'data', name));
+  const data = join(shared, 'data');
+  const [scope, natural] = ['scope40', 'natural'].map((name) => join(data, name));
   const missing = !existsSync(join(scope, 'labels.tsv')) || !(await hasNatural(natural));
   if (missing || (await mmseqsVersion()) === undefined) {
     console.log(
@@ -89,7 +90,7 @@ export const run: Bench = async ([
     }
     const engines = kinds.split(',').map((kind) => ENGINES[kind as keyof typeof ENGINES]);
     for (const openEngines of engines) {
-      for await (const { name, guarantee, engine } of openEngines(appliance, targets, { natural, folder })) {
+      for await (const { name, guarantee, engine } of openEngines(appliance, targets, { data, folder })) {
         for (const [by, ranking] of await rankByEngine(engine, guarantee, queries))
           tell(`${name}, ${by}`, ranking);
       }
@@ -129,7 +130,7 @@ interface Searched {
 }
 
 interface Places {
-  readonly natural: string;
+  readonly data: string;
   readonly folder: string;
 }
 
@@ -149,9 +150,9 @@ const ENGINES = {
   async *relatives(
     appliance: Appliance,
     targets: readonly BenchProtein[],
-    { natural, folder }: Places,
+    { data, folder }: Places,
   ): AsyncGenerator<Searched> {
-    const engine = await openFamilies(appliance, targets, natural, folder);
+    const engine = await openFamilies(appliance, targets, data, folder);
     yield { name: 'relatives', guarantee: 'exhaustive', engine };
   },
 };
@@ -160,13 +161,13 @@ const ENGINES = {
 async function openFamilies(
   appliance: Appliance,
   targets: readonly BenchProtein[],
-  natural: string,
+  data: string,
   folder: string,
 ): Promise<SearchEngine> {
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
   const families = await benchFamilies(appliance, encoder, 'natural', async () => {
     const path = join(folder, 'natural.fasta');
-    await writeBackground(natural, 'whole', path);
+    await writeBackground(data, 'whole', path);
     return path;
   });
   await encoder.close();

@@ -11,6 +11,12 @@ const BINS: readonly (readonly [number, number])[] = [
 /** From so many on a protein's family counts as known. */
 const KNOWN = 5;
 
+/** What a query's number of relatives is counted with. */
+export function relativesBin(count: number): string {
+  const [least, most] = BINS.find(([, last]) => count <= last)!;
+  return most === Infinity ? `${least} or more` : least === most ? `${least}` : `${least} to ${most}`;
+}
+
 /** Superfamily figures by the relatives that a query has. */
 export function byQueryRelatives(
   hits: readonly Hit[],
@@ -20,9 +26,8 @@ export function byQueryRelatives(
 ): readonly { readonly relatives: string; readonly queries: number; readonly superfamily: number }[] {
   return BINS.map(([least, most]) => {
     const ids = new Set([...queryIds].filter((id) => within(relatives.get(id) ?? 0, least, most)));
-    const name = most === Infinity ? `${least} or more` : least === most ? `${least}` : `${least} to ${most}`;
     const { to1stFP_superfamily: superfamily } = measureSensitivity(hits, ids, labels);
-    return { relatives: name, queries: ids.size, superfamily };
+    return { relatives: relativesBin(least), queries: ids.size, superfamily };
   });
 }
 

@@ -2,13 +2,34 @@ import type { Appliance } from '../../src/appliance.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import { assert } from '../../src/errors.js';
 import { familyForm } from '../../src/families/form.js';
-import { ROUNDS_RULES } from '../../src/families/rules.js';
+import { RELATIVE_RULES, ROUNDS_RULES } from '../../src/families/rules.js';
 import type { BuildFamilies } from '../../src/indexing/build-options.js';
 import { addBackground, backgroundDatabase, findBackground } from '../../src/relatives/backgrounds.js';
 import { mmseqsRelatives, mmseqsVersion } from '../../src/relatives/mmseqs.js';
+import { openFinder } from '../../src/relatives/open.js';
 import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
+import type { SearchEngine } from '../../src/search/search-types.js';
 
 const ROUNDS = 2;
+
+/** Relatives of a build by our own search of a release that has none, and a calibration. */
+export function ownFamilies(
+  { config }: Pick<Appliance, 'config'>,
+  { card }: Pick<Encoder, 'card'>,
+  plain: SearchEngine,
+): BuildFamilies {
+  const { calibration, release } = plain;
+  assert(calibration !== undefined, 'relatives are told by E-values');
+  const { indexesFolder, threads } = config;
+  const background = { method: 'search', release_id: release.id, calibration_id: calibration.id } as const;
+  const sources = { indexesFolder, threads, openEngine: async () => plain };
+  return {
+    finder: openFinder(background, RELATIVE_RULES, sources),
+    form: familyForm(card, PROFILE_SCALE),
+    rules: RELATIVE_RULES,
+    background,
+  };
+}
 
 /**
  * Relatives of a build by mmseqs, as the command line makes them.
