@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { canonicalSha256 } from '../canonical.js';
 import type { ApplianceConfig } from '../config.js';
@@ -7,6 +7,7 @@ import { assert } from '../errors.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { quantise } from '../kernels/quantise.js';
 import { PROTEIN_MAX_RESIDUES } from '../limits.js';
+import { memoryOfProcess } from '../processes.js';
 import { readEncoderCard, verifyEncoderFiles } from './card.js';
 import { holdAgainstCpu } from './compare.js';
 import type { EncoderDevice } from './model.js';
@@ -88,7 +89,7 @@ async function affordableThreads(directory: string, { model }: EncoderCard): Pro
   const files = [model.file, ...(model.data === undefined ? [] : [model.data.file])];
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(directory, file))).size));
   const modelBytes = sizes.reduce((sum, size) => sum + size, 0);
-  return Math.max(1, Math.floor(totalmem() / 2 / modelBytes));
+  return Math.max(1, Math.floor(memoryOfProcess() / 2 / modelBytes));
 }
 
 async function encode(

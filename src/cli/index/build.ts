@@ -331,7 +331,9 @@ function describeBuild(report: BuildReport, isServerDefault: boolean): string {
     ['residues', counts.residues.toLocaleString('en')],
     ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
     ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
-    ...(relatives === undefined ? [] : [['relatives', describeRelatives(relatives)] as const]),
+    ...(relatives === undefined
+      ? []
+      : [['relatives', describeRelatives(relatives, counts.targets)] as const]),
     ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
     ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
     ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
@@ -354,12 +356,19 @@ function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string
   return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
 }
 
-function describeRelatives({ background, counts }: NonNullable<ReleaseManifest['relatives']>): string {
+function describeRelatives(
+  { background, counts }: NonNullable<ReleaseManifest['relatives']>,
+  targetCount: number,
+): string {
   const source = {
     search: () => `our own search of ${'release_id' in background ? shortId(background.release_id) : ''}`,
     mmseqs: () => `mmseqs in ${'name' in background ? background.name : ''}`,
     alignments: () => 'the given alignments',
   }[background.method]();
-  const [relatives, targets] = [counts.relatives, counts.targets].map((count) => count.toLocaleString('en'));
-  return `${relatives} relatives of ${targets} proteins, by ${source}`;
+  const [relatives, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
+    count.toLocaleString('en'),
+  );
+  // Domains of which none had relatives were found less well by it: superfamily .059 and .073 without.
+  if (counts.targets === 0) return `none by ${source}; build it without, which finds more (--relatives none)`;
+  return `${relatives} relatives of ${targets} of ${all} proteins, by ${source}`;
 }

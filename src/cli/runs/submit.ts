@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { Option, type Command } from 'commander';
@@ -58,7 +59,7 @@ export function addSubmit(runs: Command, context: CommandContext): void {
         'required',
       ]),
     )
-    .option('--label <text>', 'your name of the run; default: the file')
+    .option('--label <text>', 'your name of the run; default: the name of the file')
     .addOption(new Option('--priority <level>', 'among your own runs').choices(['high', 'normal', 'low']))
     .option('--request', 'the file is a whole request of POST /v1/runs, as JSON')
     .option('-w, --watch', 'show its progress until it ends')
@@ -88,7 +89,7 @@ function batchRequest(fasta: string, file: string, flags: SubmitFlags): RunReque
   const cutOffs = cutOffsOf(flags);
   const filter = readFilterExpressions(flags.filter) as BatchSearchRunInput['filter'];
   const evidence = flags.evidence ?? (needAlignments(cutOffs) ? 'pairwise_sequence_alignment' : undefined);
-  const name = label ?? (file === '-' ? undefined : file.slice(-256));
+  const name = label ?? (file === '-' ? undefined : basename(file));
   return {
     endpoint: 'homology.batch_search',
     input: {

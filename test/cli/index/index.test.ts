@@ -70,6 +70,25 @@ describe('gloaming index', () => {
     await expect(indexWith('', 'build', '-', ...options)).rejects.toThrow('holds no FASTA record');
   });
 
+  it('says how many proteins have relatives, and what to do where none has', async () => {
+    const given = join(folder, 'given');
+    mkdirSync(given);
+    for (const [id, row] of [
+      ['a', 'MKVLAWYDE'],
+      ['unknown', 'ACDEF'],
+    ]) {
+      writeFileSync(join(given, `${id}.a3m`), `>${id}\n${row}\n>other\n${row.replace('A', 'G')}\n`);
+    }
+    const options = ['--alignments', given, '--no-calibration'];
+    expect(await build(ALPHA, 'related', ...options)).toContain(
+      'relatives         1 relatives of 1 of 2 proteins, by the given alignments',
+    );
+    expect(await build(BETA, 'alone', ...options)).toContain(
+      'relatives         none by the given alignments; build it without, which finds more (--relatives none)',
+    );
+    for (const name of ['related', 'alone']) await index('remove', name, '--yes');
+  });
+
   it('takes embeddings for proteins alone, and says what is wrong with them', async () => {
     const given = ['--embeddings', ALPHA];
     await expect(build(ALPHA, 'embedded', ...given)).rejects.toThrow('neither an HDF5 file nor an archive');

@@ -121,6 +121,9 @@ describe('gloaming runs', () => {
     ).toEqual([1, 2, 3]);
     const { stdout: table } = await run(['list', '--status', 'completed']);
     expect(table).toContain('whole');
+    // Where a file lies is nobody's business but its owner's.
+    expect(table).toMatch(/ queries\.fasta\.gz$/m);
+    expect(table).not.toContain(bench.folder);
     expect(table.split('\n')[0]).toMatch(/^run +endpoint +status +done +created +label$/);
   });
 
