@@ -6,7 +6,8 @@
  *   base    what the letters of a pair score, less the offset
  *   cells   of a column go down the query: H and E of the column before lie in memory, F and H(i−1,j−1) in registers.
  *           No lane ever needs another one
- *   ends    a lane whose target has ended, or that has none, repeats some residue, and its column has no best
+ *   lanes   targets of a lane follow each other: where one has ended, its cells begin anew. A lane that has no other
+ *           repeats some residue, and its column has no best
  *   sums    of MaxSim, where they are asked for: a dot product is seen once and fits 16 bits, so the best of a column
  *           stays in a register, and the best of each query residue lies in memory, one per lane
  *
@@ -17,7 +18,7 @@
  *          leaves no pair in either case, and a target whose best is the largest score is done again by affineScore.
  *          As gapOpen ≥ gapExtend, a path may take its deletion before its insertion, so E opens from H without F.
  * Memory   two vectors per query residue, three with the sums
- * Lanes    a traits class: see avx512/affine_batch.cpp. As in wavefront.h, all is internal to the file that includes
+ * Traits   Lanes is a class: see avx512/affine_batch.cpp. As in wavefront.h, all is internal to the file that includes
  *          it.
  */
 #ifndef GLOAMING_BATCH_H
@@ -146,37 +147,35 @@ GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Co
 template <class Lanes, bool kMeasures = false>
 class Batch {
   using Vector = typename Lanes::Vector;
-  static constexpr uint32_t lanes = Lanes::lanes;
+  static constexpr uint32_t lanes = Lanes::lanes, kNone = UINT32_MAX;
 
  public:
-  /* tasks: 1..lanes of one query. packed: what BatchQuery::pack made of it. */
-  Batch(const AffineTask* tasks, uint32_t count, const void* packed)
-      : task_(tasks[0]), length_(task_.query.tokens.length), query_(packed, length_, task_.query.tokens.dimension) {
-    for (uint32_t l = 0; l < lanes; ++l) {
-      const AffineTask& own = tasks[l < count ? l : 0];
-      rows_[l] = own.target;
-      letters_[l] = own.letters.target;
-      profiles_[l] = own.profiles.target;
-      lengths_[l] = l < count ? own.targetLength : 0;
-      longest_ = lengths_[l] > longest_ ? lengths_[l] : longest_;
-    }
-    cells_ = static_cast<BatchCell<Lanes>*>(task_.workspace.reserve(Workspace::kBoundaries, length_ * sizeof *cells_));
+  /* tasks: of one query. packed: what BatchQuery::pack made of it. scores, sums: of each task; sums with kMeasures.
+   * affineScore: of the same table, for targets whose scores 16 bits do not hold. */
+  Batch(const AffineTask* tasks, uint32_t count, const void* packed, int32_t (*affineScore)(const AffineTask&),
+        int32_t* scores, PairSums* sums)
+      : tasks_(tasks), count_(count), query_(packed, tasks->query.tokens.length, tasks->query.tokens.dimension),
+        length_(tasks->query.tokens.length), affineScore_(affineScore), scores_(scores), sums_(sums) {
+    Workspace& workspace = tasks->workspace;
+    next_ = static_cast<uint32_t*>(workspace.reserve(Workspace::kQueues, count * sizeof *next_));
+    cells_ = static_cast<BatchCell<Lanes>*>(workspace.reserve(Workspace::kBoundaries, length_ * sizeof *cells_));
     if constexpr (kMeasures) {
       const size_t values = size_t{roundUp(length_, kTileRows)} * lanes;
-      closest_ = static_cast<int16_t*>(task_.workspace.reserve(Workspace::kClosest, values * sizeof *closest_));
+      closest_ = static_cast<int16_t*>(workspace.reserve(Workspace::kClosest, values * sizeof *closest_));
       std::fill_n(closest_, values, INT16_MIN);
     }
+    queue();
   }
 
-  /* bests [lanes]: 64-byte aligned. sums [lanes]: added to where they are measured. A cancelled task gives some. */
-  void score(int16_t* bests, PairSums* sums) {
-    const AffineParameters& parameters = task_.parameters;
+  /* A cancelled task gives some scores and sums. */
+  void score() {
+    const AffineParameters& parameters = tasks_->parameters;
     alignas(64) typename Lanes::Token tokens[lanes * kMaxDimension];
     alignas(64) int8_t profiles[lanes * kProfileWidth];
     const bool hasProfiles = parameters.profileWeight != 0;
     Column<Lanes> column{tokens,
                          hasProfiles ? profiles : nullptr,
-                         task_.query.tokens.dimension,
+                         tasks_->query.tokens.dimension,
                          {},
                          Lanes::broadcast(parameters.multiplier),
                          Lanes::broadcast(parameters.profileWeight),
@@ -184,10 +183,10 @@ class Batch {
                          Lanes::broadcast(parameters.gapExtend)};
     std::memset(static_cast<void*>(cells_), 0, length_ * sizeof *cells_);
     Vector best = Lanes::zero();
-    for (uint32_t j = 0; j < longest_; ++j) {
+    for (uint32_t j = 0; nextEnd_ != kNone; ++j) {
       alignas(64) uint16_t letters[lanes], active[lanes];
       for (uint32_t l = 0; l < lanes; ++l) letters[l] = *letters_[l];
-      for (uint32_t l = 0; l < lanes; ++l) active[l] = j < lengths_[l] ? UINT16_MAX : 0;
+      for (uint32_t l = 0; l < lanes; ++l) active[l] = j < ends_[l] ? UINT16_MAX : 0;
       Lanes::packColumn(rows_, column.dimension, tokens);
       if (hasProfiles) Lanes::packProfiles(profiles_, profiles);
       Lanes::placeLetters(letters, query_.bases, column.letters);
@@ -198,23 +197,98 @@ class Batch {
       if constexpr (kMeasures) {
         alignas(64) int16_t nearest[lanes];
         Lanes::store(nearest, Lanes::both(front.nearest, Lanes::load(active)));
-        for (uint32_t l = 0; l < lanes; ++l) sums[l].targetToQuery += nearest[l];
+        for (uint32_t l = 0; l < lanes; ++l) targetToQuery_[l] += nearest[l];
       }
+      if (j + 1 == nextEnd_) best = turn(j + 1, best);
     }
-    Lanes::store(bests, best);
-    if constexpr (kMeasures) {
-      for (uint32_t i = 0; i < length_; ++i) {
-        for (uint32_t l = 0; l < lanes; ++l) sums[l].queryToTarget += closest_[i * lanes + l];
-      }
+    // Last, for it has the same memory.
+    for (uint32_t t = 0; t < count_; ++t) {
+      if (scores_[t] == INT16_MAX) scores_[t] = affineScore_(tasks_[t]);
     }
   }
 
  private:
+  /* Gives each target to the lane that has the fewest rows so far: even, where the longest come first. */
+  void queue() {
+    uint64_t rows[lanes] = {};
+    uint32_t last[lanes];
+    for (uint32_t l = 0; l < lanes; ++l) {
+      own_[l] = kNone;
+      place(l, tasks_[0], 0);
+    }
+    for (uint32_t t = 0; t < count_; ++t) {
+      uint32_t least = 0;
+      for (uint32_t l = 1; l < lanes; ++l) least = rows[l] < rows[least] ? l : least;
+      if (own_[least] != kNone) {
+        next_[last[least]] = t;
+      } else {
+        own_[least] = t;
+        place(least, tasks_[t], tasks_[t].targetLength);
+      }
+      rows[least] += tasks_[t].targetLength;
+      last[least] = t;
+      next_[t] = kNone;
+    }
+    findNextEnd();
+  }
+
+  void place(uint32_t lane, const AffineTask& task, uint32_t end) {
+    rows_[lane] = task.target;
+    letters_[lane] = task.letters.target;
+    profiles_[lane] = task.profiles.target;
+    ends_[lane] = end;
+  }
+
+  void findNextEnd() {
+    nextEnd_ = kNone;
+    for (uint32_t l = 0; l < lanes; ++l) {
+      if (own_[l] != kNone && ends_[l] < nextEnd_) nextEnd_ = ends_[l];
+    }
+  }
+
+  /* Lanes whose target ends before column j go on to their next one, from cells of nothing. Returns the best so far. */
+  Vector turn(uint32_t j, Vector best) {
+    alignas(64) int16_t bests[lanes];
+    alignas(64) uint16_t kept[lanes];
+    Lanes::store(bests, best);
+    for (uint32_t l = 0; l < lanes; ++l) {
+      const bool ends = own_[l] != kNone && ends_[l] == j;
+      kept[l] = ends ? 0 : UINT16_MAX;
+      if (!ends) continue;
+      finish(l, bests[l]);
+      bests[l] = 0;
+      own_[l] = next_[own_[l]];
+      if (own_[l] != kNone) place(l, tasks_[own_[l]], j + tasks_[own_[l]].targetLength);
+    }
+    findNextEnd();
+    const Vector mask = Lanes::load(kept);
+    for (uint32_t i = 0; i < length_; ++i) {
+      cells_[i].H = Lanes::both(cells_[i].H, mask);
+      cells_[i].E = Lanes::both(cells_[i].E, mask);
+    }
+    return Lanes::load(bests);
+  }
+
+  void finish(uint32_t lane, int16_t best) {
+    const uint32_t t = own_[lane];
+    scores_[t] = best;
+    if constexpr (kMeasures) {
+      int32_t queryToTarget = 0;
+      for (uint32_t i = 0; i < length_; ++i) {
+        int16_t& closest = closest_[size_t{i} * lanes + lane];
+        queryToTarget += closest;
+        closest = INT16_MIN;
+      }
+      sums_[t] = {queryToTarget, targetToQuery_[lane]};
+      targetToQuery_[lane] = 0;
+    }
+  }
+
   /* Goes on to the row after j where there is one. */
   void step(uint32_t j) {
     for (uint32_t l = 0; l < lanes; ++l) {
-      const int64_t goesOn = -int64_t{j + 1 < lengths_[l]};
-      rows_[l] += goesOn & task_.query.tokens.dimension;
+      const int64_t goesOn = -int64_t{j + 1 < ends_[l]};
+      rows_[l] += goesOn & tasks_->query.tokens.dimension;
       letters_[l] -= goesOn;
       // Null where there is none.
       profiles_[l] += profiles_[l] == nullptr ? 0 : goesOn & kProfileWidth;
@@ -224,12 +298,12 @@ class Batch {
   /* False if the task was cancelled. */
   bool sweep(const Column<Lanes>& column, Front<Lanes>& front) {
     alignas(64) int16_t products[kTileRows * lanes];
-    Tile<Lanes> tile{products, cells_, task_.letters.query, query_.bases, closest_};
+    Tile<Lanes> tile{products, cells_, tasks_->letters.query, query_.bases, closest_};
     Lanes::template multiply<kMeasures>(front, tile, column, query_.rows, query_.corrections);
     if (column.profiles != nullptr) Lanes::addProfiles(column, query_.profile, products);
     uint32_t i = kTileRows;
     for (; i < length_; i += kTileRows) {
-      if (i % kCancelStep == 0 && task_.cancelled.load(std::memory_order_relaxed)) return false;
+      if (i % kCancelStep == 0 && tasks_->cancelled.load(std::memory_order_relaxed)) return false;
       if constexpr (kMeasures) tile.closest += kTileRows * lanes;
       Lanes::template advanceAndMultiply<kMeasures>(front, tile, column, query_.rows + size_t{i} * column.dimension,
                                                     query_.corrections + i);
@@ -239,30 +313,28 @@ class Batch {
     }
     const uint32_t left = length_ + kTileRows - i;
     for (uint32_t r = 0; r < left; ++r) advance(front, tile, column, r);
-    return !task_.cancelled.load(std::memory_order_relaxed);
+    return !tasks_->cancelled.load(std::memory_order_relaxed);
   }
 
-  const AffineTask& task_;
-  const uint32_t length_;
+  const AffineTask* tasks_;
+  const uint32_t count_;
   const BatchQuery<Lanes> query_;
+  const uint32_t length_;
+  int32_t (*const affineScore_)(const AffineTask&);
+  int32_t* scores_;
+  PairSums* sums_;
+  /** The target after each one in its lane. */
+  uint32_t* next_;
+  /** The target that each lane has, where it is, and the columns where it ends and where the next of all does. */
+  uint32_t own_[lanes];
   const int8_t* rows_[lanes];
   const uint8_t* letters_[lanes];
   const int8_t* profiles_[lanes];
-  uint32_t lengths_[lanes], longest_ = 0;
+  uint32_t ends_[lanes], nextEnd_ = kNone;
+  int32_t targetToQuery_[lanes] = {};
   BatchCell<Lanes>* cells_;
   int16_t* closest_ = nullptr;
 };
-
-/* affineScore: of the same table, for targets whose scores 16 bits do not hold. sums: with kMeasures only. */
-template <class Lanes, bool kMeasures = false>
-void batchScores(const AffineTask* tasks, uint32_t count, const void* packed,
-                 int32_t (*affineScore)(const AffineTask&), int32_t* scores, PairSums* sums = nullptr) {
-  alignas(64) int16_t bests[Lanes::lanes];
-  PairSums found[Lanes::lanes] = {};
-  Batch<Lanes, kMeasures>(tasks, count, packed).score(bests, found);
-  if constexpr (kMeasures) std::copy_n(found, count, sums);
-  for (uint32_t t = 0; t < count; ++t) scores[t] = bests[t] < INT16_MAX ? bests[t] : affineScore(tasks[t]);
-}
 
 }  // namespace
 }  // namespace gloaming

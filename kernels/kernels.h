@@ -194,9 +194,9 @@ struct Kernels {
   size_t (*affinePackedBytes)(uint32_t length, uint32_t dimension);
   void (*affinePack)(const AffineQuery& query, void* packed);
   int32_t (*affineScore)(const AffineTask& task);
-  /** Targets that affineScores takes at once, in the time of as many as long as the longest. */
+  /** Targets that affineScores has at work at once; 1 where it is affineScore. */
   uint32_t affineBatch;
-  /* Scores of 1..affineBatch tasks of one query. */
+  /* Scores of any number of tasks of one query; the longest first, or lanes wait for each other at the end. */
   void (*affineScores)(const AffineTask* tasks, uint32_t count, int32_t* scores);
   /* The same with what maxsimRows would find, of the same dot products; null where these are not at hand. */
   void (*affineMeasures)(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);

@@ -7,8 +7,10 @@
 namespace gloaming {
 namespace {
 
-/** Share of a batch's lanes and rows that are of use at least: a target alone takes some three fifths more time. */
-constexpr double kLeastFill = 0.7;
+/** Share of a batch's lanes and rows that are of use at least: a target alone takes twice the time of one in it. */
+constexpr double kLeastFill = 0.9;
+/** Of a batch, where there are enough for all threads: none waits long for its end. */
+constexpr size_t kTargetsOfLane = 4;
 
 void checkParameters(const AffineParameters& p) {
   if (p.multiplier < 1 || p.multiplier > INT16_MAX) throw ShapeError("the multiplier must be 1 to 32,767");
@@ -67,20 +69,28 @@ uint64_t AffineSearch::prepare() {
   return cuts_.size() - 1;
 }
 
-/* A batch of targets each, or one: few targets are better shared by many threads. */
+/* The longest targets alone, where lanes of a batch would wait for them, then batches of all lengths each. */
 void AffineSearch::cutIntoChunks() {
-  const bool areMany = order_.size() >= size_t{kernels_.affineBatch} * threadLimit();
-  const bool inBatches = areMany && work != AffineWork::kAlignments;
-  for (size_t place = 0; place < order_.size(); place += inBatches ? batchFrom(place) : 1) cuts_.push_back(place);
-  cuts_.push_back(order_.size());
-}
-
-/* How many targets are a batch: one, where too many lanes would have none or have ended. */
-uint32_t AffineSearch::batchFrom(size_t place) const {
-  const auto count = static_cast<uint32_t>(std::min<size_t>(kernels_.affineBatch, order_.size() - place));
-  uint64_t rows = 0;
-  for (uint32_t k = 0; k < count; ++k) rows += lengthOf(order_[place + k]);
-  return static_cast<double>(rows) >= kLeastFill * kernels_.affineBatch * lengthOf(order_[place]) ? count : 1;
+  const size_t count = order_.size(), lanes = kernels_.affineBatch;
+  // Few targets are better shared by many threads.
+  const bool inBatches = lanes > 1 && count >= lanes * threadLimit() && work != AffineWork::kAlignments;
+  const size_t batches = std::max<size_t>(threadLimit(), count / (lanes * kTargetsOfLane));
+  uint64_t left = 0;
+  for (const uint32_t item : order_) left += lengthOf(item);
+  size_t alone = 0;
+  for (; alone < count; ++alone) {
+    const uint64_t length = lengthOf(order_[alone]);
+    if (inBatches && static_cast<double>(left) >= kLeastFill * static_cast<double>(lanes * batches * length)) break;
+    left -= length;
+    cuts_.push_back(alone);
+  }
+  const std::vector<uint32_t> sorted(order_.begin() + static_cast<ptrdiff_t>(alone), order_.end());
+  size_t place = alone;
+  for (size_t batch = 0; batch < std::min(batches, sorted.size()); ++batch) {
+    cuts_.push_back(place);
+    for (size_t k = batch; k < sorted.size(); k += batches) order_[place++] = sorted[k];
+  }
+  cuts_.push_back(count);
 }
 
 /* Checks the letters and turns the query's text into them. */
@@ -114,12 +124,13 @@ void AffineSearch::copyLetters(uint32_t item, uint8_t* to) const {
 void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
   const uint32_t *items = order_.data() + cuts_[chunk], *end = order_.data() + cuts_[chunk + 1];
   const PackedQuery query = query_.view();
-  // The first is the longest.
-  const size_t stride = lengthOf(*items) + kLetterPadding, count = static_cast<size_t>(end - items);
-  auto* letters = static_cast<uint8_t*>(workspace.reserve(Workspace::kLetters, stride * count));
+  const auto count = static_cast<size_t>(end - items);
+  size_t letterBytes = 0;
+  for (const uint32_t* item = items; item < end; ++item) letterBytes += lengthOf(*item) + kLetterPadding;
+  auto* letters = static_cast<uint8_t*>(workspace.reserve(Workspace::kLetters, letterBytes));
   std::vector<AffineTask> tasks;
   tasks.reserve(count);
-  for (const uint32_t* item = items; item < end; ++item, letters += stride) {
+  for (const uint32_t* item = items; item < end; letters += lengthOf(*item++) + kLetterPadding) {
     copyLetters(*item, letters);
     const uint32_t target = targets_[*item];
     const Profiles profiles = hasProfiles() ? Profiles{query_.profile(), store_->profile(target)} : Profiles{};

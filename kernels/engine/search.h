@@ -173,7 +173,6 @@ class AffineSearch : public Search {
   uint32_t lengthOf(uint32_t item) const { return store_->length(targets_[item]); }
   void placeLetters();
   void cutIntoChunks();
-  uint32_t batchFrom(size_t place) const;
   void copyLetters(uint32_t item, uint8_t* to) const;
   void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items, Workspace& workspace);
   void compareAlone(uint32_t item, Workspace& workspace);
@@ -186,7 +185,7 @@ class AffineSearch : public Search {
   OwnedLetters letters_;
   /** Where each item's letters begin, and where the last ones end. */
   std::vector<size_t> letterStarts_;
-  /** Items, the longest first, and the places where chunks begin and the last one ends. */
+  /** Items, the longest first of each chunk, and the places where chunks begin and the last one ends. */
   std::vector<uint32_t> order_;
   std::vector<size_t> cuts_;
 };

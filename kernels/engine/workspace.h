@@ -9,7 +9,7 @@ namespace gloaming {
 
 class Workspace {
  public:
-  enum Slot { kBoundaries, kCheckpoints, kFlags, kRows, kRuns, kClosest, kPrepared, kLetters, kSlotCount };
+  enum Slot { kBoundaries, kCheckpoints, kFlags, kRows, kRuns, kClosest, kPrepared, kLetters, kQueues, kSlotCount };
 
   Workspace() = default;
   ~Workspace();

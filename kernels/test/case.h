@@ -153,7 +153,7 @@ class Expectation {
   /* A batch of any number of windows, in any order. */
   bool sameBatch(const Kernels& kernels, const PackedQuery& query, Workspace& workspace) const {
     Random random(batchSeed_);
-    std::vector<const Window*> windows(1 + below(random, kernels.affineBatch));
+    std::vector<const Window*> windows(1 + below(random, kernels.affineBatch * 5 / 4));
     std::vector<AffineTask> tasks;
     for (const Window*& window : windows) {
       window = &windows_[below(random, static_cast<uint32_t>(windows_.size()))];

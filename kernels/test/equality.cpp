@@ -43,7 +43,9 @@ uint32_t checkBatches(Random& random, AffineParameters parameters) {
         std::aligned_alloc(64, roundUp(all[k]->affinePackedBytes(queryLength, dimension), 64)), std::free);
     all[k]->affinePack({tokens, letters.data(), ownProfile, parameters}, packed.get());
     const PackedQuery own{tokens, packed.get()};
-    for (const uint32_t count : {all[k]->affineBatch, 1 + below(random, all[k]->affineBatch)}) {
+    const uint32_t lanes = all[k]->affineBatch;
+    // More than there are lanes follow each other in them.
+    for (const uint32_t count : {1 + below(random, lanes), lanes + 1 + below(random, lanes)}) {
       std::vector<std::vector<int8_t>> targets, profiles;
       std::vector<AffineTask> tasks;
       for (uint32_t t = 0; t < count; ++t) {

@@ -133,7 +133,7 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
                  const AffineParameters& wanted) {
   // Enough of them for batches beside single targets.
   std::vector<uint32_t> targets{4, 0, 40, 7, 7, 21};
-  for (uint32_t t = 0; threads < 5 && t < threads * kernels.affineBatch; ++t) targets.push_back(t * 11 % 40);
+  for (uint32_t t = 0; threads < 5 && t < 5 * threads * kernels.affineBatch; ++t) targets.push_back(t * 11 % 40);
   Waiter scoreWaiter, measureWaiter, alignWaiter;
   const auto& query = data.queries[1];
   // The alignments give way to the scores.
