@@ -139,8 +139,8 @@ void avx2BatchPack(const AffineQuery& query, void* packed) { BatchQuery<Lanes16>
 
 void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
   const auto& [query, packed] = tasks[0].query;
-  const size_t before = avx2WavefrontPackedBytes(query.length, query.dimension);
-  Batch<Lanes16>(tasks, count, static_cast<const uint8_t*>(packed) + before, avx2AffineScore, scores, nullptr).score();
+  const auto* own = static_cast<const uint8_t*>(packed) + avx2WavefrontPackedBytes(query.length, query.dimension);
+  Batch<Lanes16>(tasks, count, own, avx2AffineScore, scores, nullptr).score();
 }
 
 void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {

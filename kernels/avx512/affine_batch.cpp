@@ -113,8 +113,8 @@ void avx512BatchPack(const AffineQuery& query, void* packed) { BatchQuery<Lanes3
 
 void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
   const auto& [query, packed] = tasks[0].query;
-  const size_t before = avx512WavefrontPackedBytes(query.length, query.dimension);
-  Batch<Lanes32>(tasks, count, static_cast<const uint8_t*>(packed) + before, avx512AffineScore, scores, nullptr).score();
+  const auto* own = static_cast<const uint8_t*>(packed) + avx512WavefrontPackedBytes(query.length, query.dimension);
+  Batch<Lanes32>(tasks, count, own, avx512AffineScore, scores, nullptr).score();
 }
 
 void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
