@@ -152,8 +152,8 @@ async function encodeFrom(
 ): Promise<Pick<EncodeResult, 'related' | 'reusedResidues'>> {
   const { folder, endOffset, options } = sink;
   const { signal } = options;
-  // Every call that is ahead listens to it.
-  if (signal !== undefined) setMaxListeners(source.aheadBatches + 1, signal);
+  // Every call that is ahead listens to it, and what these call.
+  if (signal !== undefined) setMaxListeners(0, signal);
   const checkpoints = createCheckpoints(sink);
   const affine = affineOf(source.affine);
   const ahead: Batch[] = [];

@@ -30,7 +30,7 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
     async find(proteins, { signal } = {}) {
       const background = await open();
       const sequences = proteins.map(({ sequence }) => sequence);
-      const results = await searchAligned(sequences, CANDIDATES, background, signal);
+      const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, background, signal);
       const reader = await openRowReader(background.release.tokens);
       try {
         const families: SelectedFamily[] = [];
@@ -45,7 +45,7 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
     },
     async list(sequence, limit, { signal } = {}) {
       const background = await open();
-      const [{ candidates }] = await searchAligned([sequence], limit, background, signal);
+      const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, background, signal);
       const found = candidates.flatMap((candidate) => relativeOf(candidate, background.release) ?? []);
       return listRelatives(found, rules);
     },
@@ -54,7 +54,7 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
 
 function searchAligned(
   sequences: readonly string[],
-  limit: number,
+  { limit, maxExpected }: { readonly limit: number } & Pick<RelativeRules, 'maxExpected'>,
   background: SearchEngine,
   signal: AbortSignal | undefined,
 ): Promise<readonly SearchResult[]> {
@@ -62,6 +62,7 @@ function searchAligned(
     targetSpace: unfilteredSpace(background.release),
     limit,
     evidence: 'pairwise_sequence_alignment',
+    alignedMaxExpected: maxExpected,
     guarantee: 'approximate',
     significance: 'if_available',
   } as const;

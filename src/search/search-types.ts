@@ -81,7 +81,10 @@ export interface SearchEngine {
 }
 
 /** What all queries of one call share. */
-export type SearchSettings = Omit<SearchRequest, 'query'>;
+export interface SearchSettings extends Omit<SearchRequest, 'query'> {
+  /** Where alignments are asked for: candidates with larger E-values, or none, go without. Default: all are aligned. */
+  readonly alignedMaxExpected?: number;
+}
 
 /**
  * Looks at all eligible targets, for every query; what is left to measure of one is measured when it is asked for. The

@@ -2,6 +2,7 @@ import * as fastq from 'fastq';
 import { assert } from '../errors.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
+import { expectedFalseHits } from './candidate-significance.js';
 import { compare, comparePanel } from './compare.js';
 import { sweepCoded } from './sampled/coded.js';
 import { compareFinalists, sweepSampled } from './sampled/finalists.js';
@@ -12,6 +13,7 @@ import { rank } from './rank.js';
 import { findPaths, rescore, withFoundScores } from './rescore.js';
 import { seal } from './seal.js';
 import type {
+  Candidate,
   Compared,
   EncodedQuery,
   Look,
@@ -147,18 +149,28 @@ async function finish(
   { policy, judge, settings, engine, options }: Work,
 ): Promise<SearchResult> {
   const { release } = engine;
-  const { limit, evidence } = settings;
+  const { limit, evidence, alignedMaxExpected } = settings;
   const count = policy.sampled ? found.sums.queryToTarget.length : limit;
   const ranked = await rank(found, query.tokens.length, release, count);
   // Finalists are scored as they are compared, and too many to find the paths of all.
   const { candidates: scored, paths: known } = policy.sampled
     ? { candidates: withFoundScores(ranked, found, query, engine), paths: undefined }
-    : await rescore(query, ranked, evidence, engine, options);
+    : await rescore(
+        query,
+        ranked,
+        alignedMaxExpected === undefined ? evidence : 'candidate_measurement',
+        engine,
+        options,
+      );
   const judged = await judge(query, scored, found.panel, options);
   const frontier = policy.sampled ? chooseFrontier(judged, limit) : judged;
   const isPathless = known === undefined && evidence === 'pairwise_sequence_alignment';
-  const paths = isPathless ? await findPaths(query, frontier, engine, options) : known;
-  const aligned = await align(query, frontier, paths, release);
+  const isWanted = (candidate: Candidate): boolean =>
+    alignedMaxExpected === undefined || (expectedFalseHits(candidate) ?? Infinity) <= alignedMaxExpected;
+  const wanted = frontier.filter(isWanted);
+  const paths = isPathless ? await findPaths(query, wanted, engine, options) : known;
+  const alignments = (await align(query, wanted, paths, release)).values();
+  const aligned = frontier.map((candidate) => (isWanted(candidate) ? alignments.next().value! : candidate));
   const candidates = settings.significance === 'not_requested' ? withoutJudgement(aligned) : aligned;
   return seal(query, candidates, { policy, kernelRetry: found.retry }, settings, engine);
 }

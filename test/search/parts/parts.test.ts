@@ -17,6 +17,7 @@ import { openRelease } from '#src/release/open.js';
 import type { Release, TargetSpace } from '#src/release/release.js';
 import { searchSurveyed } from '#src/search/parts/merge.js';
 import { openRange, surveyRange, targetRanges } from '#src/search/parts/survey.js';
+import { expectedFalseHits } from '#src/search/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
@@ -182,6 +183,33 @@ describe('a search over parts of a calibrated release', () => {
       }
     });
   }
+
+  it('aligns no more than what is within the E-value that relatives need', async () => {
+    const targetSpace = unfilteredSpace(sampled.release);
+    for (const guarantee of ['exhaustive', 'approximate'] as const) {
+      const settings = {
+        evidence: 'pairwise_sequence_alignment',
+        significance: 'if_available',
+        guarantee,
+        targetSpace,
+        limit: 30,
+      } as const;
+      const all = await searchMany(queries, settings, sampled);
+      const near = await searchMany(queries, { ...settings, alignedMaxExpected: 1e-3 }, sampled);
+      const counts = { aligned: 0, others: 0 };
+      for (const [query, { candidates }] of near.entries()) {
+        for (const [place, candidate] of candidates.entries()) {
+          const whole = all[query].candidates[place];
+          const isNear = (expectedFalseHits(whole) ?? Infinity) <= 1e-3;
+          const { alignment: _, ...unaligned } = whole;
+          expect(candidate).toEqual(isNear ? whole : unaligned);
+          counts[isNear ? 'aligned' : 'others'] += 1;
+        }
+      }
+      expect(counts.aligned).toBeGreaterThan(0);
+      expect(counts.others).toBeGreaterThan(0);
+    }
+  });
 
   it('divides the targets by their residues and nothing else, and leaves none out', () => {
     const { residueStarts } = sampled.release.tokens;
