@@ -15,7 +15,7 @@ export async function qualifiedEngine(
 ): Promise<SearchEngine> {
   const release = { ...engine.release, directory: join(folder, policy) };
   const before = process.cpuUsage();
-  const card = await qualifyRelease({ engine: { ...engine, release }, policy, queryCount });
+  const { card } = await qualifyRelease({ engine: { ...engine, release }, policy, queryCount });
   const { user, system } = process.cpuUsage(before);
   const { nearest_10: ten, nearest_100: hundred, evident } = card.recalls;
   const means = [ten, hundred, evident].map((recall) => recall?.mean.toFixed(3) ?? '–').join(' / ');

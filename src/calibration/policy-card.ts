@@ -137,6 +137,16 @@ export function isQualifiedPolicy({ recalls, ...card }: PolicyCard): boolean {
 }
 
 /**
+ * The card that a release keeps after another one was measured: the new one, unless it would offer nothing where the
+ * other kind of policy is offered.
+ * @param offered  the release's card, where its policy is offered
+ */
+export function cardToKeep(measured: PolicyCard, offered: PolicyCard | undefined): PolicyCard {
+  if (offered === undefined || isQualifiedPolicy(measured)) return measured;
+  return policyKindOf(offered) === policyKindOf(measured) ? measured : offered;
+}
+
+/**
  * What answers lists of up to so many candidates: the card's policy, and for longer ones the one with the fewest
  * finalists of those tried that list as many and keep enough, too; undefined where none does.
  */

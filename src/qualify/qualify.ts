@@ -4,6 +4,7 @@ import {
   POOL_SHARE,
   POLICY_FORMAT,
   REQUIRED_RECALL,
+  cardToKeep,
   codedDefinition,
   isQualifiedPolicy,
   policyDefinition,
@@ -11,7 +12,7 @@ import {
   type PolicyCard,
   type PolicyKind,
 } from '../calibration/policy-card.js';
-import { writePolicyCard } from '../calibration/policy-sidecar.js';
+import { openQualification, writePolicyCard } from '../calibration/policy-sidecar.js';
 import { Refusal } from '../errors.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
 import { openCodesOf } from '../calibration/codes-sidecar.js';
@@ -53,14 +54,21 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
 /** Cells of all queries' alignments, a quarter of an hour of one core; where there are more, targets are sampled. */
 const ALIGNED_MAX_CELLS = 4e12;
 
+/** What was measured, and the card that the release has now. */
+export interface QualifiedRelease {
+  readonly card: PolicyCard;
+  readonly kept: PolicyCard;
+}
+
 /**
  * Measures what an approximate policy keeps of the exhaustive answer and writes the card beside the release, whether or
- * not it qualifies; for the coded one it makes the codes first.
+ * not it qualifies, unless it would take the place of a policy of the other kind that does; for the coded one it makes
+ * the codes first.
  * Errors  Refusal `qualification_impossible` where the release is too small to save anything, or its proteins have
  *         relatives; Fault of kernels, encoder or disk; the signal's reason
  * Cost    for each query an exhaustive search and an alignment with every target
  */
-export async function qualifyRelease(options: QualifyOptions): Promise<PolicyCard> {
+export async function qualifyRelease(options: QualifyOptions): Promise<QualifiedRelease> {
   const { release, calibration } = options.engine;
   const trial = TRIALS[options.policy ?? 'sampled'];
   const counts = trial.nearestCounts.filter((count) => count <= release.targets.count * trial.largestShare);
@@ -100,8 +108,12 @@ export async function qualifyRelease(options: QualifyOptions): Promise<PolicyCar
     };
   });
   const card = cards.find(isQualifiedPolicy) ?? cards[cards.length - 1];
-  await writePolicyCard(release.directory, card);
-  return card;
+  const known = { releaseId: release.id, calibrationId: calibration?.id };
+  // A damaged card is replaced.
+  const offered = await openQualification(release.directory, known).catch(() => undefined);
+  const kept = cardToKeep(card, offered?.card);
+  await writePolicyCard(release.directory, kept);
+  return { card, kept };
 }
 
 /** The engine as the policy sees it: with codes, which are made now, or without any. */

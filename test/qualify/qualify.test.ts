@@ -5,13 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrationDirectory } from '#src/calibration/card.js';
 import {
   POLICY_FILE,
+  cardToKeep,
+  codedDefinition,
   isQualifiedPolicy,
   policyDefinition,
   policyId,
   qualificationId,
   type PolicyCard,
 } from '#src/calibration/policy-card.js';
-import { openQualification, writePolicyCard } from '#src/calibration/policy-sidecar.js';
+import { openQualification, readPolicyCard, writePolicyCard } from '#src/calibration/policy-sidecar.js';
 import { verifyCalibration } from '#src/calibration/sidecar.js';
 import { Fault, Refusal } from '#src/errors.js';
 import { nativeBackend } from '#src/kernels/native.js';
@@ -45,12 +47,11 @@ const openedAs = (calibrationId?: string) =>
 
 describe('qualifying a release', () => {
   it('writes a card that equal seeds make equal, and whose policy is offered where it finds enough', async () => {
-    const card = await qualifyRelease({ engine, queryCount: 12 });
-    expect(qualificationId(await qualifyRelease({ engine, queryCount: 12 }))).toBe(qualificationId(card));
-    expect(qualificationId(await qualifyRelease({ engine, queryCount: 12, seed: 2 }))).not.toBe(
-      qualificationId(card),
-    );
-    await qualifyRelease({ engine, queryCount: 12 });
+    const measure = async (seed?: number) => (await qualifyRelease({ engine, queryCount: 12, seed })).card;
+    const card = await measure();
+    expect(qualificationId(await measure())).toBe(qualificationId(card));
+    expect(qualificationId(await measure(2))).not.toBe(qualificationId(card));
+    await measure();
     expect(card.recalls.nearest_10).toMatchObject({ query_count: 12, wanted_count: 120 });
     expect(card.recalls.nearest_100.wanted_count).toBe(1_200);
     // Nine relatives are near; the tenth is one of many that are as far as any.
@@ -83,6 +84,7 @@ describe('qualifying a release', () => {
 describe('a policy card', () => {
   const recall = { query_count: 1, wanted_count: 1, found_count: 1, mean: 1, low: 0.2, high: 1 };
   const policy = policyDefinition(500, 125);
+  const file = { path: `words-${'0'.repeat(64)}.bin`, size_bytes: 1, sha256: '0'.repeat(64) };
   const good = (): PolicyCard => ({
     format: 'gloaming-policy/1',
     release_id: engine.release.id,
@@ -105,6 +107,33 @@ describe('a policy card', () => {
   it('offers its policy under its own id', async () => {
     const card = good();
     expect(await opened(card)).toEqual({ id: qualificationId(card), card });
+  });
+
+  it('stays where another kind of policy would offer nothing', async () => {
+    const sampled = good();
+    const definition = codedDefinition(200, 100);
+    const coded: PolicyCard = {
+      ...good(),
+      policy: definition,
+      policy_id: policyId(definition),
+      codes: { words: file, codes: file },
+    };
+    const failing = (card: PolicyCard): PolicyCard => ({
+      ...card,
+      recalls: { ...card.recalls, nearest_10: { ...recall, mean: 0.5 } },
+    });
+    expect(cardToKeep(failing(coded), sampled)).toBe(sampled);
+    expect(cardToKeep(failing(sampled), coded)).toBe(coded);
+    // The same policy measured again, one that is enough, and one beside nothing.
+    const again = failing(sampled);
+    expect(cardToKeep(again, sampled)).toBe(again);
+    expect(cardToKeep(coded, sampled)).toBe(coded);
+    expect(cardToKeep(again, undefined)).toBe(again);
+    const { directory } = engine.release;
+    await writePolicyCard(directory, coded);
+    const { card, kept } = await qualifyRelease({ engine, queryCount: 4 });
+    expect(kept).toEqual(isQualifiedPolicy(card) ? card : coded);
+    expect(await readPolicyCard(directory)).toEqual(kept);
   });
 
   it('offers nothing below the required recall of any kind', async () => {

@@ -1,13 +1,14 @@
 import { Option, type Command } from 'commander';
 import {
   isQualifiedPolicy,
+  policyKindOf,
   qualificationId,
   type PolicyCard,
   type PolicyKind,
   type RecallCard,
 } from '../../calibration/policy-card.js';
 import { Refusal } from '../../errors.js';
-import { qualifyRelease } from '../../qualify/qualify.js';
+import { qualifyRelease, type QualifiedRelease } from '../../qualify/qualify.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatDuration, formatQuantity } from '../terminal/progress.js';
 import { selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';
@@ -78,12 +79,12 @@ export async function qualifyFolder(
 ): Promise<string> {
   const { policy, seed, queryCount, signal, progress } = settings;
   const startedMs = performance.now();
-  const card = await withEngine(directory, settings, (engine) =>
+  const { card, kept } = await withEngine(directory, settings, (engine) =>
     qualifyRelease({ engine, policy, seed, queryCount, signal, onProgress: progress.update }),
   );
   progress.end();
-  await table.nameQualification(id, slug, qualificationId(card));
-  return describePolicy(card, performance.now() - startedMs);
+  await table.nameQualification(id, slug, qualificationId(kept));
+  return describePolicy({ card, kept }, performance.now() - startedMs);
 }
 
 /** The same after a build or a calibration: a release too small for a policy needs none. */
@@ -96,11 +97,15 @@ export async function qualifyMeasured(...of: Parameters<typeof qualifyFolder>): 
   }
 }
 
-function describePolicy(card: PolicyCard, elapsedMs: number): string {
+function describePolicy({ card, kept }: QualifiedRelease, elapsedMs: number): string {
   const { recalls, policy } = card;
+  const instead =
+    kept === card
+      ? 'searches stay exhaustive'
+      : `searches keep the ${policyKindOf(kept)} policy that they had`;
   const verdict = isQualifiedPolicy(card)
     ? 'qualified: searches use it unless they ask for exhaustive ones'
-    : `not qualified: below ${card.required_recall}, so that searches stay exhaustive`;
+    : `not qualified: below ${card.required_recall}, so that ${instead}`;
   const lines: readonly (readonly [string, string])[] = [
     ['policy', card.policy_id],
     ['card', qualificationId(card)],
