@@ -212,8 +212,8 @@ export interface HomologyCandidateSet {
        * - `exhaustive_requested`: the caller asked for the reference policy
        * - `qualified_approximate_policy`: the release has a qualified approximate policy
        * - `no_qualified_approximate_policy`: the release has none, so the reference policy answered
-       * - `limit_exceeds_qualified_policy`: more candidates were asked for than it measures, so the
-       * reference policy answered
+       * - `limit_exceeds_qualified_policy`: more candidates were asked for than any policy of its card
+       * lists, so the reference policy answered
        */
       readonly resolution_reason:
         | 'exhaustive_requested'
