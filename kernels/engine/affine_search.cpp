@@ -84,11 +84,14 @@ void AffineSearch::cutIntoChunks() {
     left -= length;
     cuts_.push_back(alone);
   }
+  // Neighbours in length, one for each lane, are dealt out like cards: equal ones fill their lanes evenly.
   const std::vector<uint32_t> sorted(order_.begin() + static_cast<ptrdiff_t>(alone), order_.end());
   size_t place = alone;
-  for (size_t batch = 0; batch < std::min(batches, sorted.size()); ++batch) {
+  for (size_t first = 0; first < std::min(batches * lanes, sorted.size()); first += lanes) {
     cuts_.push_back(place);
-    for (size_t k = batch; k < sorted.size(); k += batches) order_[place++] = sorted[k];
+    for (size_t k = first; k < sorted.size(); k += batches * lanes) {
+      for (size_t l = k; l < std::min(k + lanes, sorted.size()); ++l) order_[place++] = sorted[l];
+    }
   }
   cuts_.push_back(count);
 }

@@ -113,8 +113,10 @@ describe('the sampled policy', () => {
     const engine = await engineOf(nativeBackend());
     const [short, long] = [(await search(engine, 40))[0]!, (await search(engine, 60))[0]!];
     expect([short.candidates.length, long.candidates.length]).toEqual([40, 60]);
+    // 30 more finalists may be better than the last of the short list, but not than its best ten.
+    const best = [...short.candidates].sort((a, b) => b.affine.rawScore - a.affine.rawScore).slice(0, 10);
     const listed = new Set(long.candidates.map(({ targetIndex }) => targetIndex));
-    expect(short.candidates.every(({ targetIndex }) => listed.has(targetIndex))).toBe(true);
+    expect(best.every(({ targetIndex }) => listed.has(targetIndex))).toBe(true);
     engine.store.close();
   });
 
