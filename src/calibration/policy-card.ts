@@ -40,7 +40,8 @@ export interface PolicyDefinition {
   readonly pool_share?: number;
 }
 
-type Finalists = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
+/** How many targets of each order are measured exactly. */
+export type Finalists = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
 
 /** How an approximate policy leaves targets out: by some rows of the query, or by codes of the targets first. */
 export type PolicyKind = 'sampled' | 'coded';
@@ -132,8 +133,8 @@ export function qualificationId(card: PolicyCard): string {
 }
 
 /** Whether the policy keeps enough to be offered: one with codes, of what is nearest ten and of what is evident. */
-export function isQualifiedPolicy({ recalls, ...card }: PolicyCard): boolean {
-  return keepsEnough(recalls, card);
+export function isQualifiedPolicy(card: PolicyCard): boolean {
+  return keepsEnough(card.recalls, card);
 }
 
 /**

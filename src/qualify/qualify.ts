@@ -5,10 +5,10 @@ import {
   POLICY_FORMAT,
   REQUIRED_RECALL,
   cardToKeep,
-  codedDefinition,
+  definitionOf,
   isQualifiedPolicy,
-  policyDefinition,
   policyId,
+  type Finalists,
   type PolicyCard,
   type PolicyKind,
 } from '../calibration/policy-card.js';
@@ -26,7 +26,6 @@ const DEFAULT_QUERY_COUNT = 200;
 const STRATA = 4;
 /** What is tried of a policy; the least that qualifies serves. */
 interface Trial {
-  readonly define: typeof policyDefinition;
   /** Nearest finalists, and striking ones as shares of them. */
   readonly nearestCounts: readonly number[];
   readonly strikingShares: readonly number[];
@@ -37,14 +36,12 @@ interface Trial {
 
 const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
   sampled: {
-    define: policyDefinition,
     nearestCounts: [250, 500, 1_000, 2_000, 4_000, 8_000],
     strikingShares: [1 / 2, 1, 2, 3, 4],
     largestShare: 1 / 8,
     requiredRecall: REQUIRED_RECALL,
   },
   coded: {
-    define: codedDefinition,
     nearestCounts: [200, 400, 800],
     strikingShares: [1 / 2],
     largestShare: POOL_SHARE,
@@ -90,7 +87,7 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
     ...recalls(places, finalists),
   }));
   const cards = tried.map(({ nearest_count: nearest, striking_count: striking, ...found }): PolicyCard => {
-    const policy = trial.define(nearest, striking);
+    const policy = definitionOf({ nearest_count: nearest, striking_count: striking }, { codes });
     return {
       format: POLICY_FORMAT,
       release_id: release.id,
@@ -130,8 +127,6 @@ async function withCodes({
     codes: files,
   };
 }
-
-type Finalists = Pick<PolicyCard['policy'], 'nearest_count' | 'striking_count'>;
 
 /** From few finalists to many. */
 function finalistCounts(
