@@ -4,6 +4,7 @@ import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { canonicalJson, sha256Hex } from '../../src/canonical.js';
+import { addTo } from '../tools/groups.js';
 import { PEERS } from '../tools/homology-peers.js';
 import type { DomainLabel } from '../tools/labels.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
@@ -163,14 +164,11 @@ interface Marks {
 
 export function createMarks(): Marks {
   const [marksOf, bearersOf] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
-  const put = (map: Map<string, Set<string>>, key: string, value: string): void => {
-    map.set(key, (map.get(key) ?? new Set()).add(value));
-  };
   const none: ReadonlySet<string> = new Set();
   return {
     add(id, mark) {
-      put(marksOf, id, mark);
-      put(bearersOf, mark, id);
+      addTo(marksOf, id, mark);
+      addTo(bearersOf, mark, id);
     },
     of: (id) => marksOf.get(id) ?? none,
     sharing(id, others) {

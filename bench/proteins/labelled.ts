@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { seededRandom, type Random } from '../../src/random.js';
+import { addTo } from '../tools/groups.js';
 import { linesOf, readCompressed } from '../tools/natural.js';
 import type { DomainLabel } from '../tools/labels.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
@@ -46,10 +47,10 @@ export async function labelledProteins(
   const screened = await representatives(natural);
   const candidates = await readThose(join(natural, 'screened-out.fasta.xz'), screened.dev);
   const found = await findDomains(dev, candidates);
-  const superfamiliesOf = new Map<string, Set<string>>();
+  const [superfamiliesOf, byDomain] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
   for (const [domain, protein] of found) {
-    const known = superfamiliesOf.get(protein) ?? new Set();
-    superfamiliesOf.set(protein, known.add(labels.get(domain)!.superfamily));
+    addTo(superfamiliesOf, protein, labels.get(domain)!.superfamily);
+    addTo(byDomain, domain, protein);
   }
   const bySuperfamily = new Map<string, Set<string>>();
   const chosen: BenchProtein[] = [];
@@ -58,16 +59,10 @@ export async function labelledProteins(
     const isWanted = superfamilies.some((one) => (bySuperfamily.get(one)?.size ?? 0) < MOST_OF_SUPERFAMILY);
     if (!isWanted || chosen.length >= targetCount / 2) continue;
     chosen.push(protein);
-    for (const one of superfamilies) {
-      bySuperfamily.set(one, (bySuperfamily.get(one) ?? new Set()).add(protein.id));
-    }
+    for (const one of superfamilies) addTo(bySuperfamily, one, protein.id);
   }
   const others = await readThose(join(natural, 'clean.fasta.xz'), screened.clean);
   const targets = [...chosen, ...shuffled(others, random).slice(0, targetCount - chosen.length)];
-  const byDomain = new Map<string, Set<string>>();
-  for (const [domain, protein] of found) {
-    byDomain.set(domain, (byDomain.get(domain) ?? new Set()).add(protein));
-  }
   return { targets, bySuperfamily, byDomain };
 }
 
