@@ -280,7 +280,8 @@ function describeSample(sample: NullSample, fit: NullFit): CardContent['sample']
 
 function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardContent['pair_null'] {
   const { profiles } = shape;
-  const [lengthSlope, meanSlope, spreadSlope, ...ofPairs] = pairNull.slopes;
+  const { slopes, slowerShare } = pairNull.rate;
+  const [lengthSlope, meanSlope, spreadSlope, ...ofPairs] = slopes;
   const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...leaningSlopes] = ofPairs;
   const ofProfiles = profiles && {
     log_mean: profiles.logMean,
@@ -303,6 +304,7 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
     length_slope: lengthSlope,
     mean_slope: meanSlope,
     spread_slope: spreadSlope,
+    slower_share: slowerShare,
     score_per_cosine: pairNull.scorePerCosine,
     ...(ofProfiles === undefined ? {} : { profiles: ofProfiles }),
   };

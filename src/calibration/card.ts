@@ -106,6 +106,8 @@ export interface CalibrationCard {
     readonly length_slope: number;
     readonly mean_slope: number;
     readonly spread_slope: number;
+    /** Of what the two slopes say, where it is a slower fall; absent from older cards: all of it. */
+    readonly slower_share?: number;
     readonly score_per_cosine: number;
     /** Of a release whose proteins have profiles. */
     readonly profiles?: {
@@ -161,7 +163,7 @@ export const MAXIMUM_LOG_EXTRAPOLATION = Math.log(1000);
 
 /** Identifiers of what this version measures; any change to what one means needs a new name. */
 export const NULL_POPULATION_ID = 'unconnected_release_pairs/1';
-export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/4';
+export const TAIL_COORDINATE_ID = 'affine_and_closeness_excess/5';
 export const CONDITIONING_CONTEXT_ID = 'lengths_moments_and_biases/2';
 export const PROFILED_CONTEXT_ID = 'lengths_moments_profiles_and_biases/2';
 export const METHOD_ID = 'peaks_over_threshold/1';

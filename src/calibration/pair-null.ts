@@ -57,11 +57,13 @@ export interface BiasScales {
  * Conditioning of the null on lengths, token moments and biases of a pair.
  *
  *   evidence        = affine score ÷ (query length · target length)^¼ + 3 · (score of one cosine) · closeness
- *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + mean slope · m + spread slope · s))
+ *   tail coordinate = (evidence − Σ weight · term) ÷ (scale · e^(length slope · l + share · moments))
+ *   moments         = mean slope · m + spread slope · s
  *
  * where the sum is the evidence that a small share of unrelated pairs of the same kind exceed, and the divisor follows
  * the mean excess over it with the pair's standardised log shorter length l, mean cosine m and cosine spread s; where
  * there are profiles, with the same two of these, what the poorer one is worth, and what both proteins lean to, too.
+ * The share is 1 where the moments make the tail fall faster than at their centres, and `slowerShare` where slower.
  * Under the null all pairs have one tail: close to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
@@ -70,9 +72,16 @@ export interface PairNull extends BiasScales {
   /** One per term, in the order of `nullTerms`. */
   readonly weights: readonly number[];
   readonly scale: number;
+  readonly rate: RateModel;
+  readonly scorePerCosine: number;
+}
+
+/** How the mean excess of a pair follows its terms. */
+export interface RateModel {
   /** One for each of `slopeTerms`. */
   readonly slopes: readonly number[];
-  readonly scorePerCosine: number;
+  /** Of what the moments say, where they make the tail fall more slowly than at their centres. Range: 0–1 */
+  readonly slowerShare: number;
 }
 
 const PLAIN_TERM_COUNT = 7;
@@ -97,6 +106,9 @@ const LEANING_TERM = PROFILE_TERM + PROFILE_TERM_COUNT + BIAS_TERM_COUNT;
 export const slopeTerms = ({ profiles }: ShapeScales): readonly number[] =>
   profiles === undefined ? PLAIN_SLOPES : PROFILED_SLOPES;
 const PLAIN_SLOPES = [LENGTH_TERM, MEAN_TERM, SPREAD_TERM];
+/** Places among the slopes. */
+export const LENGTH_SLOPE = 0;
+export const MOMENT_SLOPES: readonly number[] = [1, 2];
 const PROFILED_SLOPES = [
   ...PLAIN_SLOPES,
   ...Array.from({ length: PROFILE_TERM_COUNT }, (_, at) => PROFILE_TERM + at),
@@ -165,7 +177,7 @@ export function tailCoordinate(model: PairNull, pair: NullPair, score: PairScore
 export function excessCoordinate(model: PairNull, pair: NullPair, evidence: number): number {
   nullTerms(pair, model, scratch);
   const excess = evidence - expectedOf(model.weights, scratch);
-  return excess / (model.scale * Math.exp(rateSlope(model, scratch)));
+  return excess / (model.scale * Math.exp(rateSlope(model.rate, scratch, slopeTerms(model.shape))));
 }
 
 /** What a regression expects of a pair whose terms begin at `start`: one weight for each of them. */
@@ -175,11 +187,19 @@ export function expectedOf(weights: readonly number[], terms: Float64Array, star
   return expected;
 }
 
-/** ln of the mean excess of a pair with these terms, relative to the scale. */
-function rateSlope({ shape, slopes }: PairNull, terms: Float64Array): number {
-  const places = slopeTerms(shape);
-  let slope = 0;
-  for (let at = 0; at < places.length; at += 1) slope += slopes[at] * terms[places[at]];
+/**
+ * ln of the mean excess of a pair, relative to the scale.
+ * @param places  where the term of each slope stands
+ */
+export function rateSlope(
+  { slopes, slowerShare }: RateModel,
+  terms: ArrayLike<number>,
+  places: readonly number[],
+): number {
+  const [mean, spread] = MOMENT_SLOPES;
+  const moments = slopes[mean] * terms[places[mean]] + slopes[spread] * terms[places[spread]];
+  let slope = slopes[LENGTH_SLOPE] * terms[places[LENGTH_SLOPE]] + moments * (moments > 0 ? slowerShare : 1);
+  for (let at = PLAIN_SLOPES.length; at < slopes.length; at += 1) slope += slopes[at] * terms[places[at]];
   return slope;
 }
 

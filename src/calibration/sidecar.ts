@@ -121,7 +121,10 @@ function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
     leanings: model.profiles?.leanings.map(scaleOf) ?? [],
     weights: model.weights,
     scale: model.scale,
-    slopes: [model.length_slope, model.mean_slope, model.spread_slope, ...profileSlopes(model.profiles)],
+    rate: {
+      slopes: [model.length_slope, model.mean_slope, model.spread_slope, ...profileSlopes(model.profiles)],
+      slowerShare: model.slower_share ?? 1,
+    },
     scorePerCosine: model.score_per_cosine,
   };
 }
