@@ -6,6 +6,7 @@ import { openAppliance, type Appliance } from '../../src/appliance.js';
 import { calibrateRelease } from '../../src/calibrate/calibrate.js';
 import { openCalibration } from '../../src/calibration/sidecar.js';
 import { loadConfig } from '../../src/config.js';
+import type { Encoder } from '../../src/encoder/encoder.js';
 import type { RelativesFinder } from '../../src/families/finder.js';
 import type { BuildFamilies } from '../../src/indexing/build-options.js';
 import { buildRelease } from '../../src/indexing/release.js';
@@ -32,11 +33,12 @@ import { byPairRelatives, byQueryRelatives, relativesBin } from './breakdown.js'
 /*
  * What does it give to know a protein's relatives? The labelled domains with their relatives of several backgrounds
  * (background.ts), by mmseqs in two rounds, or with those that our own search finds among the domains (`self`), against
- * themselves. Queries are given theirs as the server gives them.
+ * themselves; and without any (`plain`). Queries are given theirs as the server gives them.
  *
- *   npm run bench -- relatives [queries, evenly spaced, or "all"] [kinds, with commas between] [folder to keep]
+ *   npm run bench -- relatives [queries, evenly spaced, or "all"] [kinds, with commas between] [folder to keep] [every]
  *
- * Half an hour a kind on two cores; what is in the folder is used again.
+ * With `every` 4 the domains are every fourth one, which makes a small database. Half an hour a kind on two cores; what
+ * is in the folder is used again.
  */
 
 /** mmseqs reads its index anew for each. */
@@ -44,7 +46,7 @@ const CHUNK = 500;
 const CANDIDATES = 1_000;
 
 /** Where relatives come from. */
-type Kind = BackgroundKind | 'self';
+type Kind = BackgroundKind | 'self' | 'plain';
 
 interface Session {
   readonly appliance: Appliance;
@@ -53,9 +55,16 @@ interface Session {
   readonly labels: ReadonlyMap<string, DomainLabel>;
   readonly data: string;
   readonly folder: string;
+  /** Their threads would keep the process. */
+  readonly encoders: Set<Encoder>;
 }
 
-export const run: Bench = async ([count = 'all', kinds = [...BACKGROUND_KINDS, 'self'].join(','), kept]) => {
+export const run: Bench = async ([
+  count = 'all',
+  kinds = [...BACKGROUND_KINDS, 'self'].join(','),
+  kept,
+  every = '1',
+]) => {
   const shared = process.env.GLOAMING_SHARED ?? join(loadConfig(process.env).packageFolder, '..', 'shared');
   const data = join(shared, 'data');
   const scope = join(data, 'scope40');
@@ -66,15 +75,19 @@ export const run: Bench = async ([count = 'all', kinds = [...BACKGROUND_KINDS, '
     );
     return { skipped: 'no data or no mmseqs' };
   }
-  const labels = readLabels(join(scope, 'labels.tsv'));
-  const { list: targets } = await readProteins(join(scope, 'domains.fasta'));
+  const all = readLabels(join(scope, 'labels.tsv'));
+  const { list } = await readProteins(join(scope, 'domains.fasta'));
+  const targets = list.filter((_, index) => index % Number(every) === 0);
+  // What is not among the targets cannot be found.
+  const labels = new Map(targets.map(({ id }) => [id, all.get(id)!]));
   const dev = targets.filter(({ id }) => labels.get(id)!.isDev);
   const queries = spaced(dev, count === 'all' ? dev.length : Number(count));
   const folder = kept ?? (await mkdtemp(join(tmpdir(), 'gloaming-bench-relatives-')));
   await mkdir(folder, { recursive: true });
   const environment = { GLOAMING_INDEXES: join(folder, 'i'), GLOAMING_DATA: join(folder, 'd') };
   const appliance = await openAppliance(loadConfig({ ...process.env, ...environment }));
-  const session: Session = { appliance, targets, queries, labels, data, folder };
+  const encoders = new Set<Encoder>();
+  const session: Session = { appliance, targets, queries, labels, data, folder, encoders };
   try {
     console.log(
       `${queries.length} queries, ${targets.length} targets, the best ${CANDIDATES} by MaxSim of each`,
@@ -83,6 +96,7 @@ export const run: Bench = async ([count = 'all', kinds = [...BACKGROUND_KINDS, '
     for (const kind of kinds.split(',')) rows[kind] = await measureKind(kind as Kind, session);
     return { queries: queries.length, targets: targets.length, rows };
   } finally {
+    for (const encoder of encoders) await encoder.close();
     await appliance.close();
     if (kept === undefined) await rm(folder, { recursive: true });
   }
@@ -118,8 +132,7 @@ async function measureKind(kind: Kind, session: Session): Promise<unknown> {
   console.table(ofQueries);
   console.table(ofPairs.map((cell) => ({ ...cell, share: cell.found / Math.max(1, cell.pairs) })));
   console.log(`seconds: ${JSON.stringify(times)}`);
-  // Its threads would keep the process.
-  await engine.encoder.close();
+  session.encoders.add(engine.encoder);
   return { found, honesty: tally.ratios(), ofQueries, ofPairs, seconds: times };
 }
 
@@ -135,7 +148,9 @@ async function openKind(
   const { indexesFolder, threads } = config;
   const encoder = await appliance.loadEncoder(config.encoder);
   const counts = join(folder, `${kind}.counts.jsonl`);
-  const plain = kind === 'self' ? await openCalibrated(appliance, targets, 'plain', folder) : undefined;
+  const isOfThemselves = kind === 'self' || kind === 'plain';
+  const plain = isOfThemselves ? await openCalibrated(appliance, targets, 'plain', folder) : undefined;
+  if (plain !== undefined && kind === 'plain') return { engine: plain, relatives: new Map() };
   const found =
     plain === undefined
       ? await benchFamilies(appliance, encoder, kind, async () => {
@@ -208,7 +223,7 @@ async function measureRankings(
     const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
     for (const [index, { candidates }] of (await searchMany(asked, settings, engine)).entries()) {
       const { id } = chunk[index];
-      const strata = ['all', relativesBin(relatives.get(id)!)];
+      const strata = ['all', relativesBin(relatives.get(id) ?? 0)];
       for (const stratum of strata) tally.expect(stratum);
       for (const candidate of candidates) {
         const targetId = engine.release.targets.id(candidate.targetIndex);

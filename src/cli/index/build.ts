@@ -1,5 +1,6 @@
+import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { BuildFamilies, BuildOptions, BuildReport } from '../../indexing/build-options.js';
+import type { BuildFamilies, BuildOptions } from '../../indexing/build-options.js';
 import type { ProteinInput } from '../../indexing/sources/protein-source.js';
 import { continuedInput } from '../../indexing/sources/earlier-release.js';
 import { filesInput, inputBytes, type InputFiles } from '../../indexing/sources/input-files.js';
@@ -13,7 +14,7 @@ import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { Refusal } from '../../errors.js';
 import { checkSlug, type FoundRelease } from '../../release/catalog.js';
 import { openRelease } from '../../release/open.js';
-import type { Release, ReleaseManifest } from '../../release/release.js';
+import type { Release } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { openFeatureTokens } from '../../encoder/features.js';
 import { findEncoder } from '../../encoder/find.js';
@@ -23,13 +24,14 @@ import { encodeShards, readShardFlags, type ShardFlags } from '../cluster/shards
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
 import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
-import { publishBuilt, selectOneRelease, shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { publishBuilt, selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';
 import { addInputOptions, inputFilesOf, type GivenFiles, type InputOptions } from './input/options.js';
 import { policyOption, qualifyMeasured, type QualifySettings } from './qualify.js';
+import { describeBackground, describeBuild } from './releases/built.js';
 import { carryMeasured } from './releases/carried.js';
-import { checkRelativesFlags, openBuildFamilies } from './relatives.js';
+import { askedRelatives, checkRelativesFlags, haveOwnRelatives, openBuildFamilies } from './relatives.js';
 import { createJobProgress } from '../terminal/job.js';
-import { formatDuration, formatQuantity, type Progress } from '../terminal/progress.js';
+import type { Progress } from '../terminal/progress.js';
 
 /** What `index build` is told. */
 export interface BuildFlags extends InputOptions, ShardFlags {
@@ -68,8 +70,9 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .addOption(policyOption())
     .option(
       '--relatives <name>',
-      'give each protein its relatives from this database or background; self: from the proteins themselves',
-      'none',
+      'give each protein its relatives from this database or background; self: from the proteins themselves; ' +
+        'none; auto: self where a sample shows that it pays',
+      'auto',
     )
     .option(
       '--alignments <folder>',
@@ -103,10 +106,11 @@ export async function build(
   const earlier = flags.from === undefined ? undefined : selectOneRelease(catalog, flags.from);
   const from = earlier && (await openRelease(earlier.directory));
   const slug = checkSlug(flags.name ?? earlier?.slug ?? refuseNameless());
-  const options = continueFlags(flags, from);
+  const continued = continueFlags(flags, from);
+  const divided = readShardFlags(continued);
+  const options = { ...continued, relatives: askedRelatives(continued, divided !== undefined) };
   tellLostRelatives(slug, options, from, context);
   checkRelativesFlags(options);
-  const divided = readShardFlags(options);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
   const progress = createJobProgress(context.stderr, config.dataFolder, {
@@ -124,9 +128,12 @@ export async function build(
     await keepEncoder(directory, config);
     const work = { slug, input, embeddings, encoder, progress, interrupt, divided };
     const session: BuildSession = { catalog, context, options, ...work };
-    const isOfItself = options.relatives === 'self';
-    if (isOfItself && (await buildOne(session, undefined)) === undefined) return undefined;
-    const opened = await openBuildFamilies(options, slug, encoder, catalog);
+    const plain = isOfItself(options) ? await buildOne(session, undefined) : undefined;
+    if (isOfItself(options) && plain === undefined) return undefined;
+    if (plain !== undefined && !(await isWorthRelatives(session, plain)))
+      return await standAlone(session, plain);
+    const relatives = plain === undefined ? options.relatives : 'self';
+    const opened = await openBuildFamilies({ ...options, relatives }, slug, encoder, catalog);
     try {
       return await buildOne(session, opened?.families);
     } finally {
@@ -207,9 +214,18 @@ async function buildOne(
   }
   const report = await buildRelease(asked);
   progress.end();
-  const { id, manifest } = report.release;
+  const { id, manifest, directory } = report.release;
+  if (manifest.relatives?.counts.targets === 0 && table.release(id, slug) === undefined) {
+    // Domains of which none had relatives were found less well so: superfamily .059, and .073 without.
+    await rm(directory, { recursive: true });
+    const source = describeBackground(manifest.relatives.background);
+    context.stderr.write(
+      `No protein has relatives by ${source}: ${slug} is built without, which finds more.\n`,
+    );
+    return buildOne(session, undefined);
+  }
   // The one without relatives does not take the default's place again when only relatives are looked for anew.
-  const isStep = options.relatives === 'self' && families === undefined;
+  const isStep = isOfItself(options) && families === undefined;
   if (!isStep || table.release(id, slug) === undefined) {
     await publishBuilt(catalog, { id, slug, manifest }, { isDefault: options.default });
   }
@@ -223,6 +239,31 @@ async function buildOne(
     context.stdout.write(await qualifyBuilt(table, report.release, slug, wished));
   }
   return report.release;
+}
+
+/** Whether proteins may be each other's relatives: then a release without them comes first, to look for them in. */
+function isOfItself({ relatives }: BuildFlags): boolean {
+  return relatives === 'self' || relatives === 'auto';
+}
+
+async function isWorthRelatives(
+  { catalog, context, options, slug, encoder, interrupt }: BuildSession,
+  plain: FoundRelease,
+): Promise<boolean> {
+  if (options.relatives === 'self') return true;
+  const { signal } = interrupt;
+  return haveOwnRelatives(plain, slug, encoder, catalog, { stderr: context.stderr, signal });
+}
+
+/** The release without relatives as the database's own, whatever was built of these proteins before. */
+async function standAlone(
+  { catalog, options, slug }: BuildSession,
+  plain: FoundRelease,
+): Promise<FoundRelease> {
+  if (options.default && catalog.table.database(slug)?.defaultReleaseId !== plain.id) {
+    await publishBuilt(catalog, { id: plain.id, slug, manifest: plain.manifest }, { isDefault: true });
+  }
+  return plain;
 }
 
 function buildOptionsOf(
@@ -252,8 +293,10 @@ function tellLostRelatives(
   from: Release | undefined,
   { stderr }: CommandContext,
 ): void {
-  if (from?.manifest.relatives === undefined || relatives !== 'none' || alignments !== undefined) return;
-  stderr.write(`${slug} had relatives; the new release has none without --relatives or --alignments.\n`);
+  const isNamed = alignments !== undefined || !(relatives === 'none' || relatives === 'auto');
+  if (from?.manifest.relatives === undefined || isNamed) return;
+  const rest = relatives === 'auto' ? 'at most those that its own proteins are to each other' : 'none';
+  stderr.write(`${slug} had relatives; without --relatives or --alignments the new release has ${rest}.\n`);
 }
 
 /** What the earlier release says where the flags are silent. */
@@ -316,59 +359,4 @@ function onInterrupt(): { signal: AbortSignal; stop: () => void } {
     signal: controller.signal,
     stop: () => void process.off('SIGINT', interrupt).off('SIGTERM', interrupt),
   };
-}
-
-function describeBuild(report: BuildReport, isServerDefault: boolean): string {
-  const { release, replaced, notes } = report;
-  const { slug, id, manifest, directory } = release;
-  const { counts, encoder, relatives } = manifest;
-  const letters = Object.entries(replaced)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([letter, count]) => `${count.toLocaleString('en')} ${letter}`);
-  const facts: readonly (readonly [string, string])[] = [
-    ['release', id],
-    ['proteins', counts.targets.toLocaleString('en')],
-    ['residues', counts.residues.toLocaleString('en')],
-    ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
-    ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
-    ...(relatives === undefined
-      ? []
-      : [['relatives', describeRelatives(relatives, counts.targets)] as const]),
-    ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
-    ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
-    ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
-    ...notes.map((note) => ['note', note] as const),
-  ];
-  const head = report.isKnown ? `${slug} is this release already; nothing was built.` : `Built ${slug}.`;
-  const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
-  const option = isServerDefault ? '' : ` --database ${slug}`;
-  return `${head}\n${lines.join('\n')}\n\nSearch it:  npx gloaming search query.fasta${option}\n`;
-}
-
-function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {
-  const rate = (encodedResidues * 1000) / Math.max(1, encodeMs);
-  return `${formatQuantity(rate, 'residues')}/s in ${formatDuration(encodeMs)}`;
-}
-
-/** How much of the build earlier releases had; of one that went on after an interruption, of what was left. */
-function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string {
-  const share = (100 * reusedResidues) / (encodedResidues + reusedResidues);
-  return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
-}
-
-function describeRelatives(
-  { background, counts }: NonNullable<ReleaseManifest['relatives']>,
-  targetCount: number,
-): string {
-  const source = {
-    search: () => `our own search of ${'release_id' in background ? shortId(background.release_id) : ''}`,
-    mmseqs: () => `mmseqs in ${'name' in background ? background.name : ''}`,
-    alignments: () => 'the given alignments',
-  }[background.method]();
-  const [relatives, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
-    count.toLocaleString('en'),
-  );
-  // Domains of which none had relatives were found less well by it: superfamily .059 and .073 without.
-  if (counts.targets === 0) return `none by ${source}; build it without, which finds more (--relatives none)`;
-  return `${relatives} relatives of ${targets} of ${all} proteins, by ${source}`;
 }

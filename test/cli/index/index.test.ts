@@ -70,7 +70,7 @@ describe('gloaming index', () => {
     await expect(indexWith('', 'build', '-', ...options)).rejects.toThrow('holds no FASTA record');
   });
 
-  it('says how many proteins have relatives, and what to do where none has', async () => {
+  it('says how many proteins have relatives, and builds without them where none has', async () => {
     const given = join(folder, 'given');
     mkdirSync(given);
     for (const [id, row] of [
@@ -83,9 +83,11 @@ describe('gloaming index', () => {
     expect(await build(ALPHA, 'related', ...options)).toContain(
       'relatives         1 relatives of 1 of 2 proteins, by the given alignments',
     );
-    expect(await build(BETA, 'alone', ...options)).toContain(
-      'relatives         none by the given alignments; build it without, which finds more (--relatives none)',
-    );
+    const words = ['build', BETA, '--name', 'alone', '--encoder', 'baseline-1', ...options];
+    const { stdout, stderr } = await indexWith('', ...words);
+    expect(stderr).toContain('No protein has relatives by the given alignments: alone is built without');
+    expect(stdout).not.toContain('relatives');
+    expect(readdirSync(join(indexes, 'alone'))).toHaveLength(1);
     for (const name of ['related', 'alone']) await index('remove', name, '--yes');
   });
 

@@ -1,0 +1,62 @@
+import type { BuildReport } from '../../../indexing/build-options.js';
+import type { RelativesBackground, RelativesManifest } from '../../../release/release.js';
+import { formatDuration, formatQuantity } from '../../terminal/progress.js';
+import { shortId } from '../catalog.js';
+
+/** What was built, as a person reads it. */
+export function describeBuild(report: BuildReport, isServerDefault: boolean): string {
+  const { release, replaced, notes } = report;
+  const { slug, id, manifest, directory } = release;
+  const { counts, encoder, relatives } = manifest;
+  const letters = Object.entries(replaced)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([letter, count]) => `${count.toLocaleString('en')} ${letter}`);
+  const facts: readonly (readonly [string, string])[] = [
+    ['release', id],
+    ['proteins', counts.targets.toLocaleString('en')],
+    ['residues', counts.residues.toLocaleString('en')],
+    ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
+    ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
+    ...(relatives === undefined
+      ? []
+      : [['relatives', describeRelatives(relatives, counts.targets)] as const]),
+    ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
+    ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
+    ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
+    ...notes.map((note) => ['note', note] as const),
+  ];
+  const head = report.isKnown ? `${slug} is this release already; nothing was built.` : `Built ${slug}.`;
+  const lines = facts.map(([name, value]) => `  ${name.padEnd(16)}  ${value}`);
+  const option = isServerDefault ? '' : ` --database ${slug}`;
+  return `${head}\n${lines.join('\n')}\n\nSearch it:  npx gloaming search query.fasta${option}\n`;
+}
+
+function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {
+  const rate = (encodedResidues * 1000) / Math.max(1, encodeMs);
+  return `${formatQuantity(rate, 'residues')}/s in ${formatDuration(encodeMs)}`;
+}
+
+/** How much of the build earlier releases had; of one that went on after an interruption, of what was left. */
+function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string {
+  const share = (100 * reusedResidues) / (encodedResidues + reusedResidues);
+  return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
+}
+
+function describeRelatives({ background, counts }: RelativesManifest, targetCount: number): string {
+  const [relatives, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
+    count.toLocaleString('en'),
+  );
+  return `${relatives} relatives of ${targets} of ${all} proteins, by ${describeBackground(background)}`;
+}
+
+/** Where relatives were looked for. */
+export function describeBackground(background: RelativesBackground): string {
+  switch (background.method) {
+    case 'search':
+      return `our own search of ${shortId(background.release_id)}`;
+    case 'mmseqs':
+      return `mmseqs in ${background.name}`;
+    case 'alignments':
+      return 'the given alignments';
+  }
+}
