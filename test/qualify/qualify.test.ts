@@ -13,6 +13,7 @@ import {
   qualificationId,
   type PolicyCard,
 } from '#src/calibration/policy-card.js';
+import { lossesOf } from '#src/calibration/policy-losses.js';
 import { openQualification, readPolicyCard, writePolicyCard } from '#src/calibration/policy-sidecar.js';
 import { verifyCalibration } from '#src/calibration/sidecar.js';
 import { Fault, Refusal } from '#src/errors.js';
@@ -142,6 +143,43 @@ describe('a policy card', () => {
       const card = { ...good(), recalls: { ...good().recalls, [name]: low } };
       expect(await opened(card), name).toBeUndefined();
     }
+  });
+
+  it('of codes has a lower bar, and one of its own for what is evident', async () => {
+    const definition = codedDefinition(200, 100);
+    const measured = (ten: number, hundred: number, evident: number): PolicyCard => ({
+      ...good(),
+      policy: definition,
+      policy_id: policyId(definition),
+      codes: { words: file, codes: file },
+      required_recall: 0.9,
+      required_evident_recall: 0.75,
+      recalls: {
+        nearest_10: { ...recall, mean: ten },
+        nearest_100: { ...recall, mean: hundred },
+        evident: { ...recall, mean: evident },
+      },
+    });
+    expect(await opened(measured(0.9, 0.1, 0.75))).toBeDefined();
+    expect(await opened(measured(0.89, 1, 1))).toBeUndefined();
+    expect(await opened(measured(1, 1, 0.74))).toBeUndefined();
+    // A card that names one bar holds evidence against it, too.
+    const { required_evident_recall: own, ...before } = measured(0.95, 0.9, 0.8);
+    expect(own).toBe(0.75);
+    expect(isQualifiedPolicy(before)).toBe(false);
+    const sampled = { ...good(), recalls: { ...good().recalls, evident: { ...recall, mean: 0.98 } } };
+    expect(isQualifiedPolicy(sampled)).toBe(false);
+  });
+
+  it('says in words what its policy loses', () => {
+    const of = (mean: number) => ({ ...recall, mean });
+    const recalls = { nearest_10: of(1), nearest_100: of(0.9997), evident: of(0.7836) };
+    expect(lossesOf(recalls, good())).toBe(
+      'misses none of the 10 nearest, less than 0.1 % of the 100 nearest and 21.6 % of all with E <= 0.001',
+    );
+    expect(lossesOf({ ...recalls, nearest_10: of(0.955), evident: null }, good())).toBe(
+      'misses 4.5 % of the 10 nearest and less than 0.1 % of the 100 nearest; E-values were not asked',
+    );
   });
 
   it('offers nothing beside another calibration, or of another version of the policy', async () => {
