@@ -94,15 +94,15 @@ export const POOL_FACTOR = 4;
 export const POOL_SHARE = 0.05;
 /**
  * Codes are for bulk work, and are taken only where somebody asks for them: what they lose, their card says. What is
- * close in the whole they keep at any size; evidence in a part of a long protein is what they lose, and of six proteomes
- * they hold three quarters and little more however many finalists there are.
+ * close in the whole they keep at any size; what they lose is evidence in a part of a protein. Of six proteomes they
+ * hold four fifths of it however many finalists there are.
  */
 export const CODED_REQUIRED_RECALL = 0.9;
 export const CODED_REQUIRED_EVIDENT_RECALL = 0.75;
 
 /** Identifiers of what this version does; any change to what one means needs a new name. */
 const SAMPLING_ID = 'rows_32_then_64/1';
-const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/1';
+const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/2';
 const FRONTIER_ID = 'best_evidence/1';
 
 export function policyDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
@@ -139,8 +139,7 @@ export function qualificationId(card: PolicyCard): string {
   return valueId('qual', card);
 }
 
-/** Whether the policy keeps enough to be offered: one with codes, of the nearest ten and, by a bar of its own, of what is
- * evident. */
+/** Whether the policy keeps enough to be offered: with codes, of the nearest ten and, by a lower bar, of evidence. */
 export function isQualifiedPolicy(card: PolicyCard): boolean {
   return keepsEnough(card.recalls, card);
 }
@@ -188,4 +187,23 @@ function keepsEnough(
   );
   const { required_evident_recall: least = required.required_recall } = required;
   return isNear && (evident === null || evident.mean >= least);
+}
+
+/**
+ * What an approximate policy was measured to lose of the exhaustive answer, in words for people.
+ * Unit  means over queries, each of which counts alike
+ */
+export function lossesOf(
+  { nearest_10: ten, nearest_100: hundred, evident }: RecallsCard,
+  { evident_expected_false_hits: largestE }: Pick<PolicyCard, 'evident_expected_false_hits'>,
+): string {
+  const near = `misses ${missed(ten)} of the 10 nearest`;
+  if (evident === null) return `${near} and ${missed(hundred)} of the 100 nearest; E-values were not asked`;
+  return `${near}, ${missed(hundred)} of the 100 nearest and ${missed(evident)} of all with E <= ${largestE}`;
+}
+
+function missed({ mean }: RecallCard): string {
+  const percent = 100 * (1 - mean);
+  if (percent === 0) return 'none';
+  return percent < 0.05 ? 'less than 0.1 %' : `${percent.toFixed(1)} %`;
 }

@@ -43,8 +43,8 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
     required: { required_recall: REQUIRED_RECALL },
   },
   coded: {
-    nearestCounts: [200, 400, 800],
-    strikingShares: [1 / 2],
+    nearestCounts: [100, 200, 400, 800],
+    strikingShares: [1 / 2, 1],
     largestShare: POOL_SHARE,
     required: {
       required_recall: CODED_REQUIRED_RECALL,

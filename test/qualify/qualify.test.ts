@@ -8,12 +8,12 @@ import {
   cardToKeep,
   codedDefinition,
   isQualifiedPolicy,
+  lossesOf,
   policyDefinition,
   policyId,
   qualificationId,
   type PolicyCard,
 } from '#src/calibration/policy-card.js';
-import { lossesOf } from '#src/calibration/policy-losses.js';
 import { openQualification, readPolicyCard, writePolicyCard } from '#src/calibration/policy-sidecar.js';
 import { verifyCalibration } from '#src/calibration/sidecar.js';
 import { Fault, Refusal } from '#src/errors.js';
@@ -71,9 +71,25 @@ describe('qualifying a release', () => {
   });
 
   it('asks more proteins of the coded policy, whose pool is a share of them', async () => {
-    const refused = qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
+    const small = await engineOf(190);
+    const refused = qualifyRelease({ engine: small, policy: 'coded', queryCount: 4 });
     await expect(refused).rejects.toMatchObject({ code: 'qualification_impossible' });
-    await expect(refused).rejects.toThrow('from 4000 on');
+    await expect(refused).rejects.toThrow('from 2000 on');
+    small.store.close();
+  });
+
+  it('holds the coded policy to its own bars, and takes the fewest finalists that reach them', async () => {
+    const { card } = await qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
+    expect(card).toMatchObject({ required_recall: 0.9, required_evident_recall: 0.75 });
+    expect(
+      card.tried.map(({ nearest_count: nearest, striking_count: striking }) => [nearest, striking]),
+    ).toEqual([
+      [100, 50],
+      [100, 100],
+    ]);
+    const first = card.tried.find(({ nearest_10: ten }) => ten.mean >= 0.9) ?? card.tried.at(-1)!;
+    expect(card.policy).toEqual(codedDefinition(first.nearest_count, first.striking_count));
+    expect(card.recalls.nearest_10).toEqual(first.nearest_10);
   });
 
   it('asks a signal', async () => {

@@ -1,13 +1,13 @@
 import { Option, type Command } from 'commander';
 import {
   isQualifiedPolicy,
+  lossesOf,
   policyKindOf,
   qualificationId,
   type PolicyCard,
   type PolicyKind,
   type RecallCard,
 } from '../../calibration/policy-card.js';
-import { lossesOf } from '../../calibration/policy-losses.js';
 import { Refusal } from '../../errors.js';
 import { qualifyRelease, type QualifiedRelease } from '../../qualify/qualify.js';
 import type { CommandContext } from '../terminal/command.js';
