@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
-import { calibrationDirectory } from '#src/calibration/card.js';
+import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/calibration/card.js';
 import { codedDefinition, type PolicyCard } from '#src/calibration/policy-card.js';
 import { writePolicyCard } from '#src/calibration/policy-sidecar.js';
+import { register as registerCalibration } from '#src/cli/index/calibration.js';
 import { register } from '#src/cli/index/index.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-index-'));
@@ -24,8 +25,10 @@ async function indexWith(input: string, ...args: string[]): Promise<{ stdout: st
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);
   const program = new Command('gloaming').exitOverride();
-  register(program, { environment, stdin, stdout, stderr });
-  await program.parseAsync(['node', 'gloaming', 'index', ...args]);
+  const context = { environment, stdin, stdout, stderr };
+  register(program, context);
+  registerCalibration(program, context);
+  await program.parseAsync(['node', 'gloaming', ...(args[0] === 'calibration' ? [] : ['index']), ...args]);
   return { stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') };
 }
 
@@ -153,6 +156,23 @@ describe('gloaming index', () => {
     );
     await writePolicyCard(directory, card(0.7));
     expect(await index('list')).not.toContain('Searched by codes');
+    const [sample, supported] = [
+      { pair_count: 1, protein_count: 2, connected_pair_count: 0, link_count: 0 },
+      {},
+    ];
+    const measured = {
+      format: CARD_FORMAT,
+      release_id: release,
+      sample,
+      supported,
+      bins: [],
+      populations: [],
+    };
+    writeFileSync(join(calibrationDirectory(directory), CARD_FILE), JSON.stringify(measured));
+    const shown = await index('calibration', 'show', 'beta');
+    expect(shown).toMatch(
+      /^policy +coded: it misses 5\.0 % .*30\.0 % of all .*, so that it is not offered$/m,
+    );
     rmSync(calibrationDirectory(directory), { recursive: true });
   });
 
