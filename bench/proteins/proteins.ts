@@ -182,7 +182,8 @@ async function rankByEngine(
   const rankings = new Map(Object.keys(RANKINGS).map((by) => [by, new Map<string, readonly string[]>()]));
   const settings = {
     targetSpace: unfilteredSpace(engine.release),
-    limit: CANDIDATES,
+    // What the policy itself lists: longer lists are answered with more finalists.
+    limit: Math.min(CANDIDATES, engine.qualification?.card.policy.nearest_count ?? CANDIDATES),
     evidence: 'candidate_measurement',
     significance: 'if_available',
     guarantee,

@@ -1,4 +1,5 @@
 import {
+  CODED_REQUIRED_EVIDENT_RECALL,
   CODED_REQUIRED_RECALL,
   EVIDENT_EXPECTED_FALSE_HITS,
   POOL_SHARE,
@@ -31,7 +32,7 @@ interface Trial {
   readonly strikingShares: readonly number[];
   /** More nearest finalists than this share of a release would save nothing. */
   readonly largestShare: number;
-  readonly requiredRecall: number;
+  readonly required: Pick<PolicyCard, 'required_recall' | 'required_evident_recall'>;
 }
 
 const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
@@ -39,13 +40,16 @@ const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
     nearestCounts: [250, 500, 1_000, 2_000, 4_000, 8_000],
     strikingShares: [1 / 2, 1, 2, 3, 4],
     largestShare: 1 / 8,
-    requiredRecall: REQUIRED_RECALL,
+    required: { required_recall: REQUIRED_RECALL },
   },
   coded: {
-    nearestCounts: [200, 400, 800],
-    strikingShares: [1 / 2],
+    nearestCounts: [100, 200, 400, 800],
+    strikingShares: [1 / 2, 1],
     largestShare: POOL_SHARE,
-    requiredRecall: CODED_REQUIRED_RECALL,
+    required: {
+      required_recall: CODED_REQUIRED_RECALL,
+      required_evident_recall: CODED_REQUIRED_EVIDENT_RECALL,
+    },
   },
 };
 /** Cells of all queries' alignments, a quarter of an hour of one core; where there are more, targets are sampled. */
@@ -101,7 +105,7 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
       recalls: found,
       strata: strataOf(places, (share) => recalls(share, policy)),
       tried,
-      required_recall: trial.requiredRecall,
+      ...trial.required,
     };
   });
   const card = cards.find(isQualifiedPolicy) ?? cards[cards.length - 1];

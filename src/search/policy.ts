@@ -1,4 +1,4 @@
-import { policyId, policyListing } from '../calibration/policy-card.js';
+import { lossesOf, policyId, policyListing } from '../calibration/policy-card.js';
 import { assert } from '../errors.js';
 import type { ReleaseManifest } from '../release/release.js';
 import type { ResolvedPolicy, SearchEngine, SearchRequest } from './search-types.js';
@@ -27,11 +27,13 @@ export function resolvePolicy(
   if (qualification === undefined || (isCoded && codes === undefined)) {
     return Object.freeze({ ...reference, resolutionReason: 'no_qualified_approximate_policy' });
   }
-  const policy = policyListing(limit, qualification.card);
-  if (policy === undefined) {
+  const measured = policyListing(limit, qualification.card);
+  if (measured === undefined) {
     return Object.freeze({ ...reference, resolutionReason: 'limit_exceeds_qualified_policy' });
   }
+  const { policy, recalls } = measured;
   const { nearest_count: nearestCount, striking_count: strikingCount } = policy;
+  const losses = lossesOf(recalls, qualification.card);
   return Object.freeze({
     id: policyId(policy),
     requestedGuarantee: guarantee,
@@ -39,7 +41,13 @@ export function resolvePolicy(
     isExhaustive: false,
     isFallback: false,
     resolutionReason: 'qualified_approximate_policy',
-    sampled: Object.freeze({ nearestCount, strikingCount, qualificationId: qualification.id, isCoded }),
+    sampled: Object.freeze({
+      nearestCount,
+      strikingCount,
+      qualificationId: qualification.id,
+      isCoded,
+      losses,
+    }),
   });
 }
 

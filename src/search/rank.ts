@@ -1,7 +1,7 @@
 import type { Release } from '../release/release.js';
-import { Slice } from '../turns.js';
 import { maxsimDistances } from './maxsim.js';
 import type { Candidate, Compared } from './search-types.js';
+import { roundingOf, shortlist, type ValuesOf } from './sampled/shortlist.js';
 
 /** A candidate as its rank leaves it. */
 export type Ranked = Pick<
@@ -30,9 +30,13 @@ export async function rank(
     sums.targetToQuery[position] * queryLength;
 
   const closeness = new Float64Array(count);
-  const closenessAt = (position: number): number =>
-    (closeness[position] = numeratorAt(position) / targets.length(targetAt(position)));
-  const positions = await shortlist(count, closenessAt, limit);
+  const valuesOf: ValuesOf = (values, start, end) => {
+    for (let position = start; position < end; position += 1) {
+      closeness[position] = numeratorAt(position) / targets.length(targetAt(position));
+      values[position - start] = closeness[position];
+    }
+  };
+  const { positions } = await shortlist(count, valuesOf, limit);
   const order = (a: number, b: number): number => {
     const difference = closeness[b] - closeness[a];
     if (Math.abs(difference) > roundingOf(closeness[a], closeness[b])) return difference;
@@ -41,7 +45,7 @@ export async function rank(
     if (left !== right) return left > right ? -1 : 1;
     return targets.id(targetAt(a)) < targets.id(targetAt(b)) ? -1 : 1;
   };
-  return positions
+  return Array.from(positions)
     .sort(order)
     .slice(0, limit)
     .map((position, above) => {
@@ -63,74 +67,4 @@ export async function rank(
         ),
       };
     });
-}
-
-/** Positions that are looked at without a pause: some milliseconds. */
-const BLOCK_POSITIONS = 65_536;
-
-/**
- * Every position that could be among the best `limit`: those at or within rounding of the limit-th value.
- * Whenever they have doubled, what the best so far leave no room for is dropped; as the limit-th value only rises,
- * nothing is dropped that would have stayed at the end.
- */
-export async function shortlist(
-  count: number,
-  valueAt: (position: number) => number,
-  limit: number,
-): Promise<number[]> {
-  const slice = new Slice();
-  let positions: number[] = [];
-  let values: number[] = [];
-  let bar = -Infinity;
-  const isNear = (value: number): boolean => value >= bar - roundingOf(value, bar);
-  let most = limit + 1;
-  const drop = (): void => {
-    bar = kthLargest(Float64Array.from(values), limit);
-    positions = positions.filter((_, index) => isNear(values[index]));
-    values = values.filter(isNear);
-    most = 2 * positions.length;
-  };
-  for (let start = 0; start < count; start += BLOCK_POSITIONS) {
-    const end = Math.min(count, start + BLOCK_POSITIONS);
-    for (let position = start; position < end; position += 1) {
-      const value = valueAt(position);
-      if (!isNear(value)) continue;
-      positions.push(position);
-      values.push(value);
-    }
-    if (positions.length >= most || (end === count && positions.length > limit)) drop();
-    if (slice.isOver) await slice.pause();
-  }
-  return positions;
-}
-
-/** Bound on how far two correctly rounded quotients can be apart and still stand for the other order. */
-function roundingOf(a: number, b: number): number {
-  return Math.max(Math.abs(a), Math.abs(b)) * 2 ** -51;
-}
-
-/** The k-th largest value (k from 1); reorders its input. Hoare's selection with a middle pivot. */
-function kthLargest(values: Float64Array, k: number): number {
-  let low = 0;
-  let high = values.length - 1;
-  const wanted = k - 1;
-  while (low < high) {
-    const pivot = values[(low + high) >>> 1];
-    let left = low;
-    let right = high;
-    while (left <= right) {
-      while (values[left] > pivot) left += 1;
-      while (values[right] < pivot) right -= 1;
-      if (left > right) break;
-      const swapped = values[left];
-      values[left] = values[right];
-      values[right] = swapped;
-      left += 1;
-      right -= 1;
-    }
-    if (wanted <= right) high = right;
-    else if (wanted >= left) low = left;
-    else break;
-  }
-  return values[wanted];
 }

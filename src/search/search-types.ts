@@ -140,6 +140,8 @@ export interface ResolvedPolicy {
     readonly qualificationId: string;
     /** Whether codes are looked up before rows are swept. */
     readonly isCoded: boolean;
+    /** What it was measured to lose of the exhaustive answer, for people. */
+    readonly losses: string;
   };
 }
 

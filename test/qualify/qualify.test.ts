@@ -8,6 +8,7 @@ import {
   cardToKeep,
   codedDefinition,
   isQualifiedPolicy,
+  lossesOf,
   policyDefinition,
   policyId,
   qualificationId,
@@ -70,9 +71,25 @@ describe('qualifying a release', () => {
   });
 
   it('asks more proteins of the coded policy, whose pool is a share of them', async () => {
-    const refused = qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
+    const small = await engineOf(190);
+    const refused = qualifyRelease({ engine: small, policy: 'coded', queryCount: 4 });
     await expect(refused).rejects.toMatchObject({ code: 'qualification_impossible' });
-    await expect(refused).rejects.toThrow('from 4000 on');
+    await expect(refused).rejects.toThrow('from 2000 on');
+    small.store.close();
+  });
+
+  it('holds the coded policy to its own bars, and takes the fewest finalists that reach them', async () => {
+    const { card } = await qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
+    expect(card).toMatchObject({ required_recall: 0.9, required_evident_recall: 0.75 });
+    expect(
+      card.tried.map(({ nearest_count: nearest, striking_count: striking }) => [nearest, striking]),
+    ).toEqual([
+      [100, 50],
+      [100, 100],
+    ]);
+    const first = card.tried.find(({ nearest_10: ten }) => ten.mean >= 0.9) ?? card.tried.at(-1)!;
+    expect(card.policy).toEqual(codedDefinition(first.nearest_count, first.striking_count));
+    expect(card.recalls.nearest_10).toEqual(first.nearest_10);
   });
 
   it('asks a signal', async () => {
@@ -142,6 +159,43 @@ describe('a policy card', () => {
       const card = { ...good(), recalls: { ...good().recalls, [name]: low } };
       expect(await opened(card), name).toBeUndefined();
     }
+  });
+
+  it('of codes has a lower bar, and one of its own for what is evident', async () => {
+    const definition = codedDefinition(200, 100);
+    const measured = (ten: number, hundred: number, evident: number): PolicyCard => ({
+      ...good(),
+      policy: definition,
+      policy_id: policyId(definition),
+      codes: { words: file, codes: file },
+      required_recall: 0.9,
+      required_evident_recall: 0.75,
+      recalls: {
+        nearest_10: { ...recall, mean: ten },
+        nearest_100: { ...recall, mean: hundred },
+        evident: { ...recall, mean: evident },
+      },
+    });
+    expect(await opened(measured(0.9, 0.1, 0.75))).toBeDefined();
+    expect(await opened(measured(0.89, 1, 1))).toBeUndefined();
+    expect(await opened(measured(1, 1, 0.74))).toBeUndefined();
+    // A card that names one bar holds evidence against it, too.
+    const { required_evident_recall: own, ...before } = measured(0.95, 0.9, 0.8);
+    expect(own).toBe(0.75);
+    expect(isQualifiedPolicy(before)).toBe(false);
+    const sampled = { ...good(), recalls: { ...good().recalls, evident: { ...recall, mean: 0.98 } } };
+    expect(isQualifiedPolicy(sampled)).toBe(false);
+  });
+
+  it('says in words what its policy loses', () => {
+    const of = (mean: number) => ({ ...recall, mean });
+    const recalls = { nearest_10: of(1), nearest_100: of(0.9997), evident: of(0.7836) };
+    expect(lossesOf(recalls, good())).toBe(
+      'misses none of the 10 nearest, less than 0.1 % of the 100 nearest and 21.6 % of all with E <= 0.001',
+    );
+    expect(lossesOf({ ...recalls, nearest_10: of(0.955), evident: null }, good())).toBe(
+      'misses 4.5 % of the 10 nearest and less than 0.1 % of the 100 nearest; E-values were not asked',
+    );
   });
 
   it('offers nothing beside another calibration, or of another version of the policy', async () => {

@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { calibrationId, type BinCard, type CalibrationCard } from '../../calibration/card.js';
 import { calibrationPlot } from '../../calibration/plot.js';
+import { isQualifiedPolicy, lossesOf, policyKindOf, type PolicyCard } from '../../calibration/policy-card.js';
+import { readPolicyCard } from '../../calibration/policy-sidecar.js';
 import { readCalibrationCard } from '../../calibration/sidecar.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -14,7 +16,7 @@ export function register(program: Command, context: CommandContext): void {
     .command('calibration')
     .description('what the E-values of a database rest on')
     .command('show')
-    .description('what a calibration rests on, in ten lines')
+    .description('what a calibration rests on, in a dozen lines, and what the approximate policy loses')
     .argument('<database>', 'slug or release id; of a database, its default release')
     .option('--bins', 'also each pair of length classes')
     .option('--plot <file.svg>', 'also write the plot')
@@ -42,15 +44,15 @@ async function show(
       `${slug} has no calibration; make one with "gloaming index calibrate ${slug}".`,
     );
   }
-  context.stdout.write(describeCard(card));
+  context.stdout.write(describeCard(card, await readPolicyCard(directory)));
   if (bins === true) context.stdout.write(describeBins(card));
   if (plot === undefined) return;
   await writeFile(plot, calibrationPlot(card));
   context.stdout.write(`\nThe plot is in ${plot}.\n`);
 }
 
-/** Ten lines for people; what was measured on the way is in the plot, with --bins, and in ARCHITECTURE.md. */
-function describeCard(card: CalibrationCard): string {
+/** A dozen lines for people; what was measured on the way is in the plot, with --bins, and in ARCHITECTURE.md. */
+function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): string {
   const { sample, supported, bins } = card;
   const qualified = bins.filter(({ status }) => status === 'qualified');
   const pairCount = bins.reduce((sum, bin) => sum + bin.pair_count, 0);
@@ -82,9 +84,16 @@ function describeCard(card: CalibrationCard): string {
         `${ratios.map(shareOf).join(' / ')} of the hits claimed at ` +
           `P = ${ratios.map(({ probability }) => probability).join(' / ')}`,
       ]),
+    ...(policy === undefined ? [] : [['policy', policyText(policy)] as const]),
   ];
   const width = Math.max(...lines.map(([name]) => name.length));
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+}
+
+/** What answers in place of the exhaustive policy, and what that costs. */
+function policyText(card: PolicyCard): string {
+  const offered = isQualifiedPolicy(card) ? '' : ', so that it is not offered';
+  return `${policyKindOf(card)}: it ${lossesOf(card.recalls, card)}${offered}`;
 }
 
 function shareOf({ observed, expected }: { readonly observed: number; readonly expected: number }): string {

@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { isQualifiedPolicy, lossesOf, policyKindOf } from '../../calibration/policy-card.js';
+import { readPolicyCard } from '../../calibration/policy-sidecar.js';
 import { releaseDirectory } from '../../release/catalog.js';
 import { MANIFEST_FILE } from '../../release/format.js';
 import { listedFiles } from '../../release/manifest.js';
@@ -27,6 +29,7 @@ async function listText(catalog: IndexCatalog): Promise<string> {
   const { table, scanned } = catalog;
   const databases = table.databases();
   const rows: string[][] = [];
+  const losses: string[] = [];
   for (const { slug, defaultReleaseId } of databases) {
     for (const row of table.releases(slug)) {
       const remarks = [
@@ -34,6 +37,7 @@ async function listText(catalog: IndexCatalog): Promise<string> {
         ...((await isThere(catalog, row)) ? [] : ['files missing']),
       ];
       rows.push(describeRow(row, remarks.join(', ')));
+      losses.push(...(await lossesOfCodes(catalog, row)));
     }
   }
   if (rows.length === 0 && scanned.damaged.length === 0 && scanned.unfinished.length === 0) {
@@ -44,6 +48,7 @@ async function listText(catalog: IndexCatalog): Promise<string> {
   return [
     rows.length === 0 ? '' : formatTable(header, rows, new Set([2, 3, 4])),
     serverDefault === undefined ? '' : `\nSearched where a request names no database: ${serverDefault}\n`,
+    ...losses,
     ...scanned.damaged.map(({ slug, id, problem }) => `\nDamaged: ${slug} ${shortId(id)}: ${problem}\n`),
     ...scanned.unfinished.map(
       ({ slug, directory }) =>
@@ -87,6 +92,14 @@ function describeRow(
     publishedAt.slice(0, 16).replace('T', ' '),
     remarks,
   ];
+}
+
+/** What searches lose that are answered by codes, which somebody has chosen for the release. */
+async function lossesOfCodes({ config }: IndexCatalog, { slug, id }: ReleaseRow): Promise<readonly string[]> {
+  // A damaged card is for "index verify" to tell.
+  const card = await readPolicyCard(releaseDirectory(config.indexesFolder, slug, id)).catch(() => undefined);
+  if (card === undefined || policyKindOf(card) !== 'coded' || !isQualifiedPolicy(card)) return [];
+  return [`\nSearched by codes: ${slug} ${shortId(id)}; it ${lossesOf(card.recalls, card)}.\n`];
 }
 
 async function isThere({ config }: IndexCatalog, { slug, id }: ReleaseRow): Promise<boolean> {

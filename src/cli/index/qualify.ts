@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import {
   isQualifiedPolicy,
+  lossesOf,
   policyKindOf,
   qualificationId,
   type PolicyCard,
@@ -98,14 +99,14 @@ export async function qualifyMeasured(...of: Parameters<typeof qualifyFolder>): 
 }
 
 function describePolicy({ card, kept }: QualifiedRelease, elapsedMs: number): string {
-  const { recalls, policy } = card;
+  const { recalls, policy, required_recall: required } = card;
   const instead =
     kept === card
       ? 'searches stay exhaustive'
       : `searches keep the ${policyKindOf(kept)} policy that they had`;
   const verdict = isQualifiedPolicy(card)
     ? 'qualified: searches use it unless they ask for exhaustive ones'
-    : `not qualified: below ${card.required_recall}, so that ${instead}`;
+    : `not qualified: below ${required}${evidentBar(card)}, so that ${instead}`;
   const lines: readonly (readonly [string, string])[] = [
     ['policy', card.policy_id],
     ['card', qualificationId(card)],
@@ -116,11 +117,20 @@ function describePolicy({ card, kept }: QualifiedRelease, elapsedMs: number): st
       `E <= ${card.evident_expected_false_hits}`,
       recalls.evident ? recallText(recalls.evident) : 'not calibrated',
     ],
+    ['loses', lossesOf(recalls, card)],
     ...(card.codes === undefined ? [] : [['codes', codesText(card.codes)] as const]),
     ['verdict', verdict],
     ['took', formatDuration(elapsedMs)],
   ];
   return lines.map(([name, value]) => `  ${name.padEnd(16)}  ${value}\n`).join('');
+}
+
+/** The bar of what is evident, where it is one of its own. */
+function evidentBar({
+  required_evident_recall: least,
+  evident_expected_false_hits: largestE,
+}: PolicyCard): string {
+  return least === undefined ? '' : `, or ${least} of E <= ${largestE}`;
 }
 
 function codesText({ words, codes }: NonNullable<PolicyCard['codes']>): string {

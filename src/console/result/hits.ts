@@ -47,6 +47,8 @@ export interface ResultSet {
   readonly isCacheHit?: boolean;
   /** Every protein was compared in full; where it is false, those that a sample of the query found near. */
   readonly isExhaustive?: boolean;
+  /** What the policy that answered was measured to miss; absent where it misses nothing. */
+  readonly knownLosses?: string;
 }
 
 /** Fields that name a protein, in order of preference, and fields of the organism. */

@@ -230,6 +230,7 @@ function ResultHead({ result, onSure }: ResultHeadProps) {
       <p class="small muted">
         {counted(database.targetCount, 'protein')}{' '}
         {result.isExhaustive === false ? 'looked at, the nearest of them compared in full' : 'compared'}
+        {result.knownLosses !== undefined && ` (measured here: it ${result.knownLosses})`}
         {time}
       </p>
       {warnings.map((warning) => (

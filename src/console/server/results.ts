@@ -79,7 +79,10 @@ export function resultOf(
     receiptId: found.receipt.id,
     resultSha256: found.result_sha256,
     warnings: found.warnings.map(({ message }) => message),
-    ...(execution && { isExhaustive: execution.policy.is_exhaustive }),
+    ...(execution && {
+      isExhaustive: execution.policy.is_exhaustive,
+      knownLosses: execution.policy.known_losses,
+    }),
     ...(performance && {
       searchMs: performance.search_execution_ms,
       isCacheHit: performance.is_cache_hit,

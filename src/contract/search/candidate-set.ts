@@ -223,6 +223,9 @@ const Execution = closed({
         'As many more at most, because some of the sample is strikingly near; the best evidence is listed.',
       ),
     ),
+    known_losses: Type.Optional(
+      text('What that card says the approximate policy misses of the exhaustive answer, for people.'),
+    ),
   }),
 });
 

@@ -4,8 +4,9 @@ import type { CodedSums, KernelOptions, QueryTokens } from '../../kernels/kernel
 import { assert } from '../../errors.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import type { FinalistCounts, SearchEngine } from '../search-types.js';
-import { ascending, eligibleTargets, excessFloor, greatest, mostStriking } from './finalists.js';
+import { ascending, eligibleTargets, excessFloor, mostStrikingBy } from './finalists.js';
 import { TABLE_ROWS, sampleTokens } from './sampling.js';
+import { greatest, type ValuesOf } from './shortlist.js';
 
 /**
  * The pool of each query, ascending: what the codes of the targets' residues leave of all that are eligible, in two
@@ -65,10 +66,25 @@ export async function bestCoded(
   release: Pick<Release, 'targets'>,
 ): Promise<{ readonly nearest: readonly number[]; readonly striking: readonly number[] }> {
   const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
-  const meanAt = (place: number): number => closeness[place] / release.targets.length(targetAt(place));
-  const places = await greatest(closeness.length, meanAt, nearestCount);
+  const { targets } = release;
+  const meansOf: ValuesOf = (values, start, end) => {
+    for (let place = start; place < end; place += 1) {
+      values[place - start] = closeness[place] / targets.length(targetAt(place));
+    }
+  };
+  const places = await greatest(closeness.length, meansOf, nearestCount);
   return {
     nearest: places.map(targetAt),
-    striking: await mostStriking(excess, eligible, strikingCount, release),
+    striking: await mostStrikingBy(chanceOf, excess, eligible, strikingCount, release),
   };
+}
+
+/**
+ * By codes it is the target's residues that stand out, of which long targets have more. By the fourth root of the
+ * length, as for rows of the query, the pool of six proteomes had 1.6 times as many residues and held less of what is
+ * evident; by the length itself it held .93 of the nearest ten instead of .97.
+ */
+function chanceOf(length: number): number {
+  const root = Math.sqrt(length);
+  return root * Math.sqrt(root);
 }

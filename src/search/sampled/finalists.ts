@@ -2,7 +2,8 @@ import { EXCESS_COSINE, POOL_FACTOR } from '../../calibration/policy-card.js';
 import type { KernelOptions, QueryTokens, SweptSums } from '../../kernels/kernels.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import { affineParameters } from '../affine.js';
-import { rank, shortlist } from '../rank.js';
+import { rank } from '../rank.js';
+import { greatest, type ValuesOf } from './shortlist.js';
 import { COARSE_ROWS, FINE_ROWS, sampleTokens } from './sampling.js';
 import type { Compared, EncodedQuery, FinalistCounts, SearchEngine } from '../search-types.js';
 
@@ -91,6 +92,7 @@ export async function bestOf(
   };
 }
 
+/** All of both, each once. */
 export function ascending({
   nearest,
   striking,
@@ -98,35 +100,48 @@ export function ascending({
   readonly nearest: readonly number[];
   readonly striking: readonly number[];
 }): Uint32Array {
-  return Uint32Array.from(new Set([...nearest, ...striking])).sort();
+  const targets = new Uint32Array(nearest.length + striking.length);
+  targets.set(nearest);
+  targets.set(striking, nearest.length);
+  targets.sort();
+  let count = 0;
+  for (const target of targets) {
+    if (count === 0 || targets[count - 1] !== target) targets[count++] = target;
+  }
+  return targets.slice(0, count);
 }
 
 /**
  * The targets that stand out most for their length, most striking first; those that do not are not among them. Long
- * targets have more rows to be near by chance; the fourth root of the length keeps short and long ones even.
+ * targets have more rows to be near by chance; the fourth root of the length keeps short and long ones even where rows
+ * of the query stand out.
  * @param eligible  what the excesses are of; undefined for all targets
  */
-export async function mostStriking(
-  queryExcess: Int32Array | Uint32Array,
+export function mostStriking(
+  queryExcess: Int32Array,
+  eligible: Uint32Array | undefined,
+  count: number,
+  release: Pick<Release, 'targets'>,
+): Promise<readonly number[]> {
+  return mostStrikingBy((length) => Math.sqrt(Math.sqrt(length)), queryExcess, eligible, count, release);
+}
+
+/** The same by another measure of what excess a length has by chance. */
+export async function mostStrikingBy(
+  chanceOf: (length: number) => number,
+  excess: Int32Array | Uint32Array,
   eligible: Uint32Array | undefined,
   count: number,
   { targets }: Pick<Release, 'targets'>,
 ): Promise<readonly number[]> {
   const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
-  const valueAt = (place: number): number =>
-    queryExcess[place] / Math.sqrt(Math.sqrt(targets.length(targetAt(place))));
-  const places = await greatest(queryExcess.length, valueAt, count);
-  return places.filter((place) => queryExcess[place] > 0).map(targetAt);
-}
-
-/** The places with the greatest values, greatest first, of equal ones the first. */
-export async function greatest(
-  placeCount: number,
-  valueAt: (place: number) => number,
-  count: number,
-): Promise<readonly number[]> {
-  const places = await shortlist(placeCount, valueAt, count);
-  return places.sort((a, b) => valueAt(b) - valueAt(a) || a - b).slice(0, count);
+  const valuesOf: ValuesOf = (values, start, end) => {
+    for (let place = start; place < end; place += 1) {
+      values[place - start] = excess[place] / chanceOf(targets.length(targetAt(place)));
+    }
+  };
+  const places = await greatest(excess.length, valuesOf, count);
+  return places.filter((place) => excess[place] > 0).map(targetAt);
 }
 
 /** The dot product above which rows strike: of `gloaming-1` one best in fourteen. */

@@ -157,6 +157,7 @@ export function presentExecution(
         qualification_id: policy.sampled.qualificationId,
         nearest_count: policy.sampled.nearestCount,
         striking_count: policy.sampled.strikingCount,
+        known_losses: policy.sampled.losses,
       }),
     },
   };

@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
+import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/calibration/card.js';
+import { codedDefinition, type PolicyCard } from '#src/calibration/policy-card.js';
+import { writePolicyCard } from '#src/calibration/policy-sidecar.js';
+import { register as registerCalibration } from '#src/cli/index/calibration.js';
 import { register } from '#src/cli/index/index.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-index-'));
@@ -21,8 +25,10 @@ async function indexWith(input: string, ...args: string[]): Promise<{ stdout: st
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   stdin.end(input);
   const program = new Command('gloaming').exitOverride();
-  register(program, { environment, stdin, stdout, stderr });
-  await program.parseAsync(['node', 'gloaming', 'index', ...args]);
+  const context = { environment, stdin, stdout, stderr };
+  register(program, context);
+  registerCalibration(program, context);
+  await program.parseAsync(['node', 'gloaming', ...(args[0] === 'calibration' ? [] : ['index']), ...args]);
   return { stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') };
 }
 
@@ -123,6 +129,53 @@ describe('gloaming index', () => {
     expect(list).not.toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));
     await index('default', 'alpha', '--release', before.slice(0, 20));
     expect(await index('list')).toMatch(new RegExp(`${before.slice(0, 16)}.*default release`));
+  });
+
+  it('says of a release that is searched by codes what these lose', async () => {
+    const [release] = readdirSync(join(indexes, 'beta'));
+    const directory = join(indexes, 'beta', release);
+    const of = (mean: number) => ({ query_count: 1, wanted_count: 1, found_count: 1, mean, low: 0, high: 1 });
+    const file = { path: `words-${'0'.repeat(64)}.bin`, size_bytes: 1, sha256: '0'.repeat(64) };
+    const card = (evident: number): PolicyCard => ({
+      format: 'gloaming-policy/1',
+      release_id: release,
+      calibration_id: 'calib_test',
+      policy_id: 'pol_test',
+      policy: codedDefinition(100, 50),
+      codes: { words: file, codes: file },
+      seed: 1,
+      evident_expected_false_hits: 1e-3,
+      aligned_target_count: 2,
+      recalls: { nearest_10: of(0.95), nearest_100: of(0.8), evident: of(evident) },
+      strata: [],
+      tried: [],
+      required_recall: 0.9,
+      required_evident_recall: 0.75,
+    });
+    await writePolicyCard(directory, card(0.77));
+    expect(await index('list')).toMatch(
+      /^Searched by codes: beta dbr_\w{12}; it misses 5\.0 % of the 10 nearest, 20\.0 % .* 23\.0 % of all/m,
+    );
+    await writePolicyCard(directory, card(0.7));
+    expect(await index('list')).not.toContain('Searched by codes');
+    const [sample, supported] = [
+      { pair_count: 1, protein_count: 2, connected_pair_count: 0, link_count: 0 },
+      {},
+    ];
+    const measured = {
+      format: CARD_FORMAT,
+      release_id: release,
+      sample,
+      supported,
+      bins: [],
+      populations: [],
+    };
+    writeFileSync(join(calibrationDirectory(directory), CARD_FILE), JSON.stringify(measured));
+    const shown = await index('calibration', 'show', 'beta');
+    expect(shown).toMatch(
+      /^policy +coded: it misses 5\.0 % .*30\.0 % of all .*, so that it is not offered$/m,
+    );
+    rmSync(calibrationDirectory(directory), { recursive: true });
   });
 
   it('finds its releases again when the catalog is lost', async () => {

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/calibrate/calibrate.js';
 import { openCodesOf } from '#src/calibration/codes-sidecar.js';
 import { codedDefinition, policyDefinition } from '#src/calibration/policy-card.js';
-import type { Qualification } from '#src/calibration/policy-sidecar.js';
 import { openCalibration } from '#src/calibration/sidecar.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
 import type { KernelBackend } from '#src/kernels/kernels.js';
@@ -23,6 +22,7 @@ import type { ProteinQuery, SearchEngine, SearchResult, SearchSettings } from '#
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
 import { makeRelease } from '../../release/make-release.js';
 import { fakeEncoder } from '../../tools/fake-encoder.js';
+import { qualifiedFor } from '../qualification.js';
 import { contextEncoder, makeRelatives } from '../../tools/relatives.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -135,18 +135,10 @@ describe('a search over parts of a calibrated release', () => {
       id: release.id,
       targetCount: proteins.length,
     });
-    const qualification = {
-      id: 'qual_test',
-      card: { policy: policyDefinition(40, 20) },
-    } as Qualification;
-    sampled = { ...plain, calibration, qualification };
+    sampled = { ...plain, calibration, qualification: qualifiedFor(policyDefinition(40, 20)) };
     const files = await writeCodes(release, {});
-    const definition = codedDefinition(20, 10);
     coded = {
-      qualification: {
-        id: 'qual_coded',
-        card: { policy: definition, codes: files },
-      } as Qualification,
+      qualification: qualifiedFor(codedDefinition(20, 10), files),
       codes: await openCodesOf(release.directory, files, release.tokens),
     };
   }, 300_000);

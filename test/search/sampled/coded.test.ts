@@ -23,6 +23,8 @@ import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { resolvePolicy } from '#src/search/policy.js';
+import { bestCoded } from '#src/search/sampled/coded.js';
+import { ascending } from '#src/search/sampled/finalists.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { makeRelatives, contextEncoder, relativesOf } from '../../tools/relatives.js';
@@ -122,6 +124,26 @@ describe('the coded policy', () => {
     const engine = await engineOf();
     expect((await search(engine, [queries[1]!]))[0]!.resultSha256).toBe(digests[0]![1]);
     engine.store.close();
+  });
+
+  it('takes the nearest by their mean, and the striking by what their length has by chance', async () => {
+    // Sixteen times as long: eight times the excess is chance, twice would be where rows of the query stood out.
+    const lengths = [100, 1_600, 100, 1_600];
+    const targets = { length: (target: number) => lengths[target]! } as Release['targets'];
+    const sums = {
+      closeness: Uint32Array.of(1_000, 15_000, 900, 17_000),
+      excess: Uint32Array.of(10, 79, 0, 81),
+    };
+    const best = await bestCoded(sums, undefined, { nearestCount: 2, strikingCount: 4 }, { targets });
+    expect(best).toEqual({ nearest: [3, 0], striking: [3, 0, 1] });
+    expect([...ascending(best)]).toEqual([0, 1, 3]);
+    const named = await bestCoded(
+      sums,
+      Uint32Array.of(0, 1, 2, 3),
+      { nearestCount: 1, strikingCount: 1 },
+      { targets },
+    );
+    expect(named).toEqual({ nearest: [3], striking: [3] });
   });
 
   it('looks at a filtered space only', async () => {

@@ -42,6 +42,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const kept = { wanted_count: 10, found_count: 10, query_count: 1, mean: 1, low: 0.7, high: 1 };
+const enough = { ...kept, mean: 0.995 };
 const lost = { ...kept, found_count: 9, mean: 0.9 };
 const tried = (nearest: number, striking: number, evident = kept) => ({
   nearest_count: nearest,
@@ -54,7 +55,9 @@ const qualification = {
   id: 'qual_test',
   card: {
     policy: policyDefinition(40, 20),
-    tried: [tried(40, 20), tried(60, 10, lost), tried(60, 30), tried(60, 60), tried(90, 45, lost)],
+    recalls: tried(40, 20),
+    evident_expected_false_hits: 0.001,
+    tried: [tried(40, 20), tried(60, 10, lost), tried(60, 30, enough), tried(60, 60), tried(90, 45, lost)],
     required_recall: 0.99,
   },
 } as unknown as Qualification;
@@ -164,12 +167,18 @@ describe('the sampled policy', () => {
       qualification_id: 'qual_test',
       nearest_count: 40,
       striking_count: 20,
+      known_losses: 'misses none of the 10 nearest, none of the 100 nearest and none of all with E <= 0.001',
     });
     for (const limit of [41, 60]) {
       expect(policyOf(limit)).toMatchObject({
         id: policyId(policyDefinition(60, 30)),
         isExhaustive: false,
-        sampled: { nearestCount: 60, strikingCount: 30, qualificationId: 'qual_test' },
+        sampled: {
+          nearestCount: 60,
+          strikingCount: 30,
+          qualificationId: 'qual_test',
+          losses: 'misses none of the 10 nearest, none of the 100 nearest and 0.5 % of all with E <= 0.001',
+        },
       });
     }
     // The largest that was tried keeps too little.

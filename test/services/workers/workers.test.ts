@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { policyDefinition } from '#src/calibration/policy-card.js';
-import type { Qualification } from '#src/calibration/policy-sidecar.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { Refusal } from '#src/errors.js';
 import { compileFilter } from '#src/release/filter/filter.js';
@@ -17,6 +16,7 @@ import { WorkerRefusal } from '#src/services/workers/line.js';
 import type { WorkerSettings } from '#src/worker-settings.js';
 import { realWorld } from '#src/world.js';
 import { startRelay, type Relay, type Relaying } from './relay.js';
+import { qualifiedFor } from '../../search/qualification.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 
 /* A front whose workers are a real appliance behind two relays, which do as they are told. */
@@ -116,8 +116,7 @@ function at(
 
 describe('a search whose parts are looked at by workers', () => {
   it('gives what one machine gives, to the bit, by either policy, with filters and any number of parts', async () => {
-    const definition = policyDefinition(3, 2);
-    const qualification = { id: 'qual_test', card: { policy: definition } } as Qualification;
+    const qualification = qualifiedFor(policyDefinition(3, 2));
     const { release } = engine;
     const filter = compileFilter({ op: 'gt', field: 'length', value: '100' }, release.fields, { place: [] });
     for (const targetSpace of [unfilteredSpace(release), compileTargetSpace(release, filter)]) {
@@ -144,8 +143,7 @@ describe('a search whose parts are looked at by workers', () => {
   });
 
   it('is measured here where so few targets are eligible that all are finalists', async () => {
-    const definition = policyDefinition(500, 100);
-    const qualification = { card: { policy: definition } } as Qualification;
+    const qualification = qualifiedFor(policyDefinition(500, 100));
     const { front, search } = frontOf([[1], [2]]);
     const asked = { ...SETTINGS(), guarantee: 'approximate' } as const;
     const expected = await searchMany(queries, asked, { ...engine, qualification });

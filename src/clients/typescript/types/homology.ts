@@ -234,6 +234,8 @@ export interface HomologyCandidateSet {
        * listed.
        */
       readonly striking_count?: number;
+      /** What that card says the approximate policy misses of the exhaustive answer, for people. */
+      readonly known_losses?: string;
     };
   };
   /** True when more ranked targets existed beyond `limit`. */
