@@ -3,10 +3,11 @@
 
 usage: evaluate_families.py DATA FAMILIES.npz WORK RANK_DEV NAME.i8[+NAME.i8] ... [--queries N [--seed S | --spaced]]
 
-Tokens are the vectors, or the sums of two files' unit vectors, with the profile's log odds beside them, as src/families makes them (rank_dev is built with
--DDIMENSION=96). MaxSim ranks all targets, the alignment with the profiles' logarithms the best RESCORED of them.
-Prints evaluate.py's figures for each file of vectors and the superfamily figure's mean difference per query from the
-first file, with its standard error: of all queries, and by how many relatives they have.
+Tokens are the vectors, or the sums of two files' unit vectors, with the profile's log odds beside them, as
+src/families makes them (rank_dev is built with -DDIMENSION=96). MaxSim ranks all targets, the alignment with the
+profiles' logarithms the best RESCORED of them. Prints evaluate.py's figures for each file of vectors and the superfamily
+figure's mean difference per query from the first file, with its standard error; and the superfamily figure by how many
+relatives the queries have.
 """
 import argparse
 import collections
@@ -93,11 +94,11 @@ def rank(args, name, vectors, profile):
     tokens[:, :VECTOR] = unit(vectors) * np.sqrt(1 - PROFILE_SHARE)
     tokens[:, VECTOR:WIDTH] = unit(odds) * np.sqrt(PROFILE_SHARE)
     tokens = np.clip(np.rint(tokens * INVERSE_STEP), -127, 127)
-    pipes = [args.work / name for name in ("tokens.pipe", "profiles.pipe")]
+    pipes = [args.work / pipe for pipe in ("tokens.pipe", "profiles.pipe")]
     for pipe in pipes:
         pipe.unlink(missing_ok=True)
         os.mkfifo(pipe)
-    files = [args.work / name for name in ("lengths.txt", "names.txt", "queries.txt", name)]
+    files = [args.work / file for file in ("lengths.txt", "names.txt", "queries.txt", name)]
     candidates = ["-c", args.candidates] if args.candidates else []
     inputs = ["-p", pipes[1], *candidates, pipes[0]]
     command = [args.rank_dev.resolve(), *inputs, *files, str(KEPT), str(RESCORED), *AFFINE]

@@ -10,7 +10,7 @@ MIXED = 128
 
 
 class FamilyEncoder(Encoder):
-    """Only for proteins of which relatives are known: all others are left to gloaming-1, whose space this one shares."""
+    """For proteins of which relatives are known; all others are left to gloaming-1, whose space this one shares."""
 
     def __init__(self, **settings):
         super().__init__(**settings)

@@ -47,7 +47,8 @@ def ask(drawn, encoder, teacher, generator):
     found = (cosines.argmax(2) == batch.columns)[asked].float().mean()
     residue = losses.residue_contrast(*sides, batch.columns, RESIDUE_SCALE, generator)
     protein, _ = losses.protein_contrast(*sides, PROTEIN_SCALE)
-    return [float(value) for value in (found, residue, protein, teacher_loss(vectors[drawn.known], drawn, teacher, False))]
+    taught = teacher_loss(vectors[drawn.known], drawn, teacher, half=False)
+    return [float(value) for value in (found, residue, protein, taught)]
 
 
 if __name__ == "__main__":
