@@ -5,9 +5,9 @@ usage: evaluate_families.py DATA FAMILIES.npz WORK RANK_DEV NAME.i8[+NAME.i8] ..
 
 Tokens are the vectors, or the sums of two files' unit vectors, with the profile's log odds beside them, as
 src/families makes them (rank_dev is built with -DDIMENSION=96). MaxSim ranks all targets, the alignment with the
-profiles' logarithms the best RESCORED of them. Prints evaluate.py's figures for each file of vectors and the superfamily
-figure's mean difference per query from the first file, with its standard error; and the superfamily figure by how many
-relatives the queries have.
+profiles' logarithms the best RESCORED of them. Prints evaluate.py's figures for each file of vectors and the mean
+difference per query of the superfamily figure from the first file, with its standard error; and the superfamily figure
+by how many relatives the queries have.
 """
 import argparse
 import collections
