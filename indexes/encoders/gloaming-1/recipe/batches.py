@@ -74,7 +74,7 @@ class Sampler:
         counts = counts.reshape(UNKNOWN + 1, -1)[:RESIDUE_COUNT, :RESIDUE_COUNT]
         counts = counts + counts.T
         np.fill_diagonal(counts, 0)
-        return counts / counts.sum(1, keepdims=True)
+        return counts / np.maximum(counts.sum(1, keepdims=True), 1)
 
     def draw(self, rng):
         firsts, seconds, columns = [], [], []
@@ -84,7 +84,8 @@ class Sampler:
         natural = np.arange(int(self.data["supervised_alignments"]), len(self.data["pairs"]))
         for at in rng.choice(natural, self.sizes["natural"], replace=False):
             self._append_pair(rng, (*self.data["pairs"][at], at), firsts, seconds, columns)
-        singles = [(p, self._free_start(rng, p)) for p in rng.choice(self.lettered, self.sizes["singles"])]
+        chosen = rng.choice(self.lettered, self.sizes["singles"])
+        singles = [(p, self._free_start(rng, self._length(p))) for p in chosen]
         return self._assemble(rng, firsts + seconds + singles, np.stack(columns))
 
     def _labelled_pair(self, rng, group):
@@ -99,31 +100,39 @@ class Sampler:
 
     def _append_pair(self, rng, pair, firsts, seconds, columns):
         first, second, alignment = pair
-        target = np.full(self.crop, IGNORED, np.int64)
-        if alignment is None:
-            starts = self._free_start(rng, first), self._free_start(rng, second)
-        else:
-            offsets = self.data["column_offsets"]
-            i, j = self.data["columns"][:, offsets[alignment] : offsets[alignment + 1]].astype(np.int64)
-            starts = self._shared_starts(rng, first, second, i, j)
-            i, j = i - starts[0], j - starts[1]
-            inside = (i >= 0) & (i < self.crop) & (j >= 0) & (j < self.crop)
-            target[i[inside]] = j[inside]
+        lengths = self._length(first), self._length(second)
+        starts, target = self._place(rng, lengths, None if alignment is None else self._aligned_residues(alignment))
         firsts.append((first, starts[0]))
         seconds.append((second, starts[1]))
         columns.append(target)
 
-    def _shared_starts(self, rng, first, second, i, j):
+    def _aligned_residues(self, alignment):
+        offsets = self.data["column_offsets"]
+        return self.data["columns"][:, offsets[alignment] : offsets[alignment + 1]].astype(np.int64)
+
+    def _place(self, rng, lengths, aligned):
+        """Starts of a pair's crops, and for each place of the first the aligned one of the second, or -1."""
+        target = np.full(self.crop, IGNORED, np.int64)
+        if aligned is None:
+            return [self._free_start(rng, length) for length in lengths], target
+        i, j = aligned
+        starts = self._shared_starts(rng, lengths, i, j)
+        i, j = i - starts[0], j - starts[1]
+        inside = (i >= 0) & (i < self.crop) & (j >= 0) & (j < self.crop)
+        target[i[inside]] = j[inside]
+        return starts, target
+
+    def _shared_starts(self, rng, lengths, i, j):
         """Starts that put one aligned column at nearly, never reliably, the same place of both crops."""
         column, place = rng.integers(len(i)), rng.integers(self.crop)
         shift = rng.integers(-JITTER, JITTER + 1)
-        return self._clamp(first, i[column] - place), self._clamp(second, j[column] - place + shift)
+        return self._clamp(lengths[0], i[column] - place), self._clamp(lengths[1], j[column] - place + shift)
 
-    def _free_start(self, rng, protein):
-        return int(rng.integers(max(1, self._length(protein) - self.crop + 1)))
+    def _free_start(self, rng, length):
+        return int(rng.integers(max(1, length - self.crop + 1)))
 
-    def _clamp(self, protein, start):
-        return int(min(max(0, start), max(0, self._length(protein) - self.crop)))
+    def _clamp(self, length, start):
+        return int(min(max(0, start), max(0, length - self.crop)))
 
     def _length(self, protein):
         return int(self.data["offsets"][protein + 1] - self.data["offsets"][protein])

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Ranks all domains for dev queries by families' vectors.
 
-usage: evaluate_families.py DATA FAMILIES.npz WORK RANK_DEV NAME.i8 ... [--queries N [--seed S | --spaced]] [...]
+usage: evaluate_families.py DATA FAMILIES.npz WORK RANK_DEV NAME.i8[+NAME.i8] ... [--queries N [--seed S | --spaced]]
 
-Tokens are the vectors with the profile's log odds beside them, as src/families makes them (rank_dev is built with
--DDIMENSION=96). MaxSim ranks all targets, the alignment with the profiles' logarithms the best RESCORED of them.
-Prints evaluate.py's figures for each file of vectors and the superfamily figure's mean difference per query from the
-first file, with its standard error: of all queries, and by how many relatives they have.
+Tokens are the vectors, or the sums of two files' unit vectors, with the profile's log odds beside them, as
+src/families makes them (rank_dev is built with -DDIMENSION=96). MaxSim ranks all targets, the alignment with the
+profiles' logarithms the best RESCORED of them. Prints evaluate.py's figures for each file of vectors and the mean
+difference per query of the superfamily figure from the first file, with its standard error; and the superfamily figure
+by how many relatives the queries have.
 """
 import argparse
 import collections
@@ -52,10 +53,12 @@ def main():
     write_labels(labels, {names[at] for at in queries}, args.work / "labels.tsv")
     print("\t".join(["", *SHOWN, "superfamily, difference", *(f"{low}+" for low, _ in BINS)]))
     first = {}
-    for path in args.vectors:
-        rank(args, path, profile)
+    for given in args.vectors:
+        paths = [pathlib.Path(name) for name in given.split("+")]
+        name = "+".join(path.stem for path in paths)
+        rank(args, name, sum(unit(np.fromfile(path, np.int8).reshape(-1, VECTOR)) for path in paths), profile)
         for score in ("maxsim", "affine0"):
-            hits = args.work / f"{path.stem}.{score}"
+            hits = args.work / f"{name}.{score}"
             found = superfamily_by_query(hits, labels, [names[at] for at in queries])
             report(args, hits, found, first.setdefault(score, found), relatives)
 
@@ -64,7 +67,7 @@ def read_arguments():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("data", "families", "work", "rank_dev"):
         ap.add_argument(name, type=pathlib.Path)
-    ap.add_argument("vectors", type=pathlib.Path, nargs="+")
+    ap.add_argument("vectors", nargs="+")
     ap.add_argument("--queries", type=int, default=400)
     ap.add_argument("--spaced", action="store_true", help="evenly spaced instead of drawn")
     ap.add_argument("--candidates", type=pathlib.Path, help="query, target, ...: only these are ranked")
@@ -79,21 +82,23 @@ def choose(names, dev, args):
     return sorted(np.random.default_rng(args.seed).choice(places, args.queries, replace=False))
 
 
-def rank(args, path, profile):
+def unit(rows):
+    rows = rows.astype(np.float32)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+def rank(args, name, vectors, profile):
     """Hands vectors and profiles over through pipes: they are as large as the memory, and read once."""
-    vectors = np.fromfile(path, np.int8).reshape(-1, VECTOR).astype(np.float32)
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     odds = np.log(profile / SHARES) * np.sqrt(SHARES)
-    odds /= np.maximum(np.linalg.norm(odds, axis=1, keepdims=True), 1e-9)
     tokens = np.zeros((len(vectors), DIMENSION), np.float32)
-    tokens[:, :VECTOR] = vectors * np.sqrt(1 - PROFILE_SHARE)
-    tokens[:, VECTOR:WIDTH] = odds * np.sqrt(PROFILE_SHARE)
+    tokens[:, :VECTOR] = unit(vectors) * np.sqrt(1 - PROFILE_SHARE)
+    tokens[:, VECTOR:WIDTH] = unit(odds) * np.sqrt(PROFILE_SHARE)
     tokens = np.clip(np.rint(tokens * INVERSE_STEP), -127, 127)
-    pipes = [args.work / name for name in ("tokens.pipe", "profiles.pipe")]
+    pipes = [args.work / pipe for pipe in ("tokens.pipe", "profiles.pipe")]
     for pipe in pipes:
         pipe.unlink(missing_ok=True)
         os.mkfifo(pipe)
-    files = [args.work / name for name in ("lengths.txt", "names.txt", "queries.txt", path.stem)]
+    files = [args.work / file for file in ("lengths.txt", "names.txt", "queries.txt", name)]
     candidates = ["-c", args.candidates] if args.candidates else []
     inputs = ["-p", pipes[1], *candidates, pipes[0]]
     command = [args.rank_dev.resolve(), *inputs, *files, str(KEPT), str(RESCORED), *AFFINE]

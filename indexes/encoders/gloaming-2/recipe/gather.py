@@ -13,10 +13,10 @@ import sys
 import numpy as np
 
 from encode import tokenise
-from prepare import NATURAL_PAIRS_PER_QUERY, draw, read_fasta, read_supervised, write_arrays
+from prepare import read_fasta, read_supervised, write_arrays
 from profiles import MOST_RELATIVES, crop_of, read_hits, spread
 
-LEAST_IDENTITY, MOST_IDENTITY, LEAST_COLUMNS = 0.18, 0.60, 60
+LEAST_RELATIVES = 8
 
 
 def main():
@@ -27,24 +27,12 @@ def main():
     with open(work / "labelled-alignments.tsv") as handle:
         rows = [line.rstrip("\n").split("\t") for line in handle]
     aligned = [(a, b, 0, int(i), int(j), path) for a, b, i, j, path in rows]
-    pairs = natural_pairs(hits, set(asked) - set(supervised))
-    natural = {name: [asked[name], "-", "", ""] for pair in pairs for name in pair[:2]}
-    print(f"{len(aligned)} labelled pairs, {len(pairs)} of {len(natural)} natural proteins", flush=True)
-    write_arrays(work / "training.npz", supervised, natural, aligned, pairs)
+    found = [name for name in asked if name not in supervised and len(hits.get(name, [])) >= LEAST_RELATIVES]
+    natural = {name: [asked[name], "-", "", ""] for name in found}
+    print(f"{len(aligned)} labelled pairs, {len(natural)} natural proteins", flush=True)
+    write_arrays(work / "training.npz", supervised, natural, aligned, [])
     sequences = [protein[0] for protein in {**supervised, **natural}.values()]
     write_families(work, list({**supervised, **natural}), sequences, hits)
-
-
-def natural_pairs(hits, natural):
-    rng, pairs = random.Random(20261122), []
-    for query in sorted(natural):
-        usable = [
-            (query, target, 0, start, first, path)
-            for _, target, identity, start, end, first, _, path in hits.get(query, [])
-            if target in natural and LEAST_IDENTITY <= identity <= MOST_IDENTITY and end - start >= LEAST_COLUMNS
-        ]
-        pairs += draw(rng, usable, NATURAL_PAIRS_PER_QUERY)
-    return pairs
 
 
 def write_families(work, names, sequences, hits):

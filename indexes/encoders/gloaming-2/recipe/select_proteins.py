@@ -14,7 +14,7 @@ import sys
 
 from prepare import read_fasta, read_supervised
 
-NATURAL = 6000
+NATURAL = 30000
 LONGEST_ASKED, LONGEST_FOUND = 400, 700
 
 

@@ -3,9 +3,9 @@
 
 usage: train_families.py TRAINING.npz FOLDER --steps N --families FAMILIES.npz --init gloaming-1.pt [...]
 
-All else is as in gloaming-1's train.py. Two thirds of the crops show their encoder 1 to 64 of their relatives. A
-teacher, gloaming-1 itself, is shown one member of the family, each as likely as it weighs: what the encoder comes
-nearest to is the mean of the vectors over the family. Crops without relatives have their own vectors to stay at.
+All else is as in gloaming-1's train.py. Crops of which no relatives are shown have gloaming-1's vectors, and nothing
+is learned from them but to be found by the others. A teacher, gloaming-1 itself, is shown one member of the family,
+each as likely as it weighs: what the encoder comes nearest to is the mean of the vectors over the whole family.
 """
 import pathlib
 
@@ -21,9 +21,14 @@ from model import PADDING
 from muon import Muon
 from train import Run, make_parser, start
 
+WEIGHTS = dict(teacher=4.0, protein=0.1, natural=0.5, residue=1.0, letters=0.5, profile=0.5)
+
 
 class FamilyRun(Run):
-    weights = dict(teacher=4.0, protein=0.5, natural=0.5, residue=1.0, letters=1.0, profile=0.5)
+    def __init__(self, args):
+        super().__init__(args)
+        given = (pair.split("=") for pair in args.weights.split(",") if pair)
+        self.weights = {**WEIGHTS, **{key: float(value) for key, value in given}}
 
     def make_sampler(self):
         args = self.args
@@ -38,7 +43,7 @@ class FamilyRun(Run):
         """New weights learn at the full rate, gloaming-1's at those that are given."""
         args, encoder = self.args, self.encoder
         matrices = [p for name, p in encoder.blocks.named_parameters() if p.dim() == 3 and "bias" not in name]
-        new = [encoder.profile.weight, *self.heads.parameters()]
+        new = [*encoder.new_parameters(), *self.heads.parameters()]
         known = {id(p) for p in [*matrices, *new]}
         rest = [p for p in encoder.parameters() if id(p) not in known]
         groups = [dict(params=new, lr=args.new_rate), dict(params=rest, lr=args.adam_rate)]
@@ -55,30 +60,48 @@ class FamilyRun(Run):
         drawn = drawn.to(self.device)
         batch, heads, generator = drawn.crops, self.heads, self.generator
         n, labelled, mask = batch.pairs, batch.labelled_pairs, batch.mask
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.args.half):
-            hidden = self.encoder.hidden(batch.ids, mask.unsqueeze(1).float(), drawn.profile)
-        hidden = hidden.float()
-        vectors = self.encoder.vectors(hidden)
+        hidden, vectors = read_crops(self.encoder, self.teacher, drawn, self.args.half)
         sides = vectors[:n], vectors[n : 2 * n], mask[:n], mask[n : 2 * n]
         protein_scale = heads.log_protein_scale.exp().clamp(max=100)
         residue_scale = heads.log_residue_scale.exp().clamp(max=50)
         protein, hit = losses.protein_contrast(*(side[:labelled] for side in sides), protein_scale)
         natural, _ = losses.protein_contrast(*(side[labelled:] for side in sides), protein_scale)
         return dict(
-            teacher=self.teacher_loss(vectors, drawn), protein=protein, hit=hit, natural=natural,
+            teacher=teacher_loss(vectors[drawn.known], drawn, self.teacher, self.args.half),
+            protein=protein, hit=hit, natural=natural,
             residue=losses.residue_contrast(*sides, batch.columns, residue_scale, generator),
             letters=losses.letter_loss(hidden, heads, batch.letters),
             profile=profile_loss(hidden, heads, drawn.frequencies, batch.columns),
             protein_scale=protein_scale, residue_scale=residue_scale,
         )
 
-    def teacher_loss(self, vectors, drawn):
-        """1 - cosine with what the teacher says of the family's member that stands there."""
-        ids, columns = drawn.teacher_ids, drawn.teacher_columns
+
+def read_crops(encoder, teacher, drawn, half):
+    """Hidden channels and vectors of all crops: the teacher's where no relatives are shown."""
+    ids, mask, known = drawn.crops.ids, drawn.crops.mask, drawn.known
+    left = torch.ones(len(ids), dtype=torch.bool, device=ids.device)
+    left[known] = False
+    alone = left.nonzero()[:, 0]
+    weights = mask.unsqueeze(1).float()
+    with torch.autocast(ids.device.type, torch.bfloat16, enabled=half):
+        seen = encoder.hidden(ids[known], weights[known], drawn.profile)
         with torch.no_grad():
-            wanted = self.teacher(ids, (ids != PADDING).long())
-        rows, at = (columns != IGNORED).nonzero(as_tuple=True)
-        return 1 - (vectors[rows, :, columns[rows, at]] * wanted[rows, at]).sum(1).mean()
+            unseen = teacher.hidden(ids[alone], weights[alone])
+    seen, unseen = seen.float(), unseen.float()
+    hidden = seen.new_zeros(len(ids), *seen.shape[1:]).index_copy(0, known, seen).index_copy(0, alone, unseen)
+    vectors = encoder.vectors(hidden)
+    return hidden, vectors.index_copy(0, alone, teacher.vectors(unseen).detach())
+
+
+def teacher_loss(vectors, drawn, teacher, half):
+    """1 - cosine with what the teacher says of the family's member that stands there."""
+    ids, columns = drawn.teacher_ids, drawn.teacher_columns
+    with torch.no_grad():
+        with torch.autocast(ids.device.type, torch.bfloat16, enabled=half):
+            hidden = teacher.hidden(ids, (ids != PADDING).unsqueeze(1).float())
+        wanted = teacher.vectors(hidden.float())
+    rows, at = (columns != IGNORED).nonzero(as_tuple=True)
+    return 1 - (vectors[rows, :, columns[rows, at]] * wanted[rows, :, at]).sum(1).mean()
 
 
 def profile_loss(hidden, heads, frequencies, columns):
@@ -100,6 +123,7 @@ def main():
     parser = make_parser(__doc__)
     parser.add_argument("--families", type=pathlib.Path, required=True)
     parser.add_argument("--new-rate", type=float, default=2e-3, help="AdamW's, of the profile's weights and the heads")
+    parser.add_argument("--weights", default="", help="of objectives, where others than usual: teacher=8,protein=0")
     parser.set_defaults(adam_rate=2e-4, muon_rate=2e-3)
     start(FamilyRun, parser.parse_args())
 
