@@ -146,11 +146,11 @@ async function openKind(
 ): Promise<{ readonly engine: SearchEngine; readonly relatives: ReadonlyMap<string, number> }> {
   const { config, backend } = appliance;
   const { indexesFolder, threads } = config;
-  const encoder = await appliance.loadEncoder(config.encoder);
-  const counts = join(folder, `${kind}.counts.jsonl`);
   const isOfThemselves = kind === 'self' || kind === 'plain';
   const plain = isOfThemselves ? await openCalibrated(appliance, targets, 'plain', folder) : undefined;
   if (plain !== undefined && kind === 'plain') return { engine: plain, relatives: new Map() };
+  const encoder = await appliance.loadEncoder(config.encoder);
+  const counts = join(folder, `${kind}.counts.jsonl`);
   const found =
     plain === undefined
       ? await benchFamilies(appliance, encoder, kind, async () => {

@@ -40,6 +40,7 @@ const SEARCH: Readonly<Record<string, string>> = {
   '.execution.policy.qualification_id': TOO_SMALL,
   '.execution.policy.nearest_count': TOO_SMALL,
   '.execution.policy.striking_count': TOO_SMALL,
+  '.execution.policy.known_losses': TOO_SMALL,
   '.query.relative_count': NO_FAMILIES,
   '.performance.relatives_search_ms': NO_FAMILIES,
   '.usage.billable_formula_id': 'one formula for direct searches',
