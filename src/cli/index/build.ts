@@ -216,7 +216,7 @@ async function buildOne(
   progress.end();
   const { id, manifest, directory } = report.release;
   if (manifest.relatives?.counts.targets === 0 && table.release(id, slug) === undefined) {
-    // Domains of which none had relatives were found less well so: superfamily .059, and .073 without.
+    // Domains of which none had relatives were found less well so: superfamily .059, and .076 without.
     await rm(directory, { recursive: true });
     const source = describeBackground(manifest.relatives.background);
     context.stderr.write(
