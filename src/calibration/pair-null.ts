@@ -108,7 +108,9 @@ export const slopeTerms = ({ profiles }: ShapeScales): readonly number[] =>
 const PLAIN_SLOPES = [LENGTH_TERM, MEAN_TERM, SPREAD_TERM];
 /** Places among the slopes. */
 export const LENGTH_SLOPE = 0;
-export const MOMENT_SLOPES: readonly number[] = [1, 2];
+const MEAN_SLOPE = 1;
+const SPREAD_SLOPE = 2;
+export const MOMENT_SLOPES: readonly number[] = [MEAN_SLOPE, SPREAD_SLOPE];
 const PROFILED_SLOPES = [
   ...PLAIN_SLOPES,
   ...Array.from({ length: PROFILE_TERM_COUNT }, (_, at) => PROFILE_TERM + at),
@@ -196,10 +198,10 @@ export function rateSlope(
   terms: ArrayLike<number>,
   places: readonly number[],
 ): number {
-  const [mean, spread] = MOMENT_SLOPES;
-  const moments = slopes[mean] * terms[places[mean]] + slopes[spread] * terms[places[spread]];
-  let slope = slopes[LENGTH_SLOPE] * terms[places[LENGTH_SLOPE]] + moments * (moments > 0 ? slowerShare : 1);
-  for (let at = PLAIN_SLOPES.length; at < slopes.length; at += 1) slope += slopes[at] * terms[places[at]];
+  const part = (at: number): number => slopes[at] * terms[places[at]];
+  const moments = part(MEAN_SLOPE) + part(SPREAD_SLOPE);
+  let slope = part(LENGTH_SLOPE) + moments * (moments > 0 ? slowerShare : 1);
+  for (let at = PLAIN_SLOPES.length; at < slopes.length; at += 1) slope += part(at);
   return slope;
 }
 

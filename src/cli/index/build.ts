@@ -29,7 +29,13 @@ import { addInputOptions, inputFilesOf, type GivenFiles, type InputOptions } fro
 import { policyOption, qualifyMeasured, type QualifySettings } from './qualify.js';
 import { describeBackground, describeBuild } from './releases/built.js';
 import { carryMeasured } from './releases/carried.js';
-import { askedRelatives, checkRelativesFlags, haveOwnRelatives, openBuildFamilies } from './relatives.js';
+import {
+  askedRelatives,
+  checkRelativesFlags,
+  haveOwnRelatives,
+  isOfItself,
+  openBuildFamilies,
+} from './relatives.js';
 import { createJobProgress } from '../terminal/job.js';
 import type { Progress } from '../terminal/progress.js';
 
@@ -128,12 +134,12 @@ export async function build(
     await keepEncoder(directory, config);
     const work = { slug, input, embeddings, encoder, progress, interrupt, divided };
     const session: BuildSession = { catalog, context, options, ...work };
-    const plain = isOfItself(options) ? await buildOne(session, undefined) : undefined;
-    if (isOfItself(options) && plain === undefined) return undefined;
-    if (plain !== undefined && !(await isWorthRelatives(session, plain)))
-      return await standAlone(session, plain);
-    const relatives = plain === undefined ? options.relatives : 'self';
-    const opened = await openBuildFamilies({ ...options, relatives }, slug, encoder, catalog);
+    if (isOfItself(options)) {
+      const plain = await buildOne(session, undefined);
+      if (plain === undefined) return undefined;
+      if (!(await isWorthRelatives(session, plain))) return await standAlone(session, plain);
+    }
+    const opened = await openBuildFamilies(options, slug, encoder, catalog);
     try {
       return await buildOne(session, opened?.families);
     } finally {
@@ -239,11 +245,6 @@ async function buildOne(
     context.stdout.write(await qualifyBuilt(table, report.release, slug, wished));
   }
   return report.release;
-}
-
-/** Whether proteins may be each other's relatives: then a release without them comes first, to look for them in. */
-function isOfItself({ relatives }: BuildFlags): boolean {
-  return relatives === 'self' || relatives === 'auto';
 }
 
 async function isWorthRelatives(

@@ -30,6 +30,11 @@ export function checkRelativesFlags({ relatives, alignments }: RelativesFlags): 
   );
 }
 
+/** Whether proteins may be each other's relatives: then a release without them comes first, to look for them in. */
+export function isOfItself({ relatives }: Pick<RelativesFlags, 'relatives'>): boolean {
+  return relatives === 'self' || relatives === 'auto';
+}
+
 /** What makes up the mind of `auto` at once: relatives are given, or there is nothing to tell them from others by. */
 export function askedRelatives(
   {
@@ -77,15 +82,17 @@ export async function haveOwnRelatives(
     const { finder } = opened.families;
     const sample = await sampleRelatives(release.targets, finder, SAMPLED_PROTEINS, signal);
     const { proteins, related, allMs } = sample;
-    const isRelated = related >= LEAST_RELATED_SHARE * proteins;
     const time = formatDuration(allMs);
-    const next = !isRelated
-      ? 'too few for --relatives self.'
-      : allMs > LONGEST_MS
-        ? `--relatives self finds more by them, and takes about ${time} here; a background in mmseqs is quicker.`
-        : `all are given theirs now, in about ${time}. Until then ${slug} answers without.`;
-    stderr.write(`Of ${proteins} sampled proteins ${related} have relatives among the others: ${next}\n`);
-    return isRelated && allMs <= LONGEST_MS;
+    const decide = (isWorth: boolean, next: string): boolean => {
+      stderr.write(`Of ${proteins} sampled proteins ${related} have relatives among the others: ${next}\n`);
+      return isWorth;
+    };
+    if (related < LEAST_RELATED_SHARE * proteins) return decide(false, 'too few for --relatives self.');
+    if (allMs > LONGEST_MS) {
+      const instead = 'a background in mmseqs is quicker';
+      return decide(false, `--relatives self finds more by them, and takes about ${time} here; ${instead}.`);
+    }
+    return decide(true, `all are given theirs now, in about ${time}. Until then ${slug} answers without.`);
   } finally {
     await opened.close();
   }
@@ -112,7 +119,7 @@ export async function openBuildFamilies(
     return openFamilies({ method: 'alignments', sha256 }, { encoder, config, alignments });
   }
   if (relatives === 'none') return undefined;
-  const name = relatives === 'self' ? slug : relatives;
+  const name = isOfItself({ relatives }) ? slug : relatives;
   const plain = plainReleaseOf(name, encoder, catalog);
   const background = plain === undefined ? await nameKept(name, encoder, config) : await nameRelease(plain);
   return openFamilies(background, { encoder, config });
