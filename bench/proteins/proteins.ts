@@ -141,11 +141,7 @@ const ENGINES = {
     { folder }: Places,
   ): AsyncGenerator<Searched> {
     const engine = await openCalibrated(appliance, targets, 'plain', folder);
-    yield { name: 'exhaustive', guarantee: 'exhaustive', engine };
-    for (const policy of ['sampled', 'coded'] as const) {
-      const qualified = await qualifiedEngine(engine, policy, { queryCount: QUALIFYING_QUERIES, folder });
-      yield { name: policy, guarantee: 'approximate', engine: qualified };
-    }
+    yield* byAllPolicies(engine, 'plain', folder);
   },
   async *relatives(
     appliance: Appliance,
@@ -153,9 +149,18 @@ const ENGINES = {
     { data, folder }: Places,
   ): AsyncGenerator<Searched> {
     const engine = await openFamilies(appliance, targets, data, folder);
-    yield { name: 'relatives', guarantee: 'exhaustive', engine };
+    yield* byAllPolicies(engine, 'relatives', folder);
   },
 };
+
+async function* byAllPolicies(engine: SearchEngine, kind: string, folder: string): AsyncGenerator<Searched> {
+  yield { name: `${kind}, exhaustive`, guarantee: 'exhaustive', engine };
+  for (const policy of ['sampled', 'coded'] as const) {
+    const own = { queryCount: QUALIFYING_QUERIES, folder: join(folder, kind) };
+    const qualified = await qualifiedEngine(engine, policy, own);
+    yield { name: `${kind}, ${policy}`, guarantee: 'approximate', engine: qualified };
+  }
+}
 
 /** The targets with their relatives of the natural sequences. */
 async function openFamilies(

@@ -21,7 +21,7 @@ import type { Release } from '../release/release.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import { readMoments } from './moments.js';
 import type { NullSample } from './sample.js';
-import type { TokenReader } from './tokens.js';
+import type { TokenReader } from '../release/rows/token-reader.js';
 import { leadingDirections } from './statistics/leading-directions.js';
 import { weightedLeastSquares } from './statistics/linear-quantile.js';
 import { runPhase, type Workplace } from './work/journal.js';

@@ -33,7 +33,7 @@ import { scorePairs } from './pairs.js';
 import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT, type NullSample } from './sample.js';
 import { isSmallSample } from './tail.js';
-import { openTokenReader, type TokenReader } from './tokens.js';
+import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
 import { keepFit, type KeptFit } from './work/fit.js';
 import type { Workplace } from './work/journal.js';
 import { writeCalibration, type CardContent } from './write.js';

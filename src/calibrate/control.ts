@@ -5,7 +5,7 @@ import type { BiasedSample } from './bias.js';
 import type { NullFit } from './null.js';
 import type { CalibrateOptions } from './options.js';
 import { pairStart } from './pairs.js';
-import type { TokenReader } from './tokens.js';
+import type { TokenReader } from '../release/rows/token-reader.js';
 import type { KeptFit } from './work/fit.js';
 import { runPhase, type Workplace } from './work/journal.js';
 

@@ -12,7 +12,7 @@ import {
 import { sha256Hex } from '../canonical.js';
 import type { Random } from '../random.js';
 import type { Release } from '../release/release.js';
-import type { TokenReader } from './tokens.js';
+import type { TokenReader } from '../release/rows/token-reader.js';
 import { runPhase, type Workplace } from './work/journal.js';
 import { leadingDirections } from './statistics/leading-directions.js';
 

@@ -1,7 +1,7 @@
 import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernels.js';
 import type { Release } from '../release/release.js';
 import { affineParameters, targetTexts } from '../search/affine.js';
-import type { TokenReader } from './tokens.js';
+import type { TokenReader } from '../release/rows/token-reader.js';
 import { runPhase, type Workplace } from './work/journal.js';
 
 /**

@@ -9,6 +9,7 @@ import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/sampled/sampling
 import type { EncodedQuery, FinalistCounts, SearchEngine } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
+import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
 import { EVIDENT_EXPECTED_FALSE_HITS } from '../calibration/policy-card.js';
 import type { QualifyOptions } from './options.js';
 
@@ -37,24 +38,41 @@ export interface QueryPlaces {
 const PACK_QUERIES = 8;
 const NEAREST_COUNT = 100;
 
+type Measured = QualifyOptions & { readonly counts: FinalistCounts };
+
 /**
- * Searches the release with some of its own proteins, each of which counts as absent.
+ * Searches the release with some of its own proteins, each of which counts as absent. They are asked as they stand in
+ * it, so that those with relatives need not find them again.
  * @param counts  finalists that are told apart
  */
 export async function measurePlaces(
   targets: readonly number[],
   aligned: Uint32Array,
-  options: QualifyOptions & { readonly counts: FinalistCounts },
+  options: Measured,
+): Promise<readonly QueryPlaces[]> {
+  const reader = await openTokenReader(options.engine.release);
+  try {
+    return await measureAll(targets, aligned, options, reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function measureAll(
+  targets: readonly number[],
+  aligned: Uint32Array,
+  options: Measured,
+  reader: TokenReader,
 ): Promise<readonly QueryPlaces[]> {
   const { engine, signal, onProgress } = options;
-  const { release, encoder, backend, store, threads } = engine;
+  const { release, backend, store, threads } = engine;
   const kernelOptions = { signal, threads };
   const places: QueryPlaces[] = [];
   for (let start = 0; start < targets.length; start += PACK_QUERIES) {
     onProgress?.({ stage: 'qualify', done: start, total: targets.length });
     const pack = targets.slice(start, start + PACK_QUERIES);
     const sequences = pack.map((target) => release.targets.sequence(target));
-    const tokens = await encoder.encode(sequences, { signal });
+    const tokens = await Promise.all(pack.map((target) => reader.read(target)));
     const isMeasured = engine.calibration !== undefined && aligned.length === release.targets.count;
     const compared = isMeasured ? [] : await backend.maxsim(store, tokens, undefined, kernelOptions);
     const ordersOf = await sweepAll(tokens, engine, kernelOptions);
@@ -110,7 +128,7 @@ async function placesOf(
   tokens: QueryTokens,
   bestOfAll: Best,
   self: number,
-  { engine, counts }: QualifyOptions & { readonly counts: FinalistCounts },
+  { engine, counts }: Measured,
   options: KernelOptions,
 ): Promise<(target: number) => SweptPlaces> {
   const { release, backend, store, codes } = engine;

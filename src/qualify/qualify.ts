@@ -65,15 +65,14 @@ export interface QualifiedRelease {
  * Measures what an approximate policy keeps of the exhaustive answer and writes the card beside the release, whether or
  * not it qualifies, unless it would take the place of a policy of the other kind that does; for the coded one it makes
  * the codes first.
- * Errors  Refusal `qualification_impossible` where the release is too small to save anything, or its proteins have
- *         relatives; Fault of kernels, encoder or disk; the signal's reason
+ * Errors  Refusal `qualification_impossible` where the release is too small to save anything; Fault of kernels, encoder
+ *         or disk; the signal's reason
  * Cost    for each query an exhaustive search and an alignment with every target
  */
 export async function qualifyRelease(options: QualifyOptions): Promise<QualifiedRelease> {
   const { release, calibration } = options.engine;
   const trial = TRIALS[options.policy ?? 'sampled'];
   const counts = trial.nearestCounts.filter((count) => count <= release.targets.count * trial.largestShare);
-  if (release.manifest.relatives !== undefined) throw withRelatives(release.id);
   if (counts.length === 0) throw tooSmall(release.id, release.targets.count, trial);
   const seed = options.seed ?? 1;
   const random = seededRandom(seed);
@@ -205,16 +204,6 @@ function strataOf(
     maximum_residues: share[share.length - 1].queryLength,
     ...recalls(share),
   }));
-}
-
-/** What queries with relatives find has not been measured, nor how many of their rows strike. */
-function withRelatives(releaseId: string): Refusal {
-  return new Refusal(
-    'qualification_impossible',
-    `The proteins of release ${releaseId} have relatives, for which the approximate policy has not been measured. ` +
-      'Searches compare all of them.',
-    {},
-  );
 }
 
 function tooSmall(releaseId: string, targetCount: number, { nearestCounts, largestShare }: Trial): Refusal {

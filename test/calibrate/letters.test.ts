@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pairStart, scorePairs } from '#src/calibrate/pairs.js';
-import { openTokenReader } from '#src/calibrate/tokens.js';
+import { openTokenReader } from '#src/release/rows/token-reader.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import type { QueryTokens, TokenStore } from '#src/kernels/kernels.js';
 import { affineOf, openRelease } from '#src/release/open.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/calibrate/calibrate.js';
-import { openTokenReader } from '#src/calibrate/tokens.js';
+import { openTokenReader } from '#src/release/rows/token-reader.js';
 import { PROFILED_FORMAT } from '#src/calibration/card.js';
 import type { Calibration } from '#src/calibration/calibration.js';
 import { openCalibration } from '#src/calibration/sidecar.js';

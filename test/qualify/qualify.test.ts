@@ -62,6 +62,25 @@ describe('qualifying a release', () => {
     expect((await openedAs()) !== undefined).toBe(isQualifiedPolicy(card));
   });
 
+  it('asks proteins as they stand in the release, with their relatives, and encodes none', async () => {
+    const { release } = engine;
+    const relatives = {
+      background: { method: 'alignments' as const, sha256: '0'.repeat(64) },
+      rules: { max_expected: 1, min_coverage: 1, max_identity: 1, profile_count: 1, vector_count: 1 },
+      encoder_dimension: 32,
+      profile_share: 0,
+      counts: { targets: 0, relatives: 0 },
+    };
+    const encode = () => Promise.reject(new Error('there is nothing to encode'));
+    const together = {
+      ...engine,
+      encoder: { ...engine.encoder, encode },
+      release: { ...release, manifest: { ...release.manifest, relatives } },
+    };
+    const { card } = await qualifyRelease({ engine, queryCount: 8 });
+    expect((await qualifyRelease({ engine: together, queryCount: 8 })).card).toEqual(card);
+  });
+
   it('is refused where the release is too small to save anything', async () => {
     const small = await engineOf(10);
     const refused = qualifyRelease({ engine: small, queryCount: 4 });

@@ -1,4 +1,4 @@
-import { openTokenReader } from '../../calibrate/tokens.js';
+import { openTokenReader } from '../../release/rows/token-reader.js';
 import { Refusal } from '../../errors.js';
 import type { QueryTokens } from '../../kernels/kernels.js';
 import { Slice } from '../../turns.js';

@@ -1,6 +1,6 @@
-import { PROFILE_WIDTH, type QueryTokens } from '../kernels/kernels.js';
-import type { Release } from '../release/release.js';
-import { openRowReader } from '../release/rows/row-reader.js';
+import { PROFILE_WIDTH, type QueryTokens } from '../../kernels/kernels.js';
+import type { Release } from '../release.js';
+import { openRowReader } from './row-reader.js';
 
 /** Tokens of a release's targets, with their profiles, as they stand in its files. */
 export interface TokenReader {
