@@ -175,7 +175,7 @@ void AffineSearch::compareAlone(uint32_t item, Workspace& workspace) {
   const size_t count = roundUp(queryLength, kTokenRound);
   auto* closest = static_cast<int32_t*>(workspace.reserve(Workspace::kClosest, count * sizeof(int32_t)));
   std::fill_n(closest, count, INT32_MIN);
-  compareRows(kernels_, compared_, {store_->rows(targets_[item]), lengthOf(item), dimension},
+  compareRows(kernels_, {compared_[0].view()}, {store_->rows(targets_[item]), lengthOf(item), dimension},
               rowsPerCall(queryLength, dimension), closest, &sums.targetToQuery[item], workspace, cancelled_);
   // What a cancelled search has not met yet is the least there is, and would not add up.
   if (isCancelled()) return;

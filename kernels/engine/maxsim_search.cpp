@@ -6,8 +6,6 @@
 namespace gloaming {
 namespace {
 
-/** Multiply-adds of one chunk, some 50 µs on a fast core: at the end threads wait for each other that long at most. */
-constexpr uint64_t kChunkProducts = 25'000'000;
 /** Multiply-adds of one piece of a long target. Pieces are larger, because what they find has to be joined. */
 constexpr uint64_t kPieceProducts = 100'000'000;
 /** Rows of one piece at least: many queries at once would cut every target, and be read anew for each few rows. */
@@ -23,7 +21,7 @@ uint32_t rowsPerCall(uint32_t longestQuery, uint32_t dimension) {
 }
 
 /* Some rows after others, each prepared once for all queries. */
-void compareRows(const Kernels& kernels, const std::vector<OwnedQuery>& queries, const Tokens& rows,
+void compareRows(const Kernels& kernels, const std::vector<PackedQuery>& queries, const Tokens& rows,
                  uint32_t rowsPerCall, int32_t* closest, int32_t* rowSums, Workspace& workspace,
                  const std::atomic<bool>& cancelled) {
   const size_t storedBytes = rows.dimension, preparedBytes = storedBytes * kernels.maxsimPreparedBytes;
@@ -39,7 +37,7 @@ void compareRows(const Kernels& kernels, const std::vector<OwnedQuery>& queries,
     const size_t readyBytes = preparedBytes > 0 ? preparedBytes : storedBytes;
     int32_t* own = closest;
     for (size_t q = 0; q < queries.size(); ++q) {
-      const PackedQuery query = queries[q].view();
+      const PackedQuery& query = queries[q];
       for (uint32_t at = 0; at < count; at += rowsPerCall) {
         if (cancelled.load(std::memory_order_relaxed)) return;
         rowSums[q] += kernels.maxsimRows(query, ready + at * readyBytes, std::min(rowsPerCall, count - at), own);
@@ -66,6 +64,7 @@ uint64_t MaxSimSearch::prepare() {
   uint32_t longest = 1;
   for (OwnedQuery& query : queries_) {
     query.pack(kernels_.maxsimPackedBytes, kernels_.maxsimPack);
+    packed_.push_back(query.view());
     tokenCount += query.length();
     longest = std::max(longest, query.length());
     closestCount_ += roundUp(query.length(), kTokenRound);
@@ -114,10 +113,10 @@ void MaxSimSearch::run(uint64_t chunk, Workspace& workspace) {
     std::fill_n(closest, closestCount_, INT32_MIN);
     std::fill_n(rowSums, queries_.size(), 0);
     const int8_t* rows = store_->rows(targetOf(item)) + size_t{firstRow} * store_->dimension();
-    compareRows(kernels_, queries_, {rows, endRow - firstRow, store_->dimension()}, rowsPerCall_, closest, rowSums,
+    compareRows(kernels_, packed_, {rows, endRow - firstRow, store_->dimension()}, rowsPerCall_, closest, rowSums,
                 workspace, cancelled_);
     if (isCancelled()) return;
-    if (endRow - firstRow == length) settle(item, closest, rowSums);
+    if (endRow - firstRow == length) settleAll(item, closest, rowSums);
     else share(item, endRow - firstRow, closest, rowSums);
   }
 }
@@ -135,21 +134,24 @@ void MaxSimSearch::share(uint32_t item, uint32_t rowCount, const int32_t* closes
   }
   shared.rowsDone += rowCount;
   if (shared.rowsDone < store_->length(targetOf(item))) return;
-  settle(item, shared.closest.data(), shared.sums.data());
+  settleAll(item, shared.closest.data(), shared.sums.data());
   shared_.erase(item);
 }
 
-void MaxSimSearch::settle(uint32_t item, const int32_t* closest, const int32_t* rowSums) {
+void MaxSimSearch::settleAll(uint32_t item, const int32_t* closest, const int32_t* rowSums) {
   for (size_t q = 0; q < queries_.size(); ++q) {
-    const uint32_t length = queries_[q].length();
-    sums[q].queryToTarget[item] = std::accumulate(closest, closest + length, 0);
-    sums[q].targetToQuery[item] = rowSums[q];
-    if (floor_) {
-      const auto excess = [floor = *floor_](int32_t sum, int32_t best) { return sum + std::max(0, best - floor); };
-      sums[q].queryExcess[item] = std::accumulate(closest, closest + length, 0, excess);
-    }
+    settle(sums[q], item, {closest, queries_[q].length()}, rowSums[q], floor_);
     closest += roundUp(queries_[q].length(), kTokenRound);
   }
+}
+
+void SumsSearch::settle(Sums& sums, uint32_t item, Closest closest, int32_t rowSum, std::optional<int32_t> floor) {
+  const int32_t* end = closest.values + closest.length;
+  sums.queryToTarget[item] = std::accumulate(closest.values, end, 0);
+  sums.targetToQuery[item] = rowSum;
+  if (!floor) return;
+  const auto excess = [floor = *floor](int32_t sum, int32_t best) { return sum + std::max(0, best - floor); };
+  sums.queryExcess[item] = std::accumulate(closest.values, end, 0, excess);
 }
 
 }  // namespace gloaming

@@ -83,14 +83,26 @@ class SumsSearch : public Search {
   using Search::Search;
   /** One per query, each in list order; complete when done was called without failure. */
   std::vector<Sums> sums;
+
+ protected:
+  /** Best dot product of each token of a query. */
+  struct Closest {
+    const int32_t* values;
+    uint32_t length;
+  };
+  /* Puts down what was found of one item of a query's list. */
+  static void settle(Sums& sums, uint32_t item, Closest closest, int32_t rowSum, std::optional<int32_t> floor);
 };
+
+/** Multiply-adds of one chunk, some 50 µs on a fast core: at the end threads wait for each other that long at most. */
+constexpr uint64_t kChunkProducts = 25'000'000;
 
 /** Rows of a target that one call of a kernel takes, so that it returns within a moment. */
 uint32_t rowsPerCall(uint32_t longestQuery, uint32_t dimension);
 
 /* Raises what each query has found so far by some rows of a target; what it finds is void once cancelled.
  * closest: one array for each query, [roundUp(length, kTokenRound)], after the other. rowSums: one for each query. */
-void compareRows(const Kernels& kernels, const std::vector<OwnedQuery>& queries, const Tokens& rows,
+void compareRows(const Kernels& kernels, const std::vector<PackedQuery>& queries, const Tokens& rows,
                  uint32_t rowsPerCall, int32_t* closest, int32_t* rowSums, Workspace& workspace,
                  const std::atomic<bool>& cancelled);
 
@@ -121,9 +133,11 @@ class MaxSimSearch : public SumsSearch {
   uint32_t itemCount() const;
   uint32_t targetOf(uint32_t item) const { return eligible_ ? (*eligible_)[item] : item; }
   void share(uint32_t item, uint32_t rowCount, const int32_t* closest, const int32_t* rowSums);
-  void settle(uint32_t item, const int32_t* closest, const int32_t* rowSums);
+  void settleAll(uint32_t item, const int32_t* closest, const int32_t* rowSums);
 
   std::vector<OwnedQuery> queries_;
+  /** The same as kernels take them. */
+  std::vector<PackedQuery> packed_;
   const std::optional<std::vector<uint32_t>> eligible_;
   const std::optional<int32_t> floor_;
   std::vector<Cut> cuts_;

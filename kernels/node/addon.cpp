@@ -3,13 +3,12 @@
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve
- *   open(variant, starts, dimension, tokens, profiles) a store; rows are { values } or { path, byteOffset }; profiles
- *                                                      may be undefined
+ *   open(variant, starts, dimension, tokens, profiles?) a store; rows are { values } or { path, byteOffset }
  *   close(store)
  *   gpus()                                             what GPUs there are, or { obstacle }
  *   load(store, callback)                              brings a store into GPU memory: a search
  *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
- *   sweep(store, queries, eligible, floor, threads, isBackground, callback)                the same with excesses
+ *   sweep(store, queries, eligible or lists, floor, threads, isBackground, callback)      the same with excesses
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
  *   affine(store, query, targets, parameters, work, threads, isBackground, callback)      a search: 'scores',
  *                                                      'measures' (with both sums of MaxSim) or 'alignments'
@@ -27,6 +26,7 @@
 #include "node/addon_arguments.h"
 #include "node/addon_values.h"
 #include "cuda/host/image.h"
+#include "engine/listed_search.h"
 #include "engine/moments.h"
 #include "engine/residency.h"
 
@@ -240,12 +240,18 @@ Napi::Value maxsim(const Napi::CallbackInfo& info) {
 Napi::Value sweep(const Napi::CallbackInfo& info) {
   const OpenStore& open = openStore(info[0]);
   std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
-  std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
+  std::optional<std::vector<std::vector<uint32_t>>> lists = copyLists(info[2]);
+  std::optional<std::vector<uint32_t>> eligible = lists ? std::nullopt : copyEligible(info[2]);
   const auto floor = static_cast<int32_t>(wholeNumber(info[3], INT16_MAX, "the floor"));
   const uint32_t threads = threadCount(info[4]);
   auto done = callOnLoop(info.Env(), info[6], sumsToValue);
-  auto search = std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries), std::move(eligible),
-                                               std::move(done), floor);
+  std::shared_ptr<Search> search;
+  if (lists)
+    search = std::make_shared<ListedSearch>(*open.kernels, open.store, std::move(queries), std::move(*lists), floor,
+                                            std::move(done));
+  else
+    search = std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries), std::move(eligible),
+                                            std::move(done), floor);
   return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
 }
 

@@ -78,6 +78,15 @@ inline std::optional<std::vector<uint32_t>> copyEligible(const Napi::Value& valu
   return copyIndices(value, "the eligible list");
 }
 
+/* None where it is no array of lists. */
+inline std::optional<std::vector<std::vector<uint32_t>>> copyLists(const Napi::Value& value) {
+  if (!value.IsArray()) return std::nullopt;
+  const auto all = value.As<Napi::Array>();
+  std::vector<std::vector<uint32_t>> lists;
+  for (uint32_t q = 0; q < all.Length(); ++q) lists.push_back(copyIndices(all.Get(q), "a list"));
+  return lists;
+}
+
 inline AffineParameters copyParameters(const Napi::Value& value) {
   if (!value.IsObject()) throw ShapeError("the affine parameters must be an object");
   const auto object = value.As<Napi::Object>();

@@ -6,110 +6,17 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 
 #include "engine/coded_search.h"
-#include "test/case.h"
+#include "engine/listed_search.h"
 #include "test/clock.h"
+#include "test/search_case.h"
 
 namespace gloaming {
 namespace {
 
 constexpr AffineParameters kParameters{600, 2, 20, 3}, kProfileParameters{600, 150, 60, 5, nullptr, 1'331};
-constexpr uint32_t kDimension = 32, kQueryLengths[] = {3, 17, 90};
-/** Rows of a piece of a giant for these queries: 100,000,000 multiply-adds, see kPieceProducts. */
-constexpr uint32_t kPieceRows = 100'000'000 / (110 * kDimension) / kMaxRows * kMaxRows;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "kernels-searches: %s\n", what);
-  std::exit(1);
-}
-
-/** Waits for one search; says whether it failed. */
-struct Waiter {
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool isDone = false, hasFailed = false;
-
-  Search::Done done() {
-    return [this](const std::shared_ptr<Search>&, std::exception_ptr failure) {
-      const std::lock_guard<std::mutex> lock(mutex);
-      isDone = true;
-      hasFailed = failure != nullptr;
-      wake.notify_one();
-    };
-  }
-  void wait() {
-    std::unique_lock<std::mutex> lock(mutex);
-    wake.wait(lock, [this] { return isDone; });
-  }
-};
-
-std::vector<uint8_t> lettersIn(const uint8_t* text, size_t count) {
-  std::vector<uint8_t> letters(text, text + count);
-  for (uint8_t& letter : letters) letter %= kLetterCount;
-  letters.resize(count + kLetterPadding);
-  return letters;
-}
-
-struct Data {
-  std::shared_ptr<const Store> store;
-  std::vector<std::vector<int8_t>> queries;
-  /** Of the query that is aligned; the store has them of its targets. */
-  std::vector<int8_t> profile;
-  std::vector<std::vector<MaxSim>> expected;  // by query and target
-
-  std::vector<OwnedQuery> owned() const {
-    std::vector<OwnedQuery> list;
-    for (const auto& rows : queries) list.push_back(one(rows));
-    return list;
-  }
-  /* Letters that score, some of them lower case. */
-  OwnedLetters letters(const std::vector<int8_t>& query, const std::vector<uint32_t>& targets) const {
-    OwnedLetters letters;
-    for (uint32_t cell = 0; cell < kLetterCount * kLetterCount; ++cell) {
-      letters.scores.push_back(static_cast<int8_t>(static_cast<int>(cell * 37 % 41) - 20));
-    }
-    letters.query.resize(query.size() / store->dimension());
-    size_t total = 0;
-    for (const uint32_t target : targets) total += store->length(target);
-    letters.targets.resize(total);
-    for (size_t i = 0; i < letters.query.size(); ++i) letters.query[i] = static_cast<uint8_t>('A' + i * 7 % 26);
-    for (size_t j = 0; j < total; ++j) letters.targets[j] = static_cast<uint8_t>('a' + j * 11 % 26);
-    return letters;
-  }
-  OwnedQuery one(const std::vector<int8_t>& rows) const {
-    const auto length = static_cast<uint32_t>(rows.size() / store->dimension());
-    return OwnedQuery(rows.data(), rows.size(), length, store->dimension());
-  }
-  Tokens tokens(const std::vector<int8_t>& rows) const {
-    return {rows.data(), static_cast<uint32_t>(rows.size() / store->dimension()), store->dimension()};
-  }
-  Tokens target(uint32_t t) const { return {store->rows(t), store->length(t), store->dimension()}; }
-};
-
-/* Targets of many lengths: giants that have to be cut into pieces, the last of them one row or more. */
-Data makeData(Random& random) {
-  std::vector<uint32_t> starts{0};
-  for (uint32_t t = 0; t < 40; ++t) starts.push_back(starts.back() + 1 + below(random, t % 7 == 0 ? 700 : 90));
-  for (const uint32_t length : {kMaxLength, 2 * kPieceRows + 1}) starts.push_back(starts.back() + length);
-  for (uint32_t t = 0; t < 5; ++t) starts.push_back(starts.back() + 1 + below(random, 90));
-  const auto rows = randomRows(random, starts.back(), kDimension);
-  const auto profiles = randomProfiles(random, starts.back());
-  const auto store = std::make_shared<Store>(std::move(starts), kDimension, rows.data(), rows.size());
-  store->setProfiles(profiles.data(), profiles.size());
-  Data data{store, {}, randomProfiles(random, kQueryLengths[1]), {}};
-  for (const uint32_t length : kQueryLengths) {
-    const auto& query = data.queries.emplace_back(randomRows(random, length, kDimension));
-    auto& expected = data.expected.emplace_back();
-    for (uint32_t t = 0; t < data.store->targetCount(); ++t) {
-      expected.push_back(maxsimReference(data.tokens(query), data.target(t)));
-    }
-  }
-  return data;
-}
 
 void checkMaxSim(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads,
                  const std::optional<std::vector<uint32_t>>& eligible) {
@@ -126,6 +33,47 @@ void checkMaxSim(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
       require(sums.queryToTarget[item] == expected.queryToTarget && sums.targetToQuery[item] == expected.targetToQuery,
               "a search differs from the reference in maxsim");
     }
+  }
+}
+
+/* Lists that have little in common, giants and all targets among them, and one that is empty. */
+void checkListed(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads) {
+  constexpr int32_t floor = 300;
+  std::vector<std::vector<uint32_t>> lists(std::size(kQueryLengths));
+  for (uint32_t t = 0; t < data.store->targetCount(); ++t) {
+    lists[0].push_back(t);
+    if (t % 3 == 1 || t == 40) lists[1].push_back(t);
+  }
+  Waiter waiter, excessWaiter;
+  const auto search = std::make_shared<ListedSearch>(kernels, data.store, data.owned(), lists, floor, waiter.done());
+  const auto all = std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt,
+                                                  excessWaiter.done(), floor);
+  pool.submit(search, threads);
+  pool.submit(all, threads);
+  waiter.wait();
+  excessWaiter.wait();
+  require(!waiter.hasFailed && !excessWaiter.hasFailed, "a search of lists failed");
+  for (size_t q = 0; q < lists.size(); ++q) {
+    const auto& sums = search->sums[q];
+    require(sums.queryToTarget.size() == lists[q].size(), "a search of lists has a place for each target of a list");
+    for (size_t item = 0; item < lists[q].size(); ++item) {
+      const uint32_t target = lists[q][item];
+      const MaxSim& expected = data.expected[q][target];
+      require(sums.queryToTarget[item] == expected.queryToTarget && sums.targetToQuery[item] == expected.targetToQuery,
+              "a search of lists differs from the reference in maxsim");
+      require(sums.queryExcess[item] == all->sums[q].queryExcess[target], "a search of lists differs in excesses");
+    }
+  }
+}
+
+/* Lists that do not fit the queries or do not ascend. */
+void checkListedFailures(Pool& pool, const Kernels& kernels, const Data& data) {
+  const std::vector<std::vector<std::vector<uint32_t>>> wrong{{{0}, {1}}, {{0}, {2, 1}, {}}, {{0}, {}, {1'000}}};
+  for (const auto& lists : wrong) {
+    Waiter waiter;
+    pool.submit(std::make_shared<ListedSearch>(kernels, data.store, data.owned(), lists, 0, waiter.done()), 2);
+    waiter.wait();
+    require(waiter.hasFailed, "a search of wrong lists succeeded");
   }
 }
 
@@ -356,10 +304,12 @@ void checkAll(uint64_t seed) {
       checkMaxSim(pool, *all[k], data, threads, std::vector<uint32_t>{1, 2, 5, 40, 44});
       checkAffine(pool, *all[k], data, threads, kParameters);
       checkAffine(pool, *all[k], data, threads, kProfileParameters);
+      checkListed(pool, *all[k], data, threads);
       checkCoded(pool, *all[k], data, coded, threads);
       checkAssign(pool, *all[k], random, threads);
     }
     checkMaxSim(pool, *all[k], data, 2, std::vector<uint32_t>{});
+    checkListedFailures(pool, *all[k], data);
     checkCancelAndFailure(pool, *all[k], data);
     checkCancelWithinGiants(pool, *all[k], giants);
   }

@@ -51,7 +51,7 @@ export interface Addon {
   sweep(
     store: StoreHandle,
     queries: readonly QueryTokens[],
-    eligible: Uint32Array | undefined,
+    eligible: Uint32Array | undefined | readonly Uint32Array[],
     floor: number,
     threads: number | undefined,
     isBackground: boolean,
@@ -162,7 +162,7 @@ export function loadAddon(): Addon {
 /** The calls of the CPU, which any store takes. */
 export function storeCalls(
   addon: Addon,
-): Pick<KernelBackend, 'maxsim' | 'sweep' | 'affineScores' | 'measure' | 'affineAlign'> {
+): Pick<KernelBackend, 'maxsim' | 'sweep' | 'sweepLists' | 'affineScores' | 'measure' | 'affineAlign'> {
   return {
     maxsim: (store, queries, eligible, options = {}) =>
       run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
@@ -171,6 +171,10 @@ export function storeCalls(
     sweep: (store, queries, eligible, floor, options = {}) =>
       run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
         addon.sweep(handleOf(store), queries, eligible, floor, threads, isBackground, callback),
+      ),
+    sweepLists: (store, queries, lists, floor, options = {}) =>
+      run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
+        addon.sweep(handleOf(store), queries, lists, floor, threads, isBackground, callback),
       ),
     affineScores: (store, query, targets, parameters, options = {}) =>
       run<Int32Array>(addon, options, (threads, isBackground, callback) =>

@@ -186,6 +186,14 @@ export interface KernelBackend {
     floor: number,
     options?: KernelOptions,
   ): Promise<readonly SweptSums[]>;
+  /** The same of each query with targets of its own (ascending, a list for each): each is read once for all queries. */
+  sweepLists(
+    store: TokenStore,
+    queries: readonly QueryTokens[],
+    lists: readonly Uint32Array[],
+    floor: number,
+    options?: KernelOptions,
+  ): Promise<readonly SweptSums[]>;
   /**
    * Sums of `maxsim` for the targets that could be among the best `count` of each query in rank order (search/rank.ts):
    * those, all that tie with the last of them, and perhaps others. Absent where all sums are at hand as soon as some.

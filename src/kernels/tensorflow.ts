@@ -106,6 +106,7 @@ export function tensorflowBackend(
       return opened.use(() => maxsim(tf, opened, queries, eligible, queryRows, options));
     },
     sweep: (store, ...rest) => affine.sweep(storeOf(store).affineStore, ...rest),
+    sweepLists: (store, ...rest) => affine.sweepLists(storeOf(store).affineStore, ...rest),
     affineScores: (store, ...rest) => affine.affineScores(storeOf(store).affineStore, ...rest),
     measure: (store, ...rest) => affine.measure(storeOf(store).affineStore, ...rest),
     affineAlign: (store, ...rest) => affine.affineAlign(storeOf(store).affineStore, ...rest),

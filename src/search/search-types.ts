@@ -99,7 +99,10 @@ export type Look = (
 export interface LookWork {
   readonly policy: ResolvedPolicy;
   readonly engine: SearchEngine;
+  /** Of what is done for all queries together. */
   readonly options: KernelOptions;
+  /** Of what is done for one query while others are at work: its share of the threads. */
+  readonly ownOptions: KernelOptions;
 }
 
 /** One query's sums, before they are ranked. */

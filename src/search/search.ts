@@ -5,7 +5,7 @@ import { align } from './align.js';
 import { expectedFalseHits } from './candidate-significance.js';
 import { compare, comparePanel } from './compare.js';
 import { sweepCoded } from './sampled/coded.js';
-import { compareFinalists, sweepSampled } from './sampled/finalists.js';
+import { compareFinalists, sweepPools, sweepSampled } from './sampled/finalists.js';
 import { chooseFrontier } from './sampled/frontier.js';
 import { encode } from './query/encode.js';
 import { resolvePolicy } from './policy.js';
@@ -85,13 +85,16 @@ export async function searchBy(
   const { threads, isBackground } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { signal, threads, isBackground };
+  const atWork = Math.min(queries.length, QUERIES_AT_WORK_MAX_COUNT);
+  // A query's finalists fill the lanes of one thread better than those of many.
+  const ownOptions = { ...options, threads: threads && Math.ceil(threads / atWork) };
 
   const policy = resolvePolicy(engine, settings);
   // A frontier of the best evidence needs it, whether or not it was asked for.
   const significance =
     policy.sampled && settings.significance === 'not_requested' ? 'if_available' : settings.significance;
   const judge = createJudge({ ...settings, significance }, sequences, engine);
-  const work = { policy, judge, settings, engine, options };
+  const work = { policy, judge, settings, engine, options, ownOptions };
   const encoded = await encode(queries, settings, engine, { signal });
   const measured = await look(encoded, { ...settings, significance }, work);
 
@@ -130,14 +133,15 @@ export const lookHere: Look = async (queries, settings, work) => {
 export async function finalists(
   queries: readonly EncodedQuery[],
   pools: readonly Uint32Array[],
-  { policy: { sampled }, engine, options }: LookWork,
+  { policy: { sampled }, engine, options, ownOptions }: LookWork,
 ): Promise<readonly (() => Promise<Compared>)[]> {
   assert(sampled !== undefined, 'only the sampled policy has pools');
   const tokens = queries.map((query) => query.tokens);
   const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
+  const swept = await sweepPools(tokens, pools, sampled, engine, options);
   return pools.map((pool, query) => async () => {
     const panel = panels?.[query];
-    const found = await compareFinalists(queries[query], pool, sampled, engine, options);
+    const found = await compareFinalists(queries[query], pool, swept[query], sampled, engine, ownOptions);
     return { ...found, panel, retry: panel?.retry };
   });
 }
@@ -146,7 +150,7 @@ export async function finalists(
 async function finish(
   query: EncodedQuery,
   found: Compared,
-  { policy, judge, settings, engine, options }: Work,
+  { policy, judge, settings, engine, ownOptions: options }: Work,
 ): Promise<SearchResult> {
   const { release } = engine;
   const { limit, evidence, alignedMaxExpected } = settings;

@@ -50,25 +50,47 @@ export function eligibleTargets({ eligible, searchedTargetCount }: SearchedSpace
 }
 
 /**
- * Exact sums and affine scores of one query with its finalists, the best of its pool by more of its rows than made it.
+ * What more rows of each query than made its pool say of that; undefined where all of the pool are finalists. A target
+ * is read once for all queries.
+ * Errors  Fault of the kernels; the signal's reason
  */
+export async function sweepPools(
+  queries: readonly QueryTokens[],
+  pools: readonly Uint32Array[],
+  { nearestCount, isCoded }: PoolCounts,
+  { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
+  options: KernelOptions,
+): Promise<readonly (SweptPool | undefined)[]> {
+  const wide = pools.flatMap((pool, query) => (pool.length > nearestCount ? [query] : []));
+  const sampled = wide.map((query) => sampleTokens(queries[query], isCoded ? COARSE_ROWS : FINE_ROWS));
+  const lists = wide.map((query) => pools[query]);
+  const sums = await backend.sweepLists(store, sampled, lists, excessFloor(release), options);
+  const swept = new Array<SweptPool | undefined>(queries.length).fill(undefined);
+  for (const [at, query] of wide.entries()) swept[query] = { sums: sums[at], rowCount: sampled[at].length };
+  return swept;
+}
+
+/** Sums of a pool, and of how many rows of its query. */
+export interface SweptPool {
+  readonly sums: SweptSums;
+  readonly rowCount: number;
+}
+
+type PoolCounts = FinalistCounts & { readonly isCoded: boolean };
+
+/** Exact sums and affine scores of one query with its finalists, the best of its pool. */
 export async function compareFinalists(
   query: EncodedQuery,
   pool: Uint32Array,
-  { isCoded, ...counts }: FinalistCounts & { readonly isCoded: boolean },
-  engine: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
+  swept: SweptPool | undefined,
+  counts: FinalistCounts,
+  { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<Compared> {
-  const { backend, store, release } = engine;
-  const { tokens } = query;
-  let targets = pool;
-  if (pool.length > counts.nearestCount) {
-    const sampled = sampleTokens(tokens, isCoded ? COARSE_ROWS : FINE_ROWS);
-    const [swept] = await backend.sweep(store, [sampled], pool, excessFloor(release), options);
-    targets = ascending(await bestOf(swept, pool, sampled.length, counts, release));
-  }
+  const targets =
+    swept === undefined ? pool : ascending(await bestOf(swept.sums, pool, swept.rowCount, counts, release));
   const parameters = affineParameters(release, query, targets);
-  const { scores, ...sums } = await backend.measure(store, tokens, targets, parameters, options);
+  const { scores, ...sums } = await backend.measure(store, query.tokens, targets, parameters, options);
   return { targets, sums, affineScores: scores };
 }
 
