@@ -15,6 +15,7 @@ import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
 import { recordMaintenance } from '../../services/backup/maintenance.js';
 import { IdempotencyTable } from '../../store/tables/idempotency.js';
 import { listenError } from './address.js';
+import { warnOfCertificate } from './certificate.js';
 import { watchAppliance } from './metrics.js';
 import { behindProxies } from './proxies.js';
 import { sqlListeners } from './sql.js';
@@ -70,6 +71,7 @@ export async function serve(
     tls: config.tls,
     isResponseChecked,
   });
+  if (config.tls !== undefined) warnOfCertificate(config.tls, log);
   url = await listen(server, config);
   noteContract(config, shell);
   await startWork(appliance, log, metrics);
