@@ -138,8 +138,10 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
   await appliance.storage.start((error) =>
     log.error({ err: error }, 'Stored files could not be cleaned up.'),
   );
-  await appliance.runs.start((error, runId) =>
-    log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+  await appliance.runs.start(
+    (error, runId) => log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+    (cause, runId) =>
+      log.warn({ err: cause, run_id: runId }, 'A run waits for a disk or a worker, and goes on by itself.'),
   );
   appliance.workers?.watch(({ worker, part, cause }) =>
     log.warn({ err: cause, worker, part }, 'A worker has not answered for its part.'),
