@@ -99,6 +99,10 @@ async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<re
       const message = `the certificate ${tls.certificateFile} has expired at ${certificate.validTo}: renew it`;
       return [{ topic: 'tls', state: 'bad', message }];
     }
+    if (Date.parse(certificate.validFrom) > now.getTime()) {
+      const message = `the certificate ${tls.certificateFile} is not valid before ${certificate.validFrom}`;
+      return [{ topic: 'tls', state: 'bad', message: `${message}: set the clock if it is wrong, or wait` }];
+    }
     const state = days < TLS_WARNING_DAYS ? 'warning' : 'good';
     const until = `valid until ${certificate.validTo}, ${days} days from now`;
     return [{ topic: 'tls', state, message: `the certificate ${tls.certificateFile} is ${until}` }];

@@ -134,12 +134,13 @@ export async function build(
     await keepEncoder(directory, config);
     const work = { slug, input, embeddings, encoder, progress, interrupt, divided };
     const session: BuildSession = { catalog, context, options, ...work };
+    let plain: FoundRelease | undefined;
     if (isOfItself(options)) {
-      const plain = await buildOne(session, undefined);
+      plain = await buildOne(session, undefined);
       if (plain === undefined) return undefined;
       if (!(await isWorthRelatives(session, plain))) return await standAlone(session, plain);
     }
-    const opened = await openBuildFamilies(options, slug, encoder, catalog);
+    const opened = await openBuildFamilies(options, plain, encoder, catalog);
     try {
       return await buildOne(session, opened?.families);
     } finally {

@@ -67,15 +67,16 @@ const LONGEST_MS = 3_600_000;
  * Errors  those of openBuildFamilies, but `significance_unavailable`: without a calibration nobody has relatives
  */
 export async function haveOwnRelatives(
-  { directory, manifest }: FoundRelease,
+  plain: FoundRelease,
   slug: string,
   encoder: Encoder,
   catalog: IndexCatalog,
   { stderr, signal }: { readonly stderr: { write(text: string): unknown }; readonly signal: AbortSignal },
 ): Promise<boolean> {
+  const { directory, manifest } = plain;
   const { targets } = manifest.counts;
   if (targets < LEAST_PROTEINS || (await readCalibrationCard(directory)) === undefined) return false;
-  const opened = await openBuildFamilies({ relatives: 'self' }, slug, encoder, catalog);
+  const opened = await openBuildFamilies({ relatives: 'self' }, plain, encoder, catalog);
   assert(opened !== undefined, 'a database that is its own background has one');
   try {
     const release = await openRelease(directory);
@@ -103,13 +104,13 @@ const MMSEQS_ROUNDS = 2;
 
 /**
  * Opens where the relatives of a build come from; undefined where it has none.
- * @param slug  the database that is built: what `self` means
+ * @param own  the release without relatives that the build has made or found: what `self` means
  * Errors  Refusal `background_not_found`, `encoder_changed`, `significance_unavailable`, `tool_missing`,
  *         `invalid_alignment`
  */
 export async function openBuildFamilies(
   { relatives, alignments }: RelativesFlags,
-  slug: string,
+  own: FoundRelease | undefined,
   encoder: Encoder,
   catalog: IndexCatalog,
 ): Promise<OpenedFamilies | undefined> {
@@ -119,9 +120,10 @@ export async function openBuildFamilies(
     return openFamilies({ method: 'alignments', sha256 }, { encoder, config, alignments });
   }
   if (relatives === 'none') return undefined;
-  const name = isOfItself({ relatives }) ? slug : relatives;
-  const plain = plainReleaseOf(name, encoder, catalog);
-  const background = plain === undefined ? await nameKept(name, encoder, config) : await nameRelease(plain);
+  assert(own !== undefined || !isOfItself({ relatives }), 'a build of itself has made or found its release');
+  const plain = isOfItself({ relatives }) ? own : plainReleaseOf(relatives, encoder, catalog);
+  const background =
+    plain === undefined ? await nameKept(relatives, encoder, config) : await nameRelease(plain);
   return openFamilies(background, { encoder, config });
 }
 

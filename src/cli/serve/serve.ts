@@ -15,6 +15,7 @@ import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
 import { recordMaintenance } from '../../services/backup/maintenance.js';
 import { IdempotencyTable } from '../../store/tables/idempotency.js';
 import { listenError } from './address.js';
+import { warnOfCertificate } from './certificate.js';
 import { watchAppliance } from './metrics.js';
 import { behindProxies } from './proxies.js';
 import { sqlListeners } from './sql.js';
@@ -70,6 +71,7 @@ export async function serve(
     tls: config.tls,
     isResponseChecked,
   });
+  if (config.tls !== undefined) warnOfCertificate(config.tls, log);
   url = await listen(server, config);
   noteContract(config, shell);
   await startWork(appliance, log, metrics);
@@ -136,8 +138,10 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
   await appliance.storage.start((error) =>
     log.error({ err: error }, 'Stored files could not be cleaned up.'),
   );
-  await appliance.runs.start((error, runId) =>
-    log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+  await appliance.runs.start(
+    (error, runId) => log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+    (cause, runId) =>
+      log.warn({ err: cause, run_id: runId }, 'A run waits for a disk or a worker, and goes on by itself.'),
   );
   appliance.workers?.watch(({ worker, part, cause }) =>
     log.warn({ err: cause, worker, part }, 'A worker has not answered for its part.'),

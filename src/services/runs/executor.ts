@@ -20,6 +20,8 @@ interface RunExecutorDependencies {
   readonly world: World;
   /** Told of failures that are ours, with the run that they ended. */
   readonly onFault: (error: unknown, runId: string) => void;
+  /** Told once of what a run waits for: nothing is wrong with it, and it goes on by itself. */
+  readonly onWait: (cause: unknown, runId: string) => void;
 }
 
 /** A run at work in this process. */
@@ -50,18 +52,20 @@ export class RunExecutor {
   readonly #now: () => Date;
   readonly #world: World;
   readonly #onFault: (error: unknown, runId: string) => void;
+  readonly #onWait: (cause: unknown, runId: string) => void;
   readonly #attempts = new Map<string, Attempt>();
   /** Turns that could not be, one after the other, by run. */
   readonly #refusals = new Map<string, number>();
   #isInterrupted = false;
 
-  constructor({ table, kinds, watch, now, world, onFault }: RunExecutorDependencies) {
+  constructor({ table, kinds, watch, now, world, onFault, onWait }: RunExecutorDependencies) {
     this.#table = table;
     this.#kinds = kinds;
     this.#watch = watch;
     this.#now = now;
     this.#world = world;
     this.#onFault = onFault;
+    this.#onWait = onWait;
   }
 
   /** Does the next piece of a run, or waits where disk or workers do; undefined at its end. Never rejects. */
@@ -88,7 +92,7 @@ export class RunExecutor {
   #wait(runId: string, error: unknown): RunTurn {
     const refusals = this.#refusals.get(runId) ?? 0;
     this.#refusals.set(runId, refusals + 1);
-    if (refusals === 0) this.#onFault(error, runId);
+    if (refusals === 0) this.#onWait(error, runId);
     const waitMs = Math.min(RUN_ATTEMPT_WAIT_MAX_MS, 1_000 * 2 ** refusals);
     const after = new Promise<void>((resolve) => void this.#world.setTimer(waitMs, resolve));
     return { after };

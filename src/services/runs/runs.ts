@@ -42,6 +42,12 @@ interface RunsDependencies extends AcceptDependencies {
   readonly onChange?: () => void;
 }
 
+/** Whom this tells of failures that are ours, and of what runs wait for. */
+interface Listeners {
+  readonly onFault: (error: unknown, runId: string) => void;
+  readonly onWait: (cause: unknown, runId: string) => void;
+}
+
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
 /** Accepts runs, gives them their turns, and answers for them. */
@@ -57,7 +63,7 @@ export class Runs {
   readonly #backoffs = new Set<() => void>();
   #endSweeps: (() => void) | undefined;
   /** Present from the start on. */
-  #report: ((error: unknown, runId: string) => void) | undefined;
+  #listeners: Listeners | undefined;
 
   constructor(dependencies: RunsDependencies) {
     const { table, kinds, now, world = realWorld, concurrency, onChange } = dependencies;
@@ -66,8 +72,11 @@ export class Runs {
     this.#world = world;
     this.#kinds = new Map(kinds.map((kind) => [kind.key, kind]));
     this.#watch = new RunWatch(onChange, world);
-    const onFault = (error: unknown, runId: string): void => this.#report?.(error, runId);
-    const parts = { table, kinds: this.#kinds, watch: this.#watch, now, world, onFault };
+    const listeners: Listeners = {
+      onFault: (error, runId) => this.#listeners?.onFault(error, runId),
+      onWait: (cause, runId) => this.#listeners?.onWait(cause, runId),
+    };
+    const parts = { table, kinds: this.#kinds, watch: this.#watch, now, world, ...listeners };
     this.#executor = new RunExecutor(parts);
     this.#queue = new RunQueue(({ id }) => this.#executor.step(id), concurrency);
   }
@@ -84,7 +93,7 @@ export class Runs {
     const asked = { ...request, background: waitSeconds === 0 };
     const run = await acceptRun(asked, onAccepted, context, this.#kinds, this.#dependencies);
     // Before the start, the start itself will find it.
-    if (this.#report !== undefined) this.#enqueue(run);
+    if (this.#listeners !== undefined) this.#enqueue(run);
     if (waitSeconds === 0) return accepted ?? replyTo(run);
     return replyTo(await this.#waitForEnd(run.id, waitSeconds, context));
   }
@@ -178,9 +187,10 @@ export class Runs {
   /**
    * Goes on with what an earlier server left, and gives turns from now on.
    * @param onFault told of failures that are ours, with the run that they ended
+   * @param onWait  told once of what a run waits for, a disk or a worker; default: told as onFault is
    */
-  async start(onFault: (error: unknown, runId: string) => void): Promise<void> {
-    this.#report = onFault;
+  async start(onFault: Listeners['onFault'], onWait: Listeners['onWait'] = onFault): Promise<void> {
+    this.#listeners = { onFault, onWait };
     await this.#sweep().catch((error: unknown) => onFault(error, 'sweep'));
     const sweep = (): void => void this.#sweep().catch((error) => onFault(error, 'sweep'));
     this.#endSweeps = this.#world.every(SWEEP_INTERVAL_MS, sweep);

@@ -91,9 +91,13 @@ describe.skipIf(!has('openssl', 'version'))('TLS', () => {
   const examine = async (now: Date): Promise<unknown> =>
     (await examineAppliance(configOf({ tls, port: 0 }), now)).find(({ topic }) => topic === 'tls');
 
-  it('is bad after the end of its certificate, and warns before it', async () => {
+  it('is bad before the beginning and after the end of its certificate, and warns before the end', async () => {
     make(30);
     const days = (count: number): Date => new Date(Date.now() + count * 24 * 60 * 60 * 1000);
+    expect(await examine(days(-1))).toMatchObject({
+      state: 'bad',
+      message: expect.stringMatching(/c\.pem is not valid before .*: set the clock/) as string,
+    });
     expect(await examine(days(0))).toMatchObject({ state: 'good' });
     expect(await examine(days(10))).toMatchObject({ state: 'warning' });
     expect(await examine(days(31))).toMatchObject({

@@ -97,6 +97,15 @@ describe('gloaming index', () => {
     for (const name of ['related', 'alone']) await index('remove', name, '--yes');
   });
 
+  it('looks for relatives in the very release that a build has made or found, not in a newer one', async () => {
+    const idOf = (report: string): string | undefined => /dbr_[0-9a-f]{64}/.exec(report)?.[0];
+    const older = idOf(await build(ALPHA, 'own', '--no-calibration'));
+    expect(idOf(await build(BETA, 'own', '--no-calibration'))).not.toBe(older);
+    const ofItself = build(ALPHA, 'own', '--no-calibration', '--relatives', 'self');
+    await expect(ofItself).rejects.toThrow(`and release ${older} has none: calibrate it`);
+    await index('remove', 'own', '--yes');
+  });
+
   it('takes embeddings for proteins alone, and says what is wrong with them', async () => {
     const given = ['--embeddings', ALPHA];
     await expect(build(ALPHA, 'embedded', ...given)).rejects.toThrow('neither an HDF5 file nor an archive');

@@ -30,6 +30,7 @@ let store: ControlStore;
 let runs: Runs;
 let executed: string[];
 let faults: unknown[];
+let waits: unknown[];
 let onPiece: (label: string, piece: number, work: RunWork) => Promise<void>;
 
 const context = (organizationId = 'lab'): RequestContext => ({
@@ -75,7 +76,10 @@ function openRuns(): Runs {
 
 async function startRuns(): Promise<void> {
   runs = openRuns();
-  await runs.start((error) => faults.push(error));
+  await runs.start(
+    (error) => faults.push(error),
+    (cause, runId) => waits.push([runId, cause]),
+  );
 }
 
 beforeEach(async () => {
@@ -83,6 +87,7 @@ beforeEach(async () => {
   store = openControlStore(folder);
   executed = [];
   faults = [];
+  waits = [];
   onPiece = async () => undefined;
   await startRuns();
 });
@@ -195,6 +200,18 @@ describe('a run', () => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'internal_error' } });
     expect(JSON.stringify(run)).not.toContain('secret');
     expect(faults.map(String)).toEqual(['Error: secret disk']);
+  });
+
+  it('waits where a worker is missing, which is told once, and not as a fault of ours', async () => {
+    const missing = new Refusal('worker_unavailable', 'No worker answers.');
+    let left = 2;
+    onPiece = async () => {
+      if (left-- > 0) throw missing;
+    };
+    const run = await end((await create('a', 1)).id);
+    expect(run).toMatchObject({ status: 'completed', attempt_count: 1 });
+    expect(waits).toEqual([[run.id, missing]]);
+    expect(faults).toEqual([]);
   });
 
   it('is not made at all where its input is refused', async () => {

@@ -6,6 +6,8 @@ import base64
 import hashlib
 import os
 import tempfile
+import threading
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 from urllib.parse import urlsplit
@@ -16,7 +18,7 @@ from .events import FINAL_STATES, EventReader
 from .hits import Hit, Hits
 from .inputs import Protein, Proteins, fasta_path, is_one_protein, read_protein, read_proteins
 from .results import Reference, SqlResult
-from .wire import Emit, Flow, Json, NoAnswer, Read, Request, Sleep
+from .wire import Emit, Flow, Json, NoAnswer, Read, Request, Sleep, Wait
 
 #: Called with the bytes that are there and those that there will be.
 Progress = Callable[[int, int], None]
@@ -320,24 +322,50 @@ class SqlSession:
     def __init__(self, given: Optional["tuple[str, str]"]) -> None:
         self._credential = given
         self._own_id: Optional[str] = None
+        self._lock = threading.Lock()
+        #: There while one is being made: why that failed, or None.
+        self._making: "Optional[Future[Optional[Exception]]]" = None
 
     def credential(self, caller: Caller) -> Flow["tuple[str, str]"]:
-        """User and password."""
-        if self._credential is None:
-            user, password = os.environ.get("GLOAMING_SQL_USER"), os.environ.get("GLOAMING_SQL_PASSWORD")
-            if not (user and password):
-                answer = yield from caller.post("/v1/sql-credentials", {"name": "Python client"})
-                data = answer["data"]
-                self._own_id = str(data["sql_credential"]["id"])
-                user, password = str(data["sql_engine_user"]), str(data["password"])
-            self._credential = (user, password)
-        return self._credential
+        """User and password. Statements that need them at once wait for one request, and fail with it."""
+        while True:
+            with self._lock:
+                self._credential = self._credential or credential_of_environment()
+                if self._credential is not None:
+                    return self._credential
+                making = self._making
+                own = self._making = making or Future()
+            if making is None:
+                yield from self._make(caller, own)
+                continue
+            failure: Optional[Exception] = yield Wait(making)
+            if failure is not None:
+                raise failure
+
+    def _make(self, caller: Caller, making: "Future[Optional[Exception]]") -> Flow[None]:
+        failure: Optional[Exception] = None
+        try:
+            data = (yield from caller.post("/v1/sql-credentials", {"name": "Python client"}))["data"]
+            self._own_id = str(data["sql_credential"]["id"])
+            self._credential = (str(data["sql_engine_user"]), str(data["password"]))
+        except Exception as error:
+            failure = error
+            raise
+        finally:
+            # Without a failure, also where whoever asked has been cancelled: the next one who waits asks then.
+            self._making = None
+            making.set_result(failure)
 
     def revoke(self, caller: Caller) -> Flow[None]:
         """Ends the one that was made here."""
         own_id, self._own_id = self._own_id, None
         if own_id is not None:
             yield from caller.delete(f"/v1/sql-credentials/{own_id}")
+
+
+def credential_of_environment() -> Optional["tuple[str, str]"]:
+    user, password = os.environ.get("GLOAMING_SQL_USER"), os.environ.get("GLOAMING_SQL_PASSWORD")
+    return (user, password) if user and password else None
 
 
 def sql(

@@ -10,7 +10,7 @@ from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Union
 
 import httpx
 
-from .wire import Effect, Emit, Flow, NoAnswer, Open, Read, Request, Response, Send, Sleep, Stream, T
+from .wire import Effect, Emit, Flow, NoAnswer, Open, Read, Request, Response, Send, Sleep, Stream, T, Wait
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 USER_AGENT = "gloaming-client/0.1.0"
@@ -105,6 +105,8 @@ class BlockingTransport:
     def _perform(self, effect: Effect, streams: List[Stream]) -> Any:
         if isinstance(effect, Sleep):
             return time.sleep(effect.seconds)
+        if isinstance(effect, Wait):
+            return effect.future.result()
         try:
             if isinstance(effect, Send):
                 return response_of(self._client.request(**self._address.arguments_of(effect.request)))
@@ -172,6 +174,9 @@ class AwaitingTransport:
     async def _perform(self, effect: Effect, streams: List[Stream]) -> Any:
         if isinstance(effect, Sleep):
             return await asyncio.sleep(effect.seconds)
+        if isinstance(effect, Wait):
+            # Others wait for it too, so that the end of this task must not cancel it.
+            return await asyncio.shield(asyncio.wrap_future(effect.future))
         try:
             if isinstance(effect, Send):
                 return response_of(await self._client.request(**self._address.arguments_of(effect.request)))

@@ -8,6 +8,7 @@ that the two clients share all but that.
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Dict, Generator, Mapping, Optional, TypeVar, Union
 
@@ -100,11 +101,18 @@ class Sleep:
 
 
 @dataclass(frozen=True)
+class Wait:
+    """Waits for another flow of the same client, perhaps of another thread: what it leaves in `future` comes of it."""
+
+    future: "Future[Any]"
+
+
+@dataclass(frozen=True)
 class Emit:
     """Gives one item to whoever iterates over the flow."""
 
     item: Any
 
 
-Effect = Union[Send, Open, Read, Sleep, Emit]
+Effect = Union[Send, Open, Read, Sleep, Wait, Emit]
 Flow = Generator[Effect, Any, T]

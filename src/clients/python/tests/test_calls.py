@@ -8,8 +8,8 @@ from gloaming import ConnectionFailed, NotFoundError, RateLimitError
 from gloaming.calls import Caller
 from gloaming.codes import BY_CODE, DatabaseNotFound
 from gloaming.events import EventReader
-from gloaming.flows import results, watch
-from gloaming.wire import Emit, NoAnswer, Open, Read, Response, Send, Sleep, Stream
+from gloaming.flows import SqlSession, results, watch
+from gloaming.wire import Emit, NoAnswer, Open, Read, Response, Send, Sleep, Stream, Wait
 
 
 def play(flow, outcomes):
@@ -119,3 +119,49 @@ def test_results_are_read_over_cursors_while_the_run_works():
     assert [hits.query_id for hits in items] == ["a", "a"]
     cursors = [request.query.get("cursor") for request in requests if "results" in request.path]
     assert cursors == [None, "c1", "c1"]
+
+
+MADE = ok({"data": {"sql_credential": {"id": "sqlc_1"}, "sql_engine_user": "user", "password": "word"}})
+
+
+@pytest.fixture
+def sql_session(monkeypatch):
+    monkeypatch.delenv("GLOAMING_SQL_USER", raising=False)
+    return SqlSession(None)
+
+
+def end_of(flow, outcome):
+    """What a flow returns that needs nothing but this outcome."""
+    with pytest.raises(StopIteration) as ended:
+        flow.send(outcome)
+    return ended.value.value
+
+
+def test_statements_at_once_share_the_request_that_makes_their_credential(sql_session):
+    first, second = (sql_session.credential(Caller(0)) for _ in range(2))
+    assert isinstance(next(first), Send)
+    waiting = next(second)
+    assert isinstance(waiting, Wait) and not waiting.future.done()
+    assert end_of(first, MADE) == ("user", "word")
+    assert end_of(second, waiting.future.result()) == ("user", "word")
+    assert play(sql_session.credential(Caller(0)), [])[3] == ("user", "word")
+
+
+def test_a_credential_that_could_not_be_made_fails_those_who_waited_and_nobody_after_them(sql_session):
+    first, second = (sql_session.credential(Caller(0)) for _ in range(2))
+    next(first)
+    waiting = next(second)
+    with pytest.raises(ConnectionFailed):
+        first.send(NoAnswer(OSError("refused")))
+    with pytest.raises(ConnectionFailed):
+        second.send(waiting.future.result())
+    assert play(sql_session.credential(Caller(0)), [MADE])[3] == ("user", "word")
+
+
+def test_where_whoever_makes_a_credential_is_cancelled_the_next_one_makes_it(sql_session):
+    first, second = (sql_session.credential(Caller(0)) for _ in range(2))
+    next(first)
+    waiting = next(second)
+    first.close()
+    assert isinstance(second.send(waiting.future.result()), Send)
+    assert end_of(second, MADE) == ("user", "word")

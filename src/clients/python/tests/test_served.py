@@ -2,10 +2,12 @@
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from gloaming import AsyncGloaming, Gloaming, GloamingError, RunCancelled, WebhookVerificationError, verify_webhook
+from gloaming.flows import pages
 
 
 def test_hits_are_the_same_by_every_way(client, protein, fasta_file):
@@ -81,6 +83,26 @@ def test_an_upload_in_parts_is_gone_on_with(client, tmp_path, monkeypatch):
     url = client.upload(path, progress=lambda got, size: again.append(got))
     assert again[0] == done[-1] > 0 and again[-1] == path.stat().st_size
     assert url.endswith("/large.bin")
+
+
+def test_statements_at_once_are_opened_by_one_credential_whose_end_is_that_of_the_client(client):
+    def active():
+        rows = client._transport.iterate(pages(client._caller, "/v1/sql-credentials", {"limit": 100}))
+        return {row["id"] for row in rows if row["is_active"]}
+
+    statements = [f"SELECT {number} AS n" for number in range(4)]
+    before = active()
+    with Gloaming() as own, ThreadPoolExecutor(4) as threads:
+        assert [found.rows for found in threads.map(own.sql, statements)] == [[[n]] for n in range(4)]
+        assert len(active() - before) == 1
+
+    async def awaited():
+        async with AsyncGloaming() as appliance:
+            found = await asyncio.gather(*map(appliance.sql, statements))
+            return [each.rows for each in found], len(active() - before)
+
+    assert asyncio.run(awaited()) == ([[[n]] for n in range(4)], 1)
+    assert active() == before
 
 
 def test_a_key_that_is_none_is_refused_as_such(protein):
