@@ -101,8 +101,8 @@ export const CODED_REQUIRED_RECALL = 0.9;
 export const CODED_REQUIRED_EVIDENT_RECALL = 0.75;
 
 /** Identifiers of what this version does; any change to what one means needs a new name. */
-const SAMPLING_ID = 'rows_32_then_64/1';
-const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/2';
+const SAMPLING_ID = 'rows_32_then_64/2';
+const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/3';
 const FRONTIER_ID = 'best_evidence/1';
 
 export function policyDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {

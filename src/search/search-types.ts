@@ -101,8 +101,8 @@ export interface LookWork {
   readonly engine: SearchEngine;
   /** Of what is done for all queries together. */
   readonly options: KernelOptions;
-  /** Of what is done for one query while others are at work: its share of the threads. */
-  readonly ownOptions: KernelOptions;
+  /** Of what is done for one query while others are at work: with its share of the threads. */
+  optionsOf(query: EncodedQuery): KernelOptions;
 }
 
 /** One query's sums, before they are ranked. */

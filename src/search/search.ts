@@ -85,16 +85,15 @@ export async function searchBy(
   const { threads, isBackground } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
   const options = { signal, threads, isBackground };
-  const atWork = Math.min(queries.length, QUERIES_AT_WORK_MAX_COUNT);
-  // A query's finalists fill the lanes of one thread better than those of many.
-  const ownOptions = { ...options, threads: threads && Math.ceil(threads / atWork) };
+  const share = threadShares(sequences, threads);
+  const optionsOf = ({ sequence }: EncodedQuery) => ({ ...options, threads: share(sequence.length) });
 
   const policy = resolvePolicy(engine, settings);
   // A frontier of the best evidence needs it, whether or not it was asked for.
   const significance =
     policy.sampled && settings.significance === 'not_requested' ? 'if_available' : settings.significance;
   const judge = createJudge({ ...settings, significance }, sequences, engine);
-  const work = { policy, judge, settings, engine, options, ownOptions };
+  const work = { policy, judge, settings, engine, options, optionsOf };
   const encoded = await encode(queries, settings, engine, { signal });
   const measured = await look(encoded, { ...settings, significance }, work);
 
@@ -109,6 +108,20 @@ export async function searchBy(
     queue.kill();
     throw cause;
   }
+}
+
+/**
+ * Threads of a query that is at work beside others. The finalists of one fill the lanes of a thread better than those
+ * of several threads; one that is much longer than the rest, and would be waited for at the end, has more of them.
+ */
+function threadShares(
+  sequences: readonly string[],
+  threads: number | undefined,
+): (length: number) => number | undefined {
+  if (threads === undefined) return () => undefined;
+  const atWork = Math.min(sequences.length, QUERIES_AT_WORK_MAX_COUNT);
+  const mean = sequences.reduce((sum, { length }) => sum + length, 0) / sequences.length;
+  return (length) => Math.min(threads, Math.ceil((threads * length) / (atWork * mean)));
 }
 
 /** What the stages of all queries share. */
@@ -133,15 +146,15 @@ export const lookHere: Look = async (queries, settings, work) => {
 export async function finalists(
   queries: readonly EncodedQuery[],
   pools: readonly Uint32Array[],
-  { policy: { sampled }, engine, options, ownOptions }: LookWork,
+  { policy: { sampled }, engine, options, optionsOf }: LookWork,
 ): Promise<readonly (() => Promise<Compared>)[]> {
   assert(sampled !== undefined, 'only the sampled policy has pools');
   const tokens = queries.map((query) => query.tokens);
   const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
   const swept = await sweepPools(tokens, pools, sampled, engine, options);
-  return pools.map((pool, query) => async () => {
-    const panel = panels?.[query];
-    const found = await compareFinalists(queries[query], pool, swept[query], sampled, engine, ownOptions);
+  return pools.map((pool, at) => async () => {
+    const [query, panel] = [queries[at], panels?.[at]];
+    const found = await compareFinalists(query, pool, swept[at], sampled, engine, optionsOf(query));
     return { ...found, panel, retry: panel?.retry };
   });
 }
@@ -150,9 +163,10 @@ export async function finalists(
 async function finish(
   query: EncodedQuery,
   found: Compared,
-  { policy, judge, settings, engine, ownOptions: options }: Work,
+  { policy, judge, settings, engine, optionsOf }: Work,
 ): Promise<SearchResult> {
   const { release } = engine;
+  const options = optionsOf(query);
   const { limit, evidence, alignedMaxExpected } = settings;
   const count = policy.sampled ? found.sums.queryToTarget.length : limit;
   const ranked = await rank(found, query.tokens.length, release, count);

@@ -51,6 +51,12 @@ test.each(runnable)('$name kernels sweep with sums that a plain loop gives, too'
     );
     expect([...queryExcess], `seed ${seed}`).toEqual(expected);
   });
+  const lists = [eligible, Uint32Array.of(0, 1), Uint32Array.of(9)];
+  const listed = await backend.sweepLists(store, queries, lists, floor);
+  for (const [query, list] of lists.entries()) {
+    const [alone] = await backend.sweep(store, [queries[query]!], list, floor);
+    expect(listed[query], `seed ${seed}`).toEqual(alone);
+  }
   store.close();
 });
 
