@@ -80,9 +80,9 @@ export async function bestCoded(
 }
 
 /**
- * By codes it is the target's residues that stand out, of which long targets have more. By the fourth root of the
- * length, as for rows of the query, the pool of six proteomes had 1.6 times as many residues and held less of what is
- * evident; by the length itself it held .93 of the nearest ten instead of .97.
+ * By codes it is the target's residues that stand out, of which long targets have still more. By the fourth root of
+ * the length the pool of six proteomes had 1.6 times as many residues and held less of what is evident; by the length
+ * itself it held .93 of the nearest ten instead of .97.
  */
 function chanceOf(length: number): number {
   const root = Math.sqrt(length);
