@@ -122,11 +122,11 @@ class WarpgroupTeam {
   GLOAMING_TEAM uint32_t sumWarp(Word word) const {
     return static_cast<uint32_t>(__reduce_add_sync(kAllLanes, static_cast<int>(word)));
   }
-  GLOAMING_TEAM uint32_t sumRows(Word word) {
+  GLOAMING_TEAM uint32_t sumRows(Word word, uint32_t quarter) {
 #pragma unroll
     for (uint32_t mask = 16; mask >= 4; mask /= 2) word += shuffleXor(word, mask);
     uint32_t* area = nextExchange();
-    if (lane_ % 32 == 0) area[lane_ / 32] = word;
+    if (lane_ % 32 == quarter) area[lane_ / 32] = word;
     synchronize();
     return area[0] + area[1] + area[2] + area[3];
   }

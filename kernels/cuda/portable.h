@@ -86,10 +86,11 @@ class WarpTeam {
   GLOAMING_TEAM uint32_t sumWarp(Word word) const {
     return static_cast<uint32_t>(__reduce_add_sync(kAllLanes, static_cast<int>(word)));
   }
-  GLOAMING_TEAM uint32_t sumRows(Word word) const {
+  GLOAMING_TEAM uint32_t sumRows(Word word, uint32_t quarter) const {
 #pragma unroll
     for (uint32_t mask = 16; mask >= 4; mask /= 2) word += shuffleXor(word, mask);
-    return word;
+    // The first lane stores it.
+    return quarter == 0 ? word : shuffleXor(word, quarter);
   }
   GLOAMING_TEAM void store(int32_t* address, int32_t value) const {
     if (lane_ == 0) *address = value;

@@ -12,11 +12,15 @@
  *     multiply(queryTile, dots)                dots[4n + i] as layout.h says, kLanes / 2 query rows
  *     keepClosest(queryTile, word) closest(…)  a word per lane that outlives the tile; so keepSum(query, value) sum(…)
  *     joinWarps(words)                         the largest pairs over the team's warps
- *     sumWarp(word) sumRows(word)              Σ over a warp; Σ over the eight lanes l/4 and all warps
+ *     sumWarp(word) sumRows(word, quarter)     Σ over a warp; Σ over the eight lanes l with l % 4 = quarter, all warps
  *     store(address, value)                    once for the team
  *
  * Branches depend on values that are equal in all lanes. Each dot product is packed once and meets two maxima: one for
- * its query row, kept over the tile, and one for its target row, kept over the query. */
+ * its query row, kept over the tile, and one for its target row, kept over the query.
+ *
+ * Four neighbouring lanes find the same maxima of query rows. The first adds them up. Where excesses over a floor are
+ * asked for, the second adds up the maxima raised to the floor, which is rows × floor more than the excesses: they cost
+ * no registers, and a search without them only a branch at the end of a protein. */
 #ifndef GLOAMING_CUDA_SWEEP_H
 #define GLOAMING_CUDA_SWEEP_H
 
@@ -49,6 +53,9 @@ struct SweepTask {
   /** [queryCount × itemCount], by place in the list. */
   int32_t* queryToTarget;
   int32_t* targetToQuery;
+  /** Σ over query rows of what their best dot product is above the floor, 0..32,767; null where nobody asks. */
+  int32_t* queryExcess;
+  uint32_t floor;
   uint32_t itemCount;
 
   /** For panels, best dot products of target rows with earlier panels [groups × 4]; null where the query is whole. */
@@ -72,6 +79,9 @@ struct LargestPair {
 struct LargerWord {
   GLOAMING_BOTH uint32_t operator()(uint32_t a, uint32_t b) const { return largerWord(a, b); }
 };
+
+/** Of four lanes with the same maxima of query rows, which adds up what. */
+constexpr uint32_t kSumQuarter = 0, kExcessQuarter = 1;
 
 /** Groups of target rows that a lane holds after its columns were joined. */
 template <class Team>
@@ -145,7 +155,7 @@ GLOAMING_TEAM void foldInside(Team& team, const typename Team::Word (&dots)[4 * 
 /* One tile of the query against one tile of targets. sums[n] grows by the closest dot products of the query rows whose
  * protein ends with group n; the open protein's are kept for the next tile. */
 template <class Team>
-GLOAMING_TEAM void foldTile(Team& team, const Tile& tile, uint32_t queryTile, uint32_t rowsLeft,
+GLOAMING_TEAM void foldTile(Team& team, const SweepTask& task, const Tile& tile, uint32_t queryTile, uint32_t rowsLeft,
                             Columns<Team>& columns, typename Team::Word (&sums)[Team::kGroups]) {
   using Word = typename Team::Word;
   Word dots[4 * Team::kGroups];
@@ -157,7 +167,14 @@ GLOAMING_TEAM void foldTile(Team& team, const Tile& tile, uint32_t queryTile, ui
   for (uint32_t n = 0; n < Team::kGroups && tile.ends != 0; ++n) {
     foldGroup(team, dots + 4 * n, n, columns, rows);
     if (!endsAt(tile, n)) continue;
-    const Word closest = team.map(LargerPair{}, rows.joined(team), carried);
+    Word closest = team.map(LargerPair{}, rows.joined(team), carried);
+    if (task.queryExcess != nullptr) {
+      closest = team.mapLanes(
+          [floor = joinLow(task.floor, task.floor)](uint32_t lane, uint32_t pair) {
+            return largerPair(pair, lane % 4 == kExcessQuarter ? floor : kLeastPair);
+          },
+          closest);
+    }
     sums[n] = team.mapLanes(
         [rowsLeft](uint32_t lane, uint32_t sum, uint32_t pair) {
           const uint32_t row = fragmentD(lane, 0).row;
@@ -242,15 +259,22 @@ GLOAMING_TEAM void settleTile(Team& team, const SweepTask& task, const Tile& til
                               const typename Team::Word (&sums)[Team::kGroups]) {
   uint32_t first = 0, item = tile.firstItem;
   uint32_t carried = tile.continues ? team.sum(query) : 0;
+  // Each place belongs to one team, and panels follow each other in launches.
+  const auto add = [&team, &task](int32_t* address, uint32_t sum) {
+    const uint32_t earlier = task.isFirstPanel ? 0 : static_cast<uint32_t>(*address);
+    team.store(address, static_cast<int32_t>(earlier + sum));
+  };
   GLOAMING_UNROLL
   for (uint32_t n = 0; n < Team::kGroups; ++n) {
     if (!endsAt(tile, n)) continue;
     const size_t place = size_t{query} * task.itemCount + item;
-    const uint32_t ofRows = carried + sumOfRows(team, tile, first, n, columns), ofQuery = team.sumRows(sums[n]);
+    const uint32_t ofRows = carried + sumOfRows(team, tile, first, n, columns);
     if (task.isLastPanel) team.store(task.targetToQuery + place, static_cast<int32_t>(ofRows));
-    // Each place belongs to one team, and panels follow each other in launches.
-    const uint32_t earlier = task.isFirstPanel ? 0 : static_cast<uint32_t>(task.queryToTarget[place]);
-    team.store(task.queryToTarget + place, static_cast<int32_t>(earlier + ofQuery));
+    add(task.queryToTarget + place, team.sumRows(sums[n], kSumQuarter));
+    if (task.queryExcess != nullptr) {
+      const uint32_t raised = team.sumRows(sums[n], kExcessQuarter);
+      add(task.queryExcess + place, raised - task.parts[query].rows * task.floor);
+    }
     carried = 0;
     first = n + 1;
     ++item;
@@ -267,7 +291,7 @@ GLOAMING_TEAM void sweepTile(Team& team, const SweepTask& task, const Tile& tile
     GLOAMING_UNROLL
     for (auto& sum : sums) sum = team.fill(0);
     for (uint32_t t = 0; t < part.tileCount; ++t) {
-      foldTile(team, tile, part.firstTile + t, part.rows - t * (Team::kLanes / 2), columns, sums);
+      foldTile(team, task, tile, part.firstTile + t, part.rows - t * (Team::kLanes / 2), columns, sums);
     }
     joinColumns(team, columns);
     if (task.rowMaxima != nullptr) joinPanels(team, task, tile, columns.even);

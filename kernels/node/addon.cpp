@@ -1,5 +1,5 @@
-/* The kernels as a Node-API addon: with addon_arguments.h and addon_values.h all that knows Node. It copies what it is
- * given, hands the work to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
+/* The kernels as a Node-API addon: with the other headers here all that knows Node. It copies what it is given, hands
+ * the work to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve
@@ -8,7 +8,8 @@
  *   gpus()                                             what GPUs there are, or { obstacle }
  *   load(store, callback)                              brings a store into GPU memory: a search
  *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
- *   sweep(store, queries, eligible or lists, floor, threads, isBackground, callback)      the same with excesses
+ *   sweep(store, queries, eligible or lists, floor, isOnGpu, threads, isBackground, callback)
+ *                                                      the same with excesses; lists are for the CPU only
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
  *   affine(store, query, targets, parameters, work, threads, isBackground, callback)      a search: 'scores',
  *                                                      'measures' (with both sums of MaxSim) or 'alignments'
@@ -24,6 +25,7 @@
  * memory that other searches use), KERNEL_FAILED (memory), KERNEL_CANCELLED.
  */
 #include "node/addon_arguments.h"
+#include "node/addon_callback.h"
 #include "node/addon_values.h"
 #include "cuda/host/image.h"
 #include "engine/listed_search.h"
@@ -73,29 +75,6 @@ class LoadJob : public Search {
   void run(uint64_t, Workspace&) override {}
 };
 
-Napi::Error toError(Napi::Env env, std::exception_ptr failure) {
-  const auto make = [env](const char* code, const std::string& message) {
-    Napi::Error error = Napi::Error::New(env, message);
-    error.Value()["code"] = Napi::String::New(env, code);
-    return error;
-  };
-  try {
-    std::rethrow_exception(failure);
-  } catch (const ShapeError& error) {
-    return make("KERNEL_SHAPE", error.what());
-  } catch (const StoreError& error) {
-    return make("KERNEL_STORE", error.what());
-  } catch (const cuda::DeviceBusyError& error) {
-    return make("KERNEL_BUSY", error.what());
-  } catch (const cuda::CudaError& error) {
-    return make("KERNEL_DEVICE", error.what());
-  } catch (const std::bad_alloc&) {
-    return make("KERNEL_FAILED", "out of memory");
-  } catch (const std::exception& error) {
-    return make("KERNEL_FAILED", error.what());
-  }
-}
-
 /* Runs a function of the addon, turning what it throws into an error with a code. */
 template <Napi::Value (*body)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
@@ -113,48 +92,6 @@ OpenStore& openStore(const Napi::Value& value) {
   OpenStore& open = *value.As<Napi::External<OpenStore>>().Data();
   if (open.store == nullptr) throw ShapeError("the store is closed");
   return open;
-}
-
-using ToValue = Napi::Value (*)(Napi::Env, const Search&);
-
-/** Whether an environment still listens: Node deletes its side when the environment ends, whoever may still call. */
-struct Line {
-  std::mutex mutex;
-  bool isOpen = true;
-};
-
-/* Calls callback(error) or callback(undefined, result); on the event loop. */
-void answer(Napi::Env env, Napi::Function callback, const Search& search, std::exception_ptr failure, ToValue toValue) {
-  const Napi::HandleScope scope(env);
-  if (failure != nullptr) {
-    callback.Call({toError(env, failure).Value()});
-  } else if (search.isCancelled()) {
-    Napi::Error error = Napi::Error::New(env, "the search was cancelled");
-    error.Value()["code"] = Napi::String::New(env, "KERNEL_CANCELLED");
-    callback.Call({error.Value()});
-  } else {
-    callback.Call({env.Undefined(), toValue(env, search)});
-  }
-}
-
-/* What the pool calls when a search has ended: goes to the event loop and answers there. */
-Search::Done callOnLoop(Napi::Env env, const Napi::Value& callback, ToValue toValue) {
-  const auto line = std::make_shared<Line>();
-  const auto hangUp = [line](Napi::Env) {
-    const std::lock_guard<std::mutex> lock(line->mutex);
-    line->isOpen = false;
-  };
-  const auto function =
-      Napi::ThreadSafeFunction::New(env, callback.As<Napi::Function>(), "gloaming kernels", 0, 1, hangUp);
-  return [function, line, toValue](std::shared_ptr<Search> search, std::exception_ptr failure) {
-    const std::lock_guard<std::mutex> lock(line->mutex);
-    if (!line->isOpen) return;
-    const auto status = function.NonBlockingCall([search, failure, toValue](Napi::Env env, Napi::Function callback) {
-      answer(env, callback, *search, failure, toValue);
-    });
-    // An environment that is closing has let go of the function already.
-    if (status != napi_closing) function.Release();
-  };
 }
 
 uint32_t threadCount(const Napi::Value& threads) {
@@ -218,41 +155,40 @@ Napi::Value close(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value maxsim(const Napi::CallbackInfo& info) {
+/* MaxSim of all queries with the same targets. From argument `at` on: isOnGpu, threads, isBackground, callback. */
+Napi::Value compareAll(const Napi::CallbackInfo& info, uint32_t at, std::optional<int32_t> floor) {
   const OpenStore& open = openStore(info[0]);
   std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
   std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
-  const uint32_t threads = threadCount(info[4]);
+  const uint32_t threads = threadCount(info[at + 1]);
   // Nothing may fail after this: an open callback keeps the event loop alive.
-  cuda::Fleet* gpus = info[3].ToBoolean() ? &fleet() : nullptr;
-  auto done = callOnLoop(info.Env(), info[6], sumsToValue);
+  cuda::Fleet* gpus = info[at].ToBoolean() ? &fleet() : nullptr;
+  auto done = callOnLoop(info.Env(), info[at + 3], sumsToValue);
   std::shared_ptr<Search> search;
   if (gpus != nullptr) {
     search = std::make_shared<cuda::FleetSearch>(*gpus, *open.kernels, open.store, std::move(queries),
-                                                 std::move(eligible), std::nullopt, std::move(done));
+                                                 std::move(eligible), std::nullopt, std::move(done), floor);
   } else {
     search = std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries), std::move(eligible),
-                                            std::move(done));
+                                            std::move(done), floor);
   }
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[at + 2]));
 }
 
+Napi::Value maxsim(const Napi::CallbackInfo& info) { return compareAll(info, 3, std::nullopt); }
+
 Napi::Value sweep(const Napi::CallbackInfo& info) {
+  const auto floor = static_cast<int32_t>(wholeNumber(info[3], INT16_MAX, "the floor"));
+  std::optional<std::vector<std::vector<uint32_t>>> lists = copyLists(info[2]);
+  if (!lists) return compareAll(info, 4, floor);
+  if (info[4].ToBoolean()) throw ShapeError("lists of each query's own are swept by the CPU");
   const OpenStore& open = openStore(info[0]);
   std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
-  std::optional<std::vector<std::vector<uint32_t>>> lists = copyLists(info[2]);
-  std::optional<std::vector<uint32_t>> eligible = lists ? std::nullopt : copyEligible(info[2]);
-  const auto floor = static_cast<int32_t>(wholeNumber(info[3], INT16_MAX, "the floor"));
-  const uint32_t threads = threadCount(info[4]);
-  auto done = callOnLoop(info.Env(), info[6], sumsToValue);
-  std::shared_ptr<Search> search;
-  if (lists)
-    search = std::make_shared<ListedSearch>(*open.kernels, open.store, std::move(queries), std::move(*lists), floor,
-                                            std::move(done));
-  else
-    search = std::make_shared<MaxSimSearch>(*open.kernels, open.store, std::move(queries), std::move(eligible),
-                                            std::move(done), floor);
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[5]));
+  const uint32_t threads = threadCount(info[5]);
+  auto done = callOnLoop(info.Env(), info[7], sumsToValue);
+  auto search = std::make_shared<ListedSearch>(*open.kernels, open.store, std::move(queries), std::move(*lists), floor,
+                                               std::move(done));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
 }
 
 Napi::Value nearest(const Napi::CallbackInfo& info) {

@@ -21,6 +21,9 @@
 
 namespace gloaming {
 
+/* A floor of excesses. Its powers of two are as frequent as each other, so that it lies among all kinds' products. */
+inline int32_t randomFloor(Random& random) { return static_cast<int32_t>(below(random, 1u << below(random, 16))); }
+
 /* What MaxSim finds of a pair, by the reference. */
 inline PairSums referenceSums(const AffineTask& task) {
   const PackedQuery query{task.query.tokens, task.query.tokens.values};

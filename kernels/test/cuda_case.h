@@ -77,7 +77,8 @@ struct Outcome {
 /* Runs a search on the pool and waits for it. */
 inline Outcome runSearch(Pool& pool, Fleet& fleet, const std::shared_ptr<const Store>& store,
                          const std::vector<std::vector<int8_t>>& queries, std::optional<std::vector<uint32_t>> eligible,
-                         const std::function<void(FleetSearch&)>& onStart = {}, std::optional<uint32_t> wanted = {}) {
+                         const std::function<void(FleetSearch&)>& onStart = {}, std::optional<uint32_t> wanted = {},
+                         std::optional<int32_t> floor = {}) {
   std::mutex mutex;
   std::condition_variable wake;
   bool isDone = false;
@@ -98,7 +99,7 @@ inline Outcome runSearch(Pool& pool, Fleet& fleet, const std::shared_ptr<const S
                        store->dimension());
   }
   outcome.search = std::make_shared<FleetSearch>(fleet, referenceKernels, store, std::move(owned), std::move(eligible),
-                                                 wanted, done);
+                                                 wanted, done, floor);
   if (onStart) onStart(*outcome.search);
   pool.submit(outcome.search, 3);
   std::unique_lock<std::mutex> lock(mutex);
@@ -107,16 +108,18 @@ inline Outcome runSearch(Pool& pool, Fleet& fleet, const std::shared_ptr<const S
 }
 
 inline void checkSums(const Outcome& outcome, const Store& store, const std::vector<std::vector<int8_t>>& queries,
-                      const std::optional<std::vector<uint32_t>>& eligible) {
+                      const std::optional<std::vector<uint32_t>>& eligible, std::optional<int32_t> floor = {}) {
   if (!outcome.failure.empty()) require(false, outcome.failure.c_str());
   for (size_t q = 0; q < queries.size(); ++q) {
     const auto& sums = outcome.search->sums[q];
     const Oracle oracle(tokensOf(queries[q], store.dimension()));
     require(sums.queryToTarget.size() == (eligible ? eligible->size() : store.targetCount()), "a search has no answer");
+    require(sums.queryExcess.size() == (floor ? sums.queryToTarget.size() : 0), "excesses are not where they belong");
     for (uint32_t item = 0; item < sums.queryToTarget.size(); ++item) {
-      const MaxSim expected = oracle.with(store, eligible ? (*eligible)[item] : item);
+      const Swept expected = oracle.with(store, eligible ? (*eligible)[item] : item, floor.value_or(0));
       require(sums.queryToTarget[item] == expected.queryToTarget && sums.targetToQuery[item] == expected.targetToQuery,
               "a search differs from the reference");
+      require(!floor || sums.queryExcess[item] == expected.queryExcess, "a search differs in excesses");
     }
   }
 }

@@ -1,5 +1,6 @@
 /* Everything that the CUDA backend does, against the reference, bit for bit: searches with and without filters, several
- * queries and panels of long ones, the best of many, eviction, refusals, cancellation, several GPUs and a fault.
+ * queries and panels of long ones, excesses over a floor, the best of many, eviction, refusals, cancellation, several
+ * GPUs and a fault.
  *
  *   kernels-cuda-equality [seed]                on this machine's GPUs, each kernel that they run; exit code 77: no GPU
  *   kernels-cuda-equality --emulated [seed]     on emulated GPUs (test/fake_driver.h), which need nothing
@@ -33,11 +34,15 @@ void checkSearches(Pool& pool, Fleet& fleet, Random& random, const Setting& sett
     const uint32_t giant = isSmall ? (dimension == 256 ? 600 : 90) : 5'000;
     const auto queries = makeQueries(random, dimension, {3, 64, 65, 150, 1, giant, 17, 20});
     checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
-    const auto some = everyThird(random, store->targetCount());
-    checkSums(runSearch(pool, fleet, store, queries, some), *store, queries, some);
     const std::vector<uint32_t> last{store->targetCount() - 1}, none;
-    checkSums(runSearch(pool, fleet, store, queries, last), *store, queries, last);
-    checkSums(runSearch(pool, fleet, store, queries, none), *store, queries, none);
+    for (const auto& some : {everyThird(random, store->targetCount()), last, none}) {
+      checkSums(runSearch(pool, fleet, store, queries, some), *store, queries, some);
+      const int32_t floor = randomFloor(random);
+      checkSums(runSearch(pool, fleet, store, queries, some, {}, {}, floor), *store, queries, some, floor);
+    }
+    const int32_t floor = randomFloor(random);
+    checkSums(runSearch(pool, fleet, store, queries, std::nullopt, {}, {}, floor), *store, queries, std::nullopt,
+              floor);
   }
   require(!runSearch(pool, fleet, makeStore(random, 32, 3, 20), makeQueries(random, 32, {5}),
                      std::vector<uint32_t>{0, 3}).failure.empty(),

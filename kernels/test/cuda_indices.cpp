@@ -1,11 +1,12 @@
 /* The arithmetic of the CUDA kernels on the CPU: the very code that runs in a team's lanes (cuda/sweep.h), on emulated
  * lanes and matrix instructions, against the reference, bit for bit, over the shapes of the equality test; then
- * filters, panels, batches, slices and the choice of the best. Needs no GPU and no CUDA.
+ * filters, panels, batches, slices, excesses and the choice of the best. Needs no GPU and no CUDA.
  *
  *   kernels-cuda-indices [seed]
  */
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "cuda/host/plan.h"
@@ -59,12 +60,15 @@ struct Cuts {
 };
 
 struct Sums {
-  std::vector<int32_t> queryToTarget, targetToQuery;
+  std::vector<int32_t> queryToTarget, targetToQuery, queryExcess;
 };
+/** What a launch writes of a query. */
+constexpr std::vector<int32_t> Sums::*kSums[] = {&Sums::queryToTarget, &Sums::targetToQuery, &Sums::queryExcess};
 
 /* A whole search by emulated launches: what the host side does, without a device. */
 std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Proteins& targets,
-                                 const std::vector<uint32_t>* eligible, const Cuts& cuts) {
+                                 const std::vector<uint32_t>* eligible, std::optional<int32_t> floor,
+                                 const Cuts& cuts) {
   const Variant variant = variantOf(way);
   const uint32_t dimension = targets.dimension, tileRows = shapeOf(variant, dimension).queryRows();
   const uint32_t capacity = std::min(cuts.capacityTiles, queryTilesThatFit(variant, dimension, sharedLimit(variant)));
@@ -81,20 +85,21 @@ std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Protein
   else for (const uint32_t target : *eligible) listed.push_back(lengths[target]);
   for (size_t q = 0; q < queries.rows.size(); ++q) queryLengths.push_back(queries.length(q));
 
-  const Sums unwritten{std::vector<int32_t>(listed.size(), 77), std::vector<int32_t>(listed.size(), 77)};
-  std::vector<Sums> sums(queries.rows.size(), unwritten);
+  const std::vector<int32_t> unwritten(listed.size(), 77);
+  std::vector<Sums> sums(queries.rows.size(), {unwritten, unwritten, unwritten});
   for (const Slice& slice : planSlices(listed, cuts.sliceGroups, cuts.chunkGroups)) {
     std::vector<uint32_t> rowMaxima(size_t{slice.groupCount} * 4, 0x7fff7fff);
     for (const Batch& batch : planBatches(queryLengths, tileRows, capacity)) {
       std::vector<uint8_t> query(size_t{batch.tileCount()} * tileRows * dimension);
-      std::vector<int32_t> out[2];
+      std::vector<int32_t> out[std::size(kSums)];
       for (auto& half : out) half.resize(batch.queries.size() * listed.size(), 77);
       for (size_t p = 0; p < batch.queries.size(); ++p) {
         const uint32_t q = batch.queries[p];
         packQuery(variant, queries.tokens(q), batch.firstRow, batch.parts[p].rows,
                   query.data() + size_t{batch.parts[p].firstTile} * tileRows * dimension);
-        std::copy(sums[q].queryToTarget.begin(), sums[q].queryToTarget.end(), out[0].begin() + p * listed.size());
-        std::copy(sums[q].targetToQuery.begin(), sums[q].targetToQuery.end(), out[1].begin() + p * listed.size());
+        for (size_t k = 0; k < std::size(kSums); ++k) {
+          std::copy_n((sums[q].*kSums[k]).begin(), listed.size(), out[k].begin() + p * listed.size());
+        }
       }
       uint32_t taken = 0;
       SweepTask task{};
@@ -110,6 +115,8 @@ std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Protein
       std::copy(batch.parts.begin(), batch.parts.end(), task.parts);
       task.queryToTarget = out[0].data();
       task.targetToQuery = out[1].data();
+      task.queryExcess = floor ? out[2].data() : nullptr;
+      task.floor = static_cast<uint32_t>(floor.value_or(0));
       task.itemCount = static_cast<uint32_t>(listed.size());
       task.rowMaxima = batch.isPanel() ? rowMaxima.data() : nullptr;
       task.isFirstPanel = batch.isFirstPanel;
@@ -117,28 +124,43 @@ std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Protein
       emulate(way, dimension, task);
       for (size_t p = 0; p < batch.queries.size(); ++p) {
         Sums& written = sums[batch.queries[p]];
-        std::copy_n(out[0].begin() + p * listed.size(), listed.size(), written.queryToTarget.begin());
-        std::copy_n(out[1].begin() + p * listed.size(), listed.size(), written.targetToQuery.begin());
+        for (size_t k = 0; k < std::size(kSums); ++k) {
+          std::copy_n(out[k].begin() + p * listed.size(), listed.size(), (written.*kSums[k]).begin());
+        }
       }
     }
   }
   return sums;
 }
 
+/* Σ over query rows of what their best dot product is above the floor: the definition. */
+int32_t excessReference(const Tokens& query, const Tokens& target, int32_t floor) {
+  int32_t excess = 0;
+  for (uint32_t i = 0; i < query.length; ++i) {
+    const MaxSim row = maxsimReference({query.values + size_t{i} * query.dimension, 1, query.dimension}, target);
+    excess += std::max(0, row.queryToTarget - floor);
+  }
+  return excess;
+}
+
 void checkSearch(const Proteins& queries, const Proteins& targets, const std::vector<uint32_t>* eligible,
-                 const Cuts& cuts, const std::string& where) {
+                 std::optional<int32_t> floor, const Cuts& cuts, const std::string& where) {
   std::vector<uint32_t> all(targets.rows.size());
   std::iota(all.begin(), all.end(), 0);
   const std::vector<uint32_t>& listed = eligible == nullptr ? all : *eligible;
   std::vector<std::vector<Sums>> found;
-  for (const Way way : kWays) found.push_back(searchEmulated(way, queries, targets, eligible, cuts));
+  for (const Way way : kWays) found.push_back(searchEmulated(way, queries, targets, eligible, floor, cuts));
   for (size_t q = 0; q < queries.rows.size(); ++q) {
     for (size_t item = 0; item < listed.size(); ++item) {
-      const MaxSim expected = maxsimReference(queries.tokens(q), targets.tokens(listed[item]));
+      const Tokens query = queries.tokens(q), target = targets.tokens(listed[item]);
+      const MaxSim expected = maxsimReference(query, target);
+      const int32_t excess = floor ? excessReference(query, target, *floor) : 77;
       for (size_t way = 0; way < found.size(); ++way) {
         require(found[way][q].queryToTarget[item] == expected.queryToTarget &&
                     found[way][q].targetToQuery[item] == expected.targetToQuery,
                 "the emulated kernel differs from the reference, way", std::to_string(way) + ": " + where);
+        require(found[way][q].queryExcess[item] == excess, "the emulated kernel differs in excesses, way",
+                std::to_string(way) + ": " + where);
       }
     }
   }
@@ -156,7 +178,7 @@ uint32_t checkShapes(Random& random) {
       const auto relative = relativeRows(own, query.rows[0], dimension);
       std::copy_n(relative.begin(), std::min(relative.size(), target.rows[0].size()), target.rows[0].begin());
     }
-    checkSearch(query, target, nullptr, {},
+    checkSearch(query, target, nullptr, randomFloor(own), {},
                 Case{seed, dimension, queryLength, targetLength, static_cast<uint32_t>(kind), {}}.line());
     ++done;
   };
@@ -195,9 +217,10 @@ void checkSearches(Random& random) {
     const std::vector<uint32_t> one{59}, none;
     const Cuts cuts[] = {{}, {1, 4, 30}, {4, 1, 1}, {5, 1'000, 50}};
     for (const Cuts& cut : cuts) {
-      checkSearch(queries, targets, nullptr, cut, "in a search of many proteins");
+      checkSearch(queries, targets, nullptr, randomFloor(random), cut, "in a search of many proteins");
+      checkSearch(queries, targets, nullptr, std::nullopt, cut, "in a search without excesses");
       for (const auto& eligible : {some, one, none}) {
-        checkSearch(queries, targets, &eligible, cut, "in a filtered search of many proteins");
+        checkSearch(queries, targets, &eligible, randomFloor(random), cut, "in a filtered search of many proteins");
       }
     }
   }

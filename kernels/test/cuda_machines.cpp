@@ -138,6 +138,25 @@ void checkBusyMemory(Random& random, const Setting& setting) {
   require(fleet.hold(other, cancelled) != nullptr, "memory stays in use");
 }
 
+/* Excesses have room on a GPU where they are asked for, and only there. */
+void checkMemoryOfExcesses(Pool& pool, Random& random, const Setting& setting) {
+  // Scratch memory comes in powers of two, from 64 KiB on: these sums are one of them.
+  const auto store = makeStore(random, 32, 1'024, 40);
+  const auto queries = makeQueries(random, 32, std::vector<uint32_t>(kMaxLaunchQueries, 5));
+  size_t used[2] = {};
+  for (const bool isAsked : {false, true}) {
+    fakeMachine().gpus = {FakeGpu{8}};
+    Fleet fleet(setting.driver, setting.image, {1 << 20, false});
+    fakeMachine().onLaunch = [&](const char*) { used[isAsked] = fakeMachine().gpus.front().usedBytes; };
+    const auto floor = isAsked ? std::optional<int32_t>{300} : std::nullopt;
+    checkSums(runSearch(pool, fleet, store, queries, std::nullopt, {}, {}, floor), *store, queries, std::nullopt,
+              floor);
+    fakeMachine().onLaunch = nullptr;
+  }
+  require(used[true] - used[false] == queries.size() * store->targetCount() * sizeof(int32_t),
+          "excesses take other memory than their own");
+}
+
 /* A kernel's fault fails its search, and the next one finds a GPU again. */
 void checkFault(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{}, FakeGpu{8}};
@@ -163,6 +182,7 @@ void checkMachines(Pool& pool, Random& random, const Setting& setting) {
   checkTurnsBetweenRounds(pool, random, setting);
   checkUnequalGpus(pool, random, setting);
   checkBusyMemory(random, setting);
+  checkMemoryOfExcesses(pool, random, setting);
   checkFault(pool, random, setting);
 }
 

@@ -118,9 +118,9 @@ class EmulatedTeam {
     for (uint32_t lane = 0; lane < 32; ++lane) sum += word.lane[lane];
     return sum;
   }
-  uint32_t sumRows(const Word& word) const {
+  uint32_t sumRows(const Word& word, uint32_t quarter) const {
     uint32_t sum = 0;
-    for (uint32_t lane = 0; lane < kLanes; lane += 4) sum += word.lane[lane];
+    for (uint32_t lane = quarter; lane < kLanes; lane += 4) sum += word.lane[lane];
     return sum;
   }
   void store(int32_t* address, int32_t value) const { *address = value; }

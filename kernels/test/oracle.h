@@ -15,6 +15,11 @@
 
 namespace gloaming {
 
+/** What a sweep must find of a pair, with Σ over query rows of what their best dot product is above a floor. */
+struct Swept : MaxSim {
+  int32_t queryExcess;
+};
+
 class Oracle {
  public:
   explicit Oracle(const Tokens& query) : kernels_(*chooseKernels(nullptr)), query_(query) {
@@ -23,18 +28,21 @@ class Oracle {
     kernels_.maxsimPack(query, packed_.get());
   }
 
-  MaxSim with(const Store& store, uint32_t target) const {
+  Swept with(const Store& store, uint32_t target, int32_t floor = INT16_MAX) const {
     const size_t count = roundUp(query_.length, kTokenRound);
     const std::unique_ptr<int32_t, decltype(&std::free)> closest(
         static_cast<int32_t*>(std::aligned_alloc(64, count * sizeof(int32_t))), std::free);
     std::fill_n(closest.get(), count, std::numeric_limits<int32_t>::min());
-    MaxSim sums{0, 0};
+    Swept sums{{0, 0}, 0};
     for (uint32_t row = 0; row < store.length(target); row += kMaxRows) {
       const uint32_t count = std::min(kMaxRows, store.length(target) - row);
       const PreparedRows rows(kernels_, store.rows(target) + size_t{row} * query_.dimension, count, query_.dimension);
       sums.targetToQuery += kernels_.maxsimRows({query_, packed_.get()}, rows.values(), count, closest.get());
     }
-    for (uint32_t i = 0; i < query_.length; ++i) sums.queryToTarget += closest.get()[i];
+    for (uint32_t i = 0; i < query_.length; ++i) {
+      sums.queryToTarget += closest.get()[i];
+      sums.queryExcess += std::max(0, closest.get()[i] - floor);
+    }
     return sums;
   }
 

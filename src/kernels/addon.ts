@@ -51,8 +51,10 @@ export interface Addon {
   sweep(
     store: StoreHandle,
     queries: readonly QueryTokens[],
+    /** Lists of each query's own are for the CPU only. */
     eligible: Uint32Array | undefined | readonly Uint32Array[],
     floor: number,
+    isOnGpu: boolean,
     threads: number | undefined,
     isBackground: boolean,
     callback: Callback<readonly SweptSums[]>,
@@ -170,11 +172,11 @@ export function storeCalls(
       ),
     sweep: (store, queries, eligible, floor, options = {}) =>
       run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
-        addon.sweep(handleOf(store), queries, eligible, floor, threads, isBackground, callback),
+        addon.sweep(handleOf(store), queries, eligible, floor, false, threads, isBackground, callback),
       ),
     sweepLists: (store, queries, lists, floor, options = {}) =>
       run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
-        addon.sweep(handleOf(store), queries, lists, floor, threads, isBackground, callback),
+        addon.sweep(handleOf(store), queries, lists, floor, false, threads, isBackground, callback),
       ),
     affineScores: (store, query, targets, parameters, options = {}) =>
       run<Int32Array>(addon, options, (threads, isBackground, callback) =>

@@ -61,7 +61,7 @@ export async function chooseBackend({
 
 /** Which backend serves an operation, as `gloaming doctor` prints it. */
 export interface ServedOperation {
-  readonly operation: 'maxsim' | 'sampled sweep' | 'affine score' | 'affine alignment';
+  readonly operation: 'maxsim' | 'sampled sweep' | 'sweep of pools' | 'affine score' | 'affine alignment';
   /** `native avx512vnni`. */
   readonly servedBy: string;
   /** One sentence. */
@@ -73,7 +73,8 @@ export function servedOperations(backend: KernelBackend): readonly ServedOperati
   const affine = hasAffineBackend(backend) ? backend.affineBackend : backend;
   return [
     { operation: 'maxsim', ...servedBy(backend) },
-    { operation: 'sampled sweep', ...servedBy(affine) },
+    { operation: 'sampled sweep', ...servedBy(isCudaBackend(backend) ? backend : affine) },
+    { operation: 'sweep of pools', ...servedBy(affine) },
     { operation: 'affine score', ...servedBy(affine) },
     { operation: 'affine alignment', ...servedBy(affine) },
   ];

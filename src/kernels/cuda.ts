@@ -10,7 +10,14 @@ import {
   type Addon,
   type GpuReport,
 } from './addon.js';
-import type { KernelBackend, KernelOptions, KernelRetry, MaxSimSums, NearestSums } from './kernels.js';
+import type {
+  KernelBackend,
+  KernelOptions,
+  KernelRetry,
+  MaxSimSums,
+  NearestSums,
+  SweptSums,
+} from './kernels.js';
 import { createTurns } from './turns.js';
 
 /**
@@ -48,7 +55,8 @@ export function isCudaBackend(backend: KernelBackend): backend is CudaBackend {
 }
 
 /**
- * MaxSim on the GPUs of this machine, whose memory holds whole releases; affine operations stay on the CPU.
+ * MaxSim and sweeps of shared targets on the GPUs of this machine, whose memory holds whole releases; affine operations
+ * stay on the CPU, and so do sweeps of lists: pools are few targets, and each query's are others.
  * A release that has given way to another comes back with its next search. One that finds no room beside those in use
  * waits until their searches have ended, and those that come later wait for it.
  * Errors  Fault where no GPU can serve; open rejects with one that says how much memory is missing
@@ -105,9 +113,9 @@ type Serve = <Result>(
 
 function servedCalls(
   addon: Addon,
-  calls: Pick<KernelBackend, 'maxsim'>,
+  calls: Pick<KernelBackend, 'maxsim' | 'sweep'>,
   serve: Serve,
-): Pick<KernelBackend, 'maxsim' | 'nearest'> {
+): Pick<KernelBackend, 'maxsim' | 'sweep' | 'nearest'> {
   return {
     maxsim: (store, queries, eligible, options = {}) =>
       serve(
@@ -117,6 +125,18 @@ function servedCalls(
           ),
         async (retry) => {
           const sums = await calls.maxsim(store, queries, eligible, options);
+          return sums.map((found) => ({ ...found, retry }));
+        },
+        options,
+      ),
+    sweep: (store, queries, eligible, floor, options = {}) =>
+      serve(
+        () =>
+          run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
+            addon.sweep(handleOf(store), queries, eligible, floor, true, threads, isBackground, callback),
+          ),
+        async (retry) => {
+          const sums = await calls.sweep(store, queries, eligible, floor, options);
           return sums.map((found) => ({ ...found, retry }));
         },
         options,

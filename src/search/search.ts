@@ -1,5 +1,6 @@
 import * as fastq from 'fastq';
 import { assert } from '../errors.js';
+import type { KernelRetry } from '../kernels/kernels.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
 import { expectedFalseHits } from './candidate-significance.js';
@@ -138,15 +139,24 @@ export const lookHere: Look = async (queries, settings, work) => {
     const compared = await compare(tokens, settings, engine, options);
     return compared.map((found) => () => Promise.resolve(found));
   }
-  const sweep = policy.sampled.isCoded ? sweepCoded : sweepSampled;
-  return finalists(queries, await sweep(tokens, policy.sampled, settings.targetSpace, engine, options), work);
+  const { sampled } = policy;
+  const { targetSpace } = settings;
+  if (sampled.isCoded) {
+    return finalists(queries, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
+  }
+  const { pools, retry } = await sweepSampled(tokens, sampled, targetSpace, engine, options);
+  return finalists(queries, pools, work, retry);
 };
 
-/** How the finalists of each query's pool are measured, with the panel, where the sampled policy answers. */
+/**
+ * How the finalists of each query's pool are measured, with the panel, where the sampled policy answers.
+ * @param retry  present where a device failed at the pools
+ */
 export async function finalists(
   queries: readonly EncodedQuery[],
   pools: readonly Uint32Array[],
   { policy: { sampled }, engine, options, optionsOf }: LookWork,
+  retry?: KernelRetry,
 ): Promise<readonly (() => Promise<Compared>)[]> {
   assert(sampled !== undefined, 'only the sampled policy has pools');
   const tokens = queries.map((query) => query.tokens);
@@ -155,7 +165,7 @@ export async function finalists(
   return pools.map((pool, at) => async () => {
     const [query, panel] = [queries[at], panels?.[at]];
     const found = await compareFinalists(query, pool, swept[at], sampled, engine, optionsOf(query));
-    return { ...found, panel, retry: panel?.retry };
+    return { ...found, panel, retry: panel?.retry ?? retry };
   });
 }
 

@@ -13,6 +13,7 @@ test('the CPU is served by the fastest kernels that this machine runs, and the r
   expect(operations.map(({ operation }) => operation)).toEqual([
     'maxsim',
     'sampled sweep',
+    'sweep of pools',
     'affine score',
     'affine alignment',
   ]);
@@ -55,7 +56,10 @@ test.runIf(hasGpu)('the GPU gives the bits of the CPU when it is asked for', asy
     (['cpu', 'cuda'] as const).map(async (device) => {
       const backend = await chooseBackend({ device });
       const store = await backend.open(source);
-      return backend.maxsim(store, queries, undefined).finally(() => store.close());
+      const sums = await backend.maxsim(store, queries, undefined);
+      const swept = await backend.sweep(store, queries, undefined, 900);
+      store.close();
+      return [sums, swept];
     }),
   );
   expect(answers[1]).toEqual(answers[0]);

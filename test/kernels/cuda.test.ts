@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { logGpus } from '#src/cli/serve/serve.js';
 import { Fault } from '#src/errors.js';
+import { loadAddon } from '#src/kernels/addon.js';
 import { describeGpus, servedOperations } from '#src/kernels/choose.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
 import type { KernelRetry } from '#src/kernels/kernels.js';
@@ -16,20 +17,41 @@ const random = seededRandom(11);
 const source = randomSource(random, [5, 90, 33, 64, 7, 200], 64);
 const queries = [3, 70].map((length) => randomTokens(random, length, 64));
 const eligible = Uint32Array.of(1, 2, 5);
-const expected = await (async () => {
-  const store = await native.open(source);
-  return native.maxsim(store, queries, eligible).finally(() => store.close());
-})();
+const floor = 900;
+const onCpu = await native.open(source);
+const expected = await native.maxsim(onCpu, queries, eligible);
+const expectedSweep = await native.sweep(onCpu, queries, eligible, floor);
+onCpu.close();
 
-test('MaxSim comes from the GPU and affine scores from the CPU', async () => {
+test('MaxSim and the sampled sweep come from the GPU, pools and affine scores from the CPU', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon });
   const store = await backend.open(source);
   expect(await backend.maxsim(store, queries, eligible)).toEqual(expected);
+  expect(await backend.sweep(store, queries, eligible, floor)).toEqual(expectedSweep);
+  const pools = queries.map(() => eligible);
+  expect(await backend.sweepLists(store, queries, pools, floor)).toEqual(expectedSweep);
   const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
   await backend.affineScores(store, queries[0]!, eligible, parameters);
-  expect(addon.gpuCalls).toEqual(['load', 'maxsim']);
+  expect(addon.gpuCalls).toEqual(['load', 'maxsim', 'sweep']);
+  expect(servedOperations(backend).map(({ operation, servedBy }) => `${operation}: ${servedBy}`)).toEqual([
+    'maxsim: cuda hopper',
+    'sampled sweep: cuda hopper',
+    `sweep of pools: native ${native.variant}`,
+    `affine score: native ${native.variant}`,
+    `affine alignment: native ${native.variant}`,
+  ]);
   store.close();
+});
+
+test('lists of each query are refused on a GPU, not swept elsewhere', () => {
+  const addon = loadAddon();
+  const { residueStarts, tokens, dimension } = source;
+  const store = addon.open(native.variant, residueStarts, dimension, tokens, undefined);
+  const pools = queries.map(() => eligible);
+  const unheard = (): void => expect.unreachable();
+  expect(() => addon.sweep(store, queries, pools, floor, true, 1, false, unheard)).toThrow(/by the CPU/);
+  addon.close(store);
 });
 
 test('a GPU that does not serve beside others is named, with the reason, by doctor and in the log', () => {
@@ -51,6 +73,7 @@ test('an error of the GPU fails its search where the configuration does not allo
   const store = await backend.open(source);
   addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
   await expect(backend.maxsim(store, queries, eligible)).rejects.toThrow(/illegal memory access/);
+  await expect(backend.sweep(store, queries, eligible, floor)).rejects.toThrow(/illegal memory access/);
   await expect(backend.nearest!(store, queries, eligible, 2)).rejects.toThrow(Fault);
   await expect(backend.open(source)).rejects.toThrow(Fault);
   expect(backend.retryCount()).toBe(0);
@@ -69,15 +92,17 @@ test('where the configuration allows it, the CPU does what the GPU failed at, an
   const store = await backend.open(source);
   const sums = await backend.maxsim(store, queries, eligible);
   const nearest = await backend.nearest!(store, queries, eligible, 2);
-  expect(logged).toHaveLength(3);
-  const [, retried, retriedNearest] = logged;
+  const swept = await backend.sweep(store, queries, eligible, floor);
+  expect(logged).toHaveLength(4);
+  const [, retried, retriedNearest, retriedSweep] = logged;
   expect(sums).toEqual(expected.map((found) => ({ ...found, retry: retried })));
   expect(nearest).toEqual(expected.map((found) => ({ targets: eligible, ...found, retry: retriedNearest })));
+  expect(swept).toEqual(expectedSweep.map((found) => ({ ...found, retry: retriedSweep })));
   for (const retry of logged) {
     expect(retry.servedBy).toBe(`native:${native.variant}`);
     expect(retry.cause.message).toMatch(/1 MiB are missing/);
   }
-  expect(backend.retryCount()).toBe(3);
+  expect(backend.retryCount()).toBe(4);
   expect(servedOperations(backend)[0]!.reason).toMatch(/the CPU does the search again/);
   store.close();
 });

@@ -42,6 +42,11 @@ export function emulatedAddon(): EmulatedAddon {
         addon.maxsim(store, queries, eligible, false, threads, isBackground, done);
       return isOnGpu ? onGpu('maxsim', store, callback, compare) : compare(callback);
     },
+    sweep(store, queries, eligible, floor, isOnGpu, threads, isBackground, callback) {
+      const compare = (done: typeof callback): SearchHandle =>
+        addon.sweep(store, queries, eligible, floor, false, threads, isBackground, done);
+      return isOnGpu ? onGpu('sweep', store, callback, compare) : compare(callback);
+    },
     nearest(store, queries, eligible, wanted, isBackground, callback) {
       const starts = shapes.get(store)!;
       const choose = (all: readonly MaxSimSums[]): NearestSums[] =>

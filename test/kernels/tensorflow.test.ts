@@ -90,6 +90,7 @@ describe(`the TensorFlow backend, here on plain tfjs (seed ${seed})`, () => {
     expect(servedOperations(backend).map(({ operation, servedBy }) => `${operation}: ${servedBy}`)).toEqual([
       'maxsim: tensorflow tfjs-cpu',
       `sampled sweep: native ${native.variant}`,
+      `sweep of pools: native ${native.variant}`,
       `affine score: native ${native.variant}`,
       `affine alignment: native ${native.variant}`,
     ]);

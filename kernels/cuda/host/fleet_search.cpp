@@ -7,16 +7,16 @@ namespace cuda {
 
 FleetSearch::FleetSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<const Store> store,
                        std::vector<OwnedQuery> queries, std::optional<std::vector<uint32_t>> eligible,
-                       std::optional<uint32_t> wanted, Done done)
+                       std::optional<uint32_t> wanted, Done done, std::optional<int32_t> floor)
     : SumsSearch(kernels, std::move(store), std::move(done)), targets(wanted ? queries.size() : 0), fleet_(fleet),
-      queries_(std::move(queries)), eligible_(std::move(eligible)), wanted_(wanted) {}
+      queries_(std::move(queries)), eligible_(std::move(eligible)), wanted_(wanted), floor_(floor) {}
 
 uint64_t FleetSearch::prepare() {
   store_->checkFiles();
   if (eligible_) checkTargets(*eligible_, true);
   const size_t count = eligible_ ? eligible_->size() : store_->targetCount();
-  const size_t room = wanted_ ? 0 : count;
-  sums.assign(queries_.size(), {std::vector<int32_t>(room), std::vector<int32_t>(room)});
+  const std::vector<int32_t> room(wanted_ ? 0 : count);
+  sums.assign(queries_.size(), {room, room, floor_ ? room : std::vector<int32_t>{}});
   if (queries_.empty() || count == 0) return 0;
   release_ = fleet_.hold(store_, cancelled_);
   if (release_ == nullptr) return 0;
@@ -31,7 +31,7 @@ void FleetSearch::run(uint64_t chunk, Workspace&) {
   if (eligible_) first = listOfPart(*eligible_, part, own.emplace());
   std::vector<Tokens> tokens;
   for (const OwnedQuery& query : queries_) tokens.push_back(query.view().tokens);
-  SweepSearch search(part, *store_, std::move(tokens), own, cancelled_);
+  SweepSearch search(part, *store_, std::move(tokens), own, cancelled_, floor_);
   if (wanted_) {
     bests_[chunk] = search.best(*wanted_);
     for (Best& best : bests_[chunk]) {
@@ -39,12 +39,13 @@ void FleetSearch::run(uint64_t chunk, Workspace&) {
     }
     return;
   }
-  std::vector<int32_t*> queryToTarget, targetToQuery;
+  std::vector<int32_t*> queryToTarget, targetToQuery, queryExcess;
   for (Sums& found : sums) {
     queryToTarget.push_back(found.queryToTarget.data() + first);
     targetToQuery.push_back(found.targetToQuery.data() + first);
+    if (floor_) queryExcess.push_back(found.queryExcess.data() + first);
   }
-  search.sums(queryToTarget, targetToQuery);
+  search.sums(queryToTarget, targetToQuery, queryExcess);
 }
 
 /* What one GPU has left out is farther than all that it found, hence farther than the best of all GPUs. */

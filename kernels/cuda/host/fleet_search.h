@@ -12,9 +12,11 @@ class FleetSearch : public SumsSearch {
  public:
   /* Shape  eligible: ascending target indices, none for all
    *        wanted: the sums of the best so many of each query, and of all that tie with the last of them, are enough;
-   *        only those leave the GPUs */
+   *        only those leave the GPUs, and they have no excesses
+   * Range  floor 0..32,767: best dot products count by what they are above it, too; none where nobody asks */
   FleetSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
-             std::optional<std::vector<uint32_t>> eligible, std::optional<uint32_t> wanted, Done done);
+             std::optional<std::vector<uint32_t>> eligible, std::optional<uint32_t> wanted, Done done,
+             std::optional<int32_t> floor = std::nullopt);
 
   /** With wanted, the targets that sums[q] are of, ascending. */
   std::vector<std::vector<uint32_t>> targets;
@@ -31,6 +33,7 @@ class FleetSearch : public SumsSearch {
   const std::vector<OwnedQuery> queries_;
   const std::optional<std::vector<uint32_t>> eligible_;
   const std::optional<uint32_t> wanted_;
+  const std::optional<int32_t> floor_;
   /** By part of the release, then by query; items are targets of the release. */
   std::vector<std::vector<Best>> bests_;
   std::shared_ptr<const ResidentRelease> release_;

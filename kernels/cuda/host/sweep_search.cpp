@@ -22,9 +22,10 @@ uint32_t blocksFor(uint32_t items) { return (items + kSelectThreads - 1) / kSele
 }  // namespace
 
 SweepSearch::SweepSearch(const ReleasePart& part, const Store& store, std::vector<Tokens> queries,
-                         std::optional<std::vector<uint32_t>> eligible, const std::atomic<bool>& cancelled)
+                         std::optional<std::vector<uint32_t>> eligible, const std::atomic<bool>& cancelled,
+                         std::optional<int32_t> floor)
     : part_(part), gpu_(*part.gpu), variant_(part.gpu->facts().variant), dimension_(part.dimension),
-      queries_(std::move(queries)), eligible_(std::move(eligible)), cancelled_(cancelled) {
+      queries_(std::move(queries)), eligible_(std::move(eligible)), cancelled_(cancelled), floor_(floor) {
   const uint32_t count = eligible_ ? static_cast<uint32_t>(eligible_->size()) : part.endTarget - part.firstTarget;
   lengths_.reserve(count);
   for (uint32_t item = 0; item < count; ++item) {
@@ -39,7 +40,7 @@ std::vector<SweepSearch::Round> SweepSearch::planRounds() const {
   std::vector<uint32_t> lengths;
   for (const Tokens& query : queries_) lengths.push_back(query.length);
   // Small proteins are many: where a GPU is full of them, fewer queries share a launch.
-  const uint64_t fitting = kSumsBytes / (uint64_t{itemCount()} * 2 * sizeof(int32_t));
+  const uint64_t fitting = kSumsBytes / (uint64_t{itemCount()} * (floor_ ? 3 : 2) * sizeof(int32_t));
   const auto mostQueries = static_cast<uint32_t>(std::clamp<uint64_t>(fitting, 1, kMaxLaunchQueries));
   std::vector<Round> rounds;
   for (Batch& batch : planBatches(lengths, shapeOf(variant_, dimension_).queryRows(), capacity, mostQueries)) {
@@ -72,7 +73,7 @@ void SweepSearch::runRounds(Take take) {
 
 SweepSearch::RoundMemory SweepSearch::runRound(const Round& round) {
   const size_t sumBytes = round.queries().size() * itemCount() * sizeof(int32_t);
-  RoundMemory memory{scratch(sumBytes), scratch(sumBytes)};
+  RoundMemory memory{scratch(sumBytes), scratch(sumBytes), floor_ ? scratch(sumBytes) : GpuMemory{}};
   const Shape shape = shapeOf(variant_, dimension_);
   std::vector<GpuMemory> packed;
   uint64_t tiles = 0;
@@ -121,6 +122,8 @@ void SweepSearch::launch(const Batch& batch, const Slice& slice, const LaunchMem
   std::copy(batch.parts.begin(), batch.parts.end(), task.parts);
   task.queryToTarget = memory.queryToTarget.as<int32_t>();
   task.targetToQuery = memory.targetToQuery.as<int32_t>();
+  task.queryExcess = memory.queryExcess.as<int32_t>();
+  task.floor = static_cast<uint32_t>(floor_.value_or(0));
   task.itemCount = itemCount();
   task.rowMaxima = batch.isPanel() ? own.rowMaxima.as<uint32_t>() : nullptr;
   task.isFirstPanel = batch.isFirstPanel;
@@ -135,12 +138,15 @@ void SweepSearch::launch(const Batch& batch, const Slice& slice, const LaunchMem
   sweepSeconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void SweepSearch::sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery) {
+void SweepSearch::sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery,
+                       const std::vector<int32_t*>& queryExcess) {
   runRounds([&](const Round& round, const RoundMemory& memory) {
     const size_t bytes = size_t{itemCount()} * sizeof(int32_t);
     for (size_t p = 0; p < round.queries().size(); ++p) {
-      gpu_.copyOut(queryToTarget[round.queries()[p]], memory.queryToTarget.address() + p * bytes, bytes);
-      gpu_.copyOut(targetToQuery[round.queries()[p]], memory.targetToQuery.address() + p * bytes, bytes);
+      const uint32_t query = round.queries()[p];
+      gpu_.copyOut(queryToTarget[query], memory.queryToTarget.address() + p * bytes, bytes);
+      gpu_.copyOut(targetToQuery[query], memory.targetToQuery.address() + p * bytes, bytes);
+      if (floor_) gpu_.copyOut(queryExcess[query], memory.queryExcess.address() + p * bytes, bytes);
     }
     gpu_.wait();
   });

@@ -14,16 +14,19 @@ namespace cuda {
 
 class SweepSearch {
  public:
-  /* Shape  eligible: ascending target indices of the part, none for all */
+  /* Shape  eligible: ascending target indices of the part, none for all
+   * Range  floor 0..32,767: best dot products count by what they are above it, too; none where nobody asks */
   SweepSearch(const ReleasePart& part, const Store& store, std::vector<Tokens> queries,
-              std::optional<std::vector<uint32_t>> eligible, const std::atomic<bool>& cancelled);
+              std::optional<std::vector<uint32_t>> eligible, const std::atomic<bool>& cancelled,
+              std::optional<int32_t> floor = std::nullopt);
 
   uint32_t itemCount() const { return static_cast<uint32_t>(lengths_.size()); }
 
-  /* All sums: of query q from queryToTarget[q] and targetToQuery[q] on, in list order. Looks at the flag between
-   * launches and returns early; the result is void then.
+  /* All sums: of query q from queryToTarget[q], targetToQuery[q] and, with a floor, queryExcess[q] on, in list order.
+   * Looks at the flag between launches and returns early; the result is void then.
    * Errors  CudaError */
-  void sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery);
+  void sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery,
+            const std::vector<int32_t*>& queryExcess = {});
   /* The best `wanted` of each query; only they leave the GPU.
    * Errors  CudaError */
   std::vector<Best> best(uint32_t wanted);
@@ -36,9 +39,9 @@ class SweepSearch {
     std::vector<Batch> batches;
     const std::vector<uint32_t>& queries() const { return batches.front().queries; }
   };
-  /** Sums of a round's queries. */
+  /** Sums of a round's queries; those of excesses lie nowhere without a floor. */
   struct RoundMemory {
-    GpuMemory queryToTarget, targetToQuery;
+    GpuMemory queryToTarget, targetToQuery, queryExcess;
   };
   struct LaunchMemory {
     const GpuMemory &query, &chunks, &taken, &rowMaxima;
@@ -63,6 +66,7 @@ class SweepSearch {
   const std::vector<Tokens> queries_;
   const std::optional<std::vector<uint32_t>> eligible_;
   const std::atomic<bool>& cancelled_;
+  const std::optional<int32_t> floor_;
   /** Rows of each listed target. */
   std::vector<uint32_t> lengths_;
   uint32_t longest_ = 1;

@@ -1,5 +1,5 @@
 import { EXCESS_COSINE, POOL_FACTOR } from '../../calibration/policy-card.js';
-import type { KernelOptions, QueryTokens, SweptSums } from '../../kernels/kernels.js';
+import type { KernelOptions, KernelRetry, QueryTokens, SweptSums } from '../../kernels/kernels.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import { affineParameters } from '../affine.js';
 import { rank } from '../rank.js';
@@ -20,11 +20,11 @@ export async function sweepSampled(
   targetSpace: SearchedSpace,
   engine: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
-): Promise<readonly Uint32Array[]> {
+): Promise<SampledPools> {
   const { backend, store, release } = engine;
   if (isMeasuredWhole(counts, targetSpace)) {
     const targets = eligibleTargets(targetSpace);
-    return queries.map(() => targets);
+    return { pools: queries.map(() => targets) };
   }
   const most = poolOf(counts);
   const { eligible } = targetSpace;
@@ -34,7 +34,13 @@ export async function sweepSampled(
   for (const [query, sums] of swept.entries()) {
     pools.push(ascending(await bestOf(sums, eligible, sampled[query].length, most, release)));
   }
-  return pools;
+  return { pools, retry: swept[0]?.retry };
+}
+
+export interface SampledPools {
+  readonly pools: readonly Uint32Array[];
+  /** Present where a device failed at the sweep. */
+  readonly retry?: KernelRetry;
 }
 
 type SearchedSpace = Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>;

@@ -112,6 +112,21 @@ describe('the sampled policy', () => {
     for (const { store } of engines) store.close();
   });
 
+  it('is swept by a GPU where there is one, and says where the CPU did so in its place', async () => {
+    const addon = emulatedAddon();
+    const engine = await engineOf(cudaBackend(nativeBackend(), { addon, retriesOnCpu: true }));
+    const served = await search(engine);
+    expect(addon.gpuCalls).toEqual(['load', 'sweep']);
+    addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
+    const retried = await search(engine);
+    expect(served.map(({ kernelRetry }) => kernelRetry)).toEqual([undefined, undefined]);
+    for (const { kernelRetry } of retried) expect(kernelRetry?.servedBy).toMatch(/^native:/);
+    expect(retried.map(({ resultSha256 }) => resultSha256)).toEqual(
+      served.map(({ resultSha256 }) => resultSha256),
+    );
+    engine.store.close();
+  });
+
   it('measures more finalists for a longer list', async () => {
     const engine = await engineOf(nativeBackend());
     const [short, long] = [(await search(engine, 40))[0]!, (await search(engine, 60))[0]!];
