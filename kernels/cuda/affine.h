@@ -151,7 +151,7 @@ struct AffineLane {
   int32_t base[kRows], H[kRows], E[kRows], nearest[kRows];
   /** H of the row above in the column before. */
   int32_t diagonal;
-  /** What enters from the lane before, what leaves for the next one, and what lane 0 takes next in place of the first. */
+  /** What enters from the lane before, what leaves for the next one, what lane 0 takes next in place of the first. */
   Edge above, below, ahead;
   int32_t best = 0, rowSum = 0, columnSum = 0;
 
