@@ -11,7 +11,7 @@
  *
  * Layers, top to bottom:
  *
- *     node/                        with its two headers all that knows Node
+ *     node/                        with its headers all that knows Node
  *     engine/                      many targets, work split by residues, results in list order (search.h); threads,
  *                                  mapped or copied tokens, memory of one thread (pool.h, store.h, workspace.h);
  *                                  second moments of a protein's tokens, for significance (moments.h)
@@ -19,7 +19,8 @@
  *     reference/ avx2/ avx512/ amx/ neon/
  *                                  one table each, the same file names in each; what affine kernels share is in
  *                                  wavefront.h (one target) and batch.h (one target per lane)
- *     cuda/                        maxsim on GPUs: layout.h says how tokens lie there, sweep.h the rest
+ *     cuda/                        on GPUs: layout.h says how tokens lie there, sweep.h the rest of maxsim, affine.h
+ *                                  affine scores
  *
  * Why it cannot overflow. Every token has squared norm ≤ 32,767, so by Cauchy–Schwarz |q·t| ≤ 32,767: a dot product
  * fits in int16. A sum of maxima has at most 65,535 terms: 65,535 × 32,767 = 2,147,385,345 < 2^31. Inside a dot product

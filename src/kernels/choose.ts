@@ -74,7 +74,7 @@ export function servedOperations(backend: KernelBackend): readonly ServedOperati
   return [
     { operation: 'maxsim', ...servedBy(backend) },
     { operation: 'sampled sweep', ...servedBy(affine) },
-    { operation: 'affine score', ...servedBy(affine) },
+    { operation: 'affine score', ...(isCudaBackend(backend) ? servedScore(backend) : servedBy(affine)) },
     { operation: 'affine alignment', ...servedBy(affine) },
   ];
 }
@@ -111,6 +111,12 @@ function servedBy(backend: KernelBackend): Omit<ServedOperation, 'operation'> {
   const reason =
     name === 'native' ? nativeReason(variant) : `The device setting is ${name}.${onError(backend)}`;
   return { servedBy: `${name} ${variant}`, reason };
+}
+
+function servedScore(backend: CudaBackend): Omit<ServedOperation, 'operation'> {
+  const { name, variant } = backend.affineBackend;
+  const onGpu = servedBy(backend);
+  return { ...onGpu, reason: `${onGpu.reason} Where profiles score, ${name} ${variant} does.` };
 }
 
 function onError(backend: KernelBackend): string {

@@ -21,14 +21,29 @@ const expected = await (async () => {
   return native.maxsim(store, queries, eligible).finally(() => store.close());
 })();
 
-test('MaxSim comes from the GPU and affine scores from the CPU', async () => {
+const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
+const measures = await (async () => {
+  const store = await native.open(source);
+  return native.measure(store, queries[1]!, eligible, parameters).finally(() => store.close());
+})();
+
+test('MaxSim and affine scores come from the GPU, alignments and scores of profiles from the CPU', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon });
   const store = await backend.open(source);
   expect(await backend.maxsim(store, queries, eligible)).toEqual(expected);
-  const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
-  await backend.affineScores(store, queries[0]!, eligible, parameters);
-  expect(addon.gpuCalls).toEqual(['load', 'maxsim']);
+  expect(await backend.measure(store, queries[1]!, eligible, parameters)).toEqual(measures);
+  expect(await backend.affineScores(store, queries[1]!, eligible, parameters)).toEqual(measures.scores);
+  expect(addon.gpuCalls).toEqual(['load', 'maxsim', 'measures', 'scores']);
+  expect(await backend.affineAlign(store, queries[1]!, eligible, parameters)).toHaveLength(3);
+  const weighted = { ...parameters, profileWeight: 9 };
+  await expect(backend.measure(store, queries[1]!, eligible, weighted)).rejects.toThrow(/profiles/);
+  await expect(backend.affineScores(store, queries[1]!, eligible, weighted)).rejects.toThrow(/profiles/);
+  expect(addon.gpuCalls).toHaveLength(4);
+  const [maxsim, sweep, score, alignment] = servedOperations(backend);
+  expect(score).toMatchObject({ operation: 'affine score', servedBy: maxsim!.servedBy });
+  expect(score!.reason).toContain(`Where profiles score, native ${native.variant} does.`);
+  for (const { servedBy } of [sweep!, alignment!]) expect(servedBy).toBe(`native ${native.variant}`);
   store.close();
 });
 
@@ -52,6 +67,7 @@ test('an error of the GPU fails its search where the configuration does not allo
   addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
   await expect(backend.maxsim(store, queries, eligible)).rejects.toThrow(/illegal memory access/);
   await expect(backend.nearest!(store, queries, eligible, 2)).rejects.toThrow(Fault);
+  await expect(backend.measure(store, queries[1]!, eligible, parameters)).rejects.toThrow(Fault);
   await expect(backend.open(source)).rejects.toThrow(Fault);
   expect(backend.retryCount()).toBe(0);
   expect(servedOperations(backend)[0]!.reason).toMatch(/the search fails/);
@@ -69,15 +85,22 @@ test('where the configuration allows it, the CPU does what the GPU failed at, an
   const store = await backend.open(source);
   const sums = await backend.maxsim(store, queries, eligible);
   const nearest = await backend.nearest!(store, queries, eligible, 2);
-  expect(logged).toHaveLength(3);
-  const [, retried, retriedNearest] = logged;
+  const measured = await backend.measure(store, queries[1]!, eligible, parameters);
+  const heard: KernelRetry[] = [];
+  const onRetry = (retry: KernelRetry): void => void heard.push(retry);
+  const scores = await backend.affineScores(store, queries[1]!, eligible, parameters, { onRetry });
+  expect(scores).toEqual(measures.scores);
+  expect(logged).toHaveLength(5);
+  const [, retried, retriedNearest, retriedMeasure, retriedScores] = logged;
+  expect(measured).toEqual({ ...measures, retry: retriedMeasure });
+  expect(heard).toEqual([retriedScores]);
   expect(sums).toEqual(expected.map((found) => ({ ...found, retry: retried })));
   expect(nearest).toEqual(expected.map((found) => ({ targets: eligible, ...found, retry: retriedNearest })));
   for (const retry of logged) {
     expect(retry.servedBy).toBe(`native:${native.variant}`);
     expect(retry.cause.message).toMatch(/1 MiB are missing/);
   }
-  expect(backend.retryCount()).toBe(3);
+  expect(backend.retryCount()).toBe(5);
   expect(servedOperations(backend)[0]!.reason).toMatch(/the CPU does the search again/);
   store.close();
 });
