@@ -1,5 +1,5 @@
-/* The kernels as a Node-API addon: with the headers beside it all that knows Node. It copies what it is given, hands the
- * work to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
+/* The kernels as a Node-API addon: with the headers beside it all that knows Node. It copies what it is given, hands
+ * the work to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve

@@ -183,10 +183,7 @@ export function storeCalls(
 }
 
 /** Affine scores and measures, of the CPU or of the GPUs; these take no profiles. */
-export function scoreCalls(
-  addon: Addon,
-  isOnGpu: boolean,
-): Pick<KernelBackend, 'affineScores' | 'measure'> {
+export function scoreCalls(addon: Addon, isOnGpu: boolean): Pick<KernelBackend, 'affineScores' | 'measure'> {
   return {
     affineScores: affineCall<Int32Array>(addon, 'scores', isOnGpu),
     measure: affineCall<PairMeasures>(addon, 'measures', isOnGpu),
