@@ -19,7 +19,8 @@
  *     reference/ avx2/ avx512/ amx/ neon/
  *                                  one table each, the same file names in each; what affine kernels share is in
  *                                  wavefront.h (one target) and batch.h (one target per lane)
- *     cuda/                        maxsim and sampled sweeps on GPUs: layout.h says how tokens lie there, sweep.h more
+ *     cuda/                        on GPUs: layout.h says how tokens lie there, sweep.h the rest of maxsim and of
+ *                                  sampled sweeps, affine.h affine scores
  *
  * Why it cannot overflow. Every token has squared norm ≤ 32,767, so by Cauchy–Schwarz |q·t| ≤ 32,767: a dot product
  * fits in int16. A sum of maxima has at most 65,535 terms: 65,535 × 32,767 = 2,147,385,345 < 2^31. Inside a dot product

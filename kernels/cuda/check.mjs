@@ -1,5 +1,5 @@
-// Checks what nvcc makes of the CUDA kernels, without a GPU: that each kernel contains the matrix instructions that it
-// is there for, and that no kernel spills registers or keeps anything in local memory.
+// Checks what nvcc makes of the CUDA kernels, without a GPU: that each kernel contains the instructions that it is
+// there for, products of matrices or of four bytes, and that no kernel spills registers or uses local memory.
 //
 //   node kernels/cuda/check.mjs [nvcc]
 import { spawnSync } from 'node:child_process';
@@ -10,13 +10,18 @@ import { fileURLToPath } from 'node:url';
 
 // Low twelve bits of an instruction of compute capability 8.0 to 9.0, which is 16 bytes long. No disassembler is
 // needed, which a machine with nvcc may lack.
-const OPCODE = { IMMA: 0x237, IGMMA: 0x9f1, LDL: 0x983, STL: 0x387 };
+const OPCODE = { IDP: 0x226, IMMA: 0x237, IGMMA: 0x9f1, LDL: 0x983, STL: 0x387 };
 const CHECKS = [
   { architecture: '80', kernels: /^maxsim_portable_\d+$/, instruction: 'IMMA' },
   { architecture: '86', kernels: /^maxsim_portable_\d+$/, instruction: 'IMMA' },
   { architecture: '89', kernels: /^maxsim_portable_\d+$/, instruction: 'IMMA' },
   { architecture: '90a', kernels: /^maxsim_portable_\d+$/, instruction: 'IMMA' },
   { architecture: '90a', kernels: /^maxsim_hopper_\d+$/, instruction: 'IGMMA' },
+  ...['80', '86', '89', '90a'].map((architecture) => ({
+    architecture,
+    kernels: /^affine_\d+$/,
+    instruction: 'IDP',
+  })),
 ];
 /** One kernel for each dimension: 32, 64 … 256. */
 const DIMENSION_COUNT = 8;

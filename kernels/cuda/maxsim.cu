@@ -1,4 +1,5 @@
 /* The CUDA kernels, compiled to a fat binary that the host side carries; they have C names, one per dimension. */
+#include "cuda/affine_warp.h"
 #include "cuda/hopper.h"
 #include "cuda/portable.h"
 #include "cuda/select.h"
@@ -90,6 +91,21 @@ extern "C" __global__ void select_collect(const __grid_constant__ SelectTask tas
   const uint32_t place = atomicAdd(task.foundCount, 1);
   if (place < task.foundRoom) task.found[place] = {item, task.queryToTarget[item], task.targetToQuery[item]};
 }
+
+#define GLOAMING_AFFINE(D) \
+  extern "C" __global__ void __launch_bounds__(kWarpLanes, 1) \
+      affine_##D(const __grid_constant__ AffineLaunch launch) { \
+    AffineWarp<D> team(reinterpret_cast<uint32_t*>(sharedMemory)); \
+    scoreItems<D>(team, launch); \
+  }
+GLOAMING_AFFINE(32)
+GLOAMING_AFFINE(64)
+GLOAMING_AFFINE(96)
+GLOAMING_AFFINE(128)
+GLOAMING_AFFINE(160)
+GLOAMING_AFFINE(192)
+GLOAMING_AFFINE(224)
+GLOAMING_AFFINE(256)
 
 }  // namespace cuda
 }  // namespace gloaming

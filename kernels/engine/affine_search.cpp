@@ -38,8 +38,23 @@ AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> 
   parameters_.letterScores = hasLetters() ? letters_.scores.data() : nullptr;
 }
 
-/* The longest targets first, so that none of them is begun last. */
 uint64_t AffineSearch::prepare() {
+  placeItems();
+  query_.pack(kernels_.affinePackedBytes, [this](const Tokens& tokens, void* packed) {
+    kernels_.affinePack({tokens, letters_.query.data(), hasProfiles() ? query_.profile() : nullptr, parameters_},
+                        packed);
+  });
+  if (work == AffineWork::kMeasures) {
+    const Tokens tokens = query_.view().tokens;
+    compared_.emplace_back(tokens.values, size_t{tokens.length} * tokens.dimension, tokens.length, tokens.dimension);
+    compared_[0].pack(kernels_.maxsimPackedBytes, kernels_.maxsimPack);
+  }
+  cutIntoChunks();
+  return cuts_.size() - 1;
+}
+
+/* The longest targets first, so that none of them is begun last. */
+void AffineSearch::placeItems() {
   checkParameters(parameters_);
   store_->checkFiles();
   checkTargets(targets_, false);
@@ -47,16 +62,9 @@ uint64_t AffineSearch::prepare() {
   if (hasProfiles() && (query_.profile() == nullptr || !store_->hasProfiles())) {
     throw ShapeError("the query and the targets must have profiles where these score");
   }
-  query_.pack(kernels_.affinePackedBytes, [this](const Tokens& tokens, void* packed) {
-    kernels_.affinePack({tokens, letters_.query.data(), hasProfiles() ? query_.profile() : nullptr, parameters_},
-                        packed);
-  });
   if (work == AffineWork::kAlignments) alignments.resize(targets_.size());
   else scores.resize(targets_.size());
   if (work == AffineWork::kMeasures) {
-    const Tokens tokens = query_.view().tokens;
-    compared_.emplace_back(tokens.values, size_t{tokens.length} * tokens.dimension, tokens.length, tokens.dimension);
-    compared_[0].pack(kernels_.maxsimPackedBytes, kernels_.maxsimPack);
     sums.queryToTarget.resize(targets_.size());
     sums.targetToQuery.resize(targets_.size());
   }
@@ -65,8 +73,6 @@ uint64_t AffineSearch::prepare() {
   std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) {
     return lengthOf(a) > lengthOf(b);
   });
-  cutIntoChunks();
-  return cuts_.size() - 1;
 }
 
 /* The longest targets alone, where lanes of a batch would wait for them, then batches of all lengths each. */
@@ -116,7 +122,6 @@ void AffineSearch::placeLetters() {
   }
 }
 
-/* The letters of an item's target, padded. */
 void AffineSearch::copyLetters(uint32_t item, uint8_t* to) const {
   const uint32_t length = lengthOf(item), known = hasLetters() ? length : 0;
   const uint8_t* text = letters_.targets.data() + (hasLetters() ? letterStarts_[item] : 0);

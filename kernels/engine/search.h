@@ -181,26 +181,33 @@ class AffineSearch : public Search {
   uint64_t prepare() override;
   void run(uint64_t chunk, Workspace& workspace) override;
 
- private:
+  /* Checks all that was given, makes room for the answers, and puts the items in order.
+   * Errors  ShapeError, StoreError */
+  void placeItems();
   bool hasProfiles() const { return parameters_.profileWeight > 0; }
   bool hasLetters() const { return !letters_.scores.empty(); }
   uint32_t lengthOf(uint32_t item) const { return store_->length(targets_[item]); }
-  void placeLetters();
-  void cutIntoChunks();
+  /* The letters of an item's target, with kLetterPadding more. */
   void copyLetters(uint32_t item, uint8_t* to) const;
-  void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items, Workspace& workspace);
-  void compareAlone(uint32_t item, Workspace& workspace);
 
   OwnedQuery query_;
-  /** The same as MaxSim packs it, where sums are wanted. */
-  std::vector<OwnedQuery> compared_;
   const std::vector<uint32_t> targets_;
   AffineParameters parameters_;
   OwnedLetters letters_;
+  /** Items, the longest first; as they are worked on, the longest first of each chunk. */
+  std::vector<uint32_t> order_;
+
+ private:
+  void placeLetters();
+  void cutIntoChunks();
+  void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items, Workspace& workspace);
+  void compareAlone(uint32_t item, Workspace& workspace);
+
+  /** The same query as MaxSim packs it, where sums are wanted. */
+  std::vector<OwnedQuery> compared_;
   /** Where each item's letters begin, and where the last ones end. */
   std::vector<size_t> letterStarts_;
-  /** Items, the longest first of each chunk, and the places where chunks begin and the last one ends. */
-  std::vector<uint32_t> order_;
+  /** The places where chunks begin and the last one ends. */
   std::vector<size_t> cuts_;
 };
 

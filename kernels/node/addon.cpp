@@ -11,7 +11,7 @@
  *   sweep(store, queries, eligible or lists, floor, isOnGpu, threads, isBackground, callback)
  *                                                      the same with excesses; lists are for the CPU only
  *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
- *   affine(store, query, targets, parameters, work, threads, isBackground, callback)      a search: 'scores',
+ *   affine(store, query, targets, parameters, work, isOnGpu, threads, isBackground, callback)  a search: 'scores',
  *                                                      'measures' (with both sums of MaxSim) or 'alignments'
  *   openCodes(variant, starts, dimension, words, path)  the codes of a release, and the words that they name
  *   codeTable(codes, queries, threads, isBackground, callback)                            a search: a table of bytes
@@ -24,7 +24,7 @@
  * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (GPU
  * memory that other searches use), KERNEL_FAILED (memory), KERNEL_CANCELLED.
  */
-#include "node/addon_arguments.h"
+#include "node/addon_affine.h"
 #include "node/addon_callback.h"
 #include "node/addon_values.h"
 #include "cuda/host/image.h"
@@ -226,16 +226,12 @@ Napi::Value gpus(const Napi::CallbackInfo& info) {
 
 Napi::Value affine(const Napi::CallbackInfo& info) {
   const OpenStore& open = openStore(info[0]);
-  OwnedQuery query = copyQuery(info[1], open.store->dimension());
-  std::vector<uint32_t> targets = copyIndices(info[2], "the targets");
-  const AffineParameters parameters = copyParameters(info[3]);
-  OwnedLetters letters = copyLetters(info[3]);
-  const AffineWork work = workNamed(info[4]);
-  const uint32_t threads = threadCount(info[5]);
-  auto done = callOnLoop(info.Env(), info[7], affineToValue);
-  auto search = std::make_shared<AffineSearch>(*open.kernels, open.store, std::move(query), std::move(targets),
-                                               parameters, std::move(letters), work, std::move(done));
-  return submit(info.Env(), std::move(search), threads, priorityOf(info[6]));
+  AffineArguments given = copyAffine(info, open.store->dimension());
+  cuda::Fleet* gpus = info[5].ToBoolean() ? &fleet() : nullptr;
+  const uint32_t threads = threadCount(info[6]);
+  auto done = callOnLoop(info.Env(), info[8], affineToValue);
+  auto search = makeAffine(gpus, *open.kernels, open.store, std::move(given), std::move(done));
+  return submit(info.Env(), std::move(search), threads, priorityOf(info[7]));
 }
 
 struct OpenCodes {

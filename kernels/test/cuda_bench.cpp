@@ -1,8 +1,9 @@
 /* Times the CUDA kernels on this machine's first GPU and prints JSON: a query of 300 residues against random tokens,
  * both directions, exact, the best 1,000 chosen on the GPU; by the clock from the call to the answer. Beside it the
  * same with all sums travelling, with a filter that keeps every tenth target, with 16 queries at once, and how long a
- * search goes on after it was cancelled. In the same run the rates of single instructions (cuda_rates.h) and the int8
- * rate of cuBLASLt, where it is installed. Each figure is a median; before any, an answer is checked.
+ * search goes on after it was cancelled; and affine scores of a thousand targets. In the same run the rates of single
+ * instructions (cuda_rates.h) and the int8 rate of cuBLASLt, where it is installed. Each figure is a median; before
+ * any, an answer is checked.
  *
  *   kernels-cuda-bench [GiB of tokens, default 4]        exit code 77: no GPU
  *   kernels-cuda-bench --emulated                        the same code on emulated lanes; its figures mean nothing
@@ -13,6 +14,7 @@
 #include "cuda/host/image.h"
 #include "cuda/host/sweep_search.h"
 #include "test/cublaslt.h"
+#include "test/cuda_affine_bench.h"
 #include "test/cuda_rates.h"
 #include "test/fake_driver.h"
 #include "test/oracle.h"
@@ -143,6 +145,12 @@ bool measure(const Setting& setting, bool isPortable, const std::shared_ptr<cons
   const double some = median(timesOf(setting.rounds, [&] { filtered.best(wanted); }));
   const double many = median(timesOf(few, [&] { batch.best(wanted); })) / kMaxLaunchQueries;
   const double afterCancel = cancelSeconds(bench, setting);
+  AffineBench affine(part, *store, bench.queries[0]);
+  affine.run();
+  if (!affine.isRight()) return false;
+  const double affineBefore = affine.sweepSeconds();
+  const double affineTime = median(timesOf(setting.rounds, [&] { affine.run(); }));
+  const double affineSweep = (affine.sweepSeconds() - affineBefore) / (setting.rounds + kWarmups);
 
   double residues = 0;
   for (uint32_t t = part.firstTarget; t < part.endTarget; ++t) residues += store->length(t);
@@ -153,8 +161,10 @@ bool measure(const Setting& setting, bool isPortable, const std::shared_ptr<cons
               time * 1e3, fastest(times) * 1e3, *std::max_element(times.begin(), times.end()) * 1e3,
               time * 1e3 * kSwissProtResidues / residues, rate * 1e-12, peerRate > 0 ? rate / peerRate : 0);
   std::printf("\"ms_in_matrix_kernel\":%.3f,\"ms_all_sums\":%.3f,\"ms_every_tenth\":%.3f,"
-              "\"ms_of_16_queries_each\":%.3f,\"cancel_ms\":%.2f}",
+              "\"ms_of_16_queries_each\":%.3f,\"cancel_ms\":%.2f,",
               sweep * 1e3, allSums * 1e3, some * 1e3, many * 1e3, afterCancel * 1e3);
+  std::printf("\"affine_ms_of_1000\":%.3f,\"affine_ms_in_kernel\":%.3f,\"affine_gcups\":%.1f}", affineTime * 1e3,
+              affineSweep * 1e3, affine.gigacells() / affineSweep);
   std::fflush(stdout);
   return true;
 }

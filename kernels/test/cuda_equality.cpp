@@ -1,6 +1,6 @@
 /* Everything that the CUDA backend does, against the reference, bit for bit: searches with and without filters, several
- * queries and panels of long ones, excesses over a floor, the best of many, eviction, refusals, cancellation, several
- * GPUs and a fault.
+ * queries and panels of long ones, excesses over a floor, the best of many, affine scores, eviction, refusals,
+ * cancellation, several GPUs and a fault.
  *
  *   kernels-cuda-equality [seed]                on this machine's GPUs, each kernel that they run; exit code 77: no GPU
  *   kernels-cuda-equality --emulated [seed]     on emulated GPUs (test/fake_driver.h), which need nothing
@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "cuda/host/image.h"
+#include "test/cuda_affine_searches.h"
 #include "test/cuda_case.h"
 #include "test/cuda_machines.h"
 #include "test/fake_driver.h"
@@ -157,6 +158,7 @@ void checkFleet(Pool& pool, Random& random, const Setting& setting, bool isPorta
   }
   checkSearches(pool, fleet, random, setting);
   checkBest(pool, fleet, random, setting);
+  checkAffineSearches(pool, fleet, random, setting);
   checkCancellation(pool, fleet, random);
   uint64_t freeBytes = ~uint64_t{0};
   for (const auto& state : fleet.state()) freeBytes = std::min(freeBytes, state.freeBytes);
@@ -172,6 +174,7 @@ int checkEmulated(uint64_t seed) {
     checkFleet(pool, random, setting, false);
   }
   checkMachines(pool, random, setting);
+  checkAffineMachines(pool, random, setting);
   for (const FakeGpu& gpu : fakeMachine().gpus) require(gpu.usedBytes == 0, "memory of a GPU was not given back");
   std::printf("kernels-cuda-equality: all agrees on emulated GPUs\n");
   return 0;

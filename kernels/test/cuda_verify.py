@@ -21,6 +21,8 @@ BUILD = os.path.join(os.path.dirname(KERNELS), "build", "cuda-verify")
 NO_GPU = 77
 # Milliseconds for 300 residues against 205 million, on an H200, by kernel and dimension.
 BARS_MS = {("hopper", 128): 16, ("hopper", 64): 10, ("portable", 128): 30, ("portable", 64): 18}
+# The same for affine scores of these residues with a thousand finalists.
+AFFINE_BAR_MS = 2
 HOPPER_CUBLASLT_SHARE = 0.5
 PYTORCH_RATIO = 4
 SEEDS = ["1", "2"]
@@ -103,6 +105,8 @@ def bars_of(search, pytorch):
     yield bar(f"{name}: at most {most} ms for 205 million residues", search["ms_205M"], search["ms_205M"] <= most)
     if kernel != "hopper":
         return
+    affine = search["affine_ms_of_1000"]
+    yield bar(f"{name}: at most {AFFINE_BAR_MS} ms for a thousand affine scores", affine, affine <= AFFINE_BAR_MS)
     share = search["cublaslt_share"] or None
     is_met = None if share is None else share >= HOPPER_CUBLASLT_SHARE
     yield bar(f"{name}: at least {HOPPER_CUBLASLT_SHARE:.0%} of cuBLASLt's int8 rate", share, is_met)

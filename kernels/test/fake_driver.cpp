@@ -9,6 +9,7 @@
 
 #include "cuda/select.h"
 #include "test/emulated_team.h"
+#include "test/emulated_warp.h"
 
 namespace gloaming {
 namespace cuda {
@@ -89,9 +90,14 @@ int launch(void* function, unsigned, unsigned, unsigned, unsigned threads, unsig
     runSelect(name, parameters);
     return 0;
   }
+  const auto dimension = static_cast<uint32_t>(std::stoul(name.substr(name.rfind('_') + 1)));
+  if (name.rfind("affine_", 0) == 0) {
+    if (threads != kWarpLanes || sharedBytes != kAffineShared) return 1;
+    emulateAffine(dimension, *static_cast<const AffineLaunch*>(parameters[0]));
+    return 0;
+  }
   const bool isHopper = name.rfind("maxsim_hopper_", 0) == 0;
   const auto& task = *static_cast<const SweepTask*>(parameters[0]);
-  const auto dimension = static_cast<uint32_t>(std::stoul(name.substr(name.rfind('_') + 1)));
   const Variant variant = isHopper ? Variant::kHopper : Variant::kPortable;
   // What a real driver refuses: more than there is, and a kernel that was compiled for other sizes.
   if (sharedBytes > (machine.gpus[current].major == 9 ? kHopperShared : kPortableShared)) return 1;

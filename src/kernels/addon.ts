@@ -73,6 +73,7 @@ export interface Addon {
     targets: Uint32Array,
     parameters: AffineParameters,
     work: 'scores' | 'measures' | 'alignments',
+    isOnGpu: boolean,
     threads: number | undefined,
     isBackground: boolean,
     callback: Callback<Result>,
@@ -178,37 +179,40 @@ export function storeCalls(
       run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
         addon.sweep(handleOf(store), queries, lists, floor, false, threads, isBackground, callback),
       ),
-    affineScores: (store, query, targets, parameters, options = {}) =>
-      run<Int32Array>(addon, options, (threads, isBackground, callback) =>
-        addon.affine(handleOf(store), query, targets, parameters, 'scores', threads, isBackground, callback),
-      ),
-    measure: (store, query, targets, parameters, options = {}) =>
-      run<PairMeasures>(addon, options, (threads, isBackground, callback) =>
-        addon.affine(
-          handleOf(store),
-          query,
-          targets,
-          parameters,
-          'measures',
-          threads,
-          isBackground,
-          callback,
-        ),
-      ),
-    affineAlign: (store, query, targets, parameters, options = {}) =>
-      run<readonly AffineAlignment[]>(addon, options, (threads, isBackground, callback) =>
-        addon.affine(
-          handleOf(store),
-          query,
-          targets,
-          parameters,
-          'alignments',
-          threads,
-          isBackground,
-          callback,
-        ),
-      ),
+    ...scoreCalls(addon, false),
+    affineAlign: affineCall<readonly AffineAlignment[]>(addon, 'alignments', false),
   };
+}
+
+/** Affine scores and measures, of the CPU or of the GPUs; these take no profiles. */
+export function scoreCalls(addon: Addon, isOnGpu: boolean): Pick<KernelBackend, 'affineScores' | 'measure'> {
+  return {
+    affineScores: affineCall<Int32Array>(addon, 'scores', isOnGpu),
+    measure: affineCall<PairMeasures>(addon, 'measures', isOnGpu),
+  };
+}
+
+function affineCall<Result>(addon: Addon, work: 'scores' | 'measures' | 'alignments', isOnGpu: boolean) {
+  return (
+    store: TokenStore,
+    query: QueryTokens,
+    targets: Uint32Array,
+    parameters: AffineParameters,
+    options: KernelOptions = {},
+  ): Promise<Result> =>
+    run<Result>(addon, options, (threads, isBackground, callback) =>
+      addon.affine(
+        handleOf(store),
+        query,
+        targets,
+        parameters,
+        work,
+        isOnGpu,
+        threads,
+        isBackground,
+        callback,
+      ),
+    );
 }
 
 /** A store that all calls of the addon take. */

@@ -75,7 +75,7 @@ export function servedOperations(backend: KernelBackend): readonly ServedOperati
     { operation: 'maxsim', ...servedBy(backend) },
     { operation: 'sampled sweep', ...servedBy(isCudaBackend(backend) ? backend : affine) },
     { operation: 'sweep of pools', ...servedBy(affine) },
-    { operation: 'affine score', ...servedBy(affine) },
+    { operation: 'affine score', ...(isCudaBackend(backend) ? servedScore(backend) : servedBy(affine)) },
     { operation: 'affine alignment', ...servedBy(affine) },
   ];
 }
@@ -112,6 +112,12 @@ function servedBy(backend: KernelBackend): Omit<ServedOperation, 'operation'> {
   const reason =
     name === 'native' ? nativeReason(variant) : `The device setting is ${name}.${onError(backend)}`;
   return { servedBy: `${name} ${variant}`, reason };
+}
+
+function servedScore(backend: CudaBackend): Omit<ServedOperation, 'operation'> {
+  const { name, variant } = backend.affineBackend;
+  const onGpu = servedBy(backend);
+  return { ...onGpu, reason: `${onGpu.reason} Where profiles score, ${name} ${variant} does.` };
 }
 
 function onError(backend: KernelBackend): string {

@@ -6,16 +6,19 @@ import {
   loadAddon,
   openControlStore,
   run,
+  scoreCalls,
   storeCalls,
   type Addon,
   type GpuReport,
 } from './addon.js';
 import type {
+  AffineParameters,
   KernelBackend,
   KernelOptions,
   KernelRetry,
   MaxSimSums,
   NearestSums,
+  PairMeasures,
   SweptSums,
 } from './kernels.js';
 import { createTurns } from './turns.js';
@@ -33,7 +36,7 @@ export interface CudaOptions {
   readonly addon?: Addon;
 }
 
-/** What CUDA serves, and the backend that serves the rest. */
+/** What CUDA serves, and the backend that serves the rest: alignments, and scores of profiles. */
 export interface CudaBackend extends KernelBackend {
   readonly affineBackend: KernelBackend;
   readonly retriesOnCpu: boolean;
@@ -55,8 +58,9 @@ export function isCudaBackend(backend: KernelBackend): backend is CudaBackend {
 }
 
 /**
- * MaxSim and sweeps of shared targets on the GPUs of this machine, whose memory holds whole releases; affine operations
- * stay on the CPU, and so do sweeps of lists: pools are few targets, and each query's are others.
+ * MaxSim, sweeps of shared targets and affine scores on the GPUs of this machine, whose memory holds whole releases. On
+ * the CPU stay sweeps of lists, because pools are few targets and each query's are others, alignments, and the scores of
+ * profiles.
  * A release that has given way to another comes back with its next search. One that finds no room beside those in use
  * waits until their searches have ended, and those that come later wait for it.
  * Errors  Fault where no GPU can serve; open rejects with one that says how much memory is missing
@@ -101,6 +105,7 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
     },
     ...calls,
     ...servedCalls(addon, calls, serve),
+    ...servedScores(addon, calls, serve),
   };
 }
 
@@ -155,6 +160,44 @@ function servedCalls(
         options,
       ),
   };
+}
+
+function servedScores(
+  addon: Addon,
+  calls: Pick<KernelBackend, 'affineScores' | 'measure'>,
+  serve: Serve,
+): Pick<KernelBackend, 'affineScores' | 'measure'> {
+  const onGpu = scoreCalls(addon, true);
+  return {
+    affineScores(store, query, targets, parameters, options = {}) {
+      const scoreOnCpu = (): Promise<Int32Array> =>
+        calls.affineScores(store, query, targets, parameters, options);
+      if (hasProfiles(parameters)) return scoreOnCpu();
+      return serve(
+        () => onGpu.affineScores(store, query, targets, parameters, options),
+        (retry) => {
+          options.onRetry?.(retry);
+          return scoreOnCpu();
+        },
+        options,
+      );
+    },
+    measure(store, query, targets, parameters, options = {}) {
+      const measureOnCpu = (): Promise<PairMeasures> =>
+        calls.measure(store, query, targets, parameters, options);
+      if (hasProfiles(parameters)) return measureOnCpu();
+      return serve(
+        () => onGpu.measure(store, query, targets, parameters, options),
+        async (retry) => ({ ...(await measureOnCpu()), retry }),
+        options,
+      );
+    },
+  };
+}
+
+/** Whether profiles score: GPUs hold a release's tokens only. */
+function hasProfiles({ profileWeight }: AffineParameters): boolean {
+  return profileWeight !== undefined && profileWeight > 0;
 }
 
 /** Counts what the given backend did in a GPU's place, and tells those who want to hear of it. */

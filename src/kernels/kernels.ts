@@ -51,6 +51,8 @@ export interface KernelOptions {
   readonly threads?: number;
   /** Gives way to calls that are not: somebody waits for those. Default false; a backend that cannot takes turns. */
   readonly isBackground?: boolean;
+  /** Hears of a retry where the result itself does not tell of it. */
+  readonly onRetry?: (retry: KernelRetry) => void;
 }
 
 /** A device failed, and the CPU did its work; the result is the same. */
@@ -205,7 +207,7 @@ export interface KernelBackend {
     count: number,
     options?: KernelOptions,
   ): Promise<readonly NearestSums[]>;
-  /** Best local score of the query with each listed target, in list order. */
+  /** Best local score of the query with each listed target, in list order; `onRetry` hears of a retry. */
   affineScores(
     store: TokenStore,
     query: QueryTokens,

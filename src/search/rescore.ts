@@ -1,5 +1,5 @@
 import { assert } from '../errors.js';
-import type { AffineAlignment, KernelOptions } from '../kernels/kernels.js';
+import type { AffineAlignment, KernelOptions, KernelRetry } from '../kernels/kernels.js';
 import { affineParameters } from './affine.js';
 import type { Ranked } from './rank.js';
 import type { Candidate, Compared, EncodedQuery, EvidenceRequest, SearchEngine } from './search-types.js';
@@ -13,6 +13,8 @@ interface Rescored {
   readonly candidates: readonly Scored[];
   /** How each score comes about; absent where no alignment was asked for. */
   readonly paths?: readonly AffineAlignment[];
+  /** Present where a device failed at the scores. */
+  readonly retry?: KernelRetry;
 }
 
 /**
@@ -30,8 +32,11 @@ export async function rescore(
     const { backend, store, release } = engine;
     const targets = Uint32Array.from(ranked, ({ targetIndex }) => targetIndex);
     const parameters = affineParameters(release, query, targets);
-    const scores = await backend.affineScores(store, query.tokens, targets, parameters, options);
-    return { candidates: withScores(ranked, scores, query, engine) };
+    let retry: KernelRetry | undefined;
+    const onRetry = (made: KernelRetry): void => void (retry = made);
+    const heard = { ...options, onRetry };
+    const scores = await backend.affineScores(store, query.tokens, targets, parameters, heard);
+    return { candidates: withScores(ranked, scores, query, engine), retry };
   }
   const paths = await findPaths(query, ranked, engine, options);
   const scores = Int32Array.from(paths, ({ score }) => score);

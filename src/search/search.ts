@@ -165,7 +165,7 @@ export async function finalists(
   return pools.map((pool, at) => async () => {
     const [query, panel] = [queries[at], panels?.[at]];
     const found = await compareFinalists(query, pool, swept[at], sampled, engine, optionsOf(query));
-    return { ...found, panel, retry: panel?.retry ?? retry };
+    return { ...found, panel, retry: panel?.retry ?? retry ?? found.sums.retry };
   });
 }
 
@@ -181,8 +181,8 @@ async function finish(
   const count = policy.sampled ? found.sums.queryToTarget.length : limit;
   const ranked = await rank(found, query.tokens.length, release, count);
   // Finalists are scored as they are compared, and too many to find the paths of all.
-  const { candidates: scored, paths: known } = policy.sampled
-    ? { candidates: withFoundScores(ranked, found, query, engine), paths: undefined }
+  const rescored = policy.sampled
+    ? { candidates: withFoundScores(ranked, found, query, engine) }
     : await rescore(
         query,
         ranked,
@@ -190,6 +190,7 @@ async function finish(
         engine,
         options,
       );
+  const { candidates: scored, paths: known } = rescored;
   const judged = await judge(query, scored, found.panel, options);
   const frontier = policy.sampled ? chooseFrontier(judged, limit) : judged;
   const isPathless = known === undefined && evidence === 'pairwise_sequence_alignment';
@@ -200,5 +201,5 @@ async function finish(
   const alignments = (await align(query, wanted, paths, release)).values();
   const aligned = frontier.map((candidate) => (isWanted(candidate) ? alignments.next().value! : candidate));
   const candidates = settings.significance === 'not_requested' ? withoutJudgement(aligned) : aligned;
-  return seal(query, candidates, { policy, kernelRetry: found.retry }, settings, engine);
+  return seal(query, candidates, { policy, kernelRetry: found.retry ?? rescored.retry }, settings, engine);
 }

@@ -52,14 +52,16 @@ test.runIf(hasGpu)('the GPU gives the bits of the CPU when it is asked for', asy
   const random = seededRandom(7);
   const source = randomSource(random, [1, 350, 17, 64, 900], 128);
   const queries = [3, 300].map((length) => randomTokens(random, length, 128));
+  const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
   const answers = await Promise.all(
     (['cpu', 'cuda'] as const).map(async (device) => {
       const backend = await chooseBackend({ device });
       const store = await backend.open(source);
       const sums = await backend.maxsim(store, queries, undefined);
       const swept = await backend.sweep(store, queries, undefined, 900);
+      const measures = await backend.measure(store, queries[1]!, Uint32Array.of(4, 0, 1), parameters);
       store.close();
-      return [sums, swept];
+      return { sums, swept, measures };
     }),
   );
   expect(answers[1]).toEqual(answers[0]);

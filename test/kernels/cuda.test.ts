@@ -21,9 +21,11 @@ const floor = 900;
 const onCpu = await native.open(source);
 const expected = await native.maxsim(onCpu, queries, eligible);
 const expectedSweep = await native.sweep(onCpu, queries, eligible, floor);
+const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
+const measures = await native.measure(onCpu, queries[1]!, eligible, parameters);
 onCpu.close();
 
-test('MaxSim and the sampled sweep come from the GPU, pools and affine scores from the CPU', async () => {
+test('MaxSim, sampled sweeps and affine scores come from the GPU, the rest from the CPU', async () => {
   const addon = emulatedAddon();
   const backend = cudaBackend(native, { addon });
   const store = await backend.open(source);
@@ -31,16 +33,18 @@ test('MaxSim and the sampled sweep come from the GPU, pools and affine scores fr
   expect(await backend.sweep(store, queries, eligible, floor)).toEqual(expectedSweep);
   const pools = queries.map(() => eligible);
   expect(await backend.sweepLists(store, queries, pools, floor)).toEqual(expectedSweep);
-  const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
-  await backend.affineScores(store, queries[0]!, eligible, parameters);
-  expect(addon.gpuCalls).toEqual(['load', 'maxsim', 'sweep']);
-  expect(servedOperations(backend).map(({ operation, servedBy }) => `${operation}: ${servedBy}`)).toEqual([
-    'maxsim: cuda hopper',
-    'sampled sweep: cuda hopper',
-    `sweep of pools: native ${native.variant}`,
-    `affine score: native ${native.variant}`,
-    `affine alignment: native ${native.variant}`,
-  ]);
+  expect(await backend.measure(store, queries[1]!, eligible, parameters)).toEqual(measures);
+  expect(await backend.affineScores(store, queries[1]!, eligible, parameters)).toEqual(measures.scores);
+  expect(addon.gpuCalls).toEqual(['load', 'maxsim', 'sweep', 'measures', 'scores']);
+  expect(await backend.affineAlign(store, queries[1]!, eligible, parameters)).toHaveLength(3);
+  const weighted = { ...parameters, profileWeight: 9 };
+  await expect(backend.measure(store, queries[1]!, eligible, weighted)).rejects.toThrow(/profiles/);
+  await expect(backend.affineScores(store, queries[1]!, eligible, weighted)).rejects.toThrow(/profiles/);
+  expect(addon.gpuCalls).toHaveLength(5);
+  const [maxsim, sweep, pooled, score, alignment] = servedOperations(backend);
+  for (const { servedBy } of [maxsim!, sweep!, score!]) expect(servedBy).toBe('cuda hopper');
+  expect(score!.reason).toContain(`Where profiles score, native ${native.variant} does.`);
+  for (const { servedBy } of [pooled!, alignment!]) expect(servedBy).toBe(`native ${native.variant}`);
   store.close();
 });
 
@@ -75,6 +79,7 @@ test('an error of the GPU fails its search where the configuration does not allo
   await expect(backend.maxsim(store, queries, eligible)).rejects.toThrow(/illegal memory access/);
   await expect(backend.sweep(store, queries, eligible, floor)).rejects.toThrow(/illegal memory access/);
   await expect(backend.nearest!(store, queries, eligible, 2)).rejects.toThrow(Fault);
+  await expect(backend.measure(store, queries[1]!, eligible, parameters)).rejects.toThrow(Fault);
   await expect(backend.open(source)).rejects.toThrow(Fault);
   expect(backend.retryCount()).toBe(0);
   expect(servedOperations(backend)[0]!.reason).toMatch(/the search fails/);
@@ -93,8 +98,15 @@ test('where the configuration allows it, the CPU does what the GPU failed at, an
   const sums = await backend.maxsim(store, queries, eligible);
   const nearest = await backend.nearest!(store, queries, eligible, 2);
   const swept = await backend.sweep(store, queries, eligible, floor);
-  expect(logged).toHaveLength(4);
-  const [, retried, retriedNearest, retriedSweep] = logged;
+  const measured = await backend.measure(store, queries[1]!, eligible, parameters);
+  const heard: KernelRetry[] = [];
+  const onRetry = (retry: KernelRetry): void => void heard.push(retry);
+  const scores = await backend.affineScores(store, queries[1]!, eligible, parameters, { onRetry });
+  expect(scores).toEqual(measures.scores);
+  expect(logged).toHaveLength(6);
+  const [, retried, retriedNearest, retriedSweep, retriedMeasure, retriedScores] = logged;
+  expect(measured).toEqual({ ...measures, retry: retriedMeasure });
+  expect(heard).toEqual([retriedScores]);
   expect(sums).toEqual(expected.map((found) => ({ ...found, retry: retried })));
   expect(nearest).toEqual(expected.map((found) => ({ targets: eligible, ...found, retry: retriedNearest })));
   expect(swept).toEqual(expectedSweep.map((found) => ({ ...found, retry: retriedSweep })));
@@ -102,7 +114,7 @@ test('where the configuration allows it, the CPU does what the GPU failed at, an
     expect(retry.servedBy).toBe(`native:${native.variant}`);
     expect(retry.cause.message).toMatch(/1 MiB are missing/);
   }
-  expect(backend.retryCount()).toBe(4);
+  expect(backend.retryCount()).toBe(6);
   expect(servedOperations(backend)[0]!.reason).toMatch(/the CPU does the search again/);
   store.close();
 });

@@ -57,6 +57,15 @@ export function emulatedAddon(): EmulatedAddon {
         ),
       );
     },
+    affine<Result>(
+      ...[store, query, targets, parameters, work, isOnGpu, threads, isBackground, callback]: Parameters<
+        typeof addon.affine<Result>
+      >
+    ) {
+      const score = (done: typeof callback): SearchHandle =>
+        addon.affine(store, query, targets, parameters, work, false, threads, isBackground, done);
+      return isOnGpu ? onGpu(work, store, callback, score) : score(callback);
+    },
     cancel: (search) => (IDLE === search ? undefined : addon.cancel(search)),
   };
   const onGpu = <Result>(

@@ -123,6 +123,22 @@ describe('an answer', () => {
     engine.store.close();
   });
 
+  it('says what served where a GPU failed at the affine scores only', async () => {
+    const addon = emulatedAddon();
+    const { affine } = addon;
+    addon.affine = ((...given: Parameters<typeof affine>) => {
+      addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
+      return affine(...given);
+    }) as typeof affine;
+    const engine = await engineOf(cudaBackend(native, { addon, retriesOnCpu: true }));
+    const targetSpace = unfilteredSpace(release);
+    const asked = { ...settings, targetSpace, limit: 5, evidence: 'candidate_measurement' } as const;
+    const [retried] = await searchMany([queries[0]!], asked, engine);
+    expect(addon.gpuCalls).toEqual(['load', 'nearest', 'scores']);
+    expect(retried!.kernelRetry!.servedBy).toBe(`native:${native.variant}`);
+    engine.store.close();
+  });
+
   it('warns where the encoder rounds otherwise than on the CPU', async () => {
     const engine = await engineOf(native);
     const differenceFromCpu = { ...NO_DIFFERENCE, differingProteinCount: 1 };
