@@ -102,7 +102,7 @@ export interface LookWork {
   /** Of what is done for all queries together. */
   readonly options: KernelOptions;
   /** Of what is done for one query while others are at work: with its share of the threads. */
-  optionsOf(query: EncodedQuery): KernelOptions;
+  readonly optionsOf: (query: EncodedQuery) => KernelOptions;
 }
 
 /** One query's sums, before they are ranked. */
