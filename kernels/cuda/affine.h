@@ -21,7 +21,9 @@
  * Scores   32 bits hold them (kernels.h), so nothing saturates. E and F begin at −gapOpen, as the reference's do: H is
  *          never below 0, so both come from an opening at least as good
  * Padding  query rows that are missing in a lane repeat the last one, which leaves best dot products of target rows as
- *          they are, and have a base so low that none of their pairs is a best one */
+ *          they are, and have a base so low that none of their pairs is a best one
+ * Limit    the multiply-adds where there are targets for all warps. Where they are few, the longest of them: by its
+ *          instructions a warp makes at most half a cell a clock, and no other one helps it */
 #ifndef GLOAMING_CUDA_AFFINE_H
 #define GLOAMING_CUDA_AFFINE_H
 

@@ -125,7 +125,7 @@ describe('an answer', () => {
 
   it('says what served where a GPU failed at the affine scores only', async () => {
     const addon = emulatedAddon();
-    const { affine } = addon;
+    const affine = addon.affine.bind(addon);
     addon.affine = ((...given: Parameters<typeof affine>) => {
       addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
       return affine(...given);
