@@ -59,7 +59,7 @@ export function isCudaBackend(backend: KernelBackend): backend is CudaBackend {
 
 /**
  * MaxSim, sweeps of shared targets and affine scores on the GPUs of this machine, whose memory holds whole releases. On
- * the CPU stay sweeps of lists, because pools are few targets and each query's are others, alignments, and the scores of
+ * the CPU stay sweeps of lists, because pools are few targets and each query's are others, alignments, and scores of
  * profiles.
  * A release that has given way to another comes back with its next search. One that finds no room beside those in use
  * waits until their searches have ended, and those that come later wait for it.
