@@ -112,11 +112,12 @@ describe('the sampled policy', () => {
     for (const { store } of engines) store.close();
   });
 
-  it('is swept by a GPU where there is one, and says where the CPU did so in its place', async () => {
+  it('is served by a GPU where there is one, and says where the CPU did so in its place', async () => {
     const addon = emulatedAddon();
     const engine = await engineOf(cudaBackend(nativeBackend(), { addon, retriesOnCpu: true }));
     const served = await search(engine);
-    expect(addon.gpuCalls).toEqual(['load', 'sweep']);
+    // Finalists are measured there, too.
+    expect(addon.gpuCalls).toEqual(['load', 'sweep', 'measures', 'measures']);
     addon.failure = 'work on Emulated failed: an illegal memory access was encountered (700)';
     const retried = await search(engine);
     expect(served.map(({ kernelRetry }) => kernelRetry)).toEqual([undefined, undefined]);
