@@ -23,7 +23,7 @@ import { recallOf } from '#src/qualify/recall.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { contextEncoder, makeRelatives } from '../tools/relatives.js';
+import { contextEncoder, makeRelatives, NO_RELATIVES } from '../tools/relatives.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-qualify-'));
 let engine: SearchEngine;
@@ -64,18 +64,11 @@ describe('qualifying a release', () => {
 
   it('asks proteins as they stand in the release, with their relatives, and encodes none', async () => {
     const { release } = engine;
-    const relatives = {
-      background: { method: 'alignments' as const, sha256: '0'.repeat(64) },
-      rules: { max_expected: 1, min_coverage: 1, max_identity: 1, profile_count: 1, vector_count: 1 },
-      encoder_dimension: 32,
-      profile_share: 0,
-      counts: { targets: 0, relatives: 0 },
-    };
     const encode = () => Promise.reject(new Error('there is nothing to encode'));
     const together = {
       ...engine,
       encoder: { ...engine.encoder, encode },
-      release: { ...release, manifest: { ...release.manifest, relatives } },
+      release: { ...release, manifest: { ...release.manifest, relatives: NO_RELATIVES } },
     };
     const { card } = await qualifyRelease({ engine, queryCount: 8 });
     expect((await qualifyRelease({ engine: together, queryCount: 8 })).card).toEqual(card);

@@ -1,5 +1,6 @@
 import type { Encoder } from '#src/encoder/encoder.js';
 import { seededRandom, type Random } from '#src/random.js';
+import type { RelativesManifest } from '#src/release/release.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from './fake-encoder.js';
 
@@ -15,6 +16,15 @@ interface Relatives {
   /** Writes them as a release with the tokens of `contextEncoder`, and gives its directory. */
   readonly write: (folder: string) => Promise<string>;
 }
+
+/** How a release says that its proteins were given relatives, which none of them has. */
+export const NO_RELATIVES: RelativesManifest = {
+  background: { method: 'alignments', sha256: '0'.repeat(64) },
+  rules: { max_expected: 1, min_coverage: 1, max_identity: 1, profile_count: 1, vector_count: 1 },
+  encoder_dimension: 32,
+  profile_share: 0,
+  counts: { targets: 0, relatives: 0 },
+};
 
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWY';
 const DIMENSION = 32;

@@ -141,8 +141,8 @@ export function ascending({
 
 /**
  * The targets that stand out most for their length, most striking first; those that do not are not among them. Long
- * targets have more rows to be near by chance. Of six proteomes 125 by the square root of the length hold more of what
- * is evident than 500 by its fourth root, most of which are giants.
+ * targets have more rows to be near by chance. Half as many by the square root of the length hold as much of what is
+ * evident in six proteomes as by its fourth root, by which most are giants.
  * @param eligible  what the excesses are of; undefined for all targets
  */
 export function mostStriking(

@@ -13,6 +13,7 @@ import { openRelease } from '#src/release/open.js';
 import type { Release, ReleaseManifest } from '#src/release/release.js';
 import { makeRelease } from '../../release/make-release.js';
 import { fakeEncoder } from '../../tools/fake-encoder.js';
+import { NO_RELATIVES } from '../../tools/relatives.js';
 
 /* Releases of drawn tokens, one calibrated, the others with the same folders under another manifest. */
 
@@ -88,14 +89,7 @@ describe('a calibration', () => {
   });
 
   it('does not where queries find other relatives', async () => {
-    const relatives = {
-      background: { method: 'alignments' as const, sha256: '0'.repeat(64) },
-      rules: { max_expected: 1, min_coverage: 1, max_identity: 1, profile_count: 1, vector_count: 1 },
-      encoder_dimension: 32,
-      profile_share: 0,
-      counts: { targets: 0, relatives: 0 },
-    };
-    expect(await carryCalibration(copyWith({ relatives }), [measured])).toBeUndefined();
+    expect(await carryCalibration(copyWith({ relatives: NO_RELATIVES }), [measured])).toBeUndefined();
   });
 
   it('does not where it is damaged itself', async () => {
