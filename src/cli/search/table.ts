@@ -45,13 +45,16 @@ export async function* formatTables(reports: AsyncIterable<SearchReport>, layout
   }
 }
 
-function headOf({ query, release, database, targetSpace }: SearchReport, layout: Layout): string {
+function headOf({ query, result, release, database, targetSpace }: SearchReport, layout: Layout): string {
   const { title, counts, is_simulated: isSimulated } = release.manifest;
   const searched = formatCount(targetSpace.searchedTargetCount);
+  const done = result.policy.isExhaustive
+    ? 'all of them compared'
+    : 'all of them looked at, the nearest compared in full';
   const population =
     targetSpace.eligible === undefined
-      ? `${searched} proteins, all of them compared`
-      : `${searched} of ${formatCount(counts.targets)} proteins pass the filter, all of them compared`;
+      ? `${searched} proteins, ${done}`
+      : `${searched} of ${formatCount(counts.targets)} proteins pass the filter, ${done}`;
   const about = `${formatCount(query.sequence.length)} residues  ${query.description ?? ''}`.trimEnd();
   const named = title === database.slug ? '' : `  ${title}`;
   const left = layout.columns - HEAD_MARGIN - query.id.length - GAP;

@@ -52,6 +52,13 @@ A distance of 0 is the same protein; near does not mean homologous.
     expect(text).toContain('No protein passes the filter, so nothing was compared.');
   });
 
+  it('says where a policy compares in full only what is nearest', async () => {
+    const report = reportOf();
+    const policy = { ...report.result.policy, isExhaustive: false };
+    const text = await draw({ ...report, result: { ...report.result, policy } });
+    expect(text).toContain('1,234 proteins, all of them looked at, the nearest compared in full\n');
+  });
+
   it('says that simulated proteins are simulated', async () => {
     const report = reportOf();
     const release = { ...report.release, manifest: { ...report.release.manifest, is_simulated: true } };
