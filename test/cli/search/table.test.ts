@@ -60,7 +60,9 @@ A distance of 0 is the same protein; near does not mean homologous.
       const policy = { ...report.result.policy, isExhaustive: false, sampled };
       return draw({ ...report, result: { ...report.result, policy } });
     };
-    expect(await drawBy(false)).toContain('1,234 proteins, all of them looked at, the nearest compared in full\n');
+    expect(await drawBy(false)).toContain(
+      '1,234 proteins, all of them looked at, the nearest compared in full\n',
+    );
     expect(await drawBy(false)).not.toContain('misses');
     expect(await drawBy(true)).toContain(
       'Codes were looked up first. Measured here, that\nmisses 5.4 % of the 10 nearest.\n',
