@@ -51,6 +51,8 @@ as_gloaming gloaming doctor >"$work/doctor.txt" || { cat "$work/doctor.txt"; fai
 
 echo '== build, search, serve'
 serve() { # command, last words of its greeting
+  # What an earlier server said must not pass for the greeting of this one.
+  : >"$work/$1.log"
   setsid --wait bash -c "$(declare -f as_gloaming); as_gloaming gloaming $1" >"$work/$1.log" 2>&1 &
   server=$!
   for _ in $(seq 240); do
