@@ -3,7 +3,6 @@
  *
  *   kernels-cuda-affine [seed]
  */
-#include <chrono>
 
 #include "cuda/host/affine_plan.h"
 #include "cuda/host/plan.h"
@@ -171,9 +170,7 @@ void checkPlans() {
 }  // namespace gloaming
 
 int main(int argc, char** argv) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
-  std::printf("kernels-cuda-affine: seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = gloaming::seedOf("kernels-cuda-affine", argc > 1 ? argv[1] : nullptr);
   gloaming::cuda::checkPlans();
   std::printf("kernels-cuda-affine: %u pairs agree\n", gloaming::cuda::checkAll(seed));
   return 0;

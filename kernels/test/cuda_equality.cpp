@@ -5,7 +5,6 @@
  *   kernels-cuda-equality [seed]                on this machine's GPUs, each kernel that they run; exit code 77: no GPU
  *   kernels-cuda-equality --emulated [seed]     on emulated GPUs (test/fake_driver.h), which need nothing
  */
-#include <chrono>
 
 #include "cuda/host/image.h"
 #include "test/cuda_affine_searches.h"
@@ -210,8 +209,6 @@ int checkReal(uint64_t seed) {
 int main(int argc, char** argv) {
   const bool isEmulated = argc > 1 && std::strcmp(argv[1], "--emulated") == 0;
   const char* given = argc > (isEmulated ? 2 : 1) ? argv[argc - 1] : nullptr;
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
-  std::printf("kernels-cuda-equality: seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = gloaming::seedOf("kernels-cuda-equality", given);
   return isEmulated ? gloaming::cuda::checkEmulated(seed) : gloaming::cuda::checkReal(seed);
 }

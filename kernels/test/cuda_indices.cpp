@@ -4,7 +4,6 @@
  *
  *   kernels-cuda-indices [seed]
  */
-#include <chrono>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -334,9 +333,7 @@ void checkSelect(Random& random) {
 }  // namespace gloaming
 
 int main(int argc, char** argv) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
-  std::printf("kernels-cuda-indices: seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = gloaming::seedOf("kernels-cuda-indices", argc > 1 ? argv[1] : nullptr);
   gloaming::Random random(seed);
   gloaming::cuda::checkPairs(random);
   gloaming::cuda::checkLayout(random);

@@ -4,7 +4,6 @@
  *
  * Tables of kernels come from dispatch.cpp: one that is added there is tested here. Where there is no AMX, it is
  * emulated. */
-#include <chrono>
 
 #include "test/case.h"
 #include "test/coded_case.h"
@@ -118,9 +117,7 @@ uint32_t checkAll(uint64_t seed) {
 }  // namespace gloaming
 
 int main(int argc, char** argv) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
-  std::printf("kernels-equality: seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = gloaming::seedOf("kernels-equality", argc > 1 ? argv[1] : nullptr);
   std::printf("kernels-equality: %u cases agree\n", gloaming::checkAll(seed));
   return 0;
 }

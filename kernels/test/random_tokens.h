@@ -2,14 +2,25 @@
 #ifndef GLOAMING_TEST_RANDOM_TOKENS_H
 #define GLOAMING_TEST_RANDOM_TOKENS_H
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
 #include "kernels.h"
 
 namespace gloaming {
+
+/* The seed of a run: the given one, or one of the clock where that is null; printed, so that a run can be had again. */
+inline uint64_t seedOf(const char* program, const char* given) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
+  std::printf("%s: seed %llu\n", program, static_cast<unsigned long long>(seed));
+  return seed;
+}
 
 using Random = std::mt19937_64;
 

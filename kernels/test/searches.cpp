@@ -319,9 +319,7 @@ void checkAll(uint64_t seed) {
 }  // namespace gloaming
 
 int main(int argc, char** argv) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
-  std::printf("kernels-searches: seed %llu\n", static_cast<unsigned long long>(seed));
+  const uint64_t seed = gloaming::seedOf("kernels-searches", argc > 1 ? argv[1] : nullptr);
   gloaming::checkAll(seed);
   std::printf("kernels-searches: all searches agree\n");
   return 0;

@@ -202,8 +202,9 @@ function footOf(report: SearchReport): string {
     );
   }
   const { sampled } = result.policy;
-  if (sampled?.isCoded === true)
+  if (sampled?.isCoded === true) {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
+  }
   const hasEValues = candidates.some((candidate) => expectedFalseHits(candidate) !== undefined);
   if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
     lines.push('No E-values: this release has no qualified calibration.');
