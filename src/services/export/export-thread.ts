@@ -37,8 +37,9 @@ export class ExportThread {
     });
   }
 
-  /** Ends the thread, whatever it does. */
+  /** Ends the thread, whatever it does; what was asked of it fails, even where the answer is on its way. */
   async close(): Promise<void> {
+    this.#end(undefined);
     await this.#worker.terminate();
   }
 

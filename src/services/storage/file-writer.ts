@@ -103,8 +103,9 @@ class OpenFile {
     const source = pipe.writable.getWriter();
     this.#source = source;
     this.#receiving = objects.receive(pipe.readable, Infinity);
-    // What cannot be stored is not waited for; whoever writes or ends is told the cause.
-    this.#receiving.catch((cause: unknown) => source.abort(cause)).catch(() => undefined);
+    // What cannot be stored is not waited for; whoever writes or ends is told the cause. Only the reader's end frees a
+    // write on its way, and a disk that gave no file never read: to abort the writer's end would wait for that write.
+    this.#receiving.catch((cause: unknown) => pipe.readable.cancel(cause)).catch(() => undefined);
     source.closed.catch(() => undefined);
   }
 
@@ -113,19 +114,16 @@ class OpenFile {
     this.#sizeBytes += bytes.length;
     this.#room.requireQuota(this.#usage.get(this.#organizationId), this.#sizeBytes);
     if (this.#sizeBytes > this.#roomBytes) await this.#takeRoom(bytes.length);
-    try {
-      await this.#source.ready;
-      await this.#source.write(bytes);
-    } catch (cause) {
-      // The file's own failure says more than that of the pipe before it.
-      await this.#receiving;
-      throw cause;
-    }
+    await this.#passed(this.#source.ready);
+    await this.#passed(this.#source.write(bytes));
   }
 
-  /** The bytes are on disk; they stay there until they are released, and longer where they were put. */
+  /**
+   * The bytes are on disk; they stay there until they are released, and longer where they were put.
+   * Errors  those of the file system
+   */
   async end(): Promise<WrittenFile> {
-    await this.#source.close();
+    await this.#passed(this.#source.close());
     const received = await this.#receiving;
     this.#isOpen = false;
     this.#giveBack();
@@ -140,6 +138,16 @@ class OpenFile {
     this.#giveBack();
     await this.#source.abort(new Error('The file was discarded.')).catch(() => undefined);
     await this.#receiving.then((received) => received.discard()).catch(() => undefined);
+  }
+
+  /** A step of the pipe; where it fails, the file's own failure says more than that of the pipe before it. */
+  async #passed(step: Promise<unknown>): Promise<void> {
+    try {
+      await step;
+    } catch (cause) {
+      await this.#receiving;
+      throw cause;
+    }
   }
 
   async #takeRoom(moreBytes: number): Promise<void> {

@@ -1,9 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FileWriter, type WrittenFile } from '#src/services/storage/file-writer.js';
 import { StorageRoom } from '#src/services/storage/room.js';
+import { realDisk } from '#src/store/objects/disk.js';
+import { openObjects } from '#src/store/objects/objects.js';
 import { EventTable } from '#src/store/tables/events.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { openStorageTables, type StorageTables } from '#src/store/storage/storage.js';
@@ -15,13 +18,14 @@ const lab = { organizationId: 'lab', keyId: 'key_1' };
 let folder: string;
 let store: ControlStore;
 let tables: StorageTables;
+let room: StorageRoom;
 let writer: FileWriter;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-file-writer-'));
   store = openControlStore(folder);
   tables = openStorageTables(store, folder, new EventTable(store));
-  const room = new StorageRoom(tables.objects, { quotaBytes: QUOTA_BYTES, reserveBytes: 0 });
+  room = new StorageRoom(tables.objects, { quotaBytes: QUOTA_BYTES, reserveBytes: 0 });
   writer = new FileWriter({ ...tables, room });
 });
 afterEach(async () => {
@@ -120,13 +124,19 @@ describe('a file that the appliance writes', () => {
     expect(() => writer.placeOf('place', lab)).toThrow(/a file or a folder/);
   });
 
-  it('tells the failure of the disk, not that of the pipe before it', async () => {
-    rmSync(join(folder, 'objects', 'incoming'), { recursive: true });
-    const file = writer.open(lab);
+  it.each([0, 3])('tells the failure of the disk, %i turns late', async (turns) => {
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    const open = async (): Promise<never> => {
+      for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+      throw full;
+    };
+    const objects = openObjects(store, folder, { ...realDisk, open });
+    const file = new FileWriter({ ...tables, objects, room }).open(lab);
     const write = async (): Promise<void> => {
       for (let at = 0; at < 10; at += 1) await file.write(Buffer.from('x'));
     };
-    await expect(write()).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(write()).rejects.toMatchObject({ code: 'storage_unavailable' });
+    await expect(file.end()).rejects.toMatchObject({ code: 'storage_unavailable' });
     await file.discard();
   });
 });
