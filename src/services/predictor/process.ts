@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import type { StructurePredictor } from '../../config.js';
 import { PREDICTOR_KILL_GRACE_MS, PREDICTOR_LOG_MAX_BYTES } from '../../limits.js';
@@ -109,7 +110,7 @@ async function follow(child: ChildProcess, folder: string): Promise<CommandEnd> 
   let told: CommandEnd | undefined;
   child.on('message', (end) => (told = end as CommandEnd));
   const log = createWriteStream(join(folder, LOG_FILE));
-  // A log that cannot be written must not end a prediction.
+  // A log that cannot be written must not end a prediction, and is closed long before it is ended here.
   log.on('error', () => undefined);
   let bytes = 0;
   for (const stream of [child.stdout, child.stderr] as readonly Readable[]) {
@@ -120,7 +121,7 @@ async function follow(child: ChildProcess, folder: string): Promise<CommandEnd> 
     });
   }
   const failure = await endOf(child);
-  await new Promise<void>((resolve) => log.once('close', resolve).end());
+  await finished(log.end()).catch(() => undefined);
   return told ?? { ...NO_END, ...failure };
 }
 
