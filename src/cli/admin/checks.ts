@@ -10,11 +10,11 @@ import { lastMaintenance, type MaintenanceKind } from '../../services/backup/mai
 import { openLine, type WorkerLine } from '../../services/workers/line.js';
 import { wronglyShared } from '../../store/prepare.js';
 import { answersThere, checkAddresses, isLoopbackHost } from '../serve/address.js';
+import { validityOf } from '../serve/certificate.js';
 import type { Finding } from './finding.js';
 import { examineClock, examineEncoders, examineGpu } from './machine.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const TLS_WARNING_DAYS = 21;
 const BACKUP_WARNING_DAYS = 3;
 const FSCK_WARNING_DAYS = 21;
 const WORKER_GREETING_MAX_MS = 2_000;
@@ -94,18 +94,18 @@ async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<re
       const message = `${tls.keyFile} is not the key of ${tls.certificateFile}: name the two that belong together`;
       return [{ topic: 'tls', state: 'bad', message }];
     }
-    const days = Math.floor((Date.parse(certificate.validTo) - now.getTime()) / DAY_MS);
-    if (days < 0) {
+    const { state, daysLeft } = validityOf(certificate, now);
+    if (state === 'expired') {
       const message = `the certificate ${tls.certificateFile} has expired at ${certificate.validTo}: renew it`;
       return [{ topic: 'tls', state: 'bad', message }];
     }
-    if (Date.parse(certificate.validFrom) > now.getTime()) {
+    if (state === 'early') {
       const message = `the certificate ${tls.certificateFile} is not valid before ${certificate.validFrom}`;
       return [{ topic: 'tls', state: 'bad', message: `${message}: set the clock if it is wrong, or wait` }];
     }
-    const state = days < TLS_WARNING_DAYS ? 'warning' : 'good';
-    const until = `valid until ${certificate.validTo}, ${days} days from now`;
-    return [{ topic: 'tls', state, message: `the certificate ${tls.certificateFile} is ${until}` }];
+    const until = `valid until ${certificate.validTo}, ${daysLeft} days from now`;
+    const message = `the certificate ${tls.certificateFile} is ${until}`;
+    return [{ topic: 'tls', state: state === 'ending' ? 'warning' : 'good', message }];
   } catch (error) {
     const message = `${tls.certificateFile} and ${tls.keyFile} cannot be used: ${(error as Error).message}`;
     const remedy = 'name PEM files that this user can read';

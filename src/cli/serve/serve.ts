@@ -139,7 +139,10 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
     log.error({ err: error }, 'Stored files could not be cleaned up.'),
   );
   await appliance.runs.start(
-    (error, runId) => log.error({ err: error, run_id: runId }, 'A run failed by our fault.'),
+    (error, runId) => {
+      if (runId === undefined) log.error({ err: error }, 'Runs that have expired could not be removed.');
+      else log.error({ err: error, run_id: runId }, 'A run failed by our fault.');
+    },
     (cause, runId) =>
       log.warn({ err: cause, run_id: runId }, 'A run waits for a disk or a worker, and goes on by itself.'),
   );

@@ -44,7 +44,8 @@ interface RunsDependencies extends AcceptDependencies {
 
 /** Whom this tells of failures that are ours, and of what runs wait for. */
 interface Listeners {
-  readonly onFault: (error: unknown, runId: string) => void;
+  /** Without a run where those that have expired could not be removed. */
+  readonly onFault: (error: unknown, runId?: string) => void;
   readonly onWait: (cause: unknown, runId: string) => void;
 }
 
@@ -186,14 +187,14 @@ export class Runs {
 
   /**
    * Goes on with what an earlier server left, and gives turns from now on.
-   * @param onFault told of failures that are ours, with the run that they ended
+   * @param onFault told of failures that are ours, with the run that they ended, if one
    * @param onWait  told once of what a run waits for, a disk or a worker; default: told as onFault is
    */
   async start(onFault: Listeners['onFault'], onWait: Listeners['onWait'] = onFault): Promise<void> {
     this.#listeners = { onFault, onWait };
-    await this.#sweep().catch((error: unknown) => onFault(error, 'sweep'));
-    const sweep = (): void => void this.#sweep().catch((error) => onFault(error, 'sweep'));
-    this.#endSweeps = this.#world.every(SWEEP_INTERVAL_MS, sweep);
+    const sweep = (): Promise<void> => this.#sweep().catch((error: unknown) => onFault(error));
+    await sweep();
+    this.#endSweeps = this.#world.every(SWEEP_INTERVAL_MS, () => void sweep());
     for (const run of this.#table.unfinished()) {
       this.#enqueueAfter(run, waitBeforeAttempt(run, this.#dependencies.now()));
     }

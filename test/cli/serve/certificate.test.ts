@@ -32,8 +32,8 @@ describe.skipIf(!hasOpenssl)('a start with TLS', () => {
 
   it.each([
     [0, []],
-    [15, []],
-    [17, [{ level: 40, days_left: 12, msg: 'The TLS certificate expires soon: renew it.' }]],
+    [8, []],
+    [10, [{ level: 40, days_left: 19, msg: 'The TLS certificate expires soon: renew it.' }]],
     [31, [{ level: 40, msg: expect.stringContaining('has expired') as string }]],
     [-1, [{ level: 40, msg: expect.stringContaining('is not valid yet') as string }]],
   ])('%i days after its certificate was made for 30 warns where it must', (days, expected) => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RunRequest } from '#src/contract/runs/runs.js';
 import { Refusal } from '#src/errors.js';
 import {
@@ -311,6 +311,19 @@ describe('a restarted server', () => {
     expect(executed).toEqual(['b0']);
     expect(await end(id)).toMatchObject({ status: 'completed' });
     expect(performance.now() - startedAt).toBeGreaterThan(1_500);
+  });
+
+  it('serves, and blames no run, where those that have expired could not be removed', async () => {
+    await runs.stop();
+    const failure = new Error('no room');
+    const sweep = vi.spyOn(RunTable.prototype, 'sweep').mockRejectedValueOnce(failure);
+    const told: unknown[][] = [];
+    runs = openRuns();
+    await runs.start((...facts) => told.push(facts));
+    sweep.mockRestore();
+    expect(told).toEqual([[failure]]);
+    const { id } = await create('a', 1);
+    expect(await end(id)).toMatchObject({ status: 'completed' });
   });
 
   it('leaves a run alone that another process has taken over meanwhile', async () => {
