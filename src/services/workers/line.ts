@@ -20,7 +20,7 @@ export class WorkerRefusal extends Error {
   }
 }
 
-/** The way to one worker. */
+/** The way to one worker. Its key is read at the start, and again where the worker refuses it. */
 export interface WorkerLine {
   /**
    * Posts a request for surveys and gives the bytes of the answer.
@@ -45,10 +45,7 @@ const DEADLINE_MIN_SECONDS = 0.11;
 
 /** Errors  Refusal `invalid_config` where a file cannot be read, or holds no key */
 export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLine {
-  const key = readSetting(keyFile).trim();
-  if (!/^[\x21-\x7e]{1,512}$/.test(key)) {
-    throw new Refusal('invalid_config', `${keyFile} must hold the API key of ${url} and nothing else.`);
-  }
+  let key = readKey(keyFile, url);
   const ca = authorityFile === undefined ? undefined : readSetting(authorityFile);
   const isTls = url.startsWith('https:');
   const request = isTls ? requestHttps : requestHttp;
@@ -79,13 +76,39 @@ export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLin
       });
       sending.end(body);
     });
+  const keyNow = (): string => {
+    try {
+      return readKey(keyFile, url);
+    } catch {
+      // It is being replaced this very moment.
+      return key;
+    }
+  };
+  /** A key that is refused may have been replaced since it was read: its file says. */
+  const sendWithNewKey: typeof send = async (...sending) => {
+    const sentKey = key;
+    try {
+      return await send(...sending);
+    } catch (error) {
+      if (!(error instanceof WorkerRefusal) || error.code !== 'invalid_api_key') throw error;
+      key = keyNow();
+      if (key === sentKey) throw error;
+      return send(...sending);
+    }
+  };
   return {
-    ask: (body, options) => send(body, options, kept),
+    ask: (body, options) => sendWithNewKey(body, options, kept),
     async greet(signal) {
-      await send(undefined, { maxBytes: WORKER_REFUSAL_MAX_BYTES, signal }, false);
+      await sendWithNewKey(undefined, { maxBytes: WORKER_REFUSAL_MAX_BYTES, signal }, false);
     },
     close: () => kept.destroy(),
   };
+}
+
+function readKey(keyFile: string, url: string): string {
+  const key = readSetting(keyFile).trim();
+  if (/^[\x21-\x7e]{1,512}$/.test(key)) return key;
+  throw new Refusal('invalid_config', `${keyFile} must hold the API key of ${url} and nothing else.`);
 }
 
 function readSetting(path: string): string {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -130,6 +130,17 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     });
     relay.behave();
     expect((await searched(1)).body.result_sha256).toBe(await digestHere(1));
+  });
+
+  it('takes a new key of a worker without a restart', async () => {
+    const { keys } = worker.appliance;
+    await keys.revoke(readFileSync(keyFile, 'utf8').slice(4, 12));
+    expect((await searched(3)).status).toBe(503);
+    writeFileSync(keyFile, '');
+    expect((await searched(3)).status).toBe(503);
+    const { key: newKey } = await keys.create('front', 'default');
+    writeFileSync(keyFile, `${newKey}\n`);
+    expect((await searched(3)).body.result_sha256).toBe(await digestHere(3));
   });
 
   it('lets runs wait until the worker is back', { timeout: 60_000 }, async () => {
