@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Route } from '../contract/grammar/route.js';
@@ -14,6 +14,7 @@ import {
   SERVER_METHODS,
   type ShellRouter,
 } from './steps/routing.js';
+import type { Exchange, Exchanges } from './exchanges.js';
 import type { Shell } from './shell.js';
 import { readTarget } from './target.js';
 
@@ -24,51 +25,39 @@ interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** One request that has been read at least to the end of its headers, and is not answered. */
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
+/** A client that has been refused, and keeps its connection open, has so long to read why. Unit milliseconds. */
+const LINGER_MS = 2_000;
 
-/**
- * Answers what Node's HTTP parser refuses, so that these responses, too, keep the contract.
- * Returns the number of requests at work.
- */
-export function answerBrokenRequests(server: Server, shell: Shell, router: ShellRouter): () => number {
-  const exchanges = new Map<Duplex, Set<Exchange>>();
-  const track = (request: IncomingMessage, response: ServerResponse): void => {
-    const { socket } = request;
-    const ofSocket = exchanges.get(socket) ?? new Set();
-    const exchange = { request, response };
-    exchanges.set(socket, ofSocket.add(exchange));
-    response.once('close', () => {
-      ofSocket.delete(exchange);
-      if (ofSocket.size === 0) exchanges.delete(socket);
-    });
-  };
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, track);
+/** Answers what Node's HTTP parser refuses, so that these responses, too, keep the contract. */
+export function answerBrokenRequests(
+  server: Server,
+  exchanges: Exchanges,
+  shell: Shell,
+  router: ShellRouter,
+): void {
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     if (error.code === 'ECONNRESET') return void socket.destroy();
-    const begun = [...(exchanges.get(socket) ?? [])].find(({ request }) => !request.complete);
+    const begun = exchanges.of(socket).find(({ request }) => !request.complete);
     const target = begun?.request.url ?? targetOf(error) ?? '';
-    void afterWholeRequests(exchanges.get(socket)).then((isAnswering) => {
+    void afterWholeRequests(exchanges.of(socket)).then((isAnswering) => {
       if (isAnswering || !socket.writable) socket.destroy();
       else endWith(shell, socket, refusalOf(error, router), routeOfPath(shell, router, target));
     });
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     endWith(shell, socket, methodRefusal('CONNECT', SERVER_METHODS));
+    // Nobody else reads from it any more, and its end is heard by whoever reads.
+    socket.resume();
   });
-  return () => [...exchanges.values()].reduce((sum, { size }) => sum + size, 0);
 }
 
 /**
  * Waits for the answers of requests that came whole before the broken bytes: a client takes answers in order.
  * True when the broken request itself is being answered already: further bytes would corrupt that answer.
  */
-async function afterWholeRequests(exchanges: ReadonlySet<Exchange> = new Set()): Promise<boolean> {
-  const broken = [...exchanges].find(({ request }) => !request.complete);
-  const whole = [...exchanges].filter((exchange) => exchange !== broken);
+async function afterWholeRequests(exchanges: readonly Exchange[]): Promise<boolean> {
+  const broken = exchanges.find(({ request }) => !request.complete);
+  const whole = exchanges.filter((exchange) => exchange !== broken);
   await Promise.all(whole.map(({ response }) => new Promise((resolve) => response.once('close', resolve))));
   return broken?.response.headersSent ?? false;
 }
@@ -155,5 +144,7 @@ function endWith(shell: Shell, socket: Duplex, refusal: Refusal, pathRoute?: Rou
   shell.log.info({ request_id: requestId, status, error_code: failure.code }, 'request');
   shell.metrics.observeRequest('unknown', 'unknown', status, 0);
   socket.on('error', () => undefined);
+  const lingering = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once('close', () => clearTimeout(lingering));
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
 }

@@ -7,6 +7,7 @@ import { createAdmission } from './admission/admission.js';
 import { createApp } from './app.js';
 import { answerBrokenRequests } from './broken-requests.js';
 import { withoutBase } from './target.js';
+import { watchExchanges, type Exchanges } from './exchanges.js';
 import { createListener, TIMEOUTS } from './listener.js';
 import type { Shell, ShellOptions } from './shell.js';
 
@@ -38,6 +39,7 @@ export function createServer(options: ShellOptions): HttpServer {
     })),
   );
   const server = createListener(options.timeouts ?? TIMEOUTS, options.tls, options.log);
+  const exchanges = watchExchanges(server);
   const { app, router } = createApp(shell);
   const serve = app.callback();
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -47,7 +49,7 @@ export function createServer(options: ShellOptions): HttpServer {
   server.on('request', listener);
   server.on('checkContinue', listener);
   server.on('checkExpectation', listener);
-  const requestsAtWork = answerBrokenRequests(server, shell, router);
+  answerBrokenRequests(server, exchanges, shell, router);
 
   let stopped: Promise<void> | undefined;
   return {
@@ -55,7 +57,7 @@ export function createServer(options: ShellOptions): HttpServer {
     shell,
     stop(graceMs) {
       isDraining = true;
-      stopped ??= drain(server, stopping, requestsAtWork, graceMs);
+      stopped ??= drain(server, stopping, exchanges, graceMs);
       return stopped;
     },
   };
@@ -81,13 +83,13 @@ function prepareShell(options: ShellOptions, stopping: AbortSignal, isDraining: 
 async function drain(
   server: Server,
   stopping: AbortController,
-  requestsAtWork: () => number,
+  exchanges: Exchanges,
   graceMs: number,
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   const deadline = performance.now() + graceMs;
-  while (requestsAtWork() > 0 && performance.now() < deadline) await pause(DRAIN_CHECK_INTERVAL_MS);
+  while (exchanges.count() > 0 && performance.now() < deadline) await pause(DRAIN_CHECK_INTERVAL_MS);
   stopping.abort(
     new Refusal('server_stopping', 'The server is stopping. Ask again in a moment.', {
       retryAfterSeconds: 5,
@@ -95,8 +97,8 @@ async function drain(
   );
   // What was just ended gets its refusal out before the connections go.
   const last = performance.now() + Math.min(1_000, graceMs);
-  while (requestsAtWork() > 0 && performance.now() < last) await pause(DRAIN_CHECK_INTERVAL_MS);
-  server.closeAllConnections();
+  while (exchanges.count() > 0 && performance.now() < last) await pause(DRAIN_CHECK_INTERVAL_MS);
+  exchanges.cut();
   await closed;
 }
 

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/document/routes.js';
 import { expectFailure, expectSuccess, seen, SOON } from '../tools/expectations.js';
@@ -20,6 +21,13 @@ afterEach(async () => {
   await served?.close();
   served = undefined;
 });
+
+const IDLE = { running: 0, waiting: 0 };
+
+async function failAfter(ms: number): Promise<never> {
+  await pause(ms, undefined, { ref: false });
+  throw new Error(`It has not come to its end within ${ms} ms.`);
+}
 
 /** A server whose searches end when they are let go or when their signal aborts. */
 async function patient() {
@@ -57,7 +65,23 @@ describe('a client that goes away', () => {
     await expect
       .poll(() => server.logged.at(-1), SOON)
       .toMatchObject({ status: 499, error_code: 'client_closed_request' });
-    expect(server.http.shell.admission.executions.counts()).toEqual({ running: 0, waiting: 0 });
+    expect(server.http.shell.admission.executions.counts()).toEqual(IDLE);
+  });
+
+  it('ends what it asked behind other work, too', async () => {
+    const { served: server, seenByHandler } = await patient();
+    const body = searchBody();
+    const request =
+      `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(request + request + request);
+    await expect.poll(() => seenByHandler.started, SOON).toBe(3);
+    socket.destroy();
+    await expect.poll(() => seenByHandler.aborted, SOON).toBe(3);
+    await expect.poll(() => server.http.shell.admission.executions.counts(), SOON).toEqual(IDLE);
+    // Nothing is at work any more, so that a stop does not wait for its grace.
+    await Promise.race([server.http.stop(60_000), failAfter(10_000)]);
   });
 
   it('in the middle of its body costs nothing', async () => {
@@ -76,6 +100,20 @@ describe('a client that goes away', () => {
 });
 
 describe('a shutdown', () => {
+  it.each([
+    ['asked for a tunnel', 'CONNECT b:443 HTTP/1.1\r\nHost: b:443\r\n\r\n'],
+    ['sent no request', 'no request\r\n\r\n'],
+    ['said nothing', ''],
+  ])('does not wait for a client that %s and stays', async (_, bytes) => {
+    const { served: server } = await patient();
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined).resume();
+    await new Promise((resolve) => socket.write(bytes || ' ', resolve));
+    if (bytes !== '') await new Promise((resolve) => socket.once('data', resolve));
+    await Promise.race([server.http.stop(100), failAfter(10_000)]);
+    socket.destroy();
+  });
+
   it('turns readiness, finishes what is at work, and takes nothing new', async () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());

@@ -103,6 +103,19 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('does not hold a shutdown up for a client that has not begun it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gloaming-tls-'));
+    served = await serve({ tls: makeCertificate(folder, 'first.test') });
+    const { http, port } = served;
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    await new Promise((resolve) => http.server.once('connection', resolve));
+    let hasStopped = false;
+    void http.stop(100).then(() => (hasStopped = true));
+    await expect.poll(() => hasStopped, SOON).toBe(true);
+    socket.destroy();
+    rmSync(folder, { recursive: true });
+  });
+
   it('keeps the old certificate when the new files do not fit', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gloaming-tls-'));
     const files = makeCertificate(folder, 'first.test');
