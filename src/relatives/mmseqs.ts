@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { Fault, Refusal } from '../errors.js';
 import { cropOf, type FoundRelative } from '../families/family.js';
 import type { FamilyQuery, ListRelatives, RelativesFinder } from '../families/finder.js';
@@ -200,6 +201,10 @@ export async function runMmseqs(
   signal?.throwIfAborted();
   // A search is a script with processes of its own: all of them end, and only then may its folder go.
   const child = spawn('mmseqs', args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const ending = new Promise<number | null>((resolve, reject) => {
+    child.on('error', (cause: NodeJS.ErrnoException) => reject(cause.code === 'ENOENT' ? missing() : cause));
+    child.on('close', resolve);
+  });
   const end = (): void => signalGroup(child, 'SIGKILL');
   // A group of its own does not hear the terminal's Ctrl-C.
   const interrupted = (name: NodeJS.Signals): void => {
@@ -210,16 +215,14 @@ export async function runMmseqs(
   const tooLong = setTimeout(end, CHILD_MAX_MS);
   signal?.addEventListener('abort', end);
   const said = { stdout: '', stderr: '' };
+  // Where this process has no file descriptors left the child has no streams, and only its error tells.
+  const streams: Partial<Record<keyof typeof said, Readable>> = child;
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8');
-    child[name].on('data', (text: string) => {
+    streams[name]?.setEncoding('utf8').on('data', (text: string) => {
       if (said[name].length < COMPLAINT_MAX_BYTES) said[name] += text;
     });
   }
-  const status = await new Promise<number | null>((resolve, reject) => {
-    child.on('error', (cause: NodeJS.ErrnoException) => reject(cause.code === 'ENOENT' ? missing() : cause));
-    child.on('close', resolve);
-  }).finally(() => {
+  const status = await ending.finally(() => {
     clearTimeout(tooLong);
     for (const name of INTERRUPTIONS) process.off(name, interrupted);
     signal?.removeEventListener('abort', end);

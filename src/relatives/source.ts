@@ -21,6 +21,7 @@ export function createFamilySource(
     form,
     ...(finder.list && { list: finder.list }),
     async encode(sequences, options) {
+      options?.signal?.throwIfAborted();
       const missing = [...new Set(sequences)].filter((sequence) => !known.has(sequence));
       const fresh = new Map<string, EncodedFamily>();
       for (let start = 0; start < missing.length; start += finder.batchProteins) {

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { RELATIVE_RULES } from '#src/families/rules.js';
 import { seededRandom } from '#src/random.js';
 import { addBackground, backgroundDatabase, findBackground } from '#src/relatives/backgrounds.js';
+import { withoutDescriptors } from '../tools/without-descriptors.js';
 import { mmseqsRelatives, mmseqsVersion, parseMmseqsLine } from '#src/relatives/mmseqs.js';
 import { BACKGROUND } from '#src/sequence/residue-scales.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
@@ -123,6 +124,12 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
   it('fail with what mmseqs said of a background that is not there', async () => {
     const finder = mmseqsRelatives({ database: join(folder, 'nowhere'), rounds: 1 }, RELATIVE_RULES, 1);
     await expect(finder.find([{ sequence: mine }])).rejects.toThrow(/mmseqs search failed/);
+  });
+
+  it('fail, and nothing else does, where no file descriptor is left to start it with', () => {
+    const call = `return exports.runMmseqs(['version'], {});`;
+    const outcome = withoutDescriptors(import.meta.resolve('#src/relatives/mmseqs.js'), call);
+    expect(outcome).toEqual({ error: 'spawn mmseqs EMFILE' });
   });
 
   it('stop where they are told to', async () => {

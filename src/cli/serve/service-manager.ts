@@ -28,9 +28,9 @@ export function createServiceManager({ NOTIFY_SOCKET, WATCHDOG_USEC }: Environme
   };
 }
 
-/** A sign that does not arrive is systemd's to judge: it restarts what it does not hear of. */
+/** Never rejects: a sign that does not arrive is systemd's to judge, which restarts what it does not hear of. */
 function notify(state: string): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise<void>((resolve) => {
     execFile('systemd-notify', [state], () => resolve());
-  });
+  }).catch(() => undefined);
 }

@@ -107,20 +107,22 @@ export class PredictorProcess {
 
 /** Writes the log, and waits until the group is gone and its last words are on disk. */
 async function follow(child: ChildProcess, folder: string): Promise<CommandEnd> {
+  const ending = endOf(child);
   let told: CommandEnd | undefined;
   child.on('message', (end) => (told = end as CommandEnd));
   const log = createWriteStream(join(folder, LOG_FILE));
   // A log that cannot be written must not end a prediction, and is closed long before it is ended here.
   log.on('error', () => undefined);
   let bytes = 0;
-  for (const stream of [child.stdout, child.stderr] as readonly Readable[]) {
-    stream.on('data', (chunk: Buffer) => {
+  // Where the server has no file descriptors left the child has no streams, and only its error tells.
+  for (const stream of [child.stdout, child.stderr] as readonly (Readable | undefined)[]) {
+    stream?.on('data', (chunk: Buffer) => {
       const room = PREDICTOR_LOG_MAX_BYTES - bytes;
       bytes += chunk.length;
       if (room > 0) log.write(chunk.subarray(0, room));
     });
   }
-  const failure = await endOf(child);
+  const failure = await ending;
   await finished(log.end()).catch(() => undefined);
   return told ?? { ...NO_END, ...failure };
 }

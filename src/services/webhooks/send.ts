@@ -40,6 +40,11 @@ export function sendWebhook(
       },
     });
     posting.on('response', (answer) => readStatus(answer, resolve, reject));
+    // A change of protocol that nobody asked for is an answer like any other; unheard, it would be none at all.
+    posting.on('upgrade', ({ statusCode = 0 }, socket) => {
+      socket.destroy();
+      resolve(statusCode);
+    });
     posting.on('error', reject);
     posting.end(body);
   });

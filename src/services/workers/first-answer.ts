@@ -25,6 +25,7 @@ export function firstAnswer<Value>(
 ): Promise<Value> {
   const ending = linkAborts(...(signal === undefined ? [] : [signal]));
   return new Promise<Value>((resolve, reject) => {
+    if (ending.signal.aborted) return reject(ending.signal.reason as Error);
     const failures: unknown[] = [];
     let askedCount = 0;
     let stopTimer = (): void => undefined;

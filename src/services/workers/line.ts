@@ -67,6 +67,11 @@ export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLin
       const method = body === undefined ? 'GET' : 'POST';
       const sending = request(url + SURVEYS_PATH, { method, headers, agent, signal, ...(isTls && tls) });
       sending.on('response', (answer) => readAnswer(answer, maxBytes).then(resolve, reject));
+      // Unheard, a change of protocol would be no answer, and no failure either.
+      sending.on('upgrade', ({ statusCode }, socket) => {
+        socket.destroy();
+        reject(new Fault(`It answered ${statusCode}, which nobody asked for.`));
+      });
       sending.on('error', (error: NodeJS.ErrnoException) => {
         if (signal.aborted) reject(signal.reason as Error);
         // The worker has closed an idle connection while this went out: a new one tells whether it is there.

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { withoutDescriptors } from '../../tools/without-descriptors.js';
 import { LOG_FILE, startPredictor } from '#src/services/predictor/process.js';
 
 /* One predictor; what becomes of what it writes is tested with the runs that use it. */
@@ -34,6 +35,16 @@ describe('a predictor', () => {
     expect(end).toMatchObject({ code: 3, signal: null });
     expect(end.reason).toBeUndefined();
     expect(readFileSync(join(folder, LOG_FILE), 'utf8').split('\n').sort()).toEqual(['', 'one', 'two']);
+  });
+
+  it('ends, and the server lives, where no file descriptor is left to start it with', () => {
+    const settings = { command: '/bin/true', args: [], environment: {}, timeoutMs: 1_000, output: {} };
+    const call = `
+      const predictor = await exports.startPredictor(${JSON.stringify(settings)}, ${JSON.stringify(folder)});
+      return predictor.ended;
+    `;
+    const outcome = withoutDescriptors(import.meta.resolve('#src/services/predictor/process.js'), call);
+    expect(outcome).toMatchObject({ code: null, error: expect.stringContaining('EMFILE') as string });
   });
 
   it('ends where its log cannot be written, too', async () => {

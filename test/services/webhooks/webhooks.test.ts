@@ -114,6 +114,14 @@ describe('a delivery', () => {
         { response_status_code: 302 },
       ],
       ['not found', (r) => r.writeHead(404).end('no'), { response_status_code: 404 }],
+      [
+        'changes the protocol',
+        ({ socket }) => {
+          const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
+          socket!.write(upgrade);
+        },
+        { response_status_code: 101 },
+      ],
       ['hangs', () => undefined, { last_error: expect.stringContaining('No answer came within 0.3 s') }],
       ['closes', (r) => r.destroy(), { last_error: expect.stringContaining('The connection failed') }],
       [

@@ -87,6 +87,14 @@ describe('the first answer', () => {
     world.timers[0]!.work();
     expect(second.signal).toBeUndefined();
   });
+
+  it("is nobody's where the signal has said so before", async () => {
+    const first = respondent();
+    const signal = AbortSignal.abort(new Error('gone before'));
+    const found = firstAnswer([first.ask], { afterMs: 7, world: handTimers(), signal });
+    await expect(found).rejects.toThrow('gone before');
+    expect(first.signal).toBeUndefined();
+  });
 });
 
 it('the next is asked after what 95 of 100 answers take, of the latest', () => {

@@ -257,6 +257,14 @@ describe('a worker that lies is not believed, and named', () => {
     ['names one twice', lying(first((survey) => at(survey, [0, 1, 2, 3, 3]))), 'not in order'],
     ['names them in another order', lying(first((survey) => at(survey, [1, 0, 2, 3, 4]))), 'not in order'],
     [
+      'changes the protocol',
+      ({ response }) => {
+        const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
+        response.socket!.write(upgrade);
+      },
+      'It answered 101',
+    ],
+    [
       'names those of another part',
       lying(first((survey) => ({ ...survey, targets: survey.targets.map((target) => target + 30) }))),
       'not of its part',
