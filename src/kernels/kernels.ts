@@ -37,7 +37,10 @@ export interface TokenSource {
 export type RowSource =
   { readonly path: string; readonly byteOffset: number } | { readonly values: Int8Array };
 
-/** Tokens that a backend has opened. Closing it while a call runs is safe: the memory goes when the call has ended. */
+/**
+ * Tokens that a backend has opened. Closing it while a call runs is safe: the memory goes when the call has ended. What
+ * nobody closes is freed with the last reference to it.
+ */
 export interface TokenStore {
   readonly dimension: number;
   readonly targetCount: number;

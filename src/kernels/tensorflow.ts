@@ -121,13 +121,9 @@ async function openControlStore(
   const { dimension, residueStarts } = source;
   const affineStore = await affine.open(source);
   const reader = await openBlockReader(source);
-  let userCount = 1;
-  const leave = (): void => {
-    userCount--;
-    if (userCount === 0) void reader.close();
-  };
+  const users = usersOf(reader);
   let isOpen = true;
-  return {
+  const store: TensorflowStore = {
     dimension,
     targetCount: residueStarts.length - 1,
     residueCount: residueStarts[residueStarts.length - 1],
@@ -137,17 +133,40 @@ async function openControlStore(
     affineStore,
     async use(work) {
       assert(isOpen, 'a closed store serves no new search');
-      userCount++;
-      return work().finally(leave);
+      users.enter();
+      return work().finally(users.leave);
     },
     close() {
       if (!isOpen) return;
       isOpen = false;
       affineStore.close();
-      leave();
+      forgotten.unregister(users);
+      users.leave();
+    },
+  };
+  forgotten.register(store, users, users);
+  return store;
+}
+
+interface Users {
+  readonly enter: () => void;
+  readonly leave: () => void;
+}
+
+/** Closes a reader when the last has left; the first is the store that it was opened for. */
+function usersOf(reader: BlockReader): Users {
+  let count = 1;
+  return {
+    enter: () => void (count += 1),
+    leave: () => {
+      count -= 1;
+      if (count === 0) void reader.close();
     },
   };
 }
+
+/** Stores that nobody has closed and nobody has any more. What is kept of one here must not lead back to it. */
+const forgotten = new FinalizationRegistry<Users>(({ leave }) => leave());
 
 async function maxsim(
   tf: TensorFlow,

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { RELATIVE_RULES } from '#src/families/rules.js';
 import { seededRandom } from '#src/random.js';
 import { addBackground, backgroundDatabase, findBackground } from '#src/relatives/backgrounds.js';
-import { withoutDescriptors } from '../tools/without-descriptors.js';
+import { withoutDescriptors } from '../services/predictor/without-descriptors.js';
 import { mmseqsRelatives, mmseqsVersion, parseMmseqsLine } from '#src/relatives/mmseqs.js';
 import { BACKGROUND } from '#src/sequence/residue-scales.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';

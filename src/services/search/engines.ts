@@ -60,15 +60,8 @@ interface OpenRelease {
 export function createEngines(sources: EngineSources): Engines {
   const encoders = new Map<string, Promise<Encoder>>();
   const loaded = new LRUCache<string, Promise<LoadedRelease>>({ max: OPEN_RELEASES_MAX_COUNT });
-  const opened = new LRUCache<string, Promise<OpenRelease>>({
-    max: OPEN_RELEASES_MAX_COUNT,
-    // A search that still runs keeps the memory alive until it ends.
-    dispose: (release) =>
-      void release.then(
-        ({ plain }) => plain.store.close(),
-        () => undefined,
-      ),
-  });
+  // A store that is forgotten here is not closed: a run may be between two searches of it. Its memory goes with it.
+  const opened = new LRUCache<string, Promise<OpenRelease>>({ max: OPEN_RELEASES_MAX_COUNT });
 
   const load = async (releaseId: string): Promise<LoadedRelease> => {
     const release = await sources.openRelease(releaseId);
@@ -105,7 +98,9 @@ export function createEngines(sources: EngineSources): Engines {
   return {
     open,
     async close() {
+      const releases = await Promise.allSettled(opened.values());
       opened.clear();
+      for (const result of releases) if (result.status === 'fulfilled') result.value.plain.store.close();
       const loaded = await Promise.allSettled(encoders.values());
       for (const result of loaded) if (result.status === 'fulfilled') await result.value.close();
     },
@@ -133,6 +128,6 @@ function once<Value>(map: PromiseMap<Value>, key: string, attempt: () => Promise
   if (known !== undefined) return known;
   const started = attempt();
   map.set(key, started);
-  started.catch(() => map.delete(key));
+  started.catch(() => map.get(key) === started && map.delete(key));
   return started;
 }

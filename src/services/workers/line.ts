@@ -45,7 +45,7 @@ const DEADLINE_MIN_SECONDS = 0.11;
 
 /** Errors  Refusal `invalid_config` where a file cannot be read, or holds no key */
 export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLine {
-  let key = readKey(keyFile, url);
+  const key = new KeyFile(keyFile, url);
   const ca = authorityFile === undefined ? undefined : readSetting(authorityFile);
   const isTls = url.startsWith('https:');
   const request = isTls ? requestHttps : requestHttp;
@@ -56,7 +56,7 @@ export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLin
     new Promise((resolve, reject) => {
       const { signal, maxBytes, startDeadlineMs } = options;
       const headers = {
-        Authorization: `Bearer ${key}`,
+        Authorization: `Bearer ${key.current}`,
         'User-Agent': 'gloaming-front',
         ...(body !== undefined && {
           'Content-Type': 'application/json',
@@ -81,23 +81,13 @@ export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLin
       });
       sending.end(body);
     });
-  const keyNow = (): string => {
-    try {
-      return readKey(keyFile, url);
-    } catch {
-      // It is being replaced this very moment.
-      return key;
-    }
-  };
-  /** A key that is refused may have been replaced since it was read: its file says. */
   const sendWithNewKey: typeof send = async (...sending) => {
-    const sentKey = key;
+    const sentKey = key.current;
     try {
       return await send(...sending);
     } catch (error) {
-      if (!(error instanceof WorkerRefusal) || error.code !== 'invalid_api_key') throw error;
-      key = keyNow();
-      if (key === sentKey) throw error;
+      const isRefused = error instanceof WorkerRefusal && error.code === 'invalid_api_key';
+      if (!isRefused || key.readAgain() === sentKey) throw error;
       return send(...sending);
     }
   };
@@ -110,10 +100,34 @@ export function openLine({ url, keyFile, authorityFile }: WorkerNode): WorkerLin
   };
 }
 
-function readKey(keyFile: string, url: string): string {
-  const key = readSetting(keyFile).trim();
-  if (/^[\x21-\x7e]{1,512}$/.test(key)) return key;
-  throw new Refusal('invalid_config', `${keyFile} must hold the API key of ${url} and nothing else.`);
+/** The key in a file. One that is refused may have been replaced since it was read. */
+class KeyFile {
+  readonly #read: () => string;
+  #current: string;
+
+  /** Errors  Refusal `invalid_config` */
+  constructor(file: string, url: string) {
+    this.#read = () => {
+      const key = readSetting(file).trim();
+      if (/^[\x21-\x7e]{1,512}$/.test(key)) return key;
+      throw new Refusal('invalid_config', `${file} must hold the API key of ${url} and nothing else.`);
+    };
+    this.#current = this.#read();
+  }
+
+  get current(): string {
+    return this.#current;
+  }
+
+  /** What the file holds now; what it held last where it holds no key, as while it is being replaced. */
+  readAgain(): string {
+    try {
+      this.#current = this.#read();
+    } catch {
+      // The worker's refusal says enough.
+    }
+    return this.#current;
+  }
 }
 
 function readSetting(path: string): string {

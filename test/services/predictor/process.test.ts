@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withoutDescriptors } from '../../tools/without-descriptors.js';
+import { withoutDescriptors } from './without-descriptors.js';
 import { LOG_FILE, startPredictor } from '#src/services/predictor/process.js';
 
 /* One predictor; what becomes of what it writes is tested with the runs that use it. */
