@@ -8,7 +8,7 @@ import type { PublicRouteManifest } from '../../contract/document/manifest.js';
 import type { AdmissionLimits } from '../../http/admission/admission.js';
 import { handlersOf } from '../../http/handlers/handlers.js';
 import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
-import { createServer } from '../../http/server.js';
+import { createServer, type HttpServer } from '../../http/server.js';
 import type { ColabfoldDoor, Readiness, Shell } from '../../http/shell.js';
 import { servePostgres, type PostgresServer } from '../../postgres/server.js';
 import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
@@ -73,17 +73,13 @@ export async function serve(
   });
   if (config.tls !== undefined) warnOfCertificate(config.tls, log);
   url = await listen(server, config);
-  noteContract(config, shell);
-  await startWork(appliance, log, metrics);
-  const stopAll = async (graceMs: number): Promise<void> => {
-    // First, so that nobody who waits for a run holds the server up.
-    await appliance.runs.stop();
-    await appliance.releaseWatch.stop();
-    await appliance.webhooks.stop();
-    await stop(graceMs);
-    await appliance.storage.stop();
+  const stopAll = stopperOf(appliance, stop);
+  const begin = async () => {
+    noteContract(config, shell);
+    await startWork(appliance, log, metrics);
+    return startPostgres(appliance, log, metrics);
   };
-  const postgres = await startPostgres(appliance, log, metrics).catch(async (error: unknown) => {
+  const postgres = await begin().catch(async (error: unknown) => {
     await stopAll(0);
     throw error;
   });
@@ -94,6 +90,21 @@ export async function serve(
       await postgres?.stop();
       await stopAll(graceMs);
     },
+  };
+}
+
+/** Ends what goes on beside the requests, and the server with it. */
+function stopperOf(
+  { runs, releaseWatch, webhooks, storage }: Appliance,
+  stopServer: HttpServer['stop'],
+): (graceMs: number) => Promise<void> {
+  return async (graceMs) => {
+    // First, so that nobody who waits for a run holds the server up.
+    await runs.stop();
+    await releaseWatch.stop();
+    await webhooks.stop();
+    await stopServer(graceMs);
+    await storage.stop();
   };
 }
 

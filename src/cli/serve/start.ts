@@ -69,11 +69,14 @@ async function runServer(context: CommandContext, serving: Serving): Promise<voi
   try {
     await serving.prepare(appliance);
     const server = await serve(appliance, createLog(config.logLevel, 2));
-    await serving.announce(appliance, server);
-    await untilStopped();
-    serving.onStop?.();
-    context.stdout.write('Stopping: requests at work are finished first.\n');
-    await server.stop(STOP_GRACE_MS);
+    try {
+      await serving.announce(appliance, server);
+      await untilStopped();
+      serving.onStop?.();
+      context.stdout.write('Stopping: requests at work are finished first.\n');
+    } finally {
+      await server.stop(STOP_GRACE_MS);
+    }
   } finally {
     await appliance.close();
   }

@@ -126,7 +126,7 @@ function createMeter(first: ProgressState, now: () => number): Meter {
   const pace = (): string => {
     const perSecond = currentRate();
     if (perSecond === undefined) return '';
-    return `, ${formatQuantity(perSecond, unit)}/s, ${formatDuration((1000 * (total - done)) / perSecond)} left`;
+    return `, ${formatRate(perSecond, unit)}, ${formatDuration((1000 * (total - done)) / perSecond)} left`;
   };
   const amount = (): string =>
     `${formatCount(done)} of ${formatQuantity(total, unit)}${tasks === undefined ? '' : describeTasks(tasks)}`;
@@ -152,7 +152,7 @@ function createMeter(first: ProgressState, now: () => number): Meter {
       const elapsedMs = now() - startMs;
       const perSecond = ((done - first.done) * 1000) / elapsedMs;
       // Of what took no time, or was there before, a rate would say nothing.
-      const rate = elapsedMs < 500 || perSecond === 0 ? '' : `, ${formatQuantity(perSecond, unit)}/s`;
+      const rate = elapsedMs < 500 || perSecond === 0 ? '' : `, ${formatRate(perSecond, unit)}`;
       return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${rate}`;
     },
   };
@@ -190,6 +190,12 @@ export function formatQuantity(count: number, unit: string): string {
   const text = formatCount(count);
   // A prefix stands with its unit (MB); a word stands alone (M residues).
   return unit === 'B' && /[a-z]$/i.test(text) ? `${text}B` : `${text} ${unit}`;
+}
+
+/** "27.4 k residues/s", "0.4 queries/s". */
+export function formatRate(perSecond: number, unit: string): string {
+  const isSlow = perSecond < 9.95 && unit !== 'B';
+  return `${isSlow ? `${perSecond.toFixed(1)} ${unit}` : formatQuantity(perSecond, unit)}/s`;
 }
 
 /** Three significant digits with a decimal prefix: "730", "1.23 k", "11.5 M". */

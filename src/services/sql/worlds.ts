@@ -68,7 +68,7 @@ export class SqlWorlds {
     return { key: canonicalSha256(world), world };
   }
 
-  /** Removes copies of releases that the catalog does not know. @param onFault told of what cannot be written */
+  /** Removes copies of releases that the catalog does not know. @param onFault told of what cannot be changed */
   async start(onFault: (error: unknown) => void): Promise<void> {
     this.#report = onFault;
     const known = new Set(this.#dependencies.releaseIds());
@@ -76,7 +76,7 @@ export class SqlWorlds {
     const names = await readdir(folder).catch(() => []);
     const isKnown = (name: string): boolean => known.has(name.slice(0, name.indexOf('.')));
     const gone = names.filter((name) => !isKnown(name));
-    await Promise.all(gone.map((name) => rm(join(folder, name), { force: true })));
+    await Promise.all(gone.map((name) => rm(join(folder, name), { force: true }).catch(onFault)));
   }
 }
 

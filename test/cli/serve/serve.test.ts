@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,4 +61,22 @@ it.each([
     );
   },
   60_000,
+);
+
+it(
+  'a start that cannot begin its work says why, and does not stay half alive',
+  { timeout: 60_000 },
+  async () => {
+    const inTheWay = join(folder, 'data', 'objects', 'incoming', 'a folder');
+    mkdirSync(inTheWay, { recursive: true });
+    const child = spawn(process.execPath, [MAIN, 'serve'], {
+      env: { ...process.env, ...environment, GLOAMING_PORT: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    const said = await text(child.stderr);
+    rmdirSync(inTheWay);
+    expect(await ended).toBe(1);
+    expect(said).toContain('a folder');
+  },
 );

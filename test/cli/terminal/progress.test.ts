@@ -4,6 +4,7 @@ import {
   formatCount,
   formatDuration,
   formatQuantity,
+  formatRate,
   sumOf,
 } from '#src/cli/terminal/progress.js';
 
@@ -88,6 +89,12 @@ describe('quantities for people', () => {
     expect(
       [0, 999, 999.6, 1_000, 12_345, 999_499, 999_500, 7_647_592].map((count) => formatCount(count)),
     ).toEqual(['0', '999', '1.00 k', '1.00 k', '12.3 k', '999 k', '1.00 M', '7.65 M']);
+    expect([0.44, 9.94, 9.96, 27_400].map((rate) => formatRate(rate, 'queries'))).toEqual([
+      '0.4 queries/s',
+      '9.9 queries/s',
+      '10 queries/s',
+      '27.4 k queries/s',
+    ]);
     expect(formatQuantity(512, 'B')).toBe('512 B');
     expect(formatQuantity(5.2e9, 'B')).toBe('5.20 GB');
     expect(formatQuantity(5.2e6, 'residues')).toBe('5.20 M residues');

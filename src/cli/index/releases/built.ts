@@ -1,6 +1,6 @@
 import type { BuildReport } from '../../../indexing/build-options.js';
 import type { RelativesBackground, RelativesManifest } from '../../../release/release.js';
-import { formatDuration, formatQuantity } from '../../terminal/progress.js';
+import { formatDuration, formatQuantity, formatRate } from '../../terminal/progress.js';
 import { shortId } from '../catalog.js';
 
 /** What was built, as a person reads it. */
@@ -33,7 +33,7 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
 
 function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {
   const rate = (encodedResidues * 1000) / Math.max(1, encodeMs);
-  return `${formatQuantity(rate, 'residues')}/s in ${formatDuration(encodeMs)}`;
+  return `${formatRate(rate, 'residues')} in ${formatDuration(encodeMs)}`;
 }
 
 /** How much of the build earlier releases had; of one that went on after an interruption, of what was left. */
