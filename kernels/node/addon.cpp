@@ -5,6 +5,7 @@
  *   choose(name | undefined)                           the name of the kernels that serve
  *   open(variant, starts, dimension, tokens, profiles?) a store; rows are { values } or { path, byteOffset }
  *   close(store)
+ *   abandon(store)                                     tells the collector how much goes with its last reference
  *   gpus()                                             what GPUs there are, or { obstacle }
  *   load(store, callback)                              brings a store into GPU memory: a search
  *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
@@ -38,6 +39,8 @@ namespace {
 struct OpenStore {
   std::shared_ptr<const Store> store;
   const Kernels* kernels;
+  /* What the collector was told that it holds. */
+  int64_t abandonedBytes = 0;
 };
 
 /* One pool for the process, shared by all its environments. It is never destroyed: threads may outlive main. */
@@ -142,7 +145,10 @@ Napi::Value open(const Napi::CallbackInfo& info) {
     withRows(info[4], "the profiles", [&](auto... place) { store->setProfiles(place...); });
   }
   auto* held = new OpenStore{store, &kernels};
-  return Napi::External<OpenStore>::New(info.Env(), held, [](Napi::Env, OpenStore* open) { delete open; });
+  return Napi::External<OpenStore>::New(info.Env(), held, [](Napi::Env env, OpenStore* open) {
+    Napi::MemoryManagement::AdjustExternalMemory(env, -open->abandonedBytes);
+    delete open;
+  });
 }
 
 Napi::Value limitMemory(const Napi::CallbackInfo& info) {
@@ -152,6 +158,15 @@ Napi::Value limitMemory(const Napi::CallbackInfo& info) {
 
 Napi::Value close(const Napi::CallbackInfo& info) {
   openStore(info[0]).store.reset();
+  return info.Env().Undefined();
+}
+
+Napi::Value abandon(const Napi::CallbackInfo& info) {
+  OpenStore& open = openStore(info[0]);
+  if (open.abandonedBytes == 0) {
+    open.abandonedBytes = static_cast<int64_t>(uint64_t{open.store->residueCount()} * open.store->dimension());
+    Napi::MemoryManagement::AdjustExternalMemory(info.Env(), open.abandonedBytes);
+  }
   return info.Env().Undefined();
 }
 
@@ -310,6 +325,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["choose"] = Napi::Function::New(env, guarded<choose>);
   exports["open"] = Napi::Function::New(env, guarded<open>);
   exports["close"] = Napi::Function::New(env, guarded<close>);
+  exports["abandon"] = Napi::Function::New(env, guarded<abandon>);
   exports["load"] = Napi::Function::New(env, guarded<load>);
   exports["gpus"] = Napi::Function::New(env, guarded<gpus>);
   exports["maxsim"] = Napi::Function::New(env, guarded<maxsim>);

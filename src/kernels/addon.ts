@@ -37,6 +37,7 @@ export interface Addon {
   /** Bytes of files mapped from now on that stay in memory; what is beyond them is read anew by each search. */
   limitMemory(bytes: number): void;
   close(store: StoreHandle): void;
+  abandon(store: StoreHandle): void;
   gpus(): GpuReport;
   load(store: StoreHandle, callback: Callback<void>): SearchHandle;
   maxsim(
@@ -228,6 +229,9 @@ export function openControlStore(addon: Addon, variant: string, source: TokenSou
     close() {
       if (isOpen) addon.close(store);
       isOpen = false;
+    },
+    abandon() {
+      if (isOpen) addon.abandon(store);
     },
   };
 }

@@ -37,15 +37,14 @@ export interface TokenSource {
 export type RowSource =
   { readonly path: string; readonly byteOffset: number } | { readonly values: Int8Array };
 
-/**
- * Tokens that a backend has opened. Closing it while a call runs is safe: the memory goes when the call has ended. What
- * nobody closes is freed with the last reference to it.
- */
+/** Tokens that a backend has opened. Closing it while a call runs is safe: the memory goes when the call has ended. */
 export interface TokenStore {
   readonly dimension: number;
   readonly targetCount: number;
   readonly residueCount: number;
   close(): void;
+  /** Closes it when nobody has it any more: others may be between two calls. */
+  abandon(): void;
 }
 
 export interface KernelOptions {

@@ -143,6 +143,7 @@ async function openControlStore(
       forgotten.unregister(users);
       users.leave();
     },
+    abandon: () => affineStore.abandon(),
   };
   forgotten.register(store, users, users);
   return store;

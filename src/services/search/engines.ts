@@ -60,8 +60,15 @@ interface OpenRelease {
 export function createEngines(sources: EngineSources): Engines {
   const encoders = new Map<string, Promise<Encoder>>();
   const loaded = new LRUCache<string, Promise<LoadedRelease>>({ max: OPEN_RELEASES_MAX_COUNT });
-  // A store that is forgotten here is not closed: a run may be between two searches of it. Its memory goes with it.
-  const opened = new LRUCache<string, Promise<OpenRelease>>({ max: OPEN_RELEASES_MAX_COUNT });
+  const opened = new LRUCache<string, Promise<OpenRelease>>({
+    max: OPEN_RELEASES_MAX_COUNT,
+    // A run may be between two searches of it.
+    dispose: (release) =>
+      void release.then(
+        ({ plain }) => plain.store.abandon(),
+        () => undefined,
+      ),
+  });
 
   const load = async (releaseId: string): Promise<LoadedRelease> => {
     const release = await sources.openRelease(releaseId);
@@ -99,8 +106,8 @@ export function createEngines(sources: EngineSources): Engines {
     open,
     async close() {
       const releases = await Promise.allSettled(opened.values());
-      opened.clear();
       for (const result of releases) if (result.status === 'fulfilled') result.value.plain.store.close();
+      opened.clear();
       const loaded = await Promise.allSettled(encoders.values());
       for (const result of loaded) if (result.status === 'fulfilled') await result.value.close();
     },
