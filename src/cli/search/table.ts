@@ -47,14 +47,16 @@ export async function* formatTables(reports: AsyncIterable<SearchReport>, layout
 
 function headOf({ query, result, release, database, targetSpace }: SearchReport, layout: Layout): string {
   const { title, counts, is_simulated: isSimulated } = release.manifest;
-  const searched = formatCount(targetSpace.searchedTargetCount);
+  const { searchedTargetCount, eligible } = targetSpace;
+  const searched = formatCount(searchedTargetCount);
+  const passing =
+    eligible === undefined
+      ? `${searched} proteins`
+      : `${searched} of ${formatCount(counts.targets)} proteins pass the filter`;
   const done = result.policy.isExhaustive
-    ? 'all of them compared'
-    : 'all of them looked at, the nearest compared in full';
-  const population =
-    targetSpace.eligible === undefined
-      ? `${searched} proteins, ${done}`
-      : `${searched} of ${formatCount(counts.targets)} proteins pass the filter, ${done}`;
+    ? ', all of them compared'
+    : ', all of them looked at, the nearest compared in full';
+  const population = passing + (searchedTargetCount > 0 ? done : '');
   const about = `${formatCount(query.sequence.length)} residues  ${query.description ?? ''}`.trimEnd();
   const named = title === database.slug ? '' : `  ${title}`;
   const left = layout.columns - HEAD_MARGIN - query.id.length - GAP;

@@ -48,7 +48,7 @@ A distance of 0 is the same protein; near does not mean homologous.
     const targetSpace = { ...report.targetSpace, eligible: new Uint32Array(0), searchedTargetCount: 0 };
     const result = { ...report.result, candidates: [], isResultLimitReached: false };
     const text = await draw({ ...report, targetSpace, result });
-    expect(text).toContain('0 of 1,234 proteins pass the filter');
+    expect(text).toContain('0 of 1,234 proteins pass the filter\n');
     expect(text).toContain('No protein passes the filter, so nothing was compared.');
   });
 
