@@ -22,7 +22,7 @@ export interface Slurm {
   stop(): Promise<void>;
 }
 
-const START_MAX_MS = 30_000;
+const START_MAX_MS = 120_000;
 
 /** Starts a cluster in a folder of its own, with two processors a node. */
 export async function startSlurm(folder: string, nodeCount: number): Promise<Slurm> {
