@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)("the operator's page", () => {
       });
       const query = { kind: 'protein_sequence', sequence: served.sequences[0] as string } as const;
       await gloaming.submit({ endpoint: 'homology.search', input: { query, limit: 2 } });
-      await expect.poll(() => received.length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => received.length).toBe(1);
       writeFileSync(
         join(served.environment.GLOAMING_DATA!, 'last-fsck.json'),
         JSON.stringify({ at: new Date().toISOString(), outcome: 'no damage' }),
@@ -54,7 +54,7 @@ describe.skipIf(CHROMIUM === undefined)("the operator's page", () => {
       await facts.getByText('just now, no damage').waitFor();
       expect(await facts.textContent()).toContain('never, as far as is known: gloaming backup');
       await page.getByRole('button', { name: 'Send again' }).click();
-      await expect.poll(() => received.length, { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => received.length).toBe(2);
       expect(received[1]).toBe(received[0]);
       await page.locator('article').getByText('delivered').waitFor();
       expect(await seriousFindings(page)).toEqual([]);

@@ -1,10 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BASE, freePort, isInstalled, NGINX } from '../http/proxy-examples.js';
+import { BASE, isAnswering, isInstalled, NGINX } from '../http/proxy-examples.js';
 import { CHROMIUM, launch, watchedPage } from './browser.js';
 import { serveConsole, type ServedConsole } from './served.js';
 
@@ -19,11 +21,22 @@ describe.skipIf(!isThere)('the console behind a proxy that serves it at a path, 
   let browser: Browser;
   let url = '';
 
-  beforeAll(async () => {
-    const port = await freePort();
+  /** False where somebody else took the port that was to be the proxy's: it is held until the proxy starts. */
+  async function servedBehindProxy(): Promise<boolean> {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
     url = `https://127.0.0.1:${port}${BASE}`;
     served = await serveConsole({ public_url: url, trusted_proxies: ['127.0.0.1'] });
+    await new Promise((resolve) => holder.close(resolve));
     proxy = NGINX.start(port, Number(new URL(served.url).port), folder);
+    if (await isAnswering(`${url}/readyz`, proxy)) return true;
+    await served.close();
+    return false;
+  }
+
+  beforeAll(async () => {
+    for (let tries = 0; !(await servedBehindProxy()); tries += 1) expect(tries).toBeLessThan(3);
     browser = await launch();
   }, 300_000);
   afterAll(async () => {

@@ -1,5 +1,5 @@
-import { connect } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '#src/contract/document/routes.js';
 import { expectFailure, expectSuccess, seen, SOON } from '../tools/expectations.js';
@@ -24,9 +24,14 @@ afterEach(async () => {
 
 const IDLE = { running: 0, waiting: 0 };
 
-async function failAfter(ms: number): Promise<never> {
-  await pause(ms, undefined, { ref: false });
-  throw new Error(`It has not come to its end within ${ms} ms.`);
+/** A client that has said this, and the server has read it. */
+async function heardClient({ http, port }: Served, said: string): Promise<Socket> {
+  const accepted = once(http.server, 'connection') as Promise<[Socket]>;
+  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  client.write(said);
+  const [socket] = await accepted;
+  await expect.poll(() => socket.bytesRead).toBe(said.length);
+  return client;
 }
 
 /** A server whose searches end when they are let go or when their signal aborts. */
@@ -81,18 +86,16 @@ describe('a client that goes away', () => {
     await expect.poll(() => seenByHandler.aborted, SOON).toBe(3);
     await expect.poll(() => server.http.shell.admission.executions.counts(), SOON).toEqual(IDLE);
     // Nothing is at work any more, so that a stop does not wait for its grace.
-    await Promise.race([server.http.stop(60_000), failAfter(10_000)]);
+    await server.http.stop(600_000);
   });
 
   it('in the middle of its body costs nothing', async () => {
     const { served: server, seenByHandler } = await patient();
-    const socket = connect(server.port, '127.0.0.1');
-    socket.write(
+    const socket = await heardClient(
+      server,
       `POST /v1/homology HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEY}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query"',
     );
-    await expect.poll(() => server.http.server.listening, SOON).toBe(true);
-    await new Promise((resolve) => setTimeout(resolve, 50));
     socket.destroy();
     await expect.poll(() => server.logged.at(-1), SOON).toMatchObject({ status: 499 });
     expect(seenByHandler.started).toBe(0);
@@ -103,14 +106,14 @@ describe('a shutdown', () => {
   it.each([
     ['asked for a tunnel', 'CONNECT b:443 HTTP/1.1\r\nHost: b:443\r\n\r\n'],
     ['sent no request', 'no request\r\n\r\n'],
-    ['said nothing', ''],
+    ['said nothing', ' '],
   ])('does not wait for a client that %s and stays', async (_, bytes) => {
     const { served: server } = await patient();
-    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+    const socket = await heardClient(server, bytes);
+    const heard = new Promise((resolve) => socket.once('data', resolve));
     socket.on('error', () => undefined).resume();
-    await new Promise((resolve) => socket.write(bytes || ' ', resolve));
-    if (bytes !== '') await new Promise((resolve) => socket.once('data', resolve));
-    await Promise.race([server.http.stop(100), failAfter(10_000)]);
+    if (bytes !== ' ') await heard;
+    await server.http.stop(100);
     socket.destroy();
   });
 
@@ -118,10 +121,7 @@ describe('a shutdown', () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());
     await expect.poll(() => seenByHandler.started, SOON).toBe(1);
-    const kept = connect(server.port, '127.0.0.1');
-    await new Promise((resolve) => kept.once('connect', resolve));
-    kept.write('GET /readyz HTTP/1.1\r\nHost: a\r\n');
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    const kept = await heardClient(server, 'GET /readyz HTTP/1.1\r\nHost: a\r\n');
     const stopped = server.http.stop(5_000);
     const answer = new Promise<string>((resolve) => kept.once('data', (chunk) => resolve(chunk.toString())));
     kept.write('\r\n');
@@ -140,13 +140,11 @@ describe('a shutdown', () => {
     const { served: server, seenByHandler } = await patient();
     const search = post(server, '/v1/homology', searchBody());
     await expect.poll(() => seenByHandler.started, SOON).toBe(1);
-    const began = performance.now();
     await Promise.all([
       server.http.stop(100),
       search.then(async (response) => expectFailure(await seen(response), 'server_stopping', SEARCH)),
     ]);
     expect(seenByHandler.aborted).toBe(1);
-    expect(performance.now() - began).toBeLessThan(5_000);
   });
 });
 

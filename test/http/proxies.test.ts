@@ -1,58 +1,16 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { trustedProxiesOf } from '#src/cli/serve/proxies.js';
 import { senderOf } from '#src/http/forwarded.js';
 import { withoutBase } from '#src/http/target.js';
-import { BASE, CADDY, freePort, isInstalled, NGINX } from './proxy-examples.js';
+import { ask, BASE, CADDY, isInstalled, NGINX, startProxy } from './proxy-examples.js';
 import { KEY, searchBody, serve, type Served } from '../tools/serve.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-proxies-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-}
-
-function ask(
-  url: string,
-  {
-    method = 'GET',
-    headers = {},
-    body,
-  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
-): Promise<Answer> {
-  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
-  return new Promise((resolve, reject) => {
-    const request = send(url, { method, headers, rejectUnauthorized: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
-      );
-    });
-    request.on('error', reject).end(body);
-  });
-}
-
-/** Resolves once the proxy has started. */
-async function answering(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 150; attempt += 1) {
-    const status = await ask(url).then(
-      (answer) => answer.status,
-      () => 0,
-    );
-    if (status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`${url} does not answer.`);
-}
 
 describe.each([
   ['nginx', NGINX],
@@ -65,12 +23,9 @@ describe.each([
 
   beforeAll(async () => {
     if (!isThere) return;
-    const port = await freePort();
-    url = `${proxy.scheme}://127.0.0.1:${port}${BASE}`;
     const trustedProxies = trustedProxiesOf(['127.0.0.1']);
     served = await serve({ baseUrl: () => url, basePath: BASE, trustedProxies });
-    process = proxy.start(port, served.port, folder);
-    await answering(`${url}/readyz`);
+    ({ url, process } = await startProxy(proxy, served.port, folder));
   });
   afterAll(async () => {
     process?.kill();

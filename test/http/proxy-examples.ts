@@ -1,8 +1,11 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ROOT } from '../tools/paths.js';
 
 /* The examples of config/proxies, as they stand but for ports and certificates, before a server on loopback. */
@@ -81,3 +84,59 @@ export const CADDY: Proxy = {
     });
   },
 };
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+export function ask(
+  url: string,
+  {
+    method = 'GET',
+    headers = {},
+    body,
+  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<Answer> {
+  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const request = send(url, { method, headers, rejectUnauthorized: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+      );
+    });
+    request.on('error', reject).end(body);
+  });
+}
+
+/** A proxy that answers, at a free port, or at the next one where somebody else was faster. */
+export async function startProxy(
+  proxy: Proxy,
+  upstream: number,
+  folder: string,
+): Promise<{ readonly url: string; readonly process: ChildProcess }> {
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const port = await freePort();
+    const url = `${proxy.scheme}://127.0.0.1:${port}${BASE}`;
+    const process = proxy.start(port, upstream, folder);
+    if (await isAnswering(`${url}/readyz`, process)) return { url, process };
+    process.kill('SIGKILL');
+  }
+  throw new Error('The proxy could not listen anywhere.');
+}
+
+/** False where the proxy ended before it answered. */
+export async function isAnswering(url: string, process: ChildProcess): Promise<boolean> {
+  while (process.exitCode === null && process.signalCode === null) {
+    const status = await ask(url).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    if (status === 200) return true;
+    await pause(100);
+  }
+  return false;
+}

@@ -121,15 +121,12 @@ describe(`strict JSON (seed ${SEED})`, () => {
   });
 
   it('bounds depth and count before anything is built', () => {
-    const began = performance.now();
     expect(refusal('['.repeat(500_000))).toMatch(/nests deeper than 64 levels/);
     for (const value of ['0', 'true', 'false', 'null', '""', '[]', '{}']) {
-      expect(refusal(`[${`${value},`.repeat(60_000)}${value}]`), value).toMatch(
-        /more than 50000 JSON values/,
-      );
+      // No JSON, because its end is missing: whatever builds first would say so.
+      expect(refusal(`[${`${value},`.repeat(60_000)}${value}`), value).toMatch(/more than 50000 JSON values/);
     }
     expect(refusal(`[${'true,'.repeat(49_000)}null]`)).toBe('accepted');
-    expect(performance.now() - began).toBeLessThan(2_000);
     expect(refusal('['.repeat(64) + ']'.repeat(64))).toBe('accepted');
   });
 

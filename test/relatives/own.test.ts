@@ -56,7 +56,7 @@ it('gives proteins of families each other, and strangers nothing', async () => {
   const alone = await build('alone', strangers(1_000));
   expect(alone.stderr).toMatch(/Of 100 sampled proteins \d+ have relatives among the others: too few/);
   expect(await releaseCount('alone')).toBe(1);
-}, 600_000);
+}, 1_200_000);
 
 it('leaves small databases alone', async () => {
   const { stdout, stderr } = await build('small', families(20, 10));

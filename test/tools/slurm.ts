@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export interface Slurm {
   stop(): Promise<void>;
 }
 
-const START_MAX_MS = 30_000;
+const START_MAX_MS = 120_000;
 
 /** Starts a cluster in a folder of its own, with two processors a node. */
 export async function startSlurm(folder: string, nodeCount: number): Promise<Slurm> {
@@ -69,6 +69,33 @@ export async function startSlurm(folder: string, nodeCount: number): Promise<Slu
     throw cause;
   });
   return slurm;
+}
+
+/** Tasks of Slurm that wait before they begin, so that none ends while a test looks for one that runs. */
+export interface HeldTasks {
+  /** What the command that submits them needs; sbatch hands it on. */
+  readonly environment: Readonly<Record<string, string>>;
+  release(): void;
+}
+
+/** @param folder of its own files, without a blank in its path */
+export function holdTasks(folder: string): HeldTasks {
+  const [held, program] = [join(folder, 'held'), join(folder, 'hold.cjs')];
+  writeFileSync(held, '');
+  writeFileSync(
+    program,
+    `const still = new Int32Array(new SharedArrayBuffer(4));
+     const isHeld = () => require('node:fs').existsSync(${JSON.stringify(held)});
+     while (process.env.SLURM_ARRAY_TASK_ID && isHeld()) Atomics.wait(still, 0, 0, 50);`,
+  );
+  return { environment: { NODE_OPTIONS: `--require=${program}` }, release: () => rmSync(held) };
+}
+
+/** Cancels a task that runs; resolves once nothing of it is left. */
+export async function cancelTask({ command }: Slurm, task: string): Promise<void> {
+  command('scancel', task);
+  const running = (): string => command('squeue', '--noheader', '--array', '--states=R,CG', '--format=%i');
+  while (running().split('\n').includes(task)) await setTimeout(50);
 }
 
 async function untilIdle({ command }: Slurm, nodeCount: number): Promise<void> {

@@ -10,7 +10,7 @@ import { readSurveysOf } from '#src/cli/batch/surveys.js';
 import { seededRandom } from '#src/random.js';
 import { readSurveys, writtenBytes, writtenSurveys } from '#src/search/parts/written.js';
 import { ROOT } from '../../tools/paths.js';
-import { startSlurm, whyNoSlurm } from '../../tools/slurm.js';
+import { cancelTask, holdTasks, startSlurm, whyNoSlurm } from '../../tools/slurm.js';
 
 const main = join(ROOT, 'dist', 'src', 'cli', 'main.js');
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-batch-'));
@@ -152,9 +152,10 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
   it('search a batch whose tasks are killed, to the byte of one machine', { timeout: 400_000 }, async () => {
     const slurm = await startSlurm(path('slurm'), 3);
     try {
+      const held = holdTasks(path('slurm'));
       const command = batch('slurm.parquet', '--parts', '3', '--slurm', 'partition=main,array=6');
       const child = spawn(process.execPath, [main, ...command], {
-        env: { ...environment, ...slurm.environment },
+        env: { ...environment, ...slurm.environment, ...held.environment },
       });
       let said = '';
       for (const stream of [child.stdout, child.stderr]) {
@@ -167,7 +168,8 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
         [killed] = running;
         await setTimeout(50);
       }
-      slurm.command('scancel', killed);
+      await cancelTask(slurm, killed);
+      held.release();
       expect(await ended, said).toBe(0);
       expect(said).toMatch(/Job \d+: 6 tasks\./);
       expect(said).toMatch(/Job \d+: 1 tasks\./);

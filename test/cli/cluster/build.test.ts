@@ -8,7 +8,7 @@ import { readShardFlags } from '#src/cli/cluster/shards.js';
 import { arrayOf, batchScript, taskName } from '#src/cli/cluster/slurm.js';
 import { seededRandom } from '#src/random.js';
 import { ROOT } from '../../tools/paths.js';
-import { startSlurm, whyNoSlurm } from '../../tools/slurm.js';
+import { cancelTask, holdTasks, startSlurm, whyNoSlurm } from '../../tools/slurm.js';
 
 const main = join(ROOT, 'dist', 'src', 'cli', 'main.js');
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-cluster-'));
@@ -111,7 +111,9 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
     async () => {
       const slurm = await startSlurm(join(folder, 'slurm'), 3);
       try {
-        const environment = { ...process.env, ...environmentOf('cluster'), ...slurm.environment };
+        const held = holdTasks(join(folder, 'slurm'));
+        const own = { ...environmentOf('cluster'), ...slurm.environment, ...held.environment };
+        const environment = { ...process.env, ...own };
         const child = spawn(process.execPath, [main, ...BUILD, '--slurm', 'partition=main,array=7%4'], {
           env: environment,
         });
@@ -130,12 +132,13 @@ describe.skipIf(whyNoSlurm !== undefined)(`real Slurm daemons (${whyNoSlurm ?? '
           }
         };
         const killed = await tasksThat('R', () => true);
-        slurm.command('scancel', killed);
+        await cancelTask(slurm, killed);
         const requeued = await tasksThat('R', (task) => task !== killed);
         slurm.command('scontrol', 'requeue', requeued);
         // Slurm would let it wait for two minutes.
         await tasksThat('PD', (task) => task === requeued);
         slurm.command('scontrol', 'update', `JobId=${requeued}`, 'StartTime=now');
+        held.release();
         expect(await ended, said).toBe(0);
         expect(said).toMatch(/Job \d+: 7 tasks\./);
         // What was cancelled was submitted again.

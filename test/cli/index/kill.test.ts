@@ -1,8 +1,19 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
 import { listJobs } from '#src/services/jobs/jobs.js';
@@ -47,21 +58,23 @@ function gloaming(name: string, ...args: string[]): string {
  * Kills the build a random moment after the condition holds; false where the build ended by itself before.
  */
 async function buildAndKill(
+  name: string,
   command: readonly string[],
   isTime: (databaseFolder: string) => boolean,
+  delayMaxMs: number,
 ): Promise<boolean> {
   const child: ChildProcess = spawn(process.execPath, [main, ...command], {
-    env: environmentOf('killed'),
+    env: environmentOf(name),
     stdio: 'ignore',
   });
   const ended = new Promise<boolean>((resolve) =>
     child.once('exit', (_code, signal) => resolve(signal === 'SIGKILL')),
   );
-  const databaseFolder = join(folder, 'killed', 'indexes', 'db');
+  const databaseFolder = join(folder, name, 'indexes', 'db');
   const timer = setInterval(() => {
     if (!isTime(databaseFolder)) return;
     clearInterval(timer);
-    setTimeout(() => child.kill('SIGKILL'), below(60));
+    setTimeout(() => child.kill('SIGKILL'), below(delayMaxMs));
   }, 2);
   const isKilled = await ended;
   clearInterval(timer);
@@ -78,22 +91,36 @@ function hasFile(databaseFolder: string, name: string, bytes = 0): boolean {
 
 /**
  * Kills a build that has put its release in place and has not published it: it waits for the control store, which is
- * held here from its first file on until the release has its name.
+ * held here from before its proteins come in until the release has its name.
  */
-async function killUnpublished(name: string, command: readonly string[]): Promise<void> {
+async function killUnpublished(name: string, fasta: string, flags: readonly string[]): Promise<void> {
   const databaseFolder = join(folder, name, 'indexes', 'db');
   const before = new Set(readdirSync(databaseFolder));
-  const hasNew = (prefix: string): boolean =>
-    readdirSync(databaseFolder).some((entry) => entry.startsWith(prefix) && !before.has(entry));
+  const isInPlace = (): boolean =>
+    readdirSync(databaseFolder).some((entry) => entry.startsWith('dbr_') && !before.has(entry));
   const dataFolder = join(folder, name, 'data');
   const store = openControlStore(dataFolder);
-  const child = spawn(process.execPath, [main, ...command], { env: environmentOf(name), stdio: 'ignore' });
+  // No stream of this process moves while it holds the store; a pipe in the file system does.
+  const pipe = join(folder, `${name}.pipe`);
+  expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+  const input = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  const output = openSync(pipe, constants.O_WRONLY);
+  const temporary = mkdtempSync(join(folder, 'temporary-'));
+  const child = spawn(process.execPath, [main, 'index', 'build', '-', ...flags], {
+    env: { ...environmentOf(name), TMPDIR: temporary },
+    stdio: [input, 'ignore', 'ignore'],
+  });
   const ended = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
   try {
-    while (!hasNew('.building-')) await sleep(2);
+    // Where it waits for its input, it has opened the store, for which it needs the lock, too.
+    await expect.poll(() => readdirSync(temporary).join(), { timeout: 120_000 }).toContain('gloaming-input-');
     await store.transaction(() => {
+      writeSync(output, fasta);
+      closeSync(output);
       const still = new Int32Array(new SharedArrayBuffer(4));
-      while (!hasNew('dbr_')) Atomics.wait(still, 0, 0, 2);
+      // Bounded, because no time-out of the test comes through.
+      for (let waits = 0; !isInPlace() && waits < 60_000; waits += 1) Atomics.wait(still, 0, 0, 2);
+      expect(isInPlace()).toBe(true);
       expect(listJobs(dataFolder)).toMatchObject([
         { pid: child.pid, command: 'index build', database: 'db' },
       ]);
@@ -102,6 +129,9 @@ async function killUnpublished(name: string, command: readonly string[]): Promis
     expect(await ended).toBe('SIGKILL');
     expect(listJobs(dataFolder)).toEqual([]);
   } finally {
+    child.kill('SIGKILL');
+    closeSync(input);
+    rmSync(pipe);
     await store.close();
   }
 }
@@ -151,18 +181,27 @@ describe('a build that is killed', () => {
           (at) => existsSync(at) && readdirSync(at).some((name) => name.startsWith('dbr_')),
         ],
       ];
-      const killed: string[] = [];
-      for (const [moment, isTime] of moments) if (await buildAndKill(command, isTime)) killed.push(moment);
-      console.log(`killed when ${killed.join(', ')}`);
+      let name = '';
+      let killed: string[] = [];
+      // A build that got through leaves nothing to kill: the next folder's builds are killed sooner.
+      for (let delayMaxMs = 60; killed.length < 4 && delayMaxMs >= 1; delayMaxMs >>= 1) {
+        name = `killed-${delayMaxMs}`;
+        killed = [];
+        for (const [moment, isTime] of moments) {
+          if (!(await buildAndKill(name, command, isTime, delayMaxMs))) break;
+          killed.push(moment);
+        }
+        console.log(`killed when ${killed.join(', ')}`);
+      }
       expect(killed.length).toBeGreaterThanOrEqual(4);
 
-      gloaming('killed', ...command);
+      gloaming(name, ...command);
       const whole = contents(join(folder, 'whole', 'indexes', 'db'));
-      const resumed = contents(join(folder, 'killed', 'indexes', 'db'));
+      const resumed = contents(join(folder, name, 'indexes', 'db'));
       expect(Object.keys(resumed)).toEqual(Object.keys(whole));
       for (const [path, bytes] of Object.entries(whole)) expect(resumed[path].equals(bytes), path).toBe(true);
-      expect(gloaming('killed', 'index', 'verify', 'db')).toContain('intact (5 files');
-      expect(gloaming('killed', 'index', 'list')).toMatch(/^db +dbr_[0-9a-f]{12} +1,500 .*default release$/m);
+      expect(gloaming(name, 'index', 'verify', 'db')).toContain('intact (5 files');
+      expect(gloaming(name, 'index', 'list')).toMatch(/^db +dbr_[0-9a-f]{12} +1,500 .*default release$/m);
     },
   );
 
@@ -172,20 +211,18 @@ describe('a build that is killed', () => {
     async () => {
       const listed = (): { default_release_id: string; releases: { id: string }[] } =>
         JSON.parse(gloaming('placed', 'index', 'list', '--json')).databases[0];
-      const buildOf = (proteins: number): string[] => {
-        const fasta = join(folder, `${proteins}.fasta`);
-        writeFileSync(fasta, randomFasta(proteins));
-        return ['index', 'build', fasta, '--name', 'db', '--encoder', 'baseline-1', '--no-calibration'];
-      };
-      gloaming('placed', ...buildOf(3));
+      const flags = ['--name', 'db', '--encoder', 'baseline-1', '--no-calibration'];
+      const fasta = join(folder, 'three.fasta');
+      writeFileSync(fasta, randomFasta(3));
+      gloaming('placed', 'index', 'build', fasta, ...flags);
       const first = listed().default_release_id;
 
-      await killUnpublished('placed', [...buildOf(4), '--no-default']);
+      await killUnpublished('placed', randomFasta(4), [...flags, '--no-default']);
       const beside = listed();
       expect(beside.releases).toHaveLength(2);
       expect(beside.default_release_id).toBe(first);
 
-      await killUnpublished('placed', buildOf(5));
+      await killUnpublished('placed', randomFasta(5), flags);
       const next = listed();
       expect(next.releases).toHaveLength(3);
       expect(beside.releases.map(({ id }) => id)).not.toContain(next.default_release_id);

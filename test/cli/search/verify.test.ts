@@ -46,7 +46,7 @@ async function run(...words: string[]): Promise<string> {
   return stdout;
 }
 
-describe('gloaming verify', () => {
+describe('gloaming verify', { timeout: 180_000 }, () => {
   it('finds the result of a receipt again, filter and alignments included', async () => {
     expect(await run('verify', answer.receipt.id)).toContain(`Verified: ${answer.result_sha256}`);
   });
@@ -78,7 +78,7 @@ describe('gloaming verify', () => {
   });
 });
 
-describe('gloaming index grant', () => {
+describe('gloaming index grant', { timeout: 180_000 }, () => {
   it('makes a database private to organizations at once, and shares it again', async () => {
     const [ours, theirs] = [await small.keyOf('lab'), await small.keyOf('rivals')];
     expect(await run('index', 'grant', 'demo', '--organization', 'lab')).toBe('Only lab may search demo.\n');

@@ -15,25 +15,34 @@ const COMMAND = fileURLToPath(new URL('stand-in-predictor.sh', import.meta.url))
 const SERVER = fileURLToPath(new URL('../../tools/served-appliance.mjs', import.meta.url));
 /** No shell reads it. */
 const LITERAL = '$(touch escaped); "quoted" *';
-const TIMEOUT_SECONDS = 6;
 
 let bench: Bench;
 let serving: Serving;
 let settings: Record<string, string>;
 
-beforeAll(async () => {
-  bench = await buildBench(60);
-  const config = join(bench.folder, 'appliance.json');
+/** Of a server whose predictor may take so long. */
+function settingsOf(timeout_seconds: number): Record<string, string> {
+  const config = join(bench.folder, `appliance-${timeout_seconds}.json`);
   const structure_predictor = {
     command: COMMAND,
     args: ['{input}', '{output}', LITERAL],
     environment: { GREETING: 'hello' },
-    timeout_seconds: TIMEOUT_SECONDS,
+    timeout_seconds,
     output_max_mib: 1,
     output_max_files: 8,
   };
   writeFileSync(config, JSON.stringify({ structure_predictor }));
-  settings = { GLOAMING_CONFIG: config };
+  return { GLOAMING_CONFIG: config };
+}
+
+async function restart(changed?: Record<string, string>): Promise<void> {
+  await serving.stop();
+  serving = await bench.start(changed);
+}
+
+beforeAll(async () => {
+  bench = await buildBench(60);
+  settings = settingsOf(300);
   serving = await bench.start(settings);
 });
 afterAll(async () => {
@@ -98,8 +107,7 @@ async function processesOf({ id }: Json, count: number, before: readonly number[
 }
 
 async function untilGone(pids: readonly number[]): Promise<void> {
-  for (let tries = 0; tries < 200 && pids.some(isAlive); tries += 1) await pause(50);
-  expect(pids.filter(isAlive)).toEqual([]);
+  await expect.poll(() => pids.filter(isAlive)).toEqual([]);
 }
 
 const foldersLeft = (): string[] => readdirSync(join(bench.environment.GLOAMING_DATA, 'predictions'));
@@ -159,39 +167,44 @@ describe('a prediction', () => {
 });
 
 describe('a prediction that comes to nothing', () => {
+  /** It fails the run, keeps the log and nothing else. */
+  async function expectFailed(behaviour: string, reason: string, facts: object): Promise<void> {
+    const run = await predict(behaviour);
+    expect(run).toMatchObject({
+      status: 'failed',
+      error: { code: 'prediction_failed', details: { reason, ...facts } },
+      usage: { billable_units: 0 },
+    });
+    const { log } = run.error.details;
+    expect(log.path).toBe(`structures/${run.id}/predictor.log`);
+    const text = await textOf(log);
+    expect(text).toContain(`behaviour >${behaviour}`);
+    if (behaviour === 'fail') expect(text).toContain('the model did not converge');
+    await untilGone(pidsIn(text));
+    const { appliance } = serving;
+    const files = [
+      ...appliance.store
+        .table<Json>('files')
+        .getRange()
+        .map(({ value }) => value.path as string),
+    ];
+    expect(files.filter((path) => path.startsWith(`structures/${run.id}/`))).toEqual([log.path]);
+    expect(foldersLeft()).toEqual([]);
+  }
+
   it.each([
     ['fail', 'exit', { exit_code: 3 }],
     ['flood', 'output_too_large', {}],
     ['many', 'output_too_large', {}],
     ['link', 'output_invalid', {}],
     ['pipe', 'output_invalid', {}],
-    ['hang', 'timeout', {}],
-  ])(
-    'because it does this: %s; fails the run, keeps the log and nothing else',
-    async (behaviour, reason, facts) => {
-      const run = await predict(behaviour);
-      expect(run).toMatchObject({
-        status: 'failed',
-        error: { code: 'prediction_failed', details: { reason, ...facts } },
-        usage: { billable_units: 0 },
-      });
-      const { log } = run.error.details;
-      expect(log.path).toBe(`structures/${run.id}/predictor.log`);
-      const text = await textOf(log);
-      expect(text).toContain(`behaviour >${behaviour}`);
-      if (behaviour === 'fail') expect(text).toContain('the model did not converge');
-      await untilGone(pidsIn(text));
-      const { appliance } = serving;
-      const files = [
-        ...appliance.store
-          .table<Json>('files')
-          .getRange()
-          .map(({ value }) => value.path as string),
-      ];
-      expect(files.filter((path) => path.startsWith(`structures/${run.id}/`))).toEqual([log.path]);
-      expect(foldersLeft()).toEqual([]);
-    },
-  );
+  ])('because it does this: %s; fails the run, keeps the log and nothing else', expectFailed);
+
+  it('because it takes too long; does so, too', async () => {
+    await restart(settingsOf(6));
+    await expectFailed('hang', 'timeout', {});
+    await restart(settings);
+  });
 });
 
 describe('cancelling a prediction', () => {
@@ -244,12 +257,10 @@ describe('a prediction is refused', () => {
 
   it('where the operator has configured no predictor', async () => {
     const a3m_url = await alignment('fine');
-    await serving.stop();
-    serving = await bench.start();
+    await restart();
     const [, path] = /^http:\/\/[^/]+(.*)$/.exec(a3m_url)!;
     expect(await codeOf({ a3m_url: path })).toBe('endpoint_not_configured');
-    await serving.stop();
-    serving = await bench.start(settings);
+    await restart(settings);
   });
 });
 

@@ -16,6 +16,8 @@ import { defineRunKind, type RunWork } from '#src/services/runs/run-kind.js';
 import { Runs } from '#src/services/runs/runs.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { RunTable } from '#src/store/tables/runs.js';
+import type { World } from '#src/world.js';
+import { heldWorld } from './held-world.js';
 
 /* Runs on a real LMDB, with a kind of run whose pieces the test holds in its hands. */
 
@@ -41,7 +43,7 @@ const context = (organizationId = 'lab'): RequestContext => ({
   receivedAtMs: 0,
 });
 
-function openRuns(): Runs {
+function openRuns(hands: { readonly now?: () => Date; readonly world?: World } = {}): Runs {
   const kind = defineRunKind<'homology.batch_search', Plan>({
     key: 'homology.batch_search',
     async prepare({ queries = [] }) {
@@ -71,11 +73,12 @@ function openRuns(): Runs {
     now: () => new Date(),
     concurrency: 1,
     requireWebhookEndpoint: () => undefined,
+    ...hands,
   });
 }
 
-async function startRuns(): Promise<void> {
-  runs = openRuns();
+async function startRuns(world?: World): Promise<void> {
+  runs = openRuns({ world });
   await runs.start(
     (error) => faults.push(error),
     (cause, runId) => waits.push([runId, cause]),
@@ -299,18 +302,21 @@ describe('a restarted server', () => {
   it('lets others go first where a run was at work at the end of one server after the other', async () => {
     const table = new RunTable(store);
     await runs.stop();
-    runs = openRuns();
+    const at = new Date('2026-01-02T03:04:05Z');
+    const { held, world } = heldWorld();
+    runs = openRuns({ now: () => at, world });
     const { id } = await create('a', 1);
     const { id: other } = await create('b', 1);
     for (let attempt = 0; attempt <= RUN_PROMPT_ATTEMPTS_MAX_COUNT; attempt += 1) {
-      await table.claim(id, `crash ${attempt}`, new Date());
+      await table.claim(id, `crash ${attempt}`, at);
     }
-    const startedAt = performance.now();
     await runs.start((error) => faults.push(error));
+    const [timer] = held.timers;
+    expect([held.timers.size, timer.ms]).toEqual([1, 2_000]);
     expect(await end(other)).toMatchObject({ status: 'completed' });
     expect(executed).toEqual(['b0']);
+    timer.work();
     expect(await end(id)).toMatchObject({ status: 'completed' });
-    expect(performance.now() - startedAt).toBeGreaterThan(1_500);
   });
 
   it('serves, and blames no run, where those that have expired could not be removed', async () => {
@@ -363,13 +369,27 @@ describe('turns', () => {
   });
 
   it('are waited for with Prefer, no longer than it says', async () => {
-    onPiece = () => pause(400);
+    await runs.stop();
+    const { held, world } = heldWorld();
+    await startRuns(world);
+    const { reached, reach, open, release } = gate();
+    onPiece = () => {
+      reach();
+      return open;
+    };
     const { id } = await create('a', 1);
-    const startedAt = performance.now();
+    await reached;
     const early = await runs.get(id, { Prefer: 'respond-async, wait=0' }, context());
-    expect(early.value.status).not.toBe('completed');
-    expect(performance.now() - startedAt).toBeLessThan(300);
-    const waited = await runs.get(id, { Prefer: 'wait=10' }, context());
+    expect([early.value.status, held.timers.size]).toEqual(['running', 0]);
+    const late = runs.get(id, { Prefer: 'wait=10' }, context());
+    const [timer] = held.timers;
+    expect(timer.ms).toBe(10_000);
+    held.atMs = 10_000;
+    timer.work();
+    expect((await late).value.status).toBe('running');
+    const waiting = runs.get(id, { Prefer: 'wait=10' }, context());
+    release();
+    const waited = await waiting;
     expect(waited.value.status).toBe('completed');
     expect(waited.headers).toEqual({ 'Preference-Applied': 'wait=10' });
   });

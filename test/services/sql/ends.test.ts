@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient, type Client } from '#src/clients/typescript/client.js';
-import { SOON } from '../../tools/expectations.js';
 import { askSql, createCredential, type SqlAnswer, type TestCredential } from '../../tools/sql-client.js';
 import { startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
 
@@ -9,7 +8,7 @@ import { startSqlScene, type SqlScene } from '../../tools/sql-scene.js';
 let scene: SqlScene;
 
 beforeAll(async () => {
-  scene = await startSqlScene({ sql_timeout_seconds: 5, sql_memory_mib: 256 });
+  scene = await startSqlScene({ sql_timeout_seconds: 300, sql_memory_mib: 256 });
 });
 afterAll(() => scene.close());
 
@@ -17,23 +16,19 @@ const ask = (credential: TestCredential, sql: string, more?: object): Promise<Sq
   askSql(scene, credential, sql, more);
 const clientOf = ({ apiKey }: TestCredential): Client => createClient({ url: scene.url, key: apiKey });
 /** Runs long wherever it is interrupted, and takes no memory. */
-const ENDLESS = 'SELECT count(*) FROM range(100000000000)';
+const ENDLESS = 'SELECT count(*) FROM range(1000000000000000)';
 
 describe('what runs too long or takes too much', () => {
   it('ends at its timeout', async () => {
-    const startedAt = performance.now();
     const answer = await ask(scene.one, ENDLESS, { timeout_seconds: 1 });
     expect([answer.status, answer.code]).toEqual([422, 'sql_statement_timeout']);
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
   it('goes with its process where it does not heed the interrupt; the next statement finds a new one', async () => {
-    // One call of a function cannot be interrupted, and this one takes half a minute.
-    const deaf = "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))";
-    const startedAt = performance.now();
+    // One call of a function cannot be interrupted, and this one takes an hour.
+    const deaf = "SELECT levenshtein(repeat('a', 1000000), repeat('b', 1000000))";
     const answer = await ask(scene.one, deaf, { timeout_seconds: 1 });
     expect(answer.code).toBe('sql_statement_timeout');
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
     expect((await ask(scene.one, 'SELECT 1')).rows).toEqual([[1]]);
     expect((await ask(scene.two, 'SELECT 1')).rows).toEqual([[1]]);
   });
@@ -60,21 +55,26 @@ describe('what runs too long or takes too much', () => {
 });
 
 describe('DELETE /v1/sql-credentials/{credential_id}', () => {
-  it('ends running statements within a second, and those of no other credential', async () => {
-    const doomed = await createCredential(scene, scene.one.apiKey);
+  it('ends running statements, and those of no other credential', async () => {
+    const [doomed, other] = [
+      await createCredential(scene, scene.one.apiKey),
+      await createCredential(scene, scene.one.apiKey),
+    ];
+    const revoke = ({ id }: TestCredential) =>
+      clientOf(scene.one).call('sql_credentials.revoke', { params: { credential_id: id } });
+    let hasOtherEnded = false;
     const running = ask(doomed, ENDLESS);
-    const other = ask(scene.one, 'SELECT count(*) FROM range(300000000)');
-    await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBeGreaterThan(1);
-    const body = await clientOf(scene.one).call('sql_credentials.revoke', {
-      params: { credential_id: doomed.id },
-    });
-    const revokedAt = performance.now();
+    const otherRunning = ask(other, ENDLESS).finally(() => (hasOtherEnded = true));
+    await expect.poll(() => scene.small.appliance.sql.counts().statements).toBe(2);
+    const body = await revoke(doomed);
     expect(Object.keys(body.data).sort()).toEqual(['revoked', 'sql_credential', 'sql_engine_user']);
     expect(body.data).toMatchObject({ sql_engine_user: doomed.user, revoked: true });
     const answer = await running;
-    expect(performance.now() - revokedAt).toBeLessThan(1_000);
     expect([answer.status, answer.code]).toEqual([401, 'invalid_sql_credential']);
     expect((await ask(doomed, 'SELECT 1')).code).toBe('invalid_sql_credential');
-    expect((await other).rows).toEqual([[300000000]]);
+    await expect.poll(() => scene.small.appliance.sql.counts().statements).toBe(1);
+    expect(hasOtherEnded).toBe(false);
+    await revoke(other);
+    expect((await otherRunning).code).toBe('invalid_sql_credential');
   });
 });

@@ -331,10 +331,10 @@ describe('a part', () => {
     const init = { method: 'PUT', body: endless, duplex: 'half', signal: leaving.signal };
     const sent = fetch(url, init as RequestInit).catch((error: Error) => error.name);
     const incoming = () => readdirSync(join(bench.folder, 'data', 'objects', 'incoming'));
-    await expect.poll(() => incoming().length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => incoming().length).toBe(1);
     leaving.abort();
     expect(await sent).toBe('AbortError');
-    await expect.poll(() => incoming().length, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => incoming().length).toBe(0);
     expect(code(await acknowledge(id, 1))).toBe('part_not_uploaded');
   });
 });

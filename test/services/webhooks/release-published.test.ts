@@ -52,7 +52,7 @@ const build = async (name: string, sequences: readonly string[]): Promise<void> 
   await gloaming('index', 'build', file, '--name', name, '--no-calibration');
 };
 
-describe('a release that is published', () => {
+describe('a release that is published', { timeout: 180_000 }, () => {
   it('is told once to each organization that listens and may see it', async () => {
     await listen('lab');
     await listen('other', ['release.published']);

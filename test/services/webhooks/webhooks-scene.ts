@@ -13,6 +13,7 @@ import { Webhooks } from '#src/services/webhooks/webhooks.js';
 import { openControlStore } from '#src/store/control-store.js';
 import { RunTable } from '#src/store/tables/runs.js';
 import { WebhookTable } from '#src/store/tables/webhooks.js';
+import { realWorld, type World } from '#src/world.js';
 
 export interface Received {
   readonly path: string;
@@ -20,7 +21,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** Webhooks on a real LMDB and a receiver on this machine; clock, chance and names are in the test's hands. */
+/** Webhooks on a real LMDB and a receiver on this machine; clocks, chance and names are in the hands of the test. */
 export interface Scene {
   readonly runs: RunTable;
   readonly origin: string;
@@ -33,6 +34,8 @@ export interface Scene {
   lookup: Lookup;
   /** The service of a server that is started next. */
   openWebhooks(): Webhooks;
+  /** The time of all attempts at work is over: no clock says so. */
+  readonly timeOut: () => void;
   endpoint(request?: object, organizationId?: string): Promise<WebhookEndpointSecret>;
   /** Ends a run, which makes an event, which makes deliveries; its id. */
   endRun(to?: 'completed' | 'failed' | 'cancelled', organizationId?: string): Promise<string>;
@@ -40,7 +43,7 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-export const ATTEMPT_TIMEOUT_MS = 300;
+const ATTEMPT_TIMEOUT_MS = 30_000;
 
 export const context = (organizationId = 'lab'): RequestContext => ({
   requestId: 'req_1',
@@ -65,6 +68,12 @@ export async function openScene(): Promise<Scene> {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const table = new WebhookTable(store);
+  const timeouts = new Set<() => void>();
+  const setTimer: World['setTimer'] = (ms, work) => {
+    if (ms !== ATTEMPT_TIMEOUT_MS) return realWorld.setTimer(ms, work);
+    timeouts.add(work);
+    return () => timeouts.delete(work);
+  };
   const openWebhooks = (): Webhooks =>
     new Webhooks({
       table,
@@ -73,6 +82,7 @@ export async function openScene(): Promise<Scene> {
       now: () => new Date(scene.clock),
       random: () => scene.random,
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+      world: { ...realWorld, setTimer },
     });
   const scene: Scene = {
     runs: new RunTable(store, { onEvent: (event) => table.enqueue(event) }),
@@ -85,6 +95,7 @@ export async function openScene(): Promise<Scene> {
     random: 0.5,
     lookup: async () => [{ address: '127.0.0.1', family: 4 }],
     openWebhooks,
+    timeOut: () => timeouts.forEach((work) => work()),
     async endpoint(request = {}, organizationId = 'lab') {
       const whole = { url: `${scene.origin}/hook`, ...request };
       return (await scene.webhooks.createEndpoint(whole, context(organizationId))).value;

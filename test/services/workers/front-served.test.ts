@@ -153,7 +153,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
       (await ask(`${front.url}/v1/runs/${id}`, 'GET', key)).body.data as Answer['body'];
     const told = () => logged.filter((line) => line.includes(id)).map((line) => JSON.parse(line) as object);
     const msg = 'A run waits for a disk or a worker, and goes on by itself.';
-    await expect.poll(told, { timeout: 20_000 }).toMatchObject([{ level: 40, run_id: id, msg }]);
+    await expect.poll(told).toMatchObject([{ level: 40, run_id: id, msg }]);
     expect((await state()).status).not.toBe('failed');
     relay.behave();
     await expect.poll(async () => (await state()).status, { timeout: 30_000 }).toBe('completed');

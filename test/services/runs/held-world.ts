@@ -1,0 +1,13 @@
+import { realWorld, type World } from '#src/world.js';
+
+/** Its timers fire, and its time passes, when the test says so. */
+export function heldWorld() {
+  const timers = new Set<{ readonly ms: number; readonly work: () => void }>();
+  const held = { atMs: 0, timers };
+  const setTimer: World['setTimer'] = (ms, work) => {
+    const timer = { ms, work };
+    timers.add(timer);
+    return () => timers.delete(timer);
+  };
+  return { held, world: { ...realWorld, setTimer, monotonicMs: () => held.atMs } };
+}
