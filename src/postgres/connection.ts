@@ -35,6 +35,9 @@ export interface ConnectionParts {
   readonly onFault: (error: unknown) => void;
 }
 
+/** For bytes that a client has still to take when its connection ends. */
+const LAST_BYTES_MAX_MS = 1_000;
+
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
@@ -69,8 +72,7 @@ export async function serveConnection(socket: Socket, parts: ConnectionParts): P
     clearTimeout(late);
     ending.release();
     stream.end();
-    // Whoever does not take the last bytes does not hold the connection.
-    setTimeout(() => socket.destroy(), 1_000).unref();
+    destroyLate(socket);
   }
 }
 
@@ -149,6 +151,8 @@ async function serveLogin(
   write: Write,
   { sql, credentials, sessions, serverVersion, ending }: ConnectionParts & { readonly ending: LinkedAbort },
 ): Promise<void> {
+  // While the password was looked at, the server may have begun to stop.
+  ending.signal.throwIfAborted();
   const parameters = serverParameters(login.username, startup.get('application_name') ?? '');
   const session = new Session({
     sql,
@@ -165,6 +169,7 @@ async function serveLogin(
   const onEnd = (): void => {
     if (!stream.destroyed) stream.write(errorResponse(faultOf(ending.signal.reason)));
     stream.destroySoon();
+    destroyLate(stream);
   };
   ending.signal.addEventListener('abort', onEnd, { once: true });
   try {
@@ -182,6 +187,11 @@ async function serveLogin(
     unwatch();
     leave();
   }
+}
+
+/** Whoever does not take the last bytes does not hold the connection. */
+function destroyLate(socket: Socket): void {
+  setTimeout(() => socket.destroy(), LAST_BYTES_MAX_MS).unref();
 }
 
 /** Tells the client why its connection ends, where it can still be told. */

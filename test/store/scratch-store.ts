@@ -3,22 +3,36 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
+import type { ControlRoot } from '#src/store/migrations.js';
 
 export interface ScratchStore {
   store: ControlStore;
+  folder: string;
+  /** Whether transactions are taken back when their work is done, as by a disk that takes no commit. */
+  isRefusing: boolean;
 }
 
 /** An empty control store for each test of the file. */
 export function useScratchStore(): ScratchStore {
   const scratch = {} as ScratchStore;
-  let folder: string;
+  const through = (root: ControlRoot): ControlRoot => {
+    const transact = root.childTransaction.bind(root) as <Result>(work: () => Result) => Promise<Result>;
+    const refusing = <Result>(work: () => Result): Promise<Result> =>
+      transact(() => {
+        const result = work();
+        if (scratch.isRefusing) throw new Error('The commit was refused.');
+        return result;
+      });
+    return Object.assign(root, { childTransaction: refusing });
+  };
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'gloaming-table-'));
-    scratch.store = openControlStore(folder);
+    scratch.folder = mkdtempSync(join(tmpdir(), 'gloaming-table-'));
+    scratch.isRefusing = false;
+    scratch.store = openControlStore(scratch.folder, { through });
   });
   afterEach(async () => {
     await scratch.store.close();
-    rmSync(folder, { recursive: true });
+    rmSync(scratch.folder, { recursive: true });
   });
   return scratch;
 }

@@ -75,7 +75,7 @@ export class RunExecutor {
     try {
       const attempt = this.#attempts.get(runId) ?? (await this.#begin(runId));
       claim = attempt?.claim;
-      const turn = attempt === undefined ? this.#settle(runId) : await this.#advance(attempt);
+      const turn = await (attempt === undefined ? this.#settle(runId) : this.#advance(attempt));
       this.#refusals.delete(runId);
       return turn;
     } catch (error) {
@@ -210,11 +210,14 @@ export class RunExecutor {
     return this.#settle(runId);
   }
 
-  #settle(runId: string): undefined {
-    this.#attempts.get(runId)?.controller.abort(new Interrupted());
+  async #settle(runId: string): Promise<undefined> {
+    const attempt = this.#attempts.get(runId);
+    attempt?.controller.abort(new Interrupted());
     this.#attempts.delete(runId);
     this.#refusals.delete(runId);
     this.#watch.notify(runId);
+    // Where a piece could not be kept, the generator still stands behind it. Elsewhere it has ended.
+    if (attempt !== undefined) await cleanUp(attempt).catch(() => undefined);
   }
 }
 

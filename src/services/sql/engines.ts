@@ -43,6 +43,8 @@ export class SqlEngines {
    * Errors  Refusal `sql_busy`; Fault where world or engine cannot be opened; rejects with the signal's reason
    */
   async enter(organizationId: string, signal: AbortSignal): Promise<SqlTurn> {
+    // Before anything is touched: a signal that has aborted tells nobody in a line.
+    signal.throwIfAborted();
     const seat = this.#seats.get(organizationId) ?? { turns: 0, line: [] };
     this.#seats.set(organizationId, seat);
     clearTimeout(seat.idle);

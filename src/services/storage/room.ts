@@ -59,12 +59,17 @@ export class StorageRoom {
     });
   }
 
-  /** The same for bytes that are about to be written; the result says that they are, or never will be. */
+  /**
+   * The same for bytes that are about to be written; the result says that they are, or never will be, and does nothing
+   * where it is called again: more room than was taken would come out of the reserve.
+   */
   async take(moreBytes: number): Promise<() => void> {
     await this.requireDisk(moreBytes);
     this.#takenBytes += moreBytes;
+    let isTaken = true;
     return () => {
-      this.#takenBytes -= moreBytes;
+      if (isTaken) this.#takenBytes -= moreBytes;
+      isTaken = false;
     };
   }
 }

@@ -93,7 +93,8 @@ export class SqlEngine {
     sql: string,
     { timeoutMs, signal }: Pick<StatementOptions, 'timeoutMs' | 'signal'>,
   ): Promise<StatementShape> {
-    return this.#work({ kind: 'describe', sql }, 0, new Budget(timeoutMs, signal));
+    const statementId = (this.#lastId += 1);
+    return this.#work({ kind: 'describe', statementId, sql }, statementId, new Budget(timeoutMs, signal));
   }
 
   /**

@@ -24,7 +24,7 @@ export interface SqlColumn {
 
 export type EngineRequest =
   | { readonly kind: 'open'; readonly world: SqlWorld; readonly limits: EngineLimits }
-  | { readonly kind: 'describe'; readonly sql: string }
+  | { readonly kind: 'describe'; readonly statementId: number; readonly sql: string }
   | {
       readonly kind: 'start';
       readonly statementId: number;

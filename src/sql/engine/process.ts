@@ -1,109 +1,29 @@
 import { writeFileSync } from 'node:fs';
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { StatementFailure, statementFailure } from './failure.js';
+import { statementFailure } from './failure.js';
 import type { EngineAnswer, EngineAnswers, EngineCall, EngineRequest } from './messages.js';
-import { describeStatement, startStatement, type RunningStatement } from './statement.js';
-import { openWorld, type OpenWorld } from './world.js';
+import { Statements } from './statements.js';
+import { openWorld } from './world.js';
 
-/*
- * The process of one organization's engine. Whatever a statement does to it, the server only sees it end. A newer world
- * replaces the one before for the statements that come after it.
- */
+/* The process of one organization's engine. Whatever a statement does to it, the server only sees it end. */
 
-interface HeldWorld {
-  readonly world: OpenWorld;
-  statementCount: number;
-}
-
-interface HeldStatement {
-  readonly held: HeldWorld;
-  readonly connection: DuckDBConnection;
-  running?: RunningStatement;
-  isInterrupted: boolean;
-}
-
-const statements = new Map<number, HeldStatement>();
-let current: HeldWorld | undefined;
-
-function release(held: HeldWorld): void {
-  if (held !== current && held.statementCount === 0) held.world.close();
-}
-
-async function withConnection<Result>(
-  work: (connection: DuckDBConnection, held: HeldWorld) => Promise<Result>,
-): Promise<Result> {
-  const held = current as HeldWorld;
-  held.statementCount += 1;
-  const connection = await held.world.connect();
-  try {
-    return await work(connection, held);
-  } finally {
-    connection.closeSync();
-    held.statementCount -= 1;
-    release(held);
-  }
-}
-
-function interrupt(statementId: number): void {
-  const statement = statements.get(statementId);
-  if (statement === undefined) return;
-  statement.isInterrupted = true;
-  statement.connection.interrupt();
-}
-
-function close(statementId: number): void {
-  const statement = statements.get(statementId);
-  if (statement === undefined) return;
-  statements.delete(statementId);
-  statement.connection.closeSync();
-  statement.held.statementCount -= 1;
-  release(statement.held);
-}
-
-async function start(request: Extract<EngineRequest, { readonly kind: 'start' }>) {
-  const held = current as HeldWorld;
-  held.statementCount += 1;
-  const connection = await held.world.connect();
-  const statement: HeldStatement = { held, connection, isInterrupted: false };
-  statements.set(request.statementId, statement);
-  const { sql, parameters, encoding } = request;
-  statement.running = await startStatement(sql, parameters, encoding, connection, held.world);
-  return statement.running.shape;
-}
-
-function interrupted(): StatementFailure {
-  return new StatementFailure('interrupted', 'It was interrupted.');
-}
-
-async function fetchRows(statementId: number, maxRows: number) {
-  const statement = statements.get(statementId);
-  if (statement?.running === undefined || statement.isInterrupted) throw interrupted();
-  try {
-    return await statement.running.fetch(maxRows);
-  } catch (error) {
-    throw statement.isInterrupted ? interrupted() : error;
-  }
-}
+const statements = new Statements();
 
 async function answer(request: EngineRequest): Promise<EngineAnswers[keyof EngineAnswers]> {
   switch (request.kind) {
-    case 'open': {
-      const before = current;
-      current = { world: await openWorld(request.world, request.limits), statementCount: 0 };
-      if (before !== undefined) release(before);
+    case 'open':
+      statements.open(await openWorld(request.world, request.limits));
       return true;
-    }
     case 'describe':
-      return withConnection((connection, { world }) => describeStatement(request.sql, connection, world));
+      return statements.describe(request.statementId, request.sql);
     case 'start':
-      return start(request);
+      return statements.start(request);
     case 'fetch':
-      return fetchRows(request.statementId, request.maxRows);
+      return statements.fetch(request.statementId, request.maxRows);
     case 'interrupt':
-      interrupt(request.statementId);
+      statements.interrupt(request.statementId);
       return true;
     case 'close':
-      close(request.statementId);
+      statements.close(request.statementId);
       return true;
   }
 }

@@ -15,7 +15,15 @@ import { requireReading } from './gate.js';
 import type { SqlBatch, SqlColumn, SqlEncoding, SqlParameter, StatementShape } from './messages.js';
 import { encodeDataRows } from './postgres.js';
 import { jsonOf, postgresTypeOf } from './values.js';
-import type { OpenWorld } from './world.js';
+
+/** Where a statement is executed. */
+export interface StatementPlace {
+  readonly connection: DuckDBConnection;
+  /** Asks of the shapes of statements, never for rows. */
+  readonly gate: DuckDBConnection;
+  /** Ends with an interrupt: asked for before each step, as a connection forgets one that finds nothing at work. */
+  readonly signal: AbortSignal;
+}
 
 /** A statement at work. */
 export interface RunningStatement {
@@ -31,10 +39,10 @@ const NOTHING: RunningStatement = {
 /** What a statement takes and gives, without executing it. Errors  StatementFailure, and those of the engine */
 export async function describeStatement(
   sql: string,
-  connection: DuckDBConnection,
-  { gate }: OpenWorld,
+  { connection, gate, signal }: StatementPlace,
 ): Promise<StatementShape> {
   if (!(await requireReading(sql, gate))) return NOTHING.shape;
+  signal.throwIfAborted();
   return shapeOf(await prepare(sql, connection));
 }
 
@@ -43,12 +51,14 @@ export async function startStatement(
   sql: string,
   parameters: readonly SqlParameter[],
   encoding: SqlEncoding,
-  connection: DuckDBConnection,
-  { gate }: OpenWorld,
+  { connection, gate, signal }: StatementPlace,
 ): Promise<RunningStatement> {
   if (!(await requireReading(sql, gate))) return NOTHING;
+  signal.throwIfAborted();
   await connection.run('BEGIN TRANSACTION READ ONLY');
+  signal.throwIfAborted();
   const prepared = await prepare(sql, connection);
+  signal.throwIfAborted();
   bind(prepared, parameters);
   const result = await prepared.stream();
   return new RunningResult(result, connection, encoding);

@@ -56,7 +56,7 @@ export class Objects {
   readonly #garbage: Table<number>;
   /** How many keep each file, whatever becomes of its references. */
   readonly #pins = new Map<string, number>();
-  /** Kept, and not referred to by any transaction yet. */
+  /** Kept, and not known yet to be referred to by a transaction that has committed. */
   readonly #unclaimed = new Set<string>();
 
   /** @param folder is there, with the one for incoming bytes */
@@ -113,7 +113,6 @@ export class Objects {
     const referenceCount = (this.#rows.get(sha256)?.referenceCount ?? 0) + 1;
     this.#rows.putSync(sha256, { sizeBytes, referenceCount });
     if (referenceCount === 1) this.#garbage.removeSync(sha256);
-    this.#unclaimed.delete(sha256);
   }
 
   /** Only inside a transaction. */
@@ -197,9 +196,11 @@ export class Objects {
   }
 
   async #collectUnclaimed(): Promise<void> {
-    const given = [...this.#unclaimed].filter(
-      (sha256) => !this.#pins.has(sha256) && this.#rows.get(sha256) === undefined,
-    );
+    for (const sha256 of this.#unclaimed) {
+      // Seen from outside of a transaction, a row is there to stay: what drops it makes the object garbage.
+      if (this.#rows.get(sha256) !== undefined) this.#unclaimed.delete(sha256);
+    }
+    const given = [...this.#unclaimed].filter((sha256) => !this.#pins.has(sha256));
     if (given.length === 0) return;
     await this.#store.freeing(() => {
       for (const sha256 of given) if (this.#removeUnneeded(sha256)) this.#unclaimed.delete(sha256);

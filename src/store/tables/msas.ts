@@ -2,6 +2,7 @@ import { MSA_COMPONENTS_MAX_COUNT, MSAS_MAX_BYTES, MSAS_MAX_COUNT } from '../../
 import type { OpenContent } from '../objects/contents.js';
 import type { ControlStore, Table } from '../control-store.js';
 import type { Objects, Received } from '../objects/objects.js';
+import { Tally } from './tally.js';
 
 /** A value under the name of its content; whoever made it sees it. */
 export interface NamedRow<Content> {
@@ -106,22 +107,20 @@ interface Bounds<Content> {
 
 /** Values by their names; the oldest go when there are too many. */
 class NamedTable<Content> {
-  readonly #store: ControlStore;
   readonly #bounds: Bounds<Content>;
   readonly #rows: Table<NamedRow<Content>>;
   /** Keyed by time and id, so that the first key is the oldest value; the value is its size. */
   readonly #byAge: Table<number>;
-  #count = 0;
-  #bytes = 0;
+  readonly #tally: Tally;
 
   constructor(store: ControlStore, name: string, bounds: Bounds<Content>) {
-    this.#store = store;
     this.#bounds = bounds;
     this.#rows = store.table<NamedRow<Content>>(name);
     this.#byAge = store.table<number>(`${name}-by-age`);
+    this.#tally = new Tally(store);
     for (const { value } of this.#byAge.getRange()) {
-      this.#count += 1;
-      this.#bytes += value;
+      this.#tally.count += 1;
+      this.#tally.bytes += value;
     }
   }
 
@@ -132,7 +131,7 @@ class NamedTable<Content> {
   /** Repeating it writes nothing. */
   async keep(row: NewRow<Content>, organizationId: string): Promise<void> {
     if (this.#rows.get(row.id)?.organizationIds.includes(organizationId)) return;
-    await this.#store.transaction(() => {
+    await this.#tally.transaction(() => {
       const present = this.#rows.get(row.id);
       const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
       this.#rows.putSync(row.id, { ...(present ?? row), organizationIds });
@@ -144,13 +143,14 @@ class NamedTable<Content> {
     const { maxCount, maxBytes = Infinity, onAdd } = this.#bounds;
     this.#byAge.putSync(`${createdAt} ${id}`, this.#sizeOf(content));
     onAdd?.(content);
-    this.#count += 1;
-    this.#bytes += this.#sizeOf(content);
-    while (this.#count > 1 && (this.#count > maxCount || this.#bytes > maxBytes)) this.#dropOldest();
+    const tally = this.#tally;
+    tally.count += 1;
+    tally.bytes += this.#sizeOf(content);
+    while (tally.count > 1 && (tally.count > maxCount || tally.bytes > maxBytes)) this.#dropOldest();
   }
 
   #dropOldest(): void {
-    const limit = Math.max(1, this.#count - this.#bounds.maxCount);
+    const limit = Math.max(1, this.#tally.count - this.#bounds.maxCount);
     for (const key of [...this.#byAge.getKeys({ limit })]) this.#drop(key);
   }
 
@@ -160,8 +160,8 @@ class NamedTable<Content> {
     this.#byAge.removeSync(key);
     this.#rows.removeSync(id);
     this.#bounds.onDrop?.(content);
-    this.#count -= 1;
-    this.#bytes -= this.#sizeOf(content);
+    this.#tally.count -= 1;
+    this.#tally.bytes -= this.#sizeOf(content);
   }
 
   #sizeOf(content: Content): number {

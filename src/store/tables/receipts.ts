@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { RECEIPTS_MAX_COUNT } from '../../limits.js';
 import type { ControlStore, Table } from '../control-store.js';
+import { Tally } from './tally.js';
 
 export interface ReceiptRow {
   /** `rcpt_` and the SHA-256 of the canonical JSON of `content`. */
@@ -17,20 +18,19 @@ const KEPT_LATELY_MAX_COUNT = 10_000;
 
 /** The tables `receipts` and `receipts-by-age`. */
 export class ReceiptTable {
-  readonly #store: ControlStore;
   readonly #rows: Table<ReceiptRow>;
   /** Keyed by time and id, so that the first key is the oldest receipt. */
   readonly #byAge: Table<string>;
   readonly #maxCount: number;
   readonly #keptFor = new LRUCache<string, true>({ max: KEPT_LATELY_MAX_COUNT });
-  #count: number;
+  readonly #tally: Tally;
 
   constructor(store: ControlStore, maxCount = RECEIPTS_MAX_COUNT) {
-    this.#store = store;
     this.#rows = store.table<ReceiptRow>('receipts');
     this.#byAge = store.table<string>('receipts-by-age');
     this.#maxCount = maxCount;
-    this.#count = this.#byAge.getCount();
+    this.#tally = new Tally(store);
+    this.#tally.count = this.#byAge.getCount();
   }
 
   get(id: string): ReceiptRow | undefined {
@@ -50,22 +50,22 @@ export class ReceiptTable {
   }
 
   #add(row: Omit<ReceiptRow, 'organizationIds'>, organizationId: string): Promise<void> {
-    return this.#store.transaction(() => {
+    return this.#tally.transaction(() => {
       const present = this.#rows.get(row.id);
       const organizationIds = [...new Set([...(present?.organizationIds ?? []), organizationId])].sort();
       this.#rows.putSync(row.id, { ...(present ?? row), organizationIds });
       if (present !== undefined) return;
       this.#byAge.putSync(`${row.createdAt} ${row.id}`, row.id);
-      this.#count += 1;
-      if (this.#count > this.#maxCount) this.#dropOldest();
+      this.#tally.count += 1;
+      if (this.#tally.count > this.#maxCount) this.#dropOldest();
     });
   }
 
   #dropOldest(): void {
-    for (const { key, value: id } of this.#byAge.getRange({ limit: this.#count - this.#maxCount })) {
+    for (const { key, value: id } of this.#byAge.getRange({ limit: this.#tally.count - this.#maxCount })) {
       this.#byAge.removeSync(key);
       this.#rows.removeSync(id);
-      this.#count -= 1;
+      this.#tally.count -= 1;
     }
   }
 }

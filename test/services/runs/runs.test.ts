@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RunRequest } from '#src/contract/runs/runs.js';
 import { Refusal } from '#src/errors.js';
@@ -31,6 +31,8 @@ let folder: string;
 let store: ControlStore;
 let runs: Runs;
 let executed: string[];
+/** Labels of runs whose work has cleaned up. */
+let cleaned: string[];
 let faults: unknown[];
 let waits: unknown[];
 let onPiece: (label: string, piece: number, work: RunWork) => Promise<void>;
@@ -52,17 +54,23 @@ function openRuns(hands: { readonly now?: () => Date; readonly world?: World } =
     },
     async *execute({ pieces, label }, work) {
       const { done } = (work.checkpoint as { done: number } | undefined) ?? { done: 0 };
-      for (let piece = done; piece < pieces; piece += 1) {
-        await onPiece(label, piece, work);
-        executed.push(`${label}${piece}`);
-        yield {
-          rows: [`${label}${piece}`],
-          stage: 'searching',
-          doneCount: piece + 1,
-          checkpoint: { done: piece + 1 },
-        };
+      try {
+        for (let piece = done; piece < pieces; piece += 1) {
+          await onPiece(label, piece, work);
+          executed.push(`${label}${piece}`);
+          yield {
+            rows: [`${label}${piece}`],
+            stage: 'searching',
+            doneCount: piece + 1,
+            checkpoint: { done: piece + 1 },
+          };
+        }
+        return { rows: ['last'], doneCount: pieces, summarise: () => ({ label }), billableUnits: pieces };
+      } finally {
+        // Further than the turn that ends the run, unless that waits for it.
+        await nextTurn();
+        cleaned.push(label);
       }
-      return { rows: ['last'], doneCount: pieces, summarise: () => ({ label }), billableUnits: pieces };
     },
   });
   return new Runs({
@@ -89,6 +97,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gloaming-run-service-'));
   store = openControlStore(folder);
   executed = [];
+  cleaned = [];
   faults = [];
   waits = [];
   onPiece = async () => undefined;
@@ -203,6 +212,16 @@ describe('a run', () => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'internal_error' } });
     expect(JSON.stringify(run)).not.toContain('secret');
     expect(faults.map(String)).toEqual(['Error: secret disk']);
+  });
+
+  it('lets its work clean up, before the server has stopped, where a piece cannot be kept', async () => {
+    const keep = vi.spyOn(RunTable.prototype, 'keep').mockRejectedValueOnce(new Error('secret row'));
+    const run = await end((await create('a', 2)).id);
+    keep.mockRestore();
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'internal_error' } });
+    await runs.stop();
+    expect([executed, cleaned]).toEqual([['a0'], ['a']]);
+    expect(faults.map(String)).toEqual(['Error: secret row']);
   });
 
   it('waits where a worker is missing, which is told once, and not as a fault of ours', async () => {

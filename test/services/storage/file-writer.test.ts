@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MEBIBYTE_BYTES } from '#src/limits.js';
 import { FileWriter, type WrittenFile } from '#src/services/storage/file-writer.js';
 import { StorageRoom } from '#src/services/storage/room.js';
 import { realDisk } from '#src/store/objects/disk.js';
@@ -107,6 +108,21 @@ describe('a file that the appliance writes', () => {
     await file.write(Buffer.alloc(100));
     await expect(file.write(Buffer.alloc(1))).rejects.toMatchObject({ code: 'storage_quota_exceeded' });
     await file.discard();
+  });
+
+  it('gives back no more room than it took where the disk fills up while it is written', async () => {
+    const roomBytes = 64 * MEBIBYTE_BYTES;
+    let freeBytes = 3 * roomBytes;
+    const bounds = { quotaBytes: Infinity, reserveBytes: 0 };
+    const shared = new StorageRoom({ freeBytes: async () => freeBytes }, bounds);
+    await shared.take(roomBytes);
+    const file = new FileWriter({ ...tables, room: shared }).open(lab);
+    await file.write(Buffer.alloc(roomBytes));
+    freeBytes = roomBytes;
+    await expect(file.write(Buffer.alloc(1))).rejects.toMatchObject({ code: 'storage_full' });
+    await file.discard();
+    // The room of the other one is still taken.
+    await expect(shared.requireDisk(1)).rejects.toMatchObject({ code: 'storage_full' });
   });
 
   it('is refused in its transaction, which changes nothing, where the place was taken meanwhile', async () => {

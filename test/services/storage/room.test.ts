@@ -17,6 +17,16 @@ it('the room of the disk counts what others have taken and not yet written', asy
   await expect(room.requireDisk(901)).rejects.toMatchObject({ code: 'storage_full' });
 });
 
+it('room that was taken is given back once, however often that is said', async () => {
+  const room = roomOf(1_000);
+  await room.take(300);
+  const giveBack = await room.take(500);
+  giveBack();
+  giveBack();
+  await room.requireDisk(600);
+  await expect(room.requireDisk(601)).rejects.toMatchObject({ code: 'storage_full' });
+});
+
 it('the quota counts files and announced uploads, to the byte', () => {
   const room = roomOf(0);
   room.requireQuota(usage, 100);

@@ -1,27 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openControlStore, type ControlStore } from '#src/store/control-store.js';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openMsaTables, type MsaTables } from '#src/store/tables/msas.js';
 import { openObjects, type Objects } from '#src/store/objects/objects.js';
+import { useScratchStore } from '../scratch-store.js';
 
 const BOUNDS = { componentCount: 2, msaCount: 3, msaBytes: 100 };
 
-let folder: string;
-let store: ControlStore;
+const scratch = useScratchStore();
 let objects: Objects;
 let tables: MsaTables<string, string>;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gloaming-msas-'));
-  store = openControlStore(folder);
-  objects = openObjects(store, folder);
-  tables = openMsaTables(store, objects, BOUNDS);
-});
-afterEach(async () => {
-  await store.close();
-  rmSync(folder, { recursive: true });
+  objects = openObjects(scratch.store, scratch.folder);
+  tables = openMsaTables(scratch.store, objects, BOUNDS);
 });
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
@@ -81,9 +71,39 @@ describe('kept alignments', () => {
     opened?.close();
   });
 
+  it.each([
+    ['too many', 'x'],
+    ['too large', 'x'.repeat(40)],
+  ])('stay where those with which they would have been %s were refused', async (_name, text) => {
+    await keep('a', 'of a');
+    scratch.isRefusing = true;
+    for (const id of ['b', 'c', 'd', 'e']) await expect(keep(id, text)).rejects.toThrow('refused');
+    scratch.isRefusing = false;
+    await keep('f', 'of f');
+    await keep('g', 'of g');
+    expect([await read('a'), await read('f'), await read('g')]).toEqual(['of a', 'of f', 'of g']);
+    await keep('h', 'x'.repeat(95));
+    expect(['a', 'f', 'g', 'h'].map((id) => tables.msas.get(id) !== undefined)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  it('stay where one that pushed them out was refused, and give way to the next one', async () => {
+    for (const id of ['a', 'b', 'c']) await keep(id, id);
+    scratch.isRefusing = true;
+    await expect(keep('d', 'x'.repeat(60))).rejects.toThrow('refused');
+    scratch.isRefusing = false;
+    expect(['a', 'b', 'c'].map((id) => tables.msas.get(id)?.id)).toEqual(['a', 'b', 'c']);
+    await keep('e', 'x'.repeat(40));
+    expect(['a', 'b', 'c', 'e'].map((id) => tables.msas.get(id)?.id)).toEqual([undefined, 'b', 'c', 'e']);
+  });
+
   it('are counted again by the next server', async () => {
     for (const id of ['a', 'b', 'c']) await keep(id, id);
-    tables = openMsaTables(store, objects, BOUNDS);
+    tables = openMsaTables(scratch.store, objects, BOUNDS);
     await keep('d', 'd');
     expect([tables.msas.get('a'), tables.msas.get('b')?.id]).toEqual([undefined, 'b']);
   });

@@ -37,4 +37,18 @@ describe('a receipt', () => {
     expect(['a', 'b', 'c'].map((id) => second.get(`rcpt_${id}`) !== undefined)).toEqual([true, false, true]);
     expect(first.isKeptLately('rcpt_b', 'lab')).toBe(false);
   });
+
+  it('stays where those that would have been too many were refused', async () => {
+    const table = new ReceiptTable(scratch.store, 2);
+    await table.keep(receipt('a', 1), 'lab');
+    scratch.isRefusing = true;
+    for (const id of ['b', 'c', 'd']) {
+      await expect(table.keep(receipt(id, 2), 'lab')).rejects.toThrow('refused');
+    }
+    scratch.isRefusing = false;
+    await table.keep(receipt('e', 3), 'lab');
+    expect(['a', 'e'].map((id) => table.get(`rcpt_${id}`)?.id)).toEqual(['rcpt_a', 'rcpt_e']);
+    await table.keep(receipt('f', 4), 'lab');
+    expect(['a', 'e', 'f'].map((id) => table.get(`rcpt_${id}`) !== undefined)).toEqual([false, true, true]);
+  });
 });

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { SQL_STATEMENTS_AT_WORK_MAX_COUNT } from '#src/limits.js';
+import { SqlEngines } from '#src/services/sql/engines.js';
+
+/* Turns at engines of which none is started: the test holds back what they would open. */
+
+const limits = { memoryBytes: 1, threads: 1 };
+const never = new AbortController().signal;
+const left = new Error('The client has left.');
+
+let failWorld: (error: Error) => void;
+let engines: SqlEngines;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const world = new Promise<never>((_resolve, reject) => (failWorld = reject));
+  engines = new SqlEngines({ worldOf: () => world }, limits);
+});
+afterEach(() => {
+  engines.close();
+  vi.useRealTimers();
+});
+
+it('whoever has left already does not stand in line for a turn', async () => {
+  const entered = Array.from({ length: SQL_STATEMENTS_AT_WORK_MAX_COUNT }, () => engines.enter('lab', never));
+  const outcome = engines.enter('lab', AbortSignal.abort(left)).catch((error: unknown) => error);
+  const later = new Promise((resolve) => setImmediate(resolve, 'waits'));
+  expect(await Promise.race([outcome, later])).toBe(left);
+  failWorld(new Error('no world'));
+  await Promise.allSettled(entered);
+  expect(engines.counts().statements).toBe(0);
+});
+
+it('whoever has left already takes no turn, and does not keep an idle engine from its end', async () => {
+  const first = engines.enter('lab', never);
+  failWorld(new Error('no world'));
+  await expect(first).rejects.toThrow('no world');
+  expect(vi.getTimerCount()).toBe(1);
+  const second = engines.enter('lab', AbortSignal.abort(left));
+  expect(engines.counts().statements).toBe(0);
+  await expect(second).rejects.toBe(left);
+  expect(vi.getTimerCount()).toBe(1);
+});

@@ -1,0 +1,100 @@
+import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Statements } from '#src/sql/engine/statements.js';
+import type { OpenWorld } from '#src/sql/engine/world.js';
+
+/* Statements in a world that the test holds back where it likes. */
+
+let instance: DuckDBInstance;
+let gate: DuckDBConnection;
+let statements: Statements;
+let closed: string[];
+
+beforeAll(async () => {
+  instance = await DuckDBInstance.create(':memory:');
+  gate = await instance.connect();
+});
+afterAll(() => {
+  gate.closeSync();
+  instance.closeSync();
+});
+beforeEach(() => {
+  statements = new Statements();
+  closed = [];
+});
+
+function open(name: string, parts: Partial<OpenWorld> = {}): void {
+  const close = (): void => void closed.push(name);
+  statements.open({ gate, connect: () => instance.connect(), close, ...parts });
+}
+
+/** Holds back what comes to it until it is let go. */
+function latch() {
+  let letGo = (): void => undefined;
+  const released = new Promise<void>((resolve) => (letGo = resolve));
+  return { released, letGo };
+}
+
+/** What one gets of the statement. */
+type Ask = (statementId: number, sql: string) => Promise<unknown>;
+const ways: readonly (readonly [string, Ask])[] = [
+  ['described', (statementId, sql) => statements.describe(statementId, sql)],
+  [
+    'started',
+    (statementId, sql) =>
+      statements.start({ kind: 'start', statementId, sql, parameters: [], encoding: { kind: 'arrow' } }),
+  ],
+];
+
+describe.each(ways)('a statement that is %s', (_name, ask) => {
+  it('heeds an interrupt that comes while it connects', async () => {
+    const { released, letGo } = latch();
+    open('first', { connect: () => released.then(() => instance.connect()) });
+    const asked = ask(1, 'SELECT 1');
+    statements.interrupt(1);
+    letGo();
+    await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
+  });
+
+  it('heeds an interrupt that comes while it is looked at', async () => {
+    const { released, letGo } = latch();
+    const slow = { runAndReadAll: (...asked) => released.then(() => gate.runAndReadAll(...asked)) } as Pick<
+      DuckDBConnection,
+      'runAndReadAll'
+    >;
+    const connection = await instance.connect();
+    open('first', { gate: slow as DuckDBConnection, connect: async () => connection });
+    const asked = ask(1, 'SELECT 1');
+    await new Promise(setImmediate);
+    statements.interrupt(1);
+    letGo();
+    await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
+  });
+
+  it('does not keep a world that it could not connect to', async () => {
+    open('first', { connect: () => Promise.reject(new Error('no memory')) });
+    await expect(ask(1, 'SELECT 1')).rejects.toThrow('no memory');
+    open('second');
+    expect(closed).toEqual(['first']);
+  });
+
+  it('does not keep a world that it has failed in', async () => {
+    open('first');
+    await expect(ask(1, 'SELECT nothing FROM nowhere')).rejects.toThrow('nowhere');
+    open('second');
+    expect(closed).toEqual(['first']);
+  });
+});
+
+it('a world is closed with the last of its statements, when another one has taken its place', async () => {
+  open('first');
+  const encoding = { kind: 'json', limit: 1, maxBytes: 100 } as const;
+  await statements.start({ kind: 'start', statementId: 1, sql: 'SELECT 1', parameters: [], encoding });
+  open('second');
+  expect(closed).toEqual([]);
+  expect(String((await statements.fetch(1, 1)).bytes)).toBe('[1]');
+  statements.close(1);
+  statements.close(1);
+  expect(closed).toEqual(['first']);
+  await expect(statements.fetch(1, 1)).rejects.toMatchObject({ kind: 'interrupted' });
+});
