@@ -10,13 +10,13 @@ import {
   RUN_MAX_FRUITLESS_ATTEMPTS,
   RUN_PROMPT_ATTEMPTS_MAX_COUNT,
 } from '#src/limits.js';
-import type { RequestContext } from '#src/services/context.js';
 import { Pages } from '#src/services/pages.js';
 import { defineRunKind, type RunWork } from '#src/services/runs/run-kind.js';
 import { Runs } from '#src/services/runs/runs.js';
 import { openControlStore, type ControlStore } from '#src/store/control-store.js';
 import { RunTable } from '#src/store/tables/runs.js';
 import type { World } from '#src/world.js';
+import { context, gate } from './hands.js';
 import { heldWorld } from './held-world.js';
 
 /* Runs on a real LMDB, with a kind of run whose pieces the test holds in its hands. */
@@ -36,14 +36,6 @@ let cleaned: string[];
 let faults: unknown[];
 let waits: unknown[];
 let onPiece: (label: string, piece: number, work: RunWork) => Promise<void>;
-
-const context = (organizationId = 'lab'): RequestContext => ({
-  requestId: 'req_1',
-  organizationId,
-  keyId: 'key_1',
-  signal: new AbortController().signal,
-  receivedAtMs: 0,
-});
 
 function openRuns(hands: { readonly now?: () => Date; readonly world?: World } = {}): Runs {
   const kind = defineRunKind<'homology.batch_search', Plan>({
@@ -137,20 +129,6 @@ async function eventsOf(id: string): Promise<string[]> {
     types.push(...[...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type));
   }
   return types;
-}
-
-/** Stops a piece until it is let go. */
-function gate(): {
-  readonly reached: Promise<void>;
-  readonly reach: () => void;
-  readonly open: Promise<void>;
-  readonly release: () => void;
-} {
-  let reach = (): void => undefined;
-  let release = (): void => undefined;
-  const reached = new Promise<void>((resolve) => (reach = resolve));
-  const open = new Promise<void>((resolve) => (release = resolve));
-  return { reached, reach, open, release };
 }
 
 describe('a run', () => {
