@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, link, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { Fault } from '../errors.js';
 import type { FileEntry } from './release.js';
 
 const COALESCE_BYTES = 1 << 20;
@@ -23,10 +24,17 @@ export interface HashedFile {
 /**
  * Opens the file for appending after its first `keepBytes` bytes; what stands after them is cut off.
  * Those bytes are read once more, because a digest cannot be stored half-done.
- * Errors  those of the file system (ENOSPC among them)
+ * Errors  those of the file system (ENOSPC among them); Fault where the file is shorter
  */
 export async function openHashedFile(path: string, keepBytes = 0): Promise<HashedFile> {
   const handle = await open(path, keepBytes > 0 ? 'r+' : 'w+');
+  const { size } = await handle.stat();
+  if (size < keepBytes) {
+    await handle.close();
+    throw new Fault(
+      `${path} has ${size} of the ${keepBytes} bytes that were written; remove its folder and begin anew.`,
+    );
+  }
   const hash = createHash('sha256');
   await handle.truncate(keepBytes);
   for await (const chunk of readChunks(handle, keepBytes)) hash.update(chunk);

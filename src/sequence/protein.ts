@@ -36,7 +36,7 @@ const NUCLEOTIDE_MIN_LETTERS = 20;
  * Cost    linear; a clean sequence is scanned three times and copied at most twice
  */
 export function normaliseProtein(text: string): NormalisedProtein {
-  const letters = text.replace(/[ \t\r\n\v\f]+/g, '').replace(/\*+$/, '');
+  const letters = withoutStops(text.replace(/[ \t\r\n\v\f]+/g, ''));
   if (letters === '') {
     throw new Refusal(
       'sequence_empty',
@@ -113,4 +113,11 @@ function refuseNucleotide(upper: string): Refusal {
       'A protein is expected; translate it first.',
     { letters: upper.length },
   );
+}
+
+/** A regular expression would begin anew at each asterisk of a long run that ends otherwise. */
+function withoutStops(letters: string): string {
+  let end = letters.length;
+  while (end > 0 && letters[end - 1] === '*') end -= 1;
+  return letters.slice(0, end);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assert, Refusal } from '../../errors.js';
 import { PROFILES_FILE, TOKENS_FILE } from '../../release/format.js';
@@ -46,6 +46,8 @@ export async function gatherShards(
   const shards = shardsFolder(folder, count);
   const planned = { folder: shards, plan: await readPlan(shards) };
   await refuseMissing(planned);
+  // How far the encoding on one machine had come holds for its files, which begin anew.
+  await rm(folder.encoded, { force: true });
   const files = await openEncodedFiles(made, range, folder, { targets: 0, residues: 0 });
   try {
     let related = NO_RELATED;
