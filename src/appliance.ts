@@ -13,7 +13,7 @@ import type { Console } from './services/console/console.js';
 import { Keys } from './services/keys.js';
 import type { Msas } from './services/msa/msas.js';
 import type { Pages } from './services/pages.js';
-import type { Refs } from './services/refs/refs.js';
+import type { Refs } from './services/refs.js';
 import type { Runs } from './services/runs/runs.js';
 import type { Storage } from './services/storage/storage.js';
 import type { Webhooks } from './services/webhooks/webhooks.js';

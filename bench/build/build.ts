@@ -1,8 +1,8 @@
 import { readFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { filesInput } from '../../src/indexing/sources/input-files.js';
-import { buildRelease } from '../../src/indexing/release.js';
+import { filesInput } from '../../src/build-release/sources/input-files.js';
+import { buildRelease } from '../../src/build-release/release.js';
 import { loadConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
 import { openRelease } from '../../src/release/open.js';

@@ -1,6 +1,6 @@
 import { seededRandom, sampleDistinct } from '../../src/random.js';
 import type { Appliance } from '../../src/appliance.js';
-import { reversed } from '../../src/calibration/control.js';
+import { reversed } from '../../src/significance/control.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { fastaFile, readFasta } from '../../src/sequence/fasta.js';

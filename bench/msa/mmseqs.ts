@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ProteinRelative } from '../../src/contract/runs/run-relatives.js';
-import { MMSEQS_COLUMNS, parseMmseqsLine, runMmseqs } from '../../src/relatives/mmseqs.js';
+import { MMSEQS_COLUMNS, parseMmseqsLine, runMmseqs } from '../../src/find-homologs/mmseqs.js';
 import type { Release } from '../../src/release/release.js';
 import { presentRelative } from '../../src/services/run-kinds/relatives.js';
 import type { BenchProtein } from '../tools/proteins.js';

@@ -1,5 +1,5 @@
 import { canonicalSha256 } from '../../src/canonical.js';
-import type { ProteinInput, SourceProtein } from '../../src/indexing/sources/protein-source.js';
+import type { ProteinInput, SourceProtein } from '../../src/build-release/sources/protein-source.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import type { QueryTokens } from '../../src/kernels/kernels.js';
 import { seededRandom, type Random } from '../../src/random.js';

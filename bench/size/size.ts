@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildRelease } from '../../src/indexing/release.js';
+import { buildRelease } from '../../src/build-release/release.js';
 import { loadConfig, type ApplianceConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
 import { backendWishOf, chooseBackend } from '../../src/kernels/choose.js';

@@ -1,7 +1,7 @@
 import type { Appliance } from '../../src/appliance.js';
-import { calibrateRelease } from '../../src/calibrate/calibrate.js';
-import { openCalibration } from '../../src/calibration/sidecar.js';
-import type { BuildFamilies } from '../../src/indexing/build-options.js';
+import { calibrateRelease } from '../../src/fit-significance/fit-significance.js';
+import { openCalibration } from '../../src/significance/sidecar.js';
+import type { BuildFamilies } from '../../src/build-release/build-options.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { buildBenchDatabase } from './database.js';
 import type { BenchProtein } from './proteins.js';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
-import type { BuildFamilies } from '../../src/indexing/build-options.js';
-import { filesInput } from '../../src/indexing/sources/input-files.js';
-import { buildRelease } from '../../src/indexing/release.js';
+import type { BuildFamilies } from '../../src/build-release/build-options.js';
+import { filesInput } from '../../src/build-release/sources/input-files.js';
+import { buildRelease } from '../../src/build-release/release.js';
 import type { FoundRelease } from '../../src/release/catalog.js';
 import { openRelease } from '../../src/release/open.js';
 import type { Encoder } from '../../src/encoder/encoder.js';

@@ -1,12 +1,12 @@
 import type { Appliance } from '../../src/appliance.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import { assert } from '../../src/errors.js';
-import { familyForm } from '../../src/families/form.js';
-import { RELATIVE_RULES, ROUNDS_RULES } from '../../src/families/rules.js';
-import type { BuildFamilies } from '../../src/indexing/build-options.js';
-import { addBackground, backgroundDatabase, findBackground } from '../../src/relatives/backgrounds.js';
-import { mmseqsRelatives, mmseqsVersion } from '../../src/relatives/mmseqs.js';
-import { openFinder } from '../../src/relatives/open.js';
+import { familyForm } from '../../src/homologs/form.js';
+import { RELATIVE_RULES, ROUNDS_RULES } from '../../src/homologs/rules.js';
+import type { BuildFamilies } from '../../src/build-release/build-options.js';
+import { addBackground, backgroundDatabase, findBackground } from '../../src/find-homologs/backgrounds.js';
+import { mmseqsRelatives, mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
+import { openFinder } from '../../src/find-homologs/open.js';
 import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { openCodesOf } from '../../src/calibration/codes-sidecar.js';
-import { isQualifiedPolicy, qualificationId, type PolicyKind } from '../../src/calibration/policy-card.js';
-import { qualifyRelease } from '../../src/qualify/qualify.js';
+import { openCodesOf } from '../../src/recall/codes-sidecar.js';
+import { isQualifiedPolicy, qualificationId, type PolicyKind } from '../../src/recall/policy-card.js';
+import { qualifyRelease } from '../../src/measure-recall/qualify.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 
 /**

@@ -1,4 +1,4 @@
-import { readCalibrationCard } from '../calibration/sidecar.js';
+import { readCalibrationCard } from '../significance/sidecar.js';
 import { selfCheckOf } from '../demo/check.js';
 import { demoProteins } from '../demo/demo.js';
 import { createConsole, type Console } from '../services/console/console.js';

@@ -2,14 +2,14 @@ import { canonicalSha256 } from '../canonical.js';
 import type { AttributeValue } from '../release/release.js';
 import { lineageOf, type Taxonomy } from '../release/taxonomy.js';
 import type { Encoder } from '../encoder/encoder.js';
-import type { BuildProgress, BuildReport } from '../indexing/build-options.js';
+import type { BuildProgress, BuildReport } from '../build-release/build-options.js';
 import type {
   ProteinInput,
   ProteinSource,
   SourceField,
   SourceProtein,
-} from '../indexing/sources/protein-source.js';
-import { buildRelease } from '../indexing/release.js';
+} from '../build-release/sources/protein-source.js';
+import { buildRelease } from '../build-release/release.js';
 import {
   SIMULATED_DESCRIPTION,
   SIMULATED_TITLE,

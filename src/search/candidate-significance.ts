@@ -1,5 +1,5 @@
-import type { Calibration, TailJudgement } from '../calibration/calibration.js';
-import type { BinCard, BinStatus } from '../calibration/card.js';
+import type { Calibration, TailJudgement } from '../significance/calibration.js';
+import type { BinCard, BinStatus } from '../significance/card.js';
 
 /** Judgement of one candidate: how surprising it would be if query and target were unrelated. */
 export type CandidateSignificance =

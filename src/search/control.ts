@@ -1,11 +1,11 @@
-import { reversed } from '../calibration/control.js';
+import { reversed } from '../significance/control.js';
 import { PROFILE_WIDTH, type KernelOptions, type QueryTokens } from '../kernels/kernels.js';
 import { affineParameters, type AlignedProtein } from './affine.js';
 import type { SearchEngine } from './search-types.js';
 
 /**
  * Affine scores of the query read backwards with listed targets: the controls of pairs that strike
- * (calibration/control.ts). What is known of the relatives of its residues is read backwards with them.
+ * (significance/control.ts). What is known of the relatives of its residues is read backwards with them.
  * Errors  Fault of encoder or kernels; the signal's reason
  * Cost    an alignment for each target, and one more encoding of a query without relatives
  */

@@ -1,4 +1,4 @@
-import { lossesOf, policyId, policyListing } from '../calibration/policy-card.js';
+import { lossesOf, policyId, policyListing } from '../recall/policy-card.js';
 import { assert } from '../errors.js';
 import type { ReleaseManifest } from '../release/release.js';
 import type { ResolvedPolicy, SearchEngine, SearchRequest } from './search-types.js';

@@ -1,7 +1,7 @@
 import type { Release } from '../release/release.js';
 import { maxsimDistances } from './maxsim.js';
 import type { Candidate, Compared } from './search-types.js';
-import { roundingOf, shortlist, type ValuesOf } from './sampled/shortlist.js';
+import { roundingOf, shortlist, type ValuesOf } from './shortlist.js';
 
 /** A candidate as its rank leaves it. */
 export type Ranked = Pick<

@@ -1,5 +1,5 @@
-import type { Calibration } from '../calibration/calibration.js';
-import type { Qualification } from '../calibration/policy-sidecar.js';
+import type { Calibration } from '../significance/calibration.js';
+import type { Qualification } from '../recall/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
 import type { CodeStore } from '../kernels/codes.js';
 import type {
@@ -11,7 +11,7 @@ import type {
   TokenStore,
 } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
-import type { FamilySource } from '../families/source.js';
+import type { FamilySource } from '../homologs/source.js';
 import type { CandidateSignificance } from './candidate-significance.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';

@@ -8,7 +8,7 @@ import { compare, comparePanel } from './compare.js';
 import { sweepCoded } from './sampled/coded.js';
 import { compareFinalists, sweepPools, sweepSampled } from './sampled/finalists.js';
 import { chooseFrontier } from './sampled/frontier.js';
-import { encode } from './query/encode.js';
+import { encode } from './encode.js';
 import { resolvePolicy } from './policy.js';
 import { rank } from './rank.js';
 import { findPaths, rescore, withFoundScores } from './rescore.js';

@@ -1,4 +1,4 @@
-import { stratumOf, type Calibration } from '../calibration/calibration.js';
+import { stratumOf, type Calibration } from '../significance/calibration.js';
 import type { Release, TargetSpace } from '../release/release.js';
 
 /** Eligible targets by length stratum: the searched population that false hits are expected in. */

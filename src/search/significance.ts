@@ -5,10 +5,10 @@ import {
   type Bin,
   type Calibration,
   type TailJudgement,
-} from '../calibration/calibration.js';
-import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../calibration/card.js';
-import { CHANCE_COORDINATE, controlledCoordinate } from '../calibration/control.js';
-import { familyWiseProbability, qValues } from '../calibration/false-discovery.js';
+} from '../significance/calibration.js';
+import { UNCONTROLLED_FORMAT, type CalibrationCard } from '../significance/card.js';
+import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
+import { familyWiseProbability, qValues } from '../significance/false-discovery.js';
 import {
   concentration,
   momentForm,
@@ -16,14 +16,14 @@ import {
   projectMoments,
   proteinMoments,
   type ProjectedMoments,
-} from '../calibration/moments.js';
-import { tailCoordinate, type NullPair } from '../calibration/pair-null.js';
+} from '../significance/moments.js';
+import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
 import {
   biasContribution,
   biasesOf,
   createBiasTable,
   type ProteinBias,
-} from '../calibration/protein-bias.js';
+} from '../significance/protein-bias.js';
 import { assert, Refusal } from '../errors.js';
 import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
@@ -264,7 +264,7 @@ function placeCandidate(
   return { targetIndex, bin, pair, closeness, coordinate };
 }
 
-/** The pairs with striking ones after their controls (calibration/control.ts). */
+/** The pairs with striking ones after their controls (significance/control.ts). */
 async function controlPairs(
   placed: readonly (PlacedPair | UnsupportedReason)[],
   control: Control,

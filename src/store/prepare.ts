@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Refusal } from '../errors.js';
-import { problemOfFile } from './pages/file-form.js';
+import { problemOfFile } from './file-form.js';
 
 /** The control state's place below the data folder. */
 export const CONTROL_FOLDER = 'control';

@@ -3,7 +3,7 @@ import type { Database } from 'lmdb';
 import { Fault, Refusal } from '../errors.js';
 import { MIGRATIONS, type ControlRoot, type Migration } from './migrations.js';
 import { CONTROL_FILE, CONTROL_FOLDER } from './prepare.js';
-import { keepCopy } from './upgrade/copy.js';
+import { keepCopy } from './copy.js';
 
 /*
  * The version of the control state: which tables there are, how their keys are made, what their rows mean. It grows
@@ -12,7 +12,7 @@ import { keepCopy } from './upgrade/copy.js';
  *
  * Releases and calibrations have no part in it. They are named by the hash of what they hold and travel between
  * machines, so that nothing may rewrite them: each carries its own format, in manifest.json (release/format.ts) and in
- * card.json (calibration/card.ts). Of another format, a release is refused and is to be built again; a calibration of
+ * card.json (significance/card.ts). Of another format, a release is refused and is to be built again; a calibration of
  * a superseded one counts as none until it is measured again, and of an unknown one it is refused.
  */
 

@@ -32,7 +32,7 @@ const ATTEMPTS: Readonly<Record<string, 'shared' | ((owned: Owned) => object)>> 
   'homology.databases.releases.list': 'shared',
   'receipts.get': ({ receipt_id }) => ({ params: { receipt_id } }),
   'models.pricing.estimate': 'shared',
-  // Tells of nothing that the key may not see; services/refs/refs.test.ts asks.
+  // Tells of nothing that the key may not see; services/refs.test.ts asks.
   'refs.resolve': 'shared',
   'runs.create': ({ target_space_id, sequence }) => ({
     body: {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '#src/clients/typescript/client.js';
-import { openJob } from '#src/services/jobs/jobs.js';
+import { openJob } from '#src/services/jobs.js';
 import { CHROMIUM, seriousFindings } from './browser.js';
 import { openConsole, type OpenedConsole, type ServedConsole } from './served.js';
 

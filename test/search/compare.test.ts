@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Calibration } from '#src/calibration/calibration.js';
+import type { Calibration } from '#src/significance/calibration.js';
 import { seededRandom } from '#src/random.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
 import type { KernelBackend } from '#src/kernels/kernels.js';

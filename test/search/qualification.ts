@@ -1,5 +1,5 @@
-import type { CodesCard, PolicyCard, PolicyDefinition } from '#src/calibration/policy-card.js';
-import type { Qualification } from '#src/calibration/policy-sidecar.js';
+import type { CodesCard, PolicyCard, PolicyDefinition } from '#src/recall/policy-card.js';
+import type { Qualification } from '#src/recall/policy-sidecar.js';
 
 /** A policy that a release is qualified for, as far as a search asks. */
 export function qualifiedFor(policy: PolicyDefinition, codes?: CodesCard): Qualification {

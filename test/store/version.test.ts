@@ -8,7 +8,7 @@ import { CONTROL_FOLDER } from '#src/store/prepare.js';
 import { requireSoundControlState } from '#src/store/probe.js';
 import { openSnapshot } from '#src/store/snapshot.js';
 import { MIGRATION_MEANINGS, type ControlRoot, type Migration } from '#src/store/migrations.js';
-import { copyPath } from '#src/store/upgrade/copy.js';
+import { copyPath } from '#src/store/copy.js';
 import { latestVersion, migrate, VERSION_KEY } from '#src/store/version.js';
 
 let folder: string;

@@ -3,7 +3,7 @@ import { access, constants, readFile, statfs } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ApplianceConfig } from '../../config.js';
-import { readCalibrationCard } from '../../calibration/sidecar.js';
+import { readCalibrationCard } from '../../significance/sidecar.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';

@@ -14,7 +14,7 @@ import { CUDA_IS_VERIFIED, gpuReport } from '../../kernels/cuda.js';
 import { measureKernels } from '../../kernels/measure.js';
 import { nativeVariants } from '../../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../../limits.js';
-import { mmseqsVersion } from '../../relatives/mmseqs.js';
+import { mmseqsVersion } from '../../find-homologs/mmseqs.js';
 import { listEncoders } from '../../encoder/find.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { addEncoder } from '../../indexing/encoders/add-encoder.js';
+import { addEncoder } from '../../build-release/encoders/add-encoder.js';
 import { loadConfig } from '../../config.js';
 import { TOKEN_DIMENSIONS } from '../../limits.js';
 import { compareTokens, describeComparison } from '../../encoder/compare.js';

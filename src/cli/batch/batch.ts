@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { sha256Hex } from '../../canonical.js';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
-import { openEvidence } from '../../calibration/evidence.js';
+import { openEvidence } from '../../recall/evidence.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_MAX_TASKS, GIBIBYTE_BYTES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { openRelease } from '../../release/open.js';

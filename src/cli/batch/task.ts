@@ -1,13 +1,13 @@
 import { open, rename, rm } from 'node:fs/promises';
-import { openCodesOf } from '../../calibration/codes-sidecar.js';
-import { openEvidence } from '../../calibration/evidence.js';
+import { openCodesOf } from '../../recall/codes-sidecar.js';
+import { openEvidence } from '../../recall/evidence.js';
 import type { ApplianceConfig } from '../../config.js';
 import { findEncoderVersion } from '../../encoder/keep.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import { BATCH_PACK_MAX_CANDIDATES } from '../../limits.js';
-import { openFamilySource } from '../../relatives/open.js';
+import { openFamilySource } from '../../find-homologs/open.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { openRelease } from '../../release/open.js';

@@ -1,9 +1,9 @@
-import { openEvidence } from '../../calibration/evidence.js';
+import { openEvidence } from '../../recall/evidence.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Fault } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
-import type { BackgroundSources } from '../../relatives/open.js';
+import type { BackgroundSources } from '../../find-homologs/open.js';
 import { scanReleases } from '../../release/catalog.js';
 import { openRelease } from '../../release/open.js';
 import type { SearchEngine } from '../../search/search-types.js';

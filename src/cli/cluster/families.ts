@@ -1,11 +1,11 @@
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
-import { familyForm } from '../../families/form.js';
-import { RELATIVE_RULES, ROUNDS_RULES } from '../../families/rules.js';
-import type { BuildFamilies } from '../../indexing/build-options.js';
-import { alignedRelatives } from '../../relatives/alignments.js';
-import { openFinder } from '../../relatives/open.js';
+import { familyForm } from '../../homologs/form.js';
+import { RELATIVE_RULES, ROUNDS_RULES } from '../../homologs/rules.js';
+import type { BuildFamilies } from '../../build-release/build-options.js';
+import { alignedRelatives } from '../../find-homologs/alignments.js';
+import { openFinder } from '../../find-homologs/open.js';
 import { PROFILE_SCALE } from '../../release/profile-affine.js';
 import type { RelativesBackground } from '../../release/release.js';
 import { openBackgrounds } from './backgrounds.js';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
-import { addBackground, estimateBackground } from '../../relatives/backgrounds.js';
+import { addBackground, estimateBackground } from '../../find-homologs/backgrounds.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatQuantity } from '../terminal/progress.js';
 

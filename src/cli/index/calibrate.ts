@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { calibrateRelease, QUICK_SAMPLE_COUNT } from '../../calibrate/calibrate.js';
-import type { CalibratePhase } from '../../calibrate/options.js';
-import { calibrationId, type CalibrationCard } from '../../calibration/card.js';
-import { policyKindOf } from '../../calibration/policy-card.js';
-import { readPolicyCard } from '../../calibration/policy-sidecar.js';
+import { calibrateRelease, QUICK_SAMPLE_COUNT } from '../../fit-significance/fit-significance.js';
+import type { CalibratePhase } from '../../fit-significance/options.js';
+import { calibrationId, type CalibrationCard } from '../../significance/card.js';
+import { policyKindOf } from '../../recall/policy-card.js';
+import { readPolicyCard } from '../../recall/policy-sidecar.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatDuration } from '../terminal/progress.js';

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { calibrationId, type BinCard, type CalibrationCard } from '../../calibration/card.js';
-import { calibrationPlot } from '../../calibration/plot.js';
-import { isQualifiedPolicy, lossesOf, policyKindOf, type PolicyCard } from '../../calibration/policy-card.js';
-import { readPolicyCard } from '../../calibration/policy-sidecar.js';
-import { readCalibrationCard } from '../../calibration/sidecar.js';
+import { calibrationId, type BinCard, type CalibrationCard } from '../../significance/card.js';
+import { calibrationPlot } from '../../significance/plot.js';
+import { isQualifiedPolicy, lossesOf, policyKindOf, type PolicyCard } from '../../recall/policy-card.js';
+import { readPolicyCard } from '../../recall/policy-sidecar.js';
+import { readCalibrationCard } from '../../significance/sidecar.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';

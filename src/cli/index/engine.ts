@@ -1,4 +1,4 @@
-import { openCalibration } from '../../calibration/sidecar.js';
+import { openCalibration } from '../../significance/sidecar.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { findEncoder } from '../../encoder/find.js';

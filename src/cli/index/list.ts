@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { isQualifiedPolicy, lossesOf, policyKindOf } from '../../calibration/policy-card.js';
-import { readPolicyCard } from '../../calibration/policy-sidecar.js';
+import { isQualifiedPolicy, lossesOf, policyKindOf } from '../../recall/policy-card.js';
+import { readPolicyCard } from '../../recall/policy-sidecar.js';
 import { releaseDirectory } from '../../release/catalog.js';
 import { MANIFEST_FILE } from '../../release/format.js';
 import { listedFiles } from '../../release/manifest.js';

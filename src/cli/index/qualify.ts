@@ -7,9 +7,9 @@ import {
   type PolicyCard,
   type PolicyKind,
   type RecallCard,
-} from '../../calibration/policy-card.js';
+} from '../../recall/policy-card.js';
 import { Refusal } from '../../errors.js';
-import { qualifyRelease, type QualifiedRelease } from '../../qualify/qualify.js';
+import { qualifyRelease, type QualifiedRelease } from '../../measure-recall/qualify.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatDuration, formatQuantity } from '../terminal/progress.js';
 import { selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';

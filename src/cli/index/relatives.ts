@@ -1,12 +1,12 @@
-import { openEvidence } from '../../calibration/evidence.js';
-import { readCalibrationCard } from '../../calibration/sidecar.js';
+import { openEvidence } from '../../recall/evidence.js';
+import { readCalibrationCard } from '../../significance/sidecar.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { assert, Refusal } from '../../errors.js';
-import { openAlignments } from '../../relatives/alignments.js';
-import { findBackground } from '../../relatives/backgrounds.js';
-import { mmseqsVersion } from '../../relatives/mmseqs.js';
-import { sampleRelatives } from '../../relatives/sample.js';
+import { openAlignments } from '../../find-homologs/alignments.js';
+import { findBackground } from '../../find-homologs/backgrounds.js';
+import { mmseqsVersion } from '../../find-homologs/mmseqs.js';
+import { sampleRelatives } from '../../find-homologs/sample.js';
 import { releaseDirectory, type FoundRelease } from '../../release/catalog.js';
 import { openRelease } from '../../release/open.js';
 import type { RelativesBackground } from '../../release/release.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { verifyCalibration } from '../../calibration/sidecar.js';
+import { verifyEvidence } from '../../recall/evidence.js';
 import { Refusal } from '../../errors.js';
 import { verifyRelease } from '../../release/verify.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -33,7 +33,7 @@ async function verify(
       progress.update({ stage: 'verify', done: (done += bytes), total }),
     );
     progress.end();
-    const calibrationProblems = await verifyCalibration(directory);
+    const calibrationProblems = await verifyEvidence(directory);
     if (isIntact && calibrationProblems.length === 0) {
       const elapsed = formatDuration(performance.now() - startedMs);
       const size = formatQuantity(sizeBytes, 'B');

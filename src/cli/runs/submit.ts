@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { Option, type Command } from 'commander';
 import type { BatchSearchRunInput, RunRequest } from '../../clients/typescript/types/runs.js';
 import { Refusal } from '../../errors.js';
-import { needAlignments } from '../../services/selection/select.js';
+import { needAlignments } from '../../services/select.js';
 import { readFilterExpressions } from '../search/filter.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';

@@ -9,7 +9,7 @@ import type {
   QueryRelatives,
   SignificanceRequirement,
 } from '../../search/search-types.js';
-import { needAlignments } from '../../services/selection/select.js';
+import { needAlignments } from '../../services/select.js';
 import {
   addFieldOptions,
   addMsaOptions,

@@ -1,8 +1,8 @@
 import type { CutOffs, Sort } from '../../contract/search/selection.js';
 import { Refusal } from '../../errors.js';
 import type { SearchEngine } from '../../search/search-types.js';
-import { evidenceOfFound } from '../../services/selection/evidence.js';
-import { selectByEvidence } from '../../services/selection/select.js';
+import { evidenceOfFound } from '../../services/evidence.js';
+import { selectByEvidence } from '../../services/select.js';
 import type { CommandContext } from '../terminal/command.js';
 import { sayLeftOut, sayOrder } from '../terminal/selection.js';
 import type { FormatName } from './options.js';

@@ -1,4 +1,4 @@
-import { openJob, type JobName } from '../../services/jobs/jobs.js';
+import { openJob, type JobName } from '../../services/jobs.js';
 import { createProgress, wordsOf, type Progress, type ProgressStream } from './progress.js';
 
 /** Progress of a command that the console of a server on this machine shows, too, until it is closed. */

@@ -1,4 +1,4 @@
-import type { Refs } from '../../services/refs/refs.js';
+import type { Refs } from '../../services/refs.js';
 import type { HandlersOf } from './handler.js';
 
 export interface RefServices {

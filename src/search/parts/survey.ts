@@ -8,7 +8,7 @@ import {
 } from '../../kernels/kernels.js';
 import { BATCH_PACK_MAX_PAIRS } from '../../limits.js';
 import type { Release, TargetSpace } from '../../release/release.js';
-import { encode } from '../query/encode.js';
+import { encode } from '../encode.js';
 import { resolvePolicy } from '../policy.js';
 import { rank } from '../rank.js';
 import { ascending, bestOf, excessFloor, isMeasuredWhole, poolOf } from '../sampled/finalists.js';

@@ -1,4 +1,4 @@
-import { POOL_SHARE } from '../../calibration/policy-card.js';
+import { POOL_SHARE } from '../../recall/policy-card.js';
 import { CODED_QUERIES, TABLE_SHIFT } from '../../kernels/codes.js';
 import type { CodedSums, KernelOptions, QueryTokens } from '../../kernels/kernels.js';
 import { assert } from '../../errors.js';
@@ -6,7 +6,7 @@ import type { Release, TargetSpace } from '../../release/release.js';
 import type { FinalistCounts, SearchEngine } from '../search-types.js';
 import { ascending, eligibleTargets, excessFloor, mostStrikingBy } from './finalists.js';
 import { TABLE_ROWS, sampleTokens } from './sampling.js';
-import { greatest, type ValuesOf } from './shortlist.js';
+import { greatest, type ValuesOf } from '../shortlist.js';
 
 /**
  * The pool of each query, ascending: what the codes of the targets' residues leave of all that are eligible, in two

@@ -1,9 +1,9 @@
-import { EXCESS_COSINE, POOL_FACTOR } from '../../calibration/policy-card.js';
+import { EXCESS_COSINE, POOL_FACTOR } from '../../recall/policy-card.js';
 import type { KernelOptions, KernelRetry, QueryTokens, SweptSums } from '../../kernels/kernels.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import { affineParameters } from '../affine.js';
 import { rank } from '../rank.js';
-import { greatest, type ValuesOf } from './shortlist.js';
+import { greatest, type ValuesOf } from '../shortlist.js';
 import { COARSE_ROWS, FINE_ROWS, sampleTokens } from './sampling.js';
 import type { Compared, EncodedQuery, FinalistCounts, SearchEngine } from '../search-types.js';
 

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readCalibrationCard, verifyCalibration } from '../../calibration/sidecar.js';
+import { readCalibrationCard } from '../../significance/sidecar.js';
+import { verifyEvidence } from '../../recall/evidence.js';
 import { releaseDirectory, scanReleases, type ScannedReleases } from '../../release/catalog.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import { verifyRelease } from '../../release/verify.js';
@@ -50,7 +51,7 @@ export async function checkIndexes(
 }
 
 async function checkCalibration(name: string, id: string, directory: string, report: Report): Promise<void> {
-  for (const problem of await verifyCalibration(directory)) {
+  for (const problem of await verifyEvidence(directory)) {
     report('calibration_damaged', `${name}.calibration`, `${problem}.`.replace(/\.\.$/, '.'));
   }
   const card = await readCalibrationCard(directory).catch(() => undefined);

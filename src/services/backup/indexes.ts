@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { calibrationDirectory } from '../../calibration/card.js';
+import { calibrationDirectory } from '../../significance/card.js';
 import { Refusal } from '../../errors.js';
 import { scanReleases } from '../../release/catalog.js';
 import { MANIFEST_FILE } from '../../release/format.js';

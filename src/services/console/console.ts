@@ -1,7 +1,7 @@
-import type { CalibrationCard } from '../../calibration/card.js';
+import type { CalibrationCard } from '../../significance/card.js';
 import type { Release } from '../../release/release.js';
 import type { ApiKeyRow } from '../../store/tables/api-keys.js';
-import { listJobs, type JobReport } from '../jobs/jobs.js';
+import { listJobs, type JobReport } from '../jobs.js';
 import type { Keys } from '../keys.js';
 import type { Catalog } from '../search/catalog.js';
 import type { Engines } from '../search/engines.js';

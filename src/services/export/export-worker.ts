@@ -7,8 +7,8 @@ import { assert, Refusal, type RefusalDetails } from '../../errors.js';
 import { EXPORT_QUERY_MAX_BYTES } from '../../limits.js';
 import type { RefusalCode } from '../../refusal-codes.js';
 import { unpackRows } from '../../store/tables/run-rows.js';
-import { evidenceOfPresented } from '../selection/evidence.js';
-import { pickCutOffs, selectByEvidence } from '../selection/select.js';
+import { evidenceOfPresented } from '../evidence.js';
+import { pickCutOffs, selectByEvidence } from '../select.js';
 import { formatOf, type ExportAsked } from './formats.js';
 import type { ExportedSearch, ExportQuery } from './rows.js';
 

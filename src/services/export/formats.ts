@@ -1,7 +1,7 @@
 import type { MsaChoice } from '../../contract/msa.js';
 import type { ExportRunInput } from '../../contract/runs/run-files.js';
 import { askRows } from '../msa/select-rows.js';
-import { pickCutOffs } from '../selection/select.js';
+import { pickCutOffs } from '../select.js';
 import { A3mEncoder, A3mTarEncoder } from './alignment-files.js';
 import { ArrowEncoder } from './arrow.js';
 import { BlastXmlEncoder } from './blast-xml.js';

@@ -5,7 +5,7 @@ import type { Release } from '../../release/release.js';
 import type { SearchRequest } from '../../search/search-types.js';
 import { a3mRow, cigarIdentity } from '../../sequence/a3m.js';
 import { a3mHeader } from '../../sequence/a3m-header.js';
-import { evidenceOfPresented, type Evidence } from '../selection/evidence.js';
+import { evidenceOfPresented, type Evidence } from '../evidence.js';
 
 /** The members of a receipt that an alignment is made of; services/search/receipts.ts writes them. */
 export interface AlignedReceipt {

@@ -11,7 +11,7 @@ import {
   MSA_MAX_BYTES,
 } from '../../limits.js';
 import { Slice } from '../../turns.js';
-import { selectByEvidence } from '../selection/select.js';
+import { selectByEvidence } from '../select.js';
 import { diverseRows } from './diverse.js';
 import type { MsaRow, PossibleRow } from './rows.js';
 

@@ -12,7 +12,7 @@ import { formatOf, type ExportFormat } from '../export/formats.js';
 import { ExportThread } from '../export/export-thread.js';
 import type { ExportPiece, ExportRequest } from '../export/export-worker.js';
 import { isBatch, LONE_QUERY_ID, type ExportedSearch } from '../export/rows.js';
-import { needAlignments, pickCutOffs } from '../selection/select.js';
+import { needAlignments, pickCutOffs } from '../select.js';
 import { mapInTurns } from '../../turns.js';
 import { realWorld, type World } from '../../world.js';
 import { presentRunFile, releaseAfter, type FileWriter } from '../storage/file-writer.js';

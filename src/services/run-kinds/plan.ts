@@ -5,8 +5,8 @@ import type { SearchEngine, SearchSettings } from '../../search/search-types.js'
 import { refuseWithoutSignificance } from '../../search/significance.js';
 import type { CatalogRelease } from '../search/catalog.js';
 import type { RequestContext } from '../context.js';
-import { evidenceOfPresented } from '../selection/evidence.js';
-import { needAlignments, pickCutOffs, selectByEvidence } from '../selection/select.js';
+import { evidenceOfPresented } from '../evidence.js';
+import { needAlignments, pickCutOffs, selectByEvidence } from '../select.js';
 import { resolveSearch, type ResolvedSearch, type ResolveParts } from '../search/resolve-search.js';
 
 /** What a search was resolved to when its run was accepted, as JSON: a later default or filter changes nothing. */

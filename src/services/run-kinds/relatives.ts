@@ -5,7 +5,7 @@ import type {
   RelativesRunSummary,
 } from '../../contract/runs/run-relatives.js';
 import { Refusal } from '../../errors.js';
-import { extendedCigar, type FoundRelative } from '../../families/family.js';
+import { extendedCigar, type FoundRelative } from '../../homologs/family.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { ProteinQuery } from '../../search/search-types.js';
 import { cigarIdentity, cigarRuns } from '../../sequence/a3m.js';

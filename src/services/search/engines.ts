@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { openCodesOf } from '../../calibration/codes-sidecar.js';
-import { openEvidence } from '../../calibration/evidence.js';
+import { openCodesOf } from '../../recall/codes-sidecar.js';
+import { openEvidence } from '../../recall/evidence.js';
 import { isCudaBackend } from '../../kernels/cuda.js';
 import type { KernelBackend } from '../../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../../limits.js';
 import type { Release } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
-import { openFamilySource } from '../../relatives/open.js';
+import { openFamilySource } from '../../find-homologs/open.js';
 import { openRange, targetRanges } from '../../search/parts/survey.js';
 import type { Look, SearchEngine } from '../../search/search-types.js';
 

@@ -1,4 +1,4 @@
-import { PROFILED_FORMAT } from '../../calibration/card.js';
+import { PROFILED_FORMAT } from '../../significance/card.js';
 import type { HomologyCandidateSet } from '../../contract/search/candidate-set.js';
 import type { Warning } from '../../contract/grammar/envelope.js';
 import { sha256Hex } from '../../canonical.js';

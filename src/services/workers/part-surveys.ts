@@ -2,7 +2,7 @@ import { Refusal } from '../../errors.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import { surveyEncoded, targetRanges, type Survey } from '../../search/parts/survey.js';
-import { encode } from '../../search/query/encode.js';
+import { encode } from '../../search/encode.js';
 import type { RequestContext } from '../context.js';
 import type { Catalog } from '../search/catalog.js';
 import type { Engines } from '../search/engines.js';

@@ -7,7 +7,7 @@ import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { register } from '#src/cli/admin/upgrade.js';
 import { openControlStore } from '#src/store/control-store.js';
-import { copyPath } from '#src/store/upgrade/copy.js';
+import { copyPath } from '#src/store/copy.js';
 import { latestVersion, VERSION_KEY } from '#src/store/version.js';
 import { ROOT } from '../../tools/paths.js';
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/calibration/card.js';
-import { codedDefinition, type PolicyCard } from '#src/calibration/policy-card.js';
-import { writePolicyCard } from '#src/calibration/policy-sidecar.js';
+import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/significance/card.js';
+import { codedDefinition, type PolicyCard } from '#src/recall/policy-card.js';
+import { writePolicyCard } from '#src/recall/policy-sidecar.js';
 import { register as registerCalibration } from '#src/cli/index/calibration.js';
 import { register } from '#src/cli/index/index.js';
 

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
-import { listJobs } from '#src/services/jobs/jobs.js';
+import { listJobs } from '#src/services/jobs.js';
 import { openControlStore } from '#src/store/control-store.js';
 import { ROOT } from '../../tools/paths.js';
 

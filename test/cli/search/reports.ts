@@ -1,4 +1,4 @@
-import type { CalibrationCard } from '#src/calibration/card.js';
+import type { CalibrationCard } from '#src/significance/card.js';
 import type { ReleaseManifest, Release } from '#src/release/release.js';
 import type { CandidateSignificance } from '#src/search/candidate-significance.js';
 import { PLAIN_STYLE, type Layout, type SearchOutput, type SearchReport } from '#src/cli/search/report.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
-import { greatest, shortlist, type ValuesOf } from '#src/search/sampled/shortlist.js';
+import { greatest, shortlist, type ValuesOf } from '#src/search/shortlist.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`shortlist seed ${seed}`);

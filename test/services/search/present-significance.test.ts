@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CalibrationCard } from '#src/calibration/card.js';
+import type { CalibrationCard } from '#src/significance/card.js';
 import { SignificanceMeasurements, SignificanceReason } from '#src/contract/search/significance.js';
 import type { CandidateSignificance, SupportedSignificance } from '#src/search/candidate-significance.js';
 import { presentSignificance } from '#src/services/search/present-significance.js';

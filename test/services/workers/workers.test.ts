@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { policyDefinition } from '#src/calibration/policy-card.js';
+import { policyDefinition } from '#src/recall/policy-card.js';
 import { DEMO_SLUG } from '#src/demo/demo.js';
 import { Refusal } from '#src/errors.js';
 import { compileFilter } from '#src/release/filter/filter.js';

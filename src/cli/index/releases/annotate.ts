@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { readCalibrationCard } from '../../../calibration/sidecar.js';
+import { readCalibrationCard } from '../../../significance/sidecar.js';
 import { Refusal } from '../../../errors.js';
-import { annotateRelease } from '../../../indexing/annotate.js';
-import { annotatedInput } from '../../../indexing/sources/earlier-release.js';
+import { annotateRelease } from '../../../build-release/annotate.js';
+import { annotatedInput } from '../../../build-release/sources/earlier-release.js';
 import { openRelease } from '../../../release/open.js';
 import type { CommandContext } from '../../terminal/command.js';
 import { createProgress, formatDuration } from '../../terminal/progress.js';
 import { publishBuilt, selectOneRelease, withCatalog, type IndexCatalog } from '../catalog.js';
 import { carryMeasured } from './carried.js';
-import { readTaxonomyOption } from '../input/taxonomy-option.js';
+import { readTaxonomyOption } from '../taxonomy-option.js';
 
 interface Options {
   readonly metadata?: string;

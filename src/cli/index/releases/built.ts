@@ -1,4 +1,4 @@
-import type { BuildReport } from '../../../indexing/build-options.js';
+import type { BuildReport } from '../../../build-release/build-options.js';
 import type { RelativesBackground, RelativesManifest } from '../../../release/release.js';
 import { formatDuration, formatQuantity, formatRate } from '../../terminal/progress.js';
 import { shortId } from '../catalog.js';

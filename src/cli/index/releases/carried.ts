@@ -1,12 +1,12 @@
-import { carryCalibration, type MeasuredRelease } from '../../../calibrate/carry/carry.js';
-import { calibrationId } from '../../../calibration/card.js';
-import { qualificationId } from '../../../calibration/policy-card.js';
+import { carryCalibration, type MeasuredRelease } from '../../../fit-significance/transfer.js';
+import { calibrationId } from '../../../significance/card.js';
+import { qualificationId } from '../../../recall/policy-card.js';
 import { scanReleases } from '../../../release/catalog.js';
 import { shortId, type IndexCatalog } from '../catalog.js';
 
 /**
- * Gives a release the calibration of one that is measured alike (calibrate/carry/ says when) and names it in the
- * catalog; undefined where there is none, and it has to be measured. Whoever calibrates a release later replaces it.
+ * Gives a release the calibration of an identically measured release and names it in the catalog. Returns undefined
+ * when there is no such release. A later calibration of the release replaces it. The rule is in transfer.ts.
  */
 export async function carryMeasured(
   { config, table }: Pick<IndexCatalog, 'config' | 'table'>,

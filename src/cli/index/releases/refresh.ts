@@ -1,16 +1,17 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
-import { readCalibrationCard, verifyCalibration } from '../../../calibration/sidecar.js';
+import { readCalibrationCard } from '../../../significance/sidecar.js';
+import { verifyEvidence } from '../../../recall/evidence.js';
 import { assert, Refusal } from '../../../errors.js';
-import { downloadIfChanged, rememberVersion, type Download } from '../../../indexing/refresh/download.js';
+import { downloadIfChanged, rememberVersion, type Download } from '../../../build-release/download.js';
 import { REFRESH_DOWNLOAD_MAX_BYTES } from '../../../limits.js';
 import { releaseDirectory, type FoundRelease } from '../../../release/catalog.js';
 import { readManifest } from '../../../release/manifest.js';
 import type { ReleaseManifest } from '../../../release/release.js';
 import { verifyRelease } from '../../../release/verify.js';
-import { policyKindOf, type PolicyKind } from '../../../calibration/policy-card.js';
-import { readPolicyCard } from '../../../calibration/policy-sidecar.js';
+import { policyKindOf, type PolicyKind } from '../../../recall/policy-card.js';
+import { readPolicyCard } from '../../../recall/policy-sidecar.js';
 import type { CommandContext } from '../../terminal/command.js';
 import { createProgress } from '../../terminal/progress.js';
 import { ratioOf } from '../../terminal/selection.js';
@@ -181,7 +182,7 @@ async function requireSound(
     );
   }
   const { isIntact } = await verifyRelease(next.directory);
-  if (!isIntact || (await verifyCalibration(next.directory)).length > 0) {
+  if (!isIntact || (await verifyEvidence(next.directory)).length > 0) {
     throw refuse('its files are not what was written, so that the disk needs a look');
   }
   const wasCalibrated = (await readCalibrationCard(standing.directory)) !== undefined;

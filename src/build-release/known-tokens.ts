@@ -1,0 +1,289 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Encoder } from '../encoder/encoder.js';
+import { canonicalJson } from '../canonical.js';
+import { PROFILE_WIDTH } from '../kernels/kernels.js';
+import { REUSED_RELEASES_MAX_COUNT } from '../limits.js';
+import type { FoundRelease } from '../release/catalog.js';
+import { textColumn } from '../release/columns.js';
+import { MANIFEST_FILE, PROFILES_FILE, TARGETS_FILE, TOKENS_FILE } from '../release/format.js';
+import { hashFile } from '../release/hashed-file.js';
+import type { RelativesManifest, ReleaseManifest, RowsEntry, TargetFamily } from '../release/release.js';
+import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
+import { readTableBatches } from '../release/table-file.js';
+import { familyOf } from '../release/target-table.js';
+import { NORMALIZATION_ID } from '../sequence/protein.js';
+import { readProteinSpool } from './protein-spool.js';
+import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
+import { describedBy } from './release-stages.js';
+import { createSequenceTable, type SequenceTable } from './sequence-table.js';
+
+/** Tokens that earlier releases hold for the sequences of a build. */
+export interface KnownTokens {
+  readonly isEmpty: boolean;
+  /** Whether every sequence of the build is known. */
+  readonly isComplete: boolean;
+  readonly has: (sequence: string) => boolean;
+  /** As they stand in the release; undefined where the sequence has to be made. Errors  Fault of the disk */
+  read(sequence: string): Promise<BuiltTokens | undefined>;
+  /** What kept a release from being used, one sentence each. */
+  readonly notes: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface ReuseOptions {
+  readonly spoolPath: string;
+  /** Residues of the build. */
+  readonly residues: number;
+  readonly slug: string;
+  readonly encoder: Pick<Encoder, 'digest'>;
+  /** How the tokens come by their relatives; absent for those of the encoder alone. */
+  readonly relatives?: Omit<RelativesManifest, 'counts'>;
+  readonly signal?: AbortSignal;
+  readonly onBytes?: (done: number, total: number) => void;
+}
+
+/** A release that can give less than this share of its residues is not worth a read of its tokens. */
+const LEAST_SHARE = 1 / 100;
+const UNKNOWN = 0;
+/** A place is (source + 1) × 2³² + target, exact in a double. */
+const SOURCE_UNIT = 2 ** 32;
+
+/**
+ * Looks for the sequences of a build in earlier releases, those of its own database first, newest first. A sequence's
+ * tokens depend on nothing but the sequence, the encoder and, where it has relatives, background and rules, all of
+ * which are compared by digest, and a release's digests are recomputed before it gives any: what is read is what would
+ * be made. Releases of given embeddings hold other tokens still, relatives of given alignments go by ids: neither gives
+ * any.
+ * Errors  those of the file system; the signal's reason
+ * Cost    a digest a protein of the build and of the releases looked at, a read of those that give tokens, 32 to 64
+ *         bytes a distinct sequence, and 8 to 24 a target of these releases
+ */
+export async function findKnownTokens(
+  releases: readonly FoundRelease[],
+  options: ReuseOptions,
+): Promise<KnownTokens> {
+  const candidates = await inOrder(releases.filter(isCandidateFor(options)), options.slug);
+  const search: Search = { places: createSequenceTable(), sources: [] };
+  const notes: string[] = [];
+  if (candidates.length > 0) await notePlaces(options.spoolPath, search.places);
+  let missingCount = search.places.count;
+  for (const release of candidates) {
+    if (missingCount === 0) break;
+    options.signal?.throwIfAborted();
+    const { source, note } = await openSource(release, search, options);
+    search.sources.push(source);
+    missingCount -= source?.sequenceCount ?? 0;
+    if (note !== undefined) notes.push(note);
+  }
+  const sources = search.sources.filter((source) => source !== undefined);
+  return {
+    isEmpty: sources.length === 0,
+    isComplete: sources.length > 0 && missingCount === 0,
+    notes,
+    has: (sequence) => !isMissing(search, search.places.get(sequence)),
+    async read(sequence) {
+      const place = search.places.get(sequence) ?? UNKNOWN;
+      if (isMissing(search, place)) return undefined;
+      return search.sources[sourceOf(place)]!.read(place % SOURCE_UNIT, sequence.length);
+    },
+    close: async () => void (await Promise.all(sources.map((source) => source.close()))),
+  };
+}
+
+/** The encoder, but for sequences whose tokens are known. */
+export function reusingEncoder(encoder: Encoder, known: KnownTokens): Encoder {
+  if (known.isEmpty) return encoder;
+  return {
+    ...encoder,
+    async encode(sequences, options) {
+      // Asked of the encoder before anything is awaited, so that calls keep their order there.
+      const missing = sequences.filter((sequence) => !known.has(sequence));
+      const [encoded, found] = await Promise.all([
+        missing.length === 0 ? [] : encoder.encode(missing, options),
+        Promise.all(sequences.map((sequence) => known.read(sequence))),
+      ]);
+      let next = 0;
+      return found.map((built) => built?.tokens ?? encoded[next++]);
+    },
+  };
+}
+
+/** What makes tokens, but for sequences whose tokens are known. */
+export function reusingTokens(source: ProteinTokens, known: KnownTokens): ProteinTokens {
+  if (known.isEmpty) return source;
+  return {
+    ...source,
+    async encode(proteins, signal) {
+      const missing = proteins.filter(({ sequence }) => !known.has(sequence));
+      const [made, found] = await Promise.all([
+        missing.length === 0 ? [] : source.encode(missing, signal),
+        Promise.all(proteins.map(({ sequence }) => known.read(sequence))),
+      ]);
+      let next = 0;
+      return found.map((built) => built ?? made[next++]);
+    },
+  };
+}
+
+/** Where the sequences of the build are, as far as the releases have been looked at. */
+interface Search {
+  readonly places: SequenceTable;
+  /** In the order in which they were looked at; undefined for those that give nothing. */
+  readonly sources: (Source | undefined)[];
+}
+
+interface Source extends TokenRows {
+  /** Distinct sequences that it gives. */
+  readonly sequenceCount: number;
+}
+
+/** Tokens by target. */
+interface TokenRows {
+  read(target: number, length: number): Promise<BuiltTokens>;
+  close(): Promise<void>;
+}
+
+async function notePlaces(spoolPath: string, places: SequenceTable): Promise<void> {
+  for await (const { protein } of readProteinSpool(spoolPath)) places.set(protein.sequence, UNKNOWN);
+}
+
+function sourceOf(place: number): number {
+  return Math.floor(place / SOURCE_UNIT) - 1;
+}
+
+/** True where no release that was looked at gives the sequence. */
+function isMissing({ sources }: Search, place: number | undefined): boolean {
+  if (place === undefined || place === UNKNOWN) return true;
+  const source = sourceOf(place);
+  return source < sources.length && sources[source] === undefined;
+}
+
+function isCandidateFor({ encoder, residues, relatives }: ReuseOptions): (release: FoundRelease) => boolean {
+  if (relatives?.background.method === 'alignments') return () => false;
+  const wanted = relatives && canonicalJson(relatives);
+  return ({ manifest }) =>
+    manifest.encoder.sha256 === encoder.digest &&
+    manifest.normalization_id === NORMALIZATION_ID &&
+    relativesOf(manifest) === wanted &&
+    manifest.embeddings === undefined &&
+    manifest.counts.residues * LEAST_SHARE <= residues;
+}
+
+function relativesOf(manifest: ReleaseManifest): string | undefined {
+  const { relatives } = describedBy(manifest);
+  return relatives && canonicalJson(relatives);
+}
+
+async function inOrder(releases: readonly FoundRelease[], slug: string): Promise<readonly FoundRelease[]> {
+  const dated = await Promise.all(
+    releases.map(async (release) => ({
+      release,
+      isOwn: release.slug === slug,
+      builtMs: (await stat(join(release.directory, MANIFEST_FILE))).mtimeMs,
+    })),
+  );
+  return dated
+    .sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || b.builtMs - a.builtMs)
+    .slice(0, REUSED_RELEASES_MAX_COUNT)
+    .map(({ release }) => release);
+}
+
+/** Notes where the release has sequences that are missing so far, and opens it; says where it is not to be trusted. */
+async function openSource(
+  release: FoundRelease,
+  search: Search,
+  { onBytes }: ReuseOptions,
+): Promise<{ readonly source?: Source; readonly note?: string }> {
+  const { directory, manifest, slug, id } = release;
+  const { targets, tokens, profiles } = manifest.files;
+  const note = `Release ${id.slice(0, 16)} of ${slug} is damaged and gave no tokens; gloaming index verify says where.`;
+  if (!(await isIntact(join(directory, TARGETS_FILE), targets.sha256))) return { note };
+  const found = await placeSequences(directory, search, profiles !== undefined);
+  if (found.residues < manifest.counts.residues * LEAST_SHARE) return {};
+  // Opened before they are read, so that a release that is removed meanwhile still gives what it has.
+  const rows = await openRows(directory, manifest, found);
+  const files = [
+    { name: TOKENS_FILE, entry: tokens },
+    ...(profiles ? [{ name: PROFILES_FILE, entry: profiles }] : []),
+  ];
+  const total = files.reduce((sum, { entry }) => sum + entry.size_bytes, 0);
+  let done = 0;
+  const tell = (bytes: number): void => onBytes?.((done += bytes), total);
+  for (const { name, entry } of files) {
+    if (await isIntact(join(directory, name), entry.sha256, tell)) continue;
+    await rows.close();
+    return { note };
+  }
+  return { source: { ...rows, sequenceCount: found.sequences } };
+}
+
+async function openRows(
+  directory: string,
+  { encoder, files: { tokens, profiles } }: ReleaseManifest,
+  { starts, families }: Placed,
+): Promise<TokenRows> {
+  const open = (
+    name: string,
+    { values_byte_offset: byteOffset }: RowsEntry,
+    dimension: number,
+  ): Promise<RowReader> => openRowReader({ tokens: { path: join(directory, name), byteOffset }, dimension });
+  const values = await open(TOKENS_FILE, tokens, encoder.dimension);
+  const profile = profiles && (await open(PROFILES_FILE, profiles, PROFILE_WIDTH));
+  return {
+    async read(target, length) {
+      const start = starts[target];
+      const plain = { values: await values.read(start, length), length };
+      if (profile === undefined) return { tokens: plain, relatives: 0 };
+      const { relatives, effectiveSequences } = families[target];
+      return {
+        tokens: { ...plain, profile: await profile.read(start, length), effectiveSequences },
+        relatives,
+      };
+    },
+    async close() {
+      await values.close();
+      await profile?.close();
+    },
+  };
+}
+
+/** Of a release: what it gives, and by target its first residue's row and what is known of its relatives. */
+interface Placed {
+  readonly sequences: number;
+  readonly residues: number;
+  readonly starts: readonly number[];
+  /** Empty without relatives. */
+  readonly families: readonly TargetFamily[];
+}
+
+/** Places sequences of the build that the release has and no release before it. */
+async function placeSequences(directory: string, search: Search, hasProfiles: boolean): Promise<Placed> {
+  const { places, sources } = search;
+  const [starts, families]: [number[], TargetFamily[]] = [[], []];
+  let [sequences, residues, nextRow] = [0, 0, 0];
+  for await (const batch of readTableBatches(join(directory, TARGETS_FILE))) {
+    const sequenceAt = textColumn([batch.column('sequence')], 'latin1');
+    const family = hasProfiles ? familyOf((name) => [batch.column(name)]) : undefined;
+    for (let row = 0; row < batch.rowCount; row += 1) {
+      const sequence = sequenceAt(row);
+      const place = places.get(sequence);
+      if (place !== undefined && isMissing(search, place)) {
+        places.set(sequence, (sources.length + 1) * SOURCE_UNIT + starts.length);
+        sequences += 1;
+        residues += sequence.length;
+      }
+      starts.push(nextRow);
+      if (family !== undefined) families.push(family(row));
+      nextRow += sequence.length;
+    }
+  }
+  return { sequences, residues, starts, families };
+}
+
+async function isIntact(path: string, sha256: string, onBytes?: (bytes: number) => void): Promise<boolean> {
+  return hashFile(path, onBytes).then(
+    (found) => found.sha256 === sha256,
+    () => false,
+  );
+}

@@ -1,0 +1,224 @@
+import { join } from 'node:path';
+import type { Encoder } from '../encoder/encoder.js';
+import { assert } from '../errors.js';
+import { checkSlug, scanReleases, type FoundRelease } from '../release/catalog.js';
+import { RELEASE_FORMAT } from '../release/format.js';
+import { listedFiles } from '../release/manifest.js';
+import type { ReleaseManifest } from '../release/release.js';
+import { NORMALIZATION_ID } from '../sequence/protein.js';
+import { clearBuildFolder, putInPlace, type BuildFolder } from './build-folder.js';
+import type { BuildFamilies, BuildOptions, BuildReport } from './build-options.js';
+import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
+import { givenTokens } from './embeddings/given-tokens.js';
+import { encodeProteins, wholeOf, type EncodeResult } from './encode-proteins.js';
+import { readFamilies, readSelfScores } from './encoded-files.js';
+import { inBuildFolder } from './in-build-folder.js';
+import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
+import type { Corpus } from './read-proteins.js';
+import {
+  describeRelease,
+  describeRelatives,
+  findBuilt,
+  readStage,
+  writeStage,
+  type Report,
+} from './release-stages.js';
+import { findKnownTokens, reusingEncoder, reusingTokens, type KnownTokens } from './known-tokens.js';
+import { gatherShards } from './shards/gather.js';
+import { openPlan, type PlannedShards } from './shards/plan.js';
+
+/**
+ * Builds a release: read → encode what no earlier release has → write → rename into place. Killed at any moment, the
+ * same call goes on from there (build-folder.ts), and the release is the same to the byte. The caller publishes it in
+ * the catalog.
+ * Errors  Refusal with file, line and record where the input is wrong; `disk_full`; `build_running`;
+ *         `invalid_slug`
+ * Cost    the encoder's; memory is bounded but for 16 bytes an id, 32 to 64 bytes a protein where earlier releases are
+ *         asked for its tokens, and some 100 bytes for its names
+ *         (besides: a batch of 4,096 proteins, a million words)
+ */
+export async function buildRelease(options: BuildOptions): Promise<BuildReport> {
+  return inFolderOf(options, (folder) => buildInFolder(options, folder));
+}
+
+/**
+ * Reads the input of a build and divides its encoding into shards, for tasks on any machines that see the folder
+ * (shards/encode-shard.ts); when all are there, `buildRelease` with the same `shardCount` gathers them. The release is
+ * that of one machine to the byte, as long as their encoders, and what relatives are looked for in, agree.
+ * Returns undefined where this very release is there already
+ * Errors  those of reading; Refusal `invalid_option` for a count out of range
+ */
+export async function planShards(
+  options: BuildOptions,
+  shardCount: number,
+): Promise<PlannedShards | undefined> {
+  const { families, embeddings, encoder } = options;
+  assert(embeddings === undefined, 'tasks see no embeddings');
+  return inFolderOf(options, async (folder) => {
+    const { corpus, taxonomy } = await readStage(options, folder, reportTo(options));
+    const description = describeRelease(options, corpus, proteinTokens(encoder, families), undefined);
+    const { releases } = await scanReleases(options.indexesFolder);
+    if (findBuilt(releases, options.slug, description, taxonomy) !== undefined) return undefined;
+    return openPlan(corpus, folder, { encoder, relatives: description.relatives }, shardCount);
+  });
+}
+
+async function inFolderOf<Result>(
+  options: BuildOptions,
+  work: (folder: BuildFolder) => Promise<Result>,
+): Promise<Result> {
+  return inBuildFolder(join(options.indexesFolder, checkSlug(options.slug)), identityOf(options), work);
+}
+
+function reportTo({ onProgress }: BuildOptions): Report {
+  return (stage, done, total) => onProgress?.({ stage, done, total });
+}
+
+async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promise<BuildReport> {
+  const report = reportTo(options);
+  const { corpus, taxonomy } = await readStage(options, folder, report);
+  const { replaced } = corpus;
+  const embedded = await checkGiven(options, corpus.targets, folder);
+  const notesSoFar = [...corpus.notes, ...noteEmbedded(corpus.targets, embedded)];
+  const description = describeRelease(options, corpus, tokensOf(options, options.encoder), embedded?.targets);
+  const { releases } = await scanReleases(options.indexesFolder);
+  const built = findBuilt(releases, options.slug, description, taxonomy);
+  if (built !== undefined) {
+    await clearBuildFolder(folder);
+    const nothing = { encodedResidues: 0, reusedResidues: 0, encodeMs: 0 };
+    return {
+      replaced,
+      notes: notesSoFar,
+      release: built,
+      isKnown: true,
+      ...sizeOf(built.manifest),
+      ...nothing,
+    };
+  }
+  const { related, notes, encodedResidues, reusedResidues, encodeMs, ...rows } = await encodeStage(
+    options,
+    { corpus, releases },
+    folder,
+    report,
+  );
+  const { relatives, ...rest } = description;
+  const numbers = {
+    selfScores: await readSelfScores(folder),
+    family: relatives && (await readFamilies(folder)),
+  };
+  const tables = await writeStage(corpus, folder, numbers, { report, signal: options.signal });
+  const manifest: ReleaseManifest = {
+    ...rest,
+    ...(relatives === undefined ? {} : { relatives: { ...relatives, counts: related } }),
+    files: { ...tables, ...rows, ...(taxonomy === undefined ? {} : { taxonomy }) },
+  };
+  const release = await putInPlace(folder, options, manifest);
+  return {
+    replaced,
+    notes: [...notesSoFar, ...notes],
+    release,
+    isKnown: false,
+    ...sizeOf(manifest),
+    encodedResidues,
+    reusedResidues,
+    encodeMs,
+  };
+}
+
+/** Tokens of all proteins: those that earlier releases have are read there, and the others encoded. */
+async function encodeStage(
+  options: BuildOptions,
+  { corpus, releases }: { readonly corpus: Corpus; readonly releases: readonly FoundRelease[] },
+  folder: BuildFolder,
+  report: Report,
+): Promise<EncodeResult & Pick<BuildReport, 'notes' | 'encodeMs'>> {
+  const { encoder, families, slug, shardCount, signal } = options;
+  const range = wholeOf(corpus);
+  if (shardCount !== undefined) {
+    await gatherShards(tokensOf(options, encoder), range, folder, shardCount, signal);
+  }
+  const find = (from: readonly FoundRelease[], relatives: BuildFamilies | undefined): Promise<KnownTokens> =>
+    findKnownTokens(shardCount === undefined ? from : [], {
+      spoolPath: folder.spool,
+      residues: corpus.residues,
+      slug,
+      encoder,
+      relatives: relatives && describeRelatives(relatives),
+      signal,
+      onBytes: (done, total) => report('reuse', done, total),
+    });
+  const known = await find(releases, families);
+  // What families are made of is read only where some have to be made.
+  const plain = families === undefined ? known : await find(known.isComplete ? [] : releases, undefined);
+  try {
+    const made = tokensOf(options, reusingEncoder(encoder, plain));
+    const source = families === undefined ? made : reusingTokens(made, known);
+    const startedMs = performance.now();
+    const { tokens, profiles, ...counts } = await encodeProteins(source, range, folder, {
+      signal,
+      isKnown: known.has,
+      onResidues: (residues) => report('encode', residues, corpus.residues),
+    });
+    const rows = profiles === undefined ? { tokens } : { tokens, profiles };
+    const notes = [...new Set([...plain.notes, ...known.notes])];
+    return { ...rows, ...counts, notes, encodeMs: performance.now() - startedMs };
+  } finally {
+    await plain.close();
+    if (known !== plain) await known.close();
+  }
+}
+
+/** How the build's proteins become tokens. */
+function tokensOf({ embeddings, families }: BuildOptions, encoder: Encoder): ProteinTokens {
+  return embeddings === undefined ? proteinTokens(encoder, families) : givenTokens(encoder, embeddings);
+}
+
+/** What was found of the given embeddings; undefined where none are given. */
+async function checkGiven(
+  { encoder, embeddings, families, signal }: BuildOptions,
+  targets: number,
+  folder: BuildFolder,
+): Promise<EmbeddingCheck | undefined> {
+  if (embeddings === undefined) return undefined;
+  assert(families === undefined, 'relatives have no embeddings');
+  return checkEmbeddings(folder.spool, targets, encoder, embeddings, signal);
+}
+
+function noteEmbedded(targets: number, embedded: EmbeddingCheck | undefined): readonly string[] {
+  if (embedded === undefined) return [];
+  const { targets: given, sampleCount, lowestCosine } = embedded;
+  return [
+    `Proteins with given embeddings: ${given}; encoded here: ${targets - given}.`,
+    `A sample of ${sampleCount}, encoded again, agrees: the lowest mean cosine is ${lowestCosine.toFixed(3)}.`,
+  ];
+}
+
+/** All that the release's bytes depend on. */
+function identityOf({
+  slug,
+  title,
+  description,
+  isSimulated,
+  input,
+  encoder,
+  families,
+  embeddings,
+}: BuildOptions): unknown {
+  return {
+    format: RELEASE_FORMAT,
+    normalization: NORMALIZATION_ID,
+    slug,
+    title: title ?? null,
+    description: description ?? null,
+    is_simulated: isSimulated === true,
+    input: input.digest,
+    encoder: encoder.digest,
+    ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
+    ...(embeddings === undefined ? {} : { embeddings: embeddings.embeddings.digest }),
+  };
+}
+
+/** Bytes of all files of a release but its manifest. */
+export function sizeOf(manifest: ReleaseManifest): { sizeBytes: number } {
+  return { sizeBytes: listedFiles(manifest).reduce((sum, { size_bytes }) => sum + size_bytes, 0) };
+}

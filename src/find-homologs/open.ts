@@ -1,0 +1,123 @@
+import type { Encoder } from '../encoder/encoder.js';
+import { Refusal } from '../errors.js';
+import { aloneFamily, type RelativesFinder } from '../homologs/finder.js';
+import type { RelativeRules } from '../homologs/rules.js';
+import type { FamilySource } from '../homologs/source.js';
+import type { RelativesBackground, RelativesManifest, ReleaseManifest } from '../release/release.js';
+import { familyFormOf } from '../search/family-form.js';
+import type { SearchEngine } from '../search/search-types.js';
+import { backgroundDatabase, findBackground } from './backgrounds.js';
+import { mmseqsRelatives, mmseqsVersion } from './mmseqs.js';
+import { searchedRelatives } from './search.js';
+import { createFamilySource } from './source.js';
+
+/** Where backgrounds are. */
+export interface BackgroundSources {
+  readonly indexesFolder: string;
+  /** Of children that search backgrounds. */
+  readonly threads: number;
+  /**
+   * The engine of a background release with its calibration.
+   * Errors  Refusal or Fault where it is not there
+   */
+  openEngine(releaseId: string): Promise<SearchEngine>;
+}
+
+/** What gives queries of a release their relatives; undefined where its targets have none. */
+export function openFamilySource(
+  manifest: ReleaseManifest,
+  encoder: Encoder,
+  sources: BackgroundSources,
+): FamilySource | undefined {
+  const form = familyFormOf(manifest);
+  const { relatives } = manifest;
+  if (relatives === undefined || form === undefined) return undefined;
+  return createFamilySource(encoder, openFinder(relatives.background, rulesOf(relatives), sources), form);
+}
+
+/**
+ * Finds relatives of proteins that stand for themselves in a background as a manifest names it.
+ * Errors  Refusal `relatives_unavailable` at the first search where it is another now, or not there
+ */
+export function openFinder(
+  background: RelativesBackground,
+  rules: RelativeRules,
+  sources: BackgroundSources,
+): RelativesFinder {
+  switch (background.method) {
+    case 'search':
+      return searchedRelatives(() => openBackground(background, sources), rules);
+    case 'mmseqs': {
+      const { indexesFolder, threads } = sources;
+      const database = backgroundDatabase(indexesFolder, background.name);
+      const finder = mmseqsRelatives({ database, rounds: background.rounds }, rules, threads);
+      return {
+        batchProteins: finder.batchProteins,
+        async find(proteins, options) {
+          await requireBackground(background, indexesFolder);
+          return finder.find(proteins, options);
+        },
+        async list(sequence, limit, options) {
+          await requireBackground(background, indexesFolder);
+          return finder.list(sequence, limit, options);
+        },
+      };
+    }
+    case 'alignments':
+      // They were given with the targets; a query stands alone.
+      return {
+        batchProteins: 1,
+        find: async (proteins) => proteins.map(({ sequence }) => aloneFamily(sequence)),
+      };
+  }
+}
+
+type Searched = Extract<RelativesBackground, { readonly method: 'search' }>;
+type ByMmseqs = Extract<RelativesBackground, { readonly method: 'mmseqs' }>;
+
+async function openBackground(
+  { release_id: releaseId, calibration_id: calibrationId, qualification_id: qualificationId }: Searched,
+  sources: BackgroundSources,
+): Promise<SearchEngine> {
+  const engine = await sources.openEngine(releaseId).catch((cause: Error) => {
+    throw unavailable(`release ${releaseId} cannot be searched here: ${cause.message}`);
+  });
+  if (engine.calibration?.id !== calibrationId) {
+    const now = engine.calibration?.id ?? 'none';
+    throw unavailable(
+      `release ${releaseId} was judged by calibration ${calibrationId}, and now it has ${now}.`,
+    );
+  }
+  // Searched exhaustively then, it is searched exhaustively now, whatever it has been qualified for since.
+  if (qualificationId === undefined) return { ...engine, qualification: undefined };
+  if (engine.qualification?.id === qualificationId) return engine;
+  const now = engine.qualification?.id ?? 'none';
+  throw unavailable(`release ${releaseId} was searched by policy ${qualificationId}, and now it has ${now}.`);
+}
+
+async function requireBackground({ name, sha256, version }: ByMmseqs, indexesFolder: string): Promise<void> {
+  const kept = await findBackground(indexesFolder, name);
+  if (kept === undefined) throw unavailable(`there is no background ${name} here.`);
+  if (kept.sha256 !== sha256) throw unavailable(`the background ${name} holds other sequences now.`);
+  const installed = await mmseqsVersion();
+  if (installed === version) return;
+  throw unavailable(`it was searched by mmseqs ${version}, and here is ${installed ?? 'none'}.`);
+}
+
+function unavailable(why: string): Refusal {
+  return new Refusal(
+    'relatives_unavailable',
+    `Relatives cannot be looked for as those of the targets were: ${why} ` +
+      'Build the database again, or ask for relatives "none".',
+  );
+}
+
+function rulesOf({ rules }: RelativesManifest): RelativeRules {
+  return {
+    maxExpected: rules.max_expected,
+    minCoverage: rules.min_coverage,
+    maxIdentity: rules.max_identity,
+    profileCount: rules.profile_count,
+    vectorCount: rules.vector_count,
+  };
+}

@@ -1,0 +1,36 @@
+import type { RelativesFinder } from '../homologs/finder.js';
+import type { TargetTable } from '../release/release.js';
+
+/** What a few proteins of a release show of all. */
+export interface RelativesSample {
+  readonly proteins: number;
+  /** Those of them that have a relative at all. */
+  readonly related: number;
+  /** What looking for those of all proteins takes at the rate of these. Unit: ms */
+  readonly allMs: number;
+}
+
+/**
+ * Looks for the relatives of evenly spread targets of a release: equal releases show equal numbers of them.
+ * Errors  the finder's, or the signal's reason
+ */
+export async function sampleRelatives(
+  targets: TargetTable,
+  finder: RelativesFinder,
+  count: number,
+  signal?: AbortSignal,
+): Promise<RelativesSample> {
+  const proteins = Math.min(count, targets.count);
+  const sampled = Array.from({ length: proteins }, (_, at) => {
+    const sequence = targets.sequence(Math.floor((at * targets.count) / proteins));
+    return { sequence };
+  });
+  const startedMs = performance.now();
+  let related = 0;
+  for (let start = 0; start < proteins; start += finder.batchProteins) {
+    const families = await finder.find(sampled.slice(start, start + finder.batchProteins), { signal });
+    related += families.filter(({ relatives }) => relatives.length > 0).length;
+  }
+  const perProteinMs = (performance.now() - startedMs) / Math.max(1, proteins);
+  return { proteins, related, allMs: perProteinMs * targets.count };
+}

@@ -1,0 +1,121 @@
+import { aloneFamily, type RelativesFinder, type SelectedFamily } from '../homologs/finder.js';
+import type { FoundRelative } from '../homologs/family.js';
+import type { RelativeRules } from '../homologs/rules.js';
+import { listRelatives, selectRelatives } from '../homologs/select.js';
+import type { QueryTokens } from '../kernels/kernels.js';
+import { unfilteredSpace } from '../release/filter/target-space.js';
+import type { Release } from '../release/release.js';
+import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
+import { expectedFalseHits } from '../search/candidate-significance.js';
+import { searchMany } from '../search/search.js';
+import type { Candidate, SearchEngine, SearchResult } from '../search/search-types.js';
+import { NORMALIZATION_ID } from '../sequence/protein.js';
+
+/** Nearest targets that are aligned and judged; only those within the rules' E-value are relatives. */
+const CANDIDATES = 500;
+/** The release's tokens are read once for all of a batch. */
+const BATCH_PROTEINS = 32;
+
+/**
+ * Relatives by our own search of a background: the nearest of a release by MaxSim, aligned by affine score, with the
+ * E-values of its calibration. Their vectors are those that the release has of them, seen in the whole protein, so
+ * that nothing but the protein itself is encoded.
+ * @param open  the background's engine, calibrated, and searched by its approximate policy where it has one; asked for
+ *              at each call, because engines may be closed between two
+ * Errors  Refusal `significance_unavailable` where the background has no calibration; Faults of encoder and kernels
+ */
+export function searchedRelatives(open: () => Promise<SearchEngine>, rules: RelativeRules): RelativesFinder {
+  return {
+    batchProteins: BATCH_PROTEINS,
+    async find(proteins, { signal } = {}) {
+      const background = await open();
+      const sequences = proteins.map(({ sequence }) => sequence);
+      const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, background, signal);
+      const reader = await openRowReader(background.release.tokens);
+      try {
+        const families: SelectedFamily[] = [];
+        for (const [index, { candidates }] of results.entries()) {
+          const { sequence } = proteins[index];
+          families.push(await familyOf(sequence, candidates, background.release, reader, rules));
+        }
+        return families;
+      } finally {
+        await reader.close();
+      }
+    },
+    async list(sequence, limit, { signal } = {}) {
+      const background = await open();
+      const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, background, signal);
+      const found = candidates.flatMap((candidate) => relativeOf(candidate, background.release) ?? []);
+      return listRelatives(found, rules);
+    },
+  };
+}
+
+function searchAligned(
+  sequences: readonly string[],
+  { limit, maxExpected }: { readonly limit: number } & Pick<RelativeRules, 'maxExpected'>,
+  background: SearchEngine,
+  signal: AbortSignal | undefined,
+): Promise<readonly SearchResult[]> {
+  const settings = {
+    targetSpace: unfilteredSpace(background.release),
+    limit,
+    evidence: 'pairwise_sequence_alignment',
+    alignedMaxExpected: maxExpected,
+    guarantee: 'approximate',
+    significance: 'if_available',
+  } as const;
+  const queries = sequences.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
+  return searchMany(queries, settings, background, signal);
+}
+
+/** A relative with its target in the background. */
+interface Found extends FoundRelative {
+  readonly targetIndex: number;
+}
+
+async function familyOf(
+  sequence: string,
+  candidates: readonly Candidate[],
+  release: Release,
+  reader: RowReader,
+  rules: RelativeRules,
+): Promise<SelectedFamily> {
+  const found = candidates.flatMap((candidate) => relativeOf(candidate, release) ?? []);
+  if (found.length === 0) return aloneFamily(sequence);
+  const family = selectRelatives({ sequence, relatives: found }, rules);
+  const byId = new Map(found.map((relative) => [relative.id, relative]));
+  const vectors: QueryTokens[] = [];
+  for (const { id, residues } of family.averaged) {
+    const { targetIndex, targetStart } = byId.get(id)!;
+    const values = await reader.read(
+      release.tokens.residueStarts[targetIndex] + targetStart,
+      residues.length,
+    );
+    vectors.push({ values, length: residues.length });
+  }
+  return { ...family, vectors };
+}
+
+/** The candidate as a row over the query; undefined where nothing supports an E-value or nothing is aligned. */
+function relativeOf(candidate: Candidate, { targets }: Release): Found | undefined {
+  const { alignment, targetIndex } = candidate;
+  const expected = expectedFalseHits(candidate);
+  if (alignment === undefined || alignment.cigar === '' || expected === undefined) return undefined;
+  const { targetStart, targetEnd } = alignment;
+  return {
+    id: targets.id(targetIndex),
+    expected,
+    identity: alignment.sequenceIdentityRatio,
+    coverage: alignment.queryCoverageRatio,
+    round: 1,
+    residues: targets.sequence(targetIndex).slice(targetStart, targetEnd),
+    start: alignment.queryStart,
+    residueStart: 0,
+    cigar: alignment.cigar,
+    targetIndex,
+    targetStart,
+    targetLength: targets.length(targetIndex),
+  };
+}

@@ -1,0 +1,89 @@
+import type { KernelBackend, KernelOptions, TokenStore } from '../kernels/kernels.js';
+import type { Release } from '../release/release.js';
+import { affineParameters, targetTexts } from '../search/affine.js';
+import type { TokenReader } from '../release/rows/token-reader.js';
+import { runPhase, type Workplace } from './checkpoints.js';
+
+/**
+ * Kernel results of every unordered pair of a sample of targets: row i holds its pairs with i + 1, i + 2, …
+ * Shape  [count × (count − 1) ÷ 2] each
+ */
+export interface PairScores {
+  readonly affine: Int32Array;
+  readonly forwardSums: Int32Array;
+  readonly backwardSums: Int32Array;
+}
+
+/** Where the pairs of a row start. */
+export function pairStart(row: number, count: number): number {
+  return (row * (2 * count - row - 1)) / 2;
+}
+
+export interface PairScoring {
+  readonly release: Release;
+  readonly backend: KernelBackend;
+  readonly store: TokenStore;
+  readonly reader: TokenReader;
+  /** Ascending target indices. */
+  readonly sample: Uint32Array;
+  readonly work: Workplace;
+  readonly options: KernelOptions;
+  readonly onPairs: (done: number, total: number) => void;
+}
+
+const VALUES_PER_PAIR = 3;
+
+/** Errors  Fault of the kernels or the file; the signal's reason between two rows */
+export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
+  const { sample, onPairs, work } = scoring;
+  const count = sample.length;
+  const total = pairStart(count, count);
+  const texts = createTexts(scoring);
+  const scores = {
+    affine: new Int32Array(total),
+    forwardSums: new Int32Array(total),
+    backwardSums: new Int32Array(total),
+  };
+  await runPhase(work, {
+    name: 'pairs',
+    inputs: null,
+    stepCount: count - 1,
+    async step(row) {
+      scoring.options.signal?.throwIfAborted();
+      return scoreRow(scoring, row, texts);
+    },
+    take(record, row) {
+      const [start, width] = [pairStart(row, count), count - 1 - row];
+      const values = new Int32Array(record);
+      scores.affine.set(values.subarray(0, width), start);
+      scores.forwardSums.set(values.subarray(width, 2 * width), start);
+      scores.backwardSums.set(values.subarray(2 * width), start);
+    },
+    tell: (rows) => onPairs(pairStart(rows, count), total),
+  });
+  return scores;
+}
+
+async function scoreRow(scoring: PairScoring, row: number, texts: TextsFrom): Promise<Int32Array> {
+  const { backend, store, release, reader, sample, options } = scoring;
+  const tokens = await reader.read(sample[row]);
+  const others = sample.slice(row + 1);
+  const own = { sequence: release.targets.sequence(sample[row]), tokens };
+  const parameters = affineParameters(release, own, others, texts(row + 1));
+  const found = await backend.measure(store, tokens, others, parameters, options);
+  const values = new Int32Array(others.length * VALUES_PER_PAIR);
+  values.set(found.scores);
+  values.set(found.queryToTarget, others.length);
+  values.set(found.targetToQuery, 2 * others.length);
+  return values;
+}
+
+/** Sequences of the sample from a row on: every row meets a tail of the same text. */
+type TextsFrom = (row: number) => Uint8Array;
+
+function createTexts({ release, sample }: PairScoring): TextsFrom {
+  const all = targetTexts(release, sample);
+  let start = 0;
+  const starts = [0, ...Array.from(sample, (target) => (start += release.targets.length(target)))];
+  return (row) => all.subarray(starts[row]);
+}

@@ -1,0 +1,109 @@
+import { judgeTail, stratumOf, type Bin } from '../significance/calibration.js';
+import { MAXIMUM_LOG_EXTRAPOLATION, type BinCard, type PopulationCard } from '../significance/card.js';
+import { sampleDistinct, type Random } from '../random.js';
+import { reversed } from '../significance/control.js';
+import { openBins } from '../significance/sidecar.js';
+import { eachDecoy, type DecoyScoring } from './decoys.js';
+import type { NullFit } from './null.js';
+
+/** A fitted null and what it is to be held against. */
+export interface Observation {
+  readonly decoys: DecoyScoring;
+  readonly fit: NullFit;
+  readonly bins: readonly BinCard[];
+  readonly edges: readonly number[];
+  readonly random: Random;
+}
+
+/** Tail probabilities at which observed and expected counts are compared. */
+const PROBABILITIES: readonly number[] = [1e-1, 1e-2, 1e-3, 1e-4];
+/** Proteins whose reversed and shuffled sequences are scored against the whole sample. */
+const DECOYS = 64;
+/** Reversed and shuffled. */
+export const decoyCountOf = (sampleCount: number): number => 2 * Math.min(DECOYS, sampleCount);
+
+/**
+ * How often populations that the null was not fitted to reach its tail: held-out proteins, and the decoys that other
+ * tools calibrate on. Decoys that stay far below 1 are why this null is made of real proteins.
+ */
+export async function observePopulations(observation: Observation): Promise<readonly PopulationCard[]> {
+  const { random } = observation;
+  const { options, targets } = observation.decoys;
+  const chosen = sampleDistinct(targets.length, DECOYS, random);
+  const sequences = Array.from(chosen, (index) => options.release.targets.sequence(targets[index]));
+  const shuffled = sequences.map((sequence) => shuffle(sequence, random));
+  return [
+    observeHoldout(observation),
+    await observeDecoys('reversed_sequences/1', sequences.map(reversed), 0, observation),
+    await observeDecoys('shuffled_sequences/1', shuffled, sequences.length, observation),
+  ];
+}
+
+function observeHoldout({ decoys, fit, bins, edges }: Observation): PopulationCard {
+  const { sample } = decoys;
+  const opened = openBins(bins, edges);
+  const counter = createCounter('heldout_release_pairs/1', opened, edges);
+  for (const pair of sample.holdoutPairs) {
+    if (fit.isConnected(pair)) continue;
+    const { queryLength, targetLength } = sample.shapeAt(pair);
+    counter.add(queryLength, targetLength, fit.coordinates[pair]);
+  }
+  return counter.card();
+}
+
+/** @param before decoys that were observed already */
+async function observeDecoys(
+  id: string,
+  sequences: readonly string[],
+  before: number,
+  { decoys, bins, edges }: Observation,
+): Promise<PopulationCard> {
+  const { sample } = decoys;
+  const counter = createCounter(id, openBins(bins, edges), edges);
+  const take = (coordinates: Float64Array, at: number): void =>
+    coordinates.forEach((coordinate, index) => {
+      counter.add(sequences[at].length, sample.lengths[index], coordinate);
+    });
+  const tell = (done: number): void => decoys.tell('decoys', before + done);
+  await eachDecoy(id.replace('/', '-'), sequences, decoys, take, tell);
+  return counter.card();
+}
+
+interface Counter {
+  add(queryLength: number, targetLength: number, coordinate: number): void;
+  card(): PopulationCard;
+}
+
+function createCounter(id: string, bins: readonly (readonly Bin[])[], edges: readonly number[]): Counter {
+  let pairCount = 0;
+  const observed = PROBABILITIES.map(() => 0);
+  return {
+    add(queryLength, targetLength, coordinate) {
+      const bin = bins[stratumOf(queryLength, edges)][stratumOf(targetLength, edges)];
+      const { logProbability } = judgeTail(bin, coordinate, MAXIMUM_LOG_EXTRAPOLATION);
+      pairCount += 1;
+      PROBABILITIES.forEach((probability, index) => {
+        if (logProbability <= Math.log(probability)) observed[index] += 1;
+      });
+    },
+    card: () => ({
+      id,
+      pair_count: pairCount,
+      ratios: PROBABILITIES.map((probability, index) => ({
+        probability,
+        expected: probability * pairCount,
+        observed: observed[index],
+      })),
+    }),
+  };
+}
+
+/** Source: Fisher & Yates 1938. */
+function shuffle(sequence: string, random: Random): string {
+  const letters = [...sequence];
+  for (let last = letters.length - 1; last > 0; last -= 1) {
+    const pick = random.below(last + 1);
+    [letters[last], letters[pick]] = [letters[pick], letters[last]];
+  }
+  return letters.join('');
+}

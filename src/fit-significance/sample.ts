@@ -1,0 +1,151 @@
+import { pairOf, type PairMoments, type ProjectedMoments } from '../significance/moments.js';
+import { pairEvidence, type PairShape } from '../significance/pair-null.js';
+import type { Release } from '../release/release.js';
+import { maxsimDistances } from '../search/maxsim.js';
+import { pairStart, type PairScores } from './pairs.js';
+
+/** Which part of the calibration a protein serves; pairs of two parts serve neither. */
+export const ROLE_FIT = 0;
+export const ROLE_HOLDOUT = 1;
+
+/** All unordered pairs of the sampled proteins, with what the null needs of each. */
+export interface NullSample {
+  readonly proteinCount: number;
+  readonly pairCount: number;
+  /** Whether its proteins have profiles. */
+  readonly hasProfiles: boolean;
+  readonly lengths: Uint32Array;
+  readonly roles: Uint8Array;
+  /** Combined score of each pair (significance/pair-null.ts). */
+  readonly evidence: Float64Array;
+  readonly scorePerCosine: number;
+  /** Pairs of two fitted proteins. */
+  readonly fitPairs: Uint32Array;
+  /** Pairs of two held-out proteins. */
+  readonly holdoutPairs: Uint32Array;
+  /** The two proteins of a pair, smaller index first. */
+  readonly firsts: Uint16Array;
+  readonly seconds: Uint16Array;
+  /** Mean of both directions' mean closest cosines. */
+  readonly closeness: Float64Array;
+  shapeAt(pair: number): PairShape;
+}
+
+export function createNullSample(
+  release: Release,
+  targets: Uint32Array,
+  roles: Uint8Array,
+  moments: readonly ProjectedMoments[],
+  scores: PairScores,
+): NullSample {
+  const count = targets.length;
+  const pairCount = pairStart(count, count);
+  const lengths = targets.map((target) => release.targets.length(target));
+  const { firsts, seconds, hasProfiles, shapeAt } = shapesOf(lengths, moments);
+  const closeness = closenessOf(release, shapeAt, scores);
+  const scorePerCosine = scorePerCosineOf(release);
+  const evidence = closeness.map((close, pair) =>
+    pairEvidence(shapeAt(pair), { affineScore: scores.affine[pair], closeness: close }, scorePerCosine),
+  );
+  const pairsOf = (role: number): Uint32Array => {
+    const isOf = (pair: number): boolean => roles[firsts[pair]] === role && roles[seconds[pair]] === role;
+    return Uint32Array.from({ length: pairCount }, (_, pair) => pair).filter(isOf);
+  };
+  const fitPairs = pairsOf(ROLE_FIT);
+  const holdoutPairs = pairsOf(ROLE_HOLDOUT);
+  return Object.freeze({
+    proteinCount: count,
+    pairCount,
+    hasProfiles,
+    lengths,
+    roles,
+    evidence,
+    scorePerCosine,
+    fitPairs,
+    holdoutPairs,
+    firsts,
+    seconds,
+    closeness,
+    shapeAt,
+  });
+}
+
+/** The two proteins of every pair, with lengths and moments. */
+function shapesOf(
+  lengths: Uint32Array,
+  moments: readonly ProjectedMoments[],
+): Pick<NullSample, 'firsts' | 'seconds' | 'hasProfiles' | 'shapeAt'> {
+  const count = lengths.length;
+  const pairCount = pairStart(count, count);
+  const firsts = new Uint16Array(pairCount);
+  const seconds = new Uint16Array(pairCount);
+  const hasProfiles = moments.every(({ profile }) => profile !== undefined);
+  const [means, spreads] = [new Float64Array(pairCount), new Float64Array(pairCount)];
+  const profilePairs = hasProfiles ? pairCount : 0;
+  const [profileMeans, profileSpreads] = [new Float64Array(profilePairs), new Float64Array(profilePairs)];
+  const effective = new Float64Array(profilePairs);
+  for (let first = 0, pair = 0; first < count; first += 1) {
+    for (let second = first + 1; second < count; second += 1, pair += 1) {
+      firsts[pair] = first;
+      seconds[pair] = second;
+      const found = momentsOfPair(moments[first], moments[second]);
+      means[pair] = found.meanCosine;
+      spreads[pair] = found.cosineSpread;
+      if (!hasProfiles) continue;
+      profileMeans[pair] = found.logProfileMean;
+      profileSpreads[pair] = found.logProfileSpread;
+      effective[pair] = found.logEffective;
+    }
+  }
+  const shapeAt = (pair: number): PairShape => ({
+    queryLength: lengths[firsts[pair]],
+    targetLength: lengths[seconds[pair]],
+    meanCosine: means[pair],
+    cosineSpread: spreads[pair],
+    logProfileMean: hasProfiles ? profileMeans[pair] : 0,
+    logProfileSpread: hasProfiles ? profileSpreads[pair] : 0,
+    logEffective: hasProfiles ? effective[pair] : 0,
+  });
+  return { firsts, seconds, hasProfiles, shapeAt };
+}
+
+/** Mean of both directions' mean closest cosines of every pair. */
+function closenessOf(
+  release: Release,
+  shapeAt: (pair: number) => PairShape,
+  { forwardSums, backwardSums }: PairScores,
+): Float64Array {
+  const { inverse_step: inverseStep } = release.manifest.encoder;
+  return Float64Array.from(forwardSums, (queryToTarget, pair) => {
+    const { queryLength, targetLength } = shapeAt(pair);
+    const sums = { queryToTarget, targetToQuery: backwardSums[pair] };
+    return 1 - maxsimDistances(sums, queryLength, targetLength, inverseStep).bidirectional;
+  });
+}
+
+/** The same as significance/moments.ts finds against a table. */
+export function momentsOfPair(a: ProjectedMoments, b: ProjectedMoments): PairMoments {
+  const [first, second] = [a.profile, b.profile];
+  return pairOf(
+    product(a.mean, b.mean),
+    product(a.sketch, b.sketch),
+    first &&
+      second && {
+        mean: product(first.mean, second.mean),
+        square: product(first.second, second.second),
+        logEffective: Math.min(first.logEffective, second.logEffective),
+      },
+  );
+}
+
+/** Affine score that one unit of cosine adds to a pair of residues. */
+function scorePerCosineOf({ affine, manifest }: Release): number {
+  const { multiplier } = affine.withProfiles ?? affine;
+  return (multiplier * manifest.encoder.inverse_step ** 2) / 65_536;
+}
+
+function product(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let at = 0; at < a.length; at += 1) sum += a[at] * b[at];
+  return sum;
+}

@@ -1,0 +1,116 @@
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  makeData,
+  tableToIPC,
+} from 'apache-arrow';
+import {
+  BASIS_FILE,
+  CARD_FILE,
+  TARGETS_FILE,
+  calibrationDirectory,
+  type CalibrationCard,
+  type FileCard,
+} from '../significance/card.js';
+import {
+  PROFILE_MEAN_SIZE,
+  PROFILE_SECOND_SIZE,
+  secondMomentSize,
+  type MomentTable,
+  type ProfileTable,
+} from '../significance/moments.js';
+import { LEANING_COUNT } from '../significance/pair-null.js';
+import type { BiasTable } from '../significance/protein-bias.js';
+import { cardText } from '../significance/sidecar.js';
+import { sha256Hex } from '../canonical.js';
+
+/** Everything of a card but its files. */
+export type CardContent = Omit<CalibrationCard, 'files'>;
+
+/**
+ * Writes a calibration beside its release, in place of the one that may be there. Whoever opens the release meets the
+ * old one, none, or the new one, never a half.
+ * Errors  those of the file system
+ */
+export async function writeCalibration(
+  releaseDirectory: string,
+  content: CardContent,
+  moments: MomentTable,
+  biases: Pick<BiasTable, 'of'>,
+): Promise<CalibrationCard> {
+  const place = calibrationDirectory(releaseDirectory);
+  const folder = `${place}.new`;
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const { dimension, rank, profiles } = moments;
+  const targets = arrowBytes([
+    ['mean', moments.means, dimension],
+    ['sketch', moments.sketches, rank],
+    ...biasColumns(biases, moments.means.length / dimension, profiles !== undefined),
+    ...(profiles === undefined ? [] : profileColumns(profiles)),
+  ]);
+  const basis = arrowBytes([['component', moments.basis, secondMomentSize(dimension)]]);
+  const card: CalibrationCard = {
+    ...content,
+    files: {
+      targets: await writeBytes(folder, TARGETS_FILE, targets),
+      basis: await writeBytes(folder, BASIS_FILE, basis),
+    },
+  };
+  await writeFile(join(folder, CARD_FILE), cardText(card));
+  await rm(place, { recursive: true, force: true });
+  await rename(folder, place);
+  return card;
+}
+
+function profileColumns({ means, seconds, logEffective }: ProfileTable): readonly Column[] {
+  return [
+    ['profile_mean', means, PROFILE_MEAN_SIZE],
+    ['profile_second', seconds, PROFILE_SECOND_SIZE],
+    ['log_effective', logEffective, 1],
+  ];
+}
+
+function biasColumns(biases: Pick<BiasTable, 'of'>, count: number, hasLeanings: boolean): readonly Column[] {
+  const values = new Float32Array(count);
+  const leanings = new Float32Array(hasLeanings ? count * LEANING_COUNT : 0);
+  for (let target = 0; target < count; target += 1) {
+    const found = biases.of(target);
+    values[target] = found.bias;
+    if (hasLeanings) leanings.set(found.leanings, target * LEANING_COUNT);
+  }
+  return [['bias', values, 1], ...(hasLeanings ? [['leaning', leanings, LEANING_COUNT] as const] : [])];
+}
+
+async function writeBytes(folder: string, path: string, bytes: Uint8Array): Promise<FileCard> {
+  await writeFile(join(folder, path), bytes);
+  const { size } = await stat(join(folder, path));
+  return { path, size_bytes: size, sha256: sha256Hex(bytes) };
+}
+
+type Column = readonly [name: string, values: Float32Array, width: number];
+
+/** An Arrow file whose columns are fixed-size lists of float32, all with the same number of rows. */
+function arrowBytes(columns: readonly Column[]): Uint8Array {
+  const fields = columns.map(([name, , width]) => {
+    return new Field(name, new FixedSizeList(width, new Field('item', new Float32(), false)), false);
+  });
+  const children = columns.map(([, values, width], column) =>
+    makeData({
+      type: fields[column].type as FixedSizeList<Float32>,
+      length: values.length / width,
+      child: makeData({ type: new Float32(), data: values }),
+    }),
+  );
+  const schema = new Schema(fields);
+  const [, values, width] = columns[0];
+  const rows = makeData({ type: new Struct(fields), length: values.length / width, children });
+  return tableToIPC(new Table([new RecordBatch(schema, rows)]), 'file');
+}

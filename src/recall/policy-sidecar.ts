@@ -1,0 +1,92 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalJson } from '../canonical.js';
+import { Fault } from '../errors.js';
+import { calibrationDirectory } from '../significance/card.js';
+import {
+  CODES_NAME,
+  POLICY_FILE,
+  POLICY_FORMAT,
+  definitionOf,
+  isQualifiedPolicy,
+  policyId,
+  qualificationId,
+  type PolicyCard,
+} from './policy-card.js';
+
+/** A release's approximate policy, qualified and opened for searching. */
+export interface Qualification {
+  /** `qual_…` */
+  readonly id: string;
+  readonly card: PolicyCard;
+}
+
+/**
+ * The card of a release's approximate policy; undefined where it has none.
+ * Errors  Fault if it is damaged, or of a format that this version does not know
+ */
+export async function readPolicyCard(releaseDirectory: string): Promise<PolicyCard | undefined> {
+  const path = join(calibrationDirectory(releaseDirectory), POLICY_FILE);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Fault(`${path} cannot be read.`, { cause });
+  }
+  let card: PolicyCard;
+  try {
+    card = JSON.parse(text) as PolicyCard;
+  } catch (cause) {
+    throw new Fault(`${path} is no policy card.`, { cause });
+  }
+  if (card?.format !== POLICY_FORMAT) {
+    throw new Fault(
+      `${path} has format ${JSON.stringify(card?.format)}; this version reads ${POLICY_FORMAT}.`,
+    );
+  }
+  if (text !== policyText(card)) throw new Fault(`${path} was changed.`);
+  return card;
+}
+
+/**
+ * The approximate policy that a release may offer beside this calibration; undefined where it has none, where it keeps
+ * too little, where another calibration was asked, or where another version of the policy was measured.
+ * Errors  Fault where the card is damaged or belongs to another release
+ */
+export async function openQualification(
+  releaseDirectory: string,
+  { releaseId, calibrationId }: { readonly releaseId: string; readonly calibrationId: string | undefined },
+): Promise<Qualification | undefined> {
+  const card = await readPolicyCard(releaseDirectory);
+  if (card === undefined || !isQualifiedPolicy(card)) return undefined;
+  if (card.release_id !== releaseId) {
+    throw new Fault(
+      `${calibrationDirectory(releaseDirectory)} qualifies release ${card.release_id}, not ${releaseId}.`,
+    );
+  }
+  const current = policyId(definitionOf(card.policy, card));
+  if (card.policy_id !== current || card.calibration_id !== (calibrationId ?? null)) return undefined;
+  return Object.freeze({ id: qualificationId(card), card });
+}
+
+/**
+ * Writes the card beside its release, in place of the one that may be there, whose codes go with it.
+ * Errors  those of the file system
+ */
+export async function writePolicyCard(releaseDirectory: string, card: PolicyCard): Promise<void> {
+  const folder = calibrationDirectory(releaseDirectory);
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, POLICY_FILE);
+  await writeFile(`${path}.new`, policyText(card));
+  await rename(`${path}.new`, path);
+  const own = [card.codes?.words.path, card.codes?.codes.path];
+  for (const name of await readdir(folder)) {
+    if (CODES_NAME.test(name) && !own.includes(name)) await rm(join(folder, name), { force: true });
+  }
+}
+
+/** There is one text for a card, so that a changed byte is found. */
+function policyText(card: PolicyCard): string {
+  return `${canonicalJson(card)}\n`;
+}

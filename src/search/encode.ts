@@ -1,0 +1,33 @@
+import { encodeFamilies } from '../homologs/encode.js';
+import { aloneFamily } from '../homologs/finder.js';
+import type { EncodedQuery, ProteinQuery, SearchEngine, SearchRequest } from './search-types.js';
+
+/**
+ * The tokens of each query: by the encoder alone or, in a release whose targets have relatives, as its own relatives
+ * make them.
+ * Errors  Fault of the encoder; the family source's; the signal's reason
+ */
+export async function encode(
+  queries: readonly ProteinQuery[],
+  { relatives }: Pick<SearchRequest, 'relatives'>,
+  { encoder, families }: Pick<SearchEngine, 'encoder' | 'families'>,
+  options: { readonly signal?: AbortSignal },
+): Promise<readonly EncodedQuery[]> {
+  const sequences = queries.map(({ sequence }) => sequence);
+  if (families === undefined) {
+    const tokens = await encoder.encode(sequences, options);
+    return queries.map((query, index) => ({ ...query, tokens: tokens[index] }));
+  }
+  if (relatives === 'none') {
+    const tokens = await encodeFamilies(encoder, sequences.map(aloneFamily), families.form, options);
+    const none = { count: 0, elapsedMs: 0 };
+    return queries.map((query, index) => ({ ...query, tokens: tokens[index], relatives: none }));
+  }
+  const startedMs = performance.now();
+  const encoded = await families.encode(sequences, options);
+  const elapsedMs = performance.now() - startedMs;
+  return queries.map((query, index) => {
+    const { tokens, relatives: count } = encoded[index];
+    return { ...query, tokens, relatives: { count, elapsedMs } };
+  });
+}

@@ -1,0 +1,171 @@
+import type { HomologyDatabase, HomologyRelease } from '../contract/search/databases.js';
+import type { Reference, RefsRequest, RefsResolution } from '../contract/refs.js';
+import { Refusal } from '../errors.js';
+import { compareFound, judgeNames, type FoundName } from '../release/names/search.js';
+import type { FileRow, FileTable } from '../store/storage/files.js';
+import type { RunRow, RunTable } from '../store/tables/runs.js';
+import type { Catalog } from './search/catalog.js';
+import type { RequestContext } from './context.js';
+import { requireReadable } from './storage/file-access.js';
+import { fileNameOf } from './storage/file-urls.js';
+import type { TargetNames } from './targets.js';
+import type { Reply } from './reply.js';
+
+interface RefsDependencies {
+  readonly catalog: Catalog;
+  readonly targetNames: TargetNames;
+  /** Whether the release has a target of this very id: for releases without an index of names. */
+  readonly hasTarget: (releaseId: string, targetId: string) => Promise<boolean>;
+  readonly runs: Pick<RunTable, 'get' | 'list'>;
+  readonly files: Pick<FileTable, 'get' | 'from'>;
+}
+
+/** Runs and files of an organization that are compared with the query; ids and beginnings of paths find all. */
+const RUNS_MAX_SCANNED = 500;
+const FILES_MAX_SCANNED = 4_000;
+
+/** The order of kinds where the query fits several equally well. */
+const KINDS: readonly Reference['kind'][] = ['target', 'database', 'release', 'run', 'file'];
+
+/** Finds things by what people call them. */
+export class Refs {
+  readonly #dependencies: RefsDependencies;
+
+  constructor(dependencies: RefsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async resolve({ query, limit }: RefsRequest, context: RequestContext): Promise<Reply<RefsResolution>> {
+    const { catalog, runs, files } = this.#dependencies;
+    const { organizationId } = context;
+    const databases = catalog.databases(organizationId);
+    const releases = databases.flatMap(({ slug }) => catalog.releases(slug, organizationId));
+    const targets = await findTargets(query, limit, releases, organizationId, this.#dependencies);
+    const references = [
+      ...targets.references,
+      ...databases.flatMap((row) => findDatabase(query, row)),
+      ...releases.flatMap((row) => findRelease(query, row)),
+      ...findRuns(query, context, runs),
+      ...findFiles(query, context, files),
+    ].sort(compare);
+    const found = references.slice(0, limit);
+    const { unindexed } = targets;
+    return {
+      value: { object: 'refs_resolution', query, references: found, unindexed_release_ids: unindexed },
+      outputRefs: found.map(({ id }) => id),
+      rowCount: found.length,
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#dependencies.targetNames.close();
+  }
+}
+
+async function findTargets(
+  query: string,
+  limit: number,
+  releases: readonly HomologyRelease[],
+  organizationId: string,
+  { catalog, targetNames, hasTarget }: RefsDependencies,
+): Promise<{ readonly references: readonly Reference[]; readonly unindexed: string[] }> {
+  const references: Reference[] = [];
+  const unindexed: string[] = [];
+  for (const { id: releaseId, database_slug } of releases.filter(({ is_default }) => is_default)) {
+    const place = { kind: 'target', database_slug, database_release_id: releaseId } as const;
+    const found = await targetNames.search(catalog.release(releaseId, organizationId), query, limit);
+    if (found === undefined) unindexed.push(releaseId);
+    for (const { organism, ...target } of found ?? []) {
+      references.push({
+        object: 'reference',
+        ...place,
+        ...target,
+        ...(organism && { description: organism }),
+      });
+    }
+    if (found === undefined && (await hasTarget(releaseId, query))) {
+      references.push(...named(query, [query], { ...place, id: query, name: query }));
+    }
+  }
+  return { references, unindexed };
+}
+
+function findDatabase(query: string, { id, slug, title }: HomologyDatabase): readonly Reference[] {
+  return named(query, [slug, id, title], { kind: 'database', id, name: title, database_slug: slug });
+}
+
+function findRelease(query: string, row: HomologyRelease): readonly Reference[] {
+  const { id, title, database_slug } = row;
+  const names = [id, ...(title === database_slug ? [] : [title])];
+  return named(query, names, { kind: 'release', id, name: title, database_slug });
+}
+
+function findRuns(
+  query: string,
+  { organizationId }: RequestContext,
+  runs: RefsDependencies['runs'],
+): readonly Reference[] {
+  const present = ({ id, label, endpoint, status }: RunRow) =>
+    named(query, [id, ...(label === undefined ? [] : [label])], {
+      kind: 'run',
+      id,
+      name: label ?? id,
+      description: `${endpoint}, ${status}`,
+    });
+  const exact = runs.get(query);
+  if (exact !== undefined) return exact.organizationId === organizationId ? present(exact) : [];
+  return runs.list(organizationId, {}, RUNS_MAX_SCANNED).runs.flatMap(present);
+}
+
+function findFiles(
+  query: string,
+  context: RequestContext,
+  files: RefsDependencies['files'],
+): readonly Reference[] {
+  const { organizationId } = context;
+  const exact = files.get(query);
+  const found = new Map<string, Reference>();
+  const take = (id: string, path: string): void => {
+    if (found.has(id)) return;
+    const [reference] = named(query, [id, path, fileNameOf(path)], {
+      kind: 'file',
+      id,
+      name: fileNameOf(path),
+      description: path,
+    });
+    if (reference !== undefined && isReadable(files.get(id), context)) found.set(id, reference);
+  };
+  if (exact !== undefined) take(exact.id, exact.path);
+  for (const { id, path } of files.from(organizationId, query, RUNS_MAX_SCANNED)) {
+    if (!path.startsWith(query)) break;
+    take(id, path);
+  }
+  for (const { id, path } of files.from(organizationId, '', FILES_MAX_SCANNED)) take(id, path);
+  return [...found.values()];
+}
+
+/** What the policy forbids or hides is not told of. */
+function isReadable(file: FileRow | undefined, context: RequestContext): boolean {
+  if (file === undefined) return false;
+  try {
+    requireReadable(file, context);
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
+
+type Described = Omit<Reference, 'object' | keyof FoundName>;
+
+function named(query: string, names: readonly string[], described: Described): readonly Reference[] {
+  const found = judgeNames(query, names);
+  return found === undefined ? [] : [{ object: 'reference', ...described, ...found }];
+}
+
+function compare(a: Reference, b: Reference): number {
+  const byKind = KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind);
+  if (compareFound(a, b) !== 0 || byKind !== 0) return compareFound(a, b) || byKind;
+  const [left, right] = [a, b].map(({ id, database_slug = '' }) => `${id} ${database_slug}`);
+  return left < right ? -1 : left > right ? 1 : 0;
+}

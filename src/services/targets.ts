@@ -1,0 +1,82 @@
+import { LRUCache } from 'lru-cache';
+import { OPEN_RELEASES_MAX_COUNT } from '../limits.js';
+import { openNames, type NamesIndex } from '../release/names/names.js';
+import { searchNames, type FoundName } from '../release/names/search.js';
+import type { ReleaseManifest } from '../release/release.js';
+
+interface TargetReference extends FoundName {
+  readonly id: string;
+  readonly name: string;
+  readonly organism?: string;
+}
+
+interface ReleaseNames {
+  readonly releaseId: string;
+  readonly manifest: ReleaseManifest;
+}
+
+/** Finds targets of releases by their names. */
+export class TargetNames {
+  readonly #directoryOf: (releaseId: string) => string;
+  readonly #indexes: LRUCache<string, Promise<NamesIndex>>;
+  readonly #closing = new Set<Promise<NamesIndex>>();
+  #searchingCount = 0;
+
+  /** @param directoryOf where a release of the catalog lies */
+  constructor(directoryOf: (releaseId: string) => string) {
+    this.#directoryOf = directoryOf;
+    this.#indexes = new LRUCache({
+      max: OPEN_RELEASES_MAX_COUNT,
+      // One that is being searched still reads; its file is closed when nobody holds it.
+      dispose: (index) => void this.#closing.add(index),
+    });
+  }
+
+  /** undefined where the release has no index of names. Errors  Fault where that cannot be read */
+  async search(
+    { releaseId, manifest }: ReleaseNames,
+    query: string,
+    limit: number,
+  ): Promise<readonly TargetReference[] | undefined> {
+    if (manifest.files.names === undefined) return undefined;
+    this.#searchingCount += 1;
+    try {
+      return (await searchNames(await this.#open(releaseId), query, limit)).map(present);
+    } finally {
+      this.#searchingCount -= 1;
+      await this.#closeUnused();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#indexes.clear();
+    await this.#closeUnused();
+  }
+
+  #open(releaseId: string): Promise<NamesIndex> {
+    const known = this.#indexes.get(releaseId);
+    if (known !== undefined) return known;
+    const opening = openNames(this.#directoryOf(releaseId));
+    this.#indexes.set(releaseId, opening);
+    // The next call tries again.
+    opening.catch(() => this.#indexes.delete(releaseId));
+    return opening;
+  }
+
+  async #closeUnused(): Promise<void> {
+    if (this.#searchingCount > 0) return;
+    const unused = [...this.#closing];
+    this.#closing.clear();
+    for (const index of await Promise.allSettled(unused)) {
+      if (index.status === 'fulfilled') await index.value.close();
+    }
+  }
+}
+
+/** The names in the order of NAME_FIELDS, after the id. */
+function present(found: FoundName & { readonly names: readonly string[] }): TargetReference {
+  const [id, accession, entryName, gene, name, description, organism] = found.names;
+  const label = [name, description, entryName, gene, accession].find((text) => text !== '') ?? id;
+  const { match, similarity } = found;
+  return { match, similarity, id, name: label, ...(organism !== '' && { organism }) };
+}

@@ -1,0 +1,210 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tableFromIPC, type Table } from 'apache-arrow';
+import { canonicalJson, sha256Hex } from '../canonical.js';
+import { Fault } from '../errors.js';
+import { isQualified, type Bin, type Calibration } from './calibration.js';
+import {
+  CARD_FILE,
+  CARD_FORMAT,
+  CARD_FORMATS,
+  SUPERSEDED_FORMATS,
+  calibrationDirectory,
+  calibrationId,
+  type BinCard,
+  type CalibrationCard,
+  type ScaleCard,
+} from './card.js';
+import type { MomentTable } from './moments.js';
+import type { CovariateScale, PairNull } from './pair-null.js';
+
+/**
+ * The card of a release's calibration; undefined where the release has none, or one of a superseded format.
+ * Errors  Fault if it is damaged, or of a format that this version does not know
+ */
+export async function readCalibrationCard(releaseDirectory: string): Promise<CalibrationCard | undefined> {
+  const path = join(calibrationDirectory(releaseDirectory), CARD_FILE);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Fault(`${path} cannot be read.`, { cause });
+  }
+  let card: Omit<CalibrationCard, 'format'> & { readonly format: string };
+  try {
+    card = JSON.parse(text) as typeof card;
+  } catch (cause) {
+    throw new Fault(`${path} is no calibration card.`, { cause });
+  }
+  if (CARD_FORMATS.includes(card?.format)) return card as CalibrationCard;
+  if (SUPERSEDED_FORMATS.includes(card?.format)) return undefined;
+  throw new Fault(`${path} has format ${JSON.stringify(card?.format)}; this version reads ${CARD_FORMAT}.`);
+}
+
+export function cardText(card: CalibrationCard): string {
+  return `${canonicalJson(card)}\n`;
+}
+
+/**
+ * Opens the calibration of a release for judging; undefined where it has none, or none with a qualified bin.
+ * Errors  Fault where a file is damaged, or belongs to another release
+ */
+export async function openCalibration(
+  releaseDirectory: string,
+  release: { readonly id: string; readonly targetCount: number },
+): Promise<Calibration | undefined> {
+  const card = await readCalibrationCard(releaseDirectory);
+  if (card === undefined || !isQualified(card)) return undefined;
+  const folder = calibrationDirectory(releaseDirectory);
+  if (card.release_id !== release.id) {
+    throw new Fault(`${folder} calibrates release ${card.release_id}, not ${release.id}.`);
+  }
+  return Object.freeze({
+    id: calibrationId(card),
+    card,
+    pairNull: pairNullOf(card),
+    bins: openBins(card.bins, card.stratum_edges),
+    panel: Uint32Array.from(card.bias.panel),
+    bias: card.bias,
+    ...(await readTargets(folder, card, release.targetCount)),
+  });
+}
+
+/**
+ * Recomputes every digest of a release's calibration. Returns one sentence for each problem.
+ * Errors  none for damage; an empty list means an intact or absent calibration
+ */
+export async function verifyCalibration(releaseDirectory: string): Promise<readonly string[]> {
+  const folder = calibrationDirectory(releaseDirectory);
+  let card: CalibrationCard | undefined;
+  try {
+    card = await readCalibrationCard(releaseDirectory);
+  } catch (cause) {
+    return [(cause as Error).message];
+  }
+  if (card === undefined) return [];
+  const problems: string[] = [];
+  if ((await readFile(join(folder, CARD_FILE), 'utf8')) !== cardText(card))
+    problems.push(`${CARD_FILE} was changed`);
+  for (const { path, sha256 } of [card.files.targets, card.files.basis]) {
+    const found = await readFile(join(folder, path)).then(sha256Hex, () => 'missing');
+    if (found !== sha256) problems.push(`${path} ${found === 'missing' ? 'is missing' : 'was changed'}`);
+  }
+  return problems;
+}
+
+const NO_LEANINGS: readonly number[] = [];
+
+function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
+  return {
+    shape: {
+      logShorter: scaleOf(model.log_shorter),
+      logLonger: scaleOf(model.log_longer),
+      meanCosine: scaleOf(model.mean_cosine),
+      cosineSpread: scaleOf(model.cosine_spread),
+      profiles: model.profiles && {
+        logMean: scaleOf(model.profiles.log_mean),
+        logSpread: scaleOf(model.profiles.log_spread),
+        logEffective: scaleOf(model.profiles.log_effective),
+      },
+    },
+    bias: scaleOf(model.bias),
+    leanings: model.profiles?.leanings.map(scaleOf) ?? [],
+    weights: model.weights,
+    scale: model.scale,
+    rate: {
+      slopes: [model.length_slope, model.mean_slope, model.spread_slope, ...profileSlopes(model.profiles)],
+      slowerShare: model.slower_share ?? 1,
+    },
+    scorePerCosine: model.score_per_cosine,
+  };
+}
+
+function profileSlopes(profiles: CalibrationCard['pair_null']['profiles']): readonly number[] {
+  if (profiles === undefined) return [];
+  return [profiles.mean_slope, profiles.spread_slope, profiles.effective_slope, ...profiles.leaning_slopes];
+}
+
+function scaleOf({ centre, spread, minimum, maximum }: ScaleCard): CovariateScale {
+  return { centre, spread, minimum, maximum };
+}
+
+/** Bins by query and target stratum; the null does not tell query from target, so that one bin serves both orders. */
+export function openBins(bins: readonly BinCard[], edges: readonly number[]): readonly (readonly Bin[])[] {
+  const strata = Array.from({ length: edges.length + 1 }, (_, stratum) => stratum);
+  return strata.map((query) => strata.map((target) => openBin(bins, query, target)));
+}
+
+function openBin(bins: readonly BinCard[], query: number, target: number): Bin {
+  const [shorter, longer] = query < target ? [query, target] : [target, query];
+  const card = bins.find((bin) => bin.query_stratum === shorter && bin.target_stratum === longer);
+  if (card === undefined) throw new Fault(`The calibration card lacks the bin ${shorter} × ${longer}.`);
+  const { threshold, log_exceedance_probability: logExceedanceProbability, lambda, shape } = card.tail;
+  return { card, tail: { threshold, logExceedanceProbability, lambda, shape } };
+}
+
+async function readTargets(
+  folder: string,
+  card: CalibrationCard,
+  targetCount: number,
+): Promise<Pick<Calibration, 'moments' | 'biases'>> {
+  const { dimension, rank } = card.moments;
+  const targets = await readTable(folder, card.files.targets);
+  const basis = await readTable(folder, card.files.basis);
+  if (targets.numRows !== targetCount) {
+    throw new Fault(`${folder} holds moments of ${targets.numRows} targets; the release has ${targetCount}.`);
+  }
+  const moments: MomentTable = {
+    dimension,
+    rank,
+    means: floatsOf(targets, 'mean'),
+    sketches: floatsOf(targets, 'sketch'),
+    basis: floatsOf(basis, 'component'),
+    profiles: card.pair_null.profiles && {
+      means: floatsOf(targets, 'profile_mean'),
+      seconds: floatsOf(targets, 'profile_second'),
+      logEffective: floatsOf(targets, 'log_effective'),
+    },
+  };
+  return { moments, biases: biasesIn(targets, card.pair_null.profiles?.leanings.length ?? 0) };
+}
+
+function biasesIn(targets: Table, leaningCount: number): Calibration['biases'] {
+  const biases = floatsOf(targets, 'bias');
+  if (leaningCount === 0) return (target) => ({ bias: biases[target], leanings: NO_LEANINGS });
+  const leanings = floatsOf(targets, 'leaning');
+  return (target) => ({
+    bias: biases[target],
+    leanings: Array.from(leanings.subarray(target * leaningCount, (target + 1) * leaningCount)),
+  });
+}
+
+async function readTable(
+  folder: string,
+  file: { readonly path: string; readonly size_bytes: number },
+): Promise<Table> {
+  const path = join(folder, file.path);
+  const size = await stat(path).then(
+    (status) => status.size,
+    () => 'missing',
+  );
+  if (size !== file.size_bytes)
+    throw new Fault(`${path} should have ${file.size_bytes} bytes; it is ${size}.`);
+  return tableFromIPC(await readFile(path));
+}
+
+/** All values of a fixed-size-list column of float32, row after row. */
+function floatsOf(table: Table, name: string): Float32Array {
+  const column = table.getChild(name);
+  if (column === null) throw new Fault(`The calibration table lacks the column ${name}.`);
+  const parts = column.data.map((data) => data.children[0].values as Float32Array);
+  if (parts.length === 1) return parts[0];
+  const values = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let start = 0;
+  for (const part of parts) {
+    values.set(part, start);
+    start += part.length;
+  }
+  return values;
+}

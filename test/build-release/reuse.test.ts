@@ -1,0 +1,262 @@
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { sha256Hex } from '#src/canonical.js';
+import type { Encoder } from '#src/encoder/encoder.js';
+import { aloneFamily } from '#src/homologs/finder.js';
+import { familyForm } from '#src/homologs/form.js';
+import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import type { BuildFamilies, BuildOptions } from '#src/build-release/build-options.js';
+import { buildRelease } from '#src/build-release/release.js';
+import { createSequenceTable } from '#src/build-release/sequence-table.js';
+import { filesInput } from '#src/build-release/sources/input-files.js';
+import { manifestText, releaseId } from '#src/release/manifest.js';
+import { openRelease } from '#src/release/open.js';
+import { PROFILE_SCALE } from '#src/release/profile-affine.js';
+import { fakeEncoder } from '../tools/fake-encoder.js';
+import { randomProteins } from '../tools/random-proteins.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-reuse-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const PROTEINS = randomProteins(40, { seed: 7, minResidues: 10, maxResidues: 90 });
+const OLD = PROTEINS.slice(2);
+const encoded: string[] = [];
+
+function recordingEncoder(): Encoder {
+  const plain = fakeEncoder();
+  return {
+    ...plain,
+    async encode(sequences, options) {
+      encoded.push(...sequences);
+      return plain.encode(sequences, options);
+    },
+  };
+}
+
+/** The proteins are called by their order, so that equal sequences have other ids in another build. */
+async function build(
+  indexesFolder: string,
+  slug: string,
+  sequences: readonly string[],
+  options: Partial<BuildOptions> = {},
+) {
+  const path = join(folder, 'given.fasta');
+  writeFileSync(path, sequences.map((sequence, at) => `>${slug}${at}\n${sequence}\n`).join(''));
+  encoded.length = 0;
+  const input = await filesInput({ proteins: [path] });
+  return buildRelease({ indexesFolder, slug, encoder: recordingEncoder(), input, ...options });
+}
+
+const newIndexes = (): string => mkdtempSync(join(folder, 'indexes-'));
+
+function digests(directory: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(directory).map((name) => [name, sha256Hex(readFileSync(join(directory, name)))]),
+  );
+}
+
+function flipByte(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  bytes[at] ^= 1;
+  writeFileSync(path, bytes);
+}
+
+const ALONE: BuildFamilies = {
+  finder: {
+    batchProteins: 4,
+    find: async (proteins) => proteins.map(({ sequence }) => aloneFamily(sequence)),
+  },
+  form: familyForm(fakeEncoder().card, PROFILE_SCALE),
+  rules: RELATIVE_RULES,
+  background: { method: 'alignments', sha256: '0'.repeat(64) },
+};
+
+/** Each protein's relative is itself from its third residue on, the last letter changed; notes who is asked for. */
+function related(asked: string[], sha256 = '1'.repeat(64)): BuildFamilies {
+  const finder: BuildFamilies['finder'] = {
+    batchProteins: 4,
+    find: async (proteins) => {
+      asked.push(...proteins.map(({ sequence }) => sequence));
+      return proteins.map(({ sequence }) => {
+        const residues = `${sequence.slice(2, -1)}W`;
+        const relative = {
+          id: `of ${sequence}`,
+          expected: 1e-9,
+          identity: 0.8,
+          coverage: 0.8,
+          round: 1,
+          residues,
+          start: 2,
+          residueStart: 0,
+          cigar: `${residues.length}M`,
+        };
+        // Every third protein has none.
+        const relatives = sequence.length % 3 === 0 ? [] : [relative];
+        return { sequence, relatives, averaged: relatives };
+      });
+    },
+  };
+  return { ...ALONE, finder, background: { method: 'mmseqs', name: 'b', sha256, version: '1', rounds: 1 } };
+}
+
+describe('a build of families after others', () => {
+  it('looks for the relatives of new proteins only, and is the same to the byte', async () => {
+    const indexes = newIndexes();
+    await build(indexes, 'old', OLD, { families: related([]) });
+    const asked: string[] = [];
+    const again = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    expect(asked.sort()).toEqual(PROTEINS.slice(0, 2).sort());
+    expect(again.reusedResidues).toBe(OLD.join('').length);
+    const all: string[] = [];
+    const full = await build(newIndexes(), 'new', PROTEINS, { families: related(all) });
+    expect(all).toHaveLength(PROTEINS.length);
+    expect(full.release.manifest.relatives?.counts.relatives).toBeGreaterThan(PROTEINS.length / 2);
+    expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
+  });
+
+  it('reads no plain tokens where releases of families have all', async () => {
+    const indexes = newIndexes();
+    const { directory } = (await build(indexes, 'plain', PROTEINS)).release;
+    await build(indexes, 'old', PROTEINS, { families: related([]) });
+    flipByte(join(directory, 'tokens.arrow'), 5_000);
+    const asked: string[] = [];
+    const { notes } = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    expect([asked, notes]).toEqual([[], []]);
+    const more = [...PROTEINS, 'MKWVTFISLLFLFSSAYS'];
+    const { notes: told } = await build(indexes, 'more', more, { families: related(asked) });
+    expect(asked).toEqual(more.slice(-1));
+    expect(told).toEqual([expect.stringMatching(/of plain is damaged/)]);
+  });
+
+  it('says of each target what its family is worth; without that a release is of an earlier version', async () => {
+    const { release } = await build(newIndexes(), 'now', OLD, { families: related([]) });
+    const { targets } = await openRelease(release.directory);
+    expect(targets.family!(0).relatives).toBe(OLD[0].length % 3 === 0 ? 0 : 1);
+    expect(targets.family!(0).effectiveSequences).toBeGreaterThanOrEqual(1);
+    const { form_id: _, ...relatives } = release.manifest.relatives!;
+    const earlier = { ...release.manifest, relatives };
+    const directory = join(dirname(release.directory), releaseId(earlier));
+    renameSync(release.directory, directory);
+    writeFileSync(join(directory, 'manifest.json'), manifestText(earlier));
+    await expect(openRelease(directory)).rejects.toThrow('of an earlier version; build it again');
+  });
+
+  it('looks for all where the background is another, or alignments were given', async () => {
+    const indexes = newIndexes();
+    await build(indexes, 'old', OLD, { families: related([]) });
+    const asked: string[] = [];
+    await build(indexes, 'new', PROTEINS, { families: related(asked, '2'.repeat(64)) });
+    expect(asked).toHaveLength(PROTEINS.length);
+    const given = { ...related(asked), background: ALONE.background };
+    await build(indexes, 'given', OLD, { families: given });
+    asked.length = 0;
+    await build(indexes, 'again', OLD, { families: given });
+    expect(asked).toHaveLength(OLD.length);
+  });
+
+  it('takes nothing from a release whose profiles changed', async () => {
+    const indexes = newIndexes();
+    const { directory } = (await build(indexes, 'old', OLD, { families: related([]) })).release;
+    flipByte(join(directory, 'profiles.arrow'), 700);
+    const asked: string[] = [];
+    const { notes } = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    expect(asked).toHaveLength(PROTEINS.length);
+    expect(notes).toEqual([expect.stringMatching(/^Release dbr_\w{12} of old is damaged/)]);
+  });
+});
+
+describe('a build after others', () => {
+  it('encodes what no release has, and is the same to the byte as one that encodes all', async () => {
+    const indexes = newIndexes();
+    await build(indexes, 'old', OLD);
+    const again = await build(indexes, 'new', PROTEINS);
+    expect([...encoded].sort()).toEqual(PROTEINS.slice(0, 2).sort());
+    const residues = (some: readonly string[]): number => some.join('').length;
+    expect(again.encodedResidues).toBe(residues(PROTEINS.slice(0, 2)));
+    expect(again.reusedResidues).toBe(residues(OLD));
+    const full = await build(newIndexes(), 'new', PROTEINS);
+    expect(encoded).toHaveLength(PROTEINS.length);
+    expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
+  });
+
+  it('takes from several releases, and nothing of another encoder', async () => {
+    const indexes = newIndexes();
+    await build(indexes, 'one', PROTEINS.slice(0, 10));
+    await build(indexes, 'two', PROTEINS.slice(5, 30));
+    const other = { ...recordingEncoder(), digest: 'f'.repeat(64) };
+    await build(indexes, 'foreign', PROTEINS, { encoder: other });
+    const again = await build(indexes, 'all', PROTEINS);
+    expect(encoded).toEqual(PROTEINS.slice(30));
+    const full = await build(newIndexes(), 'all', PROTEINS);
+    expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
+  });
+
+  it('goes on after an interruption with what releases have', async () => {
+    const indexes = newIndexes();
+    await build(indexes, 'old', OLD);
+    const failing: Encoder = {
+      ...fakeEncoder(),
+      encode: async () => {
+        throw new Error('the power went');
+      },
+    };
+    await expect(build(indexes, 'new', PROTEINS, { encoder: failing })).rejects.toThrow('the power went');
+    const again = await build(indexes, 'new', PROTEINS);
+    const full = await build(newIndexes(), 'new', PROTEINS);
+    expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
+  });
+
+  it.each(['tokens.arrow', 'targets.arrow'])(
+    'takes nothing from a release whose %s changed',
+    async (name) => {
+      const indexes = newIndexes();
+      const { directory } = (await build(indexes, 'old', OLD)).release;
+      flipByte(join(directory, name), 700);
+      const again = await build(indexes, 'new', PROTEINS);
+      expect(encoded).toHaveLength(PROTEINS.length);
+      expect(again.notes).toEqual([expect.stringMatching(/^Release dbr_\w{12} of old is damaged/)]);
+      const full = await build(newIndexes(), 'new', PROTEINS);
+      expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
+    },
+  );
+
+  it('gives families the plain tokens that it has, and takes none of a release of families', async () => {
+    const indexes = newIndexes();
+    await build(indexes, 'plain', PROTEINS);
+    const related = await build(indexes, 'related', PROTEINS, { families: ALONE });
+    expect(encoded).toEqual([]);
+    const full = await build(newIndexes(), 'related', PROTEINS, { families: ALONE });
+    expect(digests(related.release.directory)).toEqual(digests(full.release.directory));
+    const only = newIndexes();
+    await build(only, 'related', PROTEINS, { families: ALONE });
+    await build(only, 'plain', PROTEINS);
+    expect(encoded).toHaveLength(PROTEINS.length);
+  });
+
+  it('does not read the tokens of a release that has little to give', async () => {
+    const indexes = newIndexes();
+    const many = randomProteins(300, { seed: 8, minResidues: 50, maxResidues: 60 });
+    await build(indexes, 'large', [...many, PROTEINS[0]]);
+    const { reusedResidues, notes } = await build(indexes, 'small', PROTEINS);
+    expect(reusedResidues).toBe(0);
+    expect(notes).toEqual([]);
+  });
+});
+
+describe('a table of sequences', () => {
+  it('gives each sequence its own number back, however many there are', () => {
+    const sequences = [...new Set(randomProteins(5_000, { seed: 9, minResidues: 3, maxResidues: 5 }))];
+    const table = createSequenceTable();
+    sequences.forEach((sequence, at) => table.set(sequence, at));
+    expect(table.count).toBe(sequences.length);
+    expect(sequences.every((sequence, at) => table.get(sequence) === at)).toBe(true);
+    table.set(sequences[0], 77);
+    expect([table.count, table.get(sequences[0]), table.get('WWWWWWWWW')]).toEqual([
+      sequences.length,
+      77,
+      undefined,
+    ]);
+  });
+});

@@ -1,0 +1,191 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { RelativesFinder } from '#src/homologs/finder.js';
+import { familyForm } from '#src/homologs/form.js';
+import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { selectRelatives } from '#src/homologs/select.js';
+import type { BuildFamilies, BuildOptions } from '#src/build-release/build-options.js';
+import { buildRelease, planShards } from '#src/build-release/release.js';
+import { encodeShard } from '#src/build-release/shards/encode-shard.js';
+import { shardProgress, type PlannedShards } from '#src/build-release/shards/plan.js';
+import { filesInput } from '#src/build-release/sources/input-files.js';
+import { seededRandom } from '#src/random.js';
+import { addBackground, backgroundDatabase } from '#src/find-homologs/backgrounds.js';
+import { mmseqsRelatives, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
+import { PROFILE_SCALE } from '#src/release/profile-affine.js';
+import type { RelativesBackground } from '#src/release/release.js';
+import { contextEncoder, makeRelatives, relativesOf } from '../tools/relatives.js';
+
+/* Proteins whose relatives are looked for by tasks: nothing of the release tells how many there were. */
+
+const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`shards of relatives seed ${seed}`);
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-shards-relatives-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const { proteins } = makeRelatives(seededRandom(seed), { families: 30, members: 10 });
+const fasta = join(folder, 'proteins.fasta');
+writeFileSync(fasta, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
+const encoder = contextEncoder();
+
+let folders = 0;
+async function newBuild(families?: BuildFamilies): Promise<BuildOptions> {
+  folders += 1;
+  const indexesFolder = join(folder, `indexes-${folders}`);
+  return { indexesFolder, slug: 'db', encoder, input: await filesInput({ proteins: [fasta] }), families };
+}
+
+function familiesBy(finder: RelativesFinder, background: RelativesBackground): BuildFamilies {
+  return { finder, background, rules: RELATIVE_RULES, form: familyForm(encoder.card, PROFILE_SCALE) };
+}
+
+async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
+  const found = await planShards(options, count);
+  if (found === undefined) throw new Error('the release is not there yet');
+  return found;
+}
+
+const encode = (
+  { folder: shards }: PlannedShards,
+  shard: number,
+  task: string,
+  families?: BuildFamilies,
+): Promise<number> =>
+  encodeShard({ folder: shards, shard, task }, { encoder, families }, { onResidues: () => undefined });
+
+/** Id, counts and bytes of every file of the finished release. */
+async function finish(options: BuildOptions, shardCount?: number): Promise<Record<string, unknown>> {
+  const { release, encodedResidues } = await buildRelease({ ...options, shardCount });
+  if (shardCount !== undefined) expect(encodedResidues).toBe(0);
+  expect(readdirSync(join(options.indexesFolder, 'db'))).toEqual([release.id]);
+  const files = readdirSync(release.directory).sort();
+  expect(files).toContain('profiles.arrow');
+  const { counts } = release.manifest.relatives!;
+  expect(counts.relatives, `seed ${seed}`).toBeGreaterThan(100);
+  const bytes = files.map((name) => [
+    name,
+    readFileSync(join(release.directory, name)).toString('base64'),
+  ]) as [string, string][];
+  return { id: release.id, counts, ...Object.fromEntries(bytes) };
+}
+
+/** Holds what so many tasks build against what one machine does. */
+async function compare(families: BuildFamilies, counts: readonly number[]): Promise<void> {
+  const whole = await finish(await newBuild(families));
+  for (const count of counts) {
+    const options = await newBuild(families);
+    const build = await planned(options, count);
+    for (const shard of build.plan.shards.keys()) await encode(build, count - 1 - shard, 'one', families);
+    expect(await finish(options, count), `${count} shards, seed ${seed}`).toEqual(whole);
+  }
+}
+
+/** The other members of a protein's family, which have its length and some other letters. */
+const planted: RelativesFinder = {
+  batchProteins: 64,
+  find: async (asked) =>
+    asked.map(({ sequence }) => {
+      const family = relativesOf(proteins, sequence).map((at) => proteins[at]!);
+      const relatives = family
+        .filter((other) => other.sequence !== sequence)
+        .map(({ id, sequence: residues }) => ({
+          ...{ id, residues, expected: 1e-9, identity: 0.8, coverage: 1, round: 1 },
+          ...{ start: 0, residueStart: 0, cigar: `${residues.length}M` },
+        }));
+      return selectRelatives({ sequence, relatives }, RELATIVE_RULES);
+    }),
+};
+const families = familiesBy(planted, {
+  method: 'search',
+  release_id: 'dbr_planted',
+  calibration_id: 'calib_planted',
+});
+
+describe('a build of proteins with relatives, in shards', () => {
+  it('is the release of one machine to the byte', { timeout: 120_000 }, () =>
+    compare(families, [1, 2, 7, 64]),
+  );
+
+  it(
+    'is not changed by tasks that are killed, go on with other calls, or are doubled',
+    { timeout: 120_000 },
+    async () => {
+      const whole = await finish(await newBuild(families));
+      const options = await newBuild(families);
+      const build = await planned(options, 2);
+      let batches = 0;
+      // Calls of other sizes, the fourth of which fails when a checkpoint has been saved.
+      const lost: BuildFamilies = {
+        ...families,
+        finder: {
+          batchProteins: 30,
+          async find(asked, how) {
+            batches += 1;
+            // Calls are made ahead of those that have been answered.
+            const call = batches;
+            if (call > 2) await setTimeout(1_100);
+            if (call > 3) {
+              while (!existsSync(join(build.folder, '0.one', 'encoded.json'))) await setTimeout(10);
+              throw new Error('the node is gone');
+            }
+            return families.finder.find(asked, how);
+          },
+        },
+      };
+      await expect(encode(build, 0, 'one', lost)).rejects.toThrow('the node is gone');
+      expect((await shardProgress(build)).missing).toEqual([0, 1]);
+      const left = await encode(build, 0, 'one', families);
+      expect(left).toBeGreaterThan(0);
+      expect(left).toBeLessThan(build.plan.shards[0].residues);
+      await Promise.all([encode(build, 1, 'one', families), encode(build, 1, 'other', families)]);
+      expect(await encode(build, 1, 'third', families)).toBe(0);
+      expect(readdirSync(build.folder).sort()).toEqual(['0', '1', 'plan.json']);
+      expect(await finish(options, 2)).toEqual(whole);
+    },
+  );
+
+  it('names a shard whose profiles or families are not what its task wrote', async () => {
+    const options = await newBuild(families);
+    const build = await planned(options, 1);
+    await encode(build, 0, 'one', families);
+    for (const name of ['profiles.arrow', 'families.f64']) {
+      const path = join(build.folder, '0', name);
+      const intact = readFileSync(path);
+      writeFileSync(path, Buffer.concat([intact, Buffer.from('x')]));
+      await expect(buildRelease({ ...options, shardCount: 1 })).rejects.toMatchObject({
+        code: 'release_damaged',
+      });
+      writeFileSync(path, intact);
+    }
+    await finish(options, 1);
+  });
+
+  it('is not encoded by tasks that look for relatives otherwise, or for none', async () => {
+    const build = await planned(await newBuild(families), 2);
+    const others = [
+      undefined,
+      { ...families, rules: { ...families.rules, maxExpected: 1 } },
+      familiesBy(families.finder, { method: 'alignments', sha256: '0' }),
+    ];
+    for (const other of others) {
+      await expect(encode(build, 0, 'one', other)).rejects.toMatchObject({ code: 'relatives_unavailable' });
+    }
+    const plain = await newBuild();
+    const without = await planned({ ...plain, slug: 'plain' }, 2);
+    await expect(encode(without, 0, 'one', families)).rejects.toMatchObject({
+      code: 'relatives_unavailable',
+    });
+  });
+});
+
+describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Debian: mmseqs2)', () => {
+  it('are the same to the byte where tasks have looked for them', { timeout: 400_000 }, async () => {
+    const { sha256, mmseqs_version: version } = await addBackground(folder, 'bg', [fasta]);
+    const background = { database: backgroundDatabase(folder, 'bg'), rounds: 2 };
+    const finder = mmseqsRelatives(background, RELATIVE_RULES, 2);
+    const named = { method: 'mmseqs', name: 'bg', sha256, version, rounds: 2 } as const;
+    await compare(familiesBy(finder, named), [2]);
+  });
+});

@@ -1,0 +1,176 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Encoder } from '#src/encoder/encoder.js';
+import type { BuildOptions } from '#src/build-release/build-options.js';
+import { buildRelease, planShards } from '#src/build-release/release.js';
+import { encodeShard } from '#src/build-release/shards/encode-shard.js';
+import { shardProgress, type PlannedShards } from '#src/build-release/shards/plan.js';
+import { filesInput } from '#src/build-release/sources/input-files.js';
+import { seededRandom } from '#src/random.js';
+import { fakeEncoder } from '../tools/fake-encoder.js';
+
+const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`shards seed ${seed}`);
+const { below } = seededRandom(seed);
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-shards-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+// One protein is longer than the share of a shard, so that some of 64 are empty.
+const lengths = Array.from({ length: 150 }, (_, at) => (at === 40 ? 4_000 : 1 + below(120)));
+const sequences = lengths.map((length) =>
+  Array.from({ length }, () => 'ACDEFGHIKLMNPQRSTVWY'[below(20)]).join(''),
+);
+const fasta = join(folder, 'proteins.fasta');
+writeFileSync(
+  fasta,
+  sequences.map((sequence, at) => `>sp|Q${at}|N${at} Protein ${at}\n${sequence}\n`).join(''),
+);
+
+let folders = 0;
+async function newBuild(): Promise<BuildOptions> {
+  folders += 1;
+  const indexesFolder = join(folder, `indexes-${folders}`);
+  return {
+    indexesFolder,
+    slug: 'db',
+    encoder: fakeEncoder(),
+    input: await filesInput({ proteins: [fasta] }),
+  };
+}
+
+const quiet = { onResidues: () => undefined };
+const encode = (
+  planned: PlannedShards,
+  shard: number,
+  task = 'one',
+  encoder = fakeEncoder(),
+): Promise<number> => encodeShard({ folder: planned.folder, shard, task }, { encoder }, quiet);
+
+async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
+  const found = await planShards(options, count);
+  if (found === undefined) throw new Error('the release is not there yet');
+  return found;
+}
+
+/** Id and bytes of every file of the finished release; nothing else may be left beside it. */
+async function finish(options: BuildOptions, shardCount?: number): Promise<Record<string, string>> {
+  const { release, isKnown, encodedResidues } = await buildRelease({ ...options, shardCount });
+  expect(isKnown).toBe(false);
+  if (shardCount !== undefined) expect(encodedResidues).toBe(0);
+  expect(readdirSync(join(options.indexesFolder, 'db'))).toEqual([release.id]);
+  const files = readdirSync(release.directory).sort();
+  return Object.fromEntries(
+    [['id', release.id]].concat(
+      files.map((name) => [name, readFileSync(join(release.directory, name)).toString('base64')]),
+    ),
+  );
+}
+
+const whole = newBuild().then((options) => finish(options));
+
+describe('a build in shards', () => {
+  for (const count of [1, 2, 7, 64]) {
+    it(`of ${count}, encoded in any order, is the release of one machine to the byte`, async () => {
+      const options = await newBuild();
+      const build = await planned(options, count);
+      const { shards } = build.plan;
+      expect(shards.reduce((sum, { targets }) => sum + targets, 0)).toBe(sequences.length);
+      const order = shards.map((_, shard) => shard).sort(() => below(3) - 1);
+      for (const shard of order) expect(await encode(build, shard)).toBe(shards[shard].residues);
+      expect(await finish(options, count)).toEqual(await whole);
+    });
+  }
+
+  it('has shards of even residues, by the order of the input and nothing else', async () => {
+    const [one, other] = [await planned(await newBuild(), 7), await planned(await newBuild(), 7)];
+    expect(one.plan).toEqual(other.plan);
+    const share = lengths.reduce((sum, length) => sum + length, 0) / 7;
+    for (const { residues } of one.plan.shards) expect(Math.abs(residues - share)).toBeLessThanOrEqual(4_000);
+  });
+
+  it('goes on with a shard where the same task was lost, and begins anew in another', async () => {
+    const options = await newBuild();
+    const build = await planned(options, 2);
+    const plain = fakeEncoder();
+    let batches = 0;
+    // Fails when a checkpoint has been saved; those are saved at most every second.
+    const lost: Encoder = {
+      ...plain,
+      async encode(proteins, asked) {
+        batches += 1;
+        const isLast = batches > 20;
+        if (batches > 10) await setTimeout(1_100);
+        while (isLast && !existsSync(join(build.folder, '1.one', 'encoded.json'))) await setTimeout(10);
+        if (isLast) throw new Error('the node is gone');
+        return plain.encode(proteins, asked);
+      },
+    };
+    await expect(encode(build, 1, 'one', lost)).rejects.toThrow('the node is gone');
+    expect((await shardProgress(build)).missing).toEqual([0, 1]);
+    const left = await encode(build, 1, 'one');
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(build.plan.shards[1].residues);
+    expect(await encode(build, 0, 'other')).toBe(build.plan.shards[0].residues);
+    expect(await shardProgress(build)).toEqual({
+      residues: build.plan.shards.map(({ residues }) => residues),
+      missing: [],
+    });
+    expect(await finish(options, 2)).toEqual(await whole);
+  });
+
+  it('is not changed by a task that is doubled, at the same time or later', async () => {
+    const options = await newBuild();
+    const build = await planned(options, 2);
+    const both = await Promise.all([encode(build, 0, 'one'), encode(build, 0, 'other')]);
+    expect(both).toEqual([build.plan.shards[0].residues, build.plan.shards[0].residues]);
+    expect(await encode(build, 0, 'third')).toBe(0);
+    await encode(build, 1);
+    expect(readdirSync(build.folder).sort()).toEqual(['0', '1', 'plan.json']);
+    expect(await finish(options, 2)).toEqual(await whole);
+    // A task that comes when all is done finds nothing, and makes nothing.
+    await expect(encode(build, 1, 'late')).rejects.toMatchObject({ code: 'build_not_found' });
+    expect(await planShards(options, 2)).toBeUndefined();
+  });
+
+  it('names the shards that are missing, and those that are not what their task wrote', async () => {
+    const options = await newBuild();
+    const build = await planned(options, 7);
+    for (const shard of [0, 1, 3, 4, 5]) await encode(build, shard);
+    await expect(buildRelease({ ...options, shardCount: 7 })).rejects.toMatchObject({
+      code: 'build_incomplete',
+      message: '2 of 7 shards are not encoded yet: 2, 6.',
+    });
+    await encode(build, 2);
+    await encode(build, 6);
+    const damaged = join(build.folder, '3', 'tokens.arrow');
+    const intact = readFileSync(damaged);
+    appendFileSync(damaged, 'x');
+    await expect(buildRelease({ ...options, shardCount: 7 })).rejects.toMatchObject({
+      code: 'release_damaged',
+    });
+    writeFileSync(damaged, intact);
+    expect(await finish(options, 7)).toEqual(await whole);
+  });
+
+  it('refuses another encoder, a shard that is not there, and counts out of range', async () => {
+    const options = await newBuild();
+    const build = await planned(options, 2);
+    const other = { ...fakeEncoder(), digest: 'another' };
+    await expect(encode(build, 0, 'one', other)).rejects.toMatchObject({ code: 'encoder_changed' });
+    await expect(encode(build, 2)).rejects.toMatchObject({ code: 'invalid_option' });
+    for (const count of [0, 1.5, 1_001]) {
+      await expect(planShards(options, count)).rejects.toMatchObject({ code: 'invalid_option' });
+    }
+  });
+});

@@ -1,0 +1,310 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { Refusal } from '#src/errors.js';
+import { buildRelease } from '#src/build-release/release.js';
+import { filesInput, type InputFiles } from '#src/build-release/sources/input-files.js';
+import { spoolStandardInput } from '#src/build-release/sources/standard-input.js';
+import { openRelease } from '#src/release/open.js';
+import { fakeEncoder } from '../../tools/fake-encoder.js';
+import { scratchFiles } from '../scratch-files.js';
+
+const { folder, file } = scratchFiles('input-files');
+
+async function build(given: InputFiles) {
+  const recognised: string[] = [];
+  const input = await filesInput(given, { onRecognised: (line) => recognised.push(line) });
+  const indexesFolder = mkdtempSync(join(folder, 'indexes-'));
+  const report = await buildRelease({ indexesFolder, slug: 'db', encoder: fakeEncoder(), input });
+  const { targets, fields } = await openRelease(report.release.directory);
+  const proteins = Array.from({ length: targets.count }, (_, at) => ({
+    id: targets.id(at),
+    sequence: targets.sequence(at),
+    ...targets.attributes(at),
+  }));
+  return { report, recognised, proteins, fields };
+}
+
+async function refusal(given: InputFiles): Promise<Refusal> {
+  const error: unknown = await build(given).then(
+    () => new Error('nothing was refused'),
+    (cause: unknown) => cause,
+  );
+  if (error instanceof Refusal) return error;
+  throw error;
+}
+
+const FASTA = '>UniRef90_A0A1 Titin n=2 Tax=Homo sapiens TaxID=9606 RepID=TITIN_HUMAN\nMKVLAW\n';
+const FLAT =
+  'ID   A_ECOLI                 Reviewed;          6 AA.\nAC   P00001;\nDE   RecName: Full=First;\n' +
+  'DR   GO; GO:0000001; C:x; IDA:Y.\nPE   1: Evidence at protein level;\nSQ   SEQUENCE   6 AA;\n     ACDEFG\n//\n';
+const XML =
+  '<uniprot><entry dataset="TrEMBL"><accession>Q00001</accession><name>B</name>' +
+  '<dbReference type="Pfam" id="PF00001"/><sequence>HIKLMN</sequence></entry></uniprot>';
+
+describe('the files of a build', () => {
+  it('are recognised by their first bytes, each for itself, and are one database', async () => {
+    const given = [file(FASTA), file(gzipSync(FLAT)), file(XML)];
+    const { recognised, proteins, fields } = await build({ proteins: given });
+    expect(recognised).toEqual([
+      `${given[0]}: FASTA`,
+      `${given[1]}: UniProt flat file, gzip`,
+      `${given[2]}: UniProt XML`,
+    ]);
+    expect(proteins).toEqual([
+      {
+        id: 'UniRef90_A0A1',
+        sequence: 'MKVLAW',
+        name: 'Titin',
+        organism: 'Homo sapiens',
+        taxid: 9606,
+        member_count: 2,
+        representative: 'TITIN_HUMAN',
+        length: 6,
+      },
+      {
+        id: 'P00001',
+        sequence: 'ACDEFG',
+        name: 'First',
+        entry_name: 'A_ECOLI',
+        reviewed: true,
+        protein_existence: 1,
+        go: ['GO:0000001'],
+        length: 6,
+      },
+      { id: 'Q00001', sequence: 'HIKLMN', entry_name: 'B', reviewed: false, pfam: ['PF00001'], length: 6 },
+    ]);
+    // What no protein has is no field.
+    expect(fields.map(({ name }) => name)).not.toContain('keywords');
+    expect(fields.find(({ name }) => name === 'go')?.type).toBe('string_list');
+  });
+
+  it('are what the caller says they are, where he does', async () => {
+    const named = await refusal({ proteins: [file(FASTA)], format: 'uniprot-dat' });
+    expect(named.message).toContain('begins with "ID"');
+  });
+
+  it('that are something else are refused in one sentence', async () => {
+    const cases: readonly (readonly [string | Buffer, string])[] = [
+      [Buffer.from('\x89HDF\r\n\x1a\n', 'latin1'), 'an HDF5 file'],
+      ['LOCUS       SCU49845     5028 bp    DNA', 'a GenBank file'],
+      ['ID   X56734; SV 1; linear; mRNA; STD; PLN; 1859 BP.', 'an EMBL file'],
+      ['##gff-version 3\n', 'a GFF3 file'],
+      ['@read1\nACGTNN\n+\nFFFFFF\n', 'a FASTQ file'],
+      ['<!DOCTYPE html><html>', 'XML, but not'],
+      ['PK\x03\x04rest', 'a zip archive'],
+      [Buffer.concat([Buffer.alloc(257), Buffer.from('ustar')]), 'a tar archive'],
+      ['BZh91AY', 'compressed by bzip2'],
+      ['SQLite format 3\0', 'an SQLite database'],
+      ['# STOCKHOLM 1.0\n', 'a Stockholm alignment'],
+    ];
+    for (const [content, name] of cases) {
+      const error = await refusal({ proteins: [file(content)] });
+      expect(error.code).toBe('invalid_input');
+      expect(error.message).toContain(name);
+    }
+    expect((await refusal({ proteins: [file('protein\n')] })).code).toBe('invalid_fasta');
+  });
+
+  it('have the line of a wrong letter named, whatever their format is', async () => {
+    const flat = await refusal({ proteins: [file(FLAT.replace('     ACDEFG', '     ACD\n     E1G'))] });
+    expect(flat.message).toMatch(/given-\d+, line 8, record 1 \(P00001\): .*"1" at position 5/);
+    const xml = await refusal({ proteins: [file(XML.replace('<sequence>HIK', '\n<sequence>\nH-K'))] });
+    expect(xml.message).toMatch(/given-\d+, line 3, record 1 \(Q00001\): .*"-" at position 2/);
+  });
+});
+
+describe('a folder of structures', () => {
+  const cif = (id: string, type: string) =>
+    `data_${id}\n_entry.id ${id}\n_entity_poly.entity_id 1\n_entity_poly.type '${type}'\n` +
+    '_entity_poly.pdbx_seq_one_letter_code_can MKVL\n_entity_poly.pdbx_strand_id A\n';
+
+  it('is a database of its proteins, and says how many structures have none', async () => {
+    const models = mkdtempSync(join(folder, 'models-'));
+    writeFileSync(join(models, '2.cif'), cif('2DEF', 'polypeptide(L)'));
+    writeFileSync(join(models, '1.cif.gz'), gzipSync(cif('1ABC', 'polypeptide(L)')));
+    writeFileSync(join(models, '3.cif'), cif('3GHI', 'polyribonucleotide'));
+    const { recognised, proteins, report } = await build({ proteins: [models, file(FASTA)] });
+    expect(recognised[0]).toBe(`${models}: 3 files of structures`);
+    expect(proteins.map(({ id }) => id)).toEqual(['1ABC_A', '2DEF_A', 'UniRef90_A0A1']);
+    expect(report.notes).toEqual(['Structures without a protein: 1.']);
+    rmSync(join(models, '1.cif.gz'));
+    rmSync(join(models, '2.cif'));
+    expect((await refusal({ proteins: [models] })).message).toContain('holds no chain of amino acids');
+  });
+});
+
+describe('domains beside the sequences', () => {
+  it('stand in place of those that the file itself gives', async () => {
+    const rows =
+      'P00001\tmd5\t6\tPfam\tPF00085\tThioredoxin\t1\t6\t1E-3\tT\t01-01-2024\t-\t-\tGO:0000002\t-\n';
+    const { proteins, report } = await build({ proteins: [file(FLAT), file(XML)], domains: [file(rows)] });
+    expect(proteins).toMatchObject([{ go: ['GO:0000002'], domains: ['PF00085:1-6'] }, { id: 'Q00001' }]);
+    expect(proteins[1]).not.toHaveProperty('pfam');
+    expect(report.notes).toEqual(['Proteins with domains: 1.']);
+  });
+});
+
+describe('annotations beside the sequences', () => {
+  it('give proteins their gene and place, by numbers that filters can compare', async () => {
+    const gff =
+      '##gff-version 3\nc1\tProdigal\tCDS\t7\t90\t.\t-\t0\tID=L_1;locus_tag=L_1;product=kinase;gene=abc\n';
+    const { proteins, fields } = await build({
+      proteins: [file('>L_1 kinase\nMKV\n>L_2\nACD\n')],
+      annotations: [file(gff)],
+    });
+    expect(proteins[0]).toMatchObject({
+      product: 'kinase',
+      gene: 'abc',
+      contig: 'c1',
+      start: 7,
+      end: 90,
+      strand: '-',
+    });
+    expect(proteins[1]).toEqual({ id: 'L_2', sequence: 'ACD', length: 3 });
+    expect(fields.filter(({ type }) => type === 'integer').map(({ name }) => name)).toEqual([
+      'start',
+      'end',
+      'length',
+    ]);
+  });
+});
+
+describe('ids that are given again', () => {
+  const given = ['>a x\nMKV\n>b\nACD\n>a y\nWWW\n', '>b\nCCC\n>a\nDDD\n>a_2\nEEE\n>a_3\nFFF\n'];
+
+  it('end the build, with both places', async () => {
+    const error = await refusal({ proteins: given.map(file) });
+    expect(error.code).toBe('duplicate_id');
+    expect(error.message).toMatch(/line 5, record 3: the id a was given before, in .*line 1, record 1\./);
+  });
+
+  it('are left out but for the first, or renamed to what nobody has, and the report says how many', async () => {
+    const first = await build({ proteins: given.map(file), duplicates: 'first' });
+    expect(first.proteins.map(({ id, sequence }) => `${id}:${sequence}`)).toEqual([
+      'a:MKV',
+      'b:ACD',
+      'a_2:EEE',
+      'a_3:FFF',
+    ]);
+    expect(first.report.notes[0]).toBe('Proteins left out because their id was given before: 3.');
+    const suffix = await build({ proteins: given.map(file), duplicates: 'suffix' });
+    expect(suffix.proteins.map(({ id, sequence }) => `${id}:${sequence}`)).toEqual([
+      'a:MKV',
+      'b:ACD',
+      'a_2:WWW',
+      'b_2:CCC',
+      'a_3:DDD',
+      'a_2_2:EEE',
+      'a_3_2:FFF',
+    ]);
+    expect(suffix.report.notes[0]).toMatch(/^Proteins renamed .* given before: 5\.$/);
+    expect(suffix.report.release.id).not.toBe(first.report.release.id);
+  });
+
+  it('are never renamed to what another has already', async () => {
+    const taken = file('>a_2\nMKV\n>a\nACD\n>a\nWWW\n');
+    const { proteins } = await build({ proteins: [taken], duplicates: 'suffix' });
+    expect(proteins.map(({ id }) => id)).toEqual(['a_2', 'a', 'a_3']);
+  });
+
+  it('cannot grow beyond what an id may be', async () => {
+    const long = 'x'.repeat(255);
+    const error = await refusal({ proteins: [file(`>${long}\nMKV\n>${long}\nMKV\n`)], duplicates: 'suffix' });
+    expect(error.code).toBe('invalid_id');
+  });
+});
+
+describe("NCBI's taxids by accession", () => {
+  const fasta =
+    '>WP_1.1 kinase [Escherichia]\nMKV\n>WP_2 bare\nACD\n>WP_3.2 unknown\nEEE\n' +
+    '>sp|P0A001|X_Y Z OS=Homo sapiens OX=9606\nMMM\n>WP_4.1 zero\nFFF\n';
+  const long =
+    'accession\taccession.version\ttaxid\tgi\nWP_1\tWP_1.1\t562\t0\nWP_2\tWP_2.7\t287\t0\n' +
+    'WP_3\tWP_3.1\t1\t0\nP0A001\tP0A001.1\t10090\t0\nWP_4\tWP_4.1\t0\t0\nXP_9\tXP_9.1\t9\t0\n';
+
+  it('fill the gaps of headers, with and without the version', async () => {
+    const full = long
+      .split('\n')
+      .map((row) => row.split('\t').slice(1, 3).join('\t'))
+      .join('\n');
+    for (const table of [long, full]) {
+      const { proteins, report } = await build({
+        proteins: [file(fasta)],
+        accessionTaxids: file(gzipSync(table)),
+      });
+      // Another version of a protein is another protein; what the header says stays.
+      expect(proteins).toMatchObject([{ taxid: 562 }, { taxid: 287 }, { id: 'WP_3.2' }, { taxid: 9606 }, {}]);
+      expect(proteins.filter((protein) => 'taxid' in protein)).toHaveLength(3);
+      expect(report.notes).toEqual(['2 of 5 proteins have no accession2taxid row.']);
+    }
+  });
+
+  it('are refused where they are something else', async () => {
+    for (const [table, message] of [
+      ['WP_1.1\t562\n', /line 1: a header row/],
+      ['accession.version\ttaxid\nWP_1.1\tx\n', /line 2: an accession and a taxid/],
+      ['accession.version\ttaxid\nWP_1.1\n', /line 2: an accession and a taxid/],
+    ] as const) {
+      const error = await refusal({ proteins: [file(fasta)], accessionTaxids: file(table) });
+      expect(error.code).toBe('invalid_metadata');
+      expect(error.message).toMatch(message);
+    }
+  });
+});
+
+describe('standard input', () => {
+  it('is a file as long as the build, in a folder of its own', async () => {
+    const spooled = await spoolStandardInput(Readable.from([Buffer.from('>a\n'), Buffer.from('MKV\n')]));
+    const { proteins } = await build({ proteins: [spooled.path] });
+    expect(proteins.map(({ id }) => id)).toEqual(['a']);
+    await spooled.remove();
+    expect(() => readdirSync(join(spooled.path, '..'))).toThrow('ENOENT');
+  });
+
+  const isThere = spawnSync('blastdbcmd', ['-version']).status === 0;
+  if (!isThere) console.log('skipped: no blastdbcmd (apt-get install ncbi-blast+)');
+
+  it.skipIf(!isThere)("takes what NCBI's own blastdbcmd prints of a database of makeblastdb", async () => {
+    const database = join(folder, 'blast');
+    const fasta = file(
+      '>sp|P0AA25|THIO_ECOLI Thioredoxin 1 OS=Escherichia coli OX=83333 GN=trxA\nMSDKIIHLTDDSFDTDVLKADG\n' +
+        '>WP_000000001.1 kinase [Escherichia coli]\nMKVLAWYDEFGHIKLMNPQR\n>lcl|mine my own\nACDEFGHIKL\n',
+    );
+    const options = ['-dbtype', 'prot', '-parse_seqids', '-in', fasta, '-out', database];
+    expect(spawnSync('makeblastdb', options).status).toBe(0);
+    const printed = spawn('blastdbcmd', ['-db', database, '-entry', 'all'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const spooled = await spoolStandardInput(printed.stdout);
+    const { proteins } = await build({ proteins: [spooled.path] });
+    await spooled.remove();
+    expect(proteins).toEqual([
+      expect.objectContaining({ id: 'P0AA25', name: 'Thioredoxin 1', organism: 'Escherichia coli' }),
+      expect.objectContaining({ id: 'WP_000000001.1', name: 'kinase', organism: 'Escherichia coli' }),
+      expect.objectContaining({ id: 'mine', sequence: 'ACDEFGHIKL' }),
+    ]);
+  });
+
+  it('leaves nothing behind where the build is interrupted while it comes', async () => {
+    const usual = process.env.TMPDIR;
+    const own = mkdtempSync(join(folder, 'tmp-'));
+    process.env.TMPDIR = own;
+    const controller = new AbortController();
+    async function* slow() {
+      yield Buffer.from('>a\n');
+      controller.abort(new Refusal('interrupted', 'Interrupted.'));
+      yield Buffer.from('MKV\n');
+    }
+    try {
+      await expect(spoolStandardInput(slow(), controller.signal)).rejects.toThrow('Interrupted.');
+      expect(readdirSync(own)).toEqual([]);
+    } finally {
+      if (usual === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = usual;
+    }
+  });
+});

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { seededRandom } from '#src/random.js';
+import { addBackground, backgroundDatabase, findBackground } from '#src/find-homologs/backgrounds.js';
+import { withoutDescriptors } from '../services/predictor/without-descriptors.js';
+import { mmseqsRelatives, mmseqsVersion, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
+import { BACKGROUND } from '#src/sequence/residue-scales.js';
+import { AMINO_ACIDS } from '#src/sequence/substitution.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-mmseqs-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const random = seededRandom(4);
+
+function draw(): string {
+  let rest = (random.below(1e6) + 0.5) / 1e6;
+  return AMINO_ACIDS[
+    Math.max(
+      0,
+      BACKGROUND.findIndex((share) => (rest -= share) < 0),
+    )
+  ];
+}
+
+function randomProtein(length: number): string {
+  return Array.from({ length }, draw).join('');
+}
+
+function mutated(protein: string, share: number): string {
+  return [...protein].map((letter) => (random.below(1_000) < share * 1_000 ? draw() : letter)).join('');
+}
+
+const members = (protein: string, name: string): [string, string][] =>
+  Array.from({ length: 30 }, (_, index) => [`${name}${index}`, mutated(protein, 0.3 + 0.01 * index)]);
+
+describe('a line of mmseqs', () => {
+  it('becomes a relative with its surroundings', () => {
+    const line = [
+      'q7',
+      't1',
+      '1e-9',
+      '0.5',
+      '3',
+      '6',
+      '10',
+      '5',
+      '9',
+      '2M1D2M',
+      'AAAAcdefgAAAAAAAAAAAA',
+    ].join('\t');
+    const { query, relative } = parseMmseqsLine(line, 2);
+    expect(query).toBe(7);
+    expect(relative).toMatchObject({
+      id: 't1',
+      expected: 1e-9,
+      coverage: 0.4,
+      round: 2,
+      start: 2,
+      cigar: '2M1D2M',
+    });
+    expect(relative.residues.slice(relative.residueStart, relative.residueStart + 5)).toBe('CDEFG');
+  });
+
+  it('is refused in any other form', () => {
+    for (const line of ['', 'q1', 'x\t'.repeat(11), ['q1', ...'abcdefghij'].join('\t')]) {
+      expect(() => parseMmseqsLine(line, 1)).toThrow('no alignment');
+    }
+  });
+});
+
+describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Debian: mmseqs2)', () => {
+  const [mine, other] = [randomProtein(180), randomProtein(180)];
+  const repeat = 'PQ'.repeat(90);
+  /** Two fused proteins, and low complexity on the query's end: what lets profiles drift. */
+  const planted: [string, string][] = [
+    ['fusion-1', mutated(mine, 0.4) + mutated(other, 0.3)],
+    ['fusion-2', mutated(other, 0.3) + mutated(mine, 0.4)],
+    ['repeat-1', randomProtein(100) + repeat],
+    ['repeat-2', `${repeat}${randomProtein(100)}`],
+  ];
+  const fasta = join(folder, 'background.fasta');
+  const all = [...members(mine, 'mine'), ...members(other, 'other'), ...planted];
+  writeFileSync(fasta, all.map(([id, sequence]) => `>${id}\n${sequence}\n`).join(''));
+
+  it(
+    'are the family of each protein in two rounds, whatever is planted beside it',
+    { timeout: 120_000 },
+    async () => {
+      const made = await addBackground(folder, 'planted', [fasta]);
+      expect(made.sequences).toBe(all.length);
+      expect(await findBackground(folder, 'planted')).toEqual(made);
+      const finder = mmseqsRelatives(
+        { database: backgroundDatabase(folder, 'planted'), rounds: 2 },
+        RELATIVE_RULES,
+        1,
+      );
+      const queries = [
+        { sequence: mine + repeat.slice(0, 60) },
+        { sequence: randomProtein(150) },
+        { sequence: other },
+      ];
+      const [family, alone, neighbour] = await finder.find(queries);
+      const namesOf = ({ relatives }: typeof family): string[] => [
+        ...new Set(relatives.map(({ id }) => id.replace(/[-\d]+$/, ''))),
+      ];
+      expect(family.relatives.length).toBeGreaterThan(15);
+      expect(namesOf(family).filter((name) => !['mine', 'fusion'].includes(name))).toEqual([]);
+      expect(namesOf(neighbour).filter((name) => !['other', 'fusion'].includes(name))).toEqual([]);
+      expect(alone.relatives).toEqual([]);
+      // Of a fused protein only what is aligned has columns: nothing of the other family comes into the profile.
+      for (const { residues, coverage, start } of family.relatives) {
+        expect(residues.length).toBeLessThan(queries[0].sequence.length + 2 * 6 + 80);
+        expect(coverage).toBeGreaterThanOrEqual(0.5);
+        expect(start).toBeLessThan(90);
+      }
+      const again = await finder.find(queries.slice(0, 1));
+      expect(again[0]).toEqual(family);
+    },
+  );
+
+  it('fail with what mmseqs said of a background that is not there', async () => {
+    const finder = mmseqsRelatives({ database: join(folder, 'nowhere'), rounds: 1 }, RELATIVE_RULES, 1);
+    await expect(finder.find([{ sequence: mine }])).rejects.toThrow(/mmseqs search failed/);
+  });
+
+  it('fail, and nothing else does, where no file descriptor is left to start it with', () => {
+    const call = `return exports.runMmseqs(['version'], {});`;
+    const outcome = withoutDescriptors(import.meta.resolve('#src/find-homologs/mmseqs.js'), call);
+    expect(outcome).toEqual({ error: 'spawn mmseqs EMFILE' });
+  });
+
+  it('stop where they are told to', async () => {
+    const finder = mmseqsRelatives(
+      { database: backgroundDatabase(folder, 'planted'), rounds: 2 },
+      RELATIVE_RULES,
+      1,
+    );
+    const reason = new Error('enough');
+    const stopping = AbortSignal.timeout(30);
+    await expect(finder.find([{ sequence: mine }], { signal: AbortSignal.abort(reason) })).rejects.toBe(
+      reason,
+    );
+    await expect(finder.find([{ sequence: mine }], { signal: stopping })).rejects.toThrow('timeout');
+  });
+});

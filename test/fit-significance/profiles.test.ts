@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
+import { openTokenReader } from '#src/release/rows/token-reader.js';
+import { PROFILED_FORMAT } from '#src/significance/card.js';
+import type { Calibration } from '#src/significance/calibration.js';
+import { openCalibration } from '#src/significance/sidecar.js';
+import { PROFILE_WIDTH, type QueryTokens, type TokenStore } from '#src/kernels/kernels.js';
+import { nativeBackend } from '#src/kernels/native.js';
+import { seededRandom } from '#src/random.js';
+import { unfilteredSpace } from '#src/release/filter/target-space.js';
+import { affineOf, openRelease } from '#src/release/open.js';
+import { profileAffine } from '#src/release/profile-affine.js';
+import type { Release } from '#src/release/release.js';
+import { searchMany } from '#src/search/search.js';
+import { makeRelease } from '../release/make-release.js';
+import { fakeEncoder } from '../tools/fake-encoder.js';
+
+/*
+ * Families whose places prefer the same few amino acids score well with each other, and have no ancestor. Every pair is
+ * unrelated, so the truth is known.
+ */
+
+const SEED = 20261122;
+const DIMENSION = 32;
+const COUNT = 300;
+/** Of the proteins, a fifth prefers what the others of it prefer. */
+const PARTIAL = 5;
+const PREFERRED = 4;
+/** Families are worth 1, 2, … sequences by turns. */
+const WORTH = 7;
+const BASE = { multiplier: 3_000, offset: 4, gap_open: 12, gap_extend: 2, blosum62: 2 };
+const AFFINE = { ...BASE, profile: profileAffine(BASE, 173) };
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-calibrate-profiles-'));
+const backend = nativeBackend();
+let release: Release;
+let store: TokenStore;
+let calibration: Calibration;
+
+beforeAll(async () => {
+  const random = seededRandom(SEED);
+  const targets = Array.from({ length: COUNT }, (_, at) => ({
+    id: `p${at}`,
+    sequence: 'A'.repeat(60 + random.below(101)),
+  }));
+  const token = (): number => random.below(79) - 39;
+  const opened = await openRelease(await makeRelease(folder, { targets, dimension: DIMENSION, token }));
+  const rows = targets.flatMap(({ sequence }, at) =>
+    Array.from({ length: sequence.length }, () => profileRow(at % PARTIAL === 0)),
+  );
+  function profileRow(isPartial: boolean): Int8Array {
+    const row = new Int8Array(PROFILE_WIDTH).fill(4, 0, 20);
+    row[random.below(isPartial && random.below(2) === 0 ? PREFERRED : 20)] = 40;
+    return row;
+  }
+  const values = Int8Array.from(rows.flatMap((row) => [...row]));
+  release = {
+    ...opened,
+    manifest: { ...opened.manifest, affine: AFFINE },
+    affine: affineOf(AFFINE),
+    targets: { ...opened.targets, family: worthOf },
+    tokens: { ...opened.tokens, profiles: { values } },
+  };
+  store = await backend.open(release.tokens);
+  await calibrateRelease({ release, backend, store, encoder: fakeEncoder(), threads: 2 });
+  calibration = (await openCalibration(release.directory, { id: release.id, targetCount: COUNT }))!;
+}, 120_000);
+afterAll(() => {
+  store.close();
+  rmSync(folder, { recursive: true });
+});
+
+function worthOf(target: number) {
+  return { relatives: target % WORTH, effectiveSequences: 1 + (target % WORTH) };
+}
+
+describe(`the calibration of a release with profiles (seed ${SEED})`, () => {
+  it('knows what two profiles share, in a format of its own', () => {
+    const { card, pairNull, moments } = calibration;
+    expect(card.format).toBe(PROFILED_FORMAT);
+    expect(card.conditioning_context_id).toBe('lengths_moments_profiles_and_biases/2');
+    expect(pairNull.shape.profiles?.logMean.spread).toBeGreaterThan(0);
+    expect(pairNull.weights).toHaveLength(14);
+    expect(moments.profiles?.means).toHaveLength(COUNT * 20);
+    expect(moments.profiles?.seconds).toHaveLength(COUNT * 210);
+    expect(moments.profiles?.logEffective[WORTH - 1]).toBeCloseTo(Math.log(WORTH));
+    expect(pairNull.shape.profiles?.logEffective.maximum).toBeCloseTo(Math.log(WORTH));
+  });
+
+  it('counts the false hits that there are among families that prefer the same', async () => {
+    const partial = Array.from({ length: COUNT / PARTIAL }, (_, at) => at * PARTIAL);
+    const others = partial.length - 1;
+    const found = await expectedOfPairs(partial);
+    for (const expected of [20, 5]) {
+      // As many among those that prefer the same as anywhere else.
+      const claimed = (expected * others) / COUNT;
+      const observed = found.filter((log) => log <= Math.log(expected)).length / partial.length;
+      expect(observed / claimed).toBeGreaterThan(0.4);
+      expect(observed / claimed).toBeLessThan(2);
+    }
+  });
+});
+
+/** ln of the E-values of these proteins with each other, self left out. */
+async function expectedOfPairs(chosen: readonly number[]): Promise<readonly number[]> {
+  const reader = await openTokenReader(release);
+  const tokens: QueryTokens[] = [];
+  for (const target of chosen) tokens.push(await reader.read(target));
+  await reader.close();
+  let given: readonly QueryTokens[] | undefined = tokens;
+  const encoder = {
+    ...fakeEncoder(),
+    async encode() {
+      const first = given!;
+      given = undefined;
+      return first;
+    },
+  };
+  const results = await searchMany(
+    chosen.map((target) => ({ sequence: release.targets.sequence(target), normalizationId: 'test' })),
+    {
+      targetSpace: unfilteredSpace(release),
+      limit: 1_000,
+      evidence: 'candidate_measurement',
+      guarantee: 'exhaustive',
+      significance: 'if_available',
+    },
+    { release, encoder, backend, store, calibration },
+  );
+  const isChosen = new Set(chosen);
+  return results.flatMap(({ candidates }, at) =>
+    candidates.flatMap(({ targetIndex, significance }) =>
+      significance.kind === 'supported' && targetIndex !== chosen[at] && isChosen.has(targetIndex)
+        ? [significance.logExpectedFalseHits]
+        : [],
+    ),
+  );
+}
