@@ -32,16 +32,16 @@ export async function controlPairs(
     stepCount: targets.length,
     async step(first) {
       signal?.throwIfAborted();
-      const striking = strikingPairs(first, targets.length, fit);
-      if (striking.length === 0) return new Int32Array(0);
+      const highScoring = highScoringPairs(first, targets.length, fit);
+      if (highScoring.length === 0) return new Int32Array(0);
       const target = targets[first];
       const query = { sequence: release.targets.sequence(target), tokens: await reader.read(target) };
-      const others = striking.map((pair) => targets[sample.seconds[pair]]);
+      const others = highScoring.map((pair) => targets[sample.seconds[pair]]);
       return controlScores(query, others, options, { signal, threads });
     },
     take(record, first) {
       const found = new Int32Array(record);
-      strikingPairs(first, targets.length, fit).forEach((pair, at) => {
+      highScoringPairs(first, targets.length, fit).forEach((pair, at) => {
         const score = { affineScore: found[at], closeness: sample.closeness[pair] };
         const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
         coordinates[pair] = controlledCoordinate(coordinates[pair], control);
@@ -53,7 +53,7 @@ export async function controlPairs(
 }
 
 /** Pairs of one protein with later ones that no chain of relatives connects and that chance hardly explains. */
-function strikingPairs(first: number, count: number, { coordinates, isConnected }: NullFit): Uint32Array {
+function highScoringPairs(first: number, count: number, { coordinates, isConnected }: NullFit): Uint32Array {
   const pairs: number[] = [];
   for (let pair = pairStart(first, count); pair < pairStart(first + 1, count); pair += 1) {
     if (coordinates[pair] > CHANCE_COORDINATE && !isConnected(pair)) pairs.push(pair);

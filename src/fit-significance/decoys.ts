@@ -69,11 +69,13 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     return tailCoordinate(pairNull, pair, { affineScore, closeness: closeness[index] });
   };
   const coordinates = Float64Array.from(shapes, (_, index) => place(index, scores[index]));
-  const striking = Uint32Array.from(shapes.keys()).filter((index) => coordinates[index] > CHANCE_COORDINATE);
-  if (striking.length === 0) return coordinates;
-  const others = striking.map((index) => targets[index]);
+  const highScoring = Uint32Array.from(shapes.keys()).filter(
+    (index) => coordinates[index] > CHANCE_COORDINATE,
+  );
+  if (highScoring.length === 0) return coordinates;
+  const others = highScoring.map((index) => targets[index]);
   const found = await controlScores({ sequence, tokens }, others, options, { signal, threads });
-  striking.forEach((index, at) => {
+  highScoring.forEach((index, at) => {
     coordinates[index] = controlledCoordinate(coordinates[index], place(index, found[at]));
   });
   return coordinates;

@@ -141,14 +141,14 @@ async function placesOf(
   return (target) => ({ coarse: coarsePlace(target), fine: finePlace(target) });
 }
 
-function withSelf({ nearestCount, strikingCount }: FinalistCounts): FinalistCounts {
-  return { nearestCount: nearestCount + 1, strikingCount: strikingCount + 1 };
+function withSelf({ nearestCount, localCount }: FinalistCounts): FinalistCounts {
+  return { nearestCount: nearestCount + 1, localCount: localCount + 1 };
 }
 
-function placeIn({ nearest, striking }: Orders, self: number): (target: number) => Place {
+function placeIn({ nearest, local }: Orders, self: number): (target: number) => Place {
   const placesIn = (list: readonly number[]): Map<number, number> =>
     new Map(list.filter((target) => target !== self).map((target, above) => [target, above + 1]));
-  const [nearness, excess] = [placesIn(nearest), placesIn(striking)];
+  const [nearness, excess] = [placesIn(nearest), placesIn(local)];
   return (target) => ({
     byNearness: nearness.get(target) ?? Infinity,
     byExcess: excess.get(target) ?? Infinity,

@@ -29,7 +29,7 @@ const STRATA = 4;
 interface Trial {
   /** Nearest finalists, and striking ones as shares of them. */
   readonly nearestCounts: readonly number[];
-  readonly strikingShares: readonly number[];
+  readonly localShares: readonly number[];
   /** More nearest finalists than this share of a release would save nothing. */
   readonly largestShare: number;
   readonly required: Pick<PolicyCard, 'required_recall' | 'required_evident_recall'>;
@@ -38,13 +38,13 @@ interface Trial {
 const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
   sampled: {
     nearestCounts: [250, 500, 1_000, 2_000, 4_000, 8_000],
-    strikingShares: [1 / 2, 1, 2, 3, 4],
+    localShares: [1 / 2, 1, 2, 3, 4],
     largestShare: 1 / 8,
     required: { required_recall: REQUIRED_RECALL },
   },
   coded: {
     nearestCounts: [100, 200, 400, 800],
-    strikingShares: [1 / 2, 1],
+    localShares: [1 / 2, 1],
     largestShare: POOL_SHARE,
     required: {
       required_recall: CODED_REQUIRED_RECALL,
@@ -79,9 +79,9 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const queries = chooseQueries(options, random);
   const aligned = chooseAligned(options, queries, random);
   const { engine, codes } = await withCodes(options);
-  const shares = trial.strikingShares;
+  const shares = trial.localShares;
   const most = counts[counts.length - 1];
-  const largest = { nearestCount: most, strikingCount: most * shares[shares.length - 1] };
+  const largest = { nearestCount: most, localCount: most * shares[shares.length - 1] };
   const places = await measurePlaces(queries, aligned, { ...options, engine, counts: largest });
   const recalls = (of: readonly QueryPlaces[], finalists: Finalists): PolicyCard['recalls'] =>
     recallsOf(of, finalists, (pooled) => poolOfPolicy(engine, pooled));
@@ -89,8 +89,8 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
     ...finalists,
     ...recalls(places, finalists),
   }));
-  const cards = tried.map(({ nearest_count: nearest, striking_count: striking, ...found }): PolicyCard => {
-    const policy = definitionOf({ nearest_count: nearest, striking_count: striking }, { codes });
+  const cards = tried.map(({ nearest_count: nearest, striking_count: local, ...found }): PolicyCard => {
+    const policy = definitionOf({ nearest_count: nearest, striking_count: local }, { codes });
     return {
       format: POLICY_FORMAT,
       release_id: release.id,
@@ -134,11 +134,11 @@ async function withCodes({
 /** From few finalists to many. */
 function finalistCounts(
   nearestCounts: readonly number[],
-  strikingShares: readonly number[],
+  localShares: readonly number[],
 ): readonly Finalists[] {
   return nearestCounts
     .flatMap((nearest) =>
-      strikingShares.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
+      localShares.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
     )
     .sort((a, b) => a.nearest_count + a.striking_count - (b.nearest_count + b.striking_count));
 }
@@ -169,13 +169,12 @@ function recallsOf(
   finalists: Finalists,
   poolOf: (counts: FinalistCounts) => FinalistCounts,
 ): PolicyCard['recalls'] {
-  const { nearest_count: nearestCount, striking_count: strikingCount } = finalists;
+  const { nearest_count: nearestCount, striking_count: localCount } = finalists;
   const isWithin = ({ byNearness, byExcess }: Place, most: FinalistCounts): boolean =>
-    byNearness <= most.nearestCount || byExcess <= most.strikingCount;
+    byNearness <= most.nearestCount || byExcess <= most.localCount;
   // Places in a larger pool are no better than in the policy's own.
   const isFinalist = ({ coarse, fine }: SweptPlaces): boolean =>
-    isWithin(coarse, poolOf({ nearestCount, strikingCount })) &&
-    isWithin(fine, { nearestCount, strikingCount });
+    isWithin(coarse, poolOf({ nearestCount, localCount })) && isWithin(fine, { nearestCount, localCount });
   const found = (list: readonly SweptPlaces[]): { wantedCount: number; foundCount: number } => ({
     wantedCount: list.length,
     foundCount: list.filter(isFinalist).length,

@@ -105,16 +105,16 @@ const SAMPLING_ID = 'rows_32_then_64/2';
 const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/3';
 const FRONTIER_ID = 'best_evidence/1';
 
-export function policyDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
-  return { ...definition(SAMPLING_ID, nearestCount, strikingCount), pool_factor: POOL_FACTOR };
+export function policyDefinition(nearestCount: number, localCount: number): PolicyDefinition {
+  return { ...definition(SAMPLING_ID, nearestCount, localCount), pool_factor: POOL_FACTOR };
 }
 
 /** The policy for bulk work: codes are looked up before rows are swept. */
-export function codedDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
-  return { ...definition(CODED_SAMPLING_ID, nearestCount, strikingCount), pool_share: POOL_SHARE };
+export function codedDefinition(nearestCount: number, localCount: number): PolicyDefinition {
+  return { ...definition(CODED_SAMPLING_ID, nearestCount, localCount), pool_share: POOL_SHARE };
 }
 
-function definition(samplingId: string, nearestCount: number, strikingCount: number): PolicyDefinition {
+function definition(samplingId: string, nearestCount: number, localCount: number): PolicyDefinition {
   return {
     guarantee: 'approximate',
     measurement: 'maxsim.bidirectional',
@@ -123,7 +123,7 @@ function definition(samplingId: string, nearestCount: number, strikingCount: num
     frontier_id: FRONTIER_ID,
     excess_cosine: EXCESS_COSINE,
     nearest_count: nearestCount,
-    striking_count: strikingCount,
+    striking_count: localCount,
   };
 }
 
@@ -172,10 +172,10 @@ export function policyListing(limit: number, card: PolicyCard): MeasuredPolicy |
 
 /** The policy with these finalists as this version defines it. */
 export function definitionOf(
-  { nearest_count: nearest, striking_count: striking }: Finalists,
+  { nearest_count: nearest, striking_count: local }: Finalists,
   { codes }: Pick<PolicyCard, 'codes'>,
 ): PolicyDefinition {
-  return (codes === undefined ? policyDefinition : codedDefinition)(nearest, striking);
+  return (codes === undefined ? policyDefinition : codedDefinition)(nearest, local);
 }
 
 function keepsEnough(

@@ -32,7 +32,7 @@ export function resolvePolicy(
     return Object.freeze({ ...reference, resolutionReason: 'limit_exceeds_qualified_policy' });
   }
   const { policy, recalls } = measured;
-  const { nearest_count: nearestCount, striking_count: strikingCount } = policy;
+  const { nearest_count: nearestCount, striking_count: localCount } = policy;
   const losses = lossesOf(recalls, qualification.card);
   return Object.freeze({
     id: policyId(policy),
@@ -43,7 +43,7 @@ export function resolvePolicy(
     resolutionReason: 'qualified_approximate_policy',
     sampled: Object.freeze({
       nearestCount,
-      strikingCount,
+      localCount,
       qualificationId: qualification.id,
       isCoded,
       losses,

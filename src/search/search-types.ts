@@ -123,7 +123,7 @@ export interface FinalistCounts {
   /** Nearest by MaxSim of the sampled rows, both directions. */
   readonly nearestCount: number;
   /** With rows of the query that stand out, whatever the rest of it is like: a domain in a longer protein. */
-  readonly strikingCount: number;
+  readonly localCount: number;
 }
 
 export interface ResolvedPolicy {

@@ -271,14 +271,14 @@ async function controlPairs(
   { card, pairNull }: Calibration,
 ): Promise<readonly (PlacedPair | UnsupportedReason)[]> {
   if (card.format === UNCONTROLLED_FORMAT) return placed;
-  const isStriking = (place: PlacedPair | UnsupportedReason): place is PlacedPair =>
+  const isHighScoring = (place: PlacedPair | UnsupportedReason): place is PlacedPair =>
     typeof place !== 'string' && place.coordinate > CHANCE_COORDINATE;
-  const striking = placed.filter(isStriking);
-  if (striking.length === 0) return placed;
-  const found = await control(Uint32Array.from(striking, ({ targetIndex }) => targetIndex));
+  const highScoring = placed.filter(isHighScoring);
+  if (highScoring.length === 0) return placed;
+  const found = await control(Uint32Array.from(highScoring, ({ targetIndex }) => targetIndex));
   let at = -1;
   return placed.map((place) => {
-    if (!isStriking(place)) return place;
+    if (!isHighScoring(place)) return place;
     at += 1;
     const { pair, closeness, coordinate } = place;
     const reached = tailCoordinate(pairNull, pair, { affineScore: found[at], closeness });

@@ -93,9 +93,7 @@ describe('qualifying a release', () => {
   it('holds the coded policy to its own bars, and takes the fewest finalists that reach them', async () => {
     const { card } = await qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
     expect(card).toMatchObject({ required_recall: 0.9, required_evident_recall: 0.75 });
-    expect(
-      card.tried.map(({ nearest_count: nearest, striking_count: striking }) => [nearest, striking]),
-    ).toEqual([
+    expect(card.tried.map(({ nearest_count: nearest, striking_count: local }) => [nearest, local])).toEqual([
       [100, 50],
       [100, 100],
     ]);

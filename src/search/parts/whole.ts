@@ -24,10 +24,10 @@ export function surveyCounts(
     const count = Math.min(limit, eligibleCount);
     return { least: count, most: count };
   }
-  const { nearestCount, strikingCount } = poolOf(sampled);
+  const { nearestCount, localCount } = poolOf(sampled);
   return {
     least: Math.min(nearestCount, eligibleCount),
-    most: Math.min(nearestCount + strikingCount, eligibleCount),
+    most: Math.min(nearestCount + localCount, eligibleCount),
   };
 }
 

@@ -4,7 +4,7 @@ import type { CodedSums, KernelOptions, QueryTokens } from '../../kernels/kernel
 import { assert } from '../../errors.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import type { FinalistCounts, SearchEngine } from '../search-types.js';
-import { ascending, eligibleTargets, excessFloor, mostStrikingBy } from './finalists.js';
+import { ascending, eligibleTargets, excessFloor, bestLocalBy } from './finalists.js';
 import { TABLE_ROWS, sampleTokens } from './sampling.js';
 import { greatest, type ValuesOf } from '../shortlist.js';
 
@@ -51,20 +51,20 @@ export function lookUp(
 
 /** How many of each order are in the pool: a share of the targets, and no fewer than there are finalists. */
 export function codedPoolOf(
-  { nearestCount, strikingCount }: FinalistCounts,
+  { nearestCount, localCount }: FinalistCounts,
   searchedTargetCount: number,
 ): FinalistCounts {
   const share = Math.ceil(POOL_SHARE * searchedTargetCount);
-  return { nearestCount: Math.max(share, nearestCount), strikingCount: Math.max(share, strikingCount) };
+  return { nearestCount: Math.max(share, nearestCount), localCount: Math.max(share, localCount) };
 }
 
 /** The best targets of both orders, each order from its best. @param eligible  what the sums are of */
 export async function bestCoded(
   { closeness, excess }: CodedSums,
   eligible: Uint32Array | undefined,
-  { nearestCount, strikingCount }: FinalistCounts,
+  { nearestCount, localCount }: FinalistCounts,
   release: Pick<Release, 'targets'>,
-): Promise<{ readonly nearest: readonly number[]; readonly striking: readonly number[] }> {
+): Promise<{ readonly nearest: readonly number[]; readonly local: readonly number[] }> {
   const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);
   const { targets } = release;
   const meansOf: ValuesOf = (values, start, end) => {
@@ -75,7 +75,7 @@ export async function bestCoded(
   const places = await greatest(closeness.length, meansOf, nearestCount);
   return {
     nearest: places.map(targetAt),
-    striking: await mostStrikingBy(chanceOf, excess, eligible, strikingCount, release),
+    local: await bestLocalBy(chanceOf, excess, eligible, localCount, release),
   };
 }
 

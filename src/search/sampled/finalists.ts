@@ -101,8 +101,8 @@ export async function compareFinalists(
 }
 
 /** How many of each order are in the pool of so many finalists. */
-export function poolOf({ nearestCount, strikingCount }: FinalistCounts): FinalistCounts {
-  return { nearestCount: POOL_FACTOR * nearestCount, strikingCount: POOL_FACTOR * strikingCount };
+export function poolOf({ nearestCount, localCount }: FinalistCounts): FinalistCounts {
+  return { nearestCount: POOL_FACTOR * nearestCount, localCount: POOL_FACTOR * localCount };
 }
 
 /** The best targets of both orders, each order from its best. @param eligible  what the sums are of */
@@ -110,27 +110,27 @@ export async function bestOf(
   sums: SweptSums,
   eligible: Uint32Array | undefined,
   rowCount: number,
-  { nearestCount, strikingCount }: FinalistCounts,
+  { nearestCount, localCount }: FinalistCounts,
   release: Release,
-): Promise<{ readonly nearest: readonly number[]; readonly striking: readonly number[] }> {
+): Promise<{ readonly nearest: readonly number[]; readonly local: readonly number[] }> {
   const ranked = await rank({ sums, targets: eligible }, rowCount, release, nearestCount);
   return {
     nearest: ranked.map(({ targetIndex }) => targetIndex),
-    striking: await mostStriking(sums.queryExcess, eligible, strikingCount, release),
+    local: await bestLocal(sums.queryExcess, eligible, localCount, release),
   };
 }
 
 /** All of both, each once. */
 export function ascending({
   nearest,
-  striking,
+  local,
 }: {
   readonly nearest: readonly number[];
-  readonly striking: readonly number[];
+  readonly local: readonly number[];
 }): Uint32Array {
-  const targets = new Uint32Array(nearest.length + striking.length);
+  const targets = new Uint32Array(nearest.length + local.length);
   targets.set(nearest);
-  targets.set(striking, nearest.length);
+  targets.set(local, nearest.length);
   targets.sort();
   let count = 0;
   for (const target of targets) {
@@ -145,17 +145,17 @@ export function ascending({
  * evident in six proteomes as by its fourth root, by which most are giants.
  * @param eligible  what the excesses are of; undefined for all targets
  */
-export function mostStriking(
+export function bestLocal(
   queryExcess: Int32Array,
   eligible: Uint32Array | undefined,
   count: number,
   release: Pick<Release, 'targets'>,
 ): Promise<readonly number[]> {
-  return mostStrikingBy(Math.sqrt, queryExcess, eligible, count, release);
+  return bestLocalBy(Math.sqrt, queryExcess, eligible, count, release);
 }
 
 /** The same by another measure of what excess a length has by chance. */
-export async function mostStrikingBy(
+export async function bestLocalBy(
   chanceOf: (length: number) => number,
   excess: Int32Array | Uint32Array,
   eligible: Uint32Array | undefined,

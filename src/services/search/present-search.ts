@@ -156,7 +156,7 @@ export function presentExecution(
         policy_id: policy.id,
         qualification_id: policy.sampled.qualificationId,
         nearest_count: policy.sampled.nearestCount,
-        striking_count: policy.sampled.strikingCount,
+        striking_count: policy.sampled.localCount,
         known_losses: policy.sampled.losses,
       }),
     },

@@ -49,7 +49,7 @@ export function createPartSurveys({ catalog, engines, targetSpaces }: PartSurvey
       const encoded = await encode(queries, request, engine, { signal });
       const counts = sampled && {
         nearestCount: sampled.nearest_count,
-        strikingCount: sampled.striking_count,
+        localCount: sampled.striking_count,
         // Fronts look codes up themselves.
         isCoded: false,
       };

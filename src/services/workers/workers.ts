@@ -141,7 +141,7 @@ async function surveyParts(
     part_count: front.partCount,
     filter: targetSpace.canonicalFilter ?? null,
     limit,
-    sampled: sampled ? { nearest_count: sampled.nearestCount, striking_count: sampled.strikingCount } : null,
+    sampled: sampled ? { nearest_count: sampled.nearestCount, striking_count: sampled.localCount } : null,
     relatives,
     is_background: engine.isBackground ?? false,
     sequences: queries.map(({ sequence }) => sequence),

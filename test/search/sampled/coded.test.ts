@@ -134,16 +134,16 @@ describe('the coded policy', () => {
       closeness: Uint32Array.of(1_000, 15_000, 900, 17_000),
       excess: Uint32Array.of(10, 79, 0, 81),
     };
-    const best = await bestCoded(sums, undefined, { nearestCount: 2, strikingCount: 4 }, { targets });
-    expect(best).toEqual({ nearest: [3, 0], striking: [3, 0, 1] });
+    const best = await bestCoded(sums, undefined, { nearestCount: 2, localCount: 4 }, { targets });
+    expect(best).toEqual({ nearest: [3, 0], local: [3, 0, 1] });
     expect([...ascending(best)]).toEqual([0, 1, 3]);
     const named = await bestCoded(
       sums,
       Uint32Array.of(0, 1, 2, 3),
-      { nearestCount: 1, strikingCount: 1 },
+      { nearestCount: 1, localCount: 1 },
       { targets },
     );
-    expect(named).toEqual({ nearest: [3], striking: [3] });
+    expect(named).toEqual({ nearest: [3], local: [3] });
   });
 
   it('looks at a filtered space only', async () => {

@@ -12,7 +12,7 @@ import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { resolvePolicy } from '#src/search/policy.js';
-import { mostStriking } from '#src/search/sampled/finalists.js';
+import { bestLocal } from '#src/search/sampled/finalists.js';
 import { sampledRows, sampleTokens } from '#src/search/sampled/sampling.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
@@ -44,9 +44,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const kept = { wanted_count: 10, found_count: 10, query_count: 1, mean: 1, low: 0.7, high: 1 };
 const enough = { ...kept, mean: 0.995 };
 const lost = { ...kept, found_count: 9, mean: 0.9 };
-const tried = (nearest: number, striking: number, evident = kept) => ({
+const tried = (nearest: number, local: number, evident = kept) => ({
   nearest_count: nearest,
-  striking_count: striking,
+  striking_count: local,
   nearest_10: kept,
   nearest_100: kept,
   evident,
@@ -191,7 +191,7 @@ describe('the sampled policy', () => {
         isExhaustive: false,
         sampled: {
           nearestCount: 60,
-          strikingCount: 30,
+          localCount: 30,
           qualificationId: 'qual_test',
           losses: 'misses none of the 10 nearest, none of the 100 nearest and 0.5 % of all with E <= 0.001',
         },
@@ -239,9 +239,9 @@ describe('the most striking targets', () => {
   it('are those with the greatest excess for their length, without any that do not strike', async () => {
     const release = { targets } as unknown as Release;
     const excess = Int32Array.of(5, 0, 60, 7, 0, 5);
-    expect(await mostStriking(excess, undefined, 2, release)).toEqual([3, 0]);
-    expect(await mostStriking(excess, undefined, 10, release)).toEqual([3, 0, 5, 2]);
+    expect(await bestLocal(excess, undefined, 2, release)).toEqual([3, 0]);
+    expect(await bestLocal(excess, undefined, 10, release)).toEqual([3, 0, 5, 2]);
     const eligible = Uint32Array.of(10, 11, 12, 13, 14, 15);
-    expect(await mostStriking(excess, eligible, 1, release)).toEqual([12]);
+    expect(await bestLocal(excess, eligible, 1, release)).toEqual([12]);
   });
 });
