@@ -43,7 +43,7 @@ interface Aligner {
   readonly found: readonly Columns[];
 }
 
-export const run: Bench = async ([background]) => {
+export const run: Bench = async ([homologSource]) => {
   const { packageFolder } = loadConfig(process.env);
   const shared = process.env.GLOAMING_SHARED ?? join(packageFolder, '..', 'shared');
   const alignments = join(shared, 'data', 'alignments');
@@ -62,8 +62,13 @@ export const run: Bench = async ([background]) => {
     const list = [...proteins.values()];
     const engine = await buildBenchDatabase(appliance, list, 'references', folder);
     const ours = [{ name: appliance.config.encoder, found: await alignAll(pairs, engine) }];
-    if (background !== undefined) {
-      const families = await benchFamilies(appliance, engine.encoder, 'background', async () => background);
+    if (homologSource !== undefined) {
+      const families = await benchFamilies(
+        appliance,
+        engine.encoder,
+        'background',
+        async () => homologSource,
+      );
       const known = await buildBenchDatabase(appliance, list, 'families', folder, families);
       ours.push({ name: 'families', found: await alignAll(pairs, known) });
     }

@@ -17,7 +17,7 @@ import { readLabels } from '../tools/labels.js';
 import { hasNatural } from '../tools/natural.js';
 import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
 import { qualifiedEngine } from '../tools/qualified.js';
-import { writeBackground } from '../relatives/background.js';
+import { writeHomologSource } from '../relatives/homolog-source.js';
 import { labelledProteins, type LabelledProteins } from './labelled.js';
 
 /*
@@ -172,7 +172,7 @@ async function openFamilies(
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
   const families = await benchFamilies(appliance, encoder, 'natural', async () => {
     const path = join(folder, 'natural.fasta');
-    await writeBackground(data, 'whole', path);
+    await writeHomologSource(data, 'whole', path);
     return path;
   });
   await encoder.close();

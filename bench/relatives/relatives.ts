@@ -27,7 +27,7 @@ import { benchFamilies, ownFamilies } from '../tools/families.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural } from '../tools/natural.js';
-import { BACKGROUND_KINDS, writeBackground, type BackgroundKind } from './background.js';
+import { BACKGROUND_KINDS, writeHomologSource, type HomologSourceKind } from './homolog-source.js';
 import { byPairRelatives, byQueryRelatives, relativesBin } from './breakdown.js';
 
 /*
@@ -46,7 +46,7 @@ const CHUNK = 500;
 const CANDIDATES = 1_000;
 
 /** Where relatives come from. */
-type Kind = BackgroundKind | 'self' | 'plain';
+type Kind = HomologSourceKind | 'self' | 'plain';
 
 interface Session {
   readonly appliance: Appliance;
@@ -155,7 +155,7 @@ async function openKind(
     plain === undefined
       ? await benchFamilies(appliance, encoder, kind, async () => {
           const path = join(folder, `${kind}.background.fasta`);
-          await timed('background', () => writeBackground(data, kind as BackgroundKind, path));
+          await timed('background', () => writeHomologSource(data, kind as HomologSourceKind, path));
           return path;
         })
       : ownFamilies(appliance, encoder, plain);

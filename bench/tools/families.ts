@@ -4,7 +4,11 @@ import { assert } from '../../src/errors.js';
 import { familyForm } from '../../src/homologs/form.js';
 import { RELATIVE_RULES, ROUNDS_RULES } from '../../src/homologs/rules.js';
 import type { BuildFamilies } from '../../src/build-release/build-options.js';
-import { addBackground, backgroundDatabase, findBackground } from '../../src/find-homologs/backgrounds.js';
+import {
+  addHomologSource,
+  homologSourceDatabase,
+  findHomologSource,
+} from '../../src/find-homologs/homolog-sources.js';
 import { mmseqsRelatives, mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
 import { openFinder } from '../../src/find-homologs/open.js';
 import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
@@ -21,13 +25,13 @@ export function ownFamilies(
   const { calibration, release } = plain;
   assert(calibration !== undefined, 'relatives are told by E-values');
   const { indexesFolder, threads } = config;
-  const background = { method: 'search', release_id: release.id, calibration_id: calibration.id } as const;
+  const homologSource = { method: 'search', release_id: release.id, calibration_id: calibration.id } as const;
   const sources = { indexesFolder, threads, openEngine: async () => plain };
   return {
-    finder: openFinder(background, RELATIVE_RULES, sources),
+    finder: openFinder(homologSource, RELATIVE_RULES, sources),
     form: familyForm(card, PROFILE_SCALE),
     rules: RELATIVE_RULES,
-    background,
+    homologSource,
   };
 }
 
@@ -45,13 +49,13 @@ export async function benchFamilies(
   assert(version !== undefined, 'mmseqs finds the relatives (apt-get install mmseqs2)');
   const { indexesFolder, threads } = config;
   const { sha256 } =
-    (await findBackground(indexesFolder, name)) ??
-    (await addBackground(indexesFolder, name, [await fasta()]));
-  const database = backgroundDatabase(indexesFolder, name);
+    (await findHomologSource(indexesFolder, name)) ??
+    (await addHomologSource(indexesFolder, name, [await fasta()]));
+  const database = homologSourceDatabase(indexesFolder, name);
   return {
     finder: mmseqsRelatives({ database, rounds: ROUNDS }, ROUNDS_RULES, threads),
     form: familyForm(card, PROFILE_SCALE),
     rules: ROUNDS_RULES,
-    background: { method: 'mmseqs', name, sha256, version, rounds: ROUNDS },
+    homologSource: { method: 'mmseqs', name, sha256, version, rounds: ROUNDS },
   };
 }

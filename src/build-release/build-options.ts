@@ -2,7 +2,7 @@ import type { RelativesFinder } from '../homologs/finder.js';
 import type { RelativeRules } from '../homologs/rules.js';
 import type { FamilyTokenForm } from '../homologs/tokens.js';
 import type { FoundRelease } from '../release/catalog.js';
-import type { RelativesBackground } from '../release/release.js';
+import type { HomologSource } from '../release/release.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { GivenEmbeddings } from './embeddings/embeddings.js';
 import type { ProteinInput } from './sources/protein-source.js';
@@ -12,7 +12,7 @@ export interface BuildFamilies {
   readonly finder: RelativesFinder;
   readonly form: FamilyTokenForm;
   readonly rules: RelativeRules;
-  readonly background: RelativesBackground;
+  readonly homologSource: HomologSource;
 }
 
 export interface BuildOptions {

@@ -132,13 +132,13 @@ export function describeRelease(
 
 /** The manifest's member of relatives, before they are counted. */
 export function describeRelatives({
-  background,
+  homologSource,
   rules,
   form,
 }: BuildFamilies): Omit<RelativesManifest, 'counts'> {
   return {
     form_id: FAMILY_FORM_ID,
-    background,
+    background: homologSource,
     rules: {
       max_expected: rules.maxExpected,
       min_coverage: rules.minCoverage,

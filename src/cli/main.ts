@@ -6,7 +6,7 @@ import { Fault, Refusal } from '../errors.js';
 import type { CommandContext, RegisterCommand } from './terminal/command.js';
 import { register as registerBatch } from './batch/batch.js';
 import { register as registerBackup } from './admin/backup.js';
-import { register as registerBackground } from './index/background.js';
+import { register as registerHomologSource } from './index/homolog-source.js';
 import { register as registerCalibration } from './index/calibration.js';
 import { register as registerConfig } from './admin/config.js';
 import { register as registerDoctor } from './admin/doctor.js';
@@ -34,7 +34,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerIndex,
   registerRefresh,
   registerCalibration,
-  registerBackground,
+  registerHomologSource,
   registerEncoder,
   registerKeys,
   registerVerify,

@@ -26,7 +26,7 @@ const MAX_HITS = 300;
 const SENSITIVITY = '5.7';
 
 /** A background that mmseqs searches. */
-export interface MmseqsBackground {
+export interface MmseqsSource {
   /** Path of its database, as createdb left it. */
   readonly database: string;
   /** 1, or 2: the profiles of what the first search finds are searched again. */
@@ -47,7 +47,7 @@ export async function mmseqsVersion(): Promise<string | undefined> {
  * Errors  Refusal `tool_missing`; Fault with what it complained of where it fails; the signal's reason
  */
 export function mmseqsRelatives(
-  background: MmseqsBackground,
+  homologSource: MmseqsSource,
   rules: RelativeRules,
   threads: number,
 ): RelativesFinder & { readonly list: ListRelatives } {
@@ -60,7 +60,7 @@ export function mmseqsRelatives(
     const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
     try {
       const place = { folder, threads, signal };
-      const tables = await searchBackground(proteins, background, { ...rules, maxHits }, place);
+      const tables = await searchHomologSource(proteins, homologSource, { ...rules, maxHits }, place);
       const rounds: (readonly FoundRelative[][])[] = [];
       for (const [at, table] of tables.entries())
         rounds.push(await readTable(table, proteins.length, at + 1));
@@ -105,9 +105,9 @@ interface SearchRules extends Pick<RelativeRules, 'maxExpected' | 'minCoverage'>
  * A table of hits for each round, a line for each; queries are named by their place, so that no id is anybody's file or
  * option.
  */
-async function searchBackground(
+async function searchHomologSource(
   proteins: readonly FamilyQuery[],
-  { database, rounds }: MmseqsBackground,
+  { database, rounds }: MmseqsSource,
   { maxExpected, minCoverage, maxHits }: SearchRules,
   { folder, threads, signal }: Workplace,
 ): Promise<readonly string[]> {

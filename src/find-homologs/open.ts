@@ -3,16 +3,16 @@ import { Refusal } from '../errors.js';
 import { aloneFamily, type RelativesFinder } from '../homologs/finder.js';
 import type { RelativeRules } from '../homologs/rules.js';
 import type { FamilySource } from '../homologs/source.js';
-import type { RelativesBackground, RelativesManifest, ReleaseManifest } from '../release/release.js';
+import type { HomologSource, RelativesManifest, ReleaseManifest } from '../release/release.js';
 import { familyFormOf } from '../search/family-form.js';
 import type { SearchEngine } from '../search/search-types.js';
-import { backgroundDatabase, findBackground } from './backgrounds.js';
+import { homologSourceDatabase, findHomologSource } from './homolog-sources.js';
 import { mmseqsRelatives, mmseqsVersion } from './mmseqs.js';
 import { searchedRelatives } from './search.js';
 import { createFamilySource } from './source.js';
 
 /** Where backgrounds are. */
-export interface BackgroundSources {
+export interface HomologSourceDeps {
   readonly indexesFolder: string;
   /** Of children that search backgrounds. */
   readonly threads: number;
@@ -27,7 +27,7 @@ export interface BackgroundSources {
 export function openFamilySource(
   manifest: ReleaseManifest,
   encoder: Encoder,
-  sources: BackgroundSources,
+  sources: HomologSourceDeps,
 ): FamilySource | undefined {
   const form = familyFormOf(manifest);
   const { relatives } = manifest;
@@ -40,25 +40,25 @@ export function openFamilySource(
  * Errors  Refusal `relatives_unavailable` at the first search where it is another now, or not there
  */
 export function openFinder(
-  background: RelativesBackground,
+  homologSource: HomologSource,
   rules: RelativeRules,
-  sources: BackgroundSources,
+  sources: HomologSourceDeps,
 ): RelativesFinder {
-  switch (background.method) {
+  switch (homologSource.method) {
     case 'search':
-      return searchedRelatives(() => openBackground(background, sources), rules);
+      return searchedRelatives(() => openHomologSource(homologSource, sources), rules);
     case 'mmseqs': {
       const { indexesFolder, threads } = sources;
-      const database = backgroundDatabase(indexesFolder, background.name);
-      const finder = mmseqsRelatives({ database, rounds: background.rounds }, rules, threads);
+      const database = homologSourceDatabase(indexesFolder, homologSource.name);
+      const finder = mmseqsRelatives({ database, rounds: homologSource.rounds }, rules, threads);
       return {
         batchProteins: finder.batchProteins,
         async find(proteins, options) {
-          await requireBackground(background, indexesFolder);
+          await requireHomologSource(homologSource, indexesFolder);
           return finder.find(proteins, options);
         },
         async list(sequence, limit, options) {
-          await requireBackground(background, indexesFolder);
+          await requireHomologSource(homologSource, indexesFolder);
           return finder.list(sequence, limit, options);
         },
       };
@@ -72,12 +72,12 @@ export function openFinder(
   }
 }
 
-type Searched = Extract<RelativesBackground, { readonly method: 'search' }>;
-type ByMmseqs = Extract<RelativesBackground, { readonly method: 'mmseqs' }>;
+type Searched = Extract<HomologSource, { readonly method: 'search' }>;
+type ByMmseqs = Extract<HomologSource, { readonly method: 'mmseqs' }>;
 
-async function openBackground(
+async function openHomologSource(
   { release_id: releaseId, calibration_id: calibrationId, qualification_id: qualificationId }: Searched,
-  sources: BackgroundSources,
+  sources: HomologSourceDeps,
 ): Promise<SearchEngine> {
   const engine = await sources.openEngine(releaseId).catch((cause: Error) => {
     throw unavailable(`release ${releaseId} cannot be searched here: ${cause.message}`);
@@ -95,8 +95,11 @@ async function openBackground(
   throw unavailable(`release ${releaseId} was searched by policy ${qualificationId}, and now it has ${now}.`);
 }
 
-async function requireBackground({ name, sha256, version }: ByMmseqs, indexesFolder: string): Promise<void> {
-  const kept = await findBackground(indexesFolder, name);
+async function requireHomologSource(
+  { name, sha256, version }: ByMmseqs,
+  indexesFolder: string,
+): Promise<void> {
+  const kept = await findHomologSource(indexesFolder, name);
   if (kept === undefined) throw unavailable(`there is no background ${name} here.`);
   if (kept.sha256 !== sha256) throw unavailable(`the background ${name} holds other sequences now.`);
   const installed = await mmseqsVersion();

@@ -28,15 +28,15 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
   return {
     batchProteins: BATCH_PROTEINS,
     async find(proteins, { signal } = {}) {
-      const background = await open();
+      const homologSource = await open();
       const sequences = proteins.map(({ sequence }) => sequence);
-      const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, background, signal);
-      const reader = await openRowReader(background.release.tokens);
+      const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, homologSource, signal);
+      const reader = await openRowReader(homologSource.release.tokens);
       try {
         const families: SelectedFamily[] = [];
         for (const [index, { candidates }] of results.entries()) {
           const { sequence } = proteins[index];
-          families.push(await familyOf(sequence, candidates, background.release, reader, rules));
+          families.push(await familyOf(sequence, candidates, homologSource.release, reader, rules));
         }
         return families;
       } finally {
@@ -44,9 +44,9 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
       }
     },
     async list(sequence, limit, { signal } = {}) {
-      const background = await open();
-      const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, background, signal);
-      const found = candidates.flatMap((candidate) => relativeOf(candidate, background.release) ?? []);
+      const homologSource = await open();
+      const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, homologSource, signal);
+      const found = candidates.flatMap((candidate) => relativeOf(candidate, homologSource.release) ?? []);
       return listRelatives(found, rules);
     },
   };
@@ -55,11 +55,11 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
 function searchAligned(
   sequences: readonly string[],
   { limit, maxExpected }: { readonly limit: number } & Pick<RelativeRules, 'maxExpected'>,
-  background: SearchEngine,
+  homologSource: SearchEngine,
   signal: AbortSignal | undefined,
 ): Promise<readonly SearchResult[]> {
   const settings = {
-    targetSpace: unfilteredSpace(background.release),
+    targetSpace: unfilteredSpace(homologSource.release),
     limit,
     evidence: 'pairwise_sequence_alignment',
     alignedMaxExpected: maxExpected,
@@ -67,7 +67,7 @@ function searchAligned(
     significance: 'if_available',
   } as const;
   const queries = sequences.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
-  return searchMany(queries, settings, background, signal);
+  return searchMany(queries, settings, homologSource, signal);
 }
 
 /** A relative with its target in the background. */

@@ -53,11 +53,11 @@ export function openCodes(
   );
   return {
     async sweep(queries, eligible, floor, options = {}) {
-      const table = await run<Uint8Array>(addon, options, (threads, isBackground, callback) =>
-        addon.codeTable(codes, queries, threads, isBackground, callback),
+      const table = await run<Uint8Array>(addon, options, (threads, isLowPriority, callback) =>
+        addon.codeTable(codes, queries, threads, isLowPriority, callback),
       );
-      return run<readonly CodedSums[]>(addon, options, (threads, isBackground, callback) =>
-        addon.codeSums(codes, table, queries.length, eligible, floor, threads, isBackground, callback),
+      return run<readonly CodedSums[]>(addon, options, (threads, isLowPriority, callback) =>
+        addon.codeSums(codes, table, queries.length, eligible, floor, threads, isLowPriority, callback),
       );
     },
   };
@@ -76,8 +76,8 @@ export function assignWords(
   options: KernelOptions = {},
 ): Promise<Uint16Array> {
   const addon = loadAddon();
-  return run(addon, options, (threads, isBackground, callback) =>
-    addon.assign(dimension, parents, children, rows, threads, isBackground, callback),
+  return run(addon, options, (threads, isLowPriority, callback) =>
+    addon.assign(dimension, parents, children, rows, threads, isLowPriority, callback),
   );
 }
 

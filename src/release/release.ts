@@ -44,7 +44,7 @@ export interface ProfileAffineManifest {
 export interface RelativesManifest {
   /** FAMILY_FORM_ID of the version that built it; the first had none. */
   readonly form_id?: string;
-  readonly background: RelativesBackground;
+  readonly background: HomologSource;
   readonly rules: {
     readonly max_expected: number;
     readonly min_coverage: number;
@@ -60,7 +60,7 @@ export interface RelativesManifest {
 }
 
 /** Where relatives are looked for. */
-export type RelativesBackground =
+export type HomologSource =
   | {
       /** Our own search of a release, with the E-values of a calibration of it. */
       readonly method: 'search';

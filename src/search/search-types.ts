@@ -73,7 +73,7 @@ export interface SearchEngine {
   /** Threads for the kernels; the result does not depend on it. */
   readonly threads?: number;
   /** Lets searches that somebody waits for go first; the result does not depend on it. */
-  readonly isBackground?: boolean;
+  readonly isLowPriority?: boolean;
   /** How others look at the targets in our place (parts/); absent where they are looked at here. */
   readonly look?: Look;
   /** Latest monotonic time at which those others may begin; absent = no start deadline. */

@@ -83,9 +83,9 @@ export async function searchBy(
 ): Promise<readonly SearchResult[]> {
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
-  const { threads, isBackground } = engine;
+  const { threads, isLowPriority } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
-  const options = { signal, threads, isBackground };
+  const options = { signal, threads, isLowPriority };
   const share = threadShares(sequences, threads);
   const optionsOf = ({ sequence }: EncodedQuery) => ({ ...options, threads: share(sequence.length) });
 

@@ -70,7 +70,7 @@ const ALONE: BuildFamilies = {
   },
   form: familyForm(fakeEncoder().card, PROFILE_SCALE),
   rules: RELATIVE_RULES,
-  background: { method: 'alignments', sha256: '0'.repeat(64) },
+  homologSource: { method: 'alignments', sha256: '0'.repeat(64) },
 };
 
 /** Each protein's relative is itself from its third residue on, the last letter changed; notes who is asked for. */
@@ -98,7 +98,11 @@ function related(asked: string[], sha256 = '1'.repeat(64)): BuildFamilies {
       });
     },
   };
-  return { ...ALONE, finder, background: { method: 'mmseqs', name: 'b', sha256, version: '1', rounds: 1 } };
+  return {
+    ...ALONE,
+    finder,
+    homologSource: { method: 'mmseqs', name: 'b', sha256, version: '1', rounds: 1 },
+  };
 }
 
 describe('a build of families after others', () => {
@@ -149,7 +153,7 @@ describe('a build of families after others', () => {
     const asked: string[] = [];
     await build(indexes, 'new', PROTEINS, { families: related(asked, '2'.repeat(64)) });
     expect(asked).toHaveLength(PROTEINS.length);
-    const given = { ...related(asked), background: ALONE.background };
+    const given = { ...related(asked), homologSource: ALONE.homologSource };
     await build(indexes, 'given', OLD, { families: given });
     asked.length = 0;
     await build(indexes, 'again', OLD, { families: given });

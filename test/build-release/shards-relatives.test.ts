@@ -13,10 +13,10 @@ import { encodeShard } from '#src/build-release/shards/encode-shard.js';
 import { shardProgress, type PlannedShards } from '#src/build-release/shards/plan.js';
 import { filesInput } from '#src/build-release/sources/input-files.js';
 import { seededRandom } from '#src/random.js';
-import { addBackground, backgroundDatabase } from '#src/find-homologs/backgrounds.js';
+import { addHomologSource, homologSourceDatabase } from '#src/find-homologs/homolog-sources.js';
 import { mmseqsRelatives, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
-import type { RelativesBackground } from '#src/release/release.js';
+import type { HomologSource } from '#src/release/release.js';
 import { contextEncoder, makeRelatives, relativesOf } from '../tools/relatives.js';
 
 /* Proteins whose relatives are looked for by tasks: nothing of the release tells how many there were. */
@@ -37,8 +37,8 @@ async function newBuild(families?: BuildFamilies): Promise<BuildOptions> {
   return { indexesFolder, slug: 'db', encoder, input: await filesInput({ proteins: [fasta] }), families };
 }
 
-function familiesBy(finder: RelativesFinder, background: RelativesBackground): BuildFamilies {
-  return { finder, background, rules: RELATIVE_RULES, form: familyForm(encoder.card, PROFILE_SCALE) };
+function familiesBy(finder: RelativesFinder, homologSource: HomologSource): BuildFamilies {
+  return { finder, homologSource, rules: RELATIVE_RULES, form: familyForm(encoder.card, PROFILE_SCALE) };
 }
 
 async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
@@ -182,9 +182,9 @@ describe('a build of proteins with relatives, in shards', () => {
 
 describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Debian: mmseqs2)', () => {
   it('are the same to the byte where tasks have looked for them', { timeout: 400_000 }, async () => {
-    const { sha256, mmseqs_version: version } = await addBackground(folder, 'bg', [fasta]);
-    const background = { database: backgroundDatabase(folder, 'bg'), rounds: 2 };
-    const finder = mmseqsRelatives(background, RELATIVE_RULES, 2);
+    const { sha256, mmseqs_version: version } = await addHomologSource(folder, 'bg', [fasta]);
+    const homologSource = { database: homologSourceDatabase(folder, 'bg'), rounds: 2 };
+    const finder = mmseqsRelatives(homologSource, RELATIVE_RULES, 2);
     const named = { method: 'mmseqs', name: 'bg', sha256, version, rounds: 2 } as const;
     await compare(familiesBy(finder, named), [2]);
   });

@@ -49,9 +49,9 @@ describe('simulated proteins', () => {
   });
 
   it('of the background have no relatives', () => {
-    const background = demo.proteins.filter(({ family }) => family === undefined);
-    expect(background).toHaveLength(400);
-    expect(background.flatMap(({ id }) => trueRelatives(demo, id))).toEqual([]);
+    const homologSource = demo.proteins.filter(({ family }) => family === undefined);
+    expect(homologSource).toHaveLength(400);
+    expect(homologSource.flatMap(({ id }) => trueRelatives(demo, id))).toEqual([]);
   });
 
   it('live in invented species of a tree whose root is its own parent', () => {

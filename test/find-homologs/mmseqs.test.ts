@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
 import { seededRandom } from '#src/random.js';
-import { addBackground, backgroundDatabase, findBackground } from '#src/find-homologs/backgrounds.js';
+import {
+  addHomologSource,
+  homologSourceDatabase,
+  findHomologSource,
+} from '#src/find-homologs/homolog-sources.js';
 import { withoutDescriptors } from '../services/predictor/without-descriptors.js';
 import { mmseqsRelatives, mmseqsVersion, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
 import { BACKGROUND } from '#src/sequence/residue-scales.js';
@@ -89,11 +93,11 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
     'are the family of each protein in two rounds, whatever is planted beside it',
     { timeout: 120_000 },
     async () => {
-      const made = await addBackground(folder, 'planted', [fasta]);
+      const made = await addHomologSource(folder, 'planted', [fasta]);
       expect(made.sequences).toBe(all.length);
-      expect(await findBackground(folder, 'planted')).toEqual(made);
+      expect(await findHomologSource(folder, 'planted')).toEqual(made);
       const finder = mmseqsRelatives(
-        { database: backgroundDatabase(folder, 'planted'), rounds: 2 },
+        { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
         RELATIVE_RULES,
         1,
       );
@@ -134,7 +138,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
 
   it('stop where they are told to', async () => {
     const finder = mmseqsRelatives(
-      { database: backgroundDatabase(folder, 'planted'), rounds: 2 },
+      { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
       RELATIVE_RULES,
       1,
     );

@@ -17,7 +17,7 @@ import { writtenSurveys } from '../../search/parts/written.js';
 import type { SearchEngine, SearchResult, SearchSettings } from '../../search/search-types.js';
 import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
-import { openBackgrounds } from '../cluster/backgrounds.js';
+import { openHomologSources } from '../cluster/homolog-sources.js';
 import type { NamedQuery } from '../search/report.js';
 import {
   exists,
@@ -184,8 +184,8 @@ async function openEngine(
   );
   const backend = await chooseBackend(backendWishOf(config));
   const codes = qualification && (await openCodesOf(directory, qualification.card.codes, release.tokens));
-  const backgrounds = openBackgrounds(encoder, config);
-  const families = openFamilySource(release.manifest, encoder, backgrounds);
+  const homologSources = openHomologSources(encoder, config);
+  const families = openFamilySource(release.manifest, encoder, homologSources);
   const targetSpace =
     filter === null
       ? unfilteredSpace(release)
@@ -203,7 +203,7 @@ async function openEngine(
     },
     settings: { ...settings, targetSpace },
     async close() {
-      await backgrounds.close();
+      await homologSources.close();
       await encoder.close();
     },
   };

@@ -7,8 +7,8 @@ import type { BuildFamilies } from '../../build-release/build-options.js';
 import { alignedRelatives } from '../../find-homologs/alignments.js';
 import { openFinder } from '../../find-homologs/open.js';
 import { PROFILE_SCALE } from '../../release/profile-affine.js';
-import type { RelativesBackground } from '../../release/release.js';
-import { openBackgrounds } from './backgrounds.js';
+import type { HomologSource } from '../../release/release.js';
+import { openHomologSources } from './homolog-sources.js';
 
 /** The relatives of a build, and what is to be closed when it is done. */
 export interface OpenedFamilies {
@@ -29,17 +29,17 @@ interface FamilyPlace {
  * Errors  Refusal `invalid_option` where the folder of given alignments is not named
  */
 export function openFamilies(
-  background: RelativesBackground,
+  homologSource: HomologSource,
   { encoder, config, alignments }: FamilyPlace,
 ): OpenedFamilies {
-  const rules = background.method === 'mmseqs' ? ROUNDS_RULES : RELATIVE_RULES;
-  const sources = openBackgrounds(encoder, config);
+  const rules = homologSource.method === 'mmseqs' ? ROUNDS_RULES : RELATIVE_RULES;
+  const sources = openHomologSources(encoder, config);
   const finder =
-    background.method === 'alignments'
+    homologSource.method === 'alignments'
       ? alignedRelatives({ path: alignments ?? refuseUnnamed() }, rules)
-      : openFinder(background, rules, sources);
+      : openFinder(homologSource, rules, sources);
   const form = familyForm(encoder.card, PROFILE_SCALE);
-  return { families: { form, rules, background, finder }, close: () => sources.close() };
+  return { families: { form, rules, homologSource, finder }, close: () => sources.close() };
 }
 
 function refuseUnnamed(): never {

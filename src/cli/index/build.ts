@@ -27,7 +27,7 @@ import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
 import { publishBuilt, selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';
 import { addInputOptions, inputFilesOf, type GivenFiles, type InputOptions } from './options.js';
 import { policyOption, qualifyMeasured, type QualifySettings } from './qualify.js';
-import { describeBackground, describeBuild } from './releases/built.js';
+import { describeHomologSource, describeBuild } from './releases/built.js';
 import { carryMeasured } from './releases/carried.js';
 import {
   askedRelatives,
@@ -225,7 +225,7 @@ async function buildOne(
   if (manifest.relatives?.counts.targets === 0 && table.release(id, slug) === undefined) {
     // Domains of which none had relatives were found less well so: superfamily .059, and .076 without.
     await rm(directory, { recursive: true });
-    const source = describeBackground(manifest.relatives.background);
+    const source = describeHomologSource(manifest.relatives.background);
     context.stderr.write(
       `No protein has relatives by ${source}: ${slug} is built without, which finds more.\n`,
     );

@@ -4,12 +4,12 @@ import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { assert, Refusal } from '../../errors.js';
 import { openAlignments } from '../../find-homologs/alignments.js';
-import { findBackground } from '../../find-homologs/backgrounds.js';
+import { findHomologSource } from '../../find-homologs/homolog-sources.js';
 import { mmseqsVersion } from '../../find-homologs/mmseqs.js';
 import { sampleRelatives } from '../../find-homologs/sample.js';
 import { releaseDirectory, type FoundRelease } from '../../release/catalog.js';
 import { openRelease } from '../../release/open.js';
-import type { RelativesBackground } from '../../release/release.js';
+import type { HomologSource } from '../../release/release.js';
 import { openFamilies, type OpenedFamilies } from '../cluster/families.js';
 import { formatDuration } from '../terminal/progress.js';
 import type { IndexCatalog } from './catalog.js';
@@ -122,9 +122,9 @@ export async function openBuildFamilies(
   if (relatives === 'none') return undefined;
   assert(own !== undefined || !isOfItself({ relatives }), 'a build of itself has made or found its release');
   const plain = isOfItself({ relatives }) ? own : plainReleaseOf(relatives, encoder, catalog);
-  const background =
+  const homologSource =
     plain === undefined ? await nameKept(relatives, encoder, config) : await nameRelease(plain);
-  return openFamilies(background, { encoder, config });
+  return openFamilies(homologSource, { encoder, config });
 }
 
 /** The newest release of a database whose tokens are those of the encoder alone. */
@@ -139,7 +139,7 @@ function plainReleaseOf(
   return found && { ...found, slug: name, directory: releaseDirectory(config.indexesFolder, name, found.id) };
 }
 
-async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<RelativesBackground> {
+async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<HomologSource> {
   const known = { id, targetCount: manifest.counts.targets };
   const { calibration, qualification: qualified } = await openEvidence(directory, known);
   if (calibration === undefined) {
@@ -163,9 +163,9 @@ async function nameKept(
   name: string,
   { card }: Encoder,
   { indexesFolder }: ApplianceConfig,
-): Promise<RelativesBackground> {
-  const background = await findBackground(indexesFolder, name);
-  if (background === undefined) {
+): Promise<HomologSource> {
+  const homologSource = await findHomologSource(indexesFolder, name);
+  if (homologSource === undefined) {
     throw new Refusal(
       'background_not_found',
       `There is no database ${name} by the encoder ${card.id} and no background of that name. ` +
@@ -179,5 +179,5 @@ async function nameKept(
       `The background ${name} is searched by mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
     );
   }
-  return { method: 'mmseqs', name, sha256: background.sha256, version, rounds: MMSEQS_ROUNDS };
+  return { method: 'mmseqs', name, sha256: homologSource.sha256, version, rounds: MMSEQS_ROUNDS };
 }

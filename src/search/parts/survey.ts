@@ -102,10 +102,10 @@ export async function surveyRange(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly Survey[]> {
-  const { threads, isBackground } = engine;
+  const { threads, isLowPriority } = engine;
   const { sampled } = resolvePolicy(engine, settings);
   const encoded = await encode(queries, settings, engine, { signal });
-  return surveyEncoded(encoded, { ...settings, sampled }, range, engine, { signal, threads, isBackground });
+  return surveyEncoded(encoded, { ...settings, sampled }, range, engine, { signal, threads, isLowPriority });
 }
 
 /** What a survey depends on besides queries, release and range. */

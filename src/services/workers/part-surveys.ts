@@ -30,7 +30,7 @@ export interface PartSurveyParts {
 export function createPartSurveys({ catalog, engines, targetSpaces }: PartSurveyParts): PartSurveys {
   return {
     async survey(request, { organizationId, signal }) {
-      const { part, part_count: count, filter, limit, sampled, is_background: isBackground } = request;
+      const { part, part_count: count, filter, limit, sampled, is_background: isLowPriority } = request;
       if (part > count) {
         throw new Refusal('validation_failed', `There is no part ${part} of ${count}.`, { param: 'part' });
       }
@@ -55,7 +55,7 @@ export function createPartSurveys({ catalog, engines, targetSpaces }: PartSurvey
       };
       const settings = { targetSpace, limit, sampled: counts ?? undefined };
       const range = targetRanges(release, count)[part - 1];
-      return surveyEncoded(encoded, settings, range, engine, { signal, threads, isBackground });
+      return surveyEncoded(encoded, settings, range, engine, { signal, threads, isLowPriority });
     },
   };
 }

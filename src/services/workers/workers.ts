@@ -143,7 +143,7 @@ async function surveyParts(
     limit,
     sampled: sampled ? { nearest_count: sampled.nearestCount, striking_count: sampled.localCount } : null,
     relatives,
-    is_background: engine.isBackground ?? false,
+    is_background: engine.isLowPriority ?? false,
     sequences: queries.map(({ sequence }) => sequence),
   };
   const times = front.times[request.is_background ? 'background' : 'direct'];

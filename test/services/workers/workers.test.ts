@@ -134,7 +134,7 @@ describe('a search whose parts are looked at by workers', () => {
           const parts = Array.from({ length: count }, (_, part) => part + 1);
           const held = count === 1 ? [parts] : [parts.slice(0, count >> 1), parts.slice(count >> 1)];
           const { front, search } = frontOf(held);
-          expect(await search(undefined, { qualification, isBackground: true }, asked)).toEqual(expected);
+          expect(await search(undefined, { qualification, isLowPriority: true }, asked)).toEqual(expected);
           const answered = front.counts().filter(({ outcome }) => outcome === 'answered');
           expect(answered.reduce((sum, each) => sum + each.count, 0)).toBe(count);
         }

@@ -1,5 +1,5 @@
 import type { BuildReport } from '../../../build-release/build-options.js';
-import type { RelativesBackground, RelativesManifest } from '../../../release/release.js';
+import type { HomologSource, RelativesManifest } from '../../../release/release.js';
 import { formatDuration, formatQuantity, formatRate } from '../../terminal/progress.js';
 import { shortId } from '../catalog.js';
 
@@ -42,20 +42,23 @@ function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string
   return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
 }
 
-function describeRelatives({ background, counts }: RelativesManifest, targetCount: number): string {
+function describeRelatives(
+  { background: homologSource, counts }: RelativesManifest,
+  targetCount: number,
+): string {
   const [relatives, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
     count.toLocaleString('en'),
   );
-  return `${relatives} relatives of ${targets} of ${all} proteins, by ${describeBackground(background)}`;
+  return `${relatives} relatives of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
 }
 
 /** Where relatives were looked for. */
-export function describeBackground(background: RelativesBackground): string {
-  switch (background.method) {
+export function describeHomologSource(homologSource: HomologSource): string {
+  switch (homologSource.method) {
     case 'search':
-      return `our own search of ${shortId(background.release_id)}`;
+      return `our own search of ${shortId(homologSource.release_id)}`;
     case 'mmseqs':
-      return `mmseqs in ${background.name}`;
+      return `mmseqs in ${homologSource.name}`;
     case 'alignments':
       return 'the given alignments';
   }

@@ -148,10 +148,10 @@ async function fastaFiles(path: string): Promise<readonly string[]> {
 /** What gave the standing release its relatives gives the next one its own. */
 function relativesOf({ relatives }: ReleaseManifest, { scanned }: IndexCatalog): string {
   if (relatives === undefined) return 'none';
-  const { background } = relatives;
-  if (background.method === 'mmseqs') return background.name;
+  const { background: homologSource } = relatives;
+  if (homologSource.method === 'mmseqs') return homologSource.name;
   const found =
-    background.method === 'search' && scanned.releases.find(({ id }) => id === background.release_id);
+    homologSource.method === 'search' && scanned.releases.find(({ id }) => id === homologSource.release_id);
   if (found) return found.slug;
   throw new Refusal(
     'refresh_refused',

@@ -3,12 +3,12 @@ import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Fault } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
-import type { BackgroundSources } from '../../find-homologs/open.js';
+import type { HomologSourceDeps } from '../../find-homologs/open.js';
 import { scanReleases } from '../../release/catalog.js';
 import { openRelease } from '../../release/open.js';
 import type { SearchEngine } from '../../search/search-types.js';
 
-export interface OpenBackgrounds extends BackgroundSources {
+export interface OpenHomologSources extends HomologSourceDeps {
   close(): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export interface OpenBackgrounds extends BackgroundSources {
  * machine may.
  * @param encoder  of the release that is searched, and of what has its relatives
  */
-export function openBackgrounds(encoder: Encoder, config: ApplianceConfig): OpenBackgrounds {
+export function openHomologSources(encoder: Encoder, config: ApplianceConfig): OpenHomologSources {
   const { indexesFolder, threads } = config;
   // Of one build or release: there is one background.
   let opened: Promise<SearchEngine> | undefined;

@@ -22,14 +22,18 @@ const COPY = { identity: '0.9', coverage: '0.8' };
  * they are, and `proteomes` the shared sample of UniProt: what a lab may have at hand.
  */
 export const BACKGROUND_KINDS = ['whole', 'third', 'distant', 'planted', 'even', 'proteomes'] as const;
-export type BackgroundKind = (typeof BACKGROUND_KINDS)[number];
+export type HomologSourceKind = (typeof BACKGROUND_KINDS)[number];
 
 /**
  * Writes a background of the labelled domains.
  * @param data  the folder of the shared data
  * @returns sequences that were written
  */
-export async function writeBackground(data: string, kind: BackgroundKind, path: string): Promise<number> {
+export async function writeHomologSource(
+  data: string,
+  kind: HomologSourceKind,
+  path: string,
+): Promise<number> {
   const random = seededRandom(17);
   const out = createWriteStream(path);
   const some: string[] = [];
@@ -53,7 +57,7 @@ export async function writeBackground(data: string, kind: BackgroundKind, path: 
 
 async function* sequencesOf(
   data: string,
-  kind: BackgroundKind,
+  kind: HomologSourceKind,
   random: Random,
 ): AsyncGenerator<BenchProtein> {
   if (kind === 'proteomes') {

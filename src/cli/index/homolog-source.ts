@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
-import { addBackground, estimateBackground } from '../../find-homologs/backgrounds.js';
+import { addHomologSource, estimateHomologSource } from '../../find-homologs/homolog-sources.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatQuantity } from '../terminal/progress.js';
 
 /** `gloaming background add`. */
 export function register(program: Command, context: CommandContext): void {
-  const background = program
+  const homologSource = program
     .command('background')
     .description('sequences in which relatives are looked for by mmseqs, without tokens of their own');
-  background
+  homologSource
     .command('add')
     .description('make a background of FASTA files')
     .argument('<fasta...>', 'FASTA files, plain or gzip')
@@ -29,10 +29,10 @@ async function add(
   { environment, stdout }: CommandContext,
 ): Promise<void> {
   const { indexesFolder } = loadConfig(environment);
-  const { bytes } = await estimateBackground(fasta);
+  const { bytes } = await estimateHomologSource(fasta);
   stdout.write(`The background takes about ${formatQuantity(bytes, 'B')} in ${indexesFolder}.\n`);
   if (estimate) return;
-  const made = await addBackground(indexesFolder, name, fasta);
+  const made = await addHomologSource(indexesFolder, name, fasta);
   stdout.write(
     `Made ${name} of ${made.sequences.toLocaleString('en')} sequences.\n\n` +
       `Use it:  npx gloaming index build proteins.fasta --name mylab --relatives ${name}\n`,

@@ -12,7 +12,7 @@ import { mmseqsVersion, runMmseqs } from './mmseqs.js';
  */
 
 /** background.json. */
-export interface KeptBackground {
+export interface StoredHomologSource {
   readonly format: 'gloaming-background/1';
   readonly name: string;
   /** Of the FASTA files' bytes, in the order in which they were given. */
@@ -25,23 +25,23 @@ export interface KeptBackground {
 const CARD_FILE = 'background.json';
 const DATABASE = 'db';
 
-function backgroundsFolder(indexesFolder: string): string {
+function homologSourcesFolder(indexesFolder: string): string {
   return join(indexesFolder, 'backgrounds');
 }
 
 /** Path of the mmseqs database of a background. */
-export function backgroundDatabase(indexesFolder: string, name: string): string {
-  return join(backgroundsFolder(indexesFolder), name, DATABASE);
+export function homologSourceDatabase(indexesFolder: string, name: string): string {
+  return join(homologSourcesFolder(indexesFolder), name, DATABASE);
 }
 
 /** The background of this name; undefined where there is none. */
-export async function findBackground(
+export async function findHomologSource(
   indexesFolder: string,
   name: string,
-): Promise<KeptBackground | undefined> {
+): Promise<StoredHomologSource | undefined> {
   try {
-    const path = join(backgroundsFolder(indexesFolder), checkSlug(name), CARD_FILE);
-    return JSON.parse(await readFile(path, 'utf8')) as KeptBackground;
+    const path = join(homologSourcesFolder(indexesFolder), checkSlug(name), CARD_FILE);
+    return JSON.parse(await readFile(path, 'utf8')) as StoredHomologSource;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw cause;
@@ -49,7 +49,7 @@ export async function findBackground(
 }
 
 /** What the files of a background will take: mmseqs keeps letters and headers as they are, and an index beside them. */
-export async function estimateBackground(fasta: readonly string[]): Promise<{ readonly bytes: number }> {
+export async function estimateHomologSource(fasta: readonly string[]): Promise<{ readonly bytes: number }> {
   let bytes = 0;
   for (const path of fasta) bytes += (await stat(path)).size * (path.endsWith('.gz') ? GZIP_RATIO : 1);
   return { bytes: Math.ceil(bytes * DATABASE_RATIO) };
@@ -63,26 +63,26 @@ const DATABASE_RATIO = 1.1;
  * Makes a background of FASTA files, plain or gzip.
  * Errors  Refusal `background_exists`, `tool_missing`, `invalid_slug`; Fault where mmseqs cannot read the files
  */
-export async function addBackground(
+export async function addHomologSource(
   indexesFolder: string,
   name: string,
   fasta: readonly string[],
   signal?: AbortSignal,
-): Promise<KeptBackground> {
-  const folder = join(backgroundsFolder(indexesFolder), checkSlug(name));
-  if ((await findBackground(indexesFolder, name)) !== undefined) {
+): Promise<StoredHomologSource> {
+  const folder = join(homologSourcesFolder(indexesFolder), checkSlug(name));
+  if ((await findHomologSource(indexesFolder, name)) !== undefined) {
     throw new Refusal('background_exists', `There is a background ${name} already, in ${folder}.`);
   }
   const version = await mmseqsVersion();
   if (version === undefined) await runMmseqs(['version'], { signal });
-  await mkdir(backgroundsFolder(indexesFolder), { recursive: true });
-  const scratch = await mkdtemp(join(backgroundsFolder(indexesFolder), '.adding-'));
+  await mkdir(homologSourcesFolder(indexesFolder), { recursive: true });
+  const scratch = await mkdtemp(join(homologSourcesFolder(indexesFolder), '.adding-'));
   try {
     const database = join(scratch, DATABASE);
     // A path that begins with a dash would be an option.
     const files = fasta.map((path) => (path.startsWith('-') ? `./${path}` : path));
     await runMmseqs(['createdb', ...files, database, '-v', '1'], { signal });
-    const card: KeptBackground = {
+    const card: StoredHomologSource = {
       format: 'gloaming-background/1',
       name,
       sha256: await digestOf(fasta),

@@ -6,7 +6,7 @@ import { RELATIVE_RULES } from '#src/homologs/rules.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { openFamilySource } from '#src/find-homologs/open.js';
 import { openRelease } from '#src/release/open.js';
-import type { RelativesBackground, ReleaseManifest } from '#src/release/release.js';
+import type { HomologSource, ReleaseManifest } from '#src/release/release.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from '../tools/fake-encoder.js';
@@ -31,7 +31,7 @@ afterAll(() => {
 
 /** Relatives of a query whose release names this policy, in a background that has another one now. */
 function find(named: string | undefined, now: string | undefined): Promise<unknown> {
-  const background: RelativesBackground = {
+  const homologSource: HomologSource = {
     method: 'search',
     release_id: 'dbr_1',
     calibration_id: 'calib_1',
@@ -42,7 +42,7 @@ function find(named: string | undefined, now: string | undefined): Promise<unkno
     ...engine.release.manifest,
     affine: { ...engine.release.manifest.affine, profile: { scale: 16 } },
     relatives: {
-      background,
+      homologSource,
       rules: {
         max_expected: maxExpected,
         min_coverage: minCoverage,
