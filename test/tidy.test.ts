@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative as homolog, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from './tools/paths.js';
 
@@ -229,7 +229,7 @@ describe('the layers', () => {
 function filesBelow(folder: string, pattern: RegExp): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && pattern.test(entry.name))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .map((entry) => homolog(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
     .sort();
 }
 

@@ -7,7 +7,7 @@ import { calibrateRelease } from '../../src/fit-significance/fit-significance.js
 import { openCalibration } from '../../src/significance/sidecar.js';
 import { loadConfig } from '../../src/config.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
-import type { RelativesFinder } from '../../src/homologs/finder.js';
+import type { HomologFinder } from '../../src/homologs/finder.js';
 import type { BuildFamilies } from '../../src/build-release/build-options.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
@@ -23,12 +23,12 @@ import { createTally, THRESHOLDS, type Tally } from '../calibration/tally.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
-import { benchFamilies, ownFamilies } from '../tools/families.js';
+import { benchFamilies, ownHomologs } from '../tools/families.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural } from '../tools/natural.js';
 import { BACKGROUND_KINDS, writeHomologSource, type HomologSourceKind } from './homolog-source.js';
-import { byPairRelatives, byQueryRelatives, relativesBin } from './breakdown.js';
+import { byPairHomologs, byQueryHomologs, homologsBin } from './breakdown.js';
 
 /*
  * What does it give to know a protein's relatives? The labelled domains with their relatives of several backgrounds
@@ -110,9 +110,9 @@ async function measureKind(kind: Kind, session: Session): Promise<unknown> {
     times[step] = Math.round((performance.now() - startedMs) / 1000);
     return result;
   };
-  const { engine, relatives } = await openKind(kind, session, timed);
+  const { engine, relatives: homologs } = await openKind(kind, session, timed);
   const tally = createTally();
-  const rankings = await timed('search', () => measureRankings(engine, session, relatives, tally));
+  const rankings = await timed('search', () => measureRankings(engine, session, homologs, tally));
   const found: Record<string, unknown> = {};
   const queryIds = new Set(session.queries.map(({ id }) => id));
   const best = rankings['E-value'] ?? rankings.affine;
@@ -125,8 +125,8 @@ async function measureKind(kind: Kind, session: Session): Promise<unknown> {
         .join(', ')}`,
     );
   }
-  const ofQueries = byQueryRelatives(best, queryIds, session.labels, relatives);
-  const ofPairs = byPairRelatives(best, queryIds, session.labels, relatives);
+  const ofQueries = byQueryHomologs(best, queryIds, session.labels, homologs);
+  const ofPairs = byPairHomologs(best, queryIds, session.labels, homologs);
   console.log(`false hits ÷ claimed (claimed), at E = ${THRESHOLDS.join(', ')}, by relatives of the query`);
   for (const line of tally.lines(session.targets.length)) console.log(line);
   console.table(ofQueries);
@@ -158,7 +158,7 @@ async function openKind(
           await timed('background', () => writeHomologSource(data, kind as HomologSourceKind, path));
           return path;
         })
-      : ownFamilies(appliance, encoder, plain);
+      : ownHomologs(appliance, encoder, plain);
   const families: BuildFamilies = { ...found, finder: countingFinder(found.finder, counts) };
   const fasta = join(folder, 'domains.fasta');
   await writeFasta(fasta, targets);
@@ -180,12 +180,12 @@ async function openKind(
 }
 
 /** Writes how many relatives each protein has, where later runs find it beside the release. */
-function countingFinder(finder: RelativesFinder, path: string): RelativesFinder {
+function countingFinder(finder: HomologFinder, path: string): HomologFinder {
   return {
     batchProteins: finder.batchProteins,
     async find(proteins, options) {
       const families = await finder.find(proteins, options);
-      const lines = families.map(({ sequence, relatives }) => JSON.stringify([sequence, relatives.length]));
+      const lines = families.map(({ sequence, homologs }) => JSON.stringify([sequence, homologs.length]));
       appendFileSync(path, `${lines.join('\n')}\n`);
       return families;
     },
@@ -202,7 +202,7 @@ function readCounts(path: string, targets: readonly BenchProtein[]): ReadonlyMap
 async function measureRankings(
   engine: SearchEngine,
   { queries, labels }: Session,
-  relatives: ReadonlyMap<string, number>,
+  homologs: ReadonlyMap<string, number>,
   tally: Tally,
 ): Promise<Readonly<Record<string, readonly Hit[]>>> {
   const scores = {
@@ -223,7 +223,7 @@ async function measureRankings(
     const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
     for (const [index, { candidates }] of (await searchMany(asked, settings, engine)).entries()) {
       const { id } = chunk[index];
-      const strata = ['all', relativesBin(relatives.get(id) ?? 0)];
+      const strata = ['all', homologsBin(homologs.get(id) ?? 0)];
       for (const stratum of strata) tally.expect(stratum);
       for (const candidate of candidates) {
         const targetId = engine.release.targets.id(candidate.targetIndex);

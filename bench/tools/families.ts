@@ -9,7 +9,7 @@ import {
   homologSourceDatabase,
   findHomologSource,
 } from '../../src/find-homologs/homolog-sources.js';
-import { mmseqsRelatives, mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
+import { mmseqsHomologs, mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
 import { openFinder } from '../../src/find-homologs/open.js';
 import { PROFILE_SCALE } from '../../src/release/profile-affine.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -17,7 +17,7 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 const ROUNDS = 2;
 
 /** Relatives of a build by our own search of a release that has none, and a calibration. */
-export function ownFamilies(
+export function ownHomologs(
   { config }: Pick<Appliance, 'config'>,
   { card }: Pick<Encoder, 'card'>,
   plain: SearchEngine,
@@ -53,7 +53,7 @@ export async function benchFamilies(
     (await addHomologSource(indexesFolder, name, [await fasta()]));
   const database = homologSourceDatabase(indexesFolder, name);
   return {
-    finder: mmseqsRelatives({ database, rounds: ROUNDS }, ROUNDS_RULES, threads),
+    finder: mmseqsHomologs({ database, rounds: ROUNDS }, ROUNDS_RULES, threads),
     form: familyForm(card, PROFILE_SCALE),
     rules: ROUNDS_RULES,
     homologSource: { method: 'mmseqs', name, sha256, version, rounds: ROUNDS },

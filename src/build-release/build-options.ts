@@ -1,5 +1,5 @@
-import type { RelativesFinder } from '../homologs/finder.js';
-import type { RelativeRules } from '../homologs/rules.js';
+import type { HomologFinder } from '../homologs/finder.js';
+import type { HomologRules } from '../homologs/rules.js';
 import type { FamilyTokenForm } from '../homologs/tokens.js';
 import type { FoundRelease } from '../release/catalog.js';
 import type { HomologSource } from '../release/release.js';
@@ -9,9 +9,9 @@ import type { ProteinInput } from './sources/protein-source.js';
 
 /** Where the relatives of a build's proteins come from, and what is made of them. */
 export interface BuildFamilies {
-  readonly finder: RelativesFinder;
+  readonly finder: HomologFinder;
   readonly form: FamilyTokenForm;
-  readonly rules: RelativeRules;
+  readonly rules: HomologRules;
   readonly homologSource: HomologSource;
 }
 

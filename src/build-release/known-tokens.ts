@@ -8,7 +8,12 @@ import type { FoundRelease } from '../release/catalog.js';
 import { textColumn } from '../release/columns.js';
 import { MANIFEST_FILE, PROFILES_FILE, TARGETS_FILE, TOKENS_FILE } from '../release/format.js';
 import { hashFile } from '../release/hashed-file.js';
-import type { RelativesManifest, ReleaseManifest, RowsEntry, TargetFamily } from '../release/release.js';
+import type {
+  RelativesManifest as HomologsManifest,
+  ReleaseManifest,
+  RowsEntry,
+  TargetFamily,
+} from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { readTableBatches } from '../release/table-file.js';
 import { familyOf } from '../release/target-table.js';
@@ -38,7 +43,7 @@ export interface ReuseOptions {
   readonly slug: string;
   readonly encoder: Pick<Encoder, 'digest'>;
   /** How the tokens come by their relatives; absent for those of the encoder alone. */
-  readonly relatives?: Omit<RelativesManifest, 'counts'>;
+  readonly relatives?: Omit<HomologsManifest, 'counts'>;
   readonly signal?: AbortSignal;
   readonly onBytes?: (done: number, total: number) => void;
 }
@@ -159,20 +164,24 @@ function isMissing({ sources }: Search, place: number | undefined): boolean {
   return source < sources.length && sources[source] === undefined;
 }
 
-function isCandidateFor({ encoder, residues, relatives }: ReuseOptions): (release: FoundRelease) => boolean {
-  if (relatives?.background.method === 'alignments') return () => false;
-  const wanted = relatives && canonicalJson(relatives);
+function isCandidateFor({
+  encoder,
+  residues,
+  relatives: homologs,
+}: ReuseOptions): (release: FoundRelease) => boolean {
+  if (homologs?.background.method === 'alignments') return () => false;
+  const wanted = homologs && canonicalJson(homologs);
   return ({ manifest }) =>
     manifest.encoder.sha256 === encoder.digest &&
     manifest.normalization_id === NORMALIZATION_ID &&
-    relativesOf(manifest) === wanted &&
+    homologsOf(manifest) === wanted &&
     manifest.embeddings === undefined &&
     manifest.counts.residues * LEAST_SHARE <= residues;
 }
 
-function relativesOf(manifest: ReleaseManifest): string | undefined {
-  const { relatives } = describedBy(manifest);
-  return relatives && canonicalJson(relatives);
+function homologsOf(manifest: ReleaseManifest): string | undefined {
+  const { relatives: homologs } = describedBy(manifest);
+  return homologs && canonicalJson(homologs);
 }
 
 async function inOrder(releases: readonly FoundRelease[], slug: string): Promise<readonly FoundRelease[]> {
@@ -235,10 +244,10 @@ async function openRows(
       const start = starts[target];
       const plain = { values: await values.read(start, length), length };
       if (profile === undefined) return { tokens: plain, relatives: 0 };
-      const { relatives, effectiveSequences } = families[target];
+      const { relatives: homologs, effectiveSequences } = families[target];
       return {
         tokens: { ...plain, profile: await profile.read(start, length), effectiveSequences },
-        relatives,
+        relatives: homologs,
       };
     },
     async close() {

@@ -58,7 +58,7 @@ function familyTokens(encoder: Encoder, { finder, form }: BuildFamilies): Protei
     async encode(proteins, signal) {
       const families = await finder.find(proteins, { signal });
       const encoded = await encodeFamilies(encoder, families, form, { signal });
-      return encoded.map((tokens, index) => ({ tokens, relatives: families[index].relatives.length }));
+      return encoded.map((tokens, index) => ({ tokens, relatives: families[index].homologs.length }));
     },
   };
 }

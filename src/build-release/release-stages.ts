@@ -4,7 +4,12 @@ import { Refusal } from '../errors.js';
 import type { FoundRelease } from '../release/catalog.js';
 import { FAMILY_FORM_ID, RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
-import type { FileEntry, RelativesManifest, ReleaseManifest, TargetFamily } from '../release/release.js';
+import type {
+  FileEntry,
+  RelativesManifest as HomologsManifest,
+  ReleaseManifest,
+  TargetFamily,
+} from '../release/release.js';
 import { createNamesWriter } from '../release/names/writer.js';
 import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
 import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';
@@ -100,7 +105,7 @@ export async function writeStage(
 
 /** The manifest but for its files and what is counted on the way to them. */
 export interface ReleaseDescription extends Omit<ReleaseManifest, 'files' | 'relatives'> {
-  readonly relatives?: Omit<RelativesManifest, 'counts'>;
+  readonly relatives?: Omit<HomologsManifest, 'counts'>;
 }
 
 export function describeRelease(
@@ -121,7 +126,7 @@ export function describeRelease(
     encoder: { id: card.id, sha256: digest, dimension, inverse_step: card.inverse_step },
     affine,
     counts: { targets: corpus.targets, residues: corpus.residues },
-    ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
+    ...(families === undefined ? {} : { relatives: describeHomologs(families) }),
     ...(embeddings === undefined || embeddedTargets === undefined
       ? {}
       : { embeddings: { sha256: embeddings.embeddings.digest, targets: embeddedTargets } }),
@@ -131,11 +136,11 @@ export function describeRelease(
 }
 
 /** The manifest's member of relatives, before they are counted. */
-export function describeRelatives({
+export function describeHomologs({
   homologSource,
   rules,
   form,
-}: BuildFamilies): Omit<RelativesManifest, 'counts'> {
+}: BuildFamilies): Omit<HomologsManifest, 'counts'> {
   return {
     form_id: FAMILY_FORM_ID,
     background: homologSource,
@@ -170,9 +175,9 @@ export function findBuilt(
 }
 
 /** What the description of this release was. */
-export function describedBy({ files: _, relatives, ...rest }: ReleaseManifest): ReleaseDescription {
-  if (relatives === undefined) return rest;
-  const { counts: __, ...described } = relatives;
+export function describedBy({ files: _, relatives: homologs, ...rest }: ReleaseManifest): ReleaseDescription {
+  if (homologs === undefined) return rest;
+  const { counts: __, ...described } = homologs;
   return { ...rest, relatives: described };
 }
 

@@ -17,7 +17,7 @@ import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
 import {
   describeRelease,
-  describeRelatives,
+  describeHomologs,
   findBuilt,
   readStage,
   writeStage,
@@ -101,15 +101,15 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
     folder,
     report,
   );
-  const { relatives, ...rest } = description;
+  const { relatives: homologs, ...rest } = description;
   const numbers = {
     selfScores: await readSelfScores(folder),
-    family: relatives && (await readFamilies(folder)),
+    family: homologs && (await readFamilies(folder)),
   };
   const tables = await writeStage(corpus, folder, numbers, { report, signal: options.signal });
   const manifest: ReleaseManifest = {
     ...rest,
-    ...(relatives === undefined ? {} : { relatives: { ...relatives, counts: related } }),
+    ...(homologs === undefined ? {} : { relatives: { ...homologs, counts: related } }),
     files: { ...tables, ...rows, ...(taxonomy === undefined ? {} : { taxonomy }) },
   };
   const release = await putInPlace(folder, options, manifest);
@@ -137,13 +137,13 @@ async function encodeStage(
   if (shardCount !== undefined) {
     await gatherShards(tokensOf(options, encoder), range, folder, shardCount, signal);
   }
-  const find = (from: readonly FoundRelease[], relatives: BuildFamilies | undefined): Promise<KnownTokens> =>
+  const find = (from: readonly FoundRelease[], homologs: BuildFamilies | undefined): Promise<KnownTokens> =>
     findKnownTokens(shardCount === undefined ? from : [], {
       spoolPath: folder.spool,
       residues: corpus.residues,
       slug,
       encoder,
-      relatives: relatives && describeRelatives(relatives),
+      relatives: homologs && describeHomologs(homologs),
       signal,
       onBytes: (done, total) => report('reuse', done, total),
     });
@@ -213,7 +213,7 @@ function identityOf({
     is_simulated: isSimulated === true,
     input: input.digest,
     encoder: encoder.digest,
-    ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
+    ...(families === undefined ? {} : { relatives: describeHomologs(families) }),
     ...(embeddings === undefined ? {} : { embeddings: embeddings.embeddings.digest }),
   };
 }

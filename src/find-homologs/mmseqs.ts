@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Fault, Refusal } from '../errors.js';
-import { cropOf, type FoundRelative } from '../homologs/family.js';
-import type { FamilyQuery, ListRelatives, RelativesFinder } from '../homologs/finder.js';
-import type { RelativeRules } from '../homologs/rules.js';
-import { listRelatives, selectRounds } from '../homologs/select.js';
+import { cropOf, type FoundHomolog } from '../homologs/family.js';
+import type { FamilyQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
+import type { HomologRules } from '../homologs/rules.js';
+import { listHomologs, selectRounds } from '../homologs/select.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
 import { signalGroup } from '../processes.js';
 
@@ -46,22 +46,22 @@ export async function mmseqsVersion(): Promise<string | undefined> {
  * Relatives by mmseqs, with its masking of low complexity and its correction for composition.
  * Errors  Refusal `tool_missing`; Fault with what it complained of where it fails; the signal's reason
  */
-export function mmseqsRelatives(
+export function mmseqsHomologs(
   homologSource: MmseqsSource,
-  rules: RelativeRules,
+  rules: HomologRules,
   threads: number,
-): RelativesFinder & { readonly list: ListRelatives } {
+): HomologFinder & { readonly list: ListHomologs } {
   /** Of each round those of each protein. */
   const searchRounds = async (
     proteins: readonly FamilyQuery[],
     maxHits: number,
     signal: AbortSignal | undefined,
-  ): Promise<readonly (readonly FoundRelative[][])[]> => {
+  ): Promise<readonly (readonly FoundHomolog[][])[]> => {
     const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
     try {
       const place = { folder, threads, signal };
       const tables = await searchHomologSource(proteins, homologSource, { ...rules, maxHits }, place);
-      const rounds: (readonly FoundRelative[][])[] = [];
+      const rounds: (readonly FoundHomolog[][])[] = [];
       for (const [at, table] of tables.entries())
         rounds.push(await readTable(table, proteins.length, at + 1));
       return rounds;
@@ -83,7 +83,7 @@ export function mmseqsRelatives(
     },
     async list(sequence, limit, { signal } = {}) {
       const rounds = await searchRounds([{ sequence }], limit, signal);
-      return listRelatives(
+      return listHomologs(
         rounds.flatMap(([found]) => found),
         rules,
       ).slice(0, limit);
@@ -97,7 +97,7 @@ interface Workplace {
   readonly signal?: AbortSignal;
 }
 
-interface SearchRules extends Pick<RelativeRules, 'maxExpected' | 'minCoverage'> {
+interface SearchRules extends Pick<HomologRules, 'maxExpected' | 'minCoverage'> {
   readonly maxHits: number;
 }
 
@@ -144,15 +144,15 @@ async function searchHomologSource(
 export const MMSEQS_COLUMNS = 'query,target,evalue,fident,qstart,qend,qlen,tstart,tend,cigar,tseq';
 
 /** Relatives of each query by its place. */
-async function readTable(path: string, queries: number, round: number): Promise<readonly FoundRelative[][]> {
+async function readTable(path: string, queries: number, round: number): Promise<readonly FoundHomolog[][]> {
   const { size } = await stat(path);
   if (size > TABLE_MAX_BYTES)
     throw new Fault(`mmseqs wrote ${size} bytes of hits; fewer proteins at once may go.`);
-  const found: FoundRelative[][] = Array.from({ length: queries }, () => []);
+  const found: FoundHomolog[][] = Array.from({ length: queries }, () => []);
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
-    const { query, relative } = parseMmseqsLine(line, round);
+    const { query, homolog } = parseMmseqsLine(line, round);
     if (found[query] === undefined) throw unreadable(line);
-    found[query].push(relative);
+    found[query].push(homolog);
   }
   return found;
 }
@@ -164,7 +164,7 @@ async function readTable(path: string, queries: number, round: number): Promise<
 export function parseMmseqsLine(
   line: string,
   round: number,
-): { readonly query: number; readonly relative: FoundRelative } {
+): { readonly query: number; readonly homolog: FoundHomolog } {
   const cells = line.split('\t');
   const numbers = cells.slice(2, 9).map(Number);
   if (cells.length !== 11 || numbers.some(Number.isNaN) || !/^q\d+$/.test(cells[0])) throw unreadable(line);
@@ -172,7 +172,7 @@ export function parseMmseqsLine(
   const target = cells[10].toUpperCase();
   const start = queryStart - 1;
   const stretch = { start, end: queryEnd, length, targetStart: targetStart - 1, targetEnd };
-  const relative = {
+  const homolog = {
     id: cells[1],
     expected,
     identity,
@@ -184,7 +184,7 @@ export function parseMmseqsLine(
     targetStart: stretch.targetStart,
     targetLength: target.length,
   };
-  return { query: Number(cells[0].slice(1)), relative };
+  return { query: Number(cells[0].slice(1)), homolog };
 }
 
 function unreadable(line: string): Fault {

@@ -1,14 +1,18 @@
 import type { Encoder } from '../encoder/encoder.js';
 import { Refusal } from '../errors.js';
-import { aloneFamily, type RelativesFinder } from '../homologs/finder.js';
-import type { RelativeRules } from '../homologs/rules.js';
+import { aloneFamily, type HomologFinder } from '../homologs/finder.js';
+import type { HomologRules } from '../homologs/rules.js';
 import type { FamilySource } from '../homologs/source.js';
-import type { HomologSource, RelativesManifest, ReleaseManifest } from '../release/release.js';
+import type {
+  HomologSource,
+  RelativesManifest as HomologsManifest,
+  ReleaseManifest,
+} from '../release/release.js';
 import { familyFormOf } from '../search/family-form.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { homologSourceDatabase, findHomologSource } from './homolog-sources.js';
-import { mmseqsRelatives, mmseqsVersion } from './mmseqs.js';
-import { searchedRelatives } from './search.js';
+import { mmseqsHomologs, mmseqsVersion } from './mmseqs.js';
+import { searchedHomologs } from './search.js';
 import { createFamilySource } from './source.js';
 
 /** Where backgrounds are. */
@@ -30,9 +34,9 @@ export function openFamilySource(
   sources: HomologSourceDeps,
 ): FamilySource | undefined {
   const form = familyFormOf(manifest);
-  const { relatives } = manifest;
-  if (relatives === undefined || form === undefined) return undefined;
-  return createFamilySource(encoder, openFinder(relatives.background, rulesOf(relatives), sources), form);
+  const { relatives: homologs } = manifest;
+  if (homologs === undefined || form === undefined) return undefined;
+  return createFamilySource(encoder, openFinder(homologs.background, rulesOf(homologs), sources), form);
 }
 
 /**
@@ -41,16 +45,16 @@ export function openFamilySource(
  */
 export function openFinder(
   homologSource: HomologSource,
-  rules: RelativeRules,
+  rules: HomologRules,
   sources: HomologSourceDeps,
-): RelativesFinder {
+): HomologFinder {
   switch (homologSource.method) {
     case 'search':
-      return searchedRelatives(() => openHomologSource(homologSource, sources), rules);
+      return searchedHomologs(() => openHomologSource(homologSource, sources), rules);
     case 'mmseqs': {
       const { indexesFolder, threads } = sources;
       const database = homologSourceDatabase(indexesFolder, homologSource.name);
-      const finder = mmseqsRelatives({ database, rounds: homologSource.rounds }, rules, threads);
+      const finder = mmseqsHomologs({ database, rounds: homologSource.rounds }, rules, threads);
       return {
         batchProteins: finder.batchProteins,
         async find(proteins, options) {
@@ -115,7 +119,7 @@ function unavailable(why: string): Refusal {
   );
 }
 
-function rulesOf({ rules }: RelativesManifest): RelativeRules {
+function rulesOf({ rules }: HomologsManifest): HomologRules {
   return {
     maxExpected: rules.max_expected,
     minCoverage: rules.min_coverage,

@@ -1,7 +1,7 @@
-import { aloneFamily, type RelativesFinder, type SelectedFamily } from '../homologs/finder.js';
-import type { FoundRelative } from '../homologs/family.js';
-import type { RelativeRules } from '../homologs/rules.js';
-import { listRelatives, selectRelatives } from '../homologs/select.js';
+import { aloneFamily, type HomologFinder, type SelectedFamily } from '../homologs/finder.js';
+import type { FoundHomolog } from '../homologs/family.js';
+import type { HomologRules } from '../homologs/rules.js';
+import { listHomologs, selectHomologs } from '../homologs/select.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import type { Release } from '../release/release.js';
@@ -24,7 +24,7 @@ const BATCH_PROTEINS = 32;
  *              at each call, because engines may be closed between two
  * Errors  Refusal `significance_unavailable` where the background has no calibration; Faults of encoder and kernels
  */
-export function searchedRelatives(open: () => Promise<SearchEngine>, rules: RelativeRules): RelativesFinder {
+export function searchedHomologs(open: () => Promise<SearchEngine>, rules: HomologRules): HomologFinder {
   return {
     batchProteins: BATCH_PROTEINS,
     async find(proteins, { signal } = {}) {
@@ -46,15 +46,15 @@ export function searchedRelatives(open: () => Promise<SearchEngine>, rules: Rela
     async list(sequence, limit, { signal } = {}) {
       const homologSource = await open();
       const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, homologSource, signal);
-      const found = candidates.flatMap((candidate) => relativeOf(candidate, homologSource.release) ?? []);
-      return listRelatives(found, rules);
+      const found = candidates.flatMap((candidate) => homologOf(candidate, homologSource.release) ?? []);
+      return listHomologs(found, rules);
     },
   };
 }
 
 function searchAligned(
   sequences: readonly string[],
-  { limit, maxExpected }: { readonly limit: number } & Pick<RelativeRules, 'maxExpected'>,
+  { limit, maxExpected }: { readonly limit: number } & Pick<HomologRules, 'maxExpected'>,
   homologSource: SearchEngine,
   signal: AbortSignal | undefined,
 ): Promise<readonly SearchResult[]> {
@@ -71,7 +71,7 @@ function searchAligned(
 }
 
 /** A relative with its target in the background. */
-interface Found extends FoundRelative {
+interface Found extends FoundHomolog {
   readonly targetIndex: number;
 }
 
@@ -80,12 +80,12 @@ async function familyOf(
   candidates: readonly Candidate[],
   release: Release,
   reader: RowReader,
-  rules: RelativeRules,
+  rules: HomologRules,
 ): Promise<SelectedFamily> {
-  const found = candidates.flatMap((candidate) => relativeOf(candidate, release) ?? []);
+  const found = candidates.flatMap((candidate) => homologOf(candidate, release) ?? []);
   if (found.length === 0) return aloneFamily(sequence);
-  const family = selectRelatives({ sequence, relatives: found }, rules);
-  const byId = new Map(found.map((relative) => [relative.id, relative]));
+  const family = selectHomologs({ sequence, homologs: found }, rules);
+  const byId = new Map(found.map((homolog) => [homolog.id, homolog]));
   const vectors: QueryTokens[] = [];
   for (const { id, residues } of family.averaged) {
     const { targetIndex, targetStart } = byId.get(id)!;
@@ -99,7 +99,7 @@ async function familyOf(
 }
 
 /** The candidate as a row over the query; undefined where nothing supports an E-value or nothing is aligned. */
-function relativeOf(candidate: Candidate, { targets }: Release): Found | undefined {
+function homologOf(candidate: Candidate, { targets }: Release): Found | undefined {
   const { alignment, targetIndex } = candidate;
   const expected = expectedFalseHits(candidate);
   if (alignment === undefined || alignment.cigar === '' || expected === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Encoder } from '../encoder/encoder.js';
 import { encodeFamilies } from '../homologs/encode.js';
-import type { RelativesFinder } from '../homologs/finder.js';
+import type { HomologFinder } from '../homologs/finder.js';
 import type { EncodedFamily, FamilySource } from '../homologs/source.js';
 import type { FamilyTokenForm } from '../homologs/tokens.js';
 import { FAMILY_CACHE_MAX_BYTES } from '../limits.js';
@@ -9,7 +9,7 @@ import { FAMILY_CACHE_MAX_BYTES } from '../limits.js';
 /** Queries' tokens by a finder; those of the last queries are kept. */
 export function createFamilySource(
   encoder: Encoder,
-  finder: RelativesFinder,
+  finder: HomologFinder,
   form: FamilyTokenForm,
 ): FamilySource {
   const known = new LRUCache<string, EncodedFamily>({
@@ -31,8 +31,8 @@ export function createFamilySource(
           options,
         );
         const tokens = await encodeFamilies(encoder, families, form, options);
-        for (const [index, { sequence, relatives }] of families.entries()) {
-          fresh.set(sequence, { tokens: tokens[index], relatives: relatives.length });
+        for (const [index, { sequence, homologs }] of families.entries()) {
+          fresh.set(sequence, { tokens: tokens[index], homologs: homologs.length });
         }
       }
       const found = sequences.map((sequence) => fresh.get(sequence) ?? known.get(sequence)!);

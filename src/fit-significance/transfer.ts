@@ -42,7 +42,7 @@ function isMeasuredAlike(a: ReleaseManifest, b: ReleaseManifest): boolean {
   return canonicalJson(measuredPart(a)) === canonicalJson(measuredPart(b));
 }
 
-function measuredPart({ files, encoder, affine, relatives, policies }: ReleaseManifest): unknown {
+function measuredPart({ files, encoder, affine, relatives: homologs, policies }: ReleaseManifest): unknown {
   const { targets, tokens, profiles } = files;
   return {
     targets: targets.sha256,
@@ -50,7 +50,7 @@ function measuredPart({ files, encoder, affine, relatives, policies }: ReleaseMa
     profiles: profiles?.sha256 ?? null,
     encoder,
     affine,
-    relatives: relatives ?? null,
+    relatives: homologs ?? null,
     policies,
   };
 }

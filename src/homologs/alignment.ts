@@ -17,11 +17,11 @@ const CODES = new Uint8Array(128).fill(NOTHING);
 for (const [index, letter] of [...AMINO_ACIDS].entries()) CODES[letter.charCodeAt(0)] = index;
 
 /** Errors  Fault where an alignment leaves its sequences */
-export function alignFamily({ sequence, relatives }: Family): FamilyAlignment {
+export function alignFamily({ sequence, homologs }: Family): FamilyAlignment {
   const { length } = sequence;
   const own = Uint8Array.from(sequence, (letter) => CODES[letter.charCodeAt(0)]);
-  const columns = relatives.map((relative) => columnsOf(relative, length));
-  const rows = relatives.map(({ residues }, index) => {
+  const columns = homologs.map((homolog) => columnsOf(homolog, length));
+  const rows = homologs.map(({ residues }, index) => {
     const row = new Uint8Array(length).fill(NOTHING);
     columns[index].forEach((column, at) => {
       if (column >= 0) row[column] = CODES[residues.charCodeAt(at)];

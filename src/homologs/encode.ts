@@ -29,6 +29,6 @@ export async function encodeFamilies(
     const { sequence, averaged, vectors } = family;
     const own = encoded[next++];
     const others = vectors ?? encoded.slice(next, (next += averaged.length));
-    return familyTokens(family, { sequence, relatives: averaged }, [own, ...others], form);
+    return familyTokens(family, { sequence, homologs: averaged }, [own, ...others], form);
   });
 }

@@ -7,7 +7,7 @@ import { CigarWriter } from '../sequence/cigar.js';
  */
 
 /** A relative as it stands over a protein. */
-export interface Relative {
+export interface Homolog {
   readonly id: string;
   /** E-value of the search that found it: unrelated proteins expected to score as well. */
   readonly expected: number;
@@ -27,7 +27,7 @@ export interface Relative {
 }
 
 /** A relative as a search found it, with its place in the whole protein. */
-export interface FoundRelative extends Relative {
+export interface FoundHomolog extends Homolog {
   /** Zero-based: the first pair's place in the relative's own protein. */
   readonly targetStart: number;
   /** Residues of that protein. */
@@ -37,7 +37,7 @@ export interface FoundRelative extends Relative {
 /** A protein with its relatives, nearest first. */
 export interface Family {
   readonly sequence: string;
-  readonly relatives: readonly Relative[];
+  readonly homologs: readonly Homolog[];
 }
 
 /** Residues beside an aligned stretch that the encoder is shown: the rest of the protein's length, and these. */
@@ -56,7 +56,7 @@ export interface AlignedStretch {
 export function cropOf(
   target: string,
   { start, end, length, targetStart, targetEnd }: AlignedStretch,
-): Pick<Relative, 'residues' | 'residueStart'> {
+): Pick<Homolog, 'residues' | 'residueStart'> {
   const from = Math.max(0, targetStart - start - FLANK_RESIDUES);
   const to = Math.min(target.length, targetEnd + (length - end) + FLANK_RESIDUES);
   return { residues: target.slice(from, to), residueStart: targetStart - from };
@@ -68,18 +68,18 @@ const STEP = /(\d*)([MXID=])/y;
  * For each residue of the relative the protein's residue that it stands over, −1 for none.
  * Errors  Fault where the alignment leaves either of them
  */
-export function columnsOf(relative: Relative, length: number): Int32Array {
-  const { cigar, residues } = relative;
+export function columnsOf(homolog: Homolog, length: number): Int32Array {
+  const { cigar, residues } = homolog;
   const columns = new Int32Array(residues.length).fill(-1);
-  let [at, row] = [relative.start, relative.residueStart];
+  let [at, row] = [homolog.start, homolog.residueStart];
   STEP.lastIndex = 0;
   while (STEP.lastIndex < cigar.length) {
     const step = STEP.exec(cigar);
-    if (step === null) throw new Fault(`The alignment with ${relative.id} is no CIGAR.`);
+    if (step === null) throw new Fault(`The alignment with ${homolog.id} is no CIGAR.`);
     const count = step[1] === '' ? 1 : Number(step[1]);
     const [queryEnd, rowEnd] = [at + (step[2] === 'D' ? 0 : count), row + (step[2] === 'I' ? 0 : count)];
     if (queryEnd > length || rowEnd > residues.length) {
-      throw new Fault(`The alignment with ${relative.id} leaves its sequences.`);
+      throw new Fault(`The alignment with ${homolog.id} leaves its sequences.`);
     }
     if (step[2] === 'I' || step[2] === 'D') [at, row] = [queryEnd, rowEnd];
     while (row < rowEnd) columns[row++] = at++;
@@ -88,11 +88,11 @@ export function columnsOf(relative: Relative, length: number): Int32Array {
 }
 
 /** The alignment's CIGAR with its pairs told apart: `=` for equal known residues, `X` for others. */
-export function extendedCigar(relative: Relative, sequence: string): string {
-  const { residues } = relative;
-  let [queryAt, at] = [relative.start, relative.residueStart];
+export function extendedCigar(homolog: Homolog, sequence: string): string {
+  const { residues } = homolog;
+  let [queryAt, at] = [homolog.start, homolog.residueStart];
   const written = new CigarWriter();
-  for (const [, digits, kind] of relative.cigar.matchAll(/(\d*)([MXID=])/g)) {
+  for (const [, digits, kind] of homolog.cigar.matchAll(/(\d*)([MXID=])/g)) {
     const length = digits === '' ? 1 : Number(digits);
     if (kind === 'I' || kind === 'D') {
       written.gap(kind, length);

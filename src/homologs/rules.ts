@@ -1,5 +1,5 @@
 /** What counts as a relative, and how many of them count. */
-export interface RelativeRules {
+export interface HomologRules {
   /** Largest E-value of a relative. */
   readonly maxExpected: number;
   /** Least share of the protein that a relative is aligned to. */
@@ -12,7 +12,7 @@ export interface RelativeRules {
   readonly vectorCount: number;
 }
 
-export const RELATIVE_RULES: RelativeRules = Object.freeze({
+export const RELATIVE_RULES: HomologRules = Object.freeze({
   maxExpected: 1e-3,
   minCoverage: 0.5,
   maxIdentity: 0.9,
@@ -25,4 +25,4 @@ export const RELATIVE_RULES: RelativeRules = Object.freeze({
  * 1e-3, and it is a third of a small family. 900 dev domains found 24 times the claimed hits at E = .001 with 1e-3, and
  * 4.4 with 1e-5; superfamily .246 and .223, one error a query .267 and .259.
  */
-export const ROUNDS_RULES: RelativeRules = Object.freeze({ ...RELATIVE_RULES, maxExpected: 1e-5 });
+export const ROUNDS_RULES: HomologRules = Object.freeze({ ...RELATIVE_RULES, maxExpected: 1e-5 });

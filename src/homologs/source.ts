@@ -1,11 +1,11 @@
 import type { QueryTokens } from '../kernels/kernels.js';
-import type { ListRelatives } from './finder.js';
+import type { ListHomologs } from './finder.js';
 import type { FamilyTokenForm } from './tokens.js';
 
 /** A query's tokens as its family has them, and how many relatives count in them. */
 export interface EncodedFamily {
   readonly tokens: QueryTokens;
-  readonly relatives: number;
+  readonly homologs: number;
 }
 
 /** What gives the queries of a release their relatives, as its targets were given theirs. */
@@ -20,5 +20,5 @@ export interface FamilySource {
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly EncodedFamily[]>;
   /** The finder's. Errors  as encode */
-  readonly list?: ListRelatives;
+  readonly list?: ListHomologs;
 }

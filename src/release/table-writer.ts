@@ -67,7 +67,7 @@ export async function writeTargetTables(
 function familyColumns(batch: readonly TargetRow[]): readonly EncodedColumn[] {
   const families = batch.map(({ family }) => family!);
   return [
-    encodeInt32(families.map(({ relatives }) => relatives)),
+    encodeInt32(families.map(({ relatives: homologs }) => homologs)),
     encodeColumn(
       'number',
       families.map(({ effectiveSequences }) => effectiveSequences),

@@ -50,9 +50,9 @@ type Columns = (name: string) => readonly Data[];
 
 /** What the tables of a release with relatives say of each target's. */
 export function familyOf(columns: Columns): (row: number) => TargetFamily {
-  const relatives = int32Column(columns('relatives'));
+  const homologs = int32Column(columns('relatives'));
   const effective = float64Column(columns('effective_sequences'));
-  return (row) => ({ relatives: relatives(row), effectiveSequences: effective(row) });
+  return (row) => ({ relatives: homologs(row), effectiveSequences: effective(row) });
 }
 
 type IdIndex = (id: string) => number | undefined;

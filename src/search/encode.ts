@@ -9,7 +9,7 @@ import type { EncodedQuery, ProteinQuery, SearchEngine, SearchRequest } from './
  */
 export async function encode(
   queries: readonly ProteinQuery[],
-  { relatives }: Pick<SearchRequest, 'relatives'>,
+  { relatives: homologs }: Pick<SearchRequest, 'relatives'>,
   { encoder, families }: Pick<SearchEngine, 'encoder' | 'families'>,
   options: { readonly signal?: AbortSignal },
 ): Promise<readonly EncodedQuery[]> {
@@ -18,7 +18,7 @@ export async function encode(
     const tokens = await encoder.encode(sequences, options);
     return queries.map((query, index) => ({ ...query, tokens: tokens[index] }));
   }
-  if (relatives === 'none') {
+  if (homologs === 'none') {
     const tokens = await encodeFamilies(encoder, sequences.map(aloneFamily), families.form, options);
     const none = { count: 0, elapsedMs: 0 };
     return queries.map((query, index) => ({ ...query, tokens: tokens[index], relatives: none }));
@@ -27,7 +27,7 @@ export async function encode(
   const encoded = await families.encode(sequences, options);
   const elapsedMs = performance.now() - startedMs;
   return queries.map((query, index) => {
-    const { tokens, relatives: count } = encoded[index];
+    const { tokens, homologs: count } = encoded[index];
     return { ...query, tokens, relatives: { count, elapsedMs } };
   });
 }

@@ -27,17 +27,17 @@ export interface ProteinQuery {
 }
 
 /** Whether a query is given relatives, as the targets of its release were, or is compared as it stands. */
-export type QueryRelatives = 'as_release' | 'none';
+export type QueryHomologs = 'as_release' | 'none';
 
 /** A query and its tokens. */
 export interface EncodedQuery extends ProteinQuery {
   readonly tokens: QueryTokens;
   /** Present where the release's targets have relatives. */
-  readonly relatives?: SearchedRelatives;
+  readonly relatives?: SearchedHomologs;
 }
 
 /** What a query's relatives were, and what it took to find them. */
-export interface SearchedRelatives {
+export interface SearchedHomologs {
   readonly count: number;
   /** For all queries of the call; next to nothing where they were known. */
   readonly elapsedMs: number;
@@ -53,7 +53,7 @@ export interface SearchRequest {
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
   /** Default `as_release`; without meaning where the targets have no relatives. */
-  readonly relatives?: QueryRelatives;
+  readonly relatives?: QueryHomologs;
 }
 
 /** What a search works with: a release, its tokens in a backend, and the encoder that made them. */
@@ -190,7 +190,7 @@ export interface SearchResult {
   readonly queryLength: number;
   readonly queryTokensSha256: string;
   /** Present where the release's targets have relatives. */
-  readonly relatives?: SearchedRelatives;
+  readonly relatives?: SearchedHomologs;
   readonly resultSha256: string;
   /** Present where a device failed and the CPU served in its place. */
   readonly kernelRetry?: KernelRetry;

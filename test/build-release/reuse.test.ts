@@ -81,7 +81,7 @@ function related(asked: string[], sha256 = '1'.repeat(64)): BuildFamilies {
       asked.push(...proteins.map(({ sequence }) => sequence));
       return proteins.map(({ sequence }) => {
         const residues = `${sequence.slice(2, -1)}W`;
-        const relative = {
+        const homolog = {
           id: `of ${sequence}`,
           expected: 1e-9,
           identity: 0.8,
@@ -93,8 +93,8 @@ function related(asked: string[], sha256 = '1'.repeat(64)): BuildFamilies {
           cigar: `${residues.length}M`,
         };
         // Every third protein has none.
-        const relatives = sequence.length % 3 === 0 ? [] : [relative];
-        return { sequence, relatives, averaged: relatives };
+        const homologs = sequence.length % 3 === 0 ? [] : [homolog];
+        return { sequence, homologs, averaged: homologs };
       });
     },
   };
@@ -139,8 +139,8 @@ describe('a build of families after others', () => {
     const { targets } = await openRelease(release.directory);
     expect(targets.family!(0).relatives).toBe(OLD[0].length % 3 === 0 ? 0 : 1);
     expect(targets.family!(0).effectiveSequences).toBeGreaterThanOrEqual(1);
-    const { form_id: _, ...relatives } = release.manifest.relatives!;
-    const earlier = { ...release.manifest, relatives };
+    const { form_id: _, ...homologs } = release.manifest.relatives!;
+    const earlier = { ...release.manifest, relatives: homologs };
     const directory = join(dirname(release.directory), releaseId(earlier));
     renameSync(release.directory, directory);
     writeFileSync(join(directory, 'manifest.json'), manifestText(earlier));

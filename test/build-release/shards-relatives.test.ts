@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { RelativesFinder } from '#src/homologs/finder.js';
+import type { HomologFinder } from '#src/homologs/finder.js';
 import { familyForm } from '#src/homologs/form.js';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
-import { selectRelatives } from '#src/homologs/select.js';
+import { selectHomologs } from '#src/homologs/select.js';
 import type { BuildFamilies, BuildOptions } from '#src/build-release/build-options.js';
 import { buildRelease, planShards } from '#src/build-release/release.js';
 import { encodeShard } from '#src/build-release/shards/encode-shard.js';
@@ -14,10 +14,10 @@ import { shardProgress, type PlannedShards } from '#src/build-release/shards/pla
 import { filesInput } from '#src/build-release/sources/input-files.js';
 import { seededRandom } from '#src/random.js';
 import { addHomologSource, homologSourceDatabase } from '#src/find-homologs/homolog-sources.js';
-import { mmseqsRelatives, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
+import { mmseqsHomologs, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
 import type { HomologSource } from '#src/release/release.js';
-import { contextEncoder, makeRelatives, relativesOf } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs, homologsOf } from '../tools/relatives.js';
 
 /* Proteins whose relatives are looked for by tasks: nothing of the release tells how many there were. */
 
@@ -25,7 +25,7 @@ const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() *
 console.log(`shards of relatives seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-shards-relatives-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const { proteins } = makeRelatives(seededRandom(seed), { families: 30, members: 10 });
+const { proteins } = makeHomologs(seededRandom(seed), { families: 30, members: 10 });
 const fasta = join(folder, 'proteins.fasta');
 writeFileSync(fasta, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
 const encoder = contextEncoder();
@@ -37,7 +37,7 @@ async function newBuild(families?: BuildFamilies): Promise<BuildOptions> {
   return { indexesFolder, slug: 'db', encoder, input: await filesInput({ proteins: [fasta] }), families };
 }
 
-function familiesBy(finder: RelativesFinder, homologSource: HomologSource): BuildFamilies {
+function familiesBy(finder: HomologFinder, homologSource: HomologSource): BuildFamilies {
   return { finder, homologSource, rules: RELATIVE_RULES, form: familyForm(encoder.card, PROFILE_SCALE) };
 }
 
@@ -83,18 +83,18 @@ async function compare(families: BuildFamilies, counts: readonly number[]): Prom
 }
 
 /** The other members of a protein's family, which have its length and some other letters. */
-const planted: RelativesFinder = {
+const planted: HomologFinder = {
   batchProteins: 64,
   find: async (asked) =>
     asked.map(({ sequence }) => {
-      const family = relativesOf(proteins, sequence).map((at) => proteins[at]!);
-      const relatives = family
+      const family = homologsOf(proteins, sequence).map((at) => proteins[at]!);
+      const homologs = family
         .filter((other) => other.sequence !== sequence)
         .map(({ id, sequence: residues }) => ({
           ...{ id, residues, expected: 1e-9, identity: 0.8, coverage: 1, round: 1 },
           ...{ start: 0, residueStart: 0, cigar: `${residues.length}M` },
         }));
-      return selectRelatives({ sequence, relatives }, RELATIVE_RULES);
+      return selectHomologs({ sequence, homologs }, RELATIVE_RULES);
     }),
 };
 const families = familiesBy(planted, {
@@ -184,7 +184,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
   it('are the same to the byte where tasks have looked for them', { timeout: 400_000 }, async () => {
     const { sha256, mmseqs_version: version } = await addHomologSource(folder, 'bg', [fasta]);
     const homologSource = { database: homologSourceDatabase(folder, 'bg'), rounds: 2 };
-    const finder = mmseqsRelatives(homologSource, RELATIVE_RULES, 2);
+    const finder = mmseqsHomologs(homologSource, RELATIVE_RULES, 2);
     const named = { method: 'mmseqs', name: 'bg', sha256, version, rounds: 2 } as const;
     await compare(familiesBy(finder, named), [2]);
   });

@@ -42,7 +42,7 @@ function find(named: string | undefined, now: string | undefined): Promise<unkno
     ...engine.release.manifest,
     affine: { ...engine.release.manifest.affine, profile: { scale: 16 } },
     relatives: {
-      homologSource,
+      background: homologSource,
       rules: {
         max_expected: maxExpected,
         min_coverage: minCoverage,

@@ -10,7 +10,7 @@ import {
   findHomologSource,
 } from '#src/find-homologs/homolog-sources.js';
 import { withoutDescriptors } from '../services/predictor/without-descriptors.js';
-import { mmseqsRelatives, mmseqsVersion, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
+import { mmseqsHomologs, mmseqsVersion, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
 import { BACKGROUND } from '#src/sequence/residue-scales.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 
@@ -55,9 +55,9 @@ describe('a line of mmseqs', () => {
       '2M1D2M',
       'AAAAcdefgAAAAAAAAAAAA',
     ].join('\t');
-    const { query, relative } = parseMmseqsLine(line, 2);
+    const { query, homolog } = parseMmseqsLine(line, 2);
     expect(query).toBe(7);
-    expect(relative).toMatchObject({
+    expect(homolog).toMatchObject({
       id: 't1',
       expected: 1e-9,
       coverage: 0.4,
@@ -65,7 +65,7 @@ describe('a line of mmseqs', () => {
       start: 2,
       cigar: '2M1D2M',
     });
-    expect(relative.residues.slice(relative.residueStart, relative.residueStart + 5)).toBe('CDEFG');
+    expect(homolog.residues.slice(homolog.residueStart, homolog.residueStart + 5)).toBe('CDEFG');
   });
 
   it('is refused in any other form', () => {
@@ -96,7 +96,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
       const made = await addHomologSource(folder, 'planted', [fasta]);
       expect(made.sequences).toBe(all.length);
       expect(await findHomologSource(folder, 'planted')).toEqual(made);
-      const finder = mmseqsRelatives(
+      const finder = mmseqsHomologs(
         { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
         RELATIVE_RULES,
         1,
@@ -107,15 +107,15 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
         { sequence: other },
       ];
       const [family, alone, neighbour] = await finder.find(queries);
-      const namesOf = ({ relatives }: typeof family): string[] => [
-        ...new Set(relatives.map(({ id }) => id.replace(/[-\d]+$/, ''))),
+      const namesOf = ({ homologs }: typeof family): string[] => [
+        ...new Set(homologs.map(({ id }) => id.replace(/[-\d]+$/, ''))),
       ];
-      expect(family.relatives.length).toBeGreaterThan(15);
+      expect(family.homologs.length).toBeGreaterThan(15);
       expect(namesOf(family).filter((name) => !['mine', 'fusion'].includes(name))).toEqual([]);
       expect(namesOf(neighbour).filter((name) => !['other', 'fusion'].includes(name))).toEqual([]);
-      expect(alone.relatives).toEqual([]);
+      expect(alone.homologs).toEqual([]);
       // Of a fused protein only what is aligned has columns: nothing of the other family comes into the profile.
-      for (const { residues, coverage, start } of family.relatives) {
+      for (const { residues, coverage, start } of family.homologs) {
         expect(residues.length).toBeLessThan(queries[0].sequence.length + 2 * 6 + 80);
         expect(coverage).toBeGreaterThanOrEqual(0.5);
         expect(start).toBeLessThan(90);
@@ -126,7 +126,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
   );
 
   it('fail with what mmseqs said of a background that is not there', async () => {
-    const finder = mmseqsRelatives({ database: join(folder, 'nowhere'), rounds: 1 }, RELATIVE_RULES, 1);
+    const finder = mmseqsHomologs({ database: join(folder, 'nowhere'), rounds: 1 }, RELATIVE_RULES, 1);
     await expect(finder.find([{ sequence: mine }])).rejects.toThrow(/mmseqs search failed/);
   });
 
@@ -137,7 +137,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
   });
 
   it('stop where they are told to', async () => {
-    const finder = mmseqsRelatives(
+    const finder = mmseqsHomologs(
       { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
       RELATIVE_RULES,
       1,

@@ -88,8 +88,8 @@ describe('a database whose proteins have relatives among themselves', () => {
   });
 
   it('has receipts that pin what the query became, and are found again', async () => {
-    for (const relatives of ['as_release', 'none'] as const) {
-      const { receipt } = await search({ relatives });
+    for (const homologs of ['as_release', 'none'] as const) {
+      const { receipt } = await search({ relatives: homologs });
       expect(await gloaming('verify', receipt.id)).toContain('bit for bit');
     }
   });

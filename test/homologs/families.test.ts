@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { alignFamily, effectiveSequences, rowWeights } from '#src/homologs/alignment.js';
 import { encodeFamilies } from '#src/homologs/encode.js';
-import { columnsOf, cropOf, type Family, type Relative } from '#src/homologs/family.js';
+import { columnsOf, cropOf, type Family, type Homolog } from '#src/homologs/family.js';
 import { aloneFamily } from '#src/homologs/finder.js';
 import { familyForm } from '#src/homologs/form.js';
 import { familyProfile, profileRows, unitLogOdds } from '#src/homologs/profile.js';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
-import { selectRelatives, selectRounds } from '#src/homologs/select.js';
+import { selectHomologs, selectRounds } from '#src/homologs/select.js';
 import { PROFILE_WIDTH } from '#src/kernels/kernels.js';
 import { seededRandom } from '#src/random.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
@@ -25,11 +25,11 @@ function mutated(protein: string, share: number): string {
     .join('');
 }
 
-let relatives = 0;
-function relative(residues: string, given: Partial<Relative> = {}): Relative {
-  relatives += 1;
+let homologs = 0;
+function homolog(residues: string, given: Partial<Homolog> = {}): Homolog {
+  homologs += 1;
   return {
-    id: `relative-${relatives}`,
+    id: `relative-${homologs}`,
     expected: 1e-10,
     identity: 0.5,
     coverage: 1,
@@ -48,15 +48,15 @@ function profileOf(family: Family): Float64Array {
 
 describe('a relative over a protein', () => {
   it('stands where its alignment puts it, with gaps on either side', () => {
-    const columns = columnsOf(relative('XXACDEF', { start: 1, residueStart: 2, cigar: '2M1I2M1D' }), 6);
+    const columns = columnsOf(homolog('XXACDEF', { start: 1, residueStart: 2, cigar: '2M1I2M1D' }), 6);
     expect([...columns]).toEqual([-1, -1, 1, 2, 4, 5, -1]);
   });
 
   it('is refused where its alignment leaves either of the two, or is no CIGAR', () => {
-    expect(() => columnsOf(relative('ACD', { cigar: '4M' }), 10)).toThrow('leaves its sequences');
-    expect(() => columnsOf(relative('ACD', { start: 8 }), 10)).toThrow('leaves its sequences');
-    expect(() => columnsOf(relative('ACD', { cigar: '3M2Q' }), 10)).toThrow('no CIGAR');
-    expect(() => columnsOf(relative('ACD', { cigar: '99999999999I' }), 10)).toThrow('leaves its sequences');
+    expect(() => columnsOf(homolog('ACD', { cigar: '4M' }), 10)).toThrow('leaves its sequences');
+    expect(() => columnsOf(homolog('ACD', { start: 8 }), 10)).toThrow('leaves its sequences');
+    expect(() => columnsOf(homolog('ACD', { cigar: '3M2Q' }), 10)).toThrow('no CIGAR');
+    expect(() => columnsOf(homolog('ACD', { cigar: '99999999999I' }), 10)).toThrow('leaves its sequences');
   });
 
   it('is shown to the encoder with as much around it as the protein goes on, and a little more', () => {
@@ -72,16 +72,16 @@ describe('selected relatives', () => {
   const protein = randomProtein(120);
 
   it('are those within E-value, coverage and identity, nearest first, each once', () => {
-    const good = relative(mutated(protein, 0.5), { expected: 1e-5 });
-    const near = relative(mutated(protein, 0.5), { expected: 1e-9 });
+    const good = homolog(mutated(protein, 0.5), { expected: 1e-5 });
+    const near = homolog(mutated(protein, 0.5), { expected: 1e-9 });
     const others = [
-      relative(mutated(protein, 0.5), { expected: 0.01 }),
-      relative(mutated(protein, 0.5), { coverage: 0.4 }),
-      relative(mutated(protein, 0.5), { identity: 0.95 }),
+      homolog(mutated(protein, 0.5), { expected: 0.01 }),
+      homolog(mutated(protein, 0.5), { coverage: 0.4 }),
+      homolog(mutated(protein, 0.5), { identity: 0.95 }),
       { ...near, expected: 1e-4 },
     ];
-    const { relatives: kept } = selectRelatives(
-      { sequence: protein, relatives: [good, ...others, near] },
+    const { homologs: kept } = selectHomologs(
+      { sequence: protein, homologs: [good, ...others, near] },
       RELATIVE_RULES,
     );
     expect(kept).toEqual([near, good]);
@@ -89,10 +89,10 @@ describe('selected relatives', () => {
 
   it('leave out near copies of a nearer one, however many there are', () => {
     const first = mutated(protein, 0.5);
-    const copies = Array.from({ length: 50 }, () => relative(mutated(first, 0.01)));
-    const other = relative(mutated(protein, 0.5), { expected: 1e-6 });
-    const { relatives: kept } = selectRelatives(
-      { sequence: protein, relatives: [...copies, other] },
+    const copies = Array.from({ length: 50 }, () => homolog(mutated(first, 0.01)));
+    const other = homolog(mutated(protein, 0.5), { expected: 1e-6 });
+    const { homologs: kept } = selectHomologs(
+      { sequence: protein, homologs: [...copies, other] },
       RELATIVE_RULES,
     );
     expect(kept).toEqual([copies.toSorted((a, b) => (a.id < b.id ? -1 : 1))[0], other]);
@@ -100,12 +100,9 @@ describe('selected relatives', () => {
 
   it('are at most as many as count, from the nearest to the farthest', () => {
     const all = Array.from({ length: 200 }, (_, index) =>
-      relative(mutated(protein, 0.6), { expected: 1e-50 * 1.5 ** index }),
+      homolog(mutated(protein, 0.6), { expected: 1e-50 * 1.5 ** index }),
     );
-    const { relatives: kept, averaged } = selectRelatives(
-      { sequence: protein, relatives: all },
-      RELATIVE_RULES,
-    );
+    const { homologs: kept, averaged } = selectHomologs({ sequence: protein, homologs: all }, RELATIVE_RULES);
     expect([kept.length, averaged.length]).toEqual([64, RELATIVE_RULES.vectorCount]);
     expect([kept[0], kept.at(-1), averaged[0], averaged.at(-1)]).toEqual([
       all[0],
@@ -118,14 +115,14 @@ describe('selected relatives', () => {
 
 describe('relatives of a search in rounds', () => {
   const protein = randomProtein(120);
-  const manyRelatives = (round: number) =>
+  const manyHomologs = (round: number) =>
     Array.from({ length: 40 }, (_, index) =>
-      relative(mutated(protein, 0.6), { expected: 1e-40 * 10 ** index, round }),
+      homolog(mutated(protein, 0.6), { expected: 1e-40 * 10 ** index, round }),
     ).filter(({ expected }) => expected <= RELATIVE_RULES.maxExpected);
 
   it('make the profile by the last, and the vectors by all in equal parts', () => {
-    const rounds = [manyRelatives(1), manyRelatives(2)];
-    const { relatives: kept, averaged } = selectRounds(protein, rounds, RELATIVE_RULES);
+    const rounds = [manyHomologs(1), manyHomologs(2)];
+    const { homologs: kept, averaged } = selectRounds(protein, rounds, RELATIVE_RULES);
     expect(kept).toEqual(rounds[1]);
     expect(averaged.map(({ round }) => round)).toEqual([...Array(8).fill(1), ...Array(8).fill(2)]);
     expect(averaged[0]).toEqual(rounds[0]![0]);
@@ -133,11 +130,11 @@ describe('relatives of a search in rounds', () => {
   });
 
   it('count once where two rounds find them, and of one round where the other finds none', () => {
-    const found = manyRelatives(1);
+    const found = manyHomologs(1);
     const { averaged } = selectRounds(protein, [found, found], RELATIVE_RULES);
     expect(new Set(averaged.map(({ id }) => id)).size).toBe(averaged.length);
     expect(averaged).toHaveLength(8);
-    expect(selectRounds(protein, [found, []], RELATIVE_RULES).relatives).toEqual(found);
+    expect(selectRounds(protein, [found, []], RELATIVE_RULES).homologs).toEqual(found);
     expect(selectRounds(protein, [[], []], RELATIVE_RULES)).toMatchObject({ relatives: [], averaged: [] });
   });
 });
@@ -146,8 +143,8 @@ describe('the weights of rows', () => {
   it('let many near copies count like one', () => {
     const protein = randomProtein(200);
     const [one, other] = [mutated(protein, 0.7), mutated(protein, 0.7)];
-    const copies = Array.from({ length: 20 }, () => relative(one));
-    const weights = rowWeights(alignFamily({ sequence: protein, relatives: [...copies, relative(other)] }));
+    const copies = Array.from({ length: 20 }, () => homolog(one));
+    const weights = rowWeights(alignFamily({ sequence: protein, homologs: [...copies, homolog(other)] }));
     const ofCopies = weights.slice(1, 21).reduce((sum, weight) => sum + weight, 0);
     expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12);
     expect(ofCopies).toBeGreaterThan(0.9 * weights[21]);
@@ -158,12 +155,12 @@ describe('the weights of rows', () => {
     const worth = (family: Family): number => effectiveSequences(alignFamily(family));
     const sequence = randomProtein(200);
     expect(worth(aloneFamily(sequence))).toBe(1);
-    const unlike = Array.from({ length: 9 }, () => relative(randomProtein(200)));
-    expect(worth({ sequence, relatives: unlike })).toBeGreaterThan(9.5);
-    expect(worth({ sequence, relatives: unlike })).toBeLessThanOrEqual(10);
+    const unlike = Array.from({ length: 9 }, () => homolog(randomProtein(200)));
+    expect(worth({ sequence, homologs: unlike })).toBeGreaterThan(9.5);
+    expect(worth({ sequence, homologs: unlike })).toBeLessThanOrEqual(10);
     // A letter of the first half is one of ten alike, of the other half alone: weights of .55 and nine of .1.
-    const partial = Array.from({ length: 9 }, () => relative(sequence.slice(0, 100)));
-    expect(worth({ sequence, relatives: partial })).toBeCloseTo(1.45 ** 2 / (0.55 ** 2 + 9 * 0.1 ** 2), 6);
+    const partial = Array.from({ length: 9 }, () => homolog(sequence.slice(0, 100)));
+    expect(worth({ sequence, homologs: partial })).toBeCloseTo(1.45 ** 2 / (0.55 ** 2 + 9 * 0.1 ** 2), 6);
   });
 });
 
@@ -180,9 +177,9 @@ describe("a family's profile", () => {
     const protein = 'A'.repeat(60);
     const columns = [...'ILVM'];
     const rows = Array.from({ length: 40 }, () =>
-      relative(Array.from({ length: 60 }, () => columns[random.below(4)]).join('')),
+      homolog(Array.from({ length: 60 }, () => columns[random.below(4)]).join('')),
     );
-    const profile = profileOf({ sequence: protein, relatives: rows });
+    const profile = profileOf({ sequence: protein, homologs: rows });
     const middle = profile.slice(30 * 20, 31 * 20);
     const aliphatic = columns.reduce((sum, letter) => sum + middle[AMINO_ACIDS.indexOf(letter)], 0);
     expect(aliphatic).toBeGreaterThan(0.7);
@@ -198,7 +195,7 @@ describe("a family's profile", () => {
   });
 
   it('fits its rows: no value over a byte, no squared norm over an int16, nothing behind the twenty', () => {
-    const rows = profileRows(profileOf({ sequence: 'WC'.repeat(40), relatives: [] }), 16);
+    const rows = profileRows(profileOf({ sequence: 'WC'.repeat(40), homologs: [] }), 16);
     for (let start = 0; start < rows.length; start += PROFILE_WIDTH) {
       const row = rows.slice(start, start + PROFILE_WIDTH);
       expect(row.reduce((sum, value) => sum + value ** 2, 0)).toBeLessThanOrEqual(32_767);
@@ -227,8 +224,8 @@ describe('the tokens of a family', () => {
   });
 
   it('are the same bits for the same family, alone or among others, encoded or at hand', async () => {
-    const others = Array.from({ length: 5 }, () => relative(mutated(protein, 0.5)));
-    const family = { sequence: protein, relatives: others, averaged: others };
+    const others = Array.from({ length: 5 }, () => homolog(mutated(protein, 0.5)));
+    const family = { sequence: protein, homologs: others, averaged: others };
     const vectors = await encoder.encode(others.map(({ residues }) => residues));
     const [alone] = await encodeFamilies(encoder, [family], form);
     const [, among] = await encodeFamilies(encoder, [aloneFamily('ACDEF'), family, aloneFamily('W')], form);

@@ -23,7 +23,7 @@ import { recallOf } from '#src/measure-recall/recall.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { contextEncoder, makeRelatives, NO_RELATIVES } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs, NO_RELATIVES } from '../tools/relatives.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-qualify-'));
 let engine: SearchEngine;
@@ -37,7 +37,7 @@ afterAll(() => {
 });
 
 async function engineOf(families: number): Promise<SearchEngine> {
-  const { write } = makeRelatives(seededRandom(7), { families, members: 10 });
+  const { write } = makeHomologs(seededRandom(7), { families, members: 10 });
   const release = await openRelease(await write(folder));
   const backend = nativeBackend();
   return { release, encoder: contextEncoder(), backend, store: await backend.open(release.tokens) };

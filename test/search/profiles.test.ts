@@ -132,7 +132,7 @@ async function searchWith(target: number, hasProfile: boolean): Promise<Readonly
       profileShare: 0,
       profileScale: AFFINE.profile.scale,
     },
-    encode: async () => [{ tokens, relatives: 1 }],
+    encode: async () => [{ tokens, homologs: 1 }],
   };
   const { candidates } = await search(
     {

@@ -7,7 +7,7 @@ import { lockFolder } from '../../processes.js';
 import type { BuildFamilies } from '../build-options.js';
 import { encodeProteins, type EncodeOptions } from '../encode-proteins.js';
 import { proteinTokens } from '../protein-tokens.js';
-import { describeRelatives } from '../release-stages.js';
+import { describeHomologs } from '../release-stages.js';
 import { readPlan, shardFolder } from './plan.js';
 
 export interface ShardTask {
@@ -38,7 +38,7 @@ export async function encodeShard(
   { encoder, families }: ShardMakers,
   options: EncodeOptions,
 ): Promise<number> {
-  const { shards, encoder: wanted, relatives } = await readPlan(folder);
+  const { shards, encoder: wanted, relatives: homologs } = await readPlan(folder);
   const range = shards[shard];
   if (range === undefined) {
     throw new Refusal('invalid_option', `This build has the shards 0 to ${shards.length - 1}, not ${shard}.`);
@@ -46,8 +46,8 @@ export async function encodeShard(
   if (encoder.digest !== wanted.sha256) {
     throw new Refusal('encoder_changed', `This build is by another version of the encoder ${wanted.id}.`);
   }
-  const found = families && describeRelatives(families);
-  if (canonicalJson(found ?? null) !== canonicalJson(relatives ?? null)) {
+  const found = families && describeHomologs(families);
+  if (canonicalJson(found ?? null) !== canonicalJson(homologs ?? null)) {
     throw new Refusal(
       'relatives_unavailable',
       'Another version of the program divided this build: it looks for relatives otherwise.',

@@ -53,8 +53,8 @@ export async function gatherShards(
     let related = NO_RELATED;
     for (const shard of planned.plan.shards.keys()) {
       signal?.throwIfAborted();
-      const { targets, relatives } = await appendShard(planned, shard, files);
-      related = { targets: related.targets + targets, relatives: related.relatives + relatives };
+      const { targets, relatives: homologs } = await appendShard(planned, shard, files);
+      related = { targets: related.targets + targets, relatives: related.relatives + homologs };
     }
     await writeEncoded(range, folder, await finishEncodedFiles(files), related);
   } catch (cause) {

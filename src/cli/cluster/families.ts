@@ -4,7 +4,7 @@ import { Refusal } from '../../errors.js';
 import { familyForm } from '../../homologs/form.js';
 import { RELATIVE_RULES, ROUNDS_RULES } from '../../homologs/rules.js';
 import type { BuildFamilies } from '../../build-release/build-options.js';
-import { alignedRelatives } from '../../find-homologs/alignments.js';
+import { alignedHomologs } from '../../find-homologs/alignments.js';
 import { openFinder } from '../../find-homologs/open.js';
 import { PROFILE_SCALE } from '../../release/profile-affine.js';
 import type { HomologSource } from '../../release/release.js';
@@ -36,7 +36,7 @@ export function openFamilies(
   const sources = openHomologSources(encoder, config);
   const finder =
     homologSource.method === 'alignments'
-      ? alignedRelatives({ path: alignments ?? refuseUnnamed() }, rules)
+      ? alignedHomologs({ path: alignments ?? refuseUnnamed() }, rules)
       : openFinder(homologSource, rules, sources);
   const form = familyForm(encoder.card, PROFILE_SCALE);
   return { families: { form, rules, homologSource, finder }, close: () => sources.close() };

@@ -38,9 +38,9 @@ async function encodeOne(
   { environment, stdout }: CommandContext,
 ): Promise<void> {
   const config = loadConfig(environment);
-  const { encoder: wanted, relatives } = await readPlan(folder);
+  const { encoder: wanted, relatives: homologs } = await readPlan(folder);
   const encoder = await loadEncoder(await findEncoder(wanted.id, config), encoderOptionsOf(config));
-  const opened = relatives && openFamilies(relatives.background, { encoder, config, alignments });
+  const opened = homologs && openFamilies(homologs.background, { encoder, config, alignments });
   try {
     const task = { folder, shard, task: taskName(environment) };
     const residues = await encodeShard(

@@ -30,12 +30,12 @@ import { policyOption, qualifyMeasured, type QualifySettings } from './qualify.j
 import { describeHomologSource, describeBuild } from './releases/built.js';
 import { carryMeasured } from './releases/carried.js';
 import {
-  askedRelatives,
-  checkRelativesFlags,
-  haveOwnRelatives,
+  homologsOptionOf,
+  checkHomologFlags,
+  haveOwnHomologs,
   isOfItself,
   openBuildFamilies,
-} from './relatives.js';
+} from './homologs.js';
 import { createJobProgress } from '../terminal/job.js';
 import type { Progress } from '../terminal/progress.js';
 
@@ -114,9 +114,9 @@ export async function build(
   const slug = checkSlug(flags.name ?? earlier?.slug ?? refuseNameless());
   const continued = continueFlags(flags, from);
   const divided = readShardFlags(continued);
-  const options = { ...continued, relatives: askedRelatives(continued, divided !== undefined) };
-  tellLostRelatives(slug, options, from, context);
-  checkRelativesFlags(options);
+  const options = { ...continued, relatives: homologsOptionOf(continued, divided !== undefined) };
+  reportLostHomologs(slug, options, from, context);
+  checkHomologFlags(options);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
   const progress = createJobProgress(context.stderr, config.dataFolder, {
@@ -138,7 +138,7 @@ export async function build(
     if (isOfItself(options)) {
       plain = await buildOne(session, undefined);
       if (plain === undefined) return undefined;
-      if (!(await isWorthRelatives(session, plain))) return await standAlone(session, plain);
+      if (!(await isWorthHomologs(session, plain))) return await standAlone(session, plain);
     }
     const opened = await openBuildFamilies(options, plain, encoder, catalog);
     try {
@@ -157,12 +157,12 @@ export async function build(
 
 /** Errors  Refusal `invalid_option` beside relatives; those of openEmbeddings */
 async function openGiven(
-  { embeddings, relatives, alignments, shards, slurm }: BuildFlags,
+  { embeddings, relatives: homologs, alignments, shards, slurm }: BuildFlags,
   directory: string,
   { card }: Encoder,
 ): Promise<GivenEmbeddings | undefined> {
   if (embeddings === undefined) return undefined;
-  if (relatives !== 'none' || alignments !== undefined) {
+  if (homologs !== 'none' || alignments !== undefined) {
     throw new Refusal('invalid_option', '--embeddings are of proteins alone: their relatives have none.');
   }
   if (shards !== undefined || slurm !== undefined) {
@@ -248,13 +248,13 @@ async function buildOne(
   return report.release;
 }
 
-async function isWorthRelatives(
+async function isWorthHomologs(
   { catalog, context, options, slug, encoder, interrupt }: BuildSession,
   plain: FoundRelease,
 ): Promise<boolean> {
   if (options.relatives === 'self') return true;
   const { signal } = interrupt;
-  return haveOwnRelatives(plain, slug, encoder, catalog, { stderr: context.stderr, signal });
+  return haveOwnHomologs(plain, slug, encoder, catalog, { stderr: context.stderr, signal });
 }
 
 /** The release without relatives as the database's own, whatever was built of these proteins before. */
@@ -289,15 +289,15 @@ function buildOptionsOf(
 }
 
 /** Relatives do not carry over by themselves: they may have been looked for elsewhere. */
-function tellLostRelatives(
+function reportLostHomologs(
   slug: string,
-  { relatives, alignments }: BuildFlags,
+  { relatives: homologs, alignments }: BuildFlags,
   from: Release | undefined,
   { stderr }: CommandContext,
 ): void {
-  const isNamed = alignments !== undefined || !(relatives === 'none' || relatives === 'auto');
+  const isNamed = alignments !== undefined || !(homologs === 'none' || homologs === 'auto');
   if (from?.manifest.relatives === undefined || isNamed) return;
-  const rest = relatives === 'auto' ? 'at most those that its own proteins are to each other' : 'none';
+  const rest = homologs === 'auto' ? 'at most those that its own proteins are to each other' : 'none';
   stderr.write(`${slug} had relatives; without --relatives or --alignments the new release has ${rest}.\n`);
 }
 

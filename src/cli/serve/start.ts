@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { openAppliance, type Appliance } from '../../appliance.js';
 import { buildDemo, DEMO_SLUG, demoProteins } from '../../demo/demo.js';
-import { foundRelatives, selfCheckOf, type SelfCheck } from '../../demo/check.js';
+import { foundRelatives as foundHomologs, selfCheckOf, type SelfCheck } from '../../demo/check.js';
 import type { SimulatedDatabase } from '../../demo/simulate.js';
 import { loadConfig } from '../../config.js';
 import { newId } from '../../ids.js';
@@ -182,7 +182,7 @@ async function selfCheck({ homology, servedFrom }: Appliance, check: SelfCheck):
     },
     context,
   );
-  const found = foundRelatives(
+  const found = foundHomologs(
     check,
     value.candidates.map(({ target }) => target.id),
   );

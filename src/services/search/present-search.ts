@@ -101,13 +101,13 @@ const RANKING: CandidateSet['ranking'] = {
 
 function presentQuery(
   { sequence, normalizationId }: ProteinQuery,
-  { relatives }: Pick<SearchResult, 'relatives'>,
+  { relatives: homologs }: Pick<SearchResult, 'relatives'>,
 ): CandidateSet['query'] {
   return {
     kind: 'protein_sequence',
     normalization_id: normalizationId,
     normalized_length: sequence.length,
-    ...(relatives && { relative_count: relatives.count }),
+    ...(homologs && { relative_count: homologs.count }),
     sha256: sha256Hex(sequence),
   };
 }

@@ -133,7 +133,7 @@ async function surveyParts(
   front: Front,
 ): Promise<readonly (readonly Survey[])[]> {
   const { policy, engine, options } = work;
-  const { targetSpace, limit, relatives = 'as_release' } = searched;
+  const { targetSpace, limit, relatives: homologs = 'as_release' } = searched;
   const { sampled } = policy;
   const request = {
     release_id: engine.release.id,
@@ -142,7 +142,7 @@ async function surveyParts(
     filter: targetSpace.canonicalFilter ?? null,
     limit,
     sampled: sampled ? { nearest_count: sampled.nearestCount, striking_count: sampled.localCount } : null,
-    relatives,
+    relatives: homologs,
     is_background: engine.isLowPriority ?? false,
     sequences: queries.map(({ sequence }) => sequence),
   };

@@ -23,7 +23,7 @@ import { emulatedAddon } from '../../kernels/emulated-addon.js';
 import { makeRelease } from '../../release/make-release.js';
 import { fakeEncoder } from '../../tools/fake-encoder.js';
 import { qualifiedFor } from '../qualification.js';
-import { contextEncoder, makeRelatives } from '../../tools/relatives.js';
+import { contextEncoder, makeHomologs } from '../../tools/relatives.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`parts seed ${seed}`);
@@ -122,7 +122,7 @@ describe('a search over parts of a release', () => {
 
 describe('a search over parts of a calibrated release', () => {
   // Of so few proteins, most seeds leave some bin without a tail: these have one in every search.
-  const { proteins, write } = makeRelatives(seededRandom(1), { families: 60, members: 10 });
+  const { proteins, write } = makeHomologs(seededRandom(1), { families: 60, members: 10 });
   const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => queryOf(sequence));
   let sampled: SearchEngine;
   let coded: Pick<SearchEngine, 'qualification' | 'codes'>;

@@ -27,13 +27,13 @@ import { bestCoded } from '#src/search/sampled/coded.js';
 import { ascending } from '#src/search/sampled/finalists.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { makeRelatives, contextEncoder, relativesOf } from '../../tools/relatives.js';
+import { makeHomologs, contextEncoder, homologsOf } from '../../tools/relatives.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`coded seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-coded-'));
 // More proteins than twenty times the finalists of the policy below.
-const { proteins, write } = makeRelatives(seededRandom(seed), { families: 40, members: 10 });
+const { proteins, write } = makeHomologs(seededRandom(seed), { families: 40, members: 10 });
 const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
 const policy = codedDefinition(15, 10);
 let release: Release;
@@ -103,7 +103,7 @@ describe('the coded policy', () => {
       for (const candidate of candidates) {
         expect({ ...candidate, rank: 0 }).toEqual({ ...exact.get(candidate.targetIndex), rank: 0 });
       }
-      const family = relativesOf(proteins, queries[query]!.sequence);
+      const family = homologsOf(proteins, queries[query]!.sequence);
       const known = new Set(candidates.map(({ targetIndex }) => targetIndex));
       expect(family.filter((target) => known.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(9);
     });

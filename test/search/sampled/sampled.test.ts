@@ -18,13 +18,13 @@ import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
 import { presentExecution } from '#src/services/search/present-search.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
-import { contextEncoder, makeRelatives, relativesOf } from '../../tools/relatives.js';
+import { contextEncoder, makeHomologs, homologsOf } from '../../tools/relatives.js';
 
 const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`sampled seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-sampled-'));
 // More proteins than the pool of the policy below holds.
-const { proteins, write } = makeRelatives(seededRandom(seed), { families: 40, members: 10 });
+const { proteins, write } = makeHomologs(seededRandom(seed), { families: 40, members: 10 });
 const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => ({
   sequence,
   normalizationId: 'test',
@@ -87,7 +87,7 @@ describe('the sampled policy', () => {
       // In the contract's order.
       const ranks = candidates.map(({ targetIndex }) => exact.get(targetIndex)!.rank);
       expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
-      const family = relativesOf(proteins, queries[query]!.sequence);
+      const family = homologsOf(proteins, queries[query]!.sequence);
       expect(new Set(candidates.map(({ targetIndex }) => targetIndex))).toEqual(new Set(family));
     });
     engine.store.close();

@@ -1,5 +1,5 @@
 import type { BuildReport } from '../../../build-release/build-options.js';
-import type { HomologSource, RelativesManifest } from '../../../release/release.js';
+import type { HomologSource, RelativesManifest as HomologsManifest } from '../../../release/release.js';
 import { formatDuration, formatQuantity, formatRate } from '../../terminal/progress.js';
 import { shortId } from '../catalog.js';
 
@@ -7,7 +7,7 @@ import { shortId } from '../catalog.js';
 export function describeBuild(report: BuildReport, isServerDefault: boolean): string {
   const { release, replaced, notes } = report;
   const { slug, id, manifest, directory } = release;
-  const { counts, encoder, relatives } = manifest;
+  const { counts, encoder, relatives: homologs } = manifest;
   const letters = Object.entries(replaced)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([letter, count]) => `${count.toLocaleString('en')} ${letter}`);
@@ -17,9 +17,7 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
     ['residues', counts.residues.toLocaleString('en')],
     ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
     ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
-    ...(relatives === undefined
-      ? []
-      : [['relatives', describeRelatives(relatives, counts.targets)] as const]),
+    ...(homologs === undefined ? [] : [['relatives', describeHomologs(homologs, counts.targets)] as const]),
     ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
     ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
     ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
@@ -42,14 +40,14 @@ function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string
   return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
 }
 
-function describeRelatives(
-  { background: homologSource, counts }: RelativesManifest,
+function describeHomologs(
+  { background: homologSource, counts }: HomologsManifest,
   targetCount: number,
 ): string {
-  const [relatives, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
+  const [homologs, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
     count.toLocaleString('en'),
   );
-  return `${relatives} relatives of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
+  return `${homologs} relatives of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
 }
 
 /** Where relatives were looked for. */

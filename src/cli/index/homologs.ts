@@ -6,7 +6,7 @@ import { assert, Refusal } from '../../errors.js';
 import { openAlignments } from '../../find-homologs/alignments.js';
 import { findHomologSource } from '../../find-homologs/homolog-sources.js';
 import { mmseqsVersion } from '../../find-homologs/mmseqs.js';
-import { sampleRelatives } from '../../find-homologs/sample.js';
+import { sampleHomologs } from '../../find-homologs/sample.js';
 import { releaseDirectory, type FoundRelease } from '../../release/catalog.js';
 import { openRelease } from '../../release/open.js';
 import type { HomologSource } from '../../release/release.js';
@@ -22,8 +22,8 @@ export interface RelativesFlags {
 }
 
 /** Errors  Refusal `invalid_option` where both or impossible sources are named */
-export function checkRelativesFlags({ relatives, alignments }: RelativesFlags): void {
-  if (alignments === undefined || relatives === 'none') return;
+export function checkHomologFlags({ relatives: homologs, alignments }: RelativesFlags): void {
+  if (alignments === undefined || homologs === 'none') return;
   throw new Refusal(
     'invalid_option',
     'Relatives come from --relatives or from --alignments; name one of them.',
@@ -31,14 +31,14 @@ export function checkRelativesFlags({ relatives, alignments }: RelativesFlags): 
 }
 
 /** Whether proteins may be each other's relatives: then a release without them comes first, to look for them in. */
-export function isOfItself({ relatives }: Pick<RelativesFlags, 'relatives'>): boolean {
-  return relatives === 'self' || relatives === 'auto';
+export function isOfItself({ relatives: homologs }: Pick<RelativesFlags, 'relatives'>): boolean {
+  return homologs === 'self' || homologs === 'auto';
 }
 
 /** What makes up the mind of `auto` at once: relatives are given, or there is nothing to tell them from others by. */
-export function askedRelatives(
+export function homologsOptionOf(
   {
-    relatives,
+    relatives: homologs,
     alignments,
     embeddings,
     calibration,
@@ -46,7 +46,7 @@ export function askedRelatives(
   isDivided: boolean,
 ): string {
   const isSettled = alignments !== undefined || embeddings !== undefined || !calibration || isDivided;
-  return relatives === 'auto' && isSettled ? 'none' : relatives;
+  return homologs === 'auto' && isSettled ? 'none' : homologs;
 }
 
 /*
@@ -66,7 +66,7 @@ const LONGEST_MS = 3_600_000;
  * says what it found, and what to do where it is not.
  * Errors  those of openBuildFamilies, but `significance_unavailable`: without a calibration nobody has relatives
  */
-export async function haveOwnRelatives(
+export async function haveOwnHomologs(
   plain: FoundRelease,
   slug: string,
   encoder: Encoder,
@@ -81,7 +81,7 @@ export async function haveOwnRelatives(
   try {
     const release = await openRelease(directory);
     const { finder } = opened.families;
-    const sample = await sampleRelatives(release.targets, finder, SAMPLED_PROTEINS, signal);
+    const sample = await sampleHomologs(release.targets, finder, SAMPLED_PROTEINS, signal);
     const { proteins, related, allMs } = sample;
     const time = formatDuration(allMs);
     const decide = (isWorth: boolean, next: string): boolean => {
@@ -109,7 +109,7 @@ const MMSEQS_ROUNDS = 2;
  *         `invalid_alignment`
  */
 export async function openBuildFamilies(
-  { relatives, alignments }: RelativesFlags,
+  { relatives: homologs, alignments }: RelativesFlags,
   own: FoundRelease | undefined,
   encoder: Encoder,
   catalog: IndexCatalog,
@@ -119,11 +119,14 @@ export async function openBuildFamilies(
     const { sha256 } = await openAlignments(alignments);
     return openFamilies({ method: 'alignments', sha256 }, { encoder, config, alignments });
   }
-  if (relatives === 'none') return undefined;
-  assert(own !== undefined || !isOfItself({ relatives }), 'a build of itself has made or found its release');
-  const plain = isOfItself({ relatives }) ? own : plainReleaseOf(relatives, encoder, catalog);
+  if (homologs === 'none') return undefined;
+  assert(
+    own !== undefined || !isOfItself({ relatives: homologs }),
+    'a build of itself has made or found its release',
+  );
+  const plain = isOfItself({ relatives: homologs }) ? own : plainReleaseOf(homologs, encoder, catalog);
   const homologSource =
-    plain === undefined ? await nameKept(relatives, encoder, config) : await nameRelease(plain);
+    plain === undefined ? await nameKept(homologs, encoder, config) : await nameRelease(plain);
   return openFamilies(homologSource, { encoder, config });
 }
 
