@@ -97,7 +97,7 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
     const result = await search(request, engine);
     const { candidates } = await presentFound({ engine, request, result });
     hits.push(await alignmentOf(protein, { candidates }));
-    const listed = await engine.families?.list?.(protein.sequence, RULES.maxSequences);
+    const listed = await engine.profileEncoder?.list?.(protein.sequence, RULES.maxSequences);
     if (listed === undefined) continue;
     const homologs = listed.map((homolog) => presentHomolog(homolog, protein.sequence));
     both.push(await alignmentOf(protein, { candidates, relatives: homologs }));

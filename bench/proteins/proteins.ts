@@ -11,7 +11,7 @@ import type { Candidate, Guarantee, SearchEngine } from '../../src/search/search
 import type { Bench } from '../main.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { candidateScores } from '../tools/candidate-scores.js';
-import { benchFamilies } from '../tools/families.js';
+import { benchHomologs } from '../tools/homologs.js';
 import { isInstalled, MMSEQS, PEERS, type Peer } from '../tools/homology-peers.js';
 import { readLabels } from '../tools/labels.js';
 import { hasNatural } from '../tools/natural.js';
@@ -170,7 +170,7 @@ async function openFamilies(
   folder: string,
 ): Promise<SearchEngine> {
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
-  const families = await benchFamilies(appliance, encoder, 'natural', async () => {
+  const families = await benchHomologs(appliance, encoder, 'natural', async () => {
     const path = join(folder, 'natural.fasta');
     await writeHomologSource(data, 'whole', path);
     return path;

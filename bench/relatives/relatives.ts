@@ -8,12 +8,12 @@ import { openCalibration } from '../../src/significance/sidecar.js';
 import { loadConfig } from '../../src/config.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import type { HomologFinder } from '../../src/homologs/finder.js';
-import type { BuildFamilies } from '../../src/build-release/build-options.js';
+import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
 import { mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
 import { openRelease } from '../../src/release/open.js';
-import { openFamilySource } from '../../src/find-homologs/open.js';
+import { openProfileEncoder } from '../../src/find-homologs/open.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -23,7 +23,7 @@ import { createTally, THRESHOLDS, type Tally } from '../calibration/tally.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
-import { benchFamilies, ownHomologs } from '../tools/families.js';
+import { benchHomologs as benchHomologs, ownHomologs } from '../tools/homologs.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural } from '../tools/natural.js';
@@ -153,18 +153,18 @@ async function openKind(
   const counts = join(folder, `${kind}.counts.jsonl`);
   const found =
     plain === undefined
-      ? await benchFamilies(appliance, encoder, kind, async () => {
+      ? await benchHomologs(appliance, encoder, kind, async () => {
           const path = join(folder, `${kind}.background.fasta`);
           await timed('background', () => writeHomologSource(data, kind as HomologSourceKind, path));
           return path;
         })
       : ownHomologs(appliance, encoder, plain);
-  const families: BuildFamilies = { ...found, finder: countingFinder(found.finder, counts) };
+  const buildHomologs: BuildHomologs = { ...found, finder: countingFinder(found.finder, counts) };
   const fasta = join(folder, 'domains.fasta');
   await writeFasta(fasta, targets);
   const input = await filesInput({ proteins: [fasta] });
   const built = await timed('build', () =>
-    buildRelease({ indexesFolder, slug: kind, input, encoder, families }),
+    buildRelease({ indexesFolder, slug: kind, input, encoder, buildHomologs }),
   );
   const release = await openRelease(built.release.directory);
   const store = await backend.open(release.tokens);
@@ -175,8 +175,11 @@ async function openKind(
   const calibration = await openCalibration(release.directory, known);
   const openEngine = async (id: string): Promise<SearchEngine> => plain ?? appliance.engines.open(id);
   const sources = { indexesFolder, threads, openEngine };
-  const source = openFamilySource(release.manifest, encoder, sources);
-  return { engine: { ...options, calibration, families: source }, relatives: readCounts(counts, targets) };
+  const source = openProfileEncoder(release.manifest, encoder, sources);
+  return {
+    engine: { ...options, calibration, profileEncoder: source },
+    relatives: readCounts(counts, targets),
+  };
 }
 
 /** Writes how many relatives each protein has, where later runs find it beside the release. */
@@ -184,10 +187,10 @@ function countingFinder(finder: HomologFinder, path: string): HomologFinder {
   return {
     batchProteins: finder.batchProteins,
     async find(proteins, options) {
-      const families = await finder.find(proteins, options);
-      const lines = families.map(({ sequence, homologs }) => JSON.stringify([sequence, homologs.length]));
+      const homologSets = await finder.find(proteins, options);
+      const lines = homologSets.map(({ sequence, homologs }) => JSON.stringify([sequence, homologs.length]));
       appendFileSync(path, `${lines.join('\n')}\n`);
-      return families;
+      return homologSets;
     },
   };
 }

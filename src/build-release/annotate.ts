@@ -98,5 +98,5 @@ async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): 
 /** What its tables say of the targets. */
 function numbersOf({ targets }: Release): TargetNumbers {
   const selfScores = Int32Array.from({ length: targets.count }, (_, target) => targets.selfScore(target));
-  return { selfScores, family: targets.family };
+  return { selfScores, targetHomologs: targets.targetHomologs };
 }

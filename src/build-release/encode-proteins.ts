@@ -227,7 +227,7 @@ async function writeProtein(
     const { profile, effectiveSequences } = tokens;
     assert(profile && effectiveSequences, 'in a release with profiles every protein has one');
     await files.profiles.write(bytesOf(profile));
-    await files.families?.write(bytesOf(Float64Array.of(homologs, effectiveSequences)));
+    await files.homologSets?.write(bytesOf(Float64Array.of(homologs, effectiveSequences)));
   }
   const selfScore = diagonalSelfScore(tokens, protein.sequence, dimension, affine);
   await files.scores.write(bytesOf(Int32Array.of(selfScore)));

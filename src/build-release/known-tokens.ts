@@ -12,11 +12,11 @@ import type {
   RelativesManifest as HomologsManifest,
   ReleaseManifest,
   RowsEntry,
-  TargetFamily,
+  TargetHomologs,
 } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { readTableBatches } from '../release/table-file.js';
-import { familyOf } from '../release/target-table.js';
+import { homologSetOf } from '../release/target-table.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { readProteinSpool } from './protein-spool.js';
 import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
@@ -230,7 +230,7 @@ async function openSource(
 async function openRows(
   directory: string,
   { encoder, files: { tokens, profiles } }: ReleaseManifest,
-  { starts, families }: Placed,
+  { starts, homologSets }: Placed,
 ): Promise<TokenRows> {
   const open = (
     name: string,
@@ -244,7 +244,7 @@ async function openRows(
       const start = starts[target];
       const plain = { values: await values.read(start, length), length };
       if (profile === undefined) return { tokens: plain, relatives: 0 };
-      const { relatives: homologs, effectiveSequences } = families[target];
+      const { relatives: homologs, effectiveSequences } = homologSets[target];
       return {
         tokens: { ...plain, profile: await profile.read(start, length), effectiveSequences },
         relatives: homologs,
@@ -263,17 +263,17 @@ interface Placed {
   readonly residues: number;
   readonly starts: readonly number[];
   /** Empty without relatives. */
-  readonly families: readonly TargetFamily[];
+  readonly homologSets: readonly TargetHomologs[];
 }
 
 /** Places sequences of the build that the release has and no release before it. */
 async function placeSequences(directory: string, search: Search, hasProfiles: boolean): Promise<Placed> {
   const { places, sources } = search;
-  const [starts, families]: [number[], TargetFamily[]] = [[], []];
+  const [starts, homologSets]: [number[], TargetHomologs[]] = [[], []];
   let [sequences, residues, nextRow] = [0, 0, 0];
   for await (const batch of readTableBatches(join(directory, TARGETS_FILE))) {
     const sequenceAt = textColumn([batch.column('sequence')], 'latin1');
-    const family = hasProfiles ? familyOf((name) => [batch.column(name)]) : undefined;
+    const targetHomologs = hasProfiles ? homologSetOf((name) => [batch.column(name)]) : undefined;
     for (let row = 0; row < batch.rowCount; row += 1) {
       const sequence = sequenceAt(row);
       const place = places.get(sequence);
@@ -283,11 +283,11 @@ async function placeSequences(directory: string, search: Search, hasProfiles: bo
         residues += sequence.length;
       }
       starts.push(nextRow);
-      if (family !== undefined) families.push(family(row));
+      if (targetHomologs !== undefined) homologSets.push(targetHomologs(row));
       nextRow += sequence.length;
     }
   }
-  return { sequences, residues, starts, families };
+  return { sequences, residues, starts, homologSets };
 }
 
 async function isIntact(path: string, sha256: string, onBytes?: (bytes: number) => void): Promise<boolean> {

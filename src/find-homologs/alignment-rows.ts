@@ -1,5 +1,5 @@
 import { Refusal } from '../errors.js';
-import type { Homolog } from '../homologs/family.js';
+import type { Homolog } from '../homologs/homolog-set.js';
 
 /** One row of an alignment: upper-case letters and `-` in columns, lower-case letters and `.` between them. */
 export interface AlignmentRow {

@@ -2,8 +2,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { canonicalSha256, sha256Hex } from '../canonical.js';
 import { Refusal } from '../errors.js';
-import type { Homolog } from '../homologs/family.js';
-import { aloneFamily, type HomologFinder } from '../homologs/finder.js';
+import type { Homolog } from '../homologs/homolog-set.js';
+import { withoutHomologs, type HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { selectHomologs } from '../homologs/select.js';
 import { ALIGNMENT_MAX_BYTES, ALIGNMENT_MAX_ROWS } from '../limits.js';
@@ -44,15 +44,15 @@ export function alignedHomologs({ path }: Pick<AlignmentFolder, 'path'>, rules: 
   return {
     batchProteins: BATCH_PROTEINS,
     async find(proteins, { signal } = {}) {
-      const families = [];
+      const homologSets = [];
       for (const { id, sequence } of proteins) {
         signal?.throwIfAborted();
         const homologs = id === undefined ? [] : await readHomologs(path, id, sequence);
-        families.push(
-          homologs.length === 0 ? aloneFamily(sequence) : selectHomologs({ sequence, homologs }, rules),
+        homologSets.push(
+          homologs.length === 0 ? withoutHomologs(sequence) : selectHomologs({ sequence, homologs }, rules),
         );
       }
-      return families;
+      return homologSets;
     },
   };
 }

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Fault, Refusal } from '../errors.js';
-import { cropOf, type FoundHomolog } from '../homologs/family.js';
-import type { FamilyQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
+import { cropOf, type FoundHomolog } from '../homologs/homolog-set.js';
+import type { HomologQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { listHomologs, selectRounds } from '../homologs/select.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
@@ -53,7 +53,7 @@ export function mmseqsHomologs(
 ): HomologFinder & { readonly list: ListHomologs } {
   /** Of each round those of each protein. */
   const searchRounds = async (
-    proteins: readonly FamilyQuery[],
+    proteins: readonly HomologQuery[],
     maxHits: number,
     signal: AbortSignal | undefined,
   ): Promise<readonly (readonly FoundHomolog[][])[]> => {
@@ -106,7 +106,7 @@ interface SearchRules extends Pick<HomologRules, 'maxExpected' | 'minCoverage'> 
  * option.
  */
 async function searchHomologSource(
-  proteins: readonly FamilyQuery[],
+  proteins: readonly HomologQuery[],
   { database, rounds }: MmseqsSource,
   { maxExpected, minCoverage, maxHits }: SearchRules,
   { folder, threads, signal }: Workplace,

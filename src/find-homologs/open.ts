@@ -1,19 +1,19 @@
 import type { Encoder } from '../encoder/encoder.js';
 import { Refusal } from '../errors.js';
-import { aloneFamily, type HomologFinder } from '../homologs/finder.js';
+import { withoutHomologs, type HomologFinder } from '../homologs/finder.js';
 import type { HomologRules } from '../homologs/rules.js';
-import type { FamilySource } from '../homologs/source.js';
+import type { ProfileEncoder } from '../homologs/profile-encoder.js';
 import type {
   HomologSource,
   RelativesManifest as HomologsManifest,
   ReleaseManifest,
 } from '../release/release.js';
-import { familyFormOf } from '../search/family-form.js';
+import { profileTokenFormOf } from '../search/family-form.js';
 import type { SearchEngine } from '../search/search-types.js';
 import { homologSourceDatabase, findHomologSource } from './homolog-sources.js';
 import { mmseqsHomologs, mmseqsVersion } from './mmseqs.js';
 import { searchedHomologs } from './search.js';
-import { createFamilySource } from './source.js';
+import { createProfileEncoder } from './profile-encoder.js';
 
 /** Where backgrounds are. */
 export interface HomologSourceDeps {
@@ -28,15 +28,15 @@ export interface HomologSourceDeps {
 }
 
 /** What gives queries of a release their relatives; undefined where its targets have none. */
-export function openFamilySource(
+export function openProfileEncoder(
   manifest: ReleaseManifest,
   encoder: Encoder,
   sources: HomologSourceDeps,
-): FamilySource | undefined {
-  const form = familyFormOf(manifest);
+): ProfileEncoder | undefined {
+  const form = profileTokenFormOf(manifest);
   const { relatives: homologs } = manifest;
   if (homologs === undefined || form === undefined) return undefined;
-  return createFamilySource(encoder, openFinder(homologs.background, rulesOf(homologs), sources), form);
+  return createProfileEncoder(encoder, openFinder(homologs.background, rulesOf(homologs), sources), form);
 }
 
 /**
@@ -71,7 +71,7 @@ export function openFinder(
       // They were given with the targets; a query stands alone.
       return {
         batchProteins: 1,
-        find: async (proteins) => proteins.map(({ sequence }) => aloneFamily(sequence)),
+        find: async (proteins) => proteins.map(({ sequence }) => withoutHomologs(sequence)),
       };
   }
 }

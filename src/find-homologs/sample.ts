@@ -28,8 +28,8 @@ export async function sampleHomologs(
   const startedMs = performance.now();
   let related = 0;
   for (let start = 0; start < proteins; start += finder.batchProteins) {
-    const families = await finder.find(sampled.slice(start, start + finder.batchProteins), { signal });
-    related += families.filter(({ homologs }) => homologs.length > 0).length;
+    const homologSets = await finder.find(sampled.slice(start, start + finder.batchProteins), { signal });
+    related += homologSets.filter(({ homologs }) => homologs.length > 0).length;
   }
   const perProteinMs = (performance.now() - startedMs) / Math.max(1, proteins);
   return { proteins, related, allMs: perProteinMs * targets.count };

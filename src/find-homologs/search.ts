@@ -1,5 +1,5 @@
-import { aloneFamily, type HomologFinder, type SelectedFamily } from '../homologs/finder.js';
-import type { FoundHomolog } from '../homologs/family.js';
+import { withoutHomologs, type HomologFinder, type SelectedHomologSet } from '../homologs/finder.js';
+import type { FoundHomolog } from '../homologs/homolog-set.js';
 import type { HomologRules } from '../homologs/rules.js';
 import { listHomologs, selectHomologs } from '../homologs/select.js';
 import type { QueryTokens } from '../kernels/kernels.js';
@@ -33,12 +33,12 @@ export function searchedHomologs(open: () => Promise<SearchEngine>, rules: Homol
       const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, homologSource, signal);
       const reader = await openRowReader(homologSource.release.tokens);
       try {
-        const families: SelectedFamily[] = [];
+        const homologSets: SelectedHomologSet[] = [];
         for (const [index, { candidates }] of results.entries()) {
           const { sequence } = proteins[index];
-          families.push(await familyOf(sequence, candidates, homologSource.release, reader, rules));
+          homologSets.push(await homologSetOf(sequence, candidates, homologSource.release, reader, rules));
         }
-        return families;
+        return homologSets;
       } finally {
         await reader.close();
       }
@@ -75,19 +75,19 @@ interface Found extends FoundHomolog {
   readonly targetIndex: number;
 }
 
-async function familyOf(
+async function homologSetOf(
   sequence: string,
   candidates: readonly Candidate[],
   release: Release,
   reader: RowReader,
   rules: HomologRules,
-): Promise<SelectedFamily> {
+): Promise<SelectedHomologSet> {
   const found = candidates.flatMap((candidate) => homologOf(candidate, release) ?? []);
-  if (found.length === 0) return aloneFamily(sequence);
-  const family = selectHomologs({ sequence, homologs: found }, rules);
+  if (found.length === 0) return withoutHomologs(sequence);
+  const homologSet = selectHomologs({ sequence, homologs: found }, rules);
   const byId = new Map(found.map((homolog) => [homolog.id, homolog]));
   const vectors: QueryTokens[] = [];
-  for (const { id, residues } of family.averaged) {
+  for (const { id, residues } of homologSet.averaged) {
     const { targetIndex, targetStart } = byId.get(id)!;
     const values = await reader.read(
       release.tokens.residueStarts[targetIndex] + targetStart,
@@ -95,7 +95,7 @@ async function familyOf(
     );
     vectors.push({ values, length: residues.length });
   }
-  return { ...family, vectors };
+  return { ...homologSet, vectors };
 }
 
 /** The candidate as a row over the query; undefined where nothing supports an E-value or nothing is aligned. */

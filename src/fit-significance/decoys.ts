@@ -8,12 +8,12 @@ import {
 import { tailCoordinate, type PairNull } from '../significance/pair-null.js';
 import { biasContribution, biasesOf, createBiasTable } from '../significance/protein-bias.js';
 import { canonicalSha256 } from '../canonical.js';
-import { encodeFamilies } from '../homologs/encode.js';
-import { aloneFamily } from '../homologs/finder.js';
+import { encodeHomologSets } from '../homologs/encode.js';
+import { withoutHomologs } from '../homologs/finder.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { controlScores } from '../search/control.js';
-import { familyFormOf } from '../search/family-form.js';
+import { profileTokenFormOf } from '../search/family-form.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import type { BiasedSample } from './bias.js';
 import type { CalibrateOptions } from './options.js';
@@ -86,11 +86,11 @@ async function encodeDecoy(
   sequence: string,
   { encoder, release, signal }: CalibrateOptions,
 ): Promise<QueryTokens> {
-  const form = familyFormOf(release.manifest);
+  const form = profileTokenFormOf(release.manifest);
   const [tokens] =
     form === undefined
       ? await encoder.encode([sequence], { signal })
-      : await encodeFamilies(encoder, [aloneFamily(sequence)], form, { signal });
+      : await encodeHomologSets(encoder, [withoutHomologs(sequence)], form, { signal });
   return tokens;
 }
 

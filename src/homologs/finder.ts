@@ -1,15 +1,15 @@
 import type { QueryTokens } from '../kernels/kernels.js';
-import type { Family, FoundHomolog, Homolog } from './family.js';
+import type { HomologSet, FoundHomolog, Homolog } from './homolog-set.js';
 
 /** A protein whose relatives are looked for. */
-export interface FamilyQuery {
+export interface HomologQuery {
   /** Its id where it has one: alignments are filed under it. */
   readonly id?: string;
   readonly sequence: string;
 }
 
 /** A protein with the relatives that count (select.ts). */
-export interface SelectedFamily extends Family {
+export interface SelectedHomologSet extends HomologSet {
   /** Those whose vectors are averaged. */
   readonly averaged: readonly Homolog[];
   /** Tokens of their `residues` where they are at hand; otherwise they are encoded. */
@@ -22,9 +22,9 @@ export interface HomologFinder {
   readonly batchProteins: number;
   /** One family for each protein, in order. Errors  its own, or the signal's reason */
   find(
-    proteins: readonly FamilyQuery[],
+    proteins: readonly HomologQuery[],
     options?: { readonly signal?: AbortSignal },
-  ): Promise<readonly SelectedFamily[]>;
+  ): Promise<readonly SelectedHomologSet[]>;
   /**
    * All relatives of one protein, near copies too, nearest first; absent where they are not searched for.
    * @param limit of those that are looked at. Errors  as find
@@ -39,6 +39,6 @@ export type ListHomologs = (
 ) => Promise<readonly FoundHomolog[]>;
 
 /** A protein of which no relatives are known or wanted. */
-export function aloneFamily(sequence: string): SelectedFamily {
+export function withoutHomologs(sequence: string): SelectedHomologSet {
   return { sequence, homologs: [], averaged: [] };
 }

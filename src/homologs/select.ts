@@ -1,6 +1,6 @@
-import { alignFamily, NOTHING } from './alignment.js';
-import type { Family, Homolog } from './family.js';
-import { aloneFamily, type SelectedFamily } from './finder.js';
+import { alignHomologSet, NOTHING } from './alignment.js';
+import type { HomologSet, Homolog } from './homolog-set.js';
+import { withoutHomologs, type SelectedHomologSet } from './finder.js';
 import type { HomologRules } from './rules.js';
 
 /**
@@ -8,7 +8,7 @@ import type { HomologRules } from './rules.js';
  * nearer relative, and of more than `profileCount` as many at even distances from the nearest to the farthest.
  * Errors  Fault where an alignment leaves its sequences
  */
-export function selectHomologs(found: Family, rules: HomologRules): SelectedFamily {
+export function selectHomologs(found: HomologSet, rules: HomologRules): SelectedHomologSet {
   const { sequence } = found;
   const seen = new Set<string>();
   const near = found.homologs
@@ -18,7 +18,7 @@ export function selectHomologs(found: Family, rules: HomologRules): SelectedFami
     )
     .toSorted((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1))
     .filter(({ id }) => !seen.has(id) && seen.add(id));
-  const { rows } = alignFamily({ sequence, homologs: near });
+  const { rows } = alignHomologSet({ sequence, homologs: near });
   const kept: number[] = [];
   for (let index = 0; index < near.length; index += 1) {
     const row = rows[index + 1];
@@ -50,15 +50,15 @@ export function selectRounds(
   sequence: string,
   rounds: readonly (readonly Homolog[])[],
   rules: HomologRules,
-): SelectedFamily {
+): SelectedHomologSet {
   const share = { ...rules, vectorCount: Math.ceil(rules.vectorCount / rounds.length) };
   const selected = rounds
     .filter(({ length }) => length > 0)
     .map((homologs) => selectHomologs({ sequence, homologs }, share));
   const last = selected.at(-1);
-  if (last === undefined) return aloneFamily(sequence);
+  if (last === undefined) return withoutHomologs(sequence);
   const averaged = new Map<string, Homolog>();
-  for (const homolog of selected.flatMap((family) => family.averaged)) {
+  for (const homolog of selected.flatMap((homologSet) => homologSet.averaged)) {
     if (!averaged.has(homolog.id)) averaged.set(homolog.id, homolog);
   }
   return { ...last, averaged: [...averaged.values()] };

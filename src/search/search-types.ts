@@ -11,7 +11,7 @@ import type {
   TokenStore,
 } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
-import type { FamilySource } from '../homologs/source.js';
+import type { ProfileEncoder } from '../homologs/profile-encoder.js';
 import type { CandidateSignificance } from './candidate-significance.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
@@ -63,7 +63,7 @@ export interface SearchEngine {
   readonly backend: KernelBackend;
   readonly store: TokenStore;
   /** Present where the targets have relatives: gives queries theirs. */
-  readonly families?: FamilySource;
+  readonly profileEncoder?: ProfileEncoder;
   /** Qualified null of the release; absent where it has none. */
   readonly calibration?: Calibration;
   /** What the release's approximate policy has been measured to keep; absent where none is qualified. */

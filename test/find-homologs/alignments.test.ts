@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { columnsOf } from '#src/homologs/family.js';
+import { columnsOf } from '#src/homologs/homolog-set.js';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
 import { ALIGNMENT_MAX_BYTES } from '#src/limits.js';
 import { alignedHomologs, openAlignments } from '#src/find-homologs/alignments.js';
@@ -21,8 +21,8 @@ function given(files: Readonly<Record<string, string>>): string {
 
 async function homologsOf(files: Readonly<Record<string, string>>, id: string, sequence: string) {
   const finder = alignedHomologs(await openAlignments(given(files)), RELATIVE_RULES);
-  const [family] = await finder.find([{ id, sequence }]);
-  return family.homologs;
+  const [homologSet] = await finder.find([{ id, sequence }]);
+  return homologSet.homologs;
 }
 
 const PROTEIN = 'MKTAYIAKQR';
@@ -57,10 +57,10 @@ describe("a lab's own alignments", () => {
     expect(await homologsOf({ 'p1.a3m': A3M }, 'p2', PROTEIN)).toEqual([]);
     const path = given({ 'p1.a3m': A3M });
     writeFileSync(join(path, '..', 'outside.a3m'), A3M);
-    const [family] = await alignedHomologs(await openAlignments(path), RELATIVE_RULES).find([
+    const [homologSet] = await alignedHomologs(await openAlignments(path), RELATIVE_RULES).find([
       { id: '../outside', sequence: PROTEIN },
     ]);
-    expect(family.homologs).toEqual([]);
+    expect(homologSet.homologs).toEqual([]);
   });
 
   it('are named in the refusal where they are of another protein or no alignment', async () => {

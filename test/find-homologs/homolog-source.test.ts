@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
 import { nativeBackend } from '#src/kernels/native.js';
-import { openFamilySource } from '#src/find-homologs/open.js';
+import { openProfileEncoder } from '#src/find-homologs/open.js';
 import { openRelease } from '#src/release/open.js';
 import type { HomologSource, ReleaseManifest } from '#src/release/release.js';
 import type { SearchEngine } from '#src/search/search-types.js';
@@ -55,7 +55,7 @@ function find(named: string | undefined, now: string | undefined): Promise<unkno
       counts: { targets: 1, relatives: 1 },
     },
   } as unknown as ReleaseManifest;
-  const source = openFamilySource(manifest, encoder, {
+  const source = openProfileEncoder(manifest, encoder, {
     indexesFolder: folder,
     threads: 1,
     openEngine: async () => ({

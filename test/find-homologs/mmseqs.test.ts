@@ -106,22 +106,22 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
         { sequence: randomProtein(150) },
         { sequence: other },
       ];
-      const [family, alone, neighbour] = await finder.find(queries);
-      const namesOf = ({ homologs }: typeof family): string[] => [
+      const [homologSet, alone, neighbour] = await finder.find(queries);
+      const namesOf = ({ homologs }: typeof homologSet): string[] => [
         ...new Set(homologs.map(({ id }) => id.replace(/[-\d]+$/, ''))),
       ];
-      expect(family.homologs.length).toBeGreaterThan(15);
-      expect(namesOf(family).filter((name) => !['mine', 'fusion'].includes(name))).toEqual([]);
+      expect(homologSet.homologs.length).toBeGreaterThan(15);
+      expect(namesOf(homologSet).filter((name) => !['mine', 'fusion'].includes(name))).toEqual([]);
       expect(namesOf(neighbour).filter((name) => !['other', 'fusion'].includes(name))).toEqual([]);
       expect(alone.homologs).toEqual([]);
       // Of a fused protein only what is aligned has columns: nothing of the other family comes into the profile.
-      for (const { residues, coverage, start } of family.homologs) {
+      for (const { residues, coverage, start } of homologSet.homologs) {
         expect(residues.length).toBeLessThan(queries[0].sequence.length + 2 * 6 + 80);
         expect(coverage).toBeGreaterThanOrEqual(0.5);
         expect(start).toBeLessThan(90);
       }
       const again = await finder.find(queries.slice(0, 1));
-      expect(again[0]).toEqual(family);
+      expect(again[0]).toEqual(homologSet);
     },
   );
 

@@ -60,7 +60,7 @@ beforeAll(async () => {
     ...opened,
     manifest: { ...opened.manifest, affine: AFFINE },
     affine: affineOf(AFFINE),
-    targets: { ...opened.targets, family: worthOf },
+    targets: { ...opened.targets, targetHomologs: worthOf },
     tokens: { ...opened.tokens, profiles: { values } },
   };
   store = await backend.open(release.tokens);

@@ -36,8 +36,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-async function engineOf(families: number): Promise<SearchEngine> {
-  const { write } = makeHomologs(seededRandom(7), { families, members: 10 });
+async function engineOf(homologSets: number): Promise<SearchEngine> {
+  const { write } = makeHomologs(seededRandom(7), { homologSets, members: 10 });
   const release = await openRelease(await write(folder));
   const backend = nativeBackend();
   return { release, encoder: contextEncoder(), backend, store: await backend.open(release.tokens) };

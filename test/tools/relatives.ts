@@ -56,14 +56,14 @@ function contextTokens(sequence: string): Int8Array {
 /** Families of simulated proteins, in an order that mixes them. */
 export function makeHomologs(
   random: Random,
-  { families, members }: { readonly families: number; readonly members: number },
+  { homologSets, members }: { readonly homologSets: number; readonly members: number },
 ): Homologs {
   const letter = (): string => LETTERS[random.below(LETTERS.length)]!;
-  const ancestors = Array.from({ length: families }, () =>
+  const ancestors = Array.from({ length: homologSets }, () =>
     Array.from({ length: 40 + random.below(80) }, letter),
   );
-  const proteins = Array.from({ length: families * members }, (_, at): Homolog => {
-    const family = at % families;
+  const proteins = Array.from({ length: homologSets * members }, (_, at): Homolog => {
+    const family = at % homologSets;
     const own = ancestors[family]!.map((kept) => (random.share() < KEPT_SHARE ? kept : letter()));
     return { id: `P${at}`, sequence: own.join(''), family };
   });

@@ -95,10 +95,10 @@ async function appendShard(
   };
   await rows(TOKENS_FILE, tokens, files.tokens);
   await files.scores.write(await numbers(place.scores, SCORE_BYTES));
-  if (files.profiles !== undefined && files.families !== undefined) {
+  if (files.profiles !== undefined && files.homologSets !== undefined) {
     assert(profiles !== undefined, 'all shards of a build have profiles, or none');
     await rows(PROFILES_FILE, profiles, files.profiles);
-    await files.families.write(await numbers(place.families, FAMILY_BYTES));
+    await files.homologSets.write(await numbers(place.homologSets, FAMILY_BYTES));
   }
   return state.related;
 }

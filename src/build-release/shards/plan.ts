@@ -89,9 +89,9 @@ export function shardFolder(
   task?: string,
 ): EncodeFolder & { readonly path: string } {
   const path = join(folder, task === undefined ? String(shard) : `${shard}.${task}`);
-  const { encoded, scores, families } = buildFolderAt(path);
+  const { encoded, scores, homologSets } = buildFolderAt(path);
   const { spool } = buildFolderAt(dirname(dirname(folder)));
-  return { path, spool, encoded, scores, families, release: path };
+  return { path, spool, encoded, scores, homologSets, release: path };
 }
 
 export interface ShardProgress {

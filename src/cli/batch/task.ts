@@ -7,7 +7,7 @@ import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import { BATCH_PACK_MAX_CANDIDATES } from '../../limits.js';
-import { openFamilySource } from '../../find-homologs/open.js';
+import { openProfileEncoder } from '../../find-homologs/open.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { openRelease } from '../../release/open.js';
@@ -185,7 +185,7 @@ async function openEngine(
   const backend = await chooseBackend(backendWishOf(config));
   const codes = qualification && (await openCodesOf(directory, qualification.card.codes, release.tokens));
   const homologSources = openHomologSources(encoder, config);
-  const families = openFamilySource(release.manifest, encoder, homologSources);
+  const profileEncoder = openProfileEncoder(release.manifest, encoder, homologSources);
   const targetSpace =
     filter === null
       ? unfilteredSpace(release)
@@ -194,7 +194,7 @@ async function openEngine(
     engine: {
       release,
       encoder,
-      families,
+      profileEncoder,
       backend,
       calibration,
       qualification,

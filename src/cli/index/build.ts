@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { BuildFamilies, BuildOptions } from '../../build-release/build-options.js';
+import type { BuildHomologs, BuildOptions } from '../../build-release/build-options.js';
 import type { ProteinInput } from '../../build-release/sources/protein-source.js';
 import { continuedInput } from '../../build-release/sources/earlier-release.js';
 import { filesInput, inputBytes, type InputFiles } from '../../build-release/sources/input-files.js';
@@ -34,7 +34,7 @@ import {
   checkHomologFlags,
   haveOwnHomologs,
   isOfItself,
-  openBuildFamilies,
+  openBuildHomologs,
 } from './homologs.js';
 import { createJobProgress } from '../terminal/job.js';
 import type { Progress } from '../terminal/progress.js';
@@ -140,9 +140,9 @@ export async function build(
       if (plain === undefined) return undefined;
       if (!(await isWorthHomologs(session, plain))) return await standAlone(session, plain);
     }
-    const opened = await openBuildFamilies(options, plain, encoder, catalog);
+    const opened = await openBuildHomologs(options, plain, encoder, catalog);
     try {
-      return await buildOne(session, opened?.families);
+      return await buildOne(session, opened?.buildHomologs);
     } finally {
       await opened?.close();
     }
@@ -205,12 +205,12 @@ interface BuildSession {
 /** Builds, publishes and calibrates one release; where proteins are each other's relatives, one without them first. */
 async function buildOne(
   session: BuildSession,
-  families: BuildFamilies | undefined,
+  buildHomologs: BuildHomologs | undefined,
 ): Promise<FoundRelease | undefined> {
   const { catalog, context, options, slug, encoder, progress, interrupt, divided } = session;
   const { config, table } = catalog;
   const { signal } = interrupt;
-  const asked = buildOptionsOf(session, families);
+  const asked = buildOptionsOf(session, buildHomologs);
   if (divided !== undefined) {
     const { count, wish } = divided;
     const planned = await planShards(asked, count);
@@ -232,7 +232,7 @@ async function buildOne(
     return buildOne(session, undefined);
   }
   // The one without relatives does not take the default's place again when only relatives are looked for anew.
-  const isStep = isOfItself(options) && families === undefined;
+  const isStep = isOfItself(options) && buildHomologs === undefined;
   if (!isStep || table.release(id, slug) === undefined) {
     await publishBuilt(catalog, { id, slug, manifest }, { isDefault: options.default });
   }
@@ -270,7 +270,7 @@ async function standAlone(
 
 function buildOptionsOf(
   { catalog, options, slug, input, embeddings, encoder, progress, interrupt, divided }: BuildSession,
-  families: BuildFamilies | undefined,
+  buildHomologs: BuildHomologs | undefined,
 ): BuildOptions {
   return {
     indexesFolder: catalog.config.indexesFolder,
@@ -279,7 +279,7 @@ function buildOptionsOf(
     description: options.description,
     input,
     encoder,
-    families,
+    buildHomologs,
     embeddings,
     isDefault: options.default,
     shardCount: divided?.count,

@@ -10,7 +10,7 @@ import { sampleHomologs } from '../../find-homologs/sample.js';
 import { releaseDirectory, type FoundRelease } from '../../release/catalog.js';
 import { openRelease } from '../../release/open.js';
 import type { HomologSource } from '../../release/release.js';
-import { openFamilies, type OpenedFamilies } from '../cluster/families.js';
+import { openHomologs, type OpenedHomologs } from '../cluster/homologs.js';
 import { formatDuration } from '../terminal/progress.js';
 import type { IndexCatalog } from './catalog.js';
 
@@ -76,11 +76,11 @@ export async function haveOwnHomologs(
   const { directory, manifest } = plain;
   const { targets } = manifest.counts;
   if (targets < LEAST_PROTEINS || (await readCalibrationCard(directory)) === undefined) return false;
-  const opened = await openBuildFamilies({ relatives: 'self' }, plain, encoder, catalog);
+  const opened = await openBuildHomologs({ relatives: 'self' }, plain, encoder, catalog);
   assert(opened !== undefined, 'a database that is its own background has one');
   try {
     const release = await openRelease(directory);
-    const { finder } = opened.families;
+    const { finder } = opened.buildHomologs;
     const sample = await sampleHomologs(release.targets, finder, SAMPLED_PROTEINS, signal);
     const { proteins, related, allMs } = sample;
     const time = formatDuration(allMs);
@@ -108,16 +108,16 @@ const MMSEQS_ROUNDS = 2;
  * Errors  Refusal `background_not_found`, `encoder_changed`, `significance_unavailable`, `tool_missing`,
  *         `invalid_alignment`
  */
-export async function openBuildFamilies(
+export async function openBuildHomologs(
   { relatives: homologs, alignments }: RelativesFlags,
   own: FoundRelease | undefined,
   encoder: Encoder,
   catalog: IndexCatalog,
-): Promise<OpenedFamilies | undefined> {
+): Promise<OpenedHomologs | undefined> {
   const { config } = catalog;
   if (alignments !== undefined) {
     const { sha256 } = await openAlignments(alignments);
-    return openFamilies({ method: 'alignments', sha256 }, { encoder, config, alignments });
+    return openHomologs({ method: 'alignments', sha256 }, { encoder, config, alignments });
   }
   if (homologs === 'none') return undefined;
   assert(
@@ -127,7 +127,7 @@ export async function openBuildFamilies(
   const plain = isOfItself({ relatives: homologs }) ? own : plainReleaseOf(homologs, encoder, catalog);
   const homologSource =
     plain === undefined ? await nameKept(homologs, encoder, config) : await nameRelease(plain);
-  return openFamilies(homologSource, { encoder, config });
+  return openHomologs(homologSource, { encoder, config });
 }
 
 /** The newest release of a database whose tokens are those of the encoder alone. */

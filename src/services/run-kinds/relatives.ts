@@ -5,7 +5,7 @@ import type {
   RelativesRunSummary as HomologsRunSummary,
 } from '../../contract/runs/run-relatives.js';
 import { Refusal } from '../../errors.js';
-import { extendedCigar, type FoundHomolog } from '../../homologs/family.js';
+import { extendedCigar, type FoundHomolog } from '../../homologs/homolog-set.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { ProteinQuery } from '../../search/search-types.js';
 import { cigarIdentity, cigarRuns } from '../../sequence/a3m.js';
@@ -52,7 +52,7 @@ export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
       // It may have gone meanwhile, or have become private.
       const { manifest } = catalog.release(releaseId, context.organizationId);
       const engine = await engines.open(releaseId);
-      const found = await engine.families?.list?.(query.sequence, limit, { signal: context.signal });
+      const found = await engine.profileEncoder?.list?.(query.sequence, limit, { signal: context.signal });
       if (found === undefined) throw withoutHomologs(slug);
       const { sequence, normalizationId } = query;
       const summary: HomologsRunSummary = {

@@ -6,7 +6,7 @@ import type { KernelBackend } from '../../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../../limits.js';
 import type { Release } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
-import { openFamilySource } from '../../find-homologs/open.js';
+import { openProfileEncoder } from '../../find-homologs/open.js';
 import { openRange, targetRanges } from '../../search/parts/survey.js';
 import type { Look, SearchEngine } from '../../search/search-types.js';
 
@@ -49,7 +49,7 @@ export interface CalibrationPlace {
 }
 
 /** A release without its tokens, which parts of it share. */
-type LoadedRelease = Pick<SearchEngine, 'release' | 'encoder' | 'families'>;
+type LoadedRelease = Pick<SearchEngine, 'release' | 'encoder' | 'profileEncoder'>;
 
 /** A release in memory, and itself with the calibration last asked for. */
 interface OpenRelease {
@@ -74,8 +74,8 @@ export function createEngines(sources: EngineSources): Engines {
     const release = await sources.openRelease(releaseId);
     const { id, sha256 } = release.manifest.encoder;
     const encoder = await once(encoders, sha256, () => sources.loadEncoder(id, sha256));
-    const families = openFamilySource(release.manifest, encoder, { ...sources, openEngine: open });
-    return { release, encoder, families };
+    const profileEncoder = openProfileEncoder(release.manifest, encoder, { ...sources, openEngine: open });
+    return { release, encoder, profileEncoder };
   };
   const openPlain = async (releaseId: string, part: ReleasePart | undefined): Promise<OpenRelease> => {
     const known = await once(loaded, releaseId, () => load(releaseId));

@@ -164,7 +164,7 @@ export function presentExecution(
 }
 
 /** What to know of E-values where targets have relatives. */
-export function familyWarning({ release, calibration }: SearchEngine): Warning | undefined {
+export function homologWarning({ release, calibration }: SearchEngine): Warning | undefined {
   if (release.manifest.relatives === undefined || calibration === undefined) return undefined;
   return {
     code: 'e_values_of_families',
@@ -184,8 +184,8 @@ export function searchWarnings(
   retriedOn: string | undefined,
 ): Warning[] {
   const { release, backend, encoder } = engine;
-  const ofFamilies = familyWarning(engine);
-  const warnings = ofFamilies === undefined ? [] : [ofFamilies];
+  const ofHomologs = homologWarning(engine);
+  const warnings = ofHomologs === undefined ? [] : [ofHomologs];
   if (retriedOn !== undefined) {
     warnings.push({
       code: 'kernels_retried_on_cpu',

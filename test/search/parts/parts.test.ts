@@ -122,7 +122,7 @@ describe('a search over parts of a release', () => {
 
 describe('a search over parts of a calibrated release', () => {
   // Of so few proteins, most seeds leave some bin without a tail: these have one in every search.
-  const { proteins, write } = makeHomologs(seededRandom(1), { families: 60, members: 10 });
+  const { proteins, write } = makeHomologs(seededRandom(1), { homologSets: 60, members: 10 });
   const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => queryOf(sequence));
   let sampled: SearchEngine;
   let coded: Pick<SearchEngine, 'qualification' | 'codes'>;

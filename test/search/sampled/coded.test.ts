@@ -33,7 +33,7 @@ const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() *
 console.log(`coded seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-coded-'));
 // More proteins than twenty times the finalists of the policy below.
-const { proteins, write } = makeHomologs(seededRandom(seed), { families: 40, members: 10 });
+const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, members: 10 });
 const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
 const policy = codedDefinition(15, 10);
 let release: Release;

@@ -24,7 +24,7 @@ const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() *
 console.log(`sampled seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-sampled-'));
 // More proteins than the pool of the policy below holds.
-const { proteins, write } = makeHomologs(seededRandom(seed), { families: 40, members: 10 });
+const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, members: 10 });
 const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => ({
   sequence,
   normalizationId: 'test',

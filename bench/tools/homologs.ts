@@ -1,9 +1,9 @@
 import type { Appliance } from '../../src/appliance.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import { assert } from '../../src/errors.js';
-import { familyForm } from '../../src/homologs/form.js';
+import { profileTokenForm } from '../../src/homologs/token-form.js';
 import { RELATIVE_RULES, ROUNDS_RULES } from '../../src/homologs/rules.js';
-import type { BuildFamilies } from '../../src/build-release/build-options.js';
+import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import {
   addHomologSource,
   homologSourceDatabase,
@@ -21,7 +21,7 @@ export function ownHomologs(
   { config }: Pick<Appliance, 'config'>,
   { card }: Pick<Encoder, 'card'>,
   plain: SearchEngine,
-): BuildFamilies {
+): BuildHomologs {
   const { calibration, release } = plain;
   assert(calibration !== undefined, 'relatives are told by E-values');
   const { indexesFolder, threads } = config;
@@ -29,7 +29,7 @@ export function ownHomologs(
   const sources = { indexesFolder, threads, openEngine: async () => plain };
   return {
     finder: openFinder(homologSource, RELATIVE_RULES, sources),
-    form: familyForm(card, PROFILE_SCALE),
+    form: profileTokenForm(card, PROFILE_SCALE),
     rules: RELATIVE_RULES,
     homologSource,
   };
@@ -39,12 +39,12 @@ export function ownHomologs(
  * Relatives of a build by mmseqs, as the command line makes them.
  * @param fasta  path of the background's sequences; asked where the appliance has no background of that name yet
  */
-export async function benchFamilies(
+export async function benchHomologs(
   { config }: Pick<Appliance, 'config'>,
   { card }: Pick<Encoder, 'card'>,
   name: string,
   fasta: () => Promise<string>,
-): Promise<BuildFamilies> {
+): Promise<BuildHomologs> {
   const version = await mmseqsVersion();
   assert(version !== undefined, 'mmseqs finds the relatives (apt-get install mmseqs2)');
   const { indexesFolder, threads } = config;
@@ -54,7 +54,7 @@ export async function benchFamilies(
   const database = homologSourceDatabase(indexesFolder, name);
   return {
     finder: mmseqsHomologs({ database, rounds: ROUNDS }, ROUNDS_RULES, threads),
-    form: familyForm(card, PROFILE_SCALE),
+    form: profileTokenForm(card, PROFILE_SCALE),
     rules: ROUNDS_RULES,
     homologSource: { method: 'mmseqs', name, sha256, version, rounds: ROUNDS },
   };

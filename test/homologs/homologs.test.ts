@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { alignFamily, effectiveSequences, rowWeights } from '#src/homologs/alignment.js';
-import { encodeFamilies } from '#src/homologs/encode.js';
-import { columnsOf, cropOf, type Family, type Homolog } from '#src/homologs/family.js';
-import { aloneFamily } from '#src/homologs/finder.js';
-import { familyForm } from '#src/homologs/form.js';
-import { familyProfile, profileRows, unitLogOdds } from '#src/homologs/profile.js';
+import { alignHomologSet, effectiveSequences, rowWeights } from '#src/homologs/alignment.js';
+import { encodeHomologSets } from '#src/homologs/encode.js';
+import { columnsOf, cropOf, type HomologSet, type Homolog } from '#src/homologs/homolog-set.js';
+import { withoutHomologs } from '#src/homologs/finder.js';
+import { profileTokenForm } from '#src/homologs/token-form.js';
+import { homologProfile, profileRows, unitLogOdds } from '#src/homologs/profile.js';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
 import { selectHomologs, selectRounds } from '#src/homologs/select.js';
 import { PROFILE_WIDTH } from '#src/kernels/kernels.js';
@@ -42,8 +42,8 @@ function homolog(residues: string, given: Partial<Homolog> = {}): Homolog {
   };
 }
 
-function profileOf(family: Family): Float64Array {
-  return familyProfile(alignFamily(family));
+function profileOf(homologSet: HomologSet): Float64Array {
+  return homologProfile(alignHomologSet(homologSet));
 }
 
 describe('a relative over a protein', () => {
@@ -144,7 +144,7 @@ describe('the weights of rows', () => {
     const protein = randomProtein(200);
     const [one, other] = [mutated(protein, 0.7), mutated(protein, 0.7)];
     const copies = Array.from({ length: 20 }, () => homolog(one));
-    const weights = rowWeights(alignFamily({ sequence: protein, homologs: [...copies, homolog(other)] }));
+    const weights = rowWeights(alignHomologSet({ sequence: protein, homologs: [...copies, homolog(other)] }));
     const ofCopies = weights.slice(1, 21).reduce((sum, weight) => sum + weight, 0);
     expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12);
     expect(ofCopies).toBeGreaterThan(0.9 * weights[21]);
@@ -152,9 +152,9 @@ describe('the weights of rows', () => {
   });
 
   it('say how many sequences a family is worth: one alone, few where one row has most of the weight', () => {
-    const worth = (family: Family): number => effectiveSequences(alignFamily(family));
+    const worth = (homologSet: HomologSet): number => effectiveSequences(alignHomologSet(homologSet));
     const sequence = randomProtein(200);
-    expect(worth(aloneFamily(sequence))).toBe(1);
+    expect(worth(withoutHomologs(sequence))).toBe(1);
     const unlike = Array.from({ length: 9 }, () => homolog(randomProtein(200)));
     expect(worth({ sequence, homologs: unlike })).toBeGreaterThan(9.5);
     expect(worth({ sequence, homologs: unlike })).toBeLessThanOrEqual(10);
@@ -166,7 +166,7 @@ describe('the weights of rows', () => {
 
 describe("a family's profile", () => {
   it('is what BLOSUM62 expects of a protein without relatives', () => {
-    const profile = profileOf(aloneFamily('W'.repeat(30)));
+    const profile = profileOf(withoutHomologs('W'.repeat(30)));
     const [w, y, g] = ['W', 'Y', 'G'].map((letter) => profile[AMINO_ACIDS.indexOf(letter)]);
     expect(profile.slice(0, 20).reduce((sum, value) => sum + value, 0)).toBeCloseTo(1, 9);
     expect(w).toBeGreaterThan(0.5);
@@ -187,7 +187,7 @@ describe("a family's profile", () => {
   });
 
   it('has the background where nothing is known, and scores nothing there', () => {
-    const profile = profileOf(aloneFamily('X'.repeat(20)));
+    const profile = profileOf(withoutHomologs('X'.repeat(20)));
     expect(Math.max(...unitLogOdds(profile).map(Math.abs))).toBeLessThan(1);
     const rows = profileRows(profile, 16);
     const own = rows.slice(0, PROFILE_WIDTH).reduce((sum, value) => sum + value * value, 0);
@@ -207,7 +207,7 @@ describe("a family's profile", () => {
 describe('the tokens of a family', () => {
   const encoder = fakeEncoder();
   const { dimension } = encoder.card;
-  const form = familyForm(encoder.card, 16);
+  const form = profileTokenForm(encoder.card, 16);
   const plain = { ...form, dimension, profileShare: 0 };
   const protein = randomProtein(90);
 
@@ -219,7 +219,7 @@ describe('the tokens of a family', () => {
 
   it('are those of the encoder for a protein alone, but for rounding', async () => {
     const [own] = await encoder.encode([protein]);
-    const [alone] = await encodeFamilies(encoder, [aloneFamily(protein)], plain);
+    const [alone] = await encodeHomologSets(encoder, [withoutHomologs(protein)], plain);
     expect(cosine(own.values, alone.values)).toBeGreaterThan(0.999);
   });
 
@@ -227,16 +227,20 @@ describe('the tokens of a family', () => {
     const others = Array.from({ length: 5 }, () => homolog(mutated(protein, 0.5)));
     const family = { sequence: protein, homologs: others, averaged: others };
     const vectors = await encoder.encode(others.map(({ residues }) => residues));
-    const [alone] = await encodeFamilies(encoder, [family], form);
-    const [, among] = await encodeFamilies(encoder, [aloneFamily('ACDEF'), family, aloneFamily('W')], form);
-    const [given] = await encodeFamilies(encoder, [{ ...family, vectors }], form);
+    const [alone] = await encodeHomologSets(encoder, [family], form);
+    const [, among] = await encodeHomologSets(
+      encoder,
+      [withoutHomologs('ACDEF'), family, withoutHomologs('W')],
+      form,
+    );
+    const [given] = await encodeHomologSets(encoder, [{ ...family, vectors }], form);
     expect(among).toEqual(alone);
     expect(given).toEqual(alone);
   });
 
   it('have the length of a token, a share of it for the profile where there is room, and bounded squares', async () => {
     expect([form.dimension, form.profileShare]).toEqual([64, 0.25]);
-    const [tokens] = await encodeFamilies(encoder, [aloneFamily(protein)], form);
+    const [tokens] = await encodeHomologSets(encoder, [withoutHomologs(protein)], form);
     const row = tokens.values.slice(0, form.dimension);
     const squares = (from: number, to: number): number =>
       row.slice(from, to).reduce((sum, value) => sum + value ** 2, 0);
@@ -245,11 +249,11 @@ describe('the tokens of a family', () => {
   });
 
   it('have no room for a profile beside the longest vectors, and then are the vectors alone', () => {
-    expect(familyForm({ dimension: 256, inverse_step: 173 }, 16)).toMatchObject({
+    expect(profileTokenForm({ dimension: 256, inverse_step: 173 }, 16)).toMatchObject({
       dimension: 256,
       profileShare: 0,
     });
-    expect(familyForm({ dimension: 64, inverse_step: 173 }, 16)).toMatchObject({
+    expect(profileTokenForm({ dimension: 64, inverse_step: 173 }, 16)).toMatchObject({
       dimension: 96,
       profileShare: 0.25,
     });

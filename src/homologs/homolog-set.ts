@@ -35,7 +35,7 @@ export interface FoundHomolog extends Homolog {
 }
 
 /** A protein with its relatives, nearest first. */
-export interface Family {
+export interface HomologSet {
   readonly sequence: string;
   readonly homologs: readonly Homolog[];
 }
