@@ -1,12 +1,12 @@
 import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
-import { ascending, bestOf, excessFloor, poolOf } from '../search/sampled/finalists.js';
-import { bestCoded, codedPoolOf, lookUp } from '../search/sampled/coded.js';
+import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefilter/rescore-candidates.js';
+import { bestCoded, codebookCountsOf, lookUp } from '../search/prefilter/codebook.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import { rank } from '../search/rank.js';
 import type { Scored } from '../search/rescore.js';
-import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/sampled/sampling.js';
-import type { EncodedQuery, FinalistCounts, SearchEngine } from '../search/search-types.js';
+import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/prefilter/sampling.js';
+import type { EncodedQuery, RescoreCounts, SearchEngine } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
@@ -38,7 +38,7 @@ export interface QueryPlaces {
 const PACK_QUERIES = 8;
 const NEAREST_COUNT = 100;
 
-type Measured = QualifyOptions & { readonly counts: FinalistCounts };
+type Measured = QualifyOptions & { readonly counts: RescoreCounts };
 
 /**
  * Searches the release with some of its own proteins, each of which counts as absent. They are asked as they stand in
@@ -98,7 +98,7 @@ async function measureAll(
 
 type Orders = Awaited<ReturnType<typeof bestOf>>;
 /** The best of all targets for one query. */
-type Best = (most: FinalistCounts) => Promise<Orders>;
+type Best = (most: RescoreCounts) => Promise<Orders>;
 
 /** The first look at all targets: by their codes where the engine has them, else by a few rows of each query. */
 async function sweepAll(
@@ -116,11 +116,11 @@ async function sweepAll(
 }
 
 /** How many of each order the first look leaves. */
-export function poolOfPolicy(
+export function prefilterCountsOfPolicy(
   { codes, release }: Pick<SearchEngine, 'codes' | 'release'>,
-  counts: FinalistCounts,
-): FinalistCounts {
-  return codes === undefined ? poolOf(counts) : codedPoolOf(counts, release.targets.count);
+  counts: RescoreCounts,
+): RescoreCounts {
+  return codes === undefined ? prefilterCountsOf(counts) : codebookCountsOf(counts, release.targets.count);
 }
 
 /** The places of targets in both sweeps, the query itself left out. */
@@ -132,16 +132,16 @@ async function placesOf(
   options: KernelOptions,
 ): Promise<(target: number) => SweptPlaces> {
   const { release, backend, store, codes } = engine;
-  const left = await bestOfAll(withSelf(poolOfPolicy(engine, counts)));
-  const pool = ascending(left);
+  const left = await bestOfAll(withSelf(prefilterCountsOfPolicy(engine, counts)));
+  const hits = ascending(left);
   const sampled = sampleTokens(tokens, codes === undefined ? FINE_ROWS : COARSE_ROWS);
-  const [swept] = await backend.sweep(store, [sampled], pool, excessFloor(release), options);
-  const best = await bestOf(swept, pool, sampled.length, withSelf(counts), release);
+  const [swept] = await backend.sweep(store, [sampled], hits, excessFloor(release), options);
+  const best = await bestOf(swept, hits, sampled.length, withSelf(counts), release);
   const [coarsePlace, finePlace] = [placeIn(left, self), placeIn(best, self)];
   return (target) => ({ coarse: coarsePlace(target), fine: finePlace(target) });
 }
 
-function withSelf({ nearestCount, localCount }: FinalistCounts): FinalistCounts {
+function withSelf({ nearestCount, localCount }: RescoreCounts): RescoreCounts {
   return { nearestCount: nearestCount + 1, localCount: localCount + 1 };
 }
 

@@ -9,7 +9,7 @@ import {
   definitionOf,
   isQualifiedPolicy,
   policyId,
-  type Finalists,
+  type RescoreCandidates,
   type PolicyCard,
   type PolicyKind,
 } from '../recall/policy-card.js';
@@ -17,9 +17,15 @@ import { openQualification, writePolicyCard } from '../recall/policy-sidecar.js'
 import { Refusal } from '../errors.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
 import { openCodesOf } from '../recall/codes-sidecar.js';
-import type { FinalistCounts, SearchEngine } from '../search/search-types.js';
+import type { RescoreCounts, SearchEngine } from '../search/search-types.js';
 import { writeCodes } from './codes.js';
-import { measurePlaces, poolOfPolicy, type Place, type QueryPlaces, type SweptPlaces } from './places.js';
+import {
+  measurePlaces,
+  prefilterCountsOfPolicy,
+  type Place,
+  type QueryPlaces,
+  type SweptPlaces,
+} from './places.js';
 import type { QualifyOptions } from './options.js';
 import { recallOf } from './recall.js';
 
@@ -83,11 +89,11 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const most = counts[counts.length - 1];
   const largest = { nearestCount: most, localCount: most * shares[shares.length - 1] };
   const places = await measurePlaces(queries, aligned, { ...options, engine, counts: largest });
-  const recalls = (of: readonly QueryPlaces[], finalists: Finalists): PolicyCard['recalls'] =>
-    recallsOf(of, finalists, (pooled) => poolOfPolicy(engine, pooled));
-  const tried = finalistCounts(counts, shares).map((finalists) => ({
-    ...finalists,
-    ...recalls(places, finalists),
+  const recalls = (of: readonly QueryPlaces[], rescoreCandidates: RescoreCandidates): PolicyCard['recalls'] =>
+    recallsOf(of, rescoreCandidates, (pooled) => prefilterCountsOfPolicy(engine, pooled));
+  const tried = rescoreCounts(counts, shares).map((rescoreCandidates) => ({
+    ...rescoreCandidates,
+    ...recalls(places, rescoreCandidates),
   }));
   const cards = tried.map(({ nearest_count: nearest, striking_count: local, ...found }): PolicyCard => {
     const policy = definitionOf({ nearest_count: nearest, striking_count: local }, { codes });
@@ -132,10 +138,10 @@ async function withCodes({
 }
 
 /** From few finalists to many. */
-function finalistCounts(
+function rescoreCounts(
   nearestCounts: readonly number[],
   localShares: readonly number[],
-): readonly Finalists[] {
+): readonly RescoreCandidates[] {
   return nearestCounts
     .flatMap((nearest) =>
       localShares.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
@@ -166,18 +172,19 @@ function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], r
 
 function recallsOf(
   places: readonly QueryPlaces[],
-  finalists: Finalists,
-  poolOf: (counts: FinalistCounts) => FinalistCounts,
+  rescoreCandidates: RescoreCandidates,
+  prefilterCountsOf: (counts: RescoreCounts) => RescoreCounts,
 ): PolicyCard['recalls'] {
-  const { nearest_count: nearestCount, striking_count: localCount } = finalists;
-  const isWithin = ({ byNearness, byExcess }: Place, most: FinalistCounts): boolean =>
+  const { nearest_count: nearestCount, striking_count: localCount } = rescoreCandidates;
+  const isWithin = ({ byNearness, byExcess }: Place, most: RescoreCounts): boolean =>
     byNearness <= most.nearestCount || byExcess <= most.localCount;
   // Places in a larger pool are no better than in the policy's own.
-  const isFinalist = ({ coarse, fine }: SweptPlaces): boolean =>
-    isWithin(coarse, poolOf({ nearestCount, localCount })) && isWithin(fine, { nearestCount, localCount });
+  const isRescored = ({ coarse, fine }: SweptPlaces): boolean =>
+    isWithin(coarse, prefilterCountsOf({ nearestCount, localCount })) &&
+    isWithin(fine, { nearestCount, localCount });
   const found = (list: readonly SweptPlaces[]): { wantedCount: number; foundCount: number } => ({
     wantedCount: list.length,
-    foundCount: list.filter(isFinalist).length,
+    foundCount: list.filter(isRescored).length,
   });
   const isJudged = places.some(({ evident }) => evident !== undefined);
   return {

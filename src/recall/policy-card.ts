@@ -41,7 +41,7 @@ export interface PolicyDefinition {
 }
 
 /** How many targets of each order are measured exactly. */
-export type Finalists = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
+export type RescoreCandidates = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
 
 /** How an approximate policy leaves targets out: by some rows of the query, or by codes of the targets first. */
 export type PolicyKind = 'sampled' | 'coded';
@@ -73,7 +73,7 @@ export interface PolicyCard {
     readonly maximum_residues: number;
   })[];
   /** Recalls with fewer and more finalists, from the fewest in all. */
-  readonly tried: readonly (RecallsCard & Finalists)[];
+  readonly tried: readonly (RecallsCard & RescoreCandidates)[];
   /** Least of each mean that qualifies. */
   readonly required_recall: number;
   /** The same of what is evident, where less of that is asked. */
@@ -172,7 +172,7 @@ export function policyListing(limit: number, card: PolicyCard): MeasuredPolicy |
 
 /** The policy with these finalists as this version defines it. */
 export function definitionOf(
-  { nearest_count: nearest, striking_count: local }: Finalists,
+  { nearest_count: nearest, striking_count: local }: RescoreCandidates,
   { codes }: Pick<PolicyCard, 'codes'>,
 ): PolicyDefinition {
   return (codes === undefined ? policyDefinition : codedDefinition)(nearest, local);

@@ -119,7 +119,7 @@ export interface Compared {
 }
 
 /** How many of the eligible targets the sampled sweep leaves. */
-export interface FinalistCounts {
+export interface RescoreCounts {
   /** Nearest by MaxSim of the sampled rows, both directions. */
   readonly nearestCount: number;
   /** With rows of the query that stand out, whatever the rest of it is like: a domain in a longer protein. */
@@ -138,7 +138,7 @@ export interface ResolvedPolicy {
     | 'no_qualified_approximate_policy'
     | 'limit_exceeds_qualified_policy';
   /** Present where the sampled policy answers. */
-  readonly sampled?: FinalistCounts & {
+  readonly sampled?: RescoreCounts & {
     /** `qual_…`: the card of what that keeps of the exhaustive answer. */
     readonly qualificationId: string;
     /** Whether codes are looked up before rows are swept. */

@@ -5,9 +5,13 @@ import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js
 import { align } from './align.js';
 import { expectedFalseHits } from './candidate-significance.js';
 import { compare, comparePanel } from './compare.js';
-import { sweepCoded } from './sampled/coded.js';
-import { compareFinalists, sweepPools, sweepSampled } from './sampled/finalists.js';
-import { chooseFrontier } from './sampled/frontier.js';
+import { sweepCoded } from './prefilter/codebook.js';
+import {
+  compareRescoreCandidates,
+  sweepPrefilterHits,
+  sweepSampled,
+} from './prefilter/rescore-candidates.js';
+import { chooseFrontier } from './prefilter/frontier.js';
 import { encode } from './encode.js';
 import { resolvePolicy } from './policy.js';
 import { rank } from './rank.js';
@@ -142,29 +146,29 @@ export const lookHere: Look = async (queries, settings, work) => {
   const { sampled } = policy;
   const { targetSpace } = settings;
   if (sampled.isCoded) {
-    return finalists(queries, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
+    return rescoreCandidates(queries, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
   }
-  const { pools, retry } = await sweepSampled(tokens, sampled, targetSpace, engine, options);
-  return finalists(queries, pools, work, retry);
+  const { prefilterHits, retry } = await sweepSampled(tokens, sampled, targetSpace, engine, options);
+  return rescoreCandidates(queries, prefilterHits, work, retry);
 };
 
 /**
  * How the finalists of each query's pool are measured, with the panel, where the sampled policy answers.
  * @param retry  present where a device failed at the pools
  */
-export async function finalists(
+export async function rescoreCandidates(
   queries: readonly EncodedQuery[],
-  pools: readonly Uint32Array[],
+  prefilterHits: readonly Uint32Array[],
   { policy: { sampled }, engine, options, optionsOf }: LookWork,
   retry?: KernelRetry,
 ): Promise<readonly (() => Promise<Compared>)[]> {
   assert(sampled !== undefined, 'only the sampled policy has pools');
   const tokens = queries.map((query) => query.tokens);
   const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
-  const swept = await sweepPools(tokens, pools, sampled, engine, options);
-  return pools.map((pool, at) => async () => {
+  const swept = await sweepPrefilterHits(tokens, prefilterHits, sampled, engine, options);
+  return prefilterHits.map((hits, at) => async () => {
     const [query, panel] = [queries[at], panels?.[at]];
-    const found = await compareFinalists(query, pool, swept[at], sampled, engine, optionsOf(query));
+    const found = await compareRescoreCandidates(query, hits, swept[at], sampled, engine, optionsOf(query));
     return { ...found, panel, retry: panel?.retry ?? retry ?? found.sums.retry };
   });
 }

@@ -1,8 +1,14 @@
 import { comparePanel } from '../compare.js';
-import { sweepCoded } from '../sampled/coded.js';
-import { ascending, bestOf, eligibleTargets, isMeasuredWhole, poolOf } from '../sampled/finalists.js';
-import { COARSE_ROWS } from '../sampled/sampling.js';
-import { finalists, searchBy } from '../search.js';
+import { sweepCoded } from '../prefilter/codebook.js';
+import {
+  ascending,
+  bestOf,
+  eligibleTargets,
+  isMeasuredWhole,
+  prefilterCountsOf,
+} from '../prefilter/rescore-candidates.js';
+import { COARSE_ROWS } from '../prefilter/sampling.js';
+import { rescoreCandidates, searchBy } from '../search.js';
 import type {
   EncodedQuery,
   Look,
@@ -56,16 +62,20 @@ export function lookInto(surveys: readonly (readonly Survey[])[]): Look {
     const { targetSpace } = settings;
     // Codes of all targets are less than tokens of a few: they are not divided.
     if (sampled.isCoded) {
-      return finalists(queries, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
+      return rescoreCandidates(
+        queries,
+        await sweepCoded(tokens, sampled, targetSpace, engine, options),
+        work,
+      );
     }
-    const pools = await Promise.all(
+    const prefilterHits = await Promise.all(
       merged.map(async ({ targets, ...sums }, query) => {
         if (isMeasuredWhole(sampled, targetSpace)) return eligibleTargets(targetSpace);
         const rowCount = Math.min(tokens[query].length, COARSE_ROWS);
-        return ascending(await bestOf(sums, targets, rowCount, poolOf(sampled), engine.release));
+        return ascending(await bestOf(sums, targets, rowCount, prefilterCountsOf(sampled), engine.release));
       }),
     );
-    return finalists(queries, pools, work);
+    return rescoreCandidates(queries, prefilterHits, work);
   };
 }
 

@@ -11,12 +11,18 @@ import type { Release, TargetSpace } from '../../release/release.js';
 import { encode } from '../encode.js';
 import { resolvePolicy } from '../policy.js';
 import { rank } from '../rank.js';
-import { ascending, bestOf, excessFloor, isMeasuredWhole, poolOf } from '../sampled/finalists.js';
-import { COARSE_ROWS, sampleTokens } from '../sampled/sampling.js';
+import {
+  ascending,
+  bestOf,
+  excessFloor,
+  isMeasuredWhole,
+  prefilterCountsOf,
+} from '../prefilter/rescore-candidates.js';
+import { COARSE_ROWS, sampleTokens } from '../prefilter/sampling.js';
 import { tokensSha256 } from '../seal.js';
 import type {
   EncodedQuery,
-  FinalistCounts,
+  RescoreCounts,
   ProteinQuery,
   SearchEngine,
   SearchSettings,
@@ -111,7 +117,7 @@ export async function surveyRange(
 /** What a survey depends on besides queries, release and range. */
 export interface SurveySettings extends Pick<SearchSettings, 'targetSpace' | 'limit'> {
   /** Present where the sampled policy answers for the whole release. */
-  readonly sampled?: FinalistCounts & { readonly isCoded: boolean };
+  readonly sampled?: RescoreCounts & { readonly isCoded: boolean };
 }
 
 /** The same of queries whose tokens are at hand. */
@@ -201,7 +207,7 @@ async function surveyNearest(
 async function surveySampled(
   tokens: readonly QueryTokens[],
   part: Part,
-  counts: FinalistCounts,
+  counts: RescoreCounts,
   { backend, store, release }: Kernels,
   options: KernelOptions,
 ): Promise<readonly Sums[]> {
@@ -215,7 +221,9 @@ async function surveySampled(
   const swept = await backend.sweep(store, sampled, inStore, excessFloor(release), options);
   return Promise.all(
     swept.map(async (sums, query) => {
-      const best = ascending(await bestOf(sums, targets, sampled[query].length, poolOf(counts), release));
+      const best = ascending(
+        await bestOf(sums, targets, sampled[query].length, prefilterCountsOf(counts), release),
+      );
       const places = Array.from(best, (target) => firstFrom(targets, target));
       const at = (values: Int32Array): Int32Array => Int32Array.from(places, (place) => values[place]);
       return {

@@ -1,6 +1,6 @@
 import { Fault, Refusal } from '../../errors.js';
 import { mapInTurns } from '../../turns.js';
-import { poolOf } from '../sampled/finalists.js';
+import { prefilterCountsOf } from '../prefilter/rescore-candidates.js';
 import { tokensSha256 } from '../seal.js';
 import type { EncodedQuery } from '../search-types.js';
 import { eligibleIn, type Survey, type SurveySettings, type TargetRange } from './survey.js';
@@ -24,7 +24,7 @@ export function surveyCounts(
     const count = Math.min(limit, eligibleCount);
     return { least: count, most: count };
   }
-  const { nearestCount, localCount } = poolOf(sampled);
+  const { nearestCount, localCount } = prefilterCountsOf(sampled);
   return {
     least: Math.min(nearestCount, eligibleCount),
     most: Math.min(nearestCount + localCount, eligibleCount),

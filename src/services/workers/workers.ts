@@ -11,7 +11,7 @@ import {
 } from '../../search/parts/survey.js';
 import { requireWhole, surveyCounts } from '../../search/parts/whole.js';
 import { readSurveys, writtenBytes } from '../../search/parts/written.js';
-import { isMeasuredWhole } from '../../search/sampled/finalists.js';
+import { isMeasuredWhole } from '../../search/prefilter/rescore-candidates.js';
 import { lookHere } from '../../search/search.js';
 import type { EncodedQuery, Look, LookWork, SearchSettings } from '../../search/search-types.js';
 import type { WorkerSettings } from '../../worker-settings.js';

@@ -3,8 +3,8 @@ import { CODED_QUERIES, TABLE_SHIFT } from '../../kernels/codes.js';
 import type { CodedSums, KernelOptions, QueryTokens } from '../../kernels/kernels.js';
 import { assert } from '../../errors.js';
 import type { Release, TargetSpace } from '../../release/release.js';
-import type { FinalistCounts, SearchEngine } from '../search-types.js';
-import { ascending, eligibleTargets, excessFloor, bestLocalBy } from './finalists.js';
+import type { RescoreCounts, SearchEngine } from '../search-types.js';
+import { ascending, eligibleTargets, excessFloor, bestLocalBy } from './rescore-candidates.js';
 import { TABLE_ROWS, sampleTokens } from './sampling.js';
 import { greatest, type ValuesOf } from '../shortlist.js';
 
@@ -16,26 +16,26 @@ import { greatest, type ValuesOf } from '../shortlist.js';
  */
 export async function sweepCoded(
   queries: readonly QueryTokens[],
-  counts: FinalistCounts,
+  counts: RescoreCounts,
   targetSpace: Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>,
   { codes, release }: Pick<SearchEngine, 'codes' | 'release'>,
   options: KernelOptions,
 ): Promise<readonly Uint32Array[]> {
   assert(codes !== undefined, 'the coded policy answers only where there are codes');
   const { eligible, searchedTargetCount } = targetSpace;
-  const most = codedPoolOf(counts, searchedTargetCount);
+  const most = codebookCountsOf(counts, searchedTargetCount);
   if (searchedTargetCount <= most.nearestCount) {
     const targets = eligibleTargets(targetSpace);
     return queries.map(() => targets);
   }
-  const pools: Uint32Array[] = [];
+  const prefilterHits: Uint32Array[] = [];
   for (let start = 0; start < queries.length; start += CODED_QUERIES) {
     const pack = queries.slice(start, start + CODED_QUERIES);
     for (const sums of await lookUp(pack, eligible, { codes, release }, options)) {
-      pools.push(ascending(await bestCoded(sums, eligible, most, release)));
+      prefilterHits.push(ascending(await bestCoded(sums, eligible, most, release)));
     }
   }
-  return pools;
+  return prefilterHits;
 }
 
 /** What the codes of each eligible target say of up to CODED_QUERIES queries. */
@@ -50,10 +50,10 @@ export function lookUp(
 }
 
 /** How many of each order are in the pool: a share of the targets, and no fewer than there are finalists. */
-export function codedPoolOf(
-  { nearestCount, localCount }: FinalistCounts,
+export function codebookCountsOf(
+  { nearestCount, localCount }: RescoreCounts,
   searchedTargetCount: number,
-): FinalistCounts {
+): RescoreCounts {
   const share = Math.ceil(POOL_SHARE * searchedTargetCount);
   return { nearestCount: Math.max(share, nearestCount), localCount: Math.max(share, localCount) };
 }
@@ -62,7 +62,7 @@ export function codedPoolOf(
 export async function bestCoded(
   { closeness, excess }: CodedSums,
   eligible: Uint32Array | undefined,
-  { nearestCount, localCount }: FinalistCounts,
+  { nearestCount, localCount }: RescoreCounts,
   release: Pick<Release, 'targets'>,
 ): Promise<{ readonly nearest: readonly number[]; readonly local: readonly number[] }> {
   const targetAt = (place: number): number => (eligible === undefined ? place : eligible[place]);

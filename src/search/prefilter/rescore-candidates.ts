@@ -5,7 +5,7 @@ import { affineParameters } from '../affine.js';
 import { rank } from '../rank.js';
 import { greatest, type ValuesOf } from '../shortlist.js';
 import { COARSE_ROWS, FINE_ROWS, sampleTokens } from './sampling.js';
-import type { Compared, EncodedQuery, FinalistCounts, SearchEngine } from '../search-types.js';
+import type { Compared, EncodedQuery, RescoreCounts, SearchEngine } from '../search-types.js';
 
 /**
  * The pool of each query, ascending: what a few of its rows leave of all eligible targets, in two orders. The nearest
@@ -16,29 +16,29 @@ import type { Compared, EncodedQuery, FinalistCounts, SearchEngine } from '../se
  */
 export async function sweepSampled(
   queries: readonly QueryTokens[],
-  counts: FinalistCounts,
+  counts: RescoreCounts,
   targetSpace: SearchedSpace,
   engine: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
-): Promise<SampledPools> {
+): Promise<SampledHits> {
   const { backend, store, release } = engine;
   if (isMeasuredWhole(counts, targetSpace)) {
     const targets = eligibleTargets(targetSpace);
-    return { pools: queries.map(() => targets) };
+    return { prefilterHits: queries.map(() => targets) };
   }
-  const most = poolOf(counts);
+  const most = prefilterCountsOf(counts);
   const { eligible } = targetSpace;
   const sampled = queries.map((query) => sampleTokens(query, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, eligible, excessFloor(release), options);
-  const pools: Uint32Array[] = [];
+  const prefilterHits: Uint32Array[] = [];
   for (const [query, sums] of swept.entries()) {
-    pools.push(ascending(await bestOf(sums, eligible, sampled[query].length, most, release)));
+    prefilterHits.push(ascending(await bestOf(sums, eligible, sampled[query].length, most, release)));
   }
-  return { pools, retry: swept[0]?.retry };
+  return { prefilterHits, retry: swept[0]?.retry };
 }
 
-export interface SampledPools {
-  readonly pools: readonly Uint32Array[];
+export interface SampledHits {
+  readonly prefilterHits: readonly Uint32Array[];
   /** Present where a device failed at the sweep. */
   readonly retry?: KernelRetry;
 }
@@ -46,8 +46,8 @@ export interface SampledPools {
 type SearchedSpace = Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>;
 
 /** Whether the pool has room for all targets, so that none need be swept. */
-export function isMeasuredWhole(counts: FinalistCounts, { searchedTargetCount }: SearchedSpace): boolean {
-  return searchedTargetCount <= poolOf(counts).nearestCount;
+export function isMeasuredWhole(counts: RescoreCounts, { searchedTargetCount }: SearchedSpace): boolean {
+  return searchedTargetCount <= prefilterCountsOf(counts).nearestCount;
 }
 
 /** All eligible targets, ascending. */
@@ -60,48 +60,48 @@ export function eligibleTargets({ eligible, searchedTargetCount }: SearchedSpace
  * is read once for all queries.
  * Errors  Fault of the kernels; the signal's reason
  */
-export async function sweepPools(
+export async function sweepPrefilterHits(
   queries: readonly QueryTokens[],
-  pools: readonly Uint32Array[],
-  { nearestCount, isCoded }: PoolCounts,
+  prefilterHits: readonly Uint32Array[],
+  { nearestCount, isCoded }: PrefilterCounts,
   { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
-): Promise<readonly (SweptPool | undefined)[]> {
-  const wide = pools.flatMap((pool, query) => (pool.length > nearestCount ? [query] : []));
+): Promise<readonly (SweptHits | undefined)[]> {
+  const wide = prefilterHits.flatMap((hits, query) => (hits.length > nearestCount ? [query] : []));
   const sampled = wide.map((query) => sampleTokens(queries[query], isCoded ? COARSE_ROWS : FINE_ROWS));
-  const lists = wide.map((query) => pools[query]);
+  const lists = wide.map((query) => prefilterHits[query]);
   const sums = await backend.sweepLists(store, sampled, lists, excessFloor(release), options);
-  const swept = new Array<SweptPool | undefined>(queries.length).fill(undefined);
+  const swept = new Array<SweptHits | undefined>(queries.length).fill(undefined);
   for (const [at, query] of wide.entries()) swept[query] = { sums: sums[at], rowCount: sampled[at].length };
   return swept;
 }
 
 /** Sums of a pool, and of how many rows of its query. */
-export interface SweptPool {
+export interface SweptHits {
   readonly sums: SweptSums;
   readonly rowCount: number;
 }
 
-type PoolCounts = FinalistCounts & { readonly isCoded: boolean };
+type PrefilterCounts = RescoreCounts & { readonly isCoded: boolean };
 
 /** Exact sums and affine scores of one query with its finalists, the best of its pool. */
-export async function compareFinalists(
+export async function compareRescoreCandidates(
   query: EncodedQuery,
-  pool: Uint32Array,
-  swept: SweptPool | undefined,
-  counts: FinalistCounts,
+  hits: Uint32Array,
+  swept: SweptHits | undefined,
+  counts: RescoreCounts,
   { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<Compared> {
   const targets =
-    swept === undefined ? pool : ascending(await bestOf(swept.sums, pool, swept.rowCount, counts, release));
+    swept === undefined ? hits : ascending(await bestOf(swept.sums, hits, swept.rowCount, counts, release));
   const parameters = affineParameters(release, query, targets);
   const { scores, ...sums } = await backend.measure(store, query.tokens, targets, parameters, options);
   return { targets, sums, affineScores: scores };
 }
 
 /** How many of each order are in the pool of so many finalists. */
-export function poolOf({ nearestCount, localCount }: FinalistCounts): FinalistCounts {
+export function prefilterCountsOf({ nearestCount, localCount }: RescoreCounts): RescoreCounts {
   return { nearestCount: POOL_FACTOR * nearestCount, localCount: POOL_FACTOR * localCount };
 }
 
@@ -110,7 +110,7 @@ export async function bestOf(
   sums: SweptSums,
   eligible: Uint32Array | undefined,
   rowCount: number,
-  { nearestCount, localCount }: FinalistCounts,
+  { nearestCount, localCount }: RescoreCounts,
   release: Release,
 ): Promise<{ readonly nearest: readonly number[]; readonly local: readonly number[] }> {
   const ranked = await rank({ sums, targets: eligible }, rowCount, release, nearestCount);
