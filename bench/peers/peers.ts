@@ -49,7 +49,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     const database = appliance.releases.database(slug);
     assert(database !== undefined, `the indexes folder has no database ${slug}`);
     const engine = await appliance.engines.open(database.defaultReleaseId);
-    assert(engine.codes === undefined, `${slug} must be qualified by --policy sampled`);
+    assert(engine.codebook === undefined, `${slug} must be qualified by --policy sampled`);
     const { targets } = engine.release;
     const proteins = Array.from({ length: targets.count }, (_, target): BenchProtein => ({
       id: targets.id(target),

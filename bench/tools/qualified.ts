@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openCodesOf } from '../../src/recall/codes-sidecar.js';
+import { openCodebookOf } from '../../src/recall/codebook-sidecar.js';
 import { isQualifiedPolicy, qualificationId, type PolicyKind } from '../../src/recall/policy-card.js';
 import { qualifyRelease } from '../../src/measure-recall/qualify.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -25,8 +25,10 @@ export async function qualifiedEngine(
     `${policy}: ${verdict} by ${queryCount} queries; ${rescoreCandidates} hold ${means} of the nearest 10, 100 and of ` +
       `what is evident; ${((user + system) / 1e6).toFixed(0)} s of a core for the card and what it rests on`,
   );
-  const codes =
-    card.codes === undefined ? undefined : await openCodesOf(release.directory, card.codes, release.tokens);
+  const codebook =
+    card.codes === undefined
+      ? undefined
+      : await openCodebookOf(release.directory, card.codes, release.tokens);
   const qualification = { id: qualificationId(card), card };
-  return { ...engine, codes, qualification };
+  return { ...engine, codebook, qualification };
 }

@@ -1,7 +1,7 @@
 import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefilter/rescore-candidates.js';
-import { bestCoded, codebookCountsOf, lookUp } from '../search/prefilter/codebook.js';
+import { bestByCodebook, codebookCountsOf, lookUp } from '../search/prefilter/codebook.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import { rank } from '../search/rank.js';
 import type { Scored } from '../search/rescore.js';
@@ -103,12 +103,12 @@ type Best = (most: RescoreCounts) => Promise<Orders>;
 /** The first look at all targets: by their codes where the engine has them, else by a few rows of each query. */
 async function sweepAll(
   tokens: readonly QueryTokens[],
-  { backend, store, release, codes }: SearchEngine,
+  { backend, store, release, codebook }: SearchEngine,
   options: KernelOptions,
 ): Promise<(query: number) => Best> {
-  if (codes !== undefined) {
-    const sums = await lookUp(tokens, undefined, { codes, release }, options);
-    return (query) => (most) => bestCoded(sums[query], undefined, most, release);
+  if (codebook !== undefined) {
+    const sums = await lookUp(tokens, undefined, { codebook, release }, options);
+    return (query) => (most) => bestByCodebook(sums[query], undefined, most, release);
   }
   const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);
@@ -117,10 +117,10 @@ async function sweepAll(
 
 /** How many of each order the first look leaves. */
 export function prefilterCountsOfPolicy(
-  { codes, release }: Pick<SearchEngine, 'codes' | 'release'>,
+  { codebook, release }: Pick<SearchEngine, 'codebook' | 'release'>,
   counts: RescoreCounts,
 ): RescoreCounts {
-  return codes === undefined ? prefilterCountsOf(counts) : codebookCountsOf(counts, release.targets.count);
+  return codebook === undefined ? prefilterCountsOf(counts) : codebookCountsOf(counts, release.targets.count);
 }
 
 /** The places of targets in both sweeps, the query itself left out. */
@@ -131,10 +131,10 @@ async function placesOf(
   { engine, counts }: Measured,
   options: KernelOptions,
 ): Promise<(target: number) => SweptPlaces> {
-  const { release, backend, store, codes } = engine;
+  const { release, backend, store, codebook } = engine;
   const left = await bestOfAll(withSelf(prefilterCountsOfPolicy(engine, counts)));
   const hits = ascending(left);
-  const sampled = sampleTokens(tokens, codes === undefined ? FINE_ROWS : COARSE_ROWS);
+  const sampled = sampleTokens(tokens, codebook === undefined ? FINE_ROWS : COARSE_ROWS);
   const [swept] = await backend.sweep(store, [sampled], hits, excessFloor(release), options);
   const best = await bestOf(swept, hits, sampled.length, withSelf(counts), release);
   const [coarsePlace, finePlace] = [placeIn(left, self), placeIn(best, self)];

@@ -16,9 +16,9 @@ import {
 import { openQualification, writePolicyCard } from '../recall/policy-sidecar.js';
 import { Refusal } from '../errors.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
-import { openCodesOf } from '../recall/codes-sidecar.js';
+import { openCodebookOf } from '../recall/codebook-sidecar.js';
 import type { RescoreCounts, SearchEngine } from '../search/search-types.js';
-import { writeCodes } from './codes.js';
+import { writeCodebook } from './codebook.js';
 import {
   measurePlaces,
   prefilterCountsOfPolicy,
@@ -84,7 +84,7 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const random = seededRandom(seed);
   const queries = chooseQueries(options, random);
   const aligned = chooseAligned(options, queries, random);
-  const { engine, codes } = await withCodes(options);
+  const { engine, codebook } = await withCodebook(options);
   const shares = trial.localShares;
   const most = counts[counts.length - 1];
   const largest = { nearestCount: most, localCount: most * shares[shares.length - 1] };
@@ -96,14 +96,14 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
     ...recalls(places, rescoreCandidates),
   }));
   const cards = tried.map(({ nearest_count: nearest, striking_count: local, ...found }): PolicyCard => {
-    const policy = definitionOf({ nearest_count: nearest, striking_count: local }, { codes });
+    const policy = definitionOf({ nearest_count: nearest, striking_count: local }, { codes: codebook });
     return {
       format: POLICY_FORMAT,
       release_id: release.id,
       calibration_id: calibration?.id ?? null,
       policy_id: policyId(policy),
       policy,
-      ...(codes && { codes }),
+      ...(codebook && { codes: codebook }),
       seed,
       evident_expected_false_hits: EVIDENT_EXPECTED_FALSE_HITS,
       aligned_target_count: aligned.length,
@@ -123,17 +123,17 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
 }
 
 /** The engine as the policy sees it: with codes, which are made now, or without any. */
-async function withCodes({
+async function withCodebook({
   engine,
   policy,
   signal,
-}: QualifyOptions): Promise<{ readonly engine: SearchEngine; readonly codes?: PolicyCard['codes'] }> {
+}: QualifyOptions): Promise<{ readonly engine: SearchEngine; readonly codebook?: PolicyCard['codes'] }> {
   const { release, threads } = engine;
-  if (policy !== 'coded') return { engine: { ...engine, codes: undefined } };
-  const files = await writeCodes(release, { signal, threads });
+  if (policy !== 'coded') return { engine: { ...engine, codebook: undefined } };
+  const files = await writeCodebook(release, { signal, threads });
   return {
-    engine: { ...engine, codes: await openCodesOf(release.directory, files, release.tokens) },
-    codes: files,
+    engine: { ...engine, codebook: await openCodebookOf(release.directory, files, release.tokens) },
+    codebook: files,
   };
 }
 

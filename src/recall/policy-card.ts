@@ -47,7 +47,7 @@ export type RescoreCandidates = Pick<PolicyDefinition, 'nearest_count' | 'striki
 export type PolicyKind = 'sampled' | 'coded';
 
 /** Files beside the card, each named by its digest: what residues' codes mean, and the codes. */
-export interface CodesCard {
+export interface CodebookCard {
   readonly words: FileCard;
   readonly codes: FileCard;
 }
@@ -61,7 +61,7 @@ export interface PolicyCard {
   readonly policy_id: string;
   readonly policy: PolicyDefinition;
   /** Present where the policy looks codes up. */
-  readonly codes?: CodesCard;
+  readonly codes?: CodebookCard;
   readonly seed: number;
   readonly evident_expected_false_hits: number;
   /** Targets that every query was aligned with; all of the release, or a random sample where that is too dear. */
@@ -84,7 +84,7 @@ export const POLICY_FORMAT = 'gloaming-policy/1';
 /** In the calibration's folder beside the release: a new calibration takes the card of the old one away. */
 export const POLICY_FILE = 'policy.json';
 /** Files of codes are named by their digest, and by nothing that a card could choose. */
-export const CODES_NAME = /^(words|codes)-[0-9a-f]{64}\.bin$/;
+export const CODEBOOK_FILE_NAME = /^(words|codes)-[0-9a-f]{64}\.bin$/;
 export const REQUIRED_RECALL = 0.99;
 export const EVIDENT_EXPECTED_FALSE_HITS = 1e-3;
 /** Measured on UniProt proteins: .5 and .6 need more finalists for as much, .7 misses what is distant. */
@@ -110,7 +110,7 @@ export function policyDefinition(nearestCount: number, localCount: number): Poli
 }
 
 /** The policy for bulk work: codes are looked up before rows are swept. */
-export function codedDefinition(nearestCount: number, localCount: number): PolicyDefinition {
+export function codebookDefinition(nearestCount: number, localCount: number): PolicyDefinition {
   return { ...definition(CODED_SAMPLING_ID, nearestCount, localCount), pool_share: POOL_SHARE };
 }
 
@@ -127,8 +127,8 @@ function definition(samplingId: string, nearestCount: number, localCount: number
   };
 }
 
-export function policyKindOf({ codes }: Pick<PolicyCard, 'codes'>): PolicyKind {
-  return codes === undefined ? 'sampled' : 'coded';
+export function policyKindOf({ codes: codebook }: Pick<PolicyCard, 'codes'>): PolicyKind {
+  return codebook === undefined ? 'sampled' : 'coded';
 }
 
 export function policyId(policy: PolicyDefinition): string {
@@ -173,16 +173,16 @@ export function policyListing(limit: number, card: PolicyCard): MeasuredPolicy |
 /** The policy with these finalists as this version defines it. */
 export function definitionOf(
   { nearest_count: nearest, striking_count: local }: RescoreCandidates,
-  { codes }: Pick<PolicyCard, 'codes'>,
+  { codes: codebook }: Pick<PolicyCard, 'codes'>,
 ): PolicyDefinition {
-  return (codes === undefined ? policyDefinition : codedDefinition)(nearest, local);
+  return (codebook === undefined ? policyDefinition : codebookDefinition)(nearest, local);
 }
 
 function keepsEnough(
   { nearest_10: ten, nearest_100: hundred, evident }: RecallsCard,
-  { codes, ...required }: Pick<PolicyCard, 'codes' | 'required_recall' | 'required_evident_recall'>,
+  { codes: codebook, ...required }: Pick<PolicyCard, 'codes' | 'required_recall' | 'required_evident_recall'>,
 ): boolean {
-  const isNear = (codes === undefined ? [ten, hundred] : [ten]).every(
+  const isNear = (codebook === undefined ? [ten, hundred] : [ten]).every(
     ({ mean }) => mean >= required.required_recall,
   );
   const { required_evident_recall: least = required.required_recall } = required;

@@ -9,7 +9,7 @@ import type { ResolvedPolicy, SearchEngine, SearchRequest } from './search-types
  * for, and the stronger reference policy where it is for none, or where none of those that qualify lists so many.
  */
 export function resolvePolicy(
-  { release, qualification, codes }: Pick<SearchEngine, 'release' | 'qualification' | 'codes'>,
+  { release, qualification, codebook }: Pick<SearchEngine, 'release' | 'qualification' | 'codebook'>,
   { guarantee, limit }: Pick<SearchRequest, 'guarantee' | 'limit'>,
 ): ResolvedPolicy {
   const reference = {
@@ -22,9 +22,9 @@ export function resolvePolicy(
   if (guarantee === 'exhaustive') {
     return Object.freeze({ ...reference, resolutionReason: 'exhaustive_requested' });
   }
-  const isCoded = qualification?.card.codes !== undefined;
+  const usesCodebook = qualification?.card.codes !== undefined;
   // Not all that open a release open its codes.
-  if (qualification === undefined || (isCoded && codes === undefined)) {
+  if (qualification === undefined || (usesCodebook && codebook === undefined)) {
     return Object.freeze({ ...reference, resolutionReason: 'no_qualified_approximate_policy' });
   }
   const measured = policyListing(limit, qualification.card);
@@ -45,7 +45,7 @@ export function resolvePolicy(
       nearestCount,
       localCount,
       qualificationId: qualification.id,
-      isCoded,
+      usesCodebook,
       losses,
     }),
   });

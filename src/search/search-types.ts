@@ -1,7 +1,7 @@
 import type { Calibration } from '../significance/calibration.js';
 import type { Qualification } from '../recall/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import type { CodeStore } from '../kernels/codes.js';
+import type { Codebook } from '../kernels/codebook.js';
 import type {
   KernelBackend,
   KernelOptions,
@@ -69,7 +69,7 @@ export interface SearchEngine {
   /** What the release's approximate policy has been measured to keep; absent where none is qualified. */
   readonly qualification?: Qualification;
   /** Codes of the targets' residues, where the qualified policy looks them up. */
-  readonly codes?: CodeStore;
+  readonly codebook?: Codebook;
   /** Threads for the kernels; the result does not depend on it. */
   readonly threads?: number;
   /** Lets searches that somebody waits for go first; the result does not depend on it. */
@@ -142,7 +142,7 @@ export interface ResolvedPolicy {
     /** `qual_…`: the card of what that keeps of the exhaustive answer. */
     readonly qualificationId: string;
     /** Whether codes are looked up before rows are swept. */
-    readonly isCoded: boolean;
+    readonly usesCodebook: boolean;
     /** What it was measured to lose of the exhaustive answer, for people. */
     readonly losses: string;
   };

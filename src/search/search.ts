@@ -5,7 +5,7 @@ import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js
 import { align } from './align.js';
 import { expectedFalseHits } from './candidate-significance.js';
 import { compare, comparePanel } from './compare.js';
-import { sweepCoded } from './prefilter/codebook.js';
+import { sweepByCodebook } from './prefilter/codebook.js';
 import {
   compareRescoreCandidates,
   sweepPrefilterHits,
@@ -145,8 +145,12 @@ export const lookHere: Look = async (queries, settings, work) => {
   }
   const { sampled } = policy;
   const { targetSpace } = settings;
-  if (sampled.isCoded) {
-    return rescoreCandidates(queries, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
+  if (sampled.usesCodebook) {
+    return rescoreCandidates(
+      queries,
+      await sweepByCodebook(tokens, sampled, targetSpace, engine, options),
+      work,
+    );
   }
   const { prefilterHits, retry } = await sweepSampled(tokens, sampled, targetSpace, engine, options);
   return rescoreCandidates(queries, prefilterHits, work, retry);

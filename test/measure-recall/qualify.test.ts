@@ -6,7 +6,7 @@ import { calibrationDirectory } from '#src/significance/card.js';
 import {
   POLICY_FILE,
   cardToKeep,
-  codedDefinition,
+  codebookDefinition,
   isQualifiedPolicy,
   lossesOf,
   policyDefinition,
@@ -98,7 +98,7 @@ describe('qualifying a release', () => {
       [100, 100],
     ]);
     const first = card.tried.find(({ nearest_10: ten }) => ten.mean >= 0.9) ?? card.tried.at(-1)!;
-    expect(card.policy).toEqual(codedDefinition(first.nearest_count, first.striking_count));
+    expect(card.policy).toEqual(codebookDefinition(first.nearest_count, first.striking_count));
     expect(card.recalls.nearest_10).toEqual(first.nearest_10);
   });
 
@@ -138,7 +138,7 @@ describe('a policy card', () => {
 
   it('stays where another kind of policy would offer nothing', async () => {
     const sampled = good();
-    const definition = codedDefinition(200, 100);
+    const definition = codebookDefinition(200, 100);
     const coded: PolicyCard = {
       ...good(),
       policy: definition,
@@ -172,7 +172,7 @@ describe('a policy card', () => {
   });
 
   it('of codes has a lower bar, and one of its own for what is evident', async () => {
-    const definition = codedDefinition(200, 100);
+    const definition = codebookDefinition(200, 100);
     const measured = (ten: number, hundred: number, evident: number): PolicyCard => ({
       ...good(),
       policy: definition,

@@ -116,10 +116,10 @@ describe('an answer', () => {
     const engineNamed = (result: SearchResult): string => presentExecution(engine, result, '').engine;
     expect(engineNamed(served!)).toBe('cuda:hopper');
     expect(engineNamed(retried!)).toBe(`native:${native.variant}`);
-    const codes = (result: SearchResult): readonly string[] =>
+    const centroidIds = (result: SearchResult): readonly string[] =>
       searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy).map(({ code }) => code);
-    expect(codes(served!)).not.toContain('kernels_retried_on_cpu');
-    expect(codes(retried!)).toContain('kernels_retried_on_cpu');
+    expect(centroidIds(served!)).not.toContain('kernels_retried_on_cpu');
+    expect(centroidIds(retried!)).toContain('kernels_retried_on_cpu');
     engine.store.close();
   });
 

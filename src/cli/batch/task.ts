@@ -1,5 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises';
-import { openCodesOf } from '../../recall/codes-sidecar.js';
+import { openCodebookOf } from '../../recall/codebook-sidecar.js';
 import { openEvidence } from '../../recall/evidence.js';
 import type { ApplianceConfig } from '../../config.js';
 import { findEncoderVersion } from '../../encoder/keep.js';
@@ -183,7 +183,7 @@ async function openEngine(
     encoderOptionsOf(config),
   );
   const backend = await chooseBackend(backendWishOf(config));
-  const codes = qualification && (await openCodesOf(directory, qualification.card.codes, release.tokens));
+  const codes = qualification && (await openCodebookOf(directory, qualification.card.codes, release.tokens));
   const homologSources = openHomologSources(encoder, config);
   const profileEncoder = openProfileEncoder(release.manifest, encoder, homologSources);
   const targetSpace =
@@ -198,7 +198,7 @@ async function openEngine(
       backend,
       calibration,
       qualification,
-      codes,
+      codebook: codes,
       threads: config.threads,
     },
     settings: { ...settings, targetSpace },

@@ -204,7 +204,7 @@ function footOf(report: SearchReport): string {
     );
   }
   const { sampled } = result.policy;
-  if (sampled?.isCoded === true) {
+  if (sampled?.usesCodebook === true) {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
   }
   const hasEValues = candidates.some((candidate) => expectedFalseHits(candidate) !== undefined);

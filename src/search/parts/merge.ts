@@ -1,5 +1,5 @@
 import { comparePanel } from '../compare.js';
-import { sweepCoded } from '../prefilter/codebook.js';
+import { sweepByCodebook } from '../prefilter/codebook.js';
 import {
   ascending,
   bestOf,
@@ -61,10 +61,10 @@ export function lookInto(surveys: readonly (readonly Survey[])[]): Look {
     const { sampled } = policy;
     const { targetSpace } = settings;
     // Codes of all targets are less than tokens of a few: they are not divided.
-    if (sampled.isCoded) {
+    if (sampled.usesCodebook) {
       return rescoreCandidates(
         queries,
-        await sweepCoded(tokens, sampled, targetSpace, engine, options),
+        await sweepByCodebook(tokens, sampled, targetSpace, engine, options),
         work,
       );
     }

@@ -117,7 +117,7 @@ export async function surveyRange(
 /** What a survey depends on besides queries, release and range. */
 export interface SurveySettings extends Pick<SearchSettings, 'targetSpace' | 'limit'> {
   /** Present where the sampled policy answers for the whole release. */
-  readonly sampled?: RescoreCounts & { readonly isCoded: boolean };
+  readonly sampled?: RescoreCounts & { readonly usesCodebook: boolean };
 }
 
 /** The same of queries whose tokens are at hand. */
@@ -130,7 +130,7 @@ export async function surveyEncoded(
 ): Promise<readonly Survey[]> {
   const { release, store } = engine;
   // The pool of whoever merges needs nothing of a part.
-  const isIdle = sampled !== undefined && (sampled.isCoded || isMeasuredWhole(sampled, targetSpace));
+  const isIdle = sampled !== undefined && (sampled.usesCodebook || isMeasuredWhole(sampled, targetSpace));
   const eligible = isIdle ? NONE : eligibleIn(targetSpace, range);
   const storeFrom = store.targetCount === release.targets.count ? 0 : range.from;
   const targets = eligible ?? everyTarget(range);

@@ -1,6 +1,6 @@
 import { POOL_SHARE } from '../../recall/policy-card.js';
-import { CODED_QUERIES, TABLE_SHIFT } from '../../kernels/codes.js';
-import type { CodedSums, KernelOptions, QueryTokens } from '../../kernels/kernels.js';
+import { CODED_QUERIES, TABLE_SHIFT } from '../../kernels/codebook.js';
+import type { CodedSums as CodebookSums, KernelOptions, QueryTokens } from '../../kernels/kernels.js';
 import { assert } from '../../errors.js';
 import type { Release, TargetSpace } from '../../release/release.js';
 import type { RescoreCounts, SearchEngine } from '../search-types.js';
@@ -14,14 +14,14 @@ import { greatest, type ValuesOf } from '../shortlist.js';
  * Order   equal ones by target
  * Errors  Fault of the kernels; the signal's reason
  */
-export async function sweepCoded(
+export async function sweepByCodebook(
   queries: readonly QueryTokens[],
   counts: RescoreCounts,
   targetSpace: Pick<TargetSpace, 'eligible' | 'searchedTargetCount'>,
-  { codes, release }: Pick<SearchEngine, 'codes' | 'release'>,
+  { codebook, release }: Pick<SearchEngine, 'codebook' | 'release'>,
   options: KernelOptions,
 ): Promise<readonly Uint32Array[]> {
-  assert(codes !== undefined, 'the coded policy answers only where there are codes');
+  assert(codebook !== undefined, 'the coded policy answers only where there are codes');
   const { eligible, searchedTargetCount } = targetSpace;
   const most = codebookCountsOf(counts, searchedTargetCount);
   if (searchedTargetCount <= most.nearestCount) {
@@ -31,8 +31,8 @@ export async function sweepCoded(
   const prefilterHits: Uint32Array[] = [];
   for (let start = 0; start < queries.length; start += CODED_QUERIES) {
     const pack = queries.slice(start, start + CODED_QUERIES);
-    for (const sums of await lookUp(pack, eligible, { codes, release }, options)) {
-      prefilterHits.push(ascending(await bestCoded(sums, eligible, most, release)));
+    for (const sums of await lookUp(pack, eligible, { codebook, release }, options)) {
+      prefilterHits.push(ascending(await bestByCodebook(sums, eligible, most, release)));
     }
   }
   return prefilterHits;
@@ -42,11 +42,11 @@ export async function sweepCoded(
 export function lookUp(
   queries: readonly QueryTokens[],
   eligible: Uint32Array | undefined,
-  { codes, release }: Required<Pick<SearchEngine, 'codes' | 'release'>>,
+  { codebook, release }: Required<Pick<SearchEngine, 'codebook' | 'release'>>,
   options: KernelOptions,
-): Promise<readonly CodedSums[]> {
+): Promise<readonly CodebookSums[]> {
   const sampled = queries.map((query) => sampleTokens(query, TABLE_ROWS));
-  return codes.sweep(sampled, eligible, excessFloor(release) >> TABLE_SHIFT, options);
+  return codebook.sweep(sampled, eligible, excessFloor(release) >> TABLE_SHIFT, options);
 }
 
 /** How many of each order are in the pool: a share of the targets, and no fewer than there are finalists. */
@@ -59,8 +59,8 @@ export function codebookCountsOf(
 }
 
 /** The best targets of both orders, each order from its best. @param eligible  what the sums are of */
-export async function bestCoded(
-  { closeness, excess }: CodedSums,
+export async function bestByCodebook(
+  { closeness, excess }: CodebookSums,
   eligible: Uint32Array | undefined,
   { nearestCount, localCount }: RescoreCounts,
   release: Pick<Release, 'targets'>,

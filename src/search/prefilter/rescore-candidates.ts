@@ -63,12 +63,12 @@ export function eligibleTargets({ eligible, searchedTargetCount }: SearchedSpace
 export async function sweepPrefilterHits(
   queries: readonly QueryTokens[],
   prefilterHits: readonly Uint32Array[],
-  { nearestCount, isCoded }: PrefilterCounts,
+  { nearestCount, usesCodebook }: PrefilterCounts,
   { backend, store, release }: Pick<SearchEngine, 'backend' | 'store' | 'release'>,
   options: KernelOptions,
 ): Promise<readonly (SweptHits | undefined)[]> {
   const wide = prefilterHits.flatMap((hits, query) => (hits.length > nearestCount ? [query] : []));
-  const sampled = wide.map((query) => sampleTokens(queries[query], isCoded ? COARSE_ROWS : FINE_ROWS));
+  const sampled = wide.map((query) => sampleTokens(queries[query], usesCodebook ? COARSE_ROWS : FINE_ROWS));
   const lists = wide.map((query) => prefilterHits[query]);
   const sums = await backend.sweepLists(store, sampled, lists, excessFloor(release), options);
   const swept = new Array<SweptHits | undefined>(queries.length).fill(undefined);
@@ -82,7 +82,7 @@ export interface SweptHits {
   readonly rowCount: number;
 }
 
-type PrefilterCounts = RescoreCounts & { readonly isCoded: boolean };
+type PrefilterCounts = RescoreCounts & { readonly usesCodebook: boolean };
 
 /** Exact sums and affine scores of one query with its finalists, the best of its pool. */
 export async function compareRescoreCandidates(

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { openCodesOf } from '../../recall/codes-sidecar.js';
+import { openCodebookOf } from '../../recall/codebook-sidecar.js';
 import { openEvidence } from '../../recall/evidence.js';
 import { isCudaBackend } from '../../kernels/cuda.js';
 import type { KernelBackend } from '../../kernels/kernels.js';
@@ -118,9 +118,9 @@ async function calibrate(plain: SearchEngine, directory: string | undefined): Pr
   const { id, targets, directory: own } = plain.release;
   const evidence = await openEvidence(directory ?? own, { id, targetCount: targets.count });
   const { calibration, qualification } = evidence;
-  const codes =
-    qualification && (await openCodesOf(directory ?? own, qualification.card.codes, plain.release.tokens));
-  return Object.freeze({ ...plain, calibration, qualification, codes });
+  const codebook =
+    qualification && (await openCodebookOf(directory ?? own, qualification.card.codes, plain.release.tokens));
+  return Object.freeze({ ...plain, calibration, qualification, codebook });
 }
 
 interface PromiseMap<Value> {

@@ -51,7 +51,7 @@ export function createPartSurveys({ catalog, engines, targetSpaces }: PartSurvey
         nearestCount: sampled.nearest_count,
         localCount: sampled.striking_count,
         // Fronts look codes up themselves.
-        isCoded: false,
+        usesCodebook: false,
       };
       const settings = { targetSpace, limit, sampled: counts ?? undefined };
       const range = targetRanges(release, count)[part - 1];

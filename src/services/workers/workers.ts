@@ -76,7 +76,7 @@ export function createWorkers(settings: WorkerSettings, world: WorkerWorld): Wor
     async look(queries, searched, work) {
       const { sampled } = work.policy;
       // Codes, and targets so few that all are finalists, are looked at where finalists are.
-      const isHere = sampled?.isCoded || (sampled && isMeasuredWhole(sampled, searched.targetSpace));
+      const isHere = sampled?.usesCodebook || (sampled && isMeasuredWhole(sampled, searched.targetSpace));
       if (isHere) return lookHere(queries, searched, work);
       return lookInto(await surveyParts(queries, searched, work, front))(queries, searched, work);
     },

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
-import { openCodesOf } from '#src/recall/codes-sidecar.js';
-import { codedDefinition, policyDefinition } from '#src/recall/policy-card.js';
+import { openCodebookOf } from '#src/recall/codebook-sidecar.js';
+import { codebookDefinition, policyDefinition } from '#src/recall/policy-card.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { cudaBackend } from '#src/kernels/cuda.js';
 import type { KernelBackend } from '#src/kernels/kernels.js';
 import { nativeBackend } from '#src/kernels/native.js';
-import { writeCodes } from '#src/measure-recall/codes.js';
+import { writeCodebook } from '#src/measure-recall/codebook.js';
 import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { openRelease } from '#src/release/open.js';
@@ -125,7 +125,7 @@ describe('a search over parts of a calibrated release', () => {
   const { proteins, write } = makeHomologs(seededRandom(1), { homologSets: 60, members: 10 });
   const queries = [proteins[3]!, proteins[217]!].map(({ sequence }) => queryOf(sequence));
   let sampled: SearchEngine;
-  let coded: Pick<SearchEngine, 'qualification' | 'codes'>;
+  let coded: Pick<SearchEngine, 'qualification' | 'codebook'>;
 
   beforeAll(async () => {
     const release = await openRelease(await write(join(folder, 'relatives')));
@@ -136,10 +136,10 @@ describe('a search over parts of a calibrated release', () => {
       targetCount: proteins.length,
     });
     sampled = { ...plain, calibration, qualification: qualifiedFor(policyDefinition(40, 20)) };
-    const files = await writeCodes(release, {});
+    const files = await writeCodebook(release, {});
     coded = {
-      qualification: qualifiedFor(codedDefinition(20, 10), files),
-      codes: await openCodesOf(release.directory, files, release.tokens),
+      qualification: qualifiedFor(codebookDefinition(20, 10), files),
+      codebook: await openCodebookOf(release.directory, files, release.tokens),
     };
   }, 300_000);
   afterAll(() => sampled.store.close());
@@ -159,7 +159,7 @@ describe('a search over parts of a calibrated release', () => {
           } as const;
           const whole = await searchMany(queries, settings, engine);
           const { policy } = whole[0];
-          expect([policy.isExhaustive, policy.sampled?.isCoded === true]).toEqual([
+          expect([policy.isExhaustive, policy.sampled?.usesCodebook === true]).toEqual([
             kind === 'exhaustive',
             kind === 'coded',
           ]);

@@ -11,19 +11,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrationDirectory } from '#src/significance/card.js';
-import { openCodesOf, verifyCodes } from '#src/recall/codes-sidecar.js';
-import { codedDefinition, policyId, type CodesCard, type PolicyCard } from '#src/recall/policy-card.js';
+import { openCodebookOf, verifyCodebook } from '#src/recall/codebook-sidecar.js';
+import { codebookDefinition, policyId, type CodebookCard, type PolicyCard } from '#src/recall/policy-card.js';
 import { openQualification, writePolicyCard, type Qualification } from '#src/recall/policy-sidecar.js';
 import { Fault } from '#src/errors.js';
-import { CODE_COUNT, openCodes } from '#src/kernels/codes.js';
+import { CENTROID_COUNT, openCodebook } from '#src/kernels/codebook.js';
 import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
-import { writeCodes } from '#src/measure-recall/codes.js';
+import { writeCodebook } from '#src/measure-recall/codebook.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { resolvePolicy } from '#src/search/policy.js';
-import { bestCoded } from '#src/search/prefilter/codebook.js';
+import { bestByCodebook } from '#src/search/prefilter/codebook.js';
 import { ascending } from '#src/search/prefilter/rescore-candidates.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine } from '#src/search/search-types.js';
@@ -35,13 +35,13 @@ const folder = mkdtempSync(join(tmpdir(), 'gloaming-coded-'));
 // More proteins than twenty times the finalists of the policy below.
 const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, members: 10 });
 const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
-const policy = codedDefinition(15, 10);
+const policy = codebookDefinition(15, 10);
 let release: Release;
-let files: CodesCard;
+let files: CodebookCard;
 
 beforeAll(async () => {
   release = await openRelease(await write(folder));
-  files = await writeCodes(release, {});
+  files = await writeCodebook(release, {});
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -65,17 +65,17 @@ const cardOf = (): PolicyCard => ({
 async function engineOf(variant?: string, threads?: number): Promise<SearchEngine> {
   const backend = nativeBackend(variant);
   const store = await backend.open(release.tokens);
-  const words = readFileSync(join(calibrationDirectory(release.directory), files.words.path));
-  const codes = openCodes(
+  const centroids = readFileSync(join(calibrationDirectory(release.directory), files.words.path));
+  const codebook = openCodebook(
     {
       ...release.tokens,
-      words: new Int8Array(words.buffer, words.byteOffset, words.length),
+      centroids: new Int8Array(centroids.buffer, centroids.byteOffset, centroids.length),
       path: join(calibrationDirectory(release.directory), files.codes.path),
     },
     variant,
   );
   const qualification: Qualification = { id: 'qual_test', card: cardOf() };
-  return { release, encoder: contextEncoder(), backend, store, threads, qualification, codes };
+  return { release, encoder: contextEncoder(), backend, store, threads, qualification, codebook };
 }
 
 const settings = {
@@ -98,7 +98,7 @@ describe('the coded policy', () => {
       engine,
     );
     found.forEach(({ candidates, policy: resolved }, query) => {
-      expect(resolved).toMatchObject({ isExhaustive: false, sampled: { isCoded: true } });
+      expect(resolved).toMatchObject({ isExhaustive: false, sampled: { usesCodebook: true } });
       const exact = new Map(all[query]!.candidates.map((candidate) => [candidate.targetIndex, candidate]));
       for (const candidate of candidates) {
         expect({ ...candidate, rank: 0 }).toEqual({ ...exact.get(candidate.targetIndex), rank: 0 });
@@ -134,10 +134,10 @@ describe('the coded policy', () => {
       closeness: Uint32Array.of(1_000, 15_000, 900, 17_000),
       excess: Uint32Array.of(10, 79, 0, 81),
     };
-    const best = await bestCoded(sums, undefined, { nearestCount: 2, localCount: 4 }, { targets });
+    const best = await bestByCodebook(sums, undefined, { nearestCount: 2, localCount: 4 }, { targets });
     expect(best).toEqual({ nearest: [3, 0], local: [3, 0, 1] });
     expect([...ascending(best)]).toEqual([0, 1, 3]);
-    const named = await bestCoded(
+    const named = await bestByCodebook(
       sums,
       Uint32Array.of(0, 1, 2, 3),
       { nearestCount: 1, localCount: 1 },
@@ -162,9 +162,9 @@ describe('the coded policy', () => {
   });
 
   it('gives way to the exhaustive one where nobody has opened the codes', async () => {
-    const { codes, ...engine } = await engineOf();
+    const { codebook, ...engine } = await engineOf();
     const asked = { guarantee: 'approximate', limit: 10 } as const;
-    expect(codes).toBeDefined();
+    expect(codebook).toBeDefined();
     expect(resolvePolicy(engine, asked)).toMatchObject({
       isExhaustive: true,
       resolutionReason: 'no_qualified_approximate_policy',
@@ -176,13 +176,13 @@ describe('the coded policy', () => {
 describe('the codes of a release', () => {
   const pathOf = (file: { readonly path: string }): string =>
     join(calibrationDirectory(release.directory), file.path);
-  const opened = (card = cardOf()) => openCodesOf(release.directory, card.codes, release.tokens);
+  const opened = (card = cardOf()) => openCodebookOf(release.directory, card.codes, release.tokens);
 
   it('are the same each time they are made, and are named by their digests', async () => {
-    expect(await writeCodes(release, { threads: 1 })).toEqual(files);
+    expect(await writeCodebook(release, { threads: 1 })).toEqual(files);
     expect(files.words.path).toBe(`words-${files.words.sha256}.bin`);
-    expect(files.words.size_bytes).toBe(CODE_COUNT * release.tokens.dimension);
-    expect(await verifyCodes(release.directory, cardOf())).toEqual([]);
+    expect(files.words.size_bytes).toBe(CENTROID_COUNT * release.tokens.dimension);
+    expect(await verifyCodebook(release.directory, cardOf())).toEqual([]);
   });
 
   it('qualify by what is nearest and evident, and go when a card without them comes', async () => {
@@ -192,8 +192,8 @@ describe('the codes of a release', () => {
     const low = { ...cardOf(), recalls: { ...cardOf().recalls, nearest_10: { ...recall, mean: 0.89 } } };
     await writePolicyCard(release.directory, low);
     expect(await openQualification(release.directory, known)).toBeUndefined();
-    const { codes, ...without } = cardOf();
-    expect(codes).toBeDefined();
+    const { codes: centroidIds, ...without } = cardOf();
+    expect(centroidIds).toBeDefined();
     const kept = [files.words, files.codes].map(
       (file) => [pathOf(file), readFileSync(pathOf(file))] as const,
     );
@@ -210,14 +210,14 @@ describe('the codes of a release', () => {
       copyFileSync(path, copy);
       rmSync(path);
       await expect(opened()).rejects.toThrow(Fault);
-      expect(await verifyCodes(release.directory, cardOf())).toEqual([`${file.path} is missing`]);
+      expect(await verifyCodebook(release.directory, cardOf())).toEqual([`${file.path} is missing`]);
       copyFileSync(copy, path);
       truncateSync(path, file.size_bytes - 1);
       await expect(opened()).rejects.toThrow(/should have \d+ bytes; it is \d+\.$/);
       const bytes = readFileSync(copy);
       bytes[7]! ^= 1;
       writeFileSync(path, bytes);
-      expect(await verifyCodes(release.directory, cardOf())).toEqual([`${file.path} was changed`]);
+      expect(await verifyCodebook(release.directory, cardOf())).toEqual([`${file.path} was changed`]);
       if (file === files.words) await expect(opened()).rejects.toThrow(/was changed\.$/);
       copyFileSync(copy, path);
       rmSync(copy);

@@ -1,16 +1,16 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { calibrationDirectory, type FileCard } from '../significance/card.js';
-import type { CodesCard } from '../recall/policy-card.js';
-import { CODE_COUNT, WORD_CHILDREN, assignWords } from '../kernels/codes.js';
+import type { CodebookCard as CodebookCard } from '../recall/policy-card.js';
+import { CENTROID_COUNT, WORD_CHILDREN, assignCentroids } from '../kernels/codebook.js';
 import type { KernelOptions } from '../kernels/kernels.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
 import type { Release } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
-import { trainWords, type TrainedWords } from './words.js';
+import { trainCentroids, type TrainedCentroids } from './centroids.js';
 
 /** Rows that words are made of, evenly spread over the release: sixteen for each word. */
-const TRAINING_ROWS = WORD_CHILDREN * CODE_COUNT;
+const TRAINING_ROWS = WORD_CHILDREN * CENTROID_COUNT;
 const BLOCK_ROWS = 65_536;
 
 /**
@@ -18,15 +18,19 @@ const BLOCK_ROWS = 65_536;
  * are a function of the release's tokens and of nothing else.
  * Errors  those of the file system; Fault of the kernels; the signal's reason
  */
-export async function writeCodes(release: Release, options: KernelOptions): Promise<CodesCard> {
+export async function writeCodebook(release: Release, options: KernelOptions): Promise<CodebookCard> {
   const folder = calibrationDirectory(release.directory);
   await mkdir(folder, { recursive: true });
   const reader = await openRowReader(release.tokens);
   try {
-    const words = await trainWords(await trainingRows(release, reader), release.tokens.dimension, options);
+    const centroids = await trainCentroids(
+      await trainingRows(release, reader),
+      release.tokens.dimension,
+      options,
+    );
     return {
-      words: await writeNamed(folder, 'words', (file) => file.write(bytesOf(words.children))),
-      codes: await writeNamed(folder, 'codes', (file) => codeRows(release, reader, words, file, options)),
+      words: await writeNamed(folder, 'words', (file) => file.write(bytesOf(centroids.children))),
+      codes: await writeNamed(folder, 'codes', (file) => codeRows(release, reader, centroids, file, options)),
     };
   } finally {
     await reader.close();
@@ -53,7 +57,7 @@ async function trainingRows({ tokens }: Release, reader: RowReader): Promise<Int
 async function codeRows(
   { tokens }: Release,
   reader: RowReader,
-  words: TrainedWords,
+  centroids: TrainedCentroids,
   file: HashedFile,
   options: KernelOptions,
 ): Promise<void> {
@@ -61,7 +65,7 @@ async function codeRows(
   const rowCount = residueStarts[residueStarts.length - 1];
   for (let first = 0; first < rowCount; first += BLOCK_ROWS) {
     const rows = await reader.read(first, Math.min(BLOCK_ROWS, rowCount - first));
-    await file.write(bytesOf(await assignWords({ dimension, ...words }, rows, options)));
+    await file.write(bytesOf(await assignCentroids({ dimension, ...centroids }, rows, options)));
   }
 }
 

@@ -4,11 +4,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Fault } from '../errors.js';
-import { CODE_COUNT, openCodes, type CodeStore } from '../kernels/codes.js';
+import { CENTROID_COUNT, openCodebook, type Codebook } from '../kernels/codebook.js';
 import type { TokenSource } from '../kernels/kernels.js';
 import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
 import { calibrationDirectory, type FileCard } from '../significance/card.js';
-import { CODES_NAME, type PolicyCard } from './policy-card.js';
+import { CODEBOOK_FILE_NAME, type PolicyCard } from './policy-card.js';
 
 const CODE_BYTES = 2;
 
@@ -18,29 +18,29 @@ const CODE_BYTES = 2;
  * `verifyCodes` finds it.
  * Errors  Fault where a file is missing, of another size or changed, or words are too long
  */
-export async function openCodesOf(
+export async function openCodebookOf(
   releaseDirectory: string,
   files: PolicyCard['codes'],
   { dimension, residueStarts }: Pick<TokenSource, 'dimension' | 'residueStarts'>,
-): Promise<CodeStore | undefined> {
+): Promise<Codebook | undefined> {
   if (files === undefined) return undefined;
-  const [words, codes] = [files.words, files.codes].map((file) => pathOf(releaseDirectory, file));
-  await checkSize(words, files.words, CODE_COUNT * dimension);
-  await checkSize(codes, files.codes, CODE_BYTES * residueStarts[residueStarts.length - 1]);
-  const bytes = await readFile(words);
+  const [centroids, centroidIds] = [files.words, files.codes].map((file) => pathOf(releaseDirectory, file));
+  await checkSize(centroids, files.words, CENTROID_COUNT * dimension);
+  await checkSize(centroidIds, files.codes, CODE_BYTES * residueStarts[residueStarts.length - 1]);
+  const bytes = await readFile(centroids);
   if (createHash('sha256').update(bytes).digest('hex') !== files.words.sha256) {
-    throw new Fault(`${words} was changed.`);
+    throw new Fault(`${centroids} was changed.`);
   }
   const values = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
-  checkNorms(values, dimension, words);
-  return openCodes({ dimension, residueStarts, words: values, path: codes });
+  checkNorms(values, dimension, centroids);
+  return openCodebook({ dimension, residueStarts, centroids: values, path: centroidIds });
 }
 
 /**
  * The digests of a policy's codes, recomputed.
  * Errors  none for damage: that is the answer; an empty list is intact or absent files
  */
-export async function verifyCodes(
+export async function verifyCodebook(
   releaseDirectory: string,
   card: PolicyCard | undefined,
 ): Promise<readonly string[]> {
@@ -60,7 +60,7 @@ export async function verifyCodes(
 
 function pathOf(releaseDirectory: string, { path, sha256 }: FileCard): string {
   const folder = calibrationDirectory(releaseDirectory);
-  if (!CODES_NAME.test(path) || !path.includes(sha256)) {
+  if (!CODEBOOK_FILE_NAME.test(path) || !path.includes(sha256)) {
     throw new Fault(
       `The policy card in ${folder} names its codes ${JSON.stringify(path)}, not by their digest.`,
     );
@@ -78,10 +78,10 @@ async function checkSize(path: string, { size_bytes: said }: FileCard, wanted: n
     throw new Fault(`${path} should have ${wanted} bytes; it is ${size}.`);
 }
 
-function checkNorms(words: Int8Array, dimension: number, path: string): void {
-  for (let start = 0; start < words.length; start += dimension) {
+function checkNorms(centroids: Int8Array, dimension: number, path: string): void {
+  for (let start = 0; start < centroids.length; start += dimension) {
     let norm = 0;
-    for (let at = start; at < start + dimension; at += 1) norm += words[at] * words[at];
+    for (let at = start; at < start + dimension; at += 1) norm += centroids[at] * centroids[at];
     if (norm > TOKEN_MAX_SQUARED_NORM) throw new Fault(`${path} has a word longer than a token may be.`);
   }
 }

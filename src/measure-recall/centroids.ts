@@ -1,17 +1,17 @@
-import { CODE_COUNT, WORD_CHILDREN, assignWords } from '../kernels/codes.js';
+import { CENTROID_COUNT, WORD_CHILDREN, assignCentroids } from '../kernels/codebook.js';
 import type { KernelOptions } from '../kernels/kernels.js';
 import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
 import { pause } from '../turns.js';
 
 /** Words on two levels. */
-export interface TrainedWords {
+export interface TrainedCentroids {
   /** [4,096 × dimension]. */
   readonly parents: Int8Array;
   /** WORD_CHILDREN for each parent. */
   readonly children: Int8Array;
 }
 
-const PARENT_COUNT = CODE_COUNT / WORD_CHILDREN;
+const PARENT_COUNT = CENTROID_COUNT / WORD_CHILDREN;
 const ROUNDS = 5;
 /** Rows that are assigned between two turns of the event loop. */
 const BLOCK_ROWS = 65_536;
@@ -23,11 +23,11 @@ const BLOCK_ROWS = 65_536;
  * Errors  Fault of the kernels; the signal's reason
  * Cost    2 × ROUNDS + 1 assignments of all rows
  */
-export async function trainWords(
+export async function trainCentroids(
   rows: Int8Array,
   dimension: number,
   options: KernelOptions,
-): Promise<TrainedWords> {
+): Promise<TrainedCentroids> {
   const count = rows.length / dimension;
   const parents = new Int8Array(PARENT_COUNT * dimension);
   for (let parent = 0; parent < PARENT_COUNT; parent += 1) {
@@ -45,25 +45,25 @@ export async function trainWords(
 }
 
 async function assignAll(
-  words: Parameters<typeof assignWords>[0],
+  centroids: Parameters<typeof assignCentroids>[0],
   rows: Int8Array,
   options: KernelOptions,
 ): Promise<Uint16Array> {
-  const width = BLOCK_ROWS * words.dimension;
-  const codes = new Uint16Array(rows.length / words.dimension);
+  const width = BLOCK_ROWS * centroids.dimension;
+  const centroidIds = new Uint16Array(rows.length / centroids.dimension);
   for (let start = 0; start < rows.length; start += width) {
-    const some = await assignWords(words, rows.subarray(start, start + width), options);
-    codes.set(some, start / words.dimension);
+    const some = await assignCentroids(centroids, rows.subarray(start, start + width), options);
+    centroidIds.set(some, start / centroids.dimension);
     await pause();
   }
-  return codes;
+  return centroidIds;
 }
 
 /** Moves each word to the mean of its rows. */
-function moveTo(words: Int8Array, codes: Uint16Array, rows: Int8Array, dimension: number): void {
-  const sums = new Int32Array(words.length);
-  const counts = new Uint32Array(words.length / dimension);
-  codes.forEach((code, row) => {
+function moveTo(centroids: Int8Array, centroidIds: Uint16Array, rows: Int8Array, dimension: number): void {
+  const sums = new Int32Array(centroids.length);
+  const counts = new Uint32Array(centroids.length / dimension);
+  centroidIds.forEach((code, row) => {
     counts[code] += 1;
     for (let at = 0; at < dimension; at += 1) sums[code * dimension + at] += rows[row * dimension + at];
   });
@@ -78,7 +78,7 @@ function moveTo(words: Int8Array, codes: Uint16Array, rows: Int8Array, dimension
     if (count === 0 || norm === 0) return;
     for (let at = 0; at < dimension; at += 1) {
       const value = Math.round((sum[at] * length) / norm);
-      words[word * dimension + at] = Math.max(-128, Math.min(127, value));
+      centroids[word * dimension + at] = Math.max(-128, Math.min(127, value));
     }
   });
 }
@@ -92,13 +92,13 @@ function meanLength(rows: Int8Array, dimension: number): number {
 /** For each parent some of its rows, evenly spread; where it has too few they repeat, and the parent where none. */
 function firstChildren(
   parents: Int8Array,
-  codes: Uint16Array,
+  centroidIds: Uint16Array,
   rows: Int8Array,
   dimension: number,
 ): Int8Array {
   const members: number[][] = Array.from({ length: PARENT_COUNT }, () => []);
-  codes.forEach((parent, row) => members[parent].push(row));
-  const children = new Int8Array(CODE_COUNT * dimension);
+  centroidIds.forEach((parent, row) => members[parent].push(row));
+  const children = new Int8Array(CENTROID_COUNT * dimension);
   members.forEach((own, parent) => {
     for (let child = 0; child < WORD_CHILDREN; child += 1) {
       const row = own[Math.floor((child * own.length) / WORD_CHILDREN)];

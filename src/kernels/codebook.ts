@@ -1,5 +1,5 @@
-import { loadAddon, run, withShapes, type CodesHandle } from './addon.js';
-import type { CodedSums, KernelOptions, QueryTokens } from './kernels.js';
+import { loadAddon, run, withShapes, type CodesHandle as CodebookHandle } from './addon.js';
+import type { CodedSums as CodebookSums, KernelOptions, QueryTokens } from './kernels.js';
 
 /*
  * Releases searched by the codes of their residues. Words are rows on two levels, 4,096 parents with 16 children each;
@@ -7,7 +7,7 @@ import type { CodedSums, KernelOptions, QueryTokens } from './kernels.js';
  */
 
 /** Words in all: as many as 16 bits name. */
-export const CODE_COUNT = 65_536;
+export const CENTROID_COUNT = 65_536;
 export const WORD_CHILDREN = 16;
 /** Queries that are looked up together; fewer take as long. */
 export const CODED_QUERIES = 32;
@@ -15,16 +15,16 @@ export const CODED_QUERIES = 32;
 export const TABLE_SHIFT = 7;
 
 /** What is searched: the words, and a file with the code of each residue of each target, little-endian uint16. */
-export interface CodeSource {
+export interface CodebookSource {
   readonly dimension: number;
   /** As in TokenSource. */
   readonly residueStarts: Uint32Array;
   /** [CODE_COUNT × dimension], squared norm of each row ≤ 32,767. */
-  readonly words: Int8Array;
+  readonly centroids: Int8Array;
   readonly path: string;
 }
 
-export interface CodeStore {
+export interface Codebook {
   /**
    * One result per query, in order.
    * Range   1..CODED_QUERIES queries; floor 0..255
@@ -35,7 +35,7 @@ export interface CodeStore {
     eligible: Uint32Array | undefined,
     floor: number,
     options?: KernelOptions,
-  ): Promise<readonly CodedSums[]>;
+  ): Promise<readonly CodebookSums[]>;
 }
 
 /**
@@ -43,21 +43,21 @@ export interface CodeStore {
  * Default  variant: GLOAMING_KERNELS of the environment, then the fastest that runs here; the result is the same
  * Errors   Fault where the file cannot be read or is too short; an assertion where a shape is wrong
  */
-export function openCodes(
-  { dimension, residueStarts, words, path }: CodeSource,
+export function openCodebook(
+  { dimension, residueStarts, centroids, path }: CodebookSource,
   variant = process.env.GLOAMING_KERNELS,
-): CodeStore {
+): Codebook {
   const addon = loadAddon();
-  const codes: CodesHandle = withShapes(() =>
-    addon.openCodes(addon.choose(variant), residueStarts, dimension, words, path),
+  const codebook: CodebookHandle = withShapes(() =>
+    addon.openCodes(addon.choose(variant), residueStarts, dimension, centroids, path),
   );
   return {
     async sweep(queries, eligible, floor, options = {}) {
       const table = await run<Uint8Array>(addon, options, (threads, isLowPriority, callback) =>
-        addon.codeTable(codes, queries, threads, isLowPriority, callback),
+        addon.codeTable(codebook, queries, threads, isLowPriority, callback),
       );
-      return run<readonly CodedSums[]>(addon, options, (threads, isLowPriority, callback) =>
-        addon.codeSums(codes, table, queries.length, eligible, floor, threads, isLowPriority, callback),
+      return run<readonly CodebookSums[]>(addon, options, (threads, isLowPriority, callback) =>
+        addon.codeSums(codebook, table, queries.length, eligible, floor, threads, isLowPriority, callback),
       );
     },
   };
@@ -70,8 +70,8 @@ export function openCodes(
  * Errors  those of a KernelBackend
  * Cost    a dot product with each parent, and with the children of one
  */
-export function assignWords(
-  { dimension, parents, children }: Words,
+export function assignCentroids(
+  { dimension, parents, children }: Centroids,
   rows: Int8Array,
   options: KernelOptions = {},
 ): Promise<Uint16Array> {
@@ -81,7 +81,7 @@ export function assignWords(
   );
 }
 
-export interface Words {
+export interface Centroids {
   readonly dimension: number;
   readonly parents: Int8Array;
   readonly children?: Int8Array;
