@@ -10,7 +10,7 @@ import type { ColabfoldTickets } from '../services/colabfold/tickets.js';
 import type { Console } from '../services/console/console.js';
 import type { KeyedRequest, Principal } from '../services/context.js';
 import type { AnyReply } from '../services/reply.js';
-import type { PartSurveys } from '../services/workers/part-surveys.js';
+import type { PartitionResults } from '../services/workers/partition-results.js';
 import type { IdempotencyTable } from '../store/tables/idempotency.js';
 import type { Admission, AdmissionLimits } from './admission/admission.js';
 import type { Handlers } from './handlers/handler.js';
@@ -59,7 +59,7 @@ export interface ShellOptions {
   /** Absent: ColabFold's MSA interface is not served. */
   readonly colabfold?: ColabfoldDoor;
   /** Absent: nobody may have parts of releases looked at here. */
-  readonly partSurveys?: PartSurveys;
+  readonly partitionResults?: PartitionResults;
   /** Sources of the Python client; absent: it is not served. */
   readonly pythonClientFolder?: string;
   readonly idempotency: IdempotencyTable;

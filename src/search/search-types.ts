@@ -75,7 +75,7 @@ export interface SearchEngine {
   /** Lets searches that somebody waits for go first; the result does not depend on it. */
   readonly isLowPriority?: boolean;
   /** How others look at the targets in our place (parts/); absent where they are looked at here. */
-  readonly look?: Look;
+  readonly scan?: Scan;
   /** Latest monotonic time at which those others may begin; absent = no start deadline. */
   readonly startDeadlineMs?: number;
 }
@@ -90,13 +90,13 @@ export interface SearchSettings extends Omit<SearchRequest, 'query'> {
  * Looks at all eligible targets, for every query; what is left to measure of one is measured when it is asked for. The
  * settings are those of the search, but for a significance that the policy itself needs.
  */
-export type Look = (
+export type Scan = (
   queries: readonly EncodedQuery[],
   settings: SearchSettings,
-  work: LookWork,
+  work: ScanWork,
 ) => Promise<readonly (() => Promise<Compared>)[]>;
 
-export interface LookWork {
+export interface ScanWork {
   readonly policy: ResolvedPolicy;
   readonly engine: SearchEngine;
   /** Of what is done for all queries together. */

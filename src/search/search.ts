@@ -21,8 +21,8 @@ import type {
   Candidate,
   Compared,
   EncodedQuery,
-  Look,
-  LookWork,
+  Scan,
+  ScanWork,
   ProteinQuery,
   SearchEngine,
   SearchRequest,
@@ -74,12 +74,12 @@ export function searchMany(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly SearchResult[]> {
-  return searchBy(engine.look ?? lookHere, queries, settings, engine, signal);
+  return searchBy(engine.scan ?? scanHere, queries, settings, engine, signal);
 }
 
 /** The straight line with another way to look at the targets, which finds the same sums (parts/merge.ts). */
 export async function searchBy(
-  look: Look,
+  scan: Scan,
   queries: readonly ProteinQuery[],
   settings: SearchSettings,
   engine: SearchEngine,
@@ -100,7 +100,7 @@ export async function searchBy(
   const judge = createJudge({ ...settings, significance }, sequences, engine);
   const work = { policy, judge, settings, engine, options, optionsOf };
   const encoded = await encode(queries, settings, engine, { signal });
-  const measured = await look(encoded, { ...settings, significance }, work);
+  const measured = await scan(encoded, { ...settings, significance }, work);
 
   // While the event loop works on one query, the kernels work on others.
   const queue = fastq.promise(
@@ -130,13 +130,13 @@ function threadShares(
 }
 
 /** What the stages of all queries share. */
-interface Work extends LookWork {
+interface Work extends ScanWork {
   readonly judge: Judge;
   readonly settings: SearchSettings;
 }
 
 /** The kernels compare each query with the targets, or with those that the policy leaves. */
-export const lookHere: Look = async (queries, settings, work) => {
+export const scanHere: Scan = async (queries, settings, work) => {
   const tokens = queries.map((query) => query.tokens);
   const { policy, engine, options } = work;
   if (policy.sampled === undefined) {
@@ -163,7 +163,7 @@ export const lookHere: Look = async (queries, settings, work) => {
 export async function rescoreCandidates(
   queries: readonly EncodedQuery[],
   prefilterHits: readonly Uint32Array[],
-  { policy: { sampled }, engine, options, optionsOf }: LookWork,
+  { policy: { sampled }, engine, options, optionsOf }: ScanWork,
   retry?: KernelRetry,
 ): Promise<readonly (() => Promise<Compared>)[]> {
   assert(sampled !== undefined, 'only the sampled policy has pools');

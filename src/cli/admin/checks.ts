@@ -7,7 +7,7 @@ import { readCalibrationCard } from '../../significance/sidecar.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../../limits.js';
 import { scanReleases } from '../../release/catalog.js';
 import { lastMaintenance, type MaintenanceKind } from '../../services/backup/maintenance.js';
-import { openLine, type WorkerLine } from '../../services/workers/line.js';
+import { openLine, type WorkerLine } from '../../services/workers/worker-connection.js';
 import { wronglyShared } from '../../store/prepare.js';
 import { answersThere, checkAddresses, isLoopbackHost } from '../serve/address.js';
 import { validityOf } from '../serve/certificate.js';

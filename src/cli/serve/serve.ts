@@ -57,7 +57,7 @@ export async function serve(
     readiness: () => readinessOf(appliance),
     sharedOrigins: config.corsOrigins,
     colabfold: doorOf(appliance),
-    partSurveys: appliance.partSurveys,
+    partitionResults: appliance.partitionResults,
     pythonClientFolder: join(config.packageFolder, 'src', 'clients', 'python'),
     idempotency: new IdempotencyTable(store),
     limits: limitsOf(config),

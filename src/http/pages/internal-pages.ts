@@ -7,7 +7,7 @@ import { colabfoldPages } from './colabfold.js';
 import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
 import { DOCS_FILES_PATH, docsFile, docsPage, docsPolicy } from './docs-page.js';
 import { pythonClientPages } from './python-client.js';
-import { surveyPages } from './surveys.js';
+import { partialResultPages } from './partial-results.js';
 import { consolePages } from '../console/api.js';
 import { page, sendHtml, sendJson, type InternalPage } from '../internal-page.js';
 import type { Shell, ShellContext } from '../shell.js';
@@ -33,7 +33,7 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
     page('internal.docs_files', DOCS_FILES_PATH, sendDocsFile),
     ...colabfoldPages(shell),
     ...pythonClientPages(shell),
-    ...surveyPages(shell),
+    ...partialResultPages(shell),
     ...consolePages(shell),
   ];
 }

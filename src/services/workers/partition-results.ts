@@ -1,35 +1,39 @@
 import { Refusal } from '../../errors.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import type { Release, TargetSpace } from '../../release/release.js';
-import { surveyEncoded, targetRanges, type Survey } from '../../search/parts/survey.js';
+import { scanEncoded, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
 import { encode } from '../../search/encode.js';
 import type { RequestContext } from '../context.js';
 import type { Catalog } from '../search/catalog.js';
 import type { Engines } from '../search/engines.js';
 import { readProteinQuery } from '../search/protein-query.js';
 import type { TargetSpaces } from '../search/target-spaces.js';
-import type { SurveyRequest } from './survey-request.js';
+import type { PartialResultRequest } from './partial-result-request.js';
 
 /** What a worker does for fronts. */
-export interface PartSurveys {
+export interface PartitionResults {
   /**
    * What a part of a release has to say of some queries; what comes is checked by its schema only.
    * Errors  Refusal `release_not_found`, `permission_denied`; `validation_failed` where there is no such part;
    *         `invalid_filter`; those of queries; `kernels_changed` where these are of another version; Faults of files,
    *         encoder and kernels; the signal's reason
    */
-  survey(request: SurveyRequest, context: RequestContext): Promise<readonly Survey[]>;
+  partialResult(request: PartialResultRequest, context: RequestContext): Promise<readonly PartialResult[]>;
 }
 
-export interface PartSurveyParts {
+export interface PartitionResultsDeps {
   readonly catalog: Pick<Catalog, 'release'>;
   readonly engines: Pick<Engines, 'open'>;
   readonly targetSpaces: Pick<TargetSpaces, 'unfiltered' | 'reopen'>;
 }
 
-export function createPartSurveys({ catalog, engines, targetSpaces }: PartSurveyParts): PartSurveys {
+export function createPartitionResults({
+  catalog,
+  engines,
+  targetSpaces,
+}: PartitionResultsDeps): PartitionResults {
   return {
-    async survey(request, { organizationId, signal }) {
+    async partialResult(request, { organizationId, signal }) {
       const { part, part_count: count, filter, limit, sampled, is_background: isLowPriority } = request;
       if (part > count) {
         throw new Refusal('validation_failed', `There is no part ${part} of ${count}.`, { param: 'part' });
@@ -55,7 +59,7 @@ export function createPartSurveys({ catalog, engines, targetSpaces }: PartSurvey
       };
       const settings = { targetSpace, limit, sampled: counts ?? undefined };
       const range = targetRanges(release, count)[part - 1];
-      return surveyEncoded(encoded, settings, range, engine, { signal, threads, isLowPriority });
+      return scanEncoded(encoded, settings, range, engine, { signal, threads, isLowPriority });
     },
   };
 }

@@ -14,8 +14,8 @@ import { seededRandom } from '#src/random.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release, TargetSpace } from '#src/release/release.js';
-import { searchSurveyed } from '#src/search/parts/merge.js';
-import { openRange, surveyRange, targetRanges } from '#src/search/parts/survey.js';
+import { searchPartialResults } from '#src/search/partitions/merge.js';
+import { openRange, scanRange, targetRanges } from '#src/search/partitions/scan.js';
 import { expectedFalseHits } from '#src/search/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
@@ -38,20 +38,20 @@ async function engineOf(release: Release, rest: Partial<SearchEngine>): Promise<
   return { release, backend, encoder: fakeEncoder(), store: await backend.open(release.tokens), ...rest };
 }
 
-async function searchParts(
+async function searchPartitions(
   queries: readonly ProteinQuery[],
   settings: SearchSettings,
   engine: SearchEngine,
   count: number,
 ): Promise<readonly SearchResult[]> {
   const { release, backend } = engine;
-  const surveys = targetRanges(release, count).map(async (range) => {
+  const partialResults = targetRanges(release, count).map(async (range) => {
     const store = await openRange(release, backend, range);
-    const surveyed = await surveyRange(queries, settings, range, { ...engine, store });
+    const partialResults = await scanRange(queries, settings, range, { ...engine, store });
     store.close();
-    return surveyed;
+    return partialResults;
   });
-  return searchSurveyed(queries, settings, await Promise.all(surveys), engine);
+  return searchPartialResults(queries, settings, await Promise.all(partialResults), engine);
 }
 
 const queryOf = (sequence: string): ProteinQuery => ({ sequence, normalizationId: 'test' });
@@ -89,7 +89,7 @@ describe('a search over parts of a release', () => {
           } as const;
           const whole = await searchMany(queries, settings, engine);
           for (const count of PARTS) {
-            const found = await searchParts(queries, settings, engine, count);
+            const found = await searchPartitions(queries, settings, engine, count);
             expect(found, `${backend.name}, ${count} parts, limit ${limit}, seed ${seed}`).toEqual(whole);
           }
         }
@@ -112,8 +112,8 @@ describe('a search over parts of a release', () => {
     } as const;
     const queries = [queryOf('MKVLAAGIT')];
     const encoder = contextEncoder();
-    const surveyed = await surveyRange(queries, settings, { from: 0, to: 1 }, { ...engine, encoder });
-    await expect(searchSurveyed(queries, settings, [surveyed], engine)).rejects.toMatchObject({
+    const partialResults = await scanRange(queries, settings, { from: 0, to: 1 }, { ...engine, encoder });
+    await expect(searchPartialResults(queries, settings, [partialResults], engine)).rejects.toMatchObject({
       code: 'encoder_changed',
     });
     engine.store.close();
@@ -168,7 +168,7 @@ describe('a search over parts of a calibrated release', () => {
           const isJudged = significance === 'if_available' && targetSpace.searchedTargetCount > 20;
           if (isJudged) expect(judged.length).toBeGreaterThan(0);
           for (const count of PARTS) {
-            const parts = await searchParts(queries, settings, engine, count);
+            const parts = await searchPartitions(queries, settings, engine, count);
             expect(parts, `${count} parts, seed ${seed}`).toEqual(whole);
           }
         }

@@ -1,5 +1,5 @@
 import { Fault } from '../../errors.js';
-import type { Survey } from './survey.js';
+import type { PartialResult } from './scan.js';
 
 /*
  * Surveys as they travel between tasks and appliances, all numbers little-endian, as every machine has them that we run
@@ -16,8 +16,12 @@ const START_BYTES = 8;
 const DIGEST_BYTES = 32;
 const HEAD_BYTES = DIGEST_BYTES + 8;
 
-export function writtenSurveys(surveys: readonly Survey[]): Buffer {
-  return Buffer.concat([MAGIC, wordsOf(Uint32Array.of(surveys.length)), ...surveys.flatMap(piecesOf)]);
+export function encodePartialResults(partialResults: readonly PartialResult[]): Buffer {
+  return Buffer.concat([
+    MAGIC,
+    wordsOf(Uint32Array.of(partialResults.length)),
+    ...partialResults.flatMap(piecesOf),
+  ]);
 }
 
 /** How many bytes surveys of so many targets each take. @param columns  3, or 4 where the sampled policy looks */
@@ -26,7 +30,7 @@ export function writtenBytes(targetCounts: readonly number[], columns: 3 | 4): n
 }
 
 /** Errors  Fault where the bytes are not those of surveys, or of more or fewer than they say */
-export function readSurveys(bytes: Uint8Array): readonly Survey[] {
+export function decodePartialResults(bytes: Uint8Array): readonly PartialResult[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   const take = (count: number): Buffer => {
@@ -37,14 +41,14 @@ export function readSurveys(bytes: Uint8Array): readonly Survey[] {
   const word = (): number => take(4).readUInt32LE();
   if (!take(4).equals(MAGIC)) throw new Fault('These are no surveys.');
   const count = word();
-  const surveys: Survey[] = [];
-  while (surveys.length < count) {
+  const partialResults: PartialResult[] = [];
+  while (partialResults.length < count) {
     const queryTokensSha256 = take(DIGEST_BYTES).toString('hex');
     const [length, columns] = [word(), word()];
     if (columns !== 3 && columns !== 4) throw new Fault('A survey has 3 columns or 4.');
     // A copy: bytes need not begin where an int32 may.
     const column = (): ArrayBuffer => Uint8Array.from(take(4 * length)).buffer;
-    surveys.push({
+    partialResults.push({
       queryTokensSha256,
       targets: new Uint32Array(column()),
       queryToTarget: new Int32Array(column()),
@@ -53,10 +57,10 @@ export function readSurveys(bytes: Uint8Array): readonly Survey[] {
     });
   }
   if (at < buffer.length) throw new Fault('There is more behind the surveys.');
-  return surveys;
+  return partialResults;
 }
 
-function piecesOf({ queryTokensSha256, targets, queryExcess, ...sums }: Survey): readonly Buffer[] {
+function piecesOf({ queryTokensSha256, targets, queryExcess, ...sums }: PartialResult): readonly Buffer[] {
   const columns = [targets, sums.queryToTarget, sums.targetToQuery, ...(queryExcess ? [queryExcess] : [])];
   return [
     Buffer.from(queryTokensSha256, 'hex'),

@@ -11,13 +11,13 @@ import { COARSE_ROWS } from '../prefilter/sampling.js';
 import { rescoreCandidates, searchBy } from '../search.js';
 import type {
   EncodedQuery,
-  Look,
+  Scan,
   ProteinQuery,
   SearchEngine,
   SearchResult,
   SearchSettings,
 } from '../search-types.js';
-import type { Survey } from './survey.js';
+import type { PartialResult } from './scan.js';
 import { requireTokens } from './whole.js';
 
 /**
@@ -28,25 +28,25 @@ import { requireTokens } from './whole.js';
  * Cost    alignments of the frontier, and the panel: their tokens are all that is read; where the coded policy answers,
  *         a look at all codes, and the pool
  */
-export function searchSurveyed(
+export function searchPartialResults(
   queries: readonly ProteinQuery[],
   settings: SearchSettings,
-  surveys: readonly (readonly Survey[])[],
+  partialResults: readonly (readonly PartialResult[])[],
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly SearchResult[]> {
-  return searchBy(lookInto(surveys), queries, settings, engine, signal);
+  return searchBy(scanPartialResults(partialResults), queries, settings, engine, signal);
 }
 
-/** The way to look at the targets through the surveys of their parts. @param surveys  by range, then by query */
-export function lookInto(surveys: readonly (readonly Survey[])[]): Look {
+/** The way to look at the targets through the surveys of their parts. @param partialResults  by range, then by query */
+export function scanPartialResults(partialResults: readonly (readonly PartialResult[])[]): Scan {
   return async (queries, settings, work) => {
     const { policy, engine, options } = work;
     const tokens = queries.map((query) => query.tokens);
     const merged = queries.map((query, index) =>
       merge(
         query,
-        surveys.map((part) => part[index]),
+        partialResults.map((part) => part[index]),
         engine,
       ),
     );
@@ -79,10 +79,10 @@ export function lookInto(surveys: readonly (readonly Survey[])[]): Look {
   };
 }
 
-function merge(query: EncodedQuery, parts: readonly Survey[], { release }: SearchEngine) {
-  for (const survey of parts) requireTokens(survey, query, release.manifest.encoder.dimension);
-  const joined = (values: (survey: Survey) => Int32Array): Int32Array =>
-    Int32Array.from(parts.flatMap((survey) => Array.from(values(survey))));
+function merge(query: EncodedQuery, parts: readonly PartialResult[], { release }: SearchEngine) {
+  for (const partialResult of parts) requireTokens(partialResult, query, release.manifest.encoder.dimension);
+  const joined = (values: (partialResult: PartialResult) => Int32Array): Int32Array =>
+    Int32Array.from(parts.flatMap((partialResult) => Array.from(values(partialResult))));
   return {
     targets: Uint32Array.from(parts.flatMap(({ targets }) => Array.from(targets))),
     queryToTarget: joined(({ queryToTarget }) => queryToTarget),

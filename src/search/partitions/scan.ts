@@ -39,7 +39,7 @@ export interface TargetRange {
  * which are the best of the part.
  * Order  targets ascend
  */
-export interface Survey {
+export interface PartialResult {
   readonly targets: Uint32Array;
   readonly queryToTarget: Int32Array;
   readonly targetToQuery: Int32Array;
@@ -101,33 +101,33 @@ function rowsFrom(rows: RowSource, bytes: number): RowSource {
  * @param engine  with the store of this range (`openRange`), or of all targets
  * Errors  Fault of encoder or kernels; the signal's reason
  */
-export async function surveyRange(
+export async function scanRange(
   queries: readonly ProteinQuery[],
   settings: SearchSettings,
   range: TargetRange,
   engine: SearchEngine,
   signal?: AbortSignal,
-): Promise<readonly Survey[]> {
+): Promise<readonly PartialResult[]> {
   const { threads, isLowPriority } = engine;
   const { sampled } = resolvePolicy(engine, settings);
   const encoded = await encode(queries, settings, engine, { signal });
-  return surveyEncoded(encoded, { ...settings, sampled }, range, engine, { signal, threads, isLowPriority });
+  return scanEncoded(encoded, { ...settings, sampled }, range, engine, { signal, threads, isLowPriority });
 }
 
 /** What a survey depends on besides queries, release and range. */
-export interface SurveySettings extends Pick<SearchSettings, 'targetSpace' | 'limit'> {
+export interface PartialResultSettings extends Pick<SearchSettings, 'targetSpace' | 'limit'> {
   /** Present where the sampled policy answers for the whole release. */
   readonly sampled?: RescoreCounts & { readonly usesCodebook: boolean };
 }
 
 /** The same of queries whose tokens are at hand. */
-export async function surveyEncoded(
+export async function scanEncoded(
   queries: readonly EncodedQuery[],
-  { targetSpace, limit, sampled }: SurveySettings,
+  { targetSpace, limit, sampled }: PartialResultSettings,
   range: TargetRange,
   engine: Pick<SearchEngine, 'release' | 'backend' | 'store'>,
   options: KernelOptions,
-): Promise<readonly Survey[]> {
+): Promise<readonly PartialResult[]> {
   const { release, store } = engine;
   // The pool of whoever merges needs nothing of a part.
   const isIdle = sampled !== undefined && (sampled.usesCodebook || isMeasuredWhole(sampled, targetSpace));
@@ -139,22 +139,22 @@ export async function surveyEncoded(
   const { dimension } = release.manifest.encoder;
   const tokens = queries.map((query) => query.tokens);
   const size = Math.max(1, Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, part.targets.length)));
-  const surveys: Survey[] = [];
+  const partialResults: PartialResult[] = [];
   for (let start = 0; start < tokens.length; start += size) {
     const pack = tokens.slice(start, start + size);
-    const surveyed =
+    const packSums =
       sampled === undefined
-        ? await surveyNearest(pack, part, limit, engine, options)
-        : await surveySampled(pack, part, sampled, engine, options);
-    for (const [index, sums] of surveyed.entries()) {
-      surveys.push({ ...sums, queryTokensSha256: tokensSha256(pack[index], dimension) });
+        ? await scanNearest(pack, part, limit, engine, options)
+        : await scanSampled(pack, part, sampled, engine, options);
+    for (const [index, sums] of packSums.entries()) {
+      partialResults.push({ ...sums, queryTokensSha256: tokensSha256(pack[index], dimension) });
     }
   }
-  return surveys;
+  return partialResults;
 }
 
 const NONE = new Uint32Array(0);
-type Sums = Omit<Survey, 'queryTokensSha256'>;
+type Sums = Omit<PartialResult, 'queryTokensSha256'>;
 type Kernels = Pick<SearchEngine, 'release' | 'backend' | 'store'>;
 
 /** The eligible targets of a range, as the release counts them, and as its store does. */
@@ -176,7 +176,7 @@ function lessFrom(targets: Uint32Array, from: number): Uint32Array {
   return from === 0 ? targets : targets.map((target) => target - from);
 }
 
-async function surveyNearest(
+async function scanNearest(
   tokens: readonly QueryTokens[],
   part: Part,
   limit: number,
@@ -204,7 +204,7 @@ async function surveyNearest(
   );
 }
 
-async function surveySampled(
+async function scanSampled(
   tokens: readonly QueryTokens[],
   part: Part,
   counts: RescoreCounts,

@@ -15,8 +15,8 @@ const Count = Type.Integer({ minimum: 1, maximum: RETAINED_MAX_CANDIDATES });
  * What a front asks a worker: what a part of a release's targets has to say of some queries. It names all that the
  * sums depend on, so that the worker needs no calibration and no qualified policy of its own.
  */
-export type SurveyRequest = Static<typeof SurveyRequest>;
-export const SurveyRequest = Type.Object(
+export type PartialResultRequest = Static<typeof PartialResultRequest>;
+export const PartialResultRequest = Type.Object(
   {
     release_id: Type.String({ pattern: '^dbr_[0-9a-f]{64}$' }),
     /** Kernels of one version give the same bits. */

@@ -6,8 +6,8 @@ import {
   SURVEY_REQUEST_MAX_BYTES,
   WORKER_WAITING_PACKS_MAX_COUNT,
 } from '../../limits.js';
-import { writtenSurveys } from '../../search/parts/written.js';
-import { SURVEYS_PATH, SurveyRequest } from '../../services/workers/survey-request.js';
+import { encodePartialResults } from '../../search/partitions/encoding.js';
+import { SURVEYS_PATH, PartialResultRequest } from '../../services/workers/partial-result-request.js';
 import { ExecutionQueue } from '../admission/execution-queue.js';
 import { readBody, requireJson } from '../body/body.js';
 import { page, sendJson, type InternalPage } from '../internal-page.js';
@@ -20,9 +20,9 @@ import type { Shell, ShellContext } from '../shell.js';
  * What a worker serves to fronts: surveys of parts (services/workers/), as bytes. Searches wait in line with the
  * appliance's own; packs of runs have a line for themselves, as runs do not stand in that of searches either.
  */
-export function surveyPages(shell: Shell): readonly InternalPage[] {
-  const { partSurveys } = shell;
-  if (partSurveys === undefined) return [];
+export function partialResultPages(shell: Shell): readonly InternalPage[] {
+  const { partitionResults } = shell;
+  if (partitionResults === undefined) return [];
   const packs = new ExecutionQueue(
     {
       concurrentExecutions: RUNS_AT_WORK_MAX_COUNT,
@@ -31,12 +31,12 @@ export function surveyPages(shell: Shell): readonly InternalPage[] {
     },
     shell.clock.nowMs,
   );
-  const check = new Ajv2020().compile(SurveyRequest);
-  const read = async ({ req, res }: ShellContext): Promise<SurveyRequest> => {
+  const check = new Ajv2020().compile(PartialResultRequest);
+  const read = async ({ req, res }: ShellContext): Promise<PartialResultRequest> => {
     requireJson(req);
     const { requestMs } = shell.timeouts ?? TIMEOUTS;
     const body = await parseStrictJsonInTurns(await readBody(req, res, SURVEY_REQUEST_MAX_BYTES, requestMs));
-    if (check(body)) return body as SurveyRequest;
+    if (check(body)) return body as PartialResultRequest;
     const [{ instancePath, message }] = check.errors!;
     throw new Refusal('validation_failed', `The request is not valid: body${instancePath} ${message}.`);
   };
@@ -56,7 +56,7 @@ export function surveyPages(shell: Shell): readonly InternalPage[] {
           );
           try {
             await place.start(signal, startDeadlineMs);
-            const surveys = await partSurveys.survey(request, {
+            const partialResults = await partitionResults.partialResult(request, {
               ...principal!,
               requestId,
               signal,
@@ -64,7 +64,7 @@ export function surveyPages(shell: Shell): readonly InternalPage[] {
             });
             context.status = 200;
             context.set({ 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store' });
-            context.body = writtenSurveys(surveys);
+            context.body = encodePartialResults(partialResults);
           } finally {
             place.leave();
           }

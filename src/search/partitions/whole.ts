@@ -3,10 +3,10 @@ import { mapInTurns } from '../../turns.js';
 import { prefilterCountsOf } from '../prefilter/rescore-candidates.js';
 import { tokensSha256 } from '../seal.js';
 import type { EncodedQuery } from '../search-types.js';
-import { eligibleIn, type Survey, type SurveySettings, type TargetRange } from './survey.js';
+import { eligibleIn, type PartialResult, type PartialResultSettings, type TargetRange } from './scan.js';
 
 /** How many targets a survey may name, from the fewest on. */
-export interface SurveyCounts {
+export interface PartialResultCounts {
   readonly least: number;
   readonly most: number;
 }
@@ -15,10 +15,10 @@ export interface SurveyCounts {
  * How many targets each survey of a part has. The exhaustive policy has its nearest and no others; the sampled one its
  * nearest and, of those that stand out, as many as there are.
  */
-export function surveyCounts(
-  { targetSpace, limit, sampled }: SurveySettings,
+export function partialResultCounts(
+  { targetSpace, limit, sampled }: PartialResultSettings,
   range: TargetRange,
-): SurveyCounts {
+): PartialResultCounts {
   const eligibleCount = eligibleIn(targetSpace, range)?.length ?? range.to - range.from;
   if (sampled === undefined) {
     const count = Math.min(limit, eligibleCount);
@@ -37,27 +37,27 @@ export function surveyCounts(
  * Errors  Fault; Refusal `encoder_changed` where a query was encoded otherwise
  */
 export async function requireWhole(
-  surveys: readonly Survey[],
+  partialResults: readonly PartialResult[],
   queries: readonly EncodedQuery[],
-  settings: SurveySettings,
+  settings: PartialResultSettings,
   range: TargetRange,
   dimension: number,
 ): Promise<void> {
-  if (surveys.length !== queries.length) {
-    throw new Fault(`There are ${surveys.length} surveys of ${queries.length} queries.`);
+  if (partialResults.length !== queries.length) {
+    throw new Fault(`There are ${partialResults.length} surveys of ${queries.length} queries.`);
   }
-  const counts = surveyCounts(settings, range);
+  const counts = partialResultCounts(settings, range);
   const eligible = eligibleIn(settings.targetSpace, range);
-  await mapInTurns(surveys, (survey, index) => {
-    requireTokens(survey, queries[index], dimension);
-    requireCounts(survey, settings, counts);
-    requireEligible(survey.targets, range, eligible);
+  await mapInTurns(partialResults, (partialResult, index) => {
+    requireTokens(partialResult, queries[index], dimension);
+    requireCounts(partialResult, settings, counts);
+    requireEligible(partialResult.targets, range, eligible);
   });
 }
 
 /** Errors  Refusal `encoder_changed` */
 export function requireTokens(
-  { queryTokensSha256 }: Survey,
+  { queryTokensSha256 }: PartialResult,
   { tokens }: EncodedQuery,
   dimension: number,
 ): void {
@@ -69,9 +69,9 @@ export function requireTokens(
 }
 
 function requireCounts(
-  { targets, queryExcess }: Survey,
-  { sampled }: SurveySettings,
-  { least, most }: SurveyCounts,
+  { targets, queryExcess }: PartialResult,
+  { sampled }: PartialResultSettings,
+  { least, most }: PartialResultCounts,
 ): void {
   if ((queryExcess === undefined) !== (sampled === undefined)) {
     throw new Fault('A survey was made by another policy.');
