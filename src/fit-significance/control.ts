@@ -1,7 +1,7 @@
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
 import { tailCoordinate } from '../significance/pair-null.js';
 import { controlScores } from '../search/control.js';
-import type { BiasedSample } from './bias.js';
+import type { HubnessSample } from './hubness.js';
 import type { NullFit } from './null.js';
 import type { CalibrateOptions } from './options.js';
 import { pairStart } from './pairs.js';
@@ -19,7 +19,7 @@ export async function controlPairs(
   options: CalibrateOptions,
   targets: Uint32Array,
   reader: TokenReader,
-  sample: BiasedSample,
+  sample: HubnessSample,
   fit: KeptFit,
   work: Workplace,
   onProtein: (done: number) => void,
@@ -42,7 +42,7 @@ export async function controlPairs(
     take(record, first) {
       const found = new Int32Array(record);
       highScoringPairs(first, targets.length, fit).forEach((pair, at) => {
-        const score = { affineScore: found[at], closeness: sample.closeness[pair] };
+        const score = { affineScore: found[at], meanClosestCosine: sample.meanClosestCosine[pair] };
         const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
         coordinates[pair] = controlledCoordinate(coordinates[pair], control);
       });

@@ -6,7 +6,7 @@ import {
   type ProjectedMoments,
 } from '../significance/moments.js';
 import { tailCoordinate, type PairNull } from '../significance/pair-null.js';
-import { biasContribution, biasesOf, createBiasTable } from '../significance/protein-bias.js';
+import { hubnessContribution, hubnessesOf, createHubnessTable } from '../significance/hubness.js';
 import { canonicalSha256 } from '../canonical.js';
 import { encodeHomologSets } from '../homologs/encode.js';
 import { withoutHomologs } from '../homologs/finder.js';
@@ -15,7 +15,7 @@ import { affineParameters } from '../search/affine.js';
 import { controlScores } from '../search/control.js';
 import { profileTokenFormOf } from '../search/family-form.js';
 import { maxsimDistances } from '../search/maxsim.js';
-import type { BiasedSample } from './bias.js';
+import type { HubnessSample } from './hubness.js';
 import type { CalibrateOptions } from './options.js';
 import { momentsOfPair } from './sample.js';
 import { runPhase, type Workplace } from './checkpoints.js';
@@ -27,7 +27,7 @@ export interface DecoyScoring {
   readonly targets: Uint32Array;
   /** Their sequences (`targetTexts`). */
   readonly texts: Uint8Array;
-  readonly sample: BiasedSample;
+  readonly sample: HubnessSample;
   readonly moments: readonly ProjectedMoments[];
   readonly basis: { readonly rank: number; readonly basis: Float32Array };
   readonly pairNull: PairNull;
@@ -55,18 +55,25 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     targetLength: sample.lengths[index],
     ...momentsOfPair(decoy, moment),
   }));
-  const closeness = shapes.map(({ targetLength }, index) => {
+  const meanClosestCosine = shapes.map(({ targetLength }, index) => {
     const found = { queryToTarget: sums.queryToTarget[index], targetToQuery: sums.targetToQuery[index] };
     return 1 - maxsimDistances(found, tokens.length, targetLength, inverseStep).bidirectional;
   });
-  const table = createBiasTable(sample.bias, { panelSize: sample.panel.length, proteinCount: 1 });
-  sample.panel.forEach((member, at) =>
-    table.add(0, at, biasContribution(sample.bias, pairNull.shape, shapes[member], closeness[member])),
+  const table = createHubnessTable(sample.hubness, {
+    referenceSetSize: sample.referenceSet.length,
+    proteinCount: 1,
+  });
+  sample.referenceSet.forEach((member, at) =>
+    table.add(
+      0,
+      at,
+      hubnessContribution(sample.hubness, pairNull.shape, shapes[member], meanClosestCosine[member]),
+    ),
   );
-  const decoyBias = table.of(0);
+  const decoyHubness = table.of(0);
   const place = (index: number, affineScore: number): number => {
-    const pair = { ...shapes[index], ...biasesOf(decoyBias, sample.biases[index]) };
-    return tailCoordinate(pairNull, pair, { affineScore, closeness: closeness[index] });
+    const pair = { ...shapes[index], ...hubnessesOf(decoyHubness, sample.hubnesses[index]) };
+    return tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine: meanClosestCosine[index] });
   };
   const coordinates = Float64Array.from(shapes, (_, index) => place(index, scores[index]));
   const highScoring = Uint32Array.from(shapes.keys()).filter(

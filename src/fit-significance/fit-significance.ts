@@ -22,7 +22,12 @@ import type { Release } from '../release/release.js';
 import { targetTexts } from '../search/affine.js';
 import { referencePolicyId } from '../search/policy.js';
 import { fitStrata } from './bins.js';
-import { measureBiases, measureSampleBias, PANEL_COUNT, type BiasedSample } from './bias.js';
+import {
+  measureHubnesses,
+  measureSampleHubness,
+  REFERENCE_SET_COUNT,
+  type HubnessSample,
+} from './hubness.js';
 import { FEWEST_PAIRS, measureShapes } from './fit.js';
 import { controlPairs } from './control.js';
 import { reversedCoordinates } from './decoys.js';
@@ -87,7 +92,7 @@ async function calibrateIn(
     const { tell } = course;
     const scored = await scoreSample(options, targets, reader, course);
     const shapes = measureShapes(scored.sample, random);
-    const sample = measureSampleBias(scored.sample, shapes, random);
+    const sample = measureSampleHubness(scored.sample, shapes, random);
     const labels = labelsOf(options, targets);
     const inputs = { seed: options.seed ?? 1, labels: labels === undefined ? null : Array.from(labels) };
     const fit = await keepFit(work, inputs, sample, random, () => {
@@ -107,21 +112,21 @@ async function calibrateIn(
       (done) => tell('moments', done),
       options.signal,
     );
-    const biases = await measureBiases({
+    const hubnesses = await measureHubnesses({
       release,
       backend: options.backend,
       store: options.store,
       reader,
       moments,
       scales: shapes,
-      bias: sample.bias,
-      panel: sample.panel.map((member) => targets[member]),
+      hubness: sample.hubness,
+      referenceSet: sample.referenceSet.map((member) => targets[member]),
       work,
       basisDigest: scored.basis.digest,
       options: { signal: options.signal, threads: options.threads },
-      onPanel: (done) => tell('panel', done),
+      onReferenceSet: (done) => tell('panel', done),
     });
-    return await writeCalibration(release.directory, content, moments, biases);
+    return await writeCalibration(release.directory, content, moments, hubnesses);
   } finally {
     await reader.close();
   }
@@ -154,7 +159,7 @@ function announce({ release, onPlan, onProgress }: CalibrateOptions, sampleCount
     targetCount: release.targets.count,
     reversedCount: isSmallSample((sampleCount * (sampleCount - 1)) / 2) ? sampleCount : 0,
     decoyCount: decoyCountOf(sampleCount),
-    panelCount: Math.min(PANEL_COUNT, sampleCount),
+    referenceSetCount: Math.min(REFERENCE_SET_COUNT, sampleCount),
   });
   onPlan?.(phases);
   return phaseMeter(phases, onProgress);
@@ -215,7 +220,7 @@ async function scoreSample(
 async function describe(
   options: CalibrateOptions,
   targets: Uint32Array,
-  { sample, moments, basis, maximumConcentration }: ScoredSample & { readonly sample: BiasedSample },
+  { sample, moments, basis, maximumConcentration }: ScoredSample & { readonly sample: HubnessSample },
   fit: KeptFit,
   { random, tell, work }: Course,
 ): Promise<CardContent> {
@@ -260,7 +265,7 @@ async function describe(
     },
     stratum_edges: edges,
     pair_null: describePairNull(pairNull),
-    bias: { ...sample.bias, panel: Array.from(sample.panel, (member) => targets[member]) },
+    bias: { ...sample.hubness, panel: Array.from(sample.referenceSet, (member) => targets[member]) },
     bins,
     populations: await observePopulations({ decoys, fit, bins, edges, random }),
     moments: { dimension, rank: basis.rank },
@@ -282,7 +287,7 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
   const { profiles } = shape;
   const { slopes, slowerShare } = pairNull.rate;
   const [lengthSlope, meanSlope, spreadSlope, ...ofPairs] = slopes;
-  const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...leaningSlopes] = ofPairs;
+  const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...hubnessComponentSlopes] = ofPairs;
   const ofProfiles = profiles && {
     log_mean: profiles.logMean,
     log_spread: profiles.logSpread,
@@ -290,15 +295,15 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
     mean_slope: profileMeanSlope,
     spread_slope: profileSpreadSlope,
     effective_slope: effectiveSlope,
-    leanings: pairNull.leanings,
-    leaning_slopes: leaningSlopes,
+    leanings: pairNull.hubnessComponents,
+    leaning_slopes: hubnessComponentSlopes,
   };
   return {
     log_shorter: shape.logShorter,
     log_longer: shape.logLonger,
     mean_cosine: shape.meanCosine,
     cosine_spread: shape.cosineSpread,
-    bias: pairNull.bias,
+    bias: pairNull.hubness,
     weights: pairNull.weights,
     scale: pairNull.scale,
     length_slope: lengthSlope,

@@ -196,16 +196,16 @@ async function evidentTargets(
     };
   });
   // A map of unsigned integers would be one, too.
-  const panel = {
-    queryToTarget: Int32Array.from(calibration.panel, (target) => exact.queryToTarget[target]),
-    targetToQuery: Int32Array.from(calibration.panel, (target) => exact.targetToQuery[target]),
+  const referenceSet = {
+    queryToTarget: Int32Array.from(calibration.referenceSet, (target) => exact.queryToTarget[target]),
+    targetToQuery: Int32Array.from(calibration.referenceSet, (target) => exact.targetToQuery[target]),
   };
   const judge = createJudge(
     { significance: 'if_available', targetSpace: unfilteredSpace(release) },
     [sequence],
     engine,
   );
-  const judged = await judge(query, candidates, panel, options);
+  const judged = await judge(query, candidates, referenceSet, options);
   const limit = Math.log(EVIDENT_EXPECTED_FALSE_HITS);
   return judged
     .filter(

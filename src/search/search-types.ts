@@ -113,7 +113,7 @@ export interface Compared {
   /** Of the same targets; present where these are few, and all of them are rescored. */
   readonly affineScores?: Int32Array;
   /** Sums with the calibration's panel, in its order, for the judge; absent where nothing is judged. */
-  readonly panel?: MaxSimSums;
+  readonly referenceSums?: MaxSimSums;
   /** Present where a device failed at any of it. */
   readonly retry?: KernelRetry;
 }

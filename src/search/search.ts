@@ -4,7 +4,7 @@ import type { KernelRetry } from '../kernels/kernels.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
 import { expectedFalseHits } from './candidate-significance.js';
-import { compare, comparePanel } from './compare.js';
+import { compare, compareReferenceSet } from './compare.js';
 import { sweepByCodebook } from './prefilter/codebook.js';
 import {
   compareRescoreCandidates,
@@ -168,12 +168,12 @@ export async function rescoreCandidates(
 ): Promise<readonly (() => Promise<Compared>)[]> {
   assert(sampled !== undefined, 'only the sampled policy has pools');
   const tokens = queries.map((query) => query.tokens);
-  const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
+  const referenceSums = await compareReferenceSet(tokens, engine.calibration?.referenceSet, engine, options);
   const swept = await sweepPrefilterHits(tokens, prefilterHits, sampled, engine, options);
   return prefilterHits.map((hits, at) => async () => {
-    const [query, panel] = [queries[at], panels?.[at]];
+    const [query, sums] = [queries[at], referenceSums?.[at]];
     const found = await compareRescoreCandidates(query, hits, swept[at], sampled, engine, optionsOf(query));
-    return { ...found, panel, retry: panel?.retry ?? retry ?? found.sums.retry };
+    return { ...found, referenceSums: sums, retry: sums?.retry ?? retry ?? found.sums.retry };
   });
 }
 
@@ -199,7 +199,7 @@ async function finish(
         options,
       );
   const { candidates: scored, paths: known } = rescored;
-  const judged = await judge(query, scored, found.panel, options);
+  const judged = await judge(query, scored, found.referenceSums, options);
   const frontier = policy.sampled ? chooseFrontier(judged, limit) : judged;
   const isPathless = known === undefined && evidence === 'pairwise_sequence_alignment';
   const isWanted = (candidate: Candidate): boolean =>

@@ -1,4 +1,4 @@
-import { comparePanel } from '../compare.js';
+import { compareReferenceSet } from '../compare.js';
 import { sweepByCodebook } from '../prefilter/codebook.js';
 import {
   ascending,
@@ -51,11 +51,12 @@ export function scanPartialResults(partialResults: readonly (readonly PartialRes
       ),
     );
     if (policy.sampled === undefined) {
-      const panel = settings.significance === 'not_requested' ? undefined : engine.calibration?.panel;
-      const panels = await comparePanel(tokens, panel, engine, options);
+      const referenceSet =
+        settings.significance === 'not_requested' ? undefined : engine.calibration?.referenceSet;
+      const referenceSums = await compareReferenceSet(tokens, referenceSet, engine, options);
       return merged.map(({ targets, ...sums }, query) => {
-        const found = panels?.[query];
-        return () => Promise.resolve({ targets, sums, panel: found, retry: found?.retry });
+        const found = referenceSums?.[query];
+        return () => Promise.resolve({ targets, sums, referenceSums: found, retry: found?.retry });
       });
     }
     const { sampled } = policy;

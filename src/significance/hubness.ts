@@ -12,21 +12,21 @@ import {
  * panel of targets that the calibration has chosen; relatives in the panel move it little, because what each panel
  * member can contribute is bounded.
  */
-export interface BiasModel {
+export interface HubnessModel {
   /** Expected closeness of an unrelated pair, one weight per term of its shape. */
   readonly weights: readonly number[];
   /** Bounds of one panel member's contribution. Unit: cosine. */
   readonly minimum: number;
   readonly maximum: number;
   /** Where there are profiles. */
-  readonly leanings?: LeaningModel;
+  readonly hubnessComponents?: HubnessComponentModel;
 }
 
 /**
  * Proteins that are close to the same members of the panel are close to each other, related or not: helical ones, say.
  * The directions in which proteins differ most in this, over the panel.
  */
-export interface LeaningModel {
+export interface HubnessComponentModel {
   /** Mean over the sample of what each member of the panel contributes beyond a protein's bias. */
   readonly centres: readonly number[];
   /** [LEANING_COUNT][panel]: a protein's leanings have a spread of 1 over the sample. */
@@ -34,37 +34,37 @@ export interface LeaningModel {
 }
 
 /** What a pair's closeness adds to the bias of either protein. */
-export function biasContribution(
-  model: BiasModel,
+export function hubnessContribution(
+  model: HubnessModel,
   scales: ShapeScales,
   pair: PairShape,
-  closeness: number,
+  meanClosestCosine: number,
 ): number {
   shapeTerms(pair, scales, scratch);
-  const excess = closeness - expectedOf(model.weights, scratch);
+  const excess = meanClosestCosine - expectedOf(model.weights, scratch);
   return Math.min(model.maximum, Math.max(model.minimum, excess));
 }
 
 const scratch = new Float64Array(MOST_TERMS);
 
 /** A protein as the null sees it beside its moments. */
-export interface ProteinBias {
-  readonly bias: number;
+export interface ProteinHubness {
+  readonly hubness: number;
   /** One for each direction; none without profiles. */
-  readonly leanings: readonly number[];
+  readonly hubnessComponents: readonly number[];
 }
 
 /** What the members of a panel contribute to proteins, added up. */
-export interface BiasTable {
+export interface HubnessTable {
   /** So far. Shape: [protein × (1 + directions)], row-major */
   readonly sums: Float64Array;
   add(protein: number, member: number, contribution: number): void;
   /** After all members but the protein itself were added. */
-  of(protein: number): ProteinBias;
+  of(protein: number): ProteinHubness;
 }
 
-export interface BiasTableSize {
-  readonly panelSize: number;
+export interface HubnessTableSize {
+  readonly referenceSetSize: number;
   readonly proteinCount: number;
   /** Place of a protein in the panel, −1 for none; default: none is in it. */
   readonly memberOf?: (protein: number) => number;
@@ -73,11 +73,11 @@ export interface BiasTableSize {
 }
 
 /** Cost: 8 bytes a protein, 24 with leanings */
-export function createBiasTable(
-  { leanings }: BiasModel,
-  { panelSize, proteinCount, memberOf = () => -1, sums: given }: BiasTableSize,
-): BiasTable {
-  const { centres, directions } = leanings ?? { centres: [], directions: [] };
+export function createHubnessTable(
+  { hubnessComponents }: HubnessModel,
+  { referenceSetSize, proteinCount, memberOf = () => -1, sums: given }: HubnessTableSize,
+): HubnessTable {
+  const { centres, directions } = hubnessComponents ?? { centres: [], directions: [] };
   const width = 1 + directions.length;
   const sums = given ?? new Float64Array(proteinCount * width);
   const wholes = directions.map((direction) => direction.reduce((sum, value) => sum + value, 0));
@@ -93,23 +93,27 @@ export function createBiasTable(
     of(protein) {
       const own = memberOf(protein);
       const start = protein * width;
-      const bias = sums[start] / Math.max(1, panelSize - (own < 0 ? 0 : 1));
-      const leaningAt = (at: number): number =>
-        sums[start + 1 + at] - bias * (wholes[at] - (own < 0 ? 0 : directions[at][own]));
-      return { bias, leanings: directions.map((_, at) => leaningAt(at)) };
+      const hubness = sums[start] / Math.max(1, referenceSetSize - (own < 0 ? 0 : 1));
+      const hubnessComponentAt = (at: number): number =>
+        sums[start + 1 + at] - hubness * (wholes[at] - (own < 0 ? 0 : directions[at][own]));
+      return { hubness, hubnessComponents: directions.map((_, at) => hubnessComponentAt(at)) };
     },
   };
 }
 
 /** What a pair takes of the biases of its two proteins. */
-export function biasesOf(
-  query: ProteinBias,
-  target: ProteinBias,
-): Pick<NullPair, 'queryBias' | 'targetBias' | 'leanings'> {
-  return { queryBias: query.bias, targetBias: target.bias, leanings: leaningsOf(query, target) };
+export function hubnessesOf(
+  query: ProteinHubness,
+  target: ProteinHubness,
+): Pick<NullPair, 'queryHubness' | 'targetHubness' | 'hubnessComponents'> {
+  return {
+    queryHubness: query.hubness,
+    targetHubness: target.hubness,
+    hubnessComponents: hubnessComponentsOf(query, target),
+  };
 }
 
 /** What two proteins lean to together, by direction. */
-export function leaningsOf(first: ProteinBias, second: ProteinBias): readonly number[] {
-  return first.leanings.map((value, at) => value * second.leanings[at]);
+export function hubnessComponentsOf(first: ProteinHubness, second: ProteinHubness): readonly number[] {
+  return first.hubnessComponents.map((value, at) => value * second.hubnessComponents[at]);
 }
