@@ -21,7 +21,7 @@ import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import type { Bench } from '../main.js';
 import { createTally, THRESHOLDS, type Tally } from '../calibration/tally.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
-import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
+import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { benchHomologs as benchHomologs, ownHomologs } from '../tools/homologs.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
@@ -230,10 +230,10 @@ async function measureRankings(
       for (const stratum of strata) tally.expect(stratum);
       for (const candidate of candidates) {
         const targetId = engine.release.targets.id(candidate.targetIndex);
-        const logExpected = logExpectedOf(candidate);
+        const logEValue = logEValueOf(candidate);
         const isFalse = labels.get(targetId)!.foldGroup !== labels.get(id)!.foldGroup;
-        if (isFalse && logExpected !== undefined) {
-          for (const stratum of strata) tally.observe(stratum, logExpected);
+        if (isFalse && logEValue !== undefined) {
+          for (const stratum of strata) tally.observe(stratum, logEValue);
         }
         for (const [ranking, scoreOf] of Object.entries(scores)) {
           const score = scoreOf(candidate);

@@ -145,7 +145,7 @@ export function describeHomologs({
     form_id: FAMILY_FORM_ID,
     background: homologSource,
     rules: {
-      max_expected: rules.maxExpected,
+      max_expected: rules.maxEValue,
       min_coverage: rules.minCoverage,
       max_identity: rules.maxIdentity,
       profile_count: rules.profileCount,

@@ -97,7 +97,7 @@ interface Workplace {
   readonly signal?: AbortSignal;
 }
 
-interface SearchRules extends Pick<HomologRules, 'maxExpected' | 'minCoverage'> {
+interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
   readonly maxHits: number;
 }
 
@@ -108,12 +108,12 @@ interface SearchRules extends Pick<HomologRules, 'maxExpected' | 'minCoverage'> 
 async function searchHomologSource(
   proteins: readonly HomologQuery[],
   { database, rounds }: MmseqsSource,
-  { maxExpected, minCoverage, maxHits }: SearchRules,
+  { maxEValue, minCoverage, maxHits }: SearchRules,
   { folder, threads, signal }: Workplace,
 ): Promise<readonly string[]> {
   const path = (name: string): string => join(folder, name);
   const common = ['--threads', String(Math.max(1, threads)), '-v', '1'];
-  const hits = ['-s', SENSITIVITY, '-e', String(maxExpected), '--max-seqs', String(maxHits)];
+  const hits = ['-s', SENSITIVITY, '-e', String(maxEValue), '--max-seqs', String(maxHits)];
   const cover = ['-c', String(minCoverage), '--cov-mode', '2', '-a'];
   const memory = ['--split-memory-limit', MEMORY_LIMIT];
   const search = async (queries: string, result: string): Promise<void> => {

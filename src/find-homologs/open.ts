@@ -121,7 +121,7 @@ function unavailable(why: string): Refusal {
 
 function rulesOf({ rules }: HomologsManifest): HomologRules {
   return {
-    maxExpected: rules.max_expected,
+    maxEValue: rules.max_expected,
     minCoverage: rules.min_coverage,
     maxIdentity: rules.max_identity,
     profileCount: rules.profile_count,

@@ -6,7 +6,7 @@ import type { QueryTokens } from '../kernels/kernels.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import type { Release } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
-import { expectedFalseHits } from '../search/candidate-significance.js';
+import { eValue } from '../search/candidate-significance.js';
 import { searchMany } from '../search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '../search/search-types.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
@@ -54,7 +54,7 @@ export function searchedHomologs(open: () => Promise<SearchEngine>, rules: Homol
 
 function searchAligned(
   sequences: readonly string[],
-  { limit, maxExpected }: { readonly limit: number } & Pick<HomologRules, 'maxExpected'>,
+  { limit, maxEValue }: { readonly limit: number } & Pick<HomologRules, 'maxEValue'>,
   homologSource: SearchEngine,
   signal: AbortSignal | undefined,
 ): Promise<readonly SearchResult[]> {
@@ -62,7 +62,7 @@ function searchAligned(
     targetSpace: unfilteredSpace(homologSource.release),
     limit,
     evidence: 'pairwise_sequence_alignment',
-    alignedMaxExpected: maxExpected,
+    alignedMaxEValue: maxEValue,
     guarantee: 'approximate',
     significance: 'if_available',
   } as const;
@@ -101,7 +101,7 @@ async function homologSetOf(
 /** The candidate as a row over the query; undefined where nothing supports an E-value or nothing is aligned. */
 function homologOf(candidate: Candidate, { targets }: Release): Found | undefined {
   const { alignment, targetIndex } = candidate;
-  const expected = expectedFalseHits(candidate);
+  const expected = eValue(candidate);
   if (alignment === undefined || alignment.cigar === '' || expected === undefined) return undefined;
   const { targetStart, targetEnd } = alignment;
   return {

@@ -14,7 +14,7 @@ export function selectHomologs(found: HomologSet, rules: HomologRules): Selected
   const near = found.homologs
     .filter(
       ({ expected, coverage, identity }) =>
-        expected <= rules.maxExpected && coverage >= rules.minCoverage && identity <= rules.maxIdentity,
+        expected <= rules.maxEValue && coverage >= rules.minCoverage && identity <= rules.maxIdentity,
     )
     .toSorted((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1))
     .filter(({ id }) => !seen.has(id) && seen.add(id));
@@ -31,11 +31,11 @@ export function selectHomologs(found: HomologSet, rules: HomologRules): Selected
 /** All of a list that are near and long enough, copies too, nearest first; each once, as its first entry has it. */
 export function listHomologs<Listed extends Homolog>(
   found: readonly Listed[],
-  { maxExpected, minCoverage }: Pick<HomologRules, 'maxExpected' | 'minCoverage'>,
+  { maxEValue, minCoverage }: Pick<HomologRules, 'maxEValue' | 'minCoverage'>,
 ): readonly Listed[] {
   const first = new Map<string, Listed>();
   for (const homolog of found) {
-    if (homolog.expected > maxExpected || homolog.coverage < minCoverage) continue;
+    if (homolog.expected > maxEValue || homolog.coverage < minCoverage) continue;
     if (!first.has(homolog.id)) first.set(homolog.id, homolog);
   }
   return [...first.values()].sort((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1));

@@ -208,8 +208,6 @@ async function evidentTargets(
   const judged = await judge(query, candidates, referenceSet, options);
   const limit = Math.log(EVIDENT_EXPECTED_FALSE_HITS);
   return judged
-    .filter(
-      ({ significance }) => significance.kind === 'supported' && significance.logExpectedFalseHits <= limit,
-    )
+    .filter(({ significance }) => significance.kind === 'supported' && significance.logEValue <= limit)
     .map(({ targetIndex }) => targetIndex);
 }

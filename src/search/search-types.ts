@@ -83,7 +83,7 @@ export interface SearchEngine {
 /** What all queries of one call share. */
 export interface SearchSettings extends Omit<SearchRequest, 'query'> {
   /** Where alignments are asked for: candidates with larger E-values, or none, go without. Default: all are aligned. */
-  readonly alignedMaxExpected?: number;
+  readonly alignedMaxEValue?: number;
 }
 
 /**

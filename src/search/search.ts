@@ -3,7 +3,7 @@ import { assert } from '../errors.js';
 import type { KernelRetry } from '../kernels/kernels.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
-import { expectedFalseHits } from './candidate-significance.js';
+import { eValue } from './candidate-significance.js';
 import { compare, compareReferenceSet } from './compare.js';
 import { sweepByCodebook } from './prefilter/codebook.js';
 import {
@@ -185,7 +185,7 @@ async function finish(
 ): Promise<SearchResult> {
   const { release } = engine;
   const options = optionsOf(query);
-  const { limit, evidence, alignedMaxExpected } = settings;
+  const { limit, evidence, alignedMaxEValue } = settings;
   const count = policy.sampled ? found.sums.queryToTarget.length : limit;
   const ranked = await rank(found, query.tokens.length, release, count);
   // Finalists are scored as they are compared, and too many to find the paths of all.
@@ -194,7 +194,7 @@ async function finish(
     : await rescore(
         query,
         ranked,
-        alignedMaxExpected === undefined ? evidence : 'candidate_measurement',
+        alignedMaxEValue === undefined ? evidence : 'candidate_measurement',
         engine,
         options,
       );
@@ -203,7 +203,7 @@ async function finish(
   const frontier = policy.sampled ? chooseFrontier(judged, limit) : judged;
   const isPathless = known === undefined && evidence === 'pairwise_sequence_alignment';
   const isWanted = (candidate: Candidate): boolean =>
-    alignedMaxExpected === undefined || (expectedFalseHits(candidate) ?? Infinity) <= alignedMaxExpected;
+    alignedMaxEValue === undefined || (eValue(candidate) ?? Infinity) <= alignedMaxEValue;
   const wanted = frontier.filter(isWanted);
   const paths = isPathless ? await findPaths(query, wanted, engine, options) : known;
   const alignments = (await align(query, wanted, paths, release)).values();

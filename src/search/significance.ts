@@ -150,7 +150,7 @@ async function judgeQuery(
   return tails.map((tail) => {
     if (typeof tail === 'string') return unsupported(tail, identity);
     at += 1;
-    return supported(tail, { logExpected: logs[at], qValue: ratios[at] }, population, identity);
+    return supported(tail, { logEValue: logs[at], qValue: ratios[at] }, population, identity);
   });
 }
 
@@ -161,7 +161,7 @@ function unsupported(reason: UnsupportedReason, calibration: CalibrationIdentity
 /** Cost  one object of one shape: spreading parts into it would take longer than the rest of the judgement */
 function supported(
   { bin, logProbability, support, tangent }: BinnedTail,
-  { logExpected, qValue }: { readonly logExpected: number; readonly qValue: number },
+  { logEValue, qValue }: { readonly logEValue: number; readonly qValue: number },
   population: SearchedPopulation,
   calibration: CalibrationIdentity,
 ): SupportedSignificance {
@@ -173,10 +173,10 @@ function supported(
     bin: bin.card,
     support,
     logTailProbability: logProbability,
-    expectedFalseHits: Math.exp(logExpected),
-    logExpectedFalseHits: logExpected,
-    logExpectedFalseHitsMinimum: population.logCount + checked,
-    familyWiseProbability: familyWiseProbability(logExpected),
+    eValue: Math.exp(logEValue),
+    logEValue,
+    logEValueMinimum: population.logCount + checked,
+    familyWiseProbability: familyWiseProbability(logEValue),
     qValue,
     tangent,
   };

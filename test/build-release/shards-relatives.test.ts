@@ -178,7 +178,7 @@ describe('a build of proteins with relatives, in shards', () => {
     const build = await planned(await newBuild(buildHomologs), 2);
     const others = [
       undefined,
-      { ...buildHomologs, rules: { ...buildHomologs.rules, maxExpected: 1 } },
+      { ...buildHomologs, rules: { ...buildHomologs.rules, maxEValue: 1 } },
       homologSetsBy(buildHomologs.finder, { method: 'alignments', sha256: '0' }),
     ];
     for (const other of others) {

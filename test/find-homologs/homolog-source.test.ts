@@ -37,14 +37,14 @@ function find(named: string | undefined, now: string | undefined): Promise<unkno
     calibration_id: 'calib_1',
     ...(named && { qualification_id: named }),
   };
-  const { maxExpected, minCoverage, maxIdentity, profileCount, vectorCount } = RELATIVE_RULES;
+  const { maxEValue, minCoverage, maxIdentity, profileCount, vectorCount } = RELATIVE_RULES;
   const manifest = {
     ...engine.release.manifest,
     affine: { ...engine.release.manifest.affine, profile: { scale: 16 } },
     relatives: {
       background: homologSource,
       rules: {
-        max_expected: maxExpected,
+        max_expected: maxEValue,
         min_coverage: minCoverage,
         max_identity: maxIdentity,
         profile_count: profileCount,

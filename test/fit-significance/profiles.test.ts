@@ -133,7 +133,7 @@ async function expectedOfPairs(chosen: readonly number[]): Promise<readonly numb
   return results.flatMap(({ candidates }, at) =>
     candidates.flatMap(({ targetIndex, significance }) =>
       significance.kind === 'supported' && targetIndex !== chosen[at] && isChosen.has(targetIndex)
-        ? [significance.logExpectedFalseHits]
+        ? [significance.logEValue]
         : [],
     ),
   );

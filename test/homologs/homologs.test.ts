@@ -118,7 +118,7 @@ describe('relatives of a search in rounds', () => {
   const manyHomologs = (round: number) =>
     Array.from({ length: 40 }, (_, index) =>
       homolog(mutated(protein, 0.6), { expected: 1e-40 * 10 ** index, round }),
-    ).filter(({ expected }) => expected <= RELATIVE_RULES.maxExpected);
+    ).filter(({ expected }) => expected <= RELATIVE_RULES.maxEValue);
 
   it('make the profile by the last, and the vectors by all in equal parts', () => {
     const rounds = [manyHomologs(1), manyHomologs(2)];

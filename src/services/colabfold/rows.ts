@@ -30,7 +30,7 @@ export function homologRow(homolog: ProteinHomolog, query: string, rank: number)
     sequenceIdentityRatio: sequence_identity_ratio,
   };
   return {
-    evidence: { rank, rawScore: 0, logExpectedFalseHits: Math.log(eValue), alignment },
+    evidence: { rank, rawScore: 0, logEValue: Math.log(eValue), alignment },
     write: () => ({
       target_id: homolog.id,
       query_coverage_ratio,

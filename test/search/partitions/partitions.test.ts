@@ -16,7 +16,7 @@ import { openRelease } from '#src/release/open.js';
 import type { Release, TargetSpace } from '#src/release/release.js';
 import { searchPartialResults } from '#src/search/partitions/merge.js';
 import { openRange, scanRange, targetRanges } from '#src/search/partitions/scan.js';
-import { expectedFalseHits } from '#src/search/candidate-significance.js';
+import { eValue } from '#src/search/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
@@ -187,12 +187,12 @@ describe('a search over parts of a calibrated release', () => {
         limit: 30,
       } as const;
       const all = await searchMany(queries, settings, sampled);
-      const near = await searchMany(queries, { ...settings, alignedMaxExpected: 1e-3 }, sampled);
+      const near = await searchMany(queries, { ...settings, alignedMaxEValue: 1e-3 }, sampled);
       const counts = { aligned: 0, others: 0 };
       for (const [query, { candidates }] of near.entries()) {
         for (const [place, candidate] of candidates.entries()) {
           const whole = all[query].candidates[place];
-          const isNear = (expectedFalseHits(whole) ?? Infinity) <= 1e-3;
+          const isNear = (eValue(whole) ?? Infinity) <= 1e-3;
           const { alignment: _, ...unaligned } = whole;
           expect(candidate).toEqual(isNear ? whole : unaligned);
           counts[isNear ? 'aligned' : 'others'] += 1;
