@@ -5,7 +5,7 @@ import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
-import { eValue } from '../../src/search/candidate-significance.js';
+import { eValueOf } from '../../src/search/candidate-significance.js';
 import { resolvePolicy } from '../../src/search/policy.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Guarantee, SearchEngine, SearchResult } from '../../src/search/search-types.js';
@@ -114,7 +114,7 @@ async function timeSearches(
     assert(found.includes(sequence), `the query ${id} finds itself`);
     for (const candidate of candidates) {
       const target = engine.release.targets.id(candidate.targetIndex);
-      const e = eValue(candidate);
+      const e = eValueOf(candidate);
       if (target !== id && e !== undefined && e <= LARGEST_E) claims.add(claimOf(id, target));
     }
   });

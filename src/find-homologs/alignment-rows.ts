@@ -70,7 +70,7 @@ export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: stri
   const coverage = (end - start) / sequence.length;
   const cigar = steps.join('').replaceAll(/([MID])\1*/g, (run) => `${run.length}${run[0]}`);
   const identity = identical / pairs;
-  return { id: row.id, expected: 0, identity, coverage, round: 1, residues, start, residueStart: 0, cigar };
+  return { id: row.id, eValue: 0, identity, coverage, round: 1, residues, start, residueStart: 0, cigar };
 }
 
 /** What stands in columns, upper-case, and between them, one more than there are columns. */

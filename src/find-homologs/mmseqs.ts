@@ -168,13 +168,13 @@ export function parseMmseqsLine(
   const cells = line.split('\t');
   const numbers = cells.slice(2, 9).map(Number);
   if (cells.length !== 11 || numbers.some(Number.isNaN) || !/^q\d+$/.test(cells[0])) throw unreadable(line);
-  const [expected, identity, queryStart, queryEnd, length, targetStart, targetEnd] = numbers;
+  const [eValue, identity, queryStart, queryEnd, length, targetStart, targetEnd] = numbers;
   const target = cells[10].toUpperCase();
   const start = queryStart - 1;
   const stretch = { start, end: queryEnd, length, targetStart: targetStart - 1, targetEnd };
   const homolog = {
     id: cells[1],
-    expected,
+    eValue,
     identity,
     coverage: (queryEnd - start) / length,
     round,

@@ -6,7 +6,7 @@ import type { QueryTokens } from '../kernels/kernels.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import type { Release } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
-import { eValue } from '../search/candidate-significance.js';
+import { eValueOf } from '../search/candidate-significance.js';
 import { searchMany } from '../search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '../search/search-types.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
@@ -101,12 +101,12 @@ async function homologSetOf(
 /** The candidate as a row over the query; undefined where nothing supports an E-value or nothing is aligned. */
 function homologOf(candidate: Candidate, { targets }: Release): Found | undefined {
   const { alignment, targetIndex } = candidate;
-  const expected = eValue(candidate);
-  if (alignment === undefined || alignment.cigar === '' || expected === undefined) return undefined;
+  const eValue = eValueOf(candidate);
+  if (alignment === undefined || alignment.cigar === '' || eValue === undefined) return undefined;
   const { targetStart, targetEnd } = alignment;
   return {
     id: targets.id(targetIndex),
-    expected,
+    eValue,
     identity: alignment.sequenceIdentityRatio,
     coverage: alignment.queryCoverageRatio,
     round: 1,

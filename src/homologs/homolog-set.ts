@@ -10,7 +10,7 @@ import { CigarWriter } from '../sequence/cigar.js';
 export interface Homolog {
   readonly id: string;
   /** E-value of the search that found it: unrelated proteins expected to score as well. */
-  readonly expected: number;
+  readonly eValue: number;
   /** Share of identical residues among the aligned pairs. */
   readonly identity: number;
   /** Share of the protein's residues between the alignment's ends. */

@@ -13,10 +13,10 @@ export function selectHomologs(found: HomologSet, rules: HomologRules): Selected
   const seen = new Set<string>();
   const near = found.homologs
     .filter(
-      ({ expected, coverage, identity }) =>
-        expected <= rules.maxEValue && coverage >= rules.minCoverage && identity <= rules.maxIdentity,
+      ({ eValue, coverage, identity }) =>
+        eValue <= rules.maxEValue && coverage >= rules.minCoverage && identity <= rules.maxIdentity,
     )
-    .toSorted((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1))
+    .toSorted((a, b) => a.eValue - b.eValue || (a.id < b.id ? -1 : 1))
     .filter(({ id }) => !seen.has(id) && seen.add(id));
   const { rows } = alignHomologSet({ sequence, homologs: near });
   const kept: number[] = [];
@@ -35,10 +35,10 @@ export function listHomologs<Listed extends Homolog>(
 ): readonly Listed[] {
   const first = new Map<string, Listed>();
   for (const homolog of found) {
-    if (homolog.expected > maxEValue || homolog.coverage < minCoverage) continue;
+    if (homolog.eValue > maxEValue || homolog.coverage < minCoverage) continue;
     if (!first.has(homolog.id)) first.set(homolog.id, homolog);
   }
-  return [...first.values()].sort((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1));
+  return [...first.values()].sort((a, b) => a.eValue - b.eValue || (a.id < b.id ? -1 : 1));
 }
 
 /**

@@ -65,7 +65,7 @@ export interface SearchedPopulation {
 }
 
 /** The candidate's E-value; undefined where its judgement has none. */
-export function eValue({
+export function eValueOf({
   significance,
 }: {
   readonly significance: CandidateSignificance;

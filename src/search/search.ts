@@ -3,7 +3,7 @@ import { assert } from '../errors.js';
 import type { KernelRetry } from '../kernels/kernels.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
-import { eValue } from './candidate-significance.js';
+import { eValueOf } from './candidate-significance.js';
 import { compare, compareReferenceSet } from './compare.js';
 import { sweepByCodebook } from './prefilter/codebook.js';
 import {
@@ -203,7 +203,7 @@ async function finish(
   const frontier = policy.sampled ? chooseFrontier(judged, limit) : judged;
   const isPathless = known === undefined && evidence === 'pairwise_sequence_alignment';
   const isWanted = (candidate: Candidate): boolean =>
-    alignedMaxEValue === undefined || (eValue(candidate) ?? Infinity) <= alignedMaxEValue;
+    alignedMaxEValue === undefined || (eValueOf(candidate) ?? Infinity) <= alignedMaxEValue;
   const wanted = frontier.filter(isWanted);
   const paths = isPathless ? await findPaths(query, wanted, engine, options) : known;
   const alignments = (await align(query, wanted, paths, release)).values();

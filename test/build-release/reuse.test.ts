@@ -83,7 +83,7 @@ function related(asked: string[], sha256 = '1'.repeat(64)): BuildHomologs {
         const residues = `${sequence.slice(2, -1)}W`;
         const homolog = {
           id: `of ${sequence}`,
-          expected: 1e-9,
+          eValue: 1e-9,
           identity: 0.8,
           coverage: 0.8,
           round: 1,

@@ -103,7 +103,7 @@ const planted: HomologFinder = {
       const homologs = family
         .filter((other) => other.sequence !== sequence)
         .map(({ id, sequence: residues }) => ({
-          ...{ id, residues, expected: 1e-9, identity: 0.8, coverage: 1, round: 1 },
+          ...{ id, residues, eValue: 1e-9, identity: 0.8, coverage: 1, round: 1 },
           ...{ start: 0, residueStart: 0, cigar: `${residues.length}M` },
         }));
       return selectHomologs({ sequence, homologs }, RELATIVE_RULES);

@@ -59,7 +59,7 @@ describe('a line of mmseqs', () => {
     expect(query).toBe(7);
     expect(homolog).toMatchObject({
       id: 't1',
-      expected: 1e-9,
+      eValue: 1e-9,
       coverage: 0.4,
       round: 2,
       start: 2,

@@ -20,7 +20,7 @@ import type { KernelBackend, QueryTokens, TokenStore } from '#src/kernels/kernel
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { eValue, type SupportedSignificance } from '#src/search/candidate-significance.js';
+import { eValueOf, type SupportedSignificance } from '#src/search/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '#src/search/search-types.js';
 import { makeRelease } from '../release/make-release.js';
@@ -154,7 +154,7 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
         { release, encoder: palindrome, backend, store, calibration, ...engine },
       );
       expect(candidates[0].targetIndex).toBe(0);
-      return eValue(candidates[0])!;
+      return eValueOf(candidates[0])!;
     };
     expect(await expected({})).toBeGreaterThan(0.05);
     const older = { ...calibration!, card: { ...card, format: UNCONTROLLED_FORMAT } } as const;
@@ -233,7 +233,9 @@ describe('a release or query that no calibration can cover', () => {
     else {
       const results = await searchFirst(plain, 40, {}, tokens);
       const surprising = results.flatMap(({ candidates }, query) =>
-        candidates.filter((candidate) => candidate.targetIndex !== query && (eValue(candidate) ?? 1) < 1e-3),
+        candidates.filter(
+          (candidate) => candidate.targetIndex !== query && (eValueOf(candidate) ?? 1) < 1e-3,
+        ),
       );
       expect(surprising.length).toBeLessThan(5);
     }

@@ -30,7 +30,7 @@ function homolog(residues: string, given: Partial<Homolog> = {}): Homolog {
   homologs += 1;
   return {
     id: `relative-${homologs}`,
-    expected: 1e-10,
+    eValue: 1e-10,
     identity: 0.5,
     coverage: 1,
     round: 1,
@@ -72,13 +72,13 @@ describe('selected relatives', () => {
   const protein = randomProtein(120);
 
   it('are those within E-value, coverage and identity, nearest first, each once', () => {
-    const good = homolog(mutated(protein, 0.5), { expected: 1e-5 });
-    const near = homolog(mutated(protein, 0.5), { expected: 1e-9 });
+    const good = homolog(mutated(protein, 0.5), { eValue: 1e-5 });
+    const near = homolog(mutated(protein, 0.5), { eValue: 1e-9 });
     const others = [
-      homolog(mutated(protein, 0.5), { expected: 0.01 }),
+      homolog(mutated(protein, 0.5), { eValue: 0.01 }),
       homolog(mutated(protein, 0.5), { coverage: 0.4 }),
       homolog(mutated(protein, 0.5), { identity: 0.95 }),
-      { ...near, expected: 1e-4 },
+      { ...near, eValue: 1e-4 },
     ];
     const { homologs: kept } = selectHomologs(
       { sequence: protein, homologs: [good, ...others, near] },
@@ -90,7 +90,7 @@ describe('selected relatives', () => {
   it('leave out near copies of a nearer one, however many there are', () => {
     const first = mutated(protein, 0.5);
     const copies = Array.from({ length: 50 }, () => homolog(mutated(first, 0.01)));
-    const other = homolog(mutated(protein, 0.5), { expected: 1e-6 });
+    const other = homolog(mutated(protein, 0.5), { eValue: 1e-6 });
     const { homologs: kept } = selectHomologs(
       { sequence: protein, homologs: [...copies, other] },
       RELATIVE_RULES,
@@ -100,7 +100,7 @@ describe('selected relatives', () => {
 
   it('are at most as many as count, from the nearest to the farthest', () => {
     const all = Array.from({ length: 200 }, (_, index) =>
-      homolog(mutated(protein, 0.6), { expected: 1e-50 * 1.5 ** index }),
+      homolog(mutated(protein, 0.6), { eValue: 1e-50 * 1.5 ** index }),
     );
     const { homologs: kept, averaged } = selectHomologs({ sequence: protein, homologs: all }, RELATIVE_RULES);
     expect([kept.length, averaged.length]).toEqual([64, RELATIVE_RULES.vectorCount]);
@@ -117,8 +117,8 @@ describe('relatives of a search in rounds', () => {
   const protein = randomProtein(120);
   const manyHomologs = (round: number) =>
     Array.from({ length: 40 }, (_, index) =>
-      homolog(mutated(protein, 0.6), { expected: 1e-40 * 10 ** index, round }),
-    ).filter(({ expected }) => expected <= RELATIVE_RULES.maxEValue);
+      homolog(mutated(protein, 0.6), { eValue: 1e-40 * 10 ** index, round }),
+    ).filter(({ eValue }) => eValue <= RELATIVE_RULES.maxEValue);
 
   it('make the profile by the last, and the vectors by all in equal parts', () => {
     const rounds = [manyHomologs(1), manyHomologs(2)];

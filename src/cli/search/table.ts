@@ -1,4 +1,4 @@
-import { eValue } from '../../search/candidate-significance.js';
+import { eValueOf } from '../../search/candidate-significance.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
 import type { Candidate } from '../../search/search-types.js';
 import { drawAlignment } from './alignment.js';
@@ -106,7 +106,7 @@ function columnsOf(report: SearchReport): TableColumn[] {
     number('distance', ({ maxsim }) => formatDistance(maxsim.bidirectional)),
     number('score', ({ affine }) => String(affine.rawScore)),
   ];
-  if (candidates.some((candidate) => eValue(candidate) !== undefined)) {
+  if (candidates.some((candidate) => eValueOf(candidate) !== undefined)) {
     columns.push(
       number('E-value', (candidate) => {
         const { significance } = candidate;
@@ -207,7 +207,7 @@ function footOf(report: SearchReport): string {
   if (sampled?.usesCodebook === true) {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
   }
-  const hasEValues = candidates.some((candidate) => eValue(candidate) !== undefined);
+  const hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined);
   if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
     lines.push('No E-values: this release has no qualified calibration.');
   }

@@ -85,7 +85,17 @@ export function givesHomologs({ relatives: homologs }: Pick<ReleaseManifest, 're
 
 /** In the words of the contract. */
 export function presentHomolog(homolog: FoundHomolog, query: string): ProteinHomolog {
-  const { id, expected, coverage, round, start, residues, residueStart, targetStart, targetLength } = homolog;
+  const {
+    id,
+    eValue: expected,
+    coverage,
+    round,
+    start,
+    residues,
+    residueStart,
+    targetStart,
+    targetLength,
+  } = homolog;
   const cigar = extendedCigar(homolog, query);
   const lengthOf = (gap: 'I' | 'D'): number =>
     cigarRuns(cigar).reduce((sum, { operation, length }) => sum + (operation === gap ? 0 : length), 0);

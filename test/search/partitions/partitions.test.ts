@@ -16,7 +16,7 @@ import { openRelease } from '#src/release/open.js';
 import type { Release, TargetSpace } from '#src/release/release.js';
 import { searchPartialResults } from '#src/search/partitions/merge.js';
 import { openRange, scanRange, targetRanges } from '#src/search/partitions/scan.js';
-import { eValue } from '#src/search/candidate-significance.js';
+import { eValueOf } from '#src/search/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
 import { emulatedAddon } from '../../kernels/emulated-addon.js';
@@ -192,7 +192,7 @@ describe('a search over parts of a calibrated release', () => {
       for (const [query, { candidates }] of near.entries()) {
         for (const [place, candidate] of candidates.entries()) {
           const whole = all[query].candidates[place];
-          const isNear = (eValue(whole) ?? Infinity) <= 1e-3;
+          const isNear = (eValueOf(whole) ?? Infinity) <= 1e-3;
           const { alignment: _, ...unaligned } = whole;
           expect(candidate).toEqual(isNear ? whole : unaligned);
           counts[isNear ? 'aligned' : 'others'] += 1;
