@@ -159,9 +159,13 @@ class Hits(Sequence[Hit]):
             >>> result[0][0].query_range == (0, len(protein))
             True
         """
-        from .searchio import query_result
+        from Bio.SearchIO import QueryResult
 
-        return query_result(self)
+        aligned = [_searchio_hit(hit, hit.alignment, self.query_id) for hit in self if hit.alignment is not None]
+        result = QueryResult(aligned, id=self.query_id)
+        result.seq_len = len(self.query)
+        result.program = "gloaming"
+        return result
 
     def alignments(self) -> List[Alignment]:
         """Those of the hits that have one, by rank.
@@ -253,6 +257,24 @@ def _a3m_row(alignment: Alignment, length: int) -> str:
     columns = zip(alignment.query_row, alignment.target_row)
     inside = "".join(target.lower() if query == "-" else target for query, target in columns)
     return "-" * alignment.query_start + inside + "-" * (length - alignment.query_end)
+
+
+def _searchio_hit(hit: Hit, alignment: Alignment, query_id: str) -> Any:
+    """Returns a `Bio.SearchIO` Hit with one HSP of one fragment."""
+    from Bio.SearchIO import HSP, HSPFragment
+    from Bio.SearchIO import Hit as SearchHit
+
+    fragment = HSPFragment(hit.id, query_id, hit=alignment.target_row, query=alignment.query_row)
+    fragment.molecule_type = "protein"
+    fragment.query_start, fragment.query_end = alignment.query_start, alignment.query_end
+    fragment.hit_start, fragment.hit_end = alignment.target_start, alignment.target_end
+    pair = HSP([fragment])
+    pair.evalue, pair.bitscore, pair.bitscore_raw = hit.e_value, hit.bit_score, hit.score
+    pair.ident_pct = 100 * alignment.identity
+    searchio_hit = SearchHit([pair], id=hit.id, query_id=query_id)
+    searchio_hit.seq_len = len(hit.sequence)
+    searchio_hit.description = str(hit.attributes.get("name", ""))
+    return searchio_hit
 
 
 def _record_of(hit: Hit, query_id: str, names: Sequence[str]) -> Dict[str, Any]:
