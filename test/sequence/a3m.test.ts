@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { a3mRow, cigarRuns } from '#src/sequence/a3m.js';
+import { a3mRow } from '#src/sequence/a3m.js';
+import { cigarRuns } from '#src/sequence/cigar.js';
 
 const seed = Number(process.env['GLOAMING_TEST_SEED'] ?? Date.now() % 2 ** 31);
 

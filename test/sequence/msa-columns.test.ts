@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { a3mRow, cigarIdentity } from '#src/sequence/a3m.js';
-import { a3mHeader } from '#src/sequence/a3m-header.js';
+import { a3mHeader, a3mRow } from '#src/sequence/a3m.js';
+import { cigarIdentity } from '#src/sequence/cigar.js';
 
 const seed = Number(process.env['GLOAMING_TEST_SEED'] ?? Date.now() % 2 ** 31);
 const LETTERS = 'ACDEFGHIKLMNPQRSTVWYX';
