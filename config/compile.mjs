@@ -16,9 +16,11 @@ const compiler = findCompiler();
 
 if (compiler !== undefined) {
   if (!isCompiled) process.stderr.write('gloaming: compiling TypeScript\n');
-  // prettier formats the types and is a development dependency, as the compiler is.
+  // prettier formats generated types and is a development dependency, as the compiler is.
   const { writeTypeScriptClient } = await import('./typescript-client.mjs');
   await writeTypeScriptClient(root);
+  const { writeSettingsType } = await import('./settings-type.mjs');
+  await writeSettingsType(root);
   const { status } = spawnSync(process.execPath, [compiler, '--project', join(root, 'tsconfig.json')], {
     stdio: 'inherit',
   });

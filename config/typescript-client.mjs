@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { format } from 'prettier';
 
 const COMPONENT = '#/components/schemas/';
-const STYLE = { parser: 'typescript', printWidth: 110, singleQuote: true };
+export const STYLE = { parser: 'typescript', printWidth: 110, singleQuote: true };
 const SIMPLE = { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' };
 const HEAD = '// Written by config/typescript-client.mjs from config/openapi.json.\n';
 /** Schemas of the document by name. */
@@ -118,7 +118,8 @@ function importsFor(names, group, groups) {
     .join('\n');
 }
 
-function declaration(name, schema) {
+/** Writes a schema as an exported interface or type. */
+export function declaration(name, schema) {
   const isInterface =
     schema.type === 'object' && schema.properties !== undefined && schema.oneOf === undefined;
   const body = isInterface ? objectOf(schema, name) : typeOf(schema);
@@ -151,7 +152,10 @@ function typeOf(schema) {
   if (alternatives !== undefined) return unionOf(alternatives, schema.discriminator?.propertyName);
   if (schema.type === 'array') return `readonly (${typeOf(schema.items ?? {})})[]`;
   if (schema.type === 'object') return objectOf(schema);
-  return SIMPLE[schema.type] ?? 'unknown';
+  return [schema.type]
+    .flat()
+    .map((type) => SIMPLE[type] ?? 'unknown')
+    .join(' | ');
 }
 
 /** Writes a union; alternatives that differ only in the value of the discriminator become one. */

@@ -7,7 +7,7 @@ import { closest } from 'fastest-levenshtein';
 import { Refusal } from './errors.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from './limits.js';
 import { memoryOfProcess } from './processes.js';
-import { workersOf, type WorkerFile, type WorkerSettings } from './worker-settings.js';
+import type { SettingsFile } from './settings-file.js';
 
 /** Settings of one appliance; all folders are absolute. */
 export interface ApplianceConfig {
@@ -102,6 +102,31 @@ export interface ColabfoldSettings {
   readonly anonymousOrganization?: string;
 }
 
+/** Other appliances that scan partitions of the targets. */
+export interface WorkerSettings {
+  readonly nodes: readonly WorkerNode[];
+  /** Number of partitions of a release; at least one node holds each. */
+  readonly partCount: number;
+  /** Effect of a partition that no node answers for. */
+  readonly onError: 'fail' | 'serve_locally';
+  /** Time limit of one node for one partition. */
+  readonly timeoutMs: number;
+  /** Slugs of the databases whose releases the nodes have; absent = all. */
+  readonly databases?: readonly string[];
+}
+
+/** One worker. */
+export interface WorkerNode {
+  /** `https://…`, or `http://` on this machine, without a trailing slash. */
+  readonly url: string;
+  /** File with the API key. */
+  readonly keyFile: string;
+  /** PEM file of the authority of its certificate; absent = the authorities of Node. */
+  readonly authorityFile?: string;
+  /** Partitions that it scans, from 1 on. */
+  readonly parts: readonly number[];
+}
+
 /** A command that predicts a structure from an alignment. */
 export interface StructurePredictor {
   /** Absolute path of a program. */
@@ -121,65 +146,6 @@ const MEMORY_SHARE = 0.75;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-interface ConfigFile extends WorkerFile {
-  readonly indexes_folder: string;
-  readonly data_folder: string;
-  readonly host: string;
-  readonly port: number;
-  readonly public_url?: string;
-  readonly trusted_proxies: readonly string[];
-  readonly user_header?: {
-    readonly name: string;
-    readonly organization?: string;
-    readonly scope?: UserHeader['scope'];
-    readonly operators?: readonly string[];
-  };
-  readonly tls?: { readonly certificate_file: string; readonly key_file: string };
-  readonly encoder: string;
-  readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
-  readonly on_device_error: 'fail' | 'retry_on_cpu';
-  readonly encoder_device: 'cpu' | 'cuda';
-  readonly on_encoder_difference: 'fail' | 'accept';
-  readonly threads: number;
-  readonly memory_gib: number;
-  readonly concurrent_searches: number;
-  readonly queued_searches: number;
-  readonly searches_per_key: number;
-  readonly requests_per_minute: number;
-  readonly storage_quota_mib: number;
-  readonly storage_reserve_mib: number;
-  readonly budgets: Readonly<Record<string, string>>;
-  readonly sql_memory_mib: number;
-  readonly sql_threads: number;
-  readonly sql_timeout_seconds: number;
-  readonly postgres_port?: number;
-  readonly log_level: string;
-  readonly console?: { readonly open?: boolean };
-  readonly cors_origins: readonly string[];
-  readonly webhook_networks: readonly string[];
-  readonly serve_parts: boolean;
-  readonly structure_predictor?: {
-    readonly command: string;
-    readonly args: readonly string[];
-    readonly environment?: Readonly<Record<string, string>>;
-    readonly timeout_seconds?: number;
-    readonly output_max_mib?: number;
-    readonly output_max_files?: number;
-    readonly concurrent_predictions?: number;
-  };
-  readonly colabfold?: {
-    readonly database: string;
-    readonly environmental_database?: string;
-    readonly path?: string;
-    readonly max_evalue?: number | null;
-    readonly min_coverage?: number;
-    readonly max_sequences?: number;
-    readonly background_rows?: boolean;
-    readonly key_header?: string;
-    readonly anonymous_organization?: string;
-  };
-}
-
 /**
  * Reads config/appliance.json (or the file that GLOAMING_CONFIG names) and lets the environment move folders, address,
  * port, encoder, device, threads and log level, for the server and every command alike. A file needs only what it
@@ -195,7 +161,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     ...(chosen === undefined ? {} : readJson(resolve(chosen))),
     ...fromEnvironment(environment),
   };
-  const file = validate<ConfigFile>(
+  const file = validate<SettingsFile>(
     settings,
     readJson(join(packageFolder, 'config', 'appliance.schema.json')),
   );
@@ -245,22 +211,25 @@ export function loadConfig(environment: Environment): ApplianceConfig {
 }
 
 /** Errors  Refusal `invalid_config` where no proxy is trusted: then anybody could name himself */
-function userHeaderOf({ user_header: header, trusted_proxies: proxies }: ConfigFile): UserHeader | undefined {
+function userHeaderOf({
+  user_header: header,
+  trusted_proxies: proxies,
+}: SettingsFile): UserHeader | undefined {
   if (header !== undefined && proxies.length === 0) {
     throw new Refusal('invalid_config', 'The configuration is not valid: user_header needs trusted_proxies.');
   }
   return (
     header && {
       name: header.name.toLowerCase(),
-      organizationId: header.organization ?? 'default',
-      scope: header.scope ?? 'submit',
-      operators: header.operators ?? [],
+      organizationId: header.organization,
+      scope: header.scope,
+      operators: header.operators,
     }
   );
 }
 
 /** Browsers compare letter by letter: what they never write would never be equal. Errors  Refusal `invalid_config` */
-function originsOf({ cors_origins: origins }: ConfigFile): readonly string[] {
+function originsOf({ cors_origins: origins }: SettingsFile): readonly string[] {
   for (const origin of origins) {
     const written = URL.canParse(origin) ? new URL(origin).origin : 'http://lab.example:3000';
     if (written === origin) continue;
@@ -273,36 +242,62 @@ function originsOf({ cors_origins: origins }: ConfigFile): readonly string[] {
 }
 
 /** What MMseqs2's server asks of a row by default: E-value .001 at most, half of the query covered. */
-function colabfoldOf({ colabfold }: ConfigFile): ColabfoldSettings | undefined {
+function colabfoldOf({ colabfold }: SettingsFile): ColabfoldSettings | undefined {
   return (
     colabfold && {
-      path: colabfold.path ?? '/colabfold',
+      path: colabfold.path,
       database: colabfold.database,
       environmentalDatabase: colabfold.environmental_database,
-      maxEvalue: colabfold.max_evalue === undefined ? 1e-3 : colabfold.max_evalue,
-      minCoverage: colabfold.min_coverage ?? 0.5,
-      maxSequences: colabfold.max_sequences ?? 3_000,
-      hasBackgroundRows: colabfold.background_rows ?? true,
-      keyHeader: (colabfold.key_header ?? 'X-API-Key').toLowerCase(),
+      maxEvalue: colabfold.max_evalue,
+      minCoverage: colabfold.min_coverage,
+      maxSequences: colabfold.max_sequences,
+      hasBackgroundRows: colabfold.background_rows,
+      keyHeader: colabfold.key_header.toLowerCase(),
       anonymousOrganization: colabfold.anonymous_organization,
     }
   );
 }
 
-function predictorOf({ structure_predictor: predictor }: ConfigFile): StructurePredictor | undefined {
+function predictorOf({ structure_predictor: predictor }: SettingsFile): StructurePredictor | undefined {
   return (
     predictor && {
       command: predictor.command,
       args: predictor.args,
-      environment: predictor.environment ?? {},
-      timeoutMs: (predictor.timeout_seconds ?? 6 * 60 * 60) * 1000,
+      environment: predictor.environment,
+      timeoutMs: predictor.timeout_seconds * 1000,
       output: {
-        maxBytes: (predictor.output_max_mib ?? 1024) * MEBIBYTE_BYTES,
-        maxFiles: predictor.output_max_files ?? 256,
+        maxBytes: predictor.output_max_mib * MEBIBYTE_BYTES,
+        maxFiles: predictor.output_max_files,
       },
-      concurrency: predictor.concurrent_predictions ?? 1,
+      concurrency: predictor.concurrent_predictions,
     }
   );
+}
+
+/** Errors  Refusal `invalid_config` for a partition without a worker */
+function workersOf(file: SettingsFile): WorkerSettings | undefined {
+  if (file.workers.length === 0) return undefined;
+  const held = new Set(file.workers.flatMap(({ parts }) => parts));
+  const partCount = Math.max(...held);
+  const missing = Array.from({ length: partCount }, (_, part) => part + 1).find((part) => !held.has(part));
+  if (missing !== undefined) {
+    throw new Refusal(
+      'invalid_config',
+      `The configuration is not valid: workers has ${partCount} parts, and part ${missing} is nobody's.`,
+    );
+  }
+  return {
+    nodes: file.workers.map(({ url, key_file: keyFile, authority_file: authorityFile, parts }) => ({
+      url: url.replace(/\/$/, ''),
+      keyFile: resolve(keyFile),
+      ...(authorityFile !== undefined && { authorityFile: resolve(authorityFile) }),
+      parts,
+    })),
+    partCount,
+    onError: file.on_worker_error,
+    timeoutMs: file.worker_timeout_seconds * 1000,
+    databases: file.forwarded_databases,
+  };
 }
 
 function fromEnvironment(environment: Environment): Record<string, unknown> {
@@ -352,7 +347,7 @@ export function loadPrices(packageFolder: string): Prices {
 }
 
 function validate<Settings>(settings: Record<string, unknown>, schema: Record<string, unknown>): Settings {
-  const check = new Ajv2020({ allErrors: true, verbose: true }).compile(schema);
+  const check = new Ajv2020({ allErrors: true, verbose: true, useDefaults: true }).compile(schema);
   if (check(settings)) return settings as Settings;
   const faults = (check.errors ?? []).map((error) => faultOf(error));
   throw new Refusal(

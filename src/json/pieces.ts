@@ -7,8 +7,8 @@ export type JsonPieces = readonly Uint8Array[];
 const PIECE_CHARACTERS = 64 * 1024;
 
 /**
- * Returns the bytes that JSON.stringify writes for a value. It yields to the event loop while it writes the arrays among
- * an object's members. Values are plain data, without `toJSON` and without sparse arrays.
+ * Returns the bytes that JSON.stringify writes for a value. It yields to the event loop while it writes the arrays
+ * among an object's members. Values are plain data, without `toJSON` and without sparse arrays.
  * Errors  TypeError for values that JSON cannot represent
  */
 export async function jsonInTurns(value: unknown): Promise<JsonPieces> {

@@ -58,8 +58,8 @@ export function normaliseProtein(text: string): NormalisedProtein {
 
 /**
  * Whether upper-case text is DNA or RNA. All conditions hold: at least 20 letters; IUPAC nucleotide codes only; at
- * least 95 % A, C, G, T, U or N; at least half without N; at least three bases with a share of 5 % each. Proteins of two such
- * letters exist and pass: antifreeze glycoproteins (A and T), silk (A and G), asparagine repeats.
+ * least 95 % A, C, G, T, U or N; at least half without N; at least three bases with a share of 5 % each. Proteins of
+ * two such letters exist and pass: antifreeze glycoproteins (A and T), silk (A and G), asparagine repeats.
  */
 export function isNucleotide(letters: string): boolean {
   if (letters.length < NUCLEOTIDE_MIN_LETTERS || /[^ACGTUNRYKMSWBDHV]/.test(letters)) return false;
