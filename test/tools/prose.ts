@@ -29,7 +29,7 @@ const PHRASES = new RegExp(
   ].join('|')})\\b`,
   'gi',
 );
-export const SENTENCE_MAX_WORDS = 35;
+const SENTENCE_MAX_WORDS = 35;
 const TYPED_ARRAY = /\b(?:Big)?(?:Int|Uint|Float)(?:8|16|32|64)(?:Clamped)?Array\b/;
 /** Lines of a docstring that start a field of their own. */
 const FIELD = /^(?:Shape|Range|Unit|Order|Errors|Cost|Source|@\w+|[-*]|\d+\.|\|)(?:\s|$)/;
