@@ -17,53 +17,53 @@ export interface ApplianceConfig {
   readonly dataFolder: string;
   readonly host: string;
   readonly port: number;
-  /** `http://…` or `https://…`, with a path or without, no slash at the end; absent = the address listened on. */
+  /** `http://…` or `https://…`, optionally with a path, without a trailing slash; absent = the listening address. */
   readonly publicUrl?: string;
-  /** Addresses and networks of proxies whose X-Forwarded headers count. */
+  /** Addresses and networks of proxies whose X-Forwarded headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** How a trusted proxy names whom it has signed in to the console; absent = it signs in nobody. */
+  /** Header in which a trusted proxy names signed-in users of the console; absent = no proxy signs users in. */
   readonly userHeader?: UserHeader;
   /** PEM files; absent = plain HTTP. */
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
   /** Encoder id of new releases. */
   readonly encoder: string;
-  /** Where the kernels run. */
+  /** Device of the kernels. */
   readonly device: 'auto' | 'cpu' | 'cuda' | 'tensorflow';
-  /** What a search does when a GPU fails. */
+  /** Effect of a failing GPU on a search. */
   readonly onDeviceError: 'fail' | 'retry_on_cpu';
   readonly encoderDevice: 'cpu' | 'cuda';
-  /** What happens where the encoder's device gives other tokens than the CPU. */
+  /** Effect of tokens that differ from those of the CPU. */
   readonly onEncoderDifference: 'fail' | 'accept';
   /** 1..256. */
   readonly threads: number;
-  /** Bytes of databases that stay in memory. */
+  /** Memory for databases. Unit: bytes. */
   readonly memoryBytes: number;
   readonly concurrentSearches: number;
   readonly queuedSearches: number;
   readonly searchesPerKey: number;
   readonly requestsPerMinute: number;
-  /** Bytes that one organization may keep in storage. */
+  /** Storage limit of one organization. Unit: bytes. */
   readonly storageQuotaBytes: number;
-  /** Bytes of the disk that storage leaves free. */
+  /** Free disk space that storage leaves. Unit: bytes. */
   readonly storageReserveBytes: number;
-  /** What an organization may spend in all, in the currency of the prices; absent = no bound. */
+  /** Total budget by organization, in the currency of the prices; no entry = no limit. */
   readonly budgets: Readonly<Record<string, string>>;
-  /** Memory of the SQL engine of one organization, its threads, and the time of one statement. */
+  /** Memory and threads of the SQL engine of one organization, and the time limit of one statement. */
   readonly sqlMemoryBytes: number;
   readonly sqlThreads: number;
   readonly sqlTimeoutMs: number;
-  /** Where the PostgreSQL protocol is served; absent = nowhere. */
+  /** Port of the PostgreSQL protocol; absent = not served. */
   readonly postgresPort?: number;
   readonly logLevel: string;
-  /** The network may search in the console without having signed in; it may never manage. */
+  /** Whether visitors may search in the console without signing in. They can never manage. */
   readonly isConsoleOpen: boolean;
-  /** Origins whose pages may use the contract from a browser, as browsers write them. */
+  /** Origins whose pages may use the contract from a browser, in the spelling of browsers. */
   readonly corsOrigins: readonly string[];
-  /** Private networks that webhook receivers may be in, such as `10.1.0.0/16`. */
+  /** Private networks that may contain webhook receivers, such as `10.1.0.0/16`. */
   readonly webhookNetworks: readonly string[];
-  /** Who looks at parts of the targets in our place; absent = nobody. */
+  /** Absent = this appliance scans all targets itself. */
   readonly workers?: WorkerSettings;
-  /** Whether other appliances may have parts of releases looked at here. */
+  /** Whether this appliance scans partitions for other appliances. */
   readonly servesParts: boolean;
   /** Absent = the run endpoint `structure.predict` refuses. */
   readonly structurePredictor?: StructurePredictor;
@@ -71,34 +71,34 @@ export interface ApplianceConfig {
   readonly colabfold?: ColabfoldSettings;
 }
 
-/** Whom a trusted proxy signs in, and as what. */
+/** Users that a trusted proxy signs in, and their rights. */
 export interface UserHeader {
-  /** In lower case. */
+  /** Name of the header, in lower case. */
   readonly name: string;
   readonly organizationId: string;
   readonly scope: 'search' | 'submit' | 'manage';
   readonly operators: readonly string[];
 }
 
-/** How ColabFold's MSA interface is served. */
+/** ColabFold's MSA interface. */
 export interface ColabfoldSettings {
-  /** Where, without a slash at the end. */
+  /** URL path, without a trailing slash. */
   readonly path: string;
-  /** Slug or id of what `uniref.a3m` and `pair.a3m` are made of. */
+  /** Slug or id of the database for `uniref.a3m` and `pair.a3m`. */
   readonly database: string;
-  /** Of what the environmental file is made; absent = it holds the queries alone. */
+  /** Database of the environmental file; absent = the file contains only the queries. */
   readonly environmentalDatabase?: string;
-  /** Greatest E-value of a row; null = rows need none. */
+  /** Highest E-value of a row; null = rows without an E-value are accepted. */
   readonly maxEvalue: number | null;
-  /** Least aligned stretch of the query ÷ its length. */
+  /** Lowest query coverage of a row: aligned query residues ÷ query length. Range 0..1. */
   readonly minCoverage: number;
-  /** Candidates of a search, and relatives of a round, 1..10,000. */
+  /** Candidates of a search, and homologs of a round, 1..10,000. */
   readonly maxSequences: number;
-  /** Whether relatives in the background of a database are rows, too. */
+  /** Whether homologs from the homolog source of a database are rows, too. */
   readonly hasBackgroundRows: boolean;
-  /** Header that may carry the API key, in lower case. */
+  /** Header that may contain the API key, in lower case. */
   readonly keyHeader: string;
-  /** Whom requests of this machine speak for that have no API key; absent = nobody. */
+  /** Organization of requests without an API key from this machine; absent = such requests are refused. */
   readonly anonymousOrganization?: string;
 }
 
@@ -127,29 +127,28 @@ export interface WorkerNode {
   readonly parts: readonly number[];
 }
 
-/** A command that predicts a structure from an alignment. */
+/** Program that predicts a structure from an alignment. */
 export interface StructurePredictor {
   /** Absolute path of a program. */
   readonly command: string;
-  /** `{input}` and `{output}` stand for the A3M file and for the folder that the program writes into. */
+  /** `{input}` is replaced by the path of the A3M file, `{output}` by the output folder. */
   readonly args: readonly string[];
-  /** What it gets besides PATH, HOME, TMPDIR and LANG. */
+  /** Variables added to PATH, HOME, TMPDIR and LANG. */
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly output: { readonly maxBytes: number; readonly maxFiles: number };
-  /** Predictions at once. */
+  /** Predictions that run at once. */
   readonly concurrency: number;
 }
 
-/** What databases may take of the memory where nothing is set. */
+/** Default share of the process memory for databases. */
 const MEMORY_SHARE = 0.75;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads config/appliance.json (or the file that GLOAMING_CONFIG names) and lets the environment move folders, address,
- * port, encoder, device, threads and log level, for the server and every command alike. A file needs only what it
- * changes.
+ * Returns the settings of the server and of every command. Defaults are in config/appliance.json. The file of
+ * GLOAMING_CONFIG overrides them, and environment variables override the file.
  * Errors  Refusal `invalid_config` that names the setting and what it may be
  */
 export function loadConfig(environment: Environment): ApplianceConfig {
@@ -165,7 +164,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
     settings,
     readJson(join(packageFolder, 'config', 'appliance.schema.json')),
   );
-  // Folders of the environment are the user's own and relative to where the command runs; config's, to the package.
+  // Relative folders of the environment start at the working directory, those of a file at the package.
   const folder = (value: string, variable: string | undefined): string =>
     isAbsolute(value) ? value : variable === undefined ? join(packageFolder, value) : resolve(value);
   return Object.freeze({
@@ -210,7 +209,7 @@ export function loadConfig(environment: Environment): ApplianceConfig {
   });
 }
 
-/** Errors  Refusal `invalid_config` where no proxy is trusted: then anybody could name himself */
+/** Errors  Refusal `invalid_config` without a trusted proxy, because any client could then set the header */
 function userHeaderOf({
   user_header: header,
   trusted_proxies: proxies,
@@ -228,7 +227,10 @@ function userHeaderOf({
   );
 }
 
-/** Browsers compare letter by letter: what they never write would never be equal. Errors  Refusal `invalid_config` */
+/**
+ * Browsers compare origins letter by letter, so that another spelling never matches.
+ * Errors  Refusal `invalid_config` for an origin in another spelling
+ */
 function originsOf({ cors_origins: origins }: SettingsFile): readonly string[] {
   for (const origin of origins) {
     const written = URL.canParse(origin) ? new URL(origin).origin : 'http://lab.example:3000';
@@ -241,7 +243,6 @@ function originsOf({ cors_origins: origins }: SettingsFile): readonly string[] {
   return origins;
 }
 
-/** What MMseqs2's server asks of a row by default: E-value .001 at most, half of the query covered. */
 function colabfoldOf({ colabfold }: SettingsFile): ColabfoldSettings | undefined {
   return (
     colabfold && {
@@ -326,13 +327,13 @@ function fromEnvironment(environment: Environment): Record<string, unknown> {
     ...Object.fromEntries(
       Object.entries(numbers)
         .filter(([, value]) => value !== undefined)
-        // What is no number stays text, so that the schema's message shows what was written.
+        // Other text stays text, so that validation refuses it.
         .map(([name, value]) => [name, /^\d+$/.test(value ?? '') ? Number(value) : value]),
     ),
   };
 }
 
-/** `config/prices.json`: what a unit costs. */
+/** Prices of `config/prices.json`. */
 export interface Prices {
   /** ISO 4217 code. */
   readonly currency: string;
@@ -356,7 +357,7 @@ function validate<Settings>(settings: Record<string, unknown>, schema: Record<st
   );
 }
 
-/** @param error  of Ajv with `verbose`, which has the schema of the object that it is about */
+/** @param error  error of Ajv with `verbose`, which contains the schema of the invalid value */
 function faultOf({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
   const place = instancePath.slice(1).replaceAll('/', '.');
   if (keyword === 'additionalProperties') {

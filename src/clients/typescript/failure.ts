@@ -5,8 +5,8 @@ export interface FaultyPlace {
 }
 
 /**
- * A failed response. `/docs/errors` explains each `code`. `message` says what was expected, what was received and what to
- * do.
+ * A failed response. `/docs/errors` explains each `code`. `message` says what was expected, what was received and what
+ * to do.
  */
 export class GloamingError extends Error {
   override readonly name = 'GloamingError';
