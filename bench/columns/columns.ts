@@ -10,7 +10,7 @@ import { tracePath } from '../../src/search/align.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { affineParameters } from '../../src/search/affine.js';
 import { buildBenchDatabase } from '../tools/database.js';
-import { benchHomologs as benchHomologs } from '../tools/homologs.js';
+import { benchHomologs } from '../tools/homologs.js';
 import {
   cigarColumns,
   readReferencePairs,

@@ -23,7 +23,7 @@ import { createTally, THRESHOLDS, type Tally } from '../calibration/tally.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
 import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
-import { benchHomologs as benchHomologs, ownHomologs } from '../tools/homologs.js';
+import { benchHomologs, ownHomologs } from '../tools/homologs.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural } from '../tools/natural.js';

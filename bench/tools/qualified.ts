@@ -20,9 +20,9 @@ export async function qualifiedEngine(
   const { nearest_10: ten, nearest_100: hundred, evident } = card.recalls;
   const means = [ten, hundred, evident].map((recall) => recall?.mean.toFixed(3) ?? '–').join(' / ');
   const verdict = isQualifiedPolicy(card) ? 'qualified' : 'not qualified';
-  const rescoreCandidates = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} striking finalists`;
+  const counts = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} local candidates`;
   console.log(
-    `${policy}: ${verdict} by ${queryCount} queries; ${rescoreCandidates} hold ${means} of the nearest 10, 100 and of ` +
+    `${policy}: ${verdict} by ${queryCount} queries; ${counts} hold ${means} of the nearest 10, 100 and of ` +
       `what is evident; ${((user + system) / 1e6).toFixed(0)} s of a core for the card and what it rests on`,
   );
   const codebook =

@@ -16,7 +16,7 @@ import type {
 } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { readTableBatches } from '../release/table-file.js';
-import { homologSetOf } from '../release/target-table.js';
+import { targetHomologsOf } from '../release/target-table.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { readProteinSpool } from './protein-spool.js';
 import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
@@ -218,9 +218,9 @@ async function openSource(
   ];
   const total = files.reduce((sum, { entry }) => sum + entry.size_bytes, 0);
   let done = 0;
-  const tell = (bytes: number): void => onBytes?.((done += bytes), total);
+  const report = (bytes: number): void => onBytes?.((done += bytes), total);
   for (const { name, entry } of files) {
-    if (await isIntact(join(directory, name), entry.sha256, tell)) continue;
+    if (await isIntact(join(directory, name), entry.sha256, report)) continue;
     await rows.close();
     return { note };
   }
@@ -273,7 +273,7 @@ async function placeSequences(directory: string, search: Search, hasProfiles: bo
   let [sequences, residues, nextRow] = [0, 0, 0];
   for await (const batch of readTableBatches(join(directory, TARGETS_FILE))) {
     const sequenceAt = textColumn([batch.column('sequence')], 'latin1');
-    const targetHomologs = hasProfiles ? homologSetOf((name) => [batch.column(name)]) : undefined;
+    const targetHomologs = hasProfiles ? targetHomologsOf((name) => [batch.column(name)]) : undefined;
     for (let row = 0; row < batch.rowCount; row += 1) {
       const sequence = sequenceAt(row);
       const place = places.get(sequence);

@@ -104,7 +104,7 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
   const { relatives: homologs, ...rest } = description;
   const numbers = {
     selfScores: await readSelfScores(folder),
-    family: homologs && (await readTargetHomologs(folder)),
+    targetHomologs: homologs && (await readTargetHomologs(folder)),
   };
   const tables = await writeStage(corpus, folder, numbers, { report, signal: options.signal });
   const manifest: ReleaseManifest = {

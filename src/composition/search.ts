@@ -2,7 +2,7 @@ import { releaseDirectory } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
 import type { Encoder } from '../encoder/encoder.js';
 import { findEncoder } from '../encoder/find.js';
-import { findEncoderVersion, keepEncoder } from '../encoder/keep.js';
+import { findEncoderVersion, storeEncoder } from '../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { createCatalog, type Catalog } from '../services/search/catalog.js';
 import { createEngines, type Engines } from '../services/search/engines.js';
@@ -30,7 +30,7 @@ export interface SearchCapability {
   /** An installed encoder by id, ready to encode; the caller closes it. */
   readonly loadEncoder: (encoderId: string) => Promise<Encoder>;
   /** Keeps the installed version of this encoder for the releases that it made. */
-  keepEncoder(encoderId: string): Promise<void>;
+  storeEncoder(encoderId: string): Promise<void>;
 }
 
 export function composeSearch(ground: Ground): SearchCapability {
@@ -49,7 +49,7 @@ export function composeSearch(ground: Ground): SearchCapability {
     ...(config.servesParts && { partitionResults: createPartitionResults(parts) }),
     homology: createHomology({ ...parts, serverVersion, workerOn, now }),
     loadEncoder: async (id) => loadEncoder(await findEncoder(id, config), encoderOptionsOf(config)),
-    keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
+    storeEncoder: async (id) => storeEncoder(await findEncoder(id, config), config),
   };
 }
 

@@ -6,7 +6,7 @@ import type { NullFit } from './null.js';
 import type { CalibrateOptions } from './options.js';
 import { pairStart } from './pairs.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
-import type { KeptFit } from './checkpointed-fit.js';
+import type { CheckpointedFit } from './checkpointed-fit.js';
 import { runPhase, type Workplace } from './checkpoints.js';
 
 /**
@@ -20,10 +20,10 @@ export async function controlPairs(
   targets: Uint32Array,
   reader: TokenReader,
   sample: HubnessSample,
-  fit: KeptFit,
+  fit: CheckpointedFit,
   work: Workplace,
   onProtein: (done: number) => void,
-): Promise<KeptFit> {
+): Promise<CheckpointedFit> {
   const { release, signal, threads } = options;
   const coordinates = fit.coordinates.slice();
   await runPhase(work, {
@@ -47,7 +47,7 @@ export async function controlPairs(
         coordinates[pair] = controlledCoordinate(coordinates[pair], control);
       });
     },
-    tell: onProtein,
+    report: onProtein,
   });
   return { ...fit, coordinates };
 }

@@ -34,11 +34,11 @@ export interface DecoyScoring {
   readonly work: Workplace;
   /** Of the fit that the null is of. */
   readonly fitDigest: string;
-  readonly tell: Tell;
+  readonly report: Report;
 }
 
 /** Told how many decoys of a phase are done. */
-type Tell = (phase: 'reversed' | 'decoys', done: number) => void;
+type Report = (phase: 'reversed' | 'decoys', done: number) => void;
 
 /** Tail coordinates of one decoy with every protein of the sample, as a search with it would find them. */
 async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
@@ -110,7 +110,7 @@ export async function eachDecoy(
   sequences: readonly string[],
   scoring: DecoyScoring,
   take: (coordinates: Float64Array, index: number) => void,
-  tell: (done: number) => void,
+  report: (done: number) => void,
 ): Promise<void> {
   const { work, fitDigest } = scoring;
   await runPhase(work, {
@@ -119,16 +119,16 @@ export async function eachDecoy(
     stepCount: sequences.length,
     step: (index) => decoyCoordinates(sequences[index], scoring),
     take: (record, index) => take(new Float64Array(record), index),
-    tell,
+    report,
   });
 }
 
 /** For each sampled protein the coordinates of its reversed sequence with the whole sample. */
 export async function reversedCoordinates(scoring: DecoyScoring): Promise<readonly Float64Array[]> {
-  const { options, targets, tell } = scoring;
+  const { options, targets, report } = scoring;
   const sequences = Array.from(targets, (target) => reversed(options.release.targets.sequence(target)));
   const rows: Float64Array[] = [];
   const take = (row: Float64Array): unknown => rows.push(row);
-  await eachDecoy('reversed', sequences, scoring, take, (done) => tell('reversed', done));
+  await eachDecoy('reversed', sequences, scoring, take, (done) => report('reversed', done));
   return rows;
 }

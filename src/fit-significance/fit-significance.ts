@@ -39,7 +39,7 @@ import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT, type NullSample } from './sample.js';
 import { isSmallSample } from './tail.js';
 import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
-import { keepFit, type KeptFit } from './checkpointed-fit.js';
+import { checkpointFit, type CheckpointedFit } from './checkpointed-fit.js';
 import type { Workplace } from './checkpoints.js';
 import { writeCalibration, type CardContent } from './write.js';
 
@@ -88,20 +88,20 @@ async function calibrateIn(
   const { release } = options;
   const reader = await openTokenReader(release);
   try {
-    const course = { random, tell: announce(options, targets.length), work };
-    const { tell } = course;
+    const course = { random, report: announce(options, targets.length), work };
+    const { report } = course;
     const scored = await scoreSample(options, targets, reader, course);
     const shapes = measureShapes(scored.sample, random);
     const sample = measureSampleHubness(scored.sample, shapes, random);
     const labels = labelsOf(options, targets);
     const inputs = { seed: options.seed ?? 1, labels: labels === undefined ? null : Array.from(labels) };
-    const fit = await keepFit(work, inputs, sample, random, () => {
+    const fit = await checkpointFit(work, inputs, sample, random, () => {
       const found = fitNull(sample, shapes, random, labels);
       if (found !== undefined) return found;
       throw impossible(release, 'their scores do not vary, or almost all are relatives');
     });
     const controlled = await controlPairs(options, targets, reader, sample, fit, work, (done) =>
-      tell('controls', done),
+      report('controls', done),
     );
     const content = await describe(options, targets, { ...scored, sample }, controlled, course);
     const moments = await measureMoments(
@@ -109,7 +109,7 @@ async function calibrateIn(
       reader,
       scored.basis,
       work,
-      (done) => tell('moments', done),
+      (done) => report('moments', done),
       options.signal,
     );
     const hubnesses = await measureHubnesses({
@@ -124,7 +124,7 @@ async function calibrateIn(
       work,
       basisDigest: scored.basis.digest,
       options: { signal: options.signal, threads: options.threads },
-      onReferenceSet: (done) => tell('panel', done),
+      onReferenceSet: (done) => report('panel', done),
     });
     return await writeCalibration(release.directory, content, moments, hubnesses);
   } finally {
@@ -135,7 +135,7 @@ async function calibrateIn(
 /** What all parts of one calibration share. */
 interface Course {
   readonly random: Random;
-  readonly tell: ReturnType<typeof phaseMeter>;
+  readonly report: ReturnType<typeof phaseMeter>;
   readonly work: Workplace;
 }
 
@@ -153,7 +153,7 @@ function workplaceOf({ release, backend, encoder }: CalibrateOptions, targets: U
 }
 
 /** Tells of all phases before the first, and of their progress as of one piece of work. */
-function announce({ release, onPlan, onProgress }: CalibrateOptions, sampleCount: number): Course['tell'] {
+function announce({ release, onPlan, onProgress }: CalibrateOptions, sampleCount: number): Course['report'] {
   const phases = calibratePhases({
     sampleCount,
     targetCount: release.targets.count,
@@ -190,7 +190,7 @@ async function scoreSample(
   options: CalibrateOptions,
   targets: Uint32Array,
   reader: TokenReader,
-  { random, tell, work }: Course,
+  { random, report, work }: Course,
 ): Promise<ScoredSample> {
   const { release, backend, store, signal, threads } = options;
   const moments = [];
@@ -204,7 +204,7 @@ async function scoreSample(
     sample: targets,
     work,
     options: { signal, threads },
-    onPairs: (done) => tell('pairs', done),
+    onPairs: (done) => report('pairs', done),
   });
   const stride = targets.length < SMALL_SAMPLE_COUNT ? SMALL_HOLDOUT_STRIDE : HOLDOUT_STRIDE;
   const roles = targets.map((_, index) => (index % stride === 0 ? ROLE_HOLDOUT : ROLE_FIT));
@@ -221,8 +221,8 @@ async function describe(
   options: CalibrateOptions,
   targets: Uint32Array,
   { sample, moments, basis, maximumConcentration }: ScoredSample & { readonly sample: HubnessSample },
-  fit: KeptFit,
-  { random, tell, work }: Course,
+  fit: CheckpointedFit,
+  { random, report, work }: Course,
 ): Promise<CardContent> {
   const { release, seed } = options;
   const { pairNull } = fit;
@@ -236,7 +236,7 @@ async function describe(
     pairNull,
     work,
     fitDigest: fit.digest,
-    tell,
+    report,
   };
   const isSmall = isSmallSample(sample.pairCount);
   const { edges, bins } = fitStrata(sample, fit, isSmall ? await reversedCoordinates(decoys) : []);

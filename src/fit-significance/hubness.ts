@@ -209,7 +209,8 @@ export async function measureHubnesses(measurement: HubnessMeasurement): Promise
       return next.sums;
     },
     take: (record) => (table = createHubnessTable(hubness, { ...size, sums: new Float64Array(record) })),
-    tell: (steps) => onReferenceSet(Math.min(referenceSet.length, steps * STEP_MEMBERS), referenceSet.length),
+    report: (steps) =>
+      onReferenceSet(Math.min(referenceSet.length, steps * STEP_MEMBERS), referenceSet.length),
   });
   return table;
 }

@@ -1,7 +1,7 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { calibrationDirectory, type FileCard } from '../significance/card.js';
-import type { CodebookCard as CodebookCard } from '../recall/policy-card.js';
+import type { CodebookCard } from '../recall/policy-card.js';
 import { CENTROID_COUNT, WORD_CHILDREN, assignCentroids } from '../kernels/codebook.js';
 import type { KernelOptions } from '../kernels/kernels.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';

@@ -5,7 +5,7 @@ import {
   POOL_SHARE,
   POLICY_FORMAT,
   REQUIRED_RECALL,
-  cardToKeep,
+  cardToStore,
   definitionOf,
   isQualifiedPolicy,
   policyId,
@@ -117,7 +117,7 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const known = { releaseId: release.id, calibrationId: calibration?.id };
   // A damaged card is replaced.
   const offered = await openQualification(release.directory, known).catch(() => undefined);
-  const kept = cardToKeep(card, offered?.card);
+  const kept = cardToStore(card, offered?.card);
   await writePolicyCard(release.directory, kept);
   return { card, kept };
 }

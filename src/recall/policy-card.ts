@@ -149,7 +149,7 @@ export function isQualifiedPolicy(card: PolicyCard): boolean {
  * other kind of policy is offered.
  * @param offered  the release's card, where its policy is offered
  */
-export function cardToKeep(measured: PolicyCard, offered: PolicyCard | undefined): PolicyCard {
+export function cardToStore(measured: PolicyCard, offered: PolicyCard | undefined): PolicyCard {
   if (offered === undefined || isQualifiedPolicy(measured)) return measured;
   return policyKindOf(offered) === policyKindOf(measured) ? measured : offered;
 }

@@ -29,7 +29,7 @@ export async function openTargetTable(
     sequence: textColumn(targets('sequence'), 'latin1'),
     length: int32Column(targets('length')),
     selfScore: int32Column(targets('self_score')),
-    family: hasProfiles ? homologSetOf(targets) : undefined,
+    targetHomologs: hasProfiles ? targetHomologsOf(targets) : undefined,
     attributes(targetIndex: number) {
       const present: Record<string, AttributeValue> = {};
       for (const [name, column] of columns) {
@@ -49,7 +49,7 @@ export async function openTargetTable(
 type Columns = (name: string) => readonly Data[];
 
 /** What the tables of a release with relatives say of each target's. */
-export function homologSetOf(columns: Columns): (row: number) => TargetHomologs {
+export function targetHomologsOf(columns: Columns): (row: number) => TargetHomologs {
   const homologs = int32Column(columns('relatives'));
   const effective = float64Column(columns('effective_sequences'));
   return (row) => ({ relatives: homologs(row), effectiveSequences: effective(row) });

@@ -19,7 +19,7 @@ export interface HubnessModel {
   readonly minimum: number;
   readonly maximum: number;
   /** Where there are profiles. */
-  readonly hubnessComponents?: HubnessComponentModel;
+  readonly leanings?: HubnessComponentModel;
 }
 
 /**
@@ -74,10 +74,10 @@ export interface HubnessTableSize {
 
 /** Cost: 8 bytes a protein, 24 with leanings */
 export function createHubnessTable(
-  { hubnessComponents }: HubnessModel,
+  { leanings }: HubnessModel,
   { referenceSetSize, proteinCount, memberOf = () => -1, sums: given }: HubnessTableSize,
 ): HubnessTable {
-  const { centres, directions } = hubnessComponents ?? { centres: [], directions: [] };
+  const { centres, directions } = leanings ?? { centres: [], directions: [] };
   const width = 1 + directions.length;
   const sums = given ?? new Float64Array(proteinCount * width);
   const wholes = directions.map((direction) => direction.reduce((sum, value) => sum + value, 0));

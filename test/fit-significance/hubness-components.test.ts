@@ -76,7 +76,7 @@ describe('what proteins lean to', () => {
 
   it('is nothing without profiles', () => {
     const { sample } = measured(false);
-    expect(sample.hubness.hubnessComponents).toBeUndefined();
+    expect(sample.hubness.leanings).toBeUndefined();
     expect(sample.pairAt(0).hubnessComponents).toEqual([]);
   });
 

@@ -135,7 +135,7 @@ describe('relatives of a search in rounds', () => {
     expect(new Set(averaged.map(({ id }) => id)).size).toBe(averaged.length);
     expect(averaged).toHaveLength(8);
     expect(selectRounds(protein, [found, []], RELATIVE_RULES).homologs).toEqual(found);
-    expect(selectRounds(protein, [[], []], RELATIVE_RULES)).toMatchObject({ relatives: [], averaged: [] });
+    expect(selectRounds(protein, [[], []], RELATIVE_RULES)).toMatchObject({ homologs: [], averaged: [] });
   });
 });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrationDirectory } from '#src/significance/card.js';
 import {
   POLICY_FILE,
-  cardToKeep,
+  cardToStore,
   codebookDefinition,
   isQualifiedPolicy,
   lossesOf,
@@ -149,13 +149,13 @@ describe('a policy card', () => {
       ...card,
       recalls: { ...card.recalls, nearest_10: { ...recall, mean: 0.5 } },
     });
-    expect(cardToKeep(failing(coded), sampled)).toBe(sampled);
-    expect(cardToKeep(failing(sampled), coded)).toBe(coded);
+    expect(cardToStore(failing(coded), sampled)).toBe(sampled);
+    expect(cardToStore(failing(sampled), coded)).toBe(coded);
     // The same policy measured again, one that is enough, and one beside nothing.
     const again = failing(sampled);
-    expect(cardToKeep(again, sampled)).toBe(again);
-    expect(cardToKeep(coded, sampled)).toBe(coded);
-    expect(cardToKeep(again, undefined)).toBe(again);
+    expect(cardToStore(again, sampled)).toBe(again);
+    expect(cardToStore(coded, sampled)).toBe(coded);
+    expect(cardToStore(again, undefined)).toBe(again);
     const { directory } = engine.release;
     await writePolicyCard(directory, coded);
     const { card, kept } = await qualifyRelease({ engine, queryCount: 4 });

@@ -2,7 +2,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { openCodebookOf } from '../../recall/codebook-sidecar.js';
 import { openEvidence } from '../../recall/evidence.js';
 import type { ApplianceConfig } from '../../config.js';
-import { findEncoderVersion } from '../../encoder/keep.js';
+import { findEncoderVersion } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';

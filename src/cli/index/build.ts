@@ -18,7 +18,7 @@ import type { Release } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { openFeatureTokens } from '../../encoder/features.js';
 import { findEncoder } from '../../encoder/find.js';
-import { keepEncoder } from '../../encoder/keep.js';
+import { storeEncoder } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { encodeShards, readShardFlags, type ShardFlags } from '../cluster/shards.js';
 import { positiveInteger } from '../terminal/arguments.js';
@@ -28,7 +28,7 @@ import { publishBuilt, selectOneRelease, withCatalog, type IndexCatalog } from '
 import { addInputOptions, inputFilesOf, type GivenFiles, type InputOptions } from './options.js';
 import { policyOption, qualifyMeasured, type QualifySettings } from './qualify.js';
 import { describeHomologSource, describeBuild } from './releases/built.js';
-import { carryMeasured } from './releases/carried.js';
+import { transferMeasured } from './releases/transferred.js';
 import {
   homologsOptionOf,
   checkHomologFlags,
@@ -131,7 +131,7 @@ export async function build(
     const read = await digestInput(given.files, progress, context);
     const input = from === undefined ? read : continuedInput(read, from);
     embeddings = await openGiven(options, directory, encoder);
-    await keepEncoder(directory, config);
+    await storeEncoder(directory, config);
     const work = { slug, input, embeddings, encoder, progress, interrupt, divided };
     const session: BuildSession = { catalog, context, options, ...work };
     let plain: FoundRelease | undefined;
@@ -324,8 +324,8 @@ async function calibrateBuilt(
 ): Promise<string> {
   const { id, directory } = release;
   if ((await readCalibrationCard(directory)) !== undefined) return '';
-  const carried = await carryMeasured({ config: settings.config, table }, release, slug);
-  if (carried !== undefined) return `\n${carried}`;
+  const transferred = await transferMeasured({ config: settings.config, table }, release, slug);
+  if (transferred !== undefined) return `\n${transferred}`;
   try {
     const { card, report } = await calibrateFolder(directory, settings);
     await table.nameCalibration(id, slug, calibrationId(card));

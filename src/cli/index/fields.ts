@@ -48,7 +48,7 @@ function rowOf({ name, type, isTaxonomy }: FilterField, { targets }: Release): s
   const counts = new Map<string, number>();
   let present = 0;
   const perCode = new Uint32Array(column.values.length);
-  for (const code of column.centroidIds) if (code > 0) perCode[code - 1] += 1;
+  for (const code of column.codes) if (code > 0) perCode[code - 1] += 1;
   column.values.forEach((value, code) => {
     present += perCode[code];
     for (const text of textsOf(value)) counts.set(text, (counts.get(text) ?? 0) + perCode[code]);

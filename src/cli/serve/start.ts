@@ -96,7 +96,7 @@ async function buildDemoIfEmpty(
   const progress = createProgress(context.stderr);
   try {
     const { release } = await buildDemo(demo, encoder, config.indexesFolder, progress.update);
-    await appliance.keepEncoder(config.encoder);
+    await appliance.storeEncoder(config.encoder);
     await releases.publish({
       id: release.id,
       slug: DEMO_SLUG,

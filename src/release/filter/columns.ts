@@ -3,7 +3,7 @@ import type { AttributeValue, TargetTable } from '../release.js';
 
 /** One attribute of all targets, by code: 0 where it is missing, else its value is `values[code − 1]`. */
 export interface AttributeColumn {
-  readonly centroidIds: Uint32Array;
+  readonly codes: Uint32Array;
   readonly values: readonly AttributeValue[];
 }
 
@@ -38,5 +38,5 @@ function codeColumn(targets: TargetTable, field: string): AttributeColumn | unde
     }
     codes[target] = code;
   }
-  return { centroidIds: codes, values };
+  return { codes, values };
 }

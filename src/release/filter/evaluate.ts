@@ -87,7 +87,7 @@ function codedOutcomes(clause: TestClause, { targets, lineage }: FilteredRelease
   const { name } = clause.field;
   const column = attributeColumn(targets, name);
   if (column !== undefined) {
-    return { codes: column.centroidIds, outcomes: Uint8Array.from([undefined, ...column.values], outcomeOf) };
+    return { codes: column.codes, outcomes: Uint8Array.from([undefined, ...column.values], outcomeOf) };
   }
   const byTarget = new Uint32Array(targets.count);
   for (let target = 0; target < targets.count; target += 1) {

@@ -53,7 +53,7 @@ function nearHint(test: Test, release: Release): string | undefined {
   const column = attributeColumn(release.targets, field.name);
   if (column === undefined) return undefined;
   const counts = new Uint32Array(column.values.length);
-  for (const code of column.centroidIds) if (code > 0) counts[code - 1] += 1;
+  for (const code of column.codes) if (code > 0) counts[code - 1] += 1;
   const values = column.values.map((value, code) => ({ value, count: counts[code] }));
   return field.type === 'string' || field.type === 'string_list'
     ? nearTexts(test, asked, field, values)

@@ -70,7 +70,7 @@ export function createWorkers(settings: WorkerSettings, world: WorkerWorld): Wor
     workers,
     times: { direct: createAnswerTimes(), background: createAnswerTimes() },
     note: (worker, outcome) => (countOf(worker)[outcome] += 1),
-    tell: (failure) => listeners.forEach((listener) => listener(failure)),
+    report: (failure) => listeners.forEach((listener) => listener(failure)),
   };
   return {
     async scan(queries, searched, work) {
@@ -113,7 +113,7 @@ interface CoordinatorState extends Pick<WorkerSettings, 'partCount' | 'onError' 
   /** Searches that somebody waits for and packs of runs take times of their own. */
   readonly times: Readonly<Record<'direct' | 'background', AnswerTimes>>;
   readonly note: (worker: string, outcome: WorkerCount['outcome']) => void;
-  readonly tell: (failure: WorkerFailure) => void;
+  readonly report: (failure: WorkerFailure) => void;
 }
 
 /** What all parts of one search share. */
@@ -230,7 +230,7 @@ async function askWorker(
     if (!signal.aborted) {
       worker.distrustedUntilMs = world.monotonicMs() + WORKER_DISTRUST_MS;
       coordinator.note(url, 'failed');
-      coordinator.tell({ worker: url, part: part.number, cause });
+      coordinator.report({ worker: url, part: part.number, cause });
     } else if (signal.reason instanceof Outrun) {
       // It would have taken longer: without these the times that say when to hedge would shrink and shrink.
       times.add(world.monotonicMs() - startedMs);

@@ -54,7 +54,7 @@ export async function useAppliance(): Promise<UsedAppliance> {
   const encoder = await appliance.loadEncoder('baseline-1');
   const { release } = await buildDemo(demo, encoder, indexesFolder);
   await encoder.close();
-  await appliance.keepEncoder('baseline-1');
+  await appliance.storeEncoder('baseline-1');
   const publishedAt = new Date().toISOString();
   await appliance.releases.publish({
     id: release.id,

@@ -14,7 +14,7 @@ const KEPT_FOLDER = '.kept';
  * brings another version of it, the release stays searchable.
  * An encoder that lies in the indexes folder is the lab's own and stays where it is.
  */
-export async function keepEncoder(directory: string, { indexesFolder }: EncoderFolders): Promise<void> {
+export async function storeEncoder(directory: string, { indexesFolder }: EncoderFolders): Promise<void> {
   const own = encodersFolder(indexesFolder);
   if (directory.startsWith(join(own, '/'))) return;
   const card = await readEncoderCard(directory);

@@ -1,4 +1,4 @@
-import { carryCalibration, type MeasuredRelease } from '../../../fit-significance/transfer.js';
+import { transferCalibration, type MeasuredRelease } from '../../../fit-significance/transfer.js';
 import { calibrationId } from '../../../significance/card.js';
 import { qualificationId } from '../../../recall/policy-card.js';
 import { scanReleases } from '../../../release/catalog.js';
@@ -8,15 +8,15 @@ import { shortId, type IndexCatalog } from '../catalog.js';
  * Gives a release the calibration of an identically measured release and names it in the catalog. Returns undefined
  * when there is no such release. A later calibration of the release replaces it. The rule is in transfer.ts.
  */
-export async function carryMeasured(
+export async function transferMeasured(
   { config, table }: Pick<IndexCatalog, 'config' | 'table'>,
   release: MeasuredRelease,
   slug: string,
 ): Promise<string | undefined> {
   const { releases } = await scanReleases(config.indexesFolder);
-  const carried = await carryCalibration(release, releases);
-  if (carried === undefined) return undefined;
-  const { calibration, policy, from } = carried;
+  const transferred = await transferCalibration(release, releases);
+  if (transferred === undefined) return undefined;
+  const { calibration, policy, from } = transferred;
   await table.nameCalibration(release.id, slug, calibrationId(calibration));
   if (policy !== undefined) await table.nameQualification(release.id, slug, qualificationId(policy));
   const kept = policy === undefined ? 'calibration' : 'calibration and policy';
