@@ -7,8 +7,8 @@ import { execFileSync } from 'node:child_process';
 /*
  * npm run bench -- <question> [options] [--json]
  *
- * Each question is a folder here, whose file of the same name exports `run`; tools/ is what several share. It checks
- * the answer before it times it, prints its tables as it goes, and returns its figures. With --json the last line is one
+ * Each question is a folder here, whose file of the same name exports `run`; tools/ is shared code. A bench checks the
+ * answer before it times it, prints its tables as it goes, and returns its figures. With --json the last line is one
  * JSON object: the figures with their command, machine, date and commit, as `figures add` records them.
  */
 

@@ -47,9 +47,9 @@ const HEAD = `# Measured figures
 <!-- prettier-ignore-start -->
 <!-- Written by \`npm run bench -- figures\` from bench/figures.json; edit neither this page nor its tables. -->
 
-Each folder here answers one question: \`npm run bench -- <question>\` checks the answer, then times it. \`--json\` ends the
-output with one line that \`npm run bench -- figures add <question> <file>\` records with its command, machine, date and
-commit. Figures in *italics* are older: they were typed into a document, and their date and commit are those of the document.
+Each folder here answers one question: \`npm run bench -- <question>\` checks the answer, then times it. With \`--json\`
+the output ends with one line that \`npm run bench -- figures add <question> <file>\` records with its command, machine,
+date and commit. Figures in *italics* are older: they were typed into a document, whose date and commit they have.
 "found ÷ claimed" is the number of false hits that were found over the number that the E-values claim; 1 is right.
 A share such as .99 is of 1. "Local" counts candidates by their best partial match, "nearest" by MaxSim.
 `;
@@ -102,7 +102,8 @@ export function withRecords(figures: Figures, added: readonly FigureRecord[]): F
 export function renderFigures({ questions, records }: Figures): string {
   const sections = questions.map(({ question, title }) => {
     const rows = records.filter((record) => record.question === question).map(rowOf);
-    return `## ${question}: ${title}\n\n| ${COLUMNS.join(' | ')} |\n|${'---|'.repeat(COLUMNS.length)}\n${rows.join('')}`;
+    const header = `| ${COLUMNS.join(' | ')} |\n|${'---|'.repeat(COLUMNS.length)}\n`;
+    return `## ${question}: ${title}\n\n${header}${rows.join('')}`;
   });
   return `${HEAD}\n${sections.join('\n')}\n<!-- prettier-ignore-end -->\n`;
 }
