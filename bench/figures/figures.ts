@@ -40,6 +40,8 @@ export const FIGURES_PATH = `${ROOT}bench/figures.json`;
 export const README_PATH = `${ROOT}bench/README.md`;
 /** Figures that one call of `add` records at most; more are no table that a person reads. */
 const ADDED_MAX_COUNT = 40;
+/** Of a figure that is no integer. */
+const DIGITS = 4;
 const COLUMNS = ['what', 'figure', 'command', 'machine', 'date', 'commit'] as const;
 
 const HEAD = `# Measured figures
@@ -100,8 +102,9 @@ export function withRecords(figures: Figures, added: readonly FigureRecord[]): F
 
 /** The page: a table for each question that has records. */
 export function renderFigures({ questions, records }: Figures): string {
-  const sections = questions.map(({ question, title }) => {
+  const sections = questions.flatMap(({ question, title }) => {
     const rows = records.filter((record) => record.question === question).map(rowOf);
+    if (rows.length === 0) return [];
     const header = `| ${COLUMNS.join(' | ')} |\n|${'---|'.repeat(COLUMNS.length)}\n`;
     return `## ${question}: ${title}\n\n${header}${rows.join('')}`;
   });
@@ -114,9 +117,10 @@ function rowOf(record: FigureRecord): string {
   return `| ${cells.join(' | ')} |\n`;
 }
 
-/** Numbers and texts of a nested value, each under its dotted name. */
+/** Numbers, rounded, and texts of a nested value, each under its dotted name. */
 function leavesOf(value: unknown, name = ''): [string, string][] {
   if (value === null || value === undefined) return [];
+  if (typeof value === 'number' && !Number.isInteger(value)) return [[name, `${+value.toPrecision(DIGITS)}`]];
   if (typeof value !== 'object') return [[name, String(value)]];
   return Object.entries(value).flatMap(([key, member]) =>
     leavesOf(member, name === '' ? key : `${name}.${key}`),

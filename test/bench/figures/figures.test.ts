@@ -30,10 +30,14 @@ describe('the measured figures', () => {
   });
 
   it('the last line of a bench becomes records with its command, machine, date and commit', () => {
-    const records = recordsOf('peers', outputOf({ sampled: { perSecond: 8.6 }, note: 'idle' }));
+    const records = recordsOf(
+      'peers',
+      outputOf({ sampled: { perSecond: 8.60049 }, bytes: 1687304, note: 'idle' }),
+    );
     const program = { question: 'peers', ...ORIGIN, source: 'program' };
     expect(records).toEqual([
       { ...program, what: 'sampled.perSecond', figure: '8.6' },
+      { ...program, what: 'bytes', figure: '1687304' },
       { ...program, what: 'note', figure: 'idle' },
     ]);
   });
