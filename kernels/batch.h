@@ -79,7 +79,8 @@ struct BatchQuery {
       const size_t from = i < length ? i : length - 1;
       const int8_t* row = values + from * dimension;
       int32_t sum = 0;
-      for (uint32_t k = 0; k < dimension; ++k) sum += *to++ = row[k];
+      for (uint32_t k = 0; k < dimension; ++k) sum += to[k] = row[k];
+      to += dimension;
       corrections[i] = -Lanes::bias * sum;
       if (query.profile == nullptr) continue;
       std::memcpy(profile + size_t{i} * kProfileWidth, query.profile + from * kProfileWidth, kProfileWidth);

@@ -35,6 +35,8 @@ void oneByOne(const AffineTask* tasks, uint32_t count, int32_t* scores) {
 
 }  // namespace
 
+// A line for each operation.
+// clang-format off
 const Kernels referenceKernels{"reference",
                                copiedBytes, copy, 0, nullptr, referenceMaxsimRows,
                                copiedBytes, copyAffine, referenceAffineScore,
@@ -62,8 +64,11 @@ const Kernels neonKernels{"neon",
                           neonAffinePackedBytes, neonAffinePack, neonAffineScore,
                           1, oneByOne<neonAffineScore>, nullptr, neonAffineAlign, referenceCodedRows};
 #endif
+// clang-format on
 
 const Kernels* const* compiledKernels(size_t* count) {
+  // clang-format 14 indents entries between #if lines by two columns less.
+  // clang-format off
   static const Kernels* const all[] = {
 #if defined(__x86_64__)
       &avx512vnniKernels,
@@ -78,6 +83,7 @@ const Kernels* const* compiledKernels(size_t* count) {
       &amxKernels,
 #endif
   };
+  // clang-format on
   *count = sizeof all / sizeof all[0];
   return all;
 }

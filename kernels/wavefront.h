@@ -104,7 +104,8 @@ class Wavefront {
       alignas(64) Score bests[lanes], at[lanes];
       if (!sweep<false, false>(strip, task_.targetLength, nullptr, bests, at)) return 0;
       if (lanesUsed(strip) == lanes) best = Lanes::max(best, Lanes::load(bests));
-      else for (uint32_t l = 0; l < lanesUsed(strip); ++l) last = bests[l] > last ? bests[l] : last;
+      else
+        for (uint32_t l = 0; l < lanesUsed(strip); ++l) last = bests[l] > last ? bests[l] : last;
     }
     alignas(64) Score bests[lanes];
     Lanes::store(bests, best);
@@ -225,8 +226,8 @@ class Wavefront {
   bool sweep(uint32_t strip, uint32_t targetLength, Word* flags, Score* bests, Score* at) {
     const Costs costs{Lanes::broadcast(task_.parameters.gapOpen), Lanes::broadcast(task_.parameters.gapExtend)};
     const Vector zero = Lanes::zero();
-    Front front{zero, Lanes::withFirst(zero, borderF_), zero, Lanes::withFirst(zero, borderH_),
-                zero, zero, Lanes::minusLane()};
+    Front front{
+        zero, Lanes::withFirst(zero, borderF_), zero, Lanes::withFirst(zero, borderH_), zero, zero, Lanes::minusLane()};
     Skew<Lanes> skew(Lanes::broadcast(Lanes::never));
     // The dot products of a tile are made between the steps of the tile before it: the steps wait for each other, the
     // products do not.
@@ -297,8 +298,8 @@ class Wavefront {
 
   AffineAlignment walk(const Cell& end) {
     const uint32_t groupSize = groupStrips();
-    auto* flags = static_cast<Word*>(
-        task_.workspace.reserve(Workspace::kFlags, groupSize * stripFlagBytes(task_.targetLength)));
+    auto* flags =
+        static_cast<Word*>(task_.workspace.reserve(Workspace::kFlags, groupSize * stripFlagBytes(task_.targetLength)));
     const size_t longest = size_t{query_.length} + task_.targetLength;
     auto* runs = static_cast<uint32_t*>(task_.workspace.reserve(Workspace::kRuns, longest * sizeof(uint32_t)));
     uint32_t runCount = 0;
@@ -332,8 +333,8 @@ class Wavefront {
       runs[a] = runs[--b];
       runs[b] = run;
     }
-    return {end.score, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(end.i + 1),
-            static_cast<uint32_t>(j + 1), static_cast<uint32_t>(end.j + 1), runs, runCount};
+    const auto after = [](int64_t index) { return static_cast<uint32_t>(index + 1); };
+    return {end.score, after(i), after(end.i), after(j), after(end.j), runs, runCount};
   }
 
   const AffineTask& task_;

@@ -130,8 +130,8 @@ class Strip {
     __m512i tokens = _mm512_set1_epi16(INT16_MIN);
 #pragma GCC unroll 16
     for (uint32_t r = 0; r < kStripRows; ++r) {
-      const __m512i products = _mm512_packs_epi32(_mm512_load_si512(low + r * kTileTokens),
-                                                  _mm512_load_si512(high + r * kTileTokens));
+      const __m512i products =
+          _mm512_packs_epi32(_mm512_load_si512(low + r * kTileTokens), _mm512_load_si512(high + r * kTileTokens));
       best[r] = _mm512_max_epi16(best[r], products);
       tokens = _mm512_max_epi16(tokens, products);
     }

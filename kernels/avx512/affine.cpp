@@ -140,7 +140,8 @@ struct Narrow : Common {
   /* Block 0 has the even tokens, whose scores come to lie in the lower halves of 32 bits. Profiles are not biased. */
   static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
     for (uint32_t block = 0; block < 2; ++block) {
-      packBlock<0>(profile, [=](uint32_t l) { return strip * lanes + l * 2 + block; }, to + block * 64, 2);
+      packBlock<0>(
+          profile, [=](uint32_t l) { return strip * lanes + l * 2 + block; }, to + block * 64, 2);
     }
   }
   static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
@@ -218,10 +219,12 @@ struct Wide : Common {
 
   static void pack(const Tokens& query, uint8_t* to) { packStrips<Wide>(query, to); }
   static void packStrip(const Tokens& query, uint32_t strip, uint8_t* to) {
-    packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
+    packBlock(
+        query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
   static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
-    packBlock<0>(profile, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
+    packBlock<0>(
+        profile, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
   static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
                                           Vector (&rows)[kTileRows]) {

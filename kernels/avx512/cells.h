@@ -17,6 +17,8 @@
 namespace gloaming {
 namespace {
 
+// Assembly, one instruction a line.
+// clang-format off
 // What advance() in batch.h says, in sixteen parts; r is an expression of the assembler.
 #define GLOAMING_CELL_0(r) "movzbl " r "(%[letters]), %k[corrections]\n\t"
 #define GLOAMING_CELL_1(r) "shl $6, %[corrections]\n\t"
@@ -75,6 +77,7 @@ namespace {
   "1:\n\tadd $512, %[query]\n\tadd $32, %[low]\n\tadd $32, %[high]\n\t" \
   GLOAMING_QUADS(GLOAMING_EIGHT_QUADS, GLOAMING_DOT_2) \
   "decq %[rounds]\n\tjnz 1b\n\t2:\n\t"
+// clang-format on
 
 /* Finishes the eight cells of the tile, whose products give way to those of the next eight rows; measured or not as
  * multiplyEightRowsInto does. */

@@ -31,6 +31,8 @@ struct Blocks {
   const int32_t* corrections;
 };
 
+// Assembly, one instruction a line.
+// clang-format off
 // The eight rows' addresses: two bases, four rows apart.
 #define GLOAMING_EACH_ROW_1(DO) \
   DO("(%[low])", 0) DO("(%[low],%[row])", 1) DO("(%[low],%[row],2)", 2) DO("(%[low],%[row3])", 3) \
@@ -113,6 +115,7 @@ struct Blocks {
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", \
                  "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm29", "xmm30", "xmm31")
+// clang-format on
 
 /* Raises closest [kBlocks × 16] and rows.best [8] to the dot products of kBlocks blocks of the packed query with the
  * first eight rows; the first blocks of a query find nothing in rows.best. */
@@ -131,6 +134,8 @@ inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* c
   else GLOAMING_TILE(3, GLOAMING_MERGE);
 }
 
+// Assembly, one instruction a line.
+// clang-format off
 #define GLOAMING_NARROW(at, a, b) \
   "vpackssdw %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
   "vpmulhw %[multiplier], %%zmm" #a ", %%zmm" #a "\n\t" \
@@ -158,6 +163,7 @@ inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* c
                  [multiplier] "v"(multiplier), [products] "r"(products), [closest] "r"(closest) \
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27")
+// clang-format on
 
 /* The dot products of two packed blocks with eight rows, scaled, in int16. products [8 × 32]: by row; packssdw takes
  * four lanes of each block in turn. Where they are measured, closest [8 × 32] and nearest are raised to them, unscaled,
@@ -173,6 +179,8 @@ inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* 
   else GLOAMING_TILE_INTO(GLOAMING_NARROW);
 }
 
+// Assembly, one instruction a line.
+// clang-format off
 #define GLOAMING_START_AT_ONE(at, a, b) \
   "vmovdqa64 %[one], %%zmm" #a "\n\t" \
   "vmovdqa64 %[one], %%zmm" #b "\n\t"
@@ -186,6 +194,7 @@ inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* 
   "vpmulhw %[weight], %%zmm" #a ", %%zmm" #a "\n\t" \
   "vpaddw 64*" #a "(%[products]), %%zmm" #a ", %%zmm" #a "\n\t" \
   "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
+// clang-format on
 
 /* Adds to products [8 × 32] what the profiles of two packed blocks score with those of eight rows: block 0 in the even
  * lanes, block 1 in the odd ones. Profiles are not biased, so their sums begin at the 1 that the logarithm adds. */
@@ -193,6 +202,8 @@ inline __attribute__((always_inline)) void addEightProfiles(const __m512i* query
                                                             int16_t* products) {
   constexpr uint64_t row = kProfileWidth;
   static_assert(kProfileValues == 5 * 4, "a row has five quads");
+  // Assembly, one instruction a line.
+  // clang-format off
   asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_AT_ONE)
                ".irp quad, 0, 1, 2, 3, 4\n\t"
                GLOAMING_LOAD_2 GLOAMING_EACH_ROW_2(GLOAMING_DOT_2)
@@ -204,6 +215,7 @@ inline __attribute__((always_inline)) void addEightProfiles(const __m512i* query
                  [odd] "Yk"(__mmask32{0xaaaaaaaa}), [products] "r"(products)
                : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
                  "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27");
+  // clang-format on
 }
 
 /* multiplyEightRows for kRows < 8 rows, the tail of a target. */

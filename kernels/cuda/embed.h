@@ -3,6 +3,8 @@
 #ifndef GLOAMING_CUDA_EMBED_H
 #define GLOAMING_CUDA_EMBED_H
 
+// An assembler directive a line.
+// clang-format off
 #define GLOAMING_EMBED(NAME, PATH) \
   asm(".pushsection .rodata\n" \
       ".balign 64\n" #NAME ":\n" \
@@ -10,5 +12,6 @@
       ".balign 64\n" \
       ".popsection\n"); \
   extern "C" __attribute__((visibility("hidden"))) const unsigned char NAME[]
+// clang-format on
 
 #endif

@@ -24,8 +24,7 @@ class WarpgroupTeam {
     stages_ = sharedAddress(shared + plan.stages) + team_ * kStages * kStageBytes;
     exchange_ = reinterpret_cast<uint32_t*>(shared + plan.exchange + team_ * plan.exchangeBytes);
     closest_ = reinterpret_cast<uint32_t*>(shared + plan.closest + team_ * plan.closestBytes);
-    sums_ = reinterpret_cast<uint32_t*>(shared + plan.sums + team_ * plan.sumsBytes) +
-            lane_ / 32 * kMaxLaunchQueries;
+    sums_ = reinterpret_cast<uint32_t*>(shared + plan.sums + team_ * plan.sumsBytes) + lane_ / 32 * kMaxLaunchQueries;
     slot_ = reinterpret_cast<uint32_t*>(shared + plan.slots + team_ * 16);
     barriers_ = sharedAddress(shared + plan.barriers) + team_ * kStages * 8;
     if (lane_ == 0) {

@@ -37,7 +37,7 @@ GLOAMING_BOTH uint64_t rankKey(int32_t queryToTarget, int32_t targetToQuery, uin
     rest += length;
   }
   const int64_t key = quotient * (int64_t{1} << shift) + (rest << shift) / length;
-  return static_cast<uint64_t>(key) ^ uint64_t{1} << 63;
+  return static_cast<uint64_t>(key) ^ (uint64_t{1} << 63);
 }
 
 /** Which keys may still be the last chosen one: those that begin like prefix; so many of them are wanted. */
@@ -68,8 +68,8 @@ struct SelectTask {
 
 GLOAMING_BOTH void writeKey(const SelectTask& task, uint32_t item) {
   const uint32_t target = task.eligible == nullptr ? item : task.eligible[item];
-  task.keys[item] = rankKey(task.queryToTarget[item], task.targetToQuery[item], task.queryLength, task.lengths[target],
-                            task.shift);
+  task.keys[item] =
+      rankKey(task.queryToTarget[item], task.targetToQuery[item], task.queryLength, task.lengths[target], task.shift);
 }
 GLOAMING_BOTH uint32_t digitOf(uint64_t key, uint32_t digit) {
   return static_cast<uint32_t>(key >> (64 - kDigitBits * (digit + 1))) % kDigits;

@@ -146,8 +146,8 @@ GLOAMING_TEAM void foldGroup(Team& team, const typename Team::Word* dots, uint32
 
 /* All groups of a tile in which no protein ends: most tiles, and code without a branch. */
 template <class Team>
-GLOAMING_TEAM void foldInside(Team& team, const typename Team::Word (&dots)[4 * Team::kGroups],
-                              Columns<Team>& columns, Rows<Team>& rows) {
+GLOAMING_TEAM void foldInside(Team& team, const typename Team::Word (&dots)[4 * Team::kGroups], Columns<Team>& columns,
+                              Rows<Team>& rows) {
   GLOAMING_UNROLL
   for (uint32_t n = 0; n < Team::kGroups; ++n) foldGroup(team, dots + 4 * n, n, columns, rows);
 }

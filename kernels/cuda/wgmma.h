@@ -23,6 +23,8 @@ GLOAMING_TEAM void barrierArrive(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 GLOAMING_TEAM void barrierWait(uint32_t barrier, uint32_t parity) {
+  // The operands stay on one line.
+  // clang-format off
   asm volatile(
       "{\n\t"
       ".reg .pred done;\n\t"
@@ -31,6 +33,7 @@ GLOAMING_TEAM void barrierWait(uint32_t barrier, uint32_t parity) {
       "@!done bra again;\n\t"
       "}" ::"r"(barrier), "r"(parity)
       : "memory");
+  // clang-format on
 }
 /** Copies to shared memory without threads; bytes and addresses are multiples of 16. */
 GLOAMING_TEAM void copyBulk(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {

@@ -70,9 +70,7 @@ void AffineSearch::placeItems() {
   }
   order_.resize(targets_.size());
   std::iota(order_.begin(), order_.end(), 0);
-  std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) {
-    return lengthOf(a) > lengthOf(b);
-  });
+  std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) { return lengthOf(a) > lengthOf(b); });
 }
 
 /* The longest targets alone, where lanes of a batch would wait for them, then batches of all lengths each. */
@@ -142,8 +140,14 @@ void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
     copyLetters(*item, letters);
     const uint32_t target = targets_[*item];
     const Profiles profiles = hasProfiles() ? Profiles{query_.profile(), store_->profile(target)} : Profiles{};
-    tasks.push_back({query,    store_->rows(target), store_->length(target), {letters_.query.data(), letters},
-                     profiles, parameters_,          workspace,              cancelled_});
+    tasks.push_back({query,
+                     store_->rows(target),
+                     store_->length(target),
+                     {letters_.query.data(), letters},
+                     profiles,
+                     parameters_,
+                     workspace,
+                     cancelled_});
   }
   if (work == AffineWork::kAlignments) {
     const AffineAlignment alignment = kernels_.affineAlign(tasks[0]);

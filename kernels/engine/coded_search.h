@@ -78,9 +78,7 @@ class CodedSearch : public CodedJob {
   void run(uint64_t chunk, Workspace& workspace) override;
 
  private:
-  uint32_t itemCount() const {
-    return eligible_ ? static_cast<uint32_t>(eligible_->size()) : codes_->targetCount();
-  }
+  uint32_t itemCount() const { return eligible_ ? static_cast<uint32_t>(eligible_->size()) : codes_->targetCount(); }
 
   const std::shared_ptr<const Codes> codes_;
   const std::vector<uint8_t> table_;

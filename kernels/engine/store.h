@@ -84,9 +84,7 @@ class Store {
   uint32_t length(uint32_t target) const { return starts_[target + 1] - starts_[target]; }
   const int8_t* rows(uint32_t target) const { return tokens_->row(starts_[target]); }
   /* Rows::approach */
-  void approach(uint32_t target, std::atomic<uint64_t>& reached) const {
-    tokens_->approach(starts_[target], reached);
-  }
+  void approach(uint32_t target, std::atomic<uint64_t>& reached) const { tokens_->approach(starts_[target], reached); }
   bool hasProfiles() const { return profiles_.has_value(); }
   const int8_t* profile(uint32_t target) const { return profiles_->row(starts_[target]); }
 

@@ -139,8 +139,8 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
   const auto search = [&](AffineWork work, uint32_t threads, std::vector<int32_t>* scores) {
     OwnedQuery query(rows.data(), rows.size(), kQueryLength, dimension);
     query.setProfile(profile.data(), profile.size());
-    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, parameters,
-                                                    OwnedLetters{}, work, runner.done());
+    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, parameters, OwnedLetters{},
+                                                    work, runner.done());
     const Elapsed elapsed = runner.run(job, threads);
     if (scores != nullptr) *scores = job->scores;
     return elapsed;
@@ -193,12 +193,14 @@ int main(int argc, char** argv) {
   printMaxSim("d64", d64);
   printMaxSim("d128", d128);
   std::printf("\"two_core_scaling\":%.3f,\"two_core_scaling_processor\":%.3f},", d128.twoCoreScaling, d128.twoCoreWork);
-  std::printf("\"affine\":{\"gcups_core\":%.2f,\"peak_share\":%.3f,\"measure_gcups_core\":%.2f,"
-              "\"align_gcups_core\":%.2f,\"ms_1000x350\":%.2f,\"ms_1000x350_median\":%.2f,",
-              affine.gcupsCore, affine.peakShare, affine.measureGcupsCore, affine.alignGcupsCore, affine.msTwoCores,
-              affine.msTwoCoresMedian);
-  std::printf("\"profile_gcups_core\":%.2f,\"profile_peak_share\":%.3f,\"profile_measure_gcups_core\":%.2f,"
-              "\"profile_align_gcups_core\":%.2f}}\n",
-              profile.gcupsCore, profile.peakShare, profile.measureGcupsCore, profile.alignGcupsCore);
+  std::printf(
+      "\"affine\":{\"gcups_core\":%.2f,\"peak_share\":%.3f,\"measure_gcups_core\":%.2f,"
+      "\"align_gcups_core\":%.2f,\"ms_1000x350\":%.2f,\"ms_1000x350_median\":%.2f,",
+      affine.gcupsCore, affine.peakShare, affine.measureGcupsCore, affine.alignGcupsCore, affine.msTwoCores,
+      affine.msTwoCoresMedian);
+  std::printf(
+      "\"profile_gcups_core\":%.2f,\"profile_peak_share\":%.3f,\"profile_measure_gcups_core\":%.2f,"
+      "\"profile_align_gcups_core\":%.2f}}\n",
+      profile.gcupsCore, profile.peakShare, profile.measureGcupsCore, profile.alignGcupsCore);
   return 0;
 }

@@ -165,7 +165,8 @@ class Expectation {
     std::vector<int32_t> scores(windows.size());
     const auto count = static_cast<uint32_t>(tasks.size());
     kernels.affineScores(tasks.data(), count, scores.data());
-    return sameMeasures(kernels, tasks, scores) && std::equal(scores.begin(), scores.end(), windows.begin(),
+    return sameMeasures(kernels, tasks, scores) &&
+           std::equal(scores.begin(), scores.end(), windows.begin(),
                       [](int32_t score, const Window* window) { return score == window->score; });
   }
 

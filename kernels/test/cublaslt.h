@@ -58,9 +58,8 @@ inline double cublasLtRate(Gpu& gpu, const std::vector<int8_t>& random) {
   for (int round = 0; round < 20; ++round) {
     const double start = seconds();
     for (int repeat = 0; repeat < 10; ++repeat) {
-      const int status =
-          lt.matmul(handle, descriptor, &one, a.as<void>(), in, b.as<void>(), in, &zero, d.as<void>(), out,
-                    d.as<void>(), out, nullptr, workspace.as<void>(), kWorkspace, gpu.stream());
+      const int status = lt.matmul(handle, descriptor, &one, a.as<void>(), in, b.as<void>(), in, &zero, d.as<void>(),
+                                   out, d.as<void>(), out, nullptr, workspace.as<void>(), kWorkspace, gpu.stream());
       if (status != 0) return 0;
     }
     gpu.wait();

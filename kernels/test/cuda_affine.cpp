@@ -90,6 +90,8 @@ struct Launch {
     const uint32_t strips = stripsOf(tokens().length, dimension);
     for (uint32_t strip = 0; strip < strips; strip += panelStrips) {
       uint32_t taken = 0;
+      // The members of the task in lines that are filled.
+      // clang-format off
       emulateAffine(dimension,
                     {packedTargets.data(), firstGroups.data(), lengths.data(), items.data(),
                      static_cast<uint32_t>(items.size()), &taken, packedQuery.data(),
@@ -98,6 +100,7 @@ struct Launch {
                      parameters.gapOpen, parameters.gapExtend,
                      parameters.letterScores == nullptr ? nullptr : targetLetters.data(), edges.data(),
                      found[0].data(), found[1].data(), found[2].data()});
+      // clang-format on
     }
     const PackedQuery own{tokens(), nullptr};
     const std::atomic<bool> cancelled{false};

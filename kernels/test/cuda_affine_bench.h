@@ -33,11 +33,11 @@ class AffineBench {
       const Tokens rows{store_.rows(part_.firstTarget + target), length, query_.dimension};
       const std::vector<uint8_t> letters(length + kLetterPadding);
       const PackedQuery query{query_, nullptr};
-      const AffineTask task{query, rows.values, length, {queryLetters_.data(), letters.data()},
+      const AffineTask task{query, rows.values, length,    {queryLetters_.data(), letters.data()},
                             {},    kParameters, workspace, cancelled_};
       const MaxSim sums = maxsimReference(query_, rows);
-      if (answers_.scores[place] != referenceAffineScore(task) ||
-          answers_.queryToTarget[place] != sums.queryToTarget || answers_.targetToQuery[place] != sums.targetToQuery) {
+      if (answers_.scores[place] != referenceAffineScore(task) || answers_.queryToTarget[place] != sums.queryToTarget ||
+          answers_.targetToQuery[place] != sums.targetToQuery) {
         return false;
       }
     }

@@ -24,8 +24,8 @@ struct Asked {
 
   Asked(Random& random, std::shared_ptr<const Store> given, uint32_t queryLength, std::vector<uint32_t> listed,
         const AffineParameters& parameters, bool hasLetters, AffineWork work)
-      : store(std::move(given)), query(randomRows(random, queryLength, store->dimension())),
-        targets(std::move(listed)), parameters(parameters), work(work) {
+      : store(std::move(given)), query(randomRows(random, queryLength, store->dimension())), targets(std::move(listed)),
+        parameters(parameters), work(work) {
     // A relative of a target, so that some scores are high.
     if (!targets.empty()) {
       const Tokens rows{store->rows(targets[0]), store->length(targets[0]), store->dimension()};

@@ -155,14 +155,16 @@ bool measure(const Setting& setting, bool isPortable, const std::shared_ptr<cons
   double residues = 0;
   for (uint32_t t = part.firstTarget; t < part.endTarget; ++t) residues += store->length(t);
   const double time = median(times), rate = 2 * residues * kQueryLength * dimension / time;
-  std::printf("{\"kernel\":\"%s\",\"dimension\":%u,\"residues\":%.0f,\"load_s\":%.2f,\"ms\":%.3f,"
-              "\"ms_least\":%.3f,\"ms_most\":%.3f,\"ms_205M\":%.2f,\"tops\":%.1f,\"cublaslt_share\":%.3f,",
-              part.gpu->facts().variant == Variant::kHopper ? "hopper" : "portable", dimension, residues, loadSeconds,
-              time * 1e3, fastest(times) * 1e3, *std::max_element(times.begin(), times.end()) * 1e3,
-              time * 1e3 * kSwissProtResidues / residues, rate * 1e-12, peerRate > 0 ? rate / peerRate : 0);
-  std::printf("\"ms_in_matrix_kernel\":%.3f,\"ms_all_sums\":%.3f,\"ms_every_tenth\":%.3f,"
-              "\"ms_of_16_queries_each\":%.3f,\"cancel_ms\":%.2f,",
-              sweep * 1e3, allSums * 1e3, some * 1e3, many * 1e3, afterCancel * 1e3);
+  std::printf(
+      "{\"kernel\":\"%s\",\"dimension\":%u,\"residues\":%.0f,\"load_s\":%.2f,\"ms\":%.3f,"
+      "\"ms_least\":%.3f,\"ms_most\":%.3f,\"ms_205M\":%.2f,\"tops\":%.1f,\"cublaslt_share\":%.3f,",
+      part.gpu->facts().variant == Variant::kHopper ? "hopper" : "portable", dimension, residues, loadSeconds,
+      time * 1e3, fastest(times) * 1e3, *std::max_element(times.begin(), times.end()) * 1e3,
+      time * 1e3 * kSwissProtResidues / residues, rate * 1e-12, peerRate > 0 ? rate / peerRate : 0);
+  std::printf(
+      "\"ms_in_matrix_kernel\":%.3f,\"ms_all_sums\":%.3f,\"ms_every_tenth\":%.3f,"
+      "\"ms_of_16_queries_each\":%.3f,\"cancel_ms\":%.2f,",
+      sweep * 1e3, allSums * 1e3, some * 1e3, many * 1e3, afterCancel * 1e3);
   std::printf("\"affine_ms_of_1000\":%.3f,\"affine_ms_in_kernel\":%.3f,\"affine_gcups\":%.1f}", affineTime * 1e3,
               affineSweep * 1e3, affine.gigacells() / affineSweep);
   std::fflush(stdout);
@@ -185,9 +187,10 @@ std::string ratesOf(const Driver& driver) {
 bool measureAll(const Setting& setting, bool isEmulated) {
   Gpu gpu(setting.driver, 0, setting.image, false);
   const double peerRate = isEmulated ? 0 : cublasLtRate(gpu, randomValues(2, size_t{1} << 27));
-  std::printf("{\"gpu\":\"%s\",\"is_emulated\":%s,\"multiprocessors\":%u,\"cublaslt_int8_tops\":%.1f,"
-              "\"searches\":[",
-              gpu.facts().name.c_str(), isEmulated ? "true" : "false", gpu.facts().multiprocessors, peerRate * 1e-12);
+  std::printf(
+      "{\"gpu\":\"%s\",\"is_emulated\":%s,\"multiprocessors\":%u,\"cublaslt_int8_tops\":%.1f,"
+      "\"searches\":[",
+      gpu.facts().name.c_str(), isEmulated ? "true" : "false", gpu.facts().multiprocessors, peerRate * 1e-12);
   const char* separator = "";
   for (const uint32_t dimension : {64u, 128u}) {
     const auto store = makeStore(dimension, setting.tokenBytes);

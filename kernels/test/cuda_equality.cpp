@@ -44,9 +44,10 @@ void checkSearches(Pool& pool, Fleet& fleet, Random& random, const Setting& sett
     checkSums(runSearch(pool, fleet, store, queries, std::nullopt, {}, {}, floor), *store, queries, std::nullopt,
               floor);
   }
-  require(!runSearch(pool, fleet, makeStore(random, 32, 3, 20), makeQueries(random, 32, {5}),
-                     std::vector<uint32_t>{0, 3}).failure.empty(),
-          "a list that names no target did not fail");
+  require(
+      !runSearch(pool, fleet, makeStore(random, 32, 3, 20), makeQueries(random, 32, {5}), std::vector<uint32_t>{0, 3})
+           .failure.empty(),
+      "a list that names no target did not fail");
 }
 
 /* What the reference says: the best targets and all that tie with the last, by target. */
@@ -60,7 +61,8 @@ Best expectedBest(const Store& store, const Tokens& query, const std::optional<s
     const MaxSim sums = oracle.with(store, target);
     all.push_back({target, sums.queryToTarget, sums.targetToQuery});
   }
-  Best best = keepBest(all, [&store](uint32_t target) { return store.length(target); }, query.length, wanted);
+  Best best = keepBest(
+      all, [&store](uint32_t target) { return store.length(target); }, query.length, wanted);
   std::sort(best.begin(), best.end(), [](const Found& a, const Found& b) { return a.item < b.item; });
   return best;
 }

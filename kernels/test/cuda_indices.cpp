@@ -81,7 +81,8 @@ std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Protein
                packed.data() + size_t{firstGroups.back()} * groupBytes(dimension));
   }
   if (eligible == nullptr) listed = lengths;
-  else for (const uint32_t target : *eligible) listed.push_back(lengths[target]);
+  else
+    for (const uint32_t target : *eligible) listed.push_back(lengths[target]);
   for (size_t q = 0; q < queries.rows.size(); ++q) queryLengths.push_back(queries.length(q));
 
   const std::vector<int32_t> unwritten(listed.size(), 77);

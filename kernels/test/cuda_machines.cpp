@@ -21,8 +21,9 @@ void checkObstacles(const Setting& setting) {
   fakeMachine().gpus = {};
   require(reasonOf(setting.image) == "the NVIDIA driver finds no GPU", "a machine without GPUs has one");
   fakeMachine().gpus = {FakeGpu{7}, FakeGpu{6}};
-  require(reasonOf(setting.image) == "GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed; "
-                                     "GPU 1: Emulated 6 has compute capability 6.0, 8.0 is needed",
+  require(reasonOf(setting.image) ==
+              "GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed; "
+              "GPU 1: Emulated 6 has compute capability 6.0, 8.0 is needed",
           "old GPUs are taken, or not all of them are named");
   require(reasonOf(nullptr).find("nvcc was not found") != std::string::npos, "kernels that are not there run");
 }
@@ -32,8 +33,7 @@ void checkUnusedGpus(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{7}, FakeGpu{9}};
   Fleet fleet(setting.driver, setting.image, {1 << 20, false});
   require(fleet.state().size() == 1 && fleet.state().front().ordinal == 1, "a GPU does not keep its number");
-  require(fleet.unusedGpus() ==
-              std::vector<std::string>{"GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed"},
+  require(fleet.unusedGpus() == std::vector<std::string>{"GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed"},
           "a GPU that does not serve is not named");
   const auto store = makeStore(random, 32, 60, 80);
   const auto queries = makeQueries(random, 32, {20});

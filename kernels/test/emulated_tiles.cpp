@@ -77,6 +77,8 @@ int32_t emulatedMaxsimRows(const PackedQuery& query, const void* rows, uint32_t 
 
 }  // namespace
 
+// A line for each operation.
+// clang-format off
 const Kernels emulatedAmxKernels{"emulated amx",
                                  amxKernels.maxsimPackedBytes, amxKernels.maxsimPack, 0, nullptr,
                                  emulatedMaxsimRows,
@@ -84,5 +86,6 @@ const Kernels emulatedAmxKernels{"emulated amx",
                                  avx512vnniKernels.affineScore, avx512vnniKernels.affineBatch,
                                  avx512vnniKernels.affineScores, avx512vnniKernels.affineMeasures,
                                  avx512vnniKernels.affineAlign, amxKernels.codedRows};
+// clang-format on
 
 }  // namespace gloaming

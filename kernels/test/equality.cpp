@@ -12,11 +12,14 @@ namespace gloaming {
 namespace {
 
 constexpr AffineParameters kTypical{600, 2, 20, 3};
+// A table.
+// clang-format off
 /** Free gaps, dear gaps, scores that pass 16 bits after a few pairs, and nothing that scores above zero. */
 constexpr AffineParameters kParameters[] = {
     kTypical,           {1, 0, 0, 0},      {32'767, 0, 1, 0},       {32'767, -16'384, 4'095, 4'095},
     {32'767, 32'767, 5, 5}, {3'000, 40, 11, 1}, {32'767, 8'000, 4'095, 0},
 };
+// clang-format on
 constexpr uint32_t kLengths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100};
 
 /* Full and partial batches of targets of their own, of which every fifth is a relative whose score may pass 16 bits, on
@@ -53,8 +56,8 @@ uint32_t checkBatches(Random& random, AffineParameters parameters) {
         const auto length = static_cast<uint32_t>(targets[t].size() / dimension);
         profiles.push_back(randomProfiles(random, length));
         const Profiles both{ownProfile, hasProfiles ? profiles[t].data() : nullptr};
-        tasks.push_back({own, targets[t].data(), length, {letters.data(), letters.data()}, both, parameters, workspace,
-                         cancelled});
+        tasks.push_back(
+            {own, targets[t].data(), length, {letters.data(), letters.data()}, both, parameters, workspace, cancelled});
       }
       std::vector<int32_t> scores(count);
       all[k]->affineScores(tasks.data(), count, scores.data());

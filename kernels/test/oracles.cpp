@@ -21,9 +21,9 @@ namespace {
 constexpr uint32_t kTargetsOfQuery = 50;
 
 int parasailScore(const std::string& query, const std::string& target) {
-  parasail_result_t* result = parasail_sw_striped_sat(query.c_str(), static_cast<int>(query.size()), target.c_str(),
-                                                      static_cast<int>(target.size()), kGapOpen, kGapExtend,
-                                                      &parasail_blosum62);
+  parasail_result_t* result =
+      parasail_sw_striped_sat(query.c_str(), static_cast<int>(query.size()), target.c_str(),
+                              static_cast<int>(target.size()), kGapOpen, kGapExtend, &parasail_blosum62);
   const int score = result->score;
   parasail_result_free(result);
   return score;
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
                argc > 3 ? "real" : "simulated", static_cast<unsigned long long>(seed));
   if (proteins.empty()) return 1;
   const uint32_t watered = checkPairs(proteins, pairs, random);
-  std::printf("{\"parasail_pairs\":%u,\"ssw_pairs\":%u,\"water_pairs\":%u,\"giant_score\":%d}\n", pairs, pairs,
-              watered, checkGiant(random));
+  std::printf("{\"parasail_pairs\":%u,\"ssw_pairs\":%u,\"water_pairs\":%u,\"giant_score\":%d}\n", pairs, pairs, watered,
+              checkGiant(random));
   return 0;
 }

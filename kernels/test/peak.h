@@ -13,10 +13,13 @@ namespace gloaming {
 
 #if defined(__x86_64__)
 
+// A list.
+// clang-format off
 #define GLOAMING_REPEAT_24(X) \
   X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
   X(20) X(21) X(22) X(23)
 #define GLOAMING_REPEAT_12(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+// clang-format on
 
 /* Runs 24 vpdpbusd per round; returns int8 multiply-adds done. */
 inline double runVnniRounds(uint64_t rounds) {

@@ -46,8 +46,8 @@ void checkListed(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   }
   Waiter waiter, excessWaiter;
   const auto search = std::make_shared<ListedSearch>(kernels, data.store, data.owned(), lists, floor, waiter.done());
-  const auto all = std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt,
-                                                  excessWaiter.done(), floor);
+  const auto all =
+      std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt, excessWaiter.done(), floor);
   pool.submit(search, threads);
   pool.submit(all, threads);
   waiter.wait();
@@ -140,9 +140,9 @@ void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data)
   failed.wait();
   require(failed.hasFailed, "a list that names no target did not fail");
   Waiter without;
-  const auto unprofiled = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]),
-                                                         std::vector<uint32_t>{0}, kProfileParameters, OwnedLetters{},
-                                                         AffineWork::kScores, without.done());
+  const auto unprofiled =
+      std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]), std::vector<uint32_t>{0},
+                                     kProfileParameters, OwnedLetters{}, AffineWork::kScores, without.done());
   pool.submit(unprofiled, 1);
   without.wait();
   require(without.hasFailed, "profiles that score did not fail for a query without one");
@@ -270,9 +270,9 @@ void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& dat
         const AffineWork work = std::strcmp(kind, "affine alignments") == 0 ? AffineWork::kAlignments
                                 : std::strcmp(kind, "affine measures") == 0 ? AffineWork::kMeasures
                                                                             : AffineWork::kScores;
-        search = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[0]),
-                                                std::vector<uint32_t>{0}, kParameters, OwnedLetters{}, work,
-                                                waiter.done());
+        search =
+            std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[0]), std::vector<uint32_t>{0},
+                                           kParameters, OwnedLetters{}, work, waiter.done());
       }
       pool.submit(search, 1);
       std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));

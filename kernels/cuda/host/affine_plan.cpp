@@ -29,8 +29,7 @@ std::vector<uint8_t> packAffineQuery(const Tokens& query) {
   return packed;
 }
 
-std::vector<uint8_t> packLetterScores(const AffineParameters& parameters, const uint8_t* letters,
-                                      const Tokens& query) {
+std::vector<uint8_t> packLetterScores(const AffineParameters& parameters, const uint8_t* letters, const Tokens& query) {
   std::vector<uint8_t> packed(size_t{stripsOf(query.length, query.dimension)} * kAffineShared);
   if (parameters.letterScores == nullptr) return packed;
   for (uint32_t row = 0; row < query.length; ++row) {

@@ -21,8 +21,7 @@ AffineSweep::Answers AffineSweep::run(const std::vector<Listed>& list, const Cop
   for (const Listed& listed : list) lengths.push_back(listed.length);
   const auto tokens = packAffineQuery(query_), letterScores = packLetterScores(parameters_, queryLetters_, query_);
   const QueryMemory query{scratch(tokens.size()), scratch(letterScores.size())};
-  for (const AffineSlice& slice :
-       planAffine(lengths, query_.length, query_.dimension, gpu_.facts().multiprocessors)) {
+  for (const AffineSlice& slice : planAffine(lengths, query_.length, query_.dimension, gpu_.facts().multiprocessors)) {
     std::vector<AffineItem> items;
     std::vector<uint8_t> letters(copyLetters ? slice.columns + kLetterPadding : 0);
     uint32_t column = 0;

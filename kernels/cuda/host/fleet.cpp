@@ -94,8 +94,7 @@ std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const S
   makeRoom(needs);
   auto release = std::make_shared<ResidentRelease>();
   for (const Need& need : needs) {
-    release->parts.push_back(
-        {need.gpu, need.firstTarget, need.endTarget, store->dimension(), need.bytes, {}, {}, {}});
+    release->parts.push_back({need.gpu, need.firstTarget, need.endTarget, store->dimension(), need.bytes, {}, {}, {}});
     if (!load(*store, need, release->parts.back(), cancelled)) return nullptr;
   }
   const std::lock_guard<std::mutex> listLock(mutex_);

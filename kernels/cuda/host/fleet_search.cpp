@@ -6,8 +6,8 @@ namespace gloaming {
 namespace cuda {
 
 FleetSearch::FleetSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<const Store> store,
-                       std::vector<OwnedQuery> queries, std::optional<std::vector<uint32_t>> eligible,
-                       std::optional<uint32_t> wanted, Done done, std::optional<int32_t> floor)
+                         std::vector<OwnedQuery> queries, std::optional<std::vector<uint32_t>> eligible,
+                         std::optional<uint32_t> wanted, Done done, std::optional<int32_t> floor)
     : SumsSearch(kernels, std::move(store), std::move(done)), targets(wanted ? queries.size() : 0), fleet_(fleet),
       queries_(std::move(queries)), eligible_(std::move(eligible)), wanted_(wanted), floor_(floor) {}
 

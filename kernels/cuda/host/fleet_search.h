@@ -15,8 +15,8 @@ class FleetSearch : public SumsSearch {
    *        only those leave the GPUs, and they have no excesses
    * Range  floor 0..32,767: best dot products count by what they are above it, too; none where nobody asks */
   FleetSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
-             std::optional<std::vector<uint32_t>> eligible, std::optional<uint32_t> wanted, Done done,
-             std::optional<int32_t> floor = std::nullopt);
+              std::optional<std::vector<uint32_t>> eligible, std::optional<uint32_t> wanted, Done done,
+              std::optional<int32_t> floor = std::nullopt);
 
   /** With wanted, the targets that sums[q] are of, ascending. */
   std::vector<std::vector<uint32_t>> targets;

@@ -74,8 +74,7 @@ GpuMemory::~GpuMemory() {
   if (gpu_->tryEnter()) gpu_->driver().free(address_);
 }
 
-Gpu::Gpu(const Driver& driver, int ordinal, const void* image, bool isPortable)
-    : driver_(driver), ordinal_(ordinal) {
+Gpu::Gpu(const Driver& driver, int ordinal, const void* image, bool isPortable) : driver_(driver), ordinal_(ordinal) {
   check(driver_.device(&device_, ordinal), "a GPU cannot be opened");
   char name[256] = "";
   check(driver_.deviceName(name, sizeof name, device_), "a GPU has no name");

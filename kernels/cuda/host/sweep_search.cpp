@@ -158,8 +158,8 @@ std::vector<Best> SweepSearch::best(uint32_t wanted) {
     const size_t bytes = size_t{itemCount()} * sizeof(int32_t);
     for (size_t p = 0; p < round.queries().size(); ++p) {
       const uint32_t query = round.queries()[p];
-      all[query] = bestOf(query, memory.queryToTarget.address() + p * bytes,
-                          memory.targetToQuery.address() + p * bytes, wanted);
+      all[query] =
+          bestOf(query, memory.queryToTarget.address() + p * bytes, memory.targetToQuery.address() + p * bytes, wanted);
     }
   });
   return all;
@@ -173,10 +173,13 @@ Best SweepSearch::bestOf(uint32_t query, uint64_t queryToTarget, uint64_t target
   const uint32_t room = wanted + kTieRoom;
   const GpuMemory keys = scratch(size_t{itemCount()} * 8), histogram = scratch(kDigits * 4);
   const GpuMemory state = scratch(sizeof(SelectState)), list = scratch(room * sizeof(Found)), count = scratch(4);
+  // Members in lines that are filled.
+  // clang-format off
   SelectTask task{reinterpret_cast<const int32_t*>(queryToTarget), reinterpret_cast<const int32_t*>(targetToQuery),
                   part_.lengths.as<const uint32_t>(), eligible_ ? eligibleOnGpu_.as<const uint32_t>() : nullptr,
                   itemCount(), length, rankShift(longest_), keys.as<uint64_t>(), histogram.as<uint32_t>(),
                   state.as<SelectState>(), list.as<Found>(), count.as<uint32_t>(), room};
+  // clang-format on
   const SelectState first{0, wanted};
   gpu_.fill(histogram, 0, kDigits);
   gpu_.fill(count, 0, 1);
