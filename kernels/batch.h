@@ -337,6 +337,27 @@ class Batch {
   int16_t* closest_ = nullptr;
 };
 
+/* The batch's part of a packed query, which follows the part of wavefront.h. */
+inline const uint8_t* batchPart(const PackedQuery& query, size_t (*wavefrontBytes)(uint32_t, uint32_t)) {
+  return static_cast<const uint8_t*>(query.packed) + wavefrontBytes(query.tokens.length, query.tokens.dimension);
+}
+
+/* A table's affineScores. affineScore is the same table's function for one target. */
+template <class Lanes>
+void scoreBatch(const AffineTask* tasks, uint32_t count, size_t (*wavefrontBytes)(uint32_t, uint32_t),
+                int32_t (*affineScore)(const AffineTask&), int32_t* scores) {
+  const uint8_t* packed = batchPart(tasks[0].query, wavefrontBytes);
+  Batch<Lanes>(tasks, count, packed, affineScore, scores, nullptr).score();
+}
+
+/* A table's affineMeasures, likewise. */
+template <class Lanes>
+void measureBatch(const AffineTask* tasks, uint32_t count, size_t (*wavefrontBytes)(uint32_t, uint32_t),
+                  int32_t (*affineScore)(const AffineTask&), int32_t* scores, PairSums* sums) {
+  const uint8_t* packed = batchPart(tasks[0].query, wavefrontBytes);
+  Batch<Lanes, true>(tasks, count, packed, affineScore, scores, sums).score();
+}
+
 }  // namespace
 }  // namespace gloaming
 

@@ -4,10 +4,25 @@
  * Operations on int8 residue tokens, each defined by plain loops in reference/ and repeated, bit for bit, by the
  * faster folders:
  *
- *     maxsim   for each token of one side its best dot product on the other side, summed, in both directions
- *     affine   best local alignment with affine gaps over an integer substitution score of the dot product and, where
- *              they score, of the two letters and of the two profiles
- *     coded    what the rows of a target are worth to queries, by tables, where rows are kept as codes
+ *     maxsim     sums, in both directions, of each token's best dot product with the other protein's tokens
+ *                Shape  query [queryLength × dimension], target [targetLength × dimension]; two int32
+ *                Range  ±65,535 × 32,767     Unit  int8 products     maxsimReference, referenceMaxsimRows
+ *     excess     sum over query tokens of max(0, best dot product − floor), where a search has a floor
+ *                Shape  as maxsim; one int32     Range  0..65,535 × 32,767 for floor ≥ 0
+ *                Unit   int8 products     excessReference
+ *     affine     best local alignment with affine gaps; the substitution score is an integer function of the dot
+ *                product and, where they score, of the two letters and of the two profiles
+ *                Shape  as maxsim; one int32, or an AffineAlignment     Range  0..65,535 × 32,767
+ *                Unit   substitution scores     referenceAffineScore, referenceAffineAlign, profileLog
+ *     self       sum over residues of max(0, s(i,i)): the affine score of a protein with itself without gaps
+ *                Shape  tokens [length × dimension]; one int32     Range  0..65,535 × 32,767
+ *                Unit   substitution scores     selfScore
+ *     coded      coarse similarity and excess of a target, whose rows are centroid ids, for up to kCodedQueries queries
+ *                Shape  table [kCodeCount × kCodedQueries], codes [rows]; two uint32 a query
+ *                Range  0..65,535 × 255     Unit  128ths of int8 products     referenceCodedRows
+ *     moments    sum of the outer products of a protein's tokens, upper triangle
+ *                Shape  rows [count × dimension]; int32 [dimension × (dimension + 1) ÷ 2]
+ *                Range  ±65,535 × 2^14     Unit  int8 products     referenceSecondMoments
  *
  * Layers, top to bottom:
  *

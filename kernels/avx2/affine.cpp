@@ -1,7 +1,7 @@
 /* The lanes of wavefront.h with AVX2: 16 scores of 16 bits, or 8 of 32 bits; dot products by vpmaddwd. */
 #include "avx2/avx2.h"
 #include "avx2/madd.h"
-#include "wavefront.h"
+#include "affine_exports.h"
 
 namespace gloaming {
 namespace {
@@ -255,21 +255,6 @@ struct Wide : Common {
 
 }  // namespace
 
-size_t avx2WavefrontPackedBytes(uint32_t length, uint32_t dimension) {
-  return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
-}
-
-size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension) {
-  return avx2WavefrontPackedBytes(length, dimension) + avx2BatchPackedBytes(length, dimension);
-}
-
-void avx2AffinePack(const AffineQuery& query, void* packed) {
-  const auto [values, length, dimension] = query.tokens;
-  wavefrontPack<Narrow, Wide>(query, packed);
-  avx2BatchPack(query, static_cast<uint8_t*>(packed) + avx2WavefrontPackedBytes(length, dimension));
-}
-
-int32_t avx2AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
-AffineAlignment avx2AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
+GLOAMING_AFFINE_EXPORTS(avx2, Narrow, Wide)
 
 }  // namespace gloaming

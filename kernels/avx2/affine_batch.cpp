@@ -138,15 +138,11 @@ size_t avx2BatchPackedBytes(uint32_t length, uint32_t dimension) {
 void avx2BatchPack(const AffineQuery& query, void* packed) { BatchQuery<Lanes16>::pack(query, packed); }
 
 void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
-  const auto& [query, packed] = tasks[0].query;
-  const auto* own = static_cast<const uint8_t*>(packed) + avx2WavefrontPackedBytes(query.length, query.dimension);
-  Batch<Lanes16>(tasks, count, own, avx2AffineScore, scores, nullptr).score();
+  scoreBatch<Lanes16>(tasks, count, avx2WavefrontPackedBytes, avx2AffineScore, scores);
 }
 
 void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
-  const auto& [query, packed] = tasks[0].query;
-  const auto* own = static_cast<const uint8_t*>(packed) + avx2WavefrontPackedBytes(query.length, query.dimension);
-  Batch<Lanes16, true>(tasks, count, own, avx2AffineScore, scores, sums).score();
+  measureBatch<Lanes16>(tasks, count, avx2WavefrontPackedBytes, avx2AffineScore, scores, sums);
 }
 
 }  // namespace gloaming

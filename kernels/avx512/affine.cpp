@@ -1,7 +1,7 @@
 /* The lanes of wavefront.h with AVX-512: 32 scores of 16 bits, or 16 of 32 bits; dot products by VNNI. */
 #include "avx512/avx512.h"
 #include "avx512/vnni.h"
-#include "wavefront.h"
+#include "affine_exports.h"
 
 namespace gloaming {
 namespace {
@@ -283,21 +283,6 @@ struct Wide : Common {
 
 }  // namespace
 
-size_t avx512WavefrontPackedBytes(uint32_t length, uint32_t dimension) {
-  return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
-}
-
-size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension) {
-  return avx512WavefrontPackedBytes(length, dimension) + avx512BatchPackedBytes(length, dimension);
-}
-
-void avx512AffinePack(const AffineQuery& query, void* packed) {
-  const auto [values, length, dimension] = query.tokens;
-  wavefrontPack<Narrow, Wide>(query, packed);
-  avx512BatchPack(query, static_cast<uint8_t*>(packed) + avx512WavefrontPackedBytes(length, dimension));
-}
-
-int32_t avx512AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
-AffineAlignment avx512AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
+GLOAMING_AFFINE_EXPORTS(avx512, Narrow, Wide)
 
 }  // namespace gloaming

@@ -98,6 +98,17 @@ GLOAMING_INLINE void finishCellsAndMultiply(Front<Lanes>& at, const Tile<Lanes>&
   }
 }
 
+/* The plain twin of finishCellsAndMultiply: first the cells, then the multiply-adds. */
+template <bool kMeasures, class Lanes>
+GLOAMING_INLINE void finishCellsAndMultiplyPlainly(Front<Lanes>& at, const Tile<Lanes>& tile,
+                                                   const Column<Lanes>& column, const int8_t* rows,
+                                                   const int32_t* corrections) {
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) advance(at, tile, column, r);
+  multiplyEightRowsIntoPlainly<kMeasures>(reinterpret_cast<const __m512i*>(column.tokens), rows, corrections,
+                                          column.dimension, column.multiplier, tile.products, tile.closest, at.nearest);
+}
+
 }  // namespace
 }  // namespace gloaming
 

@@ -12,6 +12,7 @@
 #define GLOAMING_AVX512_TILE_H
 
 #include "avx512/vnni.h"
+#include "skew.h"
 
 namespace gloaming {
 namespace {
@@ -30,6 +31,9 @@ struct Blocks {
   const __m512i* quads;
   const int32_t* corrections;
 };
+
+/** The code of a full tile: assembly, which the dispatcher chooses, or its plain twin, which tests and the bench run. */
+enum class TileCode { kAssembly, kIntrinsics };
 
 // Assembly, one instruction a line.
 // clang-format off
@@ -218,7 +222,7 @@ inline __attribute__((always_inline)) void addEightProfiles(const __m512i* query
   // clang-format on
 }
 
-/* multiplyEightRows for kRows < 8 rows, the tail of a target. */
+/* multiplyEightRows with intrinsics, for 1 to 8 rows: the end of a target, and the plain twin of the assembly above. */
 template <uint32_t kBlocks, bool kFirst, uint32_t kRows>
 inline void multiplyRows(const Blocks& tokens, const Rows& rows, int32_t* closest) {
   const uint32_t quads = rows.dimension / 4;
@@ -247,6 +251,65 @@ inline void multiplyRows(const Blocks& tokens, const Rows& rows, int32_t* closes
       rows.best[r] = kFirst && b == 0 ? sums[b][r] : _mm512_max_epi32(rows.best[r], sums[b][r]);
     }
     _mm512_store_si512(closest + b * kLanes, best);
+  }
+}
+
+template <TileCode kCode, uint32_t kBlocks, bool kFirst>
+inline void multiplyFullTile(const Blocks& tokens, const Rows& rows, int32_t* closest) {
+  if constexpr (kCode == TileCode::kAssembly) multiplyEightRows<kBlocks, kFirst>(tokens, rows, closest);
+  else multiplyRows<kBlocks, kFirst, 8>(tokens, rows, closest);
+}
+
+/* Adds to sums [2 blocks × 8 rows] the products of `quads` quads. The blocks lie `stride` vectors apart. */
+GLOAMING_INLINE void multiplyTwoBlocks(const __m512i* query, uint32_t stride, const int8_t* rows, uint32_t rowBytes,
+                                       uint32_t quads, __m512i (&sums)[2][kTileRows]) {
+  for (uint32_t quad = 0; quad < quads; ++quad) {
+    const __m512i first = _mm512_load_si512(query + quad), second = _mm512_load_si512(query + stride + quad);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const __m512i bytes = _mm512_set1_epi32(loadQuad(rows + size_t{r} * rowBytes + quad * 4));
+      multiplyAdd(sums[0][r], first, bytes);
+      multiplyAdd(sums[1][r], second, bytes);
+    }
+  }
+}
+
+/* The plain twin of multiplyEightRowsInto. */
+template <bool kMeasures>
+GLOAMING_INLINE void multiplyEightRowsIntoPlainly(const __m512i* query, const int8_t* rows, const int32_t* corrections,
+                                                  uint32_t dimension, __m512i multiplier, int16_t* products,
+                                                  int16_t* closest, __m512i& nearest) {
+  __m512i sums[2][kTileRows];
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) sums[0][r] = sums[1][r] = _mm512_set1_epi32(corrections[r]);
+  multiplyTwoBlocks(query, dimension / 4, rows, dimension, dimension / 4, sums);
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) {
+    const __m512i dots = _mm512_packs_epi32(sums[0][r], sums[1][r]);
+    if constexpr (kMeasures) {
+      int16_t* own = closest + r * 2 * kLanes;
+      _mm512_store_si512(own, _mm512_max_epi16(_mm512_load_si512(own), dots));
+      nearest = _mm512_max_epi16(nearest, dots);
+    }
+    _mm512_store_si512(products + r * 2 * kLanes, _mm512_mulhi_epi16(dots, multiplier));
+  }
+}
+
+/* The plain twin of addEightProfiles. */
+GLOAMING_INLINE void addEightProfilesPlainly(const __m512i* query, const int8_t* rows, __m512i weight,
+                                             int16_t* products) {
+  __m512i sums[2][kTileRows];
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) sums[0][r] = sums[1][r] = _mm512_set1_epi32(1);
+  multiplyTwoBlocks(query, kProfileWidth / 4, rows, kProfileWidth, kProfileValues / 4, sums);
+  const auto floatBits = [](__m512i values) { return _mm512_castps_si512(_mm512_cvtepi32_ps(values)); };
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) {
+    const __m512i even = _mm512_srli_epi32(floatBits(sums[0][r]), 13);
+    const __m512i odd = _mm512_slli_epi32(floatBits(sums[1][r]), 3);
+    const __m512i scores = _mm512_mulhi_epi16(_mm512_mask_mov_epi16(even, 0xaaaaaaaa, odd), weight);
+    int16_t* own = products + r * 2 * kLanes;
+    _mm512_store_si512(own, _mm512_add_epi16(scores, _mm512_load_si512(own)));
   }
 }
 

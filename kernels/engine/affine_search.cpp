@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "engine/search.h"
+#include "reference/reference.h"
 
 namespace gloaming {
 namespace {
@@ -28,7 +29,28 @@ void checkParameters(const AffineParameters& p) {
   }
 }
 
+/* Checks the scores of letters and turns the query's text into letters. */
+void checkLetters(OwnedLetters& letters, uint32_t queryLength) {
+  if (letters.scores.size() != kLetterCount * kLetterCount) throw ShapeError("the letters must have 32 × 32 scores");
+  if (std::find(letters.scores.begin(), letters.scores.end(), INT8_MIN) != letters.scores.end()) {
+    throw ShapeError("a score of letters must be -127 to 127");
+  }
+  if (letters.query.size() != queryLength) throw ShapeError("the query must have a letter for each row");
+  for (uint8_t& letter : letters.query) letter %= kLetterCount;
+}
+
 }  // namespace
+
+int32_t checkedSelfScore(const OwnedQuery& query, AffineParameters parameters, OwnedLetters letters) {
+  const bool hasLetters = !letters.scores.empty();
+  parameters.letterScores = hasLetters ? letters.scores.data() : nullptr;
+  checkParameters(parameters);
+  if (hasLetters) checkLetters(letters, query.length());
+  if (parameters.profileWeight > 0 && query.profile() == nullptr) {
+    throw ShapeError("the query must have a profile where profiles score");
+  }
+  return selfScore({query.view().tokens, letters.query.data(), query.profile(), parameters});
+}
 
 AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
                            std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters,
@@ -107,12 +129,7 @@ void AffineSearch::placeLetters() {
     letters_.query.assign(queryLength, 0);
     return;
   }
-  if (letters_.scores.size() != kLetterCount * kLetterCount) throw ShapeError("the letters must have 32 × 32 scores");
-  if (std::find(letters_.scores.begin(), letters_.scores.end(), INT8_MIN) != letters_.scores.end()) {
-    throw ShapeError("a score of letters must be -127 to 127");
-  }
-  if (letters_.query.size() != queryLength) throw ShapeError("the query must have a letter for each row");
-  for (uint8_t& letter : letters_.query) letter %= kLetterCount;
+  checkLetters(letters_, queryLength);
   letterStarts_.assign(1, 0);
   for (const uint32_t target : targets_) letterStarts_.push_back(letterStarts_.back() + store_->length(target));
   if (letters_.targets.size() != letterStarts_.back()) {

@@ -160,6 +160,11 @@ struct OwnedLetters {
 /** What an affine search is for: scores, scores with both sums of MaxSim, or alignments. */
 enum class AffineWork { kScores, kMeasures, kAlignments };
 
+/* Self-score of a protein, by the reference.
+ * Range   0..65,535 × 32,767
+ * Errors  ShapeError if a parameter is out of range, or letters or a profile that score are absent or misshapen */
+int32_t checkedSelfScore(const OwnedQuery& query, AffineParameters parameters, OwnedLetters letters);
+
 /* Affine scores, measures or alignments of one query with each listed target. */
 class AffineSearch : public Search {
  public:

@@ -20,6 +20,7 @@
  *   assign(dimension, parents, children, rows, threads, isBackground, callback)           a search for rows' words
  *   cancel(search)
  *   limitMemory(bytes)                                 how much of what is mapped from now on stays in memory
+ *   selfScore(query, dimension, parameters)            the affine score of a protein with itself, at once
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
  *
  * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (GPU
@@ -311,6 +312,12 @@ Napi::Value cancel(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value self(const Napi::CallbackInfo& info) {
+  const auto dimension = static_cast<uint32_t>(wholeNumber(info[1], kMaxDimension, "the dimension"));
+  const OwnedQuery query = copyQuery(info[0], dimension);
+  return Napi::Number::New(info.Env(), checkedSelfScore(query, copyParameters(info[2]), copyLetters(info[2])));
+}
+
 Napi::Value moments(const Napi::CallbackInfo& info) {
   const auto rows = typedArray<Napi::Int8Array>(info[0], napi_int8_array, "the rows");
   const auto dimension = static_cast<uint32_t>(wholeNumber(info[1], kMaxDimension, "the dimension"));
@@ -338,6 +345,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["assign"] = Napi::Function::New(env, guarded<assign>);
   exports["limitMemory"] = Napi::Function::New(env, guarded<limitMemory>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
+  exports["selfScore"] = Napi::Function::New(env, guarded<self>);
   exports["secondMoments"] = Napi::Function::New(env, guarded<moments>);
   return exports;
 }

@@ -16,6 +16,7 @@
 #include "engine/search.h"
 #include "test/clock.h"
 #include "test/peak.h"
+#include "test/plain_tiles.h"
 #include "test/random_tokens.h"
 
 namespace gloaming {
@@ -23,6 +24,9 @@ namespace {
 
 constexpr uint32_t kQueryLength = 300, kTargetLength = 350;
 constexpr AffineParameters kParameters{600, 1, 11, 1}, kProfileParameters{600, 150, 11, 1, nullptr, 1'331};
+
+/** The plain twin of the assembly is timed in one of so many rounds. */
+constexpr int kTwinRounds = 3;
 
 struct Elapsed {
   double wall, processor;
@@ -76,7 +80,7 @@ double peakSeconds(const Kernels& kernels, double products) {
 }
 
 struct MaxSimFigures {
-  double peakShare = 0, peakShareMedian = 0, gops = 0, twoCoreScaling = 0, twoCoreWork = 0;
+  double peakShare = 0, peakShareMedian = 0, gops = 0, twoCoreScaling = 0, twoCoreWork = 0, plainGops = 0;
 };
 
 MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimension) {
@@ -84,7 +88,8 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
   const uint32_t targets = kernels.name == referenceKernels.name ? 4 : 400;
   const auto store = makeStore(random, targets, dimension);
   const auto rows = randomRows(random, kQueryLength, dimension);
-  const auto search = [&](uint32_t threads, std::vector<MaxSimSearch::Sums>* sums) {
+  const Kernels* twin = plainTwinOf(kernels);
+  const auto search = [&](uint32_t threads, std::vector<MaxSimSearch::Sums>* sums, const Kernels& kernels) {
     std::vector<OwnedQuery> queries;
     queries.emplace_back(rows.data(), rows.size(), kQueryLength, dimension);
     const auto job = std::make_shared<MaxSimSearch>(kernels, store, std::move(queries), std::nullopt, runner.done());
@@ -93,7 +98,7 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
     return elapsed;
   };
   std::vector<MaxSimSearch::Sums> sums;
-  search(2, &sums);
+  search(2, &sums, kernels);
   const Tokens query{rows.data(), kQueryLength, dimension}, target{store->rows(3), kTargetLength, dimension};
   const MaxSim expected = maxsimReference(query, target);
   require(sums[0].queryToTarget[3] == expected.queryToTarget, "maxsim");
@@ -101,10 +106,11 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
 
   const double products = double{kQueryLength} * kTargetLength * dimension * targets;
   const bool isSlow = kernels.name == referenceKernels.name;
-  std::vector<double> peak, one, oneWall, two, twoWall;
+  std::vector<double> peak, one, oneWall, two, twoWall, plain;
   for (int round = 0; round < (isSlow ? 15 : 60); ++round) {
     if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(kernels, products));
-    const Elapsed alone = search(1, nullptr), together = search(2, nullptr);
+    const Elapsed alone = search(1, nullptr, kernels), together = search(2, nullptr, kernels);
+    if (twin != nullptr && round % kTwinRounds == 0) plain.push_back(search(1, nullptr, *twin).processor);
     one.push_back(alone.processor);
     oneWall.push_back(alone.wall);
     two.push_back(together.processor);
@@ -116,6 +122,7 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
     figures.peakShareMedian = median(peak) / median(one);
   }
   figures.gops = products / fastest(one) * 2e-9;
+  if (!plain.empty()) figures.plainGops = products / fastest(plain) * 2e-9;
   figures.twoCoreScaling = fastest(oneWall) / fastest(twoWall);
   figures.twoCoreWork = 2 * fastest(one) / fastest(two);
   return figures;
@@ -123,6 +130,7 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
 
 struct AffineFigures {
   double gcupsCore = 0, peakShare = 0, measureGcupsCore = 0, alignGcupsCore = 0, msTwoCores = 0, msTwoCoresMedian = 0;
+  double plainGcupsCore = 0, plainMeasureGcupsCore = 0;
 };
 
 /* With profiles where the parameters have a weight for them. */
@@ -136,7 +144,8 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
   store->setProfiles(profiles.data(), profiles.size());
   std::vector<uint32_t> list(targets);
   for (uint32_t t = 0; t < targets; ++t) list[t] = t;
-  const auto search = [&](AffineWork work, uint32_t threads, std::vector<int32_t>* scores) {
+  const Kernels* twin = plainTwinOf(kernels);
+  const auto search = [&](AffineWork work, uint32_t threads, std::vector<int32_t>* scores, const Kernels& kernels) {
     OwnedQuery query(rows.data(), rows.size(), kQueryLength, dimension);
     query.setProfile(profile.data(), profile.size());
     const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, parameters, OwnedLetters{},
@@ -146,7 +155,7 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
     return elapsed;
   };
   std::vector<int32_t> scores;
-  search(AffineWork::kScores, 2, &scores);
+  search(AffineWork::kScores, 2, &scores, kernels);
   Workspace workspace;
   const std::atomic<bool> cancelled{false};
   const PackedQuery query{{rows.data(), kQueryLength, dimension}, nullptr};
@@ -158,17 +167,23 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
 
   const double cells = double{kQueryLength} * kTargetLength * targets;
   const double products = dimension + (parameters.profileWeight > 0 ? kProfileValues : 0);
-  std::vector<double> peak, score, measure, align, two;
+  std::vector<double> peak, score, measure, align, two, plainScore, plainMeasure;
   for (int round = 0; round < 25; ++round) {
     if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(affineMultiplier(kernels), cells * products));
-    score.push_back(search(AffineWork::kScores, 1, nullptr).processor);
-    measure.push_back(search(AffineWork::kMeasures, 1, nullptr).processor);
-    align.push_back(search(AffineWork::kAlignments, 1, nullptr).processor);
-    two.push_back(search(AffineWork::kScores, 2, nullptr).wall * 1e3 * 1000 / targets);
+    score.push_back(search(AffineWork::kScores, 1, nullptr, kernels).processor);
+    measure.push_back(search(AffineWork::kMeasures, 1, nullptr, kernels).processor);
+    align.push_back(search(AffineWork::kAlignments, 1, nullptr, kernels).processor);
+    two.push_back(search(AffineWork::kScores, 2, nullptr, kernels).wall * 1e3 * 1000 / targets);
+    if (twin == nullptr || round % kTwinRounds != 0) continue;
+    plainScore.push_back(search(AffineWork::kScores, 1, nullptr, *twin).processor);
+    plainMeasure.push_back(search(AffineWork::kMeasures, 1, nullptr, *twin).processor);
   }
   const double share = peak.empty() ? 0 : fastest(peak) / fastest(score);
-  const auto rate = [cells](const std::vector<double>& seconds) { return cells / fastest(seconds) * 1e-9; };
-  return {rate(score), share, rate(measure), rate(align), fastest(two), median(two)};
+  const auto rate = [cells](const std::vector<double>& seconds) {
+    return seconds.empty() ? 0 : cells / fastest(seconds) * 1e-9;
+  };
+  return {rate(score),  share,       rate(measure),    rate(align),
+          fastest(two), median(two), rate(plainScore), rate(plainMeasure)};
 }
 
 }  // namespace
@@ -200,7 +215,15 @@ int main(int argc, char** argv) {
       affine.msTwoCoresMedian);
   std::printf(
       "\"profile_gcups_core\":%.2f,\"profile_peak_share\":%.3f,\"profile_measure_gcups_core\":%.2f,"
-      "\"profile_align_gcups_core\":%.2f}}\n",
+      "\"profile_align_gcups_core\":%.2f}",
       profile.gcupsCore, profile.peakShare, profile.measureGcupsCore, profile.alignGcupsCore);
+  if (plainTwinOf(*kernels) != nullptr) {
+    std::printf(
+        ",\"intrinsics\":{\"d64_gops\":%.0f,\"d128_gops\":%.0f,\"gcups_core\":%.2f,\"measure_gcups_core\":%.2f,"
+        "\"profile_gcups_core\":%.2f,\"profile_measure_gcups_core\":%.2f}",
+        d64.plainGops, d128.plainGops, affine.plainGcupsCore, affine.plainMeasureGcupsCore, profile.plainGcupsCore,
+        profile.plainMeasureGcupsCore);
+  }
+  std::printf("}\n");
   return 0;
 }

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "reference/reference.h"
 #include "test/emulated_tiles.h"
+#include "test/plain_tiles.h"
 #include "test/prepared_rows.h"
 #include "test/random_tokens.h"
 #include "engine/workspace.h"
@@ -237,12 +237,22 @@ class Expectation {
   const std::atomic<bool> neverCancelled_{false};
 };
 
-/* Every table that can run here, and emulated ones in place of those that cannot. */
-inline std::vector<const Kernels*> tablesToCheck() {
+/* Every table that runs here, each with the plain twin of its assembly. */
+inline std::vector<const Kernels*> runnableTables() {
   size_t count = 0;
   const Kernels* const* all = compiledKernels(&count);
   std::vector<const Kernels*> tables;
-  std::copy_if(all, all + count, std::back_inserter(tables), [](const Kernels* table) { return canRun(*table); });
+  for (size_t k = 0; k < count; ++k) {
+    if (!canRun(*all[k])) continue;
+    tables.push_back(all[k]);
+    if (const Kernels* twin = plainTwinOf(*all[k])) tables.push_back(twin);
+  }
+  return tables;
+}
+
+/* The same, and the emulated AMX table where AMX does not run. */
+inline std::vector<const Kernels*> tablesToCheck() {
+  std::vector<const Kernels*> tables = runnableTables();
 #if defined(GLOAMING_HAS_AMX)
   if (canRun(avx512vnniKernels) && !canRun(amxKernels)) tables.push_back(&emulatedAmxKernels);
 #endif

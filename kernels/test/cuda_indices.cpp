@@ -133,16 +133,6 @@ std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Protein
   return sums;
 }
 
-/* Σ over query rows of what their best dot product is above the floor: the definition. */
-int32_t excessReference(const Tokens& query, const Tokens& target, int32_t floor) {
-  int32_t excess = 0;
-  for (uint32_t i = 0; i < query.length; ++i) {
-    const MaxSim row = maxsimReference({query.values + size_t{i} * query.dimension, 1, query.dimension}, target);
-    excess += std::max(0, row.queryToTarget - floor);
-  }
-  return excess;
-}
-
 void checkSearch(const Proteins& queries, const Proteins& targets, const std::vector<uint32_t>* eligible,
                  std::optional<int32_t> floor, const Cuts& cuts, const std::string& where) {
   std::vector<uint32_t> all(targets.rows.size());

@@ -5,6 +5,7 @@
  * Tables of kernels come from dispatch.cpp: one that is added there is tested here. Where there is no AMX, it is
  * emulated. */
 
+#include "engine/moments.h"
 #include "test/case.h"
 #include "test/coded_case.h"
 
@@ -37,15 +38,13 @@ uint32_t checkBatches(Random& random, AffineParameters parameters) {
   const std::atomic<bool> cancelled{false};
   Workspace workspace;
   uint32_t done = 0;
-  size_t tableCount = 0;
-  const Kernels* const* all = compiledKernels(&tableCount);
-  for (size_t k = 0; k < tableCount; ++k) {
-    if (!canRun(*all[k]) || all[k]->affineBatch == 1) continue;
+  for (const Kernels* table : tablesToCheck()) {
+    if (table->affineBatch == 1) continue;
     const std::unique_ptr<void, decltype(&std::free)> packed(
-        std::aligned_alloc(64, roundUp(all[k]->affinePackedBytes(queryLength, dimension), 64)), std::free);
-    all[k]->affinePack({tokens, letters.data(), ownProfile, parameters}, packed.get());
+        std::aligned_alloc(64, roundUp(table->affinePackedBytes(queryLength, dimension), 64)), std::free);
+    table->affinePack({tokens, letters.data(), ownProfile, parameters}, packed.get());
     const PackedQuery own{tokens, packed.get()};
-    const uint32_t lanes = all[k]->affineBatch;
+    const uint32_t lanes = table->affineBatch;
     // More than there are lanes follow each other in them.
     for (const uint32_t count : {1 + below(random, lanes), lanes + 1 + below(random, lanes)}) {
       std::vector<std::vector<int8_t>> targets, profiles;
@@ -60,20 +59,30 @@ uint32_t checkBatches(Random& random, AffineParameters parameters) {
             {own, targets[t].data(), length, {letters.data(), letters.data()}, both, parameters, workspace, cancelled});
       }
       std::vector<int32_t> scores(count);
-      all[k]->affineScores(tasks.data(), count, scores.data());
-      if (!sameMeasures(*all[k], tasks, scores)) {
-        std::fprintf(stderr, "%s measures a batch differently\n", all[k]->name);
+      table->affineScores(tasks.data(), count, scores.data());
+      if (!sameMeasures(*table, tasks, scores)) {
+        std::fprintf(stderr, "%s measures a batch differently\n", table->name);
         std::exit(1);
       }
       for (uint32_t t = 0; t < count; ++t) {
         if (scores[t] == referenceAffineScore(tasks[t])) continue;
-        std::fprintf(stderr, "%s differs from the reference in target %u of a batch\n", all[k]->name, t);
+        std::fprintf(stderr, "%s differs from the reference in target %u of a batch\n", table->name, t);
         std::exit(1);
       }
       ++done;
     }
   }
   return done;
+}
+
+/* Second moments of random rows. */
+void checkMoments(Random& random, uint32_t count, uint32_t dimension) {
+  const std::vector<int8_t> rows = randomRows(random, count, dimension);
+  std::vector<int32_t> expected(size_t{dimension} * (dimension + 1) / 2);
+  referenceSecondMoments(rows.data(), count, dimension, expected.data());
+  if (secondMoments(rows.data(), count, dimension) == expected) return;
+  std::fprintf(stderr, "second moments of %u rows of dimension %u differ from the reference\n", count, dimension);
+  std::exit(1);
 }
 
 /* Runs all cases; returns how many there were. */
@@ -106,6 +115,9 @@ uint32_t checkAll(uint64_t seed) {
   }
   for (const uint32_t count : {1u, 2u, 15u, 16u, 17u, 256u, 257u, 258u, 600u, kMaxLength}) {
     for (int repeat = 0; repeat < 3; ++repeat, ++done) checkCoded(random(), count);
+  }
+  for (const uint32_t dimension : {1u, 6u, 32u, 33u, 64u, 128u, 256u}) {
+    for (const uint32_t count : {0u, 1u, 7u, 8u, 9u, 255u, 256u}) checkMoments(random, count, dimension), ++done;
   }
   check(32, 4'095, 64, Kind::kRelated, kTypical);
   check(64, 33, 4'095, Kind::kRandom, kTypical);

@@ -41,7 +41,7 @@ class Oracle {
     }
     for (uint32_t i = 0; i < query_.length; ++i) {
       sums.queryToTarget += closest.get()[i];
-      sums.queryExcess += std::max(0, closest.get()[i] - floor);
+      sums.queryExcess += excessOver(floor, closest.get()[i]);
     }
     return sums;
   }

@@ -17,6 +17,8 @@ namespace {
 
 constexpr uint32_t kDimension = 32;
 constexpr uint32_t kQueryLengths[] = {3, 17, 90};
+/** The floor of excesses: some best dot products lie above it, some below. */
+constexpr int32_t kFloor = 300;
 /** Rows of a piece of a giant for these queries: 100,000,000 multiply-adds, see kPieceProducts. */
 constexpr uint32_t kPieceRows = 100'000'000 / (110 * kDimension) / kMaxRows * kMaxRows;
 
@@ -58,7 +60,8 @@ struct Data {
   std::vector<std::vector<int8_t>> queries;
   /** Of the query that is aligned; the store has them of its targets. */
   std::vector<int8_t> profile;
-  std::vector<std::vector<MaxSim>> expected;  // by query and target
+  std::vector<std::vector<MaxSim>> expected;         // by query and target
+  std::vector<std::vector<int32_t>> expectedExcess;  // likewise, over kFloor
 
   std::vector<OwnedQuery> owned() const {
     std::vector<OwnedQuery> list;
@@ -99,12 +102,14 @@ inline Data makeData(Random& random) {
   const auto profiles = randomProfiles(random, starts.back());
   const auto store = std::make_shared<Store>(std::move(starts), kDimension, rows.data(), rows.size());
   store->setProfiles(profiles.data(), profiles.size());
-  Data data{store, {}, randomProfiles(random, kQueryLengths[1]), {}};
+  Data data{store, {}, randomProfiles(random, kQueryLengths[1]), {}, {}};
   for (const uint32_t length : kQueryLengths) {
     const auto& query = data.queries.emplace_back(randomRows(random, length, kDimension));
     auto& expected = data.expected.emplace_back();
+    auto& excess = data.expectedExcess.emplace_back();
     for (uint32_t t = 0; t < data.store->targetCount(); ++t) {
       expected.push_back(maxsimReference(data.tokens(query), data.target(t)));
+      excess.push_back(excessReference(data.tokens(query), data.target(t), kFloor));
     }
   }
   return data;
