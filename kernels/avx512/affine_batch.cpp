@@ -8,7 +8,7 @@
 namespace gloaming {
 namespace {
 
-/** Rows to come that a lane asks for. */
+/** Prefetch distance in rows of a lane. */
 constexpr uint32_t kRowsAhead = 4;
 
 /* Lane l of the k-th of eight vectors is the k-th quad of rows[l], with bits flipped: 32 bytes of 16 rows. */
@@ -60,7 +60,7 @@ struct Lanes32 {
     }
   }
 
-  /* Two blocks of 16 rows, as addEightProfiles takes them. */
+  /* Two blocks of 16 rows, in the layout of addEightProfiles. */
   static void packProfiles(const int8_t* const* rows, int8_t* to) {
     for (uint32_t block = 0; block < 2; ++block) {
       const int8_t* own[kLanes];

@@ -1,8 +1,11 @@
 /* The register tile of MaxSim: 16 × kBlocks query tokens × 8 target rows, maxima included, in assembly.
  *
  * The work per quad is 2 query vectors, 8 broadcasts and 16 multiply-adds (kBlocks = 2), so the two multiply pipes are
- * the limit; loads and maxima run beside them. GCC 12 spills or copies sums in every version in C++ that was tried
- * (40 to 80 % of the pipes' peak; this one reaches 95 to 98 %).
+ * the limit; loads and maxima run beside them. On Zen 5 the assembly reaches 95 to 98 % of the pipes' peak. GCC 12
+ * spilled or copied sums around the intrinsic (40 to 80 %), so the plain twins below multiply by a one-instruction asm.
+ * On Zen 4 the twin of MaxSim then reaches 99 % of the assembly's rate (kernels-bench).
+ *
+ * `objdump -dC kernels-bench` prints the assembly as the processor runs it: see sweep<(TileCode)0, 2u, true>.
  *
  *   zmm0–7, 8–15, 16–23   sums of block 0, 1, 2 with row 0 … 7
  *   zmm24–26              one quad of each block           zmm27   one quad of a row, broadcast
@@ -26,13 +29,14 @@ struct Rows {
   Rows from(uint32_t row) const { return {values + size_t{row} * dimension, best + row, dimension}; }
 };
 
-/** Blocks of query tokens, and the sums that undo the rows' bias: for each token −128 × Σ(its bytes). */
+/** Blocks of query tokens, and the corrections of the rows' bias: for each token −128 × Σ(its bytes). */
 struct Blocks {
   const __m512i* quads;
   const int32_t* corrections;
 };
 
-/** The code of a full tile: assembly, which the dispatcher chooses, or its plain twin, which tests and the bench run. */
+/** The code of a full tile: assembly, which the dispatcher chooses, or its plain twin, which tests and the bench
+ * run. */
 enum class TileCode { kAssembly, kIntrinsics };
 
 // Assembly, one instruction a line.
@@ -50,7 +54,7 @@ enum class TileCode { kAssembly, kIntrinsics };
   DO("(%[low],%[row3])", 3, 11, 19) DO("(%[high])", 4, 12, 20) DO("(%[high],%[row])", 5, 13, 21) \
   DO("(%[high],%[row],2)", 6, 14, 22) DO("(%[high],%[row3])", 7, 15, 23)
 
-// Sums begin with what undoes the bias: that of the tokens where rows are biased, that of the row where tokens are.
+// Sums begin with the correction of the bias: that of the tokens if rows are biased, that of the row if tokens are.
 #define GLOAMING_CORRECT_1 "vmovdqa64 (%[corrections]), %%zmm24\n\t"
 #define GLOAMING_CORRECT_2 GLOAMING_CORRECT_1 "vmovdqa64 64(%[corrections]), %%zmm25\n\t"
 #define GLOAMING_CORRECT_3 GLOAMING_CORRECT_2 "vmovdqa64 128(%[corrections]), %%zmm26\n\t"
@@ -76,7 +80,7 @@ enum class TileCode { kAssembly, kIntrinsics };
 #define GLOAMING_MEET_2(at, a, b) GLOAMING_MEET_1(at, a) "vpdpbusd %%zmm25, %%zmm27, %%zmm" #b "\n\t"
 #define GLOAMING_MEET_3(at, a, b, c) GLOAMING_MEET_2(at, a, b) "vpdpbusd %%zmm26, %%zmm27, %%zmm" #c "\n\t"
 
-// Both maxima of one row's sums; the row's own is kept, or merged with what earlier blocks found.
+// Both maxima of one row's sums. The row's own is stored, or merged with that of earlier blocks.
 #define GLOAMING_KEEP(a) "vmovdqa64 %%zmm" #a ", 64*" #a "(%[best])\n\t"
 #define GLOAMING_MERGE(a) "vpmaxsd 64*" #a "(%[best]), %%zmm" #a ", %%zmm" #a "\n\t" GLOAMING_KEEP(a)
 #define GLOAMING_CLOSE_1(at, a) "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t"
@@ -122,7 +126,7 @@ enum class TileCode { kAssembly, kIntrinsics };
 // clang-format on
 
 /* Raises closest [kBlocks × 16] and rows.best [8] to the dot products of kBlocks blocks of the packed query with the
- * first eight rows; the first blocks of a query find nothing in rows.best. */
+ * first eight rows. The first blocks of a query (kFirst) overwrite rows.best. */
 template <uint32_t kBlocks, bool kFirst>
 inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* closest) {
   static_assert(kBlocks >= 1 && kBlocks <= 3, "three blocks of sums fit in the registers");
@@ -145,7 +149,7 @@ inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* c
   "vpmulhw %[multiplier], %%zmm" #a ", %%zmm" #a "\n\t" \
   "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
 
-// The same of dot products that both maxima have seen: a dot product fits in int16, so packing loses nothing.
+// The same, and both maxima of the dot products. A dot product fits in int16, so packing loses nothing.
 #define GLOAMING_KEEP_AND_NARROW(at, a, b) \
   "vpackssdw %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
   "vpmaxsw 64*" #a "(%[closest]), %%zmm" #a ", %%zmm" #b "\n\t" \
@@ -169,9 +173,9 @@ inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* c
                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27")
 // clang-format on
 
-/* The dot products of two packed blocks with eight rows, scaled, in int16. products [8 × 32]: by row; packssdw takes
- * four lanes of each block in turn. Where they are measured, closest [8 × 32] and nearest are raised to them, unscaled,
- * in the same lanes. */
+/* Writes to products [8 × 32] the dot products of two packed blocks with eight rows, (dot × multiplier) >> 16 in int16,
+ * by row; packssdw takes four lanes of each block in turn. With kMeasures it raises closest [8 × 32] and nearest to the
+ * unscaled dot products, in the same lanes. */
 template <bool kMeasures>
 inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* query, const int8_t* low,
                                                                  const int32_t* corrections, uint64_t row,
@@ -200,8 +204,8 @@ inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* 
   "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
 // clang-format on
 
-/* Adds to products [8 × 32] what the profiles of two packed blocks score with those of eight rows: block 0 in the even
- * lanes, block 1 in the odd ones. Profiles are not biased, so their sums begin at the 1 that the logarithm adds. */
+/* Adds to products [8 × 32] the scores of the profiles of two packed blocks with those of eight rows: block 0 in the
+ * even lanes, block 1 in the odd ones. Profiles are not biased, so their sums begin at the 1 of log2(x + 1). */
 inline __attribute__((always_inline)) void addEightProfiles(const __m512i* query, const int8_t* low, __m512i weight,
                                                             int16_t* products) {
   constexpr uint64_t row = kProfileWidth;

@@ -1,5 +1,4 @@
-/* A file inside the library as bytes. The assembler takes it in as it is; a C array of it would take the compiler
- * minutes. */
+/* Embeds a file in the library as bytes, by the assembler. A C array would take the compiler minutes. */
 #ifndef GLOAMING_CUDA_EMBED_H
 #define GLOAMING_CUDA_EMBED_H
 

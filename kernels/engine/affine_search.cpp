@@ -8,9 +8,9 @@
 namespace gloaming {
 namespace {
 
-/** Share of a batch's lanes and rows that are of use at least: a target alone takes twice the time of one in it. */
+/** Least share of a batch's cells that hold targets. A target outside a batch takes twice the time of one inside. */
 constexpr double kLeastFill = 0.9;
-/** Of a batch, where there are enough for all threads: none waits long for its end. */
+/** Least targets per lane of a batch, if there are enough for all threads; it bounds the idle time of lanes. */
 constexpr size_t kTargetsOfLane = 4;
 
 void checkParameters(const AffineParameters& p) {
@@ -75,7 +75,7 @@ uint64_t AffineSearch::prepare() {
   return cuts_.size() - 1;
 }
 
-/* The longest targets first, so that none of them is begun last. */
+/* Orders the longest targets first, so that none of them starts last. */
 void AffineSearch::placeItems() {
   checkParameters(parameters_);
   store_->checkFiles();
@@ -95,10 +95,10 @@ void AffineSearch::placeItems() {
   std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) { return lengthOf(a) > lengthOf(b); });
 }
 
-/* The longest targets alone, where lanes of a batch would wait for them, then batches of all lengths each. */
+/* Makes a chunk of each target that would leave lanes of a batch idle, then batches of mixed lengths. */
 void AffineSearch::cutIntoChunks() {
   const size_t count = order_.size(), lanes = kernels_.affineBatch;
-  // Few targets are better shared by many threads.
+  // Without a full batch per thread, single targets spread over more threads.
   const bool inBatches = lanes > 1 && count >= lanes * threadLimit() && work != AffineWork::kAlignments;
   const size_t batches = std::max<size_t>(threadLimit(), count / (lanes * kTargetsOfLane));
   uint64_t left = 0;
@@ -110,7 +110,7 @@ void AffineSearch::cutIntoChunks() {
     left -= length;
     cuts_.push_back(alone);
   }
-  // Neighbours in length, one for each lane, are dealt out like cards: equal ones fill their lanes evenly.
+  // Groups of `lanes` targets of similar length go to the batches in turn, so that the lanes of a batch end together.
   const std::vector<uint32_t> sorted(order_.begin() + static_cast<ptrdiff_t>(alone), order_.end());
   size_t place = alone;
   for (size_t first = 0; first < std::min(batches * lanes, sorted.size()); first += lanes) {
@@ -195,7 +195,7 @@ void AffineSearch::scoreBatch(const std::vector<AffineTask>& tasks, const uint32
   }
 }
 
-/* MaxSim of a target that no batch has measured. */
+/* Computes MaxSim of a target outside of batches. */
 void AffineSearch::compareAlone(uint32_t item, Workspace& workspace) {
   const uint32_t queryLength = compared_[0].length(), dimension = store_->dimension();
   const size_t count = roundUp(queryLength, kTokenRound);
@@ -203,7 +203,7 @@ void AffineSearch::compareAlone(uint32_t item, Workspace& workspace) {
   std::fill_n(closest, count, INT32_MIN);
   compareRows(kernels_, {compared_[0].view()}, {store_->rows(targets_[item]), lengthOf(item), dimension},
               rowsPerCall(queryLength, dimension), closest, &sums.targetToQuery[item], workspace, cancelled_);
-  // What a cancelled search has not met yet is the least there is, and would not add up.
+  // After cancellation some maxima are still INT32_MIN, and their sum would overflow.
   if (isCancelled()) return;
   sums.queryToTarget[item] = std::accumulate(closest, closest + queryLength, 0);
 }

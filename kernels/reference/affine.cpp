@@ -7,9 +7,9 @@
  *   E(i,j) = max(H(i,j−1) − gapOpen, E(i,j−1) − gapExtend)      deletion: target residue j faces a gap
  *   H(i,j) = max(0, pair, F, E)                                 H = 0 outside the matrix, E = F = −∞
  *
- * Ties    the end is the cell of the best H with the smallest j, then the smallest i. Walking back from H(i,j): stop if
- *         it is 0, else pair if it equals H, else insertion if F equals H, else deletion. A gap is left for H as soon
- *         as opening it there costs no more than extending it (opening is preferred to extension).
+ * Ties    the end is the cell of the best H with the smallest j, then the smallest i. The walk back from H(i,j) stops
+ *         if H is 0, else takes pair if it equals H, else insertion if F equals H, else deletion. It leaves a gap for
+ *         H as soon as opening the gap there costs no more than extending it (opening is preferred to extension).
  * Range   dots fit in int16, letterScore − offset ≤ 16,384: s ≤ 32,767 and H ≤ 65,535 × 32,767 < 2^31. Profiles score
  *         −512..7,168, but with them letterScore − offset is at most 8,319
  * Memory  score: two values per target residue; align: one byte per cell, so pairs over 2^30 cells are refused here
@@ -96,8 +96,8 @@ int32_t profileLog(uint32_t dot) {
   return 1'024 * (exponent - 2) + static_cast<int32_t>(value << 10 >> exponent);
 }
 
-/* Self-score: Σ max(0, s(i,i)) over the residues of a protein. With gaps that cost more than any run of negative scores,
- * it is the affine score of the protein with itself.
+/* Self-score: Σ max(0, s(i,i)) over the residues of a protein. With gaps that cost more than any run of negative
+ * scores, it is the affine score of the protein with itself.
  *
  * Shape   query.tokens [length × dimension], int8, row-major; letters [length], read where letters score; profile
  *         [length × kProfileWidth], read where profiles score
@@ -133,7 +133,7 @@ AffineAlignment referenceAffineAlign(const AffineTask& task) {
   Run state = kPair;
   while (i >= 0 && j >= 0) {
     const uint8_t cell = cells[i * width + j];
-    // A gap ends in the cell before it when opening there is as good as extending.
+    // A gap ends in the cell before it if opening it there is as good as extending it.
     if (state == kInsertion && (cell & kInsertionOpens) != 0) state = kPair;
     if (state == kDeletion && (cell & kDeletionOpens) != 0) state = kPair;
     if (state == kPair) {

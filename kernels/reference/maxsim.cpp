@@ -41,11 +41,11 @@ MaxSim maxsimReference(const Tokens& query, const Tokens& target) {
   return {sumOfMaxima(query, target), sumOfMaxima(target, query)};
 }
 
-/* Excess of a query over a target: the sum over query tokens of how far the best dot product lies above a floor.
+/* Excess of a query over a target: the sum over query tokens of max(0, best dot product − floor).
  *
  * Shape   query [queryLength × dimension], target [targetLength × dimension], int8, row-major
- * Range   floor −32,767..32,767 and best dot products within ±32,767, so a term is 0..65,534; the caller's sum must fit
- *         in int32, as it does for floor ≥ 0 and queryLength ≤ 65,535
+ * Range   floor −32,767..32,767 and best dot products within ±32,767, so a term is 0..65,534. The sum fits in int32 if
+ *         floor ≥ 0 and queryLength ≤ 65,535
  * Unit    sum of int8 products
  */
 int32_t excessReference(const Tokens& query, const Tokens& target, int32_t floor) {
@@ -56,7 +56,7 @@ int32_t excessReference(const Tokens& query, const Tokens& target, int32_t floor
 
 int32_t excessOver(int32_t floor, int32_t best) { return best > floor ? best - floor : 0; }
 
-/* The same numbers for a piece of a target, in the form that all kernels have (see kernels.h). */
+/* maxsimRows of struct Kernels (kernels.h): the same sums for some rows of a target. */
 int32_t referenceMaxsimRows(const PackedQuery& query, const void* stored, uint32_t rowCount, int32_t* closest) {
   const auto [values, length, dimension] = query.tokens;
   const auto* rows = static_cast<const int8_t*>(stored);

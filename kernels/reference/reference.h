@@ -1,4 +1,4 @@
-/* The functions that define the numbers; dispatch, tests and benches use them, fast kernels do not. */
+/* The functions that define the results. Dispatch, tests, benches and the self-score use them; fast kernels do not. */
 #ifndef GLOAMING_REFERENCE_H
 #define GLOAMING_REFERENCE_H
 

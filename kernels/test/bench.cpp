@@ -1,11 +1,11 @@
-/* Times the kernels on this machine, next to its own peak measured in the same run, and prints JSON.
+/* Times the kernels on this machine, and its peak rate in the same run, and prints JSON.
  *
  *   kernels-bench [kernels]        default: the fastest that run here
  *
- * Rounds are short and measure the peak and the kernel in turn. Each figure is of the fastest round of either, since a
- * neighbour on a shared machine slows a loop over memory more than the probe's loop over registers; `_median` is the
- * same of the median rounds. Before it times anything, the bench checks an answer against the reference. Under 30
- * seconds. */
+ * Rounds are short and measure the peak and the kernel in turn. Each figure compares the fastest rounds, because
+ * neighbours on a shared machine slow a loop over memory more than the probe's loop over registers. `_median` compares
+ * the median rounds. For a table with assembly, `intrinsics` has the rates of its plain twin in the same run. Before
+ * any timing, the bench checks a result against the reference. It takes under 30 seconds on two idle cores. */
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +25,7 @@ namespace {
 constexpr uint32_t kQueryLength = 300, kTargetLength = 350;
 constexpr AffineParameters kParameters{600, 1, 11, 1}, kProfileParameters{600, 150, 11, 1, nullptr, 1'331};
 
-/** The plain twin of the assembly is timed in one of so many rounds. */
+/** One round in this many also times the plain twin of the assembly. */
 constexpr int kTwinRounds = 3;
 
 struct Elapsed {
@@ -72,7 +72,7 @@ void require(bool holds, const char* what) {
   std::exit(1);
 }
 
-/* Seconds for `products` multiply-adds at the machine's peak. */
+/* Seconds of `products` multiply-adds at the machine's peak. */
 double peakSeconds(const Kernels& kernels, double products) {
   const double start = processorSeconds();
   const double done = runPeakRounds(kernels, 1'000'000);
@@ -133,7 +133,7 @@ struct AffineFigures {
   double plainGcupsCore = 0, plainMeasureGcupsCore = 0;
 };
 
-/* With profiles where the parameters have a weight for them. */
+/* Times affine scores, with profiles if the parameters have a weight for them. */
 AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffineParameters& parameters) {
   constexpr uint32_t dimension = 64;
   Random random(7);

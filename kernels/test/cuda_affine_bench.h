@@ -25,7 +25,7 @@ class AffineBench {
   }
 
   void run() { answers_ = sweep_.run(list_, nullptr); }
-  /* Whether the last run has the reference's numbers. */
+  /* Whether the last run has the reference's results. */
   bool isRight() const {
     Workspace workspace;
     for (size_t place = 0; place < list_.size(); place += list_.size() / 20 + 1) {

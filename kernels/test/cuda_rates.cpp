@@ -14,7 +14,7 @@ namespace {
 
 struct Rate {
   const char* kernel;
-  /** What one round of a block does. */
+  /** Operations of one round of a block. */
   double workOfRound;
   uint32_t threads, sharedBytes, rounds;
 };

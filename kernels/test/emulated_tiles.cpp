@@ -1,5 +1,5 @@
-/* AMX's tiles in plain C++, as the processor's manual defines the instructions. What a processor would refuse ends the
- * program: shapes that do not fit together, and tiles that have none. */
+/* AMX's tiles in plain C++, by the processor's manual. Operations that a processor would reject end the program: shapes
+ * that do not match, and tiles without a shape. */
 #include "test/emulated_tiles.h"
 
 #include <cstdio>

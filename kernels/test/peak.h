@@ -1,4 +1,4 @@
-/* What this machine's multiply-add units can do at most: register-only loops with enough independent sums. */
+/* Measures the peak rate of this machine's multiply-add units: register-only loops with enough independent sums. */
 #ifndef GLOAMING_TEST_PEAK_H
 #define GLOAMING_TEST_PEAK_H
 
@@ -69,7 +69,7 @@ inline double runTileRounds(uint64_t rounds) {
 
 inline bool hasPeakProbe(const Kernels& kernels) { return &kernels != &referenceKernels; }
 
-/* The table whose instructions multiply in the affine kernels of another. */
+/* The table whose multiply instructions the affine kernels of another table use. */
 inline const Kernels& affineMultiplier(const Kernels& kernels) {
 #if defined(GLOAMING_HAS_AMX)
   if (&kernels == &amxKernels) return avx512vnniKernels;

@@ -1,11 +1,12 @@
-/* Peers on the same core in the same run; prints JSON. What they compute is checked here and by kernels-oracles.
+/* Times peer programs on the same core in the same run, and prints JSON. This program and kernels-oracles check their
+ * results.
  *
  *   kernels-peers [proteins.fasta]      default: simulated proteins
  *
  * Peers   parasail's own best variant and SSW for the affine scores of BLOSUM62 with gaps of 11 + (k − 1) × 1; OpenBLAS
- *         sgemm and maxima for MaxSim. Ours multiply tokens of dimension 32, where the peers look scores up
- * Times   processor time of one core, of the fastest of rounds that take turns; the ratio is theirs ÷ ours, above 1
- *         where ours is faster
+ *         sgemm and maxima for MaxSim. Our kernels multiply tokens of dimension 32; the peers look scores up
+ * Times   processor time of one core, of the fastest of alternating rounds; the ratio is theirs ÷ ours, above 1 if ours
+ *         is faster
  */
 #include <cblas.h>
 

@@ -1,5 +1,5 @@
 /* The AVX-512 VNNI table with the plain twins of its assembly. Tests compare it with the reference, and the bench times
- * it beside the assembly. The dispatcher does not know it. */
+ * it beside the assembly. dispatch.cpp does not list it. */
 #ifndef GLOAMING_TEST_PLAIN_TILES_H
 #define GLOAMING_TEST_PLAIN_TILES_H
 
@@ -10,7 +10,7 @@
 
 namespace gloaming {
 
-/* The table with plain twins of the assembly of another table; null where that has no assembly. */
+/* The table with plain twins of the assembly of another table; null if that table has no twins. */
 inline const Kernels* plainTwinOf(const Kernels& kernels) {
 #if defined(__x86_64__)
   static const Kernels twin = [] {

@@ -1,5 +1,5 @@
-/* Whole searches on the pool against the reference: chunks, shared targets, lists that skip, threads, cancellation,
- * within giants too, background jobs, failures. Built with the thread sanitizer it checks the pool.
+/* Compares whole searches on the pool with the reference: chunks, shared targets, sparse lists, threads. Also tests
+ * cancellation, within giants too, low-priority jobs and failures. The thread sanitizer checks the pool with it.
  *
  *   kernels-searches [seed]
  */
@@ -36,7 +36,7 @@ void checkMaxSim(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   }
 }
 
-/* Lists that have little in common, giants and all targets among them, and one that is empty. */
+/* Checks lists with few common targets: all targets with the giants, a sparse list, and an empty list. */
 void checkListed(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads) {
   std::vector<std::vector<uint32_t>> lists(std::size(kQueryLengths));
   for (uint32_t t = 0; t < data.store->targetCount(); ++t) {
@@ -67,7 +67,7 @@ void checkListed(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   }
 }
 
-/* Lists that do not fit the queries or do not ascend. */
+/* Checks lists that do not fit the queries or do not ascend. */
 void checkListedFailures(Pool& pool, const Kernels& kernels, const Data& data) {
   const std::vector<std::vector<std::vector<uint32_t>>> wrong{{{0}, {1}}, {{0}, {2, 1}, {}}, {{0}, {}, {1'000}}};
   for (const auto& lists : wrong) {
@@ -80,12 +80,12 @@ void checkListedFailures(Pool& pool, const Kernels& kernels, const Data& data) {
 
 void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads,
                  const AffineParameters& wanted) {
-  // Enough of them for batches beside single targets.
+  // Enough targets for batches beside single targets.
   std::vector<uint32_t> targets{4, 0, 40, 7, 7, 21};
   for (uint32_t t = 0; threads < 5 && t < 5 * threads * kernels.affineBatch; ++t) targets.push_back(t * 11 % 40);
   Waiter scoreWaiter, measureWaiter, alignWaiter;
   const auto& query = data.queries[1];
-  // The alignments give way to the scores.
+  // The alignments yield to the scores.
   const OwnedLetters letters = data.letters(query, targets);
   const auto owned = [&] {
     OwnedQuery one = data.one(query);
@@ -98,7 +98,7 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
                                                        AffineWork::kMeasures, measureWaiter.done());
   const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters,
                                                       AffineWork::kAlignments, alignWaiter.done());
-  pool.submit(aligned, threads, Priority::kBackground);
+  pool.submit(aligned, threads, Priority::kLow);
   pool.submit(scores, threads);
   pool.submit(measured, threads);
   scoreWaiter.wait();
@@ -149,7 +149,7 @@ void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data)
   require(without.hasFailed, "profiles that score did not fail for a query without one");
 }
 
-/** Codes of the targets of some data, in a file that goes with them, and the words that they name. */
+/** Centroids, and the centroid ids of the targets of some data in a temporary file. */
 struct CodedData {
   std::vector<int8_t> words;
   std::vector<uint16_t> codes;
@@ -173,7 +173,7 @@ struct CodedData {
   }
 };
 
-/* A table of some queries, and what it says of listed targets. */
+/* Checks a table of some queries, and the coarse scores of listed targets by it. */
 void checkCoded(Pool& pool, const Kernels& kernels, const Data& data, const CodedData& coded, uint32_t threads) {
   const auto codes = coded.open(kernels, data);
   Waiter tableWaiter, waiter;
@@ -210,7 +210,7 @@ void checkCoded(Pool& pool, const Kernels& kernels, const Data& data, const Code
   }
 }
 
-/* Words of rows, some of which are as close as others. */
+/* Checks the nearest centroids of rows, with ties. */
 void checkAssign(Pool& pool, const Kernels& kernels, Random& random, uint32_t threads) {
   constexpr uint32_t parents = 150, rows = 2'100;
   std::vector<int8_t> upper = randomRows(random, parents, kDimension);
@@ -240,14 +240,14 @@ void checkAssign(Pool& pool, const Kernels& kernels, Random& random, uint32_t th
   }
 }
 
-/** Work after a cancellation, of one thread. Sanitizers make all work some tens of times longer. */
+/** Most processor time of one thread after a cancellation. Sanitizers make all work some tens of times slower. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kMostMsAfterCancel = 1500;
 #else
 constexpr double kMostMsAfterCancel = 20;
 #endif
 
-/* A giant query and a giant target, rows of no interest. */
+/* Makes a giant query and a giant target of arbitrary rows. */
 Data makeGiants(Random& random) {
   constexpr uint32_t dimension = 64;
   std::vector<int8_t> rows(size_t{kMaxLength} * dimension);
@@ -259,7 +259,7 @@ Data makeGiants(Random& random) {
   return data;
 }
 
-/* A cancelled search ends soon, wherever in a giant protein it is. */
+/* A cancelled search ends soon, at any place within a giant protein. */
 void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& data) {
   for (const int delayMs : {10, 60}) {
     for (const char* kind : {"maxsim", "affine scores", "affine measures", "affine alignments"}) {
@@ -297,7 +297,7 @@ void checkAll(uint64_t seed) {
   Pool pool;
   for (const Kernels* table : runnableTables()) {
     checkMaxSim(pool, *table, data, 3, std::nullopt);
-    if (table == &referenceKernels) continue;  // slow, and the other tables have taken the same ways
+    if (table == &referenceKernels) continue;  // slow, and the other tables have covered the same code
     for (const uint32_t threads : {1u, 2u, 5u}) {
       checkMaxSim(pool, *table, data, threads, std::vector<uint32_t>{1, 2, 5, 40, 44});
       checkAffine(pool, *table, data, threads, kParameters);

@@ -7,7 +7,7 @@ namespace gloaming {
 namespace cuda {
 namespace {
 
-/** Teams of a launch for each multiprocessor: no kernel leaves registers for more. */
+/** Teams of a launch per multiprocessor: the kernels' registers allow no more. */
 constexpr uint32_t kTeams = 16;
 
 }  // namespace
@@ -27,7 +27,7 @@ AffineSweep::Answers AffineSweep::run(const std::vector<Listed>& list, const Cop
     uint32_t column = 0;
     for (size_t place = slice.firstItem; place < slice.endItem; column += lengths[place++]) {
       items.push_back({list[place].target, column});
-      // The padding of one gives way to the letters of the next.
+      // The letters of the next target overwrite the padding.
       if (copyLetters) copyLetters(place, letters.data() + column);
     }
     const std::lock_guard<FairMutex> lock(gpu_.mutex);
