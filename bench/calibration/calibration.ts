@@ -11,7 +11,7 @@ import type { TargetSpace } from '../../src/release/release.js';
 import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
-import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
+import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
 import { quartileOf, readLabels, windowEntropy, type DomainLabel } from '../tools/labels.js';
 import { isInstalled, PEERS } from '../tools/homology-peers.js';
 import { benchProteins } from './proteins.js';
@@ -164,7 +164,7 @@ async function tallyWhole(
     for (const candidate of candidates) {
       const id = targets.id(candidate.targetIndex);
       if (id === query.id) continue;
-      const log = logExpectedOf(candidate);
+      const log = logEValueOf(candidate);
       returned += 1;
       if (log !== undefined) judged += 1;
       const target = labels.get(id)!;
@@ -176,7 +176,7 @@ async function tallyWhole(
       // A pair without an E-value stands behind all others.
       for (const name of RANKED_BY) rankings[name].add(candidateScores[name](candidate) ?? -Infinity, isTrue);
       if (!isFalse || log === undefined) continue;
-      falsePairs.add({ query: query.id, target: id, logExpected: log });
+      falsePairs.add({ query: query.id, target: id, logEValue: log });
       const counted = areRelated(label, target) ? strata : [...strata, ASIDE];
       for (const stratum of counted) tally.observe(stratum, log);
       const quartile = quartileOf(targets.length(candidate.targetIndex), targetLengths) + 1;
@@ -191,7 +191,7 @@ async function tallyDecoys(decoys: Decoys, engine: SearchEngine, { tally }: Sess
   for (const [stratum, queries] of Object.entries(decoys)) {
     await eachResult(queries, unfilteredSpace(engine.release), engine, (_, candidates) => {
       tally.expect(stratum);
-      for (const candidate of candidates) tally.observe(stratum, logExpectedOf(candidate) ?? Infinity);
+      for (const candidate of candidates) tally.observe(stratum, logEValueOf(candidate) ?? Infinity);
     });
   }
 }
@@ -227,7 +227,7 @@ async function tallyFalse(
     for (const candidate of candidates) {
       const target = labels.get(engine.release.targets.id(candidate.targetIndex))!;
       if (target.foldGroup === labels.get(query.id)!.foldGroup) continue;
-      tally.observe(stratum, logExpectedOf(candidate) ?? Infinity);
+      tally.observe(stratum, logEValueOf(candidate) ?? Infinity);
     }
   });
 }

@@ -6,7 +6,7 @@ import { searchMany } from '../../src/search/search.js';
 import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
 import { repeatProbabilities } from '../../src/sequence/repeats.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
-import { logExpectedOf } from '../tools/candidate-scores.js';
+import { logEValueOf } from '../tools/candidate-scores.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
 import { quartileOf } from '../tools/labels.js';
 import { createTally, THRESHOLDS, type Tally } from './tally.js';
@@ -134,7 +134,7 @@ async function tallyByLength(
     ];
     for (const stratum of strata) tally.expect(stratum);
     for (const candidate of candidates) {
-      const log = logExpectedOf(candidate);
+      const log = logEValueOf(candidate);
       if (log === undefined) continue;
       if (log <= Math.log(FAR_BELOW)) found += 1;
       for (const stratum of strata) tally.observe(stratum, log);

@@ -14,7 +14,7 @@ const KEPT_PAIRS = 20_000;
 interface FalsePair {
   readonly query: string;
   readonly target: string;
-  readonly logExpected: number;
+  readonly logEValue: number;
 }
 
 /** Whether two domains of different fold groups are held to be homologs all the same. */
@@ -45,7 +45,7 @@ export interface FalsePairs {
 
 export function createFalsePairs(): FalsePairs {
   let kept: FalsePair[] = [];
-  const best = (): FalsePair[] => kept.sort((a, b) => a.logExpected - b.logExpected);
+  const best = (): FalsePair[] => kept.sort((a, b) => a.logEValue - b.logEValue);
   return {
     add(pair) {
       kept.push(pair);
@@ -68,7 +68,7 @@ export function createFalsePairs(): FalsePairs {
         .slice(0, count)
         .map(
           ({ first, count: pairs }) =>
-            `  ${Math.exp(first.logExpected).toExponential(1)} ${String(pairs).padStart(4)} x  ` +
+            `  ${Math.exp(first.logEValue).toExponential(1)} ${String(pairs).padStart(4)} x  ` +
             `${words(first.query)} | ${words(first.target)}`,
         );
     },

@@ -7,7 +7,7 @@ import { fastaFile, readFasta } from '../../src/sequence/fasta.js';
 import { parseFastaHeader } from '../../src/sequence/fasta-header.js';
 import { normaliseProtein } from '../../src/sequence/protein.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
-import { logExpectedOf } from '../tools/candidate-scores.js';
+import { logEValueOf } from '../tools/candidate-scores.js';
 import type { DomainLabel } from '../tools/labels.js';
 import type { BenchProtein } from '../tools/proteins.js';
 import { findConnections, type Connections, type NamedProtein } from './connections.js';
@@ -33,7 +33,7 @@ const NOT_FAINT = 'natural, no faint hit either';
 interface UnconnectedPair {
   readonly query: NamedProtein;
   readonly target: NamedProtein;
-  readonly logExpected: number;
+  readonly logEValue: number;
 }
 
 export async function benchProteins(
@@ -116,13 +116,13 @@ async function tallyNatural(
     for (const stratum of [...strata, NOT_FAINT]) tally.expect(stratum, share);
     for (const candidate of candidates) {
       const target = byId.get(engine.release.targets.id(candidate.targetIndex))!;
-      const logExpected = logExpectedOf(candidate);
-      if (logExpected === undefined || connected.has(target.id)) continue;
+      const logEValue = logEValueOf(candidate);
+      if (logEValue === undefined || connected.has(target.id)) continue;
       const counted = connections.isFaint(id, target.id) ? strata : [...strata, NOT_FAINT];
-      for (const stratum of counted) tally.observe(stratum, logExpected);
-      if (logExpected < 0) best.push({ query, target, logExpected });
+      for (const stratum of counted) tally.observe(stratum, logEValue);
+      if (logEValue < 0) best.push({ query, target, logEValue });
     }
-    best = best.sort((a, b) => a.logExpected - b.logExpected).slice(0, LISTED_PAIRS);
+    best = best.sort((a, b) => a.logEValue - b.logEValue).slice(0, LISTED_PAIRS);
   });
   const pairCount = queries.length * targets.length;
   const shares = Object.entries(connectedCounts).map(
@@ -145,7 +145,7 @@ async function tallyReversed(
     const strata = ['reversed, all bands alike', `reversed, ${bandOf(sequence.length)}`];
     for (const stratum of strata) tally.expect(stratum);
     for (const candidate of candidates) {
-      for (const stratum of strata) tally.observe(stratum, logExpectedOf(candidate) ?? Infinity);
+      for (const stratum of strata) tally.observe(stratum, logEValueOf(candidate) ?? Infinity);
     }
   });
 }
@@ -154,7 +154,7 @@ function pairLines(pairs: readonly UnconnectedPair[], connections: Connections):
   const words = ({ id, name, sequence }: NamedProtein): string =>
     `${id} ${sequence.length} ${name} [${connections.folds(id).join(' ')}]`;
   return pairs.map(
-    ({ query, target, logExpected }) =>
-      `  ${Math.exp(logExpected).toExponential(1)}  ${words(query)} | ${words(target)}`,
+    ({ query, target, logEValue }) =>
+      `  ${Math.exp(logEValue).toExponential(1)}  ${words(query)} | ${words(target)}`,
   );
 }

@@ -12,14 +12,14 @@ export interface Tally {
   /** A query whose share of searched targets belongs to the stratum: so many false hits are expected there. */
   expect(stratum: string, share?: number): void;
   /** A false pair of the stratum with this ln E. */
-  observe(stratum: string, logExpected: number): void;
+  observe(stratum: string, logEValue: number): void;
   /** Observed ÷ expected by stratum and threshold. */
   ratios(): Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** The table, with expected counts, and a mark where a bar is broken. */
   lines(searchedTargets: number): readonly string[];
 }
 
-const STRATUM_BAR = { low: 0.5, high: 2, fewestExpected: 50, largestShare: 0.01 };
+const STRATUM_BAR = { low: 0.5, high: 2, smallestEValue: 50, largestShare: 0.01 };
 
 export function createTally(): Tally {
   const strata = new Map<string, Stratum>();
@@ -36,10 +36,10 @@ export function createTally(): Tally {
       const { expected } = stratumOf(name);
       THRESHOLDS.forEach((threshold, index) => (expected[index] += share * threshold));
     },
-    observe(name, logExpected) {
+    observe(name, logEValue) {
       const { observed } = stratumOf(name);
       THRESHOLDS.forEach((threshold, index) => {
-        if (logExpected <= Math.log(threshold)) observed[index] += 1;
+        if (logEValue <= Math.log(threshold)) observed[index] += 1;
       });
     },
     ratios: () =>
@@ -55,8 +55,8 @@ export function createTally(): Tally {
       [...strata].map(([name, { expected, observed }]) => {
         const cells = THRESHOLDS.map((threshold, index) => {
           const ratio = observed[index] / expected[index];
-          const { low, high, fewestExpected, largestShare } = STRATUM_BAR;
-          const isHeld = expected[index] >= fewestExpected && threshold <= largestShare * searchedTargets;
+          const { low, high, smallestEValue, largestShare } = STRATUM_BAR;
+          const isHeld = expected[index] >= smallestEValue && threshold <= largestShare * searchedTargets;
           const mark = isHeld && (ratio < low || ratio > high) ? '!' : ' ';
           return `${ratio.toFixed(2)}${mark}(${expected[index].toFixed(0)})`.padStart(14);
         });

@@ -10,7 +10,7 @@ import { tracePath } from '../../src/search/align.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { affineParameters } from '../../src/search/affine.js';
 import { buildBenchDatabase } from '../tools/database.js';
-import { benchFamilies } from '../tools/families.js';
+import { benchHomologs } from '../tools/homologs.js';
 import {
   cigarColumns,
   readReferencePairs,
@@ -43,7 +43,7 @@ interface Aligner {
   readonly found: readonly Columns[];
 }
 
-export const run: Bench = async ([background]) => {
+export const run: Bench = async ([homologSource]) => {
   const { packageFolder } = loadConfig(process.env);
   const shared = process.env.GLOAMING_SHARED ?? join(packageFolder, '..', 'shared');
   const alignments = join(shared, 'data', 'alignments');
@@ -62,9 +62,14 @@ export const run: Bench = async ([background]) => {
     const list = [...proteins.values()];
     const engine = await buildBenchDatabase(appliance, list, 'references', folder);
     const ours = [{ name: appliance.config.encoder, found: await alignAll(pairs, engine) }];
-    if (background !== undefined) {
-      const families = await benchFamilies(appliance, engine.encoder, 'background', async () => background);
-      const known = await buildBenchDatabase(appliance, list, 'families', folder, families);
+    if (homologSource !== undefined) {
+      const buildHomologs = await benchHomologs(
+        appliance,
+        engine.encoder,
+        'background',
+        async () => homologSource,
+      );
+      const known = await buildBenchDatabase(appliance, list, 'families', folder, buildHomologs);
       ours.push({ name: 'families', found: await alignAll(pairs, known) });
     }
     const theirs = await alignWithParasail(
@@ -84,11 +89,11 @@ export const run: Bench = async ([background]) => {
 /** Alignments as a search shows them, with each first protein as the query. */
 async function alignAll(
   pairs: readonly ReferencePair[],
-  { release, encoder, families, backend, store, threads }: SearchEngine,
+  { release, encoder, profileEncoder, backend, store, threads }: SearchEngine,
 ): Promise<readonly Columns[]> {
   const sequences = [...new Set(pairs.map(({ first }) => first.sequence))];
   // All at once: what finds relatives reads its background anew for each call.
-  const encoded = families && (await families.encode(sequences));
+  const encoded = profileEncoder && (await profileEncoder.encode(sequences));
   const known = new Map(encoded?.map(({ tokens }, at) => [sequences[at], tokens]));
   const indexOf = new Map(
     Array.from({ length: release.targets.count }, (_, at) => [release.targets.id(at), at]),

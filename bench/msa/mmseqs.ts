@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { ProteinRelative } from '../../src/contract/runs/run-relatives.js';
+import type { ProteinRelative as ProteinHomolog } from '../../src/contract/runs/run-relatives.js';
 import { MMSEQS_COLUMNS, parseMmseqsLine, runMmseqs } from '../../src/find-homologs/mmseqs.js';
 import type { Release } from '../../src/release/release.js';
-import { presentRelative } from '../../src/services/run-kinds/relatives.js';
+import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
 import type { BenchProtein } from '../tools/proteins.js';
 
 interface Rules {
@@ -26,7 +26,7 @@ export async function searchWithMmseqs(
   { targets }: Pick<Release, 'targets'>,
   { maxEvalue, minCoverage, maxSequences, rounds }: Rules,
   folder: string,
-): Promise<readonly (readonly ProteinRelative[])[]> {
+): Promise<readonly (readonly ProteinHomolog[])[]> {
   const path = (name: string): string => join(folder, `${rounds}-${name}`);
   const run = (...words: readonly string[]): Promise<string> => runMmseqs([...words, '-v', '1'], {});
   const queries = proteins.map(({ sequence }, at) => `>q${at}\n${sequence}\n`);
@@ -52,10 +52,10 @@ export async function searchWithMmseqs(
     String(rounds),
   );
   await run('convertalis', ...files, path('table'), '--format-output', MMSEQS_COLUMNS);
-  const found: ProteinRelative[][] = proteins.map(() => []);
+  const found: ProteinHomolog[][] = proteins.map(() => []);
   for await (const line of createInterface({ input: createReadStream(path('table')) })) {
-    const { query, relative } = parseMmseqsLine(line, rounds);
-    found[query].push(presentRelative(relative, proteins[query].sequence));
+    const { query, homolog } = parseMmseqsLine(line, rounds);
+    found[query].push(presentHomolog(homolog, proteins[query].sequence));
   }
   return found;
 }

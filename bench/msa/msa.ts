@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import type { HomologyCandidate } from '../../src/contract/search/candidate-set.js';
-import type { ProteinRelative } from '../../src/contract/runs/run-relatives.js';
+import type { ProteinRelative as ProteinHomolog } from '../../src/contract/runs/run-relatives.js';
 import { assert } from '../../src/errors.js';
 import { seededRandom } from '../../src/random.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
@@ -12,7 +12,7 @@ import { search } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import { unpairedBlock } from '../../src/services/colabfold/alignments.js';
-import { presentRelative } from '../../src/services/run-kinds/relatives.js';
+import { presentHomolog } from '../../src/services/run-kinds/relatives.js';
 import { presentFound } from '../../src/services/search/present-search.js';
 import type { Bench } from '../main.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';
@@ -40,7 +40,7 @@ interface Alignment {
 /** What is put over a query. */
 interface Found {
   readonly candidates?: readonly HomologyCandidate[];
-  readonly relatives?: readonly ProteinRelative[];
+  readonly relatives?: readonly ProteinHomolog[];
 }
 
 export const run: Bench = async ([database, fasta, count = '20']) => {
@@ -97,10 +97,10 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
     const result = await search(request, engine);
     const { candidates } = await presentFound({ engine, request, result });
     hits.push(await alignmentOf(protein, { candidates }));
-    const listed = await engine.families?.list?.(protein.sequence, RULES.maxSequences);
+    const listed = await engine.profileEncoder?.list?.(protein.sequence, RULES.maxSequences);
     if (listed === undefined) continue;
-    const relatives = listed.map((relative) => presentRelative(relative, protein.sequence));
-    both.push(await alignmentOf(protein, { candidates, relatives }));
+    const homologs = listed.map((homolog) => presentHomolog(homolog, protein.sequence));
+    both.push(await alignmentOf(protein, { candidates, relatives: homologs }));
   }
   return { hits, ...(both.length > 0 && { with_background: both }) };
 }
@@ -108,9 +108,9 @@ async function searchHere(proteins: readonly BenchProtein[], engine: SearchEngin
 /** The block of the interface, as its clients read it. */
 async function alignmentOf(
   { sequence }: BenchProtein,
-  { candidates = [], relatives = [] }: Found,
+  { candidates = [], relatives: homologs = [] }: Found,
 ): Promise<Alignment> {
-  const chain = { name: '101', sequence, candidates: once(candidates), relatives: once(relatives) };
+  const chain = { name: '101', sequence, candidates: once(candidates), relatives: once(homologs) };
   const block = await unpairedBlock(chain, RULES, false, MAX_BYTES, new AbortController().signal);
   const lines = block.toString('latin1').replace('\0', '').trimEnd().split('\n');
   const rows = lines.filter((line) => !line.startsWith('>')).map((row) => row.replaceAll(/[a-z]/g, ''));

@@ -5,7 +5,7 @@ import { openAppliance } from '../../src/appliance.js';
 import { loadConfig } from '../../src/config.js';
 import { assert } from '../../src/errors.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
-import { expectedFalseHits } from '../../src/search/candidate-significance.js';
+import { eValueOf } from '../../src/search/candidate-significance.js';
 import { resolvePolicy } from '../../src/search/policy.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Guarantee, SearchEngine, SearchResult } from '../../src/search/search-types.js';
@@ -49,7 +49,7 @@ export const run: Bench = async ([slug, queryCount = '50', exhaustiveCount = '10
     const database = appliance.releases.database(slug);
     assert(database !== undefined, `the indexes folder has no database ${slug}`);
     const engine = await appliance.engines.open(database.defaultReleaseId);
-    assert(engine.codes === undefined, `${slug} must be qualified by --policy sampled`);
+    assert(engine.codebook === undefined, `${slug} must be qualified by --policy sampled`);
     const { targets } = engine.release;
     const proteins = Array.from({ length: targets.count }, (_, target): BenchProtein => ({
       id: targets.id(target),
@@ -114,7 +114,7 @@ async function timeSearches(
     assert(found.includes(sequence), `the query ${id} finds itself`);
     for (const candidate of candidates) {
       const target = engine.release.targets.id(candidate.targetIndex);
-      const e = expectedFalseHits(candidate);
+      const e = eValueOf(candidate);
       if (target !== id && e !== undefined && e <= LARGEST_E) claims.add(claimOf(id, target));
     }
   });

@@ -11,13 +11,13 @@ import type { Candidate, Guarantee, SearchEngine } from '../../src/search/search
 import type { Bench } from '../main.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { candidateScores } from '../tools/candidate-scores.js';
-import { benchFamilies } from '../tools/families.js';
+import { benchHomologs } from '../tools/homologs.js';
 import { isInstalled, MMSEQS, PEERS, type Peer } from '../tools/homology-peers.js';
 import { readLabels } from '../tools/labels.js';
 import { hasNatural } from '../tools/natural.js';
 import { readProteins, spaced, type BenchProtein } from '../tools/proteins.js';
 import { qualifiedEngine } from '../tools/qualified.js';
-import { writeBackground } from '../relatives/background.js';
+import { writeHomologSource } from '../relatives/homolog-source.js';
 import { labelledProteins, type LabelledProteins } from './labelled.js';
 
 /*
@@ -170,9 +170,9 @@ async function openFamilies(
   folder: string,
 ): Promise<SearchEngine> {
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
-  const families = await benchFamilies(appliance, encoder, 'natural', async () => {
+  const families = await benchHomologs(appliance, encoder, 'natural', async () => {
     const path = join(folder, 'natural.fasta');
-    await writeBackground(data, 'whole', path);
+    await writeHomologSource(data, 'whole', path);
     return path;
   });
   await encoder.close();

@@ -12,22 +12,22 @@ const BINS: readonly (readonly [number, number])[] = [
 const KNOWN = 5;
 
 /** What a query's number of relatives is counted with. */
-export function relativesBin(count: number): string {
+export function homologsBin(count: number): string {
   const [least, most] = BINS.find(([, last]) => count <= last)!;
   return most === Infinity ? `${least} or more` : least === most ? `${least}` : `${least} to ${most}`;
 }
 
 /** Superfamily figures by the relatives that a query has. */
-export function byQueryRelatives(
+export function byQueryHomologs(
   hits: readonly Hit[],
   queryIds: ReadonlySet<string>,
   labels: ReadonlyMap<string, DomainLabel>,
-  relatives: ReadonlyMap<string, number>,
+  homologs: ReadonlyMap<string, number>,
 ): readonly { readonly relatives: string; readonly queries: number; readonly superfamily: number }[] {
   return BINS.map(([least, most]) => {
-    const ids = new Set([...queryIds].filter((id) => within(relatives.get(id) ?? 0, least, most)));
+    const ids = new Set([...queryIds].filter((id) => within(homologs.get(id) ?? 0, least, most)));
     const { to1stFP_superfamily: superfamily } = measureSensitivity(hits, ids, labels);
-    return { relatives: relativesBin(least), queries: ids.size, superfamily };
+    return { relatives: homologsBin(least), queries: ids.size, superfamily };
   });
 }
 
@@ -35,18 +35,18 @@ export function byQueryRelatives(
  * Share of the pairs of one superfamily and two families that stand before the first target of another fold, by
  * whether query and target have five relatives.
  */
-export function byPairRelatives(
+export function byPairHomologs(
   hits: readonly Hit[],
   queryIds: ReadonlySet<string>,
   labels: ReadonlyMap<string, DomainLabel>,
-  relatives: ReadonlyMap<string, number>,
+  homologs: ReadonlyMap<string, number>,
 ): readonly {
   readonly query: boolean;
   readonly target: boolean;
   readonly pairs: number;
   readonly found: number;
 }[] {
-  const isKnown = (id: string): boolean => (relatives.get(id) ?? 0) >= KNOWN;
+  const isKnown = (id: string): boolean => (homologs.get(id) ?? 0) >= KNOWN;
   const cells = [false, true].flatMap((query) =>
     [false, true].map((target) => ({ query, target, pairs: 0, found: 0 })),
   );

@@ -7,13 +7,13 @@ import { calibrateRelease } from '../../src/fit-significance/fit-significance.js
 import { openCalibration } from '../../src/significance/sidecar.js';
 import { loadConfig } from '../../src/config.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
-import type { RelativesFinder } from '../../src/homologs/finder.js';
-import type { BuildFamilies } from '../../src/build-release/build-options.js';
+import type { HomologFinder } from '../../src/homologs/finder.js';
+import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
 import { mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
 import { openRelease } from '../../src/release/open.js';
-import { openFamilySource } from '../../src/find-homologs/open.js';
+import { openProfileEncoder } from '../../src/find-homologs/open.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -21,14 +21,14 @@ import { NORMALIZATION_ID } from '../../src/sequence/protein.js';
 import type { Bench } from '../main.js';
 import { createTally, THRESHOLDS, type Tally } from '../calibration/tally.js';
 import { measureSensitivity, type Hit } from '../sensitivity/metrics.js';
-import { candidateScores, logExpectedOf } from '../tools/candidate-scores.js';
+import { candidateScores, logEValueOf } from '../tools/candidate-scores.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
-import { benchFamilies, ownFamilies } from '../tools/families.js';
+import { benchHomologs, ownHomologs } from '../tools/homologs.js';
 import { readLabels, type DomainLabel } from '../tools/labels.js';
 import { readProteins, spaced, writeFasta, type BenchProtein } from '../tools/proteins.js';
 import { hasNatural } from '../tools/natural.js';
-import { BACKGROUND_KINDS, writeBackground, type BackgroundKind } from './background.js';
-import { byPairRelatives, byQueryRelatives, relativesBin } from './breakdown.js';
+import { BACKGROUND_KINDS, writeHomologSource, type HomologSourceKind } from './homolog-source.js';
+import { byPairHomologs, byQueryHomologs, homologsBin } from './breakdown.js';
 
 /*
  * What does it give to know a protein's relatives? The labelled domains with their relatives of several backgrounds
@@ -46,7 +46,7 @@ const CHUNK = 500;
 const CANDIDATES = 1_000;
 
 /** Where relatives come from. */
-type Kind = BackgroundKind | 'self' | 'plain';
+type Kind = HomologSourceKind | 'self' | 'plain';
 
 interface Session {
   readonly appliance: Appliance;
@@ -110,9 +110,9 @@ async function measureKind(kind: Kind, session: Session): Promise<unknown> {
     times[step] = Math.round((performance.now() - startedMs) / 1000);
     return result;
   };
-  const { engine, relatives } = await openKind(kind, session, timed);
+  const { engine, relatives: homologs } = await openKind(kind, session, timed);
   const tally = createTally();
-  const rankings = await timed('search', () => measureRankings(engine, session, relatives, tally));
+  const rankings = await timed('search', () => measureRankings(engine, session, homologs, tally));
   const found: Record<string, unknown> = {};
   const queryIds = new Set(session.queries.map(({ id }) => id));
   const best = rankings['E-value'] ?? rankings.affine;
@@ -125,8 +125,8 @@ async function measureKind(kind: Kind, session: Session): Promise<unknown> {
         .join(', ')}`,
     );
   }
-  const ofQueries = byQueryRelatives(best, queryIds, session.labels, relatives);
-  const ofPairs = byPairRelatives(best, queryIds, session.labels, relatives);
+  const ofQueries = byQueryHomologs(best, queryIds, session.labels, homologs);
+  const ofPairs = byPairHomologs(best, queryIds, session.labels, homologs);
   console.log(`false hits ÷ claimed (claimed), at E = ${THRESHOLDS.join(', ')}, by relatives of the query`);
   for (const line of tally.lines(session.targets.length)) console.log(line);
   console.table(ofQueries);
@@ -153,18 +153,18 @@ async function openKind(
   const counts = join(folder, `${kind}.counts.jsonl`);
   const found =
     plain === undefined
-      ? await benchFamilies(appliance, encoder, kind, async () => {
+      ? await benchHomologs(appliance, encoder, kind, async () => {
           const path = join(folder, `${kind}.background.fasta`);
-          await timed('background', () => writeBackground(data, kind as BackgroundKind, path));
+          await timed('background', () => writeHomologSource(data, kind as HomologSourceKind, path));
           return path;
         })
-      : ownFamilies(appliance, encoder, plain);
-  const families: BuildFamilies = { ...found, finder: countingFinder(found.finder, counts) };
+      : ownHomologs(appliance, encoder, plain);
+  const buildHomologs: BuildHomologs = { ...found, finder: countingFinder(found.finder, counts) };
   const fasta = join(folder, 'domains.fasta');
   await writeFasta(fasta, targets);
   const input = await filesInput({ proteins: [fasta] });
   const built = await timed('build', () =>
-    buildRelease({ indexesFolder, slug: kind, input, encoder, families }),
+    buildRelease({ indexesFolder, slug: kind, input, encoder, buildHomologs }),
   );
   const release = await openRelease(built.release.directory);
   const store = await backend.open(release.tokens);
@@ -175,19 +175,22 @@ async function openKind(
   const calibration = await openCalibration(release.directory, known);
   const openEngine = async (id: string): Promise<SearchEngine> => plain ?? appliance.engines.open(id);
   const sources = { indexesFolder, threads, openEngine };
-  const source = openFamilySource(release.manifest, encoder, sources);
-  return { engine: { ...options, calibration, families: source }, relatives: readCounts(counts, targets) };
+  const source = openProfileEncoder(release.manifest, encoder, sources);
+  return {
+    engine: { ...options, calibration, profileEncoder: source },
+    relatives: readCounts(counts, targets),
+  };
 }
 
 /** Writes how many relatives each protein has, where later runs find it beside the release. */
-function countingFinder(finder: RelativesFinder, path: string): RelativesFinder {
+function countingFinder(finder: HomologFinder, path: string): HomologFinder {
   return {
     batchProteins: finder.batchProteins,
     async find(proteins, options) {
-      const families = await finder.find(proteins, options);
-      const lines = families.map(({ sequence, relatives }) => JSON.stringify([sequence, relatives.length]));
+      const homologSets = await finder.find(proteins, options);
+      const lines = homologSets.map(({ sequence, homologs }) => JSON.stringify([sequence, homologs.length]));
       appendFileSync(path, `${lines.join('\n')}\n`);
-      return families;
+      return homologSets;
     },
   };
 }
@@ -202,7 +205,7 @@ function readCounts(path: string, targets: readonly BenchProtein[]): ReadonlyMap
 async function measureRankings(
   engine: SearchEngine,
   { queries, labels }: Session,
-  relatives: ReadonlyMap<string, number>,
+  homologs: ReadonlyMap<string, number>,
   tally: Tally,
 ): Promise<Readonly<Record<string, readonly Hit[]>>> {
   const scores = {
@@ -223,14 +226,14 @@ async function measureRankings(
     const asked = chunk.map(({ sequence }) => ({ sequence, normalizationId: NORMALIZATION_ID }));
     for (const [index, { candidates }] of (await searchMany(asked, settings, engine)).entries()) {
       const { id } = chunk[index];
-      const strata = ['all', relativesBin(relatives.get(id) ?? 0)];
+      const strata = ['all', homologsBin(homologs.get(id) ?? 0)];
       for (const stratum of strata) tally.expect(stratum);
       for (const candidate of candidates) {
         const targetId = engine.release.targets.id(candidate.targetIndex);
-        const logExpected = logExpectedOf(candidate);
+        const logEValue = logEValueOf(candidate);
         const isFalse = labels.get(targetId)!.foldGroup !== labels.get(id)!.foldGroup;
-        if (isFalse && logExpected !== undefined) {
-          for (const stratum of strata) tally.observe(stratum, logExpected);
+        if (isFalse && logEValue !== undefined) {
+          for (const stratum of strata) tally.observe(stratum, logEValue);
         }
         for (const [ranking, scoreOf] of Object.entries(scores)) {
           const score = scoreOf(candidate);

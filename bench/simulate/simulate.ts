@@ -28,7 +28,7 @@ export async function run(options: readonly string[]): Promise<Readonly<Record<s
     const verdict = await simulateSeed(seed, calm);
     verdicts.push(verdict);
     if (verdict.broken !== undefined) {
-      tellBroken(verdict);
+      reportBroken(verdict);
       const again = await simulateSeed(seed, calm);
       process.stdout.write(
         `again: ${again.digest === verdict.digest ? 'the same' : 'ANOTHER'} digest ${again.digest}\n`,
@@ -38,10 +38,10 @@ export async function run(options: readonly string[]): Promise<Readonly<Record<s
     }
     if (elapsedSeconds() > Number(values.seconds)) break;
   }
-  return tellFigures(verdicts, elapsedSeconds());
+  return reportFigures(verdicts, elapsedSeconds());
 }
 
-function tellBroken({ seed, digest, stepCount, broken }: Verdict): void {
+function reportBroken({ seed, digest, stepCount, broken }: Verdict): void {
   process.stdout.write(
     `${broken?.last.join('\n')}\n\nseed ${seed} broke at step ${stepCount}, digest ${digest}:\n`,
   );
@@ -50,7 +50,7 @@ function tellBroken({ seed, digest, stepCount, broken }: Verdict): void {
   }
 }
 
-function tellFigures(verdicts: readonly Verdict[], seconds: number): Readonly<Record<string, number>> {
+function reportFigures(verdicts: readonly Verdict[], seconds: number): Readonly<Record<string, number>> {
   const sum = (count: (verdict: Verdict) => number): number =>
     verdicts.reduce((total, verdict) => total + count(verdict), 0);
   const figures = {

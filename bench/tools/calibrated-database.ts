@@ -1,23 +1,23 @@
 import type { Appliance } from '../../src/appliance.js';
 import { calibrateRelease } from '../../src/fit-significance/fit-significance.js';
 import { openCalibration } from '../../src/significance/sidecar.js';
-import type { BuildFamilies } from '../../src/build-release/build-options.js';
+import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
 import { buildBenchDatabase } from './database.js';
 import type { BenchProtein } from './proteins.js';
 
 /**
  * A database of these proteins with a calibration of its own.
- * @param families  relatives of the proteins; absent for tokens of the encoder alone
+ * @param buildHomologs  relatives of the proteins; absent for tokens of the encoder alone
  */
 export async function openCalibrated(
   appliance: Appliance,
   targets: readonly BenchProtein[],
   slug: string,
   folder: string,
-  families?: BuildFamilies,
+  buildHomologs?: BuildHomologs,
 ): Promise<SearchEngine> {
-  const plain = await buildBenchDatabase(appliance, targets, slug, folder, families);
+  const plain = await buildBenchDatabase(appliance, targets, slug, folder, buildHomologs);
   const { release, backend, store, encoder } = plain;
   const known = { id: release.id, targetCount: release.targets.count };
   const ready = await openCalibration(release.directory, known);

@@ -6,12 +6,12 @@ export const candidateScores = {
   affine: ({ affine }: Candidate) => affine.rawScore,
   normalized: ({ affine }: Candidate) => affine.normalizedScore,
   evalue: (candidate: Candidate) => {
-    const log = logExpectedOf(candidate);
+    const log = logEValueOf(candidate);
     return log === undefined ? undefined : -log;
   },
 } satisfies Readonly<Record<string, (candidate: Candidate) => number | undefined>>;
 
 /** ln of a candidate's E-value; undefined where it has none. */
-export function logExpectedOf({ significance }: Candidate): number | undefined {
-  return significance.kind === 'supported' ? significance.logExpectedFalseHits : undefined;
+export function logEValueOf({ significance }: Candidate): number | undefined {
+  return significance.kind === 'supported' ? significance.logEValue : undefined;
 }

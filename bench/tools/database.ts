@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
-import type { BuildFamilies } from '../../src/build-release/build-options.js';
+import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import type { FoundRelease } from '../../src/release/catalog.js';
@@ -11,17 +11,17 @@ import { writeFasta, type BenchProtein } from './proteins.js';
 
 /**
  * Builds and publishes a release of these proteins below the folder, with the appliance's encoder, and opens it.
- * @param families  relatives of the proteins; absent for tokens of the encoder alone
+ * @param buildHomologs  relatives of the proteins; absent for tokens of the encoder alone
  */
 export async function buildBenchDatabase(
   appliance: Appliance,
   targets: readonly BenchProtein[],
   slug: string,
   folder: string,
-  families?: BuildFamilies,
+  buildHomologs?: BuildHomologs,
 ): Promise<SearchEngine> {
   const encoder = await appliance.loadEncoder(appliance.config.encoder);
-  const release = await build(appliance, targets, slug, folder, encoder, families);
+  const release = await build(appliance, targets, slug, folder, encoder, buildHomologs);
   await encoder.close();
   const { id, manifest } = release;
   await appliance.releases.publish({ id, slug, publishedAt: new Date().toISOString(), manifest });
@@ -49,12 +49,12 @@ async function build(
   slug: string,
   folder: string,
   encoder: Encoder,
-  families?: BuildFamilies,
+  buildHomologs?: BuildHomologs,
 ): Promise<FoundRelease> {
   const fasta = join(folder, `${slug}.fasta`);
   await writeFasta(fasta, targets);
   const input = await filesInput({ proteins: [fasta] });
   const { indexesFolder } = config;
-  const { release } = await buildRelease({ indexesFolder, slug, input, encoder, families });
+  const { release } = await buildRelease({ indexesFolder, slug, input, encoder, buildHomologs });
   return release;
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openCodesOf } from '../../src/recall/codes-sidecar.js';
+import { openCodebookOf } from '../../src/recall/codebook-sidecar.js';
 import { isQualifiedPolicy, qualificationId, type PolicyKind } from '../../src/recall/policy-card.js';
 import { qualifyRelease } from '../../src/measure-recall/qualify.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -20,13 +20,15 @@ export async function qualifiedEngine(
   const { nearest_10: ten, nearest_100: hundred, evident } = card.recalls;
   const means = [ten, hundred, evident].map((recall) => recall?.mean.toFixed(3) ?? '–').join(' / ');
   const verdict = isQualifiedPolicy(card) ? 'qualified' : 'not qualified';
-  const finalists = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} striking finalists`;
+  const counts = `${card.policy.nearest_count} nearest and ${card.policy.striking_count} local candidates`;
   console.log(
-    `${policy}: ${verdict} by ${queryCount} queries; ${finalists} hold ${means} of the nearest 10, 100 and of ` +
+    `${policy}: ${verdict} by ${queryCount} queries; ${counts} hold ${means} of the nearest 10, 100 and of ` +
       `what is evident; ${((user + system) / 1e6).toFixed(0)} s of a core for the card and what it rests on`,
   );
-  const codes =
-    card.codes === undefined ? undefined : await openCodesOf(release.directory, card.codes, release.tokens);
+  const codebook =
+    card.codes === undefined
+      ? undefined
+      : await openCodebookOf(release.directory, card.codes, release.tokens);
   const qualification = { id: qualificationId(card), card };
-  return { ...engine, codes, qualification };
+  return { ...engine, codebook, qualification };
 }

@@ -74,7 +74,7 @@ async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): 
     return { release: known, isKnown: true, notes: corpus.notes, ...sizeOf(known.manifest) };
   }
   const tables = await writeStage(corpus, folder, numbersOf(release), { report, signal });
-  const { files, relatives } = release.manifest;
+  const { files, relatives: homologs } = release.manifest;
   if (tables.targets.sha256 !== files.targets.sha256) {
     throw new Fault(
       `${release.directory} holds other proteins than were built; gloaming index verify says where.`,
@@ -87,7 +87,7 @@ async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): 
   const { relatives: _, ...rest } = next;
   const manifest: ReleaseManifest = {
     ...rest,
-    ...(relatives && { relatives }),
+    ...(homologs && { relatives: homologs }),
     files: { ...tables, ...rows, ...(taxonomy && { taxonomy }) },
   };
   // Its caller publishes it beside the default, measures it, and makes it the default then.
@@ -98,5 +98,5 @@ async function annotateInFolder(options: AnnotateOptions, folder: BuildFolder): 
 /** What its tables say of the targets. */
 function numbersOf({ targets }: Release): TargetNumbers {
   const selfScores = Int32Array.from({ length: targets.count }, (_, target) => targets.selfScore(target));
-  return { selfScores, family: targets.family };
+  return { selfScores, targetHomologs: targets.targetHomologs };
 }

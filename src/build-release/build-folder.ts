@@ -34,7 +34,7 @@ export interface BuildFolder {
   readonly read: string;
   readonly encoded: string;
   readonly scores: string;
-  readonly families: string;
+  readonly homologSets: string;
   readonly release: string;
   readonly shards: string;
 }
@@ -56,7 +56,7 @@ export function buildFolderAt(path: string): BuildFolder {
     read: join(path, 'read.json'),
     encoded: join(path, 'encoded.json'),
     scores: join(path, 'self-scores.i32'),
-    families: join(path, 'families.f64'),
+    homologSets: join(path, 'families.f64'),
     release: join(path, 'release'),
     shards: join(path, 'shards'),
   };

@@ -1,18 +1,18 @@
-import type { RelativesFinder } from '../homologs/finder.js';
-import type { RelativeRules } from '../homologs/rules.js';
-import type { FamilyTokenForm } from '../homologs/tokens.js';
+import type { HomologFinder } from '../homologs/finder.js';
+import type { HomologRules } from '../homologs/rules.js';
+import type { ProfileTokenForm } from '../homologs/tokens.js';
 import type { FoundRelease } from '../release/catalog.js';
-import type { RelativesBackground } from '../release/release.js';
+import type { HomologSource } from '../release/release.js';
 import type { Encoder } from '../encoder/encoder.js';
 import type { GivenEmbeddings } from './embeddings/embeddings.js';
 import type { ProteinInput } from './sources/protein-source.js';
 
 /** Where the relatives of a build's proteins come from, and what is made of them. */
-export interface BuildFamilies {
-  readonly finder: RelativesFinder;
-  readonly form: FamilyTokenForm;
-  readonly rules: RelativeRules;
-  readonly background: RelativesBackground;
+export interface BuildHomologs {
+  readonly finder: HomologFinder;
+  readonly form: ProfileTokenForm;
+  readonly rules: HomologRules;
+  readonly homologSource: HomologSource;
 }
 
 export interface BuildOptions {
@@ -27,7 +27,7 @@ export interface BuildOptions {
   readonly input: ProteinInput;
   readonly encoder: Encoder;
   /** Gives proteins the tokens of their families; absent for those of the encoder alone. */
-  readonly families?: BuildFamilies;
+  readonly buildHomologs?: BuildHomologs;
   /** Features of the same model that exist already; not with families, whose relatives have none. */
   readonly embeddings?: GivenEmbeddings;
   /** Into how many shards the encoding was divided (`planShards`); absent where it is done here. */

@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { assert, Refusal } from '../errors.js';
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { affineOf } from '../release/open.js';
-import type { ReleaseAffine, RelativesManifest } from '../release/release.js';
+import type { ReleaseAffine, RelativesManifest as HomologsManifest } from '../release/release.js';
 import { diagonalSelfScore } from '../search/self-score.js';
 import { readState, writeState } from './build-folder.js';
 import {
@@ -44,7 +44,7 @@ export interface EncodeResult extends EncodedEntries {
   readonly reusedResidues: number;
 }
 
-export type RelatedCounts = RelativesManifest['counts'];
+export type RelatedCounts = HomologsManifest['counts'];
 
 /** Everything before these counts is on the disk, whatever happens next. */
 interface Checkpoint {
@@ -217,7 +217,7 @@ async function* batches(
 
 async function writeProtein(
   { protein }: SpooledLine,
-  { tokens, relatives }: BuiltTokens,
+  { tokens, relatives: homologs }: BuiltTokens,
   files: EncodedFiles,
   dimension: number,
   affine: ReleaseAffine,
@@ -227,20 +227,24 @@ async function writeProtein(
     const { profile, effectiveSequences } = tokens;
     assert(profile && effectiveSequences, 'in a release with profiles every protein has one');
     await files.profiles.write(bytesOf(profile));
-    await files.families?.write(bytesOf(Float64Array.of(relatives, effectiveSequences)));
+    await files.homologSets?.write(bytesOf(Float64Array.of(homologs, effectiveSequences)));
   }
   const selfScore = diagonalSelfScore(tokens, protein.sequence, dimension, affine);
   await files.scores.write(bytesOf(Int32Array.of(selfScore)));
 }
 
-function advance(done: Checkpoint, line: SpooledLine, { tokens, relatives }: BuiltTokens): Checkpoint {
+function advance(
+  done: Checkpoint,
+  line: SpooledLine,
+  { tokens, relatives: homologs }: BuiltTokens,
+): Checkpoint {
   return {
     targets: done.targets + 1,
     residues: done.residues + tokens.length,
     spoolOffset: line.endOffset,
     related: {
-      targets: done.related.targets + (relatives > 0 ? 1 : 0),
-      relatives: done.related.relatives + relatives,
+      targets: done.related.targets + (homologs > 0 ? 1 : 0),
+      relatives: done.related.relatives + homologs,
     },
   };
 }

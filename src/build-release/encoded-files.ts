@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { PROFILES_FILE, profilesFrame, TOKENS_FILE, tokensFrame, type RowsFrame } from '../release/format.js';
 import { openHashedFile, type HashedFile } from '../release/hashed-file.js';
-import type { RowsEntry, TargetFamily } from '../release/release.js';
+import type { RowsEntry, TargetHomologs } from '../release/release.js';
 import { openRowsFile, type RowsFile } from '../release/rows/rows-file.js';
 import type { BuildFolder } from './build-folder.js';
 import type { ProteinTokens } from './protein-tokens.js';
 
 /** Where a range is read from and what is made of it: all of a build folder, or a shard of it. */
-export type EncodeFolder = Pick<BuildFolder, 'spool' | 'encoded' | 'scores' | 'families' | 'release'>;
+export type EncodeFolder = Pick<BuildFolder, 'spool' | 'encoded' | 'scores' | 'homologSets' | 'release'>;
 
 /** What is written as proteins are encoded, protein after protein. */
 export interface EncodedFiles {
@@ -17,7 +17,7 @@ export interface EncodedFiles {
   /** Where they have relatives, as families are. */
   readonly profiles?: RowsFile;
   readonly scores: HashedFile;
-  readonly families?: HashedFile;
+  readonly homologSets?: HashedFile;
 }
 
 /** Those of these files that are the release's own, when they are complete. */
@@ -46,13 +46,15 @@ export async function openEncodedFiles(
     tokens: await open(TOKENS_FILE, tokensFrame(dimension, residues), dimension),
     profiles: hasProfiles ? await open(PROFILES_FILE, profilesFrame(residues), PROFILE_WIDTH) : undefined,
     scores: await openHashedFile(folder.scores, kept.targets * SCORE_BYTES),
-    families: hasProfiles ? await openHashedFile(folder.families, kept.targets * FAMILY_BYTES) : undefined,
+    homologSets: hasProfiles
+      ? await openHashedFile(folder.homologSets, kept.targets * FAMILY_BYTES)
+      : undefined,
   };
 }
 
 export async function finishEncodedFiles(files: EncodedFiles): Promise<EncodedEntries> {
   await files.scores.finish();
-  await files.families?.finish();
+  await files.homologSets?.finish();
   return { tokens: await files.tokens.finish(), profiles: await files.profiles?.finish() };
 }
 
@@ -63,8 +65,8 @@ export async function syncEncodedFiles(files: EncodedFiles): Promise<void> {
 
 /** Closes without waiting for the disk. */
 export async function abandonEncodedFiles(files: EncodedFiles): Promise<void> {
-  const { tokens, profiles, scores, families } = files;
-  await Promise.all([tokens.abandon(), profiles?.abandon(), scores.abandon(), families?.abandon()]);
+  const { tokens, profiles, scores, homologSets } = files;
+  await Promise.all([tokens.abandon(), profiles?.abandon(), scores.abandon(), homologSets?.abandon()]);
 }
 
 /** Self scores in the order of the targets. */
@@ -74,10 +76,10 @@ export async function readSelfScores(folder: Pick<EncodeFolder, 'scores'>): Prom
 }
 
 /** What is known of the relatives of each, where they have such. */
-export async function readFamilies(
-  folder: Pick<EncodeFolder, 'families'>,
-): Promise<(row: number) => TargetFamily> {
+export async function readTargetHomologs(
+  folder: Pick<EncodeFolder, 'homologSets'>,
+): Promise<(row: number) => TargetHomologs> {
   // A copy, because a small file's bytes may begin anywhere.
-  const numbers = new Float64Array(Uint8Array.from(await readFile(folder.families)).buffer);
+  const numbers = new Float64Array(Uint8Array.from(await readFile(folder.homologSets)).buffer);
   return (row) => ({ relatives: numbers[2 * row], effectiveSequences: numbers[2 * row + 1] });
 }

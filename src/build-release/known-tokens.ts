@@ -8,10 +8,15 @@ import type { FoundRelease } from '../release/catalog.js';
 import { textColumn } from '../release/columns.js';
 import { MANIFEST_FILE, PROFILES_FILE, TARGETS_FILE, TOKENS_FILE } from '../release/format.js';
 import { hashFile } from '../release/hashed-file.js';
-import type { RelativesManifest, ReleaseManifest, RowsEntry, TargetFamily } from '../release/release.js';
+import type {
+  RelativesManifest as HomologsManifest,
+  ReleaseManifest,
+  RowsEntry,
+  TargetHomologs,
+} from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
 import { readTableBatches } from '../release/table-file.js';
-import { familyOf } from '../release/target-table.js';
+import { targetHomologsOf } from '../release/target-table.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { readProteinSpool } from './protein-spool.js';
 import type { BuiltTokens, ProteinTokens } from './protein-tokens.js';
@@ -38,7 +43,7 @@ export interface ReuseOptions {
   readonly slug: string;
   readonly encoder: Pick<Encoder, 'digest'>;
   /** How the tokens come by their relatives; absent for those of the encoder alone. */
-  readonly relatives?: Omit<RelativesManifest, 'counts'>;
+  readonly relatives?: Omit<HomologsManifest, 'counts'>;
   readonly signal?: AbortSignal;
   readonly onBytes?: (done: number, total: number) => void;
 }
@@ -159,20 +164,24 @@ function isMissing({ sources }: Search, place: number | undefined): boolean {
   return source < sources.length && sources[source] === undefined;
 }
 
-function isCandidateFor({ encoder, residues, relatives }: ReuseOptions): (release: FoundRelease) => boolean {
-  if (relatives?.background.method === 'alignments') return () => false;
-  const wanted = relatives && canonicalJson(relatives);
+function isCandidateFor({
+  encoder,
+  residues,
+  relatives: homologs,
+}: ReuseOptions): (release: FoundRelease) => boolean {
+  if (homologs?.background.method === 'alignments') return () => false;
+  const wanted = homologs && canonicalJson(homologs);
   return ({ manifest }) =>
     manifest.encoder.sha256 === encoder.digest &&
     manifest.normalization_id === NORMALIZATION_ID &&
-    relativesOf(manifest) === wanted &&
+    homologsOf(manifest) === wanted &&
     manifest.embeddings === undefined &&
     manifest.counts.residues * LEAST_SHARE <= residues;
 }
 
-function relativesOf(manifest: ReleaseManifest): string | undefined {
-  const { relatives } = describedBy(manifest);
-  return relatives && canonicalJson(relatives);
+function homologsOf(manifest: ReleaseManifest): string | undefined {
+  const { relatives: homologs } = describedBy(manifest);
+  return homologs && canonicalJson(homologs);
 }
 
 async function inOrder(releases: readonly FoundRelease[], slug: string): Promise<readonly FoundRelease[]> {
@@ -209,9 +218,9 @@ async function openSource(
   ];
   const total = files.reduce((sum, { entry }) => sum + entry.size_bytes, 0);
   let done = 0;
-  const tell = (bytes: number): void => onBytes?.((done += bytes), total);
+  const report = (bytes: number): void => onBytes?.((done += bytes), total);
   for (const { name, entry } of files) {
-    if (await isIntact(join(directory, name), entry.sha256, tell)) continue;
+    if (await isIntact(join(directory, name), entry.sha256, report)) continue;
     await rows.close();
     return { note };
   }
@@ -221,7 +230,7 @@ async function openSource(
 async function openRows(
   directory: string,
   { encoder, files: { tokens, profiles } }: ReleaseManifest,
-  { starts, families }: Placed,
+  { starts, homologSets }: Placed,
 ): Promise<TokenRows> {
   const open = (
     name: string,
@@ -235,10 +244,10 @@ async function openRows(
       const start = starts[target];
       const plain = { values: await values.read(start, length), length };
       if (profile === undefined) return { tokens: plain, relatives: 0 };
-      const { relatives, effectiveSequences } = families[target];
+      const { relatives: homologs, effectiveSequences } = homologSets[target];
       return {
         tokens: { ...plain, profile: await profile.read(start, length), effectiveSequences },
-        relatives,
+        relatives: homologs,
       };
     },
     async close() {
@@ -254,17 +263,17 @@ interface Placed {
   readonly residues: number;
   readonly starts: readonly number[];
   /** Empty without relatives. */
-  readonly families: readonly TargetFamily[];
+  readonly homologSets: readonly TargetHomologs[];
 }
 
 /** Places sequences of the build that the release has and no release before it. */
 async function placeSequences(directory: string, search: Search, hasProfiles: boolean): Promise<Placed> {
   const { places, sources } = search;
-  const [starts, families]: [number[], TargetFamily[]] = [[], []];
+  const [starts, homologSets]: [number[], TargetHomologs[]] = [[], []];
   let [sequences, residues, nextRow] = [0, 0, 0];
   for await (const batch of readTableBatches(join(directory, TARGETS_FILE))) {
     const sequenceAt = textColumn([batch.column('sequence')], 'latin1');
-    const family = hasProfiles ? familyOf((name) => [batch.column(name)]) : undefined;
+    const targetHomologs = hasProfiles ? targetHomologsOf((name) => [batch.column(name)]) : undefined;
     for (let row = 0; row < batch.rowCount; row += 1) {
       const sequence = sequenceAt(row);
       const place = places.get(sequence);
@@ -274,11 +283,11 @@ async function placeSequences(directory: string, search: Search, hasProfiles: bo
         residues += sequence.length;
       }
       starts.push(nextRow);
-      if (family !== undefined) families.push(family(row));
+      if (targetHomologs !== undefined) homologSets.push(targetHomologs(row));
       nextRow += sequence.length;
     }
   }
-  return { sequences, residues, starts, families };
+  return { sequences, residues, starts, homologSets };
 }
 
 async function isIntact(path: string, sha256: string, onBytes?: (bytes: number) => void): Promise<boolean> {

@@ -1,9 +1,9 @@
 import type { Encoder } from '../encoder/encoder.js';
-import { encodeFamilies } from '../homologs/encode.js';
+import { encodeHomologSets } from '../homologs/encode.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { profileAffine } from '../release/profile-affine.js';
 import type { ReleaseManifest } from '../release/release.js';
-import type { BuildFamilies } from './build-options.js';
+import type { BuildHomologs } from './build-options.js';
 import type { SpooledProtein } from './protein-spool.js';
 
 /** What a protein is in a release. */
@@ -47,7 +47,7 @@ export function plainTokens(encoder: Encoder): ProteinTokens {
 }
 
 /** With their relatives, which are looked for while those of the batch before are encoded. */
-function familyTokens(encoder: Encoder, { finder, form }: BuildFamilies): ProteinTokens {
+function profileTokens(encoder: Encoder, { finder, form }: BuildHomologs): ProteinTokens {
   const { affine, inverse_step: inverseStep } = encoder.card;
   return {
     dimension: form.dimension,
@@ -56,13 +56,13 @@ function familyTokens(encoder: Encoder, { finder, form }: BuildFamilies): Protei
     batchProteins: finder.batchProteins,
     aheadBatches: 2,
     async encode(proteins, signal) {
-      const families = await finder.find(proteins, { signal });
-      const encoded = await encodeFamilies(encoder, families, form, { signal });
-      return encoded.map((tokens, index) => ({ tokens, relatives: families[index].relatives.length }));
+      const homologSets = await finder.find(proteins, { signal });
+      const encoded = await encodeHomologSets(encoder, homologSets, form, { signal });
+      return encoded.map((tokens, index) => ({ tokens, relatives: homologSets[index].homologs.length }));
     },
   };
 }
 
-export function proteinTokens(encoder: Encoder, families: BuildFamilies | undefined): ProteinTokens {
-  return families === undefined ? plainTokens(encoder) : familyTokens(encoder, families);
+export function proteinTokens(encoder: Encoder, buildHomologs: BuildHomologs | undefined): ProteinTokens {
+  return buildHomologs === undefined ? plainTokens(encoder) : profileTokens(encoder, buildHomologs);
 }

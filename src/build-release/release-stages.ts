@@ -4,13 +4,18 @@ import { Refusal } from '../errors.js';
 import type { FoundRelease } from '../release/catalog.js';
 import { FAMILY_FORM_ID, RELEASE_FORMAT } from '../release/format.js';
 import { EXHAUSTIVE_POLICY, filterSchema } from '../release/manifest.js';
-import type { FileEntry, RelativesManifest, ReleaseManifest, TargetFamily } from '../release/release.js';
+import type {
+  FileEntry,
+  RelativesManifest as HomologsManifest,
+  ReleaseManifest,
+  TargetHomologs,
+} from '../release/release.js';
 import { createNamesWriter } from '../release/names/writer.js';
 import { writeTargetTables, type TargetFiles, type TargetRow } from '../release/table-writer.js';
 import { lineageOf, writeTaxonomy, type Taxon, type Taxonomy } from '../release/taxonomy.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { dropBuildFolder, readState, writeState, type BuildFolder } from './build-folder.js';
-import type { BuildFamilies, BuildOptions, BuildProgress } from './build-options.js';
+import type { BuildHomologs, BuildOptions, BuildProgress } from './build-options.js';
 import { readProteinSpool } from './protein-spool.js';
 import type { ProteinTokens } from './protein-tokens.js';
 import { readProteins, type Corpus } from './read-proteins.js';
@@ -67,14 +72,14 @@ async function readInput(
 export interface TargetNumbers {
   readonly selfScores: Int32Array;
   /** Where they have relatives. */
-  readonly family?: (row: number) => TargetFamily;
+  readonly targetHomologs?: (row: number) => TargetHomologs;
 }
 
 /** Writes both tables and the names from the spool and these numbers. */
 export async function writeStage(
   corpus: Corpus,
   folder: BuildFolder,
-  { selfScores, family }: TargetNumbers,
+  { selfScores, targetHomologs }: TargetNumbers,
   { report, signal }: { readonly report: Report; readonly signal?: AbortSignal },
 ): Promise<TargetFiles & { readonly names: FileEntry }> {
   const names = await createNamesWriter(folder.release, folder.scratch);
@@ -84,13 +89,13 @@ export async function writeStage(
     for await (const { protein } of readProteinSpool(folder.spool)) {
       signal?.throwIfAborted();
       await names.add(protein.id, protein.attributes);
-      yield { ...protein, selfScore: selfScores[row], family: family?.(row) };
+      yield { ...protein, selfScore: selfScores[row], targetHomologs: targetHomologs?.(row) };
       row += 1;
       report('write', row, corpus.targets);
     }
   })();
   try {
-    const tables = await writeTargetTables(folder.release, corpus.fields, family !== undefined, rows);
+    const tables = await writeTargetTables(folder.release, corpus.fields, targetHomologs !== undefined, rows);
     return { ...tables, names: await names.finish() };
   } catch (cause) {
     await names.abandon();
@@ -100,7 +105,7 @@ export async function writeStage(
 
 /** The manifest but for its files and what is counted on the way to them. */
 export interface ReleaseDescription extends Omit<ReleaseManifest, 'files' | 'relatives'> {
-  readonly relatives?: Omit<RelativesManifest, 'counts'>;
+  readonly relatives?: Omit<HomologsManifest, 'counts'>;
 }
 
 export function describeRelease(
@@ -110,7 +115,7 @@ export function describeRelease(
   embeddedTargets: number | undefined,
 ): ReleaseDescription {
   const { card, digest } = options.encoder;
-  const { embeddings, families } = options;
+  const { embeddings, buildHomologs } = options;
   return {
     format: RELEASE_FORMAT,
     title: options.title ?? options.slug,
@@ -121,7 +126,7 @@ export function describeRelease(
     encoder: { id: card.id, sha256: digest, dimension, inverse_step: card.inverse_step },
     affine,
     counts: { targets: corpus.targets, residues: corpus.residues },
-    ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
+    ...(buildHomologs === undefined ? {} : { relatives: describeHomologs(buildHomologs) }),
     ...(embeddings === undefined || embeddedTargets === undefined
       ? {}
       : { embeddings: { sha256: embeddings.embeddings.digest, targets: embeddedTargets } }),
@@ -131,16 +136,16 @@ export function describeRelease(
 }
 
 /** The manifest's member of relatives, before they are counted. */
-export function describeRelatives({
-  background,
+export function describeHomologs({
+  homologSource,
   rules,
   form,
-}: BuildFamilies): Omit<RelativesManifest, 'counts'> {
+}: BuildHomologs): Omit<HomologsManifest, 'counts'> {
   return {
     form_id: FAMILY_FORM_ID,
-    background,
+    background: homologSource,
     rules: {
-      max_expected: rules.maxExpected,
+      max_expected: rules.maxEValue,
       min_coverage: rules.minCoverage,
       max_identity: rules.maxIdentity,
       profile_count: rules.profileCount,
@@ -170,9 +175,9 @@ export function findBuilt(
 }
 
 /** What the description of this release was. */
-export function describedBy({ files: _, relatives, ...rest }: ReleaseManifest): ReleaseDescription {
-  if (relatives === undefined) return rest;
-  const { counts: __, ...described } = relatives;
+export function describedBy({ files: _, relatives: homologs, ...rest }: ReleaseManifest): ReleaseDescription {
+  if (homologs === undefined) return rest;
+  const { counts: __, ...described } = homologs;
   return { ...rest, relatives: described };
 }
 

@@ -7,17 +7,17 @@ import { listedFiles } from '../release/manifest.js';
 import type { ReleaseManifest } from '../release/release.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
 import { clearBuildFolder, putInPlace, type BuildFolder } from './build-folder.js';
-import type { BuildFamilies, BuildOptions, BuildReport } from './build-options.js';
+import type { BuildHomologs, BuildOptions, BuildReport } from './build-options.js';
 import { checkEmbeddings, type EmbeddingCheck } from './embeddings/check.js';
 import { givenTokens } from './embeddings/given-tokens.js';
 import { encodeProteins, wholeOf, type EncodeResult } from './encode-proteins.js';
-import { readFamilies, readSelfScores } from './encoded-files.js';
+import { readTargetHomologs, readSelfScores } from './encoded-files.js';
 import { inBuildFolder } from './in-build-folder.js';
 import { proteinTokens, type ProteinTokens } from './protein-tokens.js';
 import type { Corpus } from './read-proteins.js';
 import {
   describeRelease,
-  describeRelatives,
+  describeHomologs,
   findBuilt,
   readStage,
   writeStage,
@@ -52,11 +52,11 @@ export async function planShards(
   options: BuildOptions,
   shardCount: number,
 ): Promise<PlannedShards | undefined> {
-  const { families, embeddings, encoder } = options;
+  const { buildHomologs, embeddings, encoder } = options;
   assert(embeddings === undefined, 'tasks see no embeddings');
   return inFolderOf(options, async (folder) => {
     const { corpus, taxonomy } = await readStage(options, folder, reportTo(options));
-    const description = describeRelease(options, corpus, proteinTokens(encoder, families), undefined);
+    const description = describeRelease(options, corpus, proteinTokens(encoder, buildHomologs), undefined);
     const { releases } = await scanReleases(options.indexesFolder);
     if (findBuilt(releases, options.slug, description, taxonomy) !== undefined) return undefined;
     return openPlan(corpus, folder, { encoder, relatives: description.relatives }, shardCount);
@@ -101,15 +101,15 @@ async function buildInFolder(options: BuildOptions, folder: BuildFolder): Promis
     folder,
     report,
   );
-  const { relatives, ...rest } = description;
+  const { relatives: homologs, ...rest } = description;
   const numbers = {
     selfScores: await readSelfScores(folder),
-    family: relatives && (await readFamilies(folder)),
+    targetHomologs: homologs && (await readTargetHomologs(folder)),
   };
   const tables = await writeStage(corpus, folder, numbers, { report, signal: options.signal });
   const manifest: ReleaseManifest = {
     ...rest,
-    ...(relatives === undefined ? {} : { relatives: { ...relatives, counts: related } }),
+    ...(homologs === undefined ? {} : { relatives: { ...homologs, counts: related } }),
     files: { ...tables, ...rows, ...(taxonomy === undefined ? {} : { taxonomy }) },
   };
   const release = await putInPlace(folder, options, manifest);
@@ -132,27 +132,27 @@ async function encodeStage(
   folder: BuildFolder,
   report: Report,
 ): Promise<EncodeResult & Pick<BuildReport, 'notes' | 'encodeMs'>> {
-  const { encoder, families, slug, shardCount, signal } = options;
+  const { encoder, buildHomologs, slug, shardCount, signal } = options;
   const range = wholeOf(corpus);
   if (shardCount !== undefined) {
     await gatherShards(tokensOf(options, encoder), range, folder, shardCount, signal);
   }
-  const find = (from: readonly FoundRelease[], relatives: BuildFamilies | undefined): Promise<KnownTokens> =>
+  const find = (from: readonly FoundRelease[], homologs: BuildHomologs | undefined): Promise<KnownTokens> =>
     findKnownTokens(shardCount === undefined ? from : [], {
       spoolPath: folder.spool,
       residues: corpus.residues,
       slug,
       encoder,
-      relatives: relatives && describeRelatives(relatives),
+      relatives: homologs && describeHomologs(homologs),
       signal,
       onBytes: (done, total) => report('reuse', done, total),
     });
-  const known = await find(releases, families);
+  const known = await find(releases, buildHomologs);
   // What families are made of is read only where some have to be made.
-  const plain = families === undefined ? known : await find(known.isComplete ? [] : releases, undefined);
+  const plain = buildHomologs === undefined ? known : await find(known.isComplete ? [] : releases, undefined);
   try {
     const made = tokensOf(options, reusingEncoder(encoder, plain));
-    const source = families === undefined ? made : reusingTokens(made, known);
+    const source = buildHomologs === undefined ? made : reusingTokens(made, known);
     const startedMs = performance.now();
     const { tokens, profiles, ...counts } = await encodeProteins(source, range, folder, {
       signal,
@@ -169,18 +169,18 @@ async function encodeStage(
 }
 
 /** How the build's proteins become tokens. */
-function tokensOf({ embeddings, families }: BuildOptions, encoder: Encoder): ProteinTokens {
-  return embeddings === undefined ? proteinTokens(encoder, families) : givenTokens(encoder, embeddings);
+function tokensOf({ embeddings, buildHomologs }: BuildOptions, encoder: Encoder): ProteinTokens {
+  return embeddings === undefined ? proteinTokens(encoder, buildHomologs) : givenTokens(encoder, embeddings);
 }
 
 /** What was found of the given embeddings; undefined where none are given. */
 async function checkGiven(
-  { encoder, embeddings, families, signal }: BuildOptions,
+  { encoder, embeddings, buildHomologs, signal }: BuildOptions,
   targets: number,
   folder: BuildFolder,
 ): Promise<EmbeddingCheck | undefined> {
   if (embeddings === undefined) return undefined;
-  assert(families === undefined, 'relatives have no embeddings');
+  assert(buildHomologs === undefined, 'relatives have no embeddings');
   return checkEmbeddings(folder.spool, targets, encoder, embeddings, signal);
 }
 
@@ -201,7 +201,7 @@ function identityOf({
   isSimulated,
   input,
   encoder,
-  families,
+  buildHomologs,
   embeddings,
 }: BuildOptions): unknown {
   return {
@@ -213,7 +213,7 @@ function identityOf({
     is_simulated: isSimulated === true,
     input: input.digest,
     encoder: encoder.digest,
-    ...(families === undefined ? {} : { relatives: describeRelatives(families) }),
+    ...(buildHomologs === undefined ? {} : { relatives: describeHomologs(buildHomologs) }),
     ...(embeddings === undefined ? {} : { embeddings: embeddings.embeddings.digest }),
   };
 }

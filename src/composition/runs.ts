@@ -8,7 +8,7 @@ import { TargetNames } from '../services/targets.js';
 import { batchSearchRuns } from '../services/run-kinds/batch.js';
 import { exportRuns } from '../services/run-kinds/export.js';
 import { msaRuns } from '../services/run-kinds/msa.js';
-import { relativesRuns } from '../services/run-kinds/relatives.js';
+import { homologsRuns } from '../services/run-kinds/relatives.js';
 import { searchRuns } from '../services/run-kinds/search.js';
 import { structureRuns } from '../services/run-kinds/structure.js';
 import { Runs } from '../services/runs/runs.js';
@@ -43,7 +43,7 @@ export function composeRuns(ground: Ground, capabilities: RunCapabilities): Runs
       batchSearchRuns({ ...searching, files }),
       exportRuns({ ...search, table: tables.runs, writer, world }),
       msaRuns(msas),
-      relativesRuns(search),
+      homologsRuns(search),
       structureRuns({
         predictor: config.structurePredictor,
         msas,

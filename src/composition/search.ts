@@ -2,7 +2,7 @@ import { releaseDirectory } from '../release/catalog.js';
 import { openRelease } from '../release/open.js';
 import type { Encoder } from '../encoder/encoder.js';
 import { findEncoder } from '../encoder/find.js';
-import { findEncoderVersion, keepEncoder } from '../encoder/keep.js';
+import { findEncoderVersion, storeEncoder } from '../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { createCatalog, type Catalog } from '../services/search/catalog.js';
 import { createEngines, type Engines } from '../services/search/engines.js';
@@ -10,7 +10,7 @@ import { createHomology, type Homology } from '../services/search/homology.js';
 import { createReceipts, type Receipts } from '../services/search/receipts.js';
 import { createTargetSpaces, type TargetSpaces } from '../services/search/target-spaces.js';
 import { ReleaseWatch } from '../services/search/release-watch.js';
-import { createPartSurveys, type PartSurveys } from '../services/workers/part-surveys.js';
+import { createPartitionResults, type PartitionResults } from '../services/workers/partition-results.js';
 import { createWorkers, type Workers } from '../services/workers/workers.js';
 import type { Ground } from './ground.js';
 
@@ -26,11 +26,11 @@ export interface SearchCapability {
   /** Present where the settings name workers: what looks at parts of the targets in this appliance's place. */
   readonly workers?: Workers;
   /** Present where the settings let others have parts looked at here. */
-  readonly partSurveys?: PartSurveys;
+  readonly partitionResults?: PartitionResults;
   /** An installed encoder by id, ready to encode; the caller closes it. */
   readonly loadEncoder: (encoderId: string) => Promise<Encoder>;
   /** Keeps the installed version of this encoder for the releases that it made. */
-  keepEncoder(encoderId: string): Promise<void>;
+  storeEncoder(encoderId: string): Promise<void>;
 }
 
 export function composeSearch(ground: Ground): SearchCapability {
@@ -46,10 +46,10 @@ export function composeSearch(ground: Ground): SearchCapability {
     ...parts,
     releaseWatch,
     workers,
-    ...(config.servesParts && { partSurveys: createPartSurveys(parts) }),
+    ...(config.servesParts && { partitionResults: createPartitionResults(parts) }),
     homology: createHomology({ ...parts, serverVersion, workerOn, now }),
     loadEncoder: async (id) => loadEncoder(await findEncoder(id, config), encoderOptionsOf(config)),
-    keepEncoder: async (id) => keepEncoder(await findEncoder(id, config), config),
+    storeEncoder: async (id) => storeEncoder(await findEncoder(id, config), config),
   };
 }
 
@@ -81,10 +81,10 @@ function openEngines(ground: Ground, watch: ReleaseWatch, workers: Workers | und
         }
       );
     },
-    lookAt(releaseId) {
+    scanOf(releaseId) {
       const databases = config.workers?.databases;
       const isForwarded = ({ slug }: { readonly slug: string }): boolean => databases?.includes(slug) ?? true;
-      return tables.releases.holders(releaseId).some(isForwarded) ? workers?.look : undefined;
+      return tables.releases.holders(releaseId).some(isForwarded) ? workers?.scan : undefined;
     },
     loadEncoder: async (id, digest) =>
       loadEncoder(await findEncoderVersion(id, digest, config), encoderOptionsOf(config)),

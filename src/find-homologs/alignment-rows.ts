@@ -1,5 +1,5 @@
 import { Refusal } from '../errors.js';
-import type { Relative } from '../homologs/family.js';
+import type { Homolog } from '../homologs/homolog-set.js';
 
 /** One row of an alignment: upper-case letters and `-` in columns, lower-case letters and `.` between them. */
 export interface AlignmentRow {
@@ -38,9 +38,9 @@ export function stockholmRows(text: string, file: string): readonly AlignmentRow
  * A column of the alignment is one of the protein where the protein has a letter there, whatever its case; in A3M only
  * upper-case letters and `-` have columns, and both rows count theirs alike.
  */
-export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: string): Relative | undefined {
-  const [protein, relative] = [columnsOf(own.text), columnsOf(row.text)];
-  if (protein.columns.length !== relative.columns.length) return undefined;
+export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: string): Homolog | undefined {
+  const [protein, homolog] = [columnsOf(own.text), columnsOf(row.text)];
+  if (protein.columns.length !== homolog.columns.length) return undefined;
   const steps: string[] = [];
   let residues = '';
   let [at, pairs, identical, start, end] = [0, 0, 0, -1, -1];
@@ -48,10 +48,10 @@ export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: stri
   let [missing, extra] = ['', ''];
   for (let column = 0; column <= protein.columns.length; column += 1) {
     // Letters between columns stand before the column that follows them.
-    if (start >= 0) extra += relative.between[column];
+    if (start >= 0) extra += homolog.between[column];
     for (const _ of protein.between[column]) [at, missing] = [at + 1, start >= 0 ? `${missing}I` : ''];
     if (column === protein.columns.length) break;
-    const [mine, other] = [protein.columns[column], relative.columns[column]];
+    const [mine, other] = [protein.columns[column], homolog.columns[column]];
     if (mine === '-' && other === '-') continue;
     if (mine === '-') extra += start >= 0 ? other : '';
     else if (other === '-') missing += start >= 0 ? 'I' : '';
@@ -70,7 +70,7 @@ export function overProtein(row: AlignmentRow, own: AlignmentRow, sequence: stri
   const coverage = (end - start) / sequence.length;
   const cigar = steps.join('').replaceAll(/([MID])\1*/g, (run) => `${run.length}${run[0]}`);
   const identity = identical / pairs;
-  return { id: row.id, expected: 0, identity, coverage, round: 1, residues, start, residueStart: 0, cigar };
+  return { id: row.id, eValue: 0, identity, coverage, round: 1, residues, start, residueStart: 0, cigar };
 }
 
 /** What stands in columns, upper-case, and between them, one more than there are columns. */

@@ -2,10 +2,10 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { canonicalSha256, sha256Hex } from '../canonical.js';
 import { Refusal } from '../errors.js';
-import type { Relative } from '../homologs/family.js';
-import { aloneFamily, type RelativesFinder } from '../homologs/finder.js';
-import type { RelativeRules } from '../homologs/rules.js';
-import { selectRelatives } from '../homologs/select.js';
+import type { Homolog } from '../homologs/homolog-set.js';
+import { withoutHomologs, type HomologFinder } from '../homologs/finder.js';
+import type { HomologRules } from '../homologs/rules.js';
+import { selectHomologs } from '../homologs/select.js';
 import { ALIGNMENT_MAX_BYTES, ALIGNMENT_MAX_ROWS } from '../limits.js';
 import { normaliseProtein } from '../sequence/protein.js';
 import { a3mRows, overProtein, stockholmRows, type AlignmentRow } from './alignment-rows.js';
@@ -40,28 +40,25 @@ export async function openAlignments(path: string): Promise<AlignmentFolder> {
  * little of the protein or are near copies do not count.
  * Errors  Refusal `invalid_alignment` that names the file
  */
-export function alignedRelatives(
-  { path }: Pick<AlignmentFolder, 'path'>,
-  rules: RelativeRules,
-): RelativesFinder {
+export function alignedHomologs({ path }: Pick<AlignmentFolder, 'path'>, rules: HomologRules): HomologFinder {
   return {
     batchProteins: BATCH_PROTEINS,
     async find(proteins, { signal } = {}) {
-      const families = [];
+      const homologSets = [];
       for (const { id, sequence } of proteins) {
         signal?.throwIfAborted();
-        const relatives = id === undefined ? [] : await readRelatives(path, id, sequence);
-        families.push(
-          relatives.length === 0 ? aloneFamily(sequence) : selectRelatives({ sequence, relatives }, rules),
+        const homologs = id === undefined ? [] : await readHomologs(path, id, sequence);
+        homologSets.push(
+          homologs.length === 0 ? withoutHomologs(sequence) : selectHomologs({ sequence, homologs }, rules),
         );
       }
-      return families;
+      return homologSets;
     },
   };
 }
 
 /** Ids stand for plain file names only. */
-async function readRelatives(folder: string, id: string, sequence: string): Promise<readonly Relative[]> {
+async function readHomologs(folder: string, id: string, sequence: string): Promise<readonly Homolog[]> {
   if (basename(id) !== id || id.startsWith('.')) return [];
   for (const extension of EXTENSIONS) {
     const file = join(folder, `${id}${extension}`);
@@ -72,12 +69,12 @@ async function readRelatives(folder: string, id: string, sequence: string): Prom
     if (!isThere) continue;
     const text = (await readAlignment(file)).toString('latin1');
     const rows = extension === '.a3m' ? a3mRows(text, file) : stockholmRows(text, file);
-    return relativesOf(rows, sequence, file);
+    return homologsOf(rows, sequence, file);
   }
   return [];
 }
 
-function relativesOf(rows: readonly AlignmentRow[], sequence: string, file: string): readonly Relative[] {
+function homologsOf(rows: readonly AlignmentRow[], sequence: string, file: string): readonly Homolog[] {
   const own = rows.findIndex(({ text }) => isProtein(text, sequence));
   if (own < 0) {
     throw new Refusal(

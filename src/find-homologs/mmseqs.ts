@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Fault, Refusal } from '../errors.js';
-import { cropOf, type FoundRelative } from '../homologs/family.js';
-import type { FamilyQuery, ListRelatives, RelativesFinder } from '../homologs/finder.js';
-import type { RelativeRules } from '../homologs/rules.js';
-import { listRelatives, selectRounds } from '../homologs/select.js';
+import { cropOf, type FoundHomolog } from '../homologs/homolog-set.js';
+import type { HomologQuery, ListHomologs, HomologFinder } from '../homologs/finder.js';
+import type { HomologRules } from '../homologs/rules.js';
+import { listHomologs, selectRounds } from '../homologs/select.js';
 import { GIBIBYTE_BYTES, MEBIBYTE_BYTES } from '../limits.js';
 import { signalGroup } from '../processes.js';
 
@@ -26,7 +26,7 @@ const MAX_HITS = 300;
 const SENSITIVITY = '5.7';
 
 /** A background that mmseqs searches. */
-export interface MmseqsBackground {
+export interface MmseqsSource {
   /** Path of its database, as createdb left it. */
   readonly database: string;
   /** 1, or 2: the profiles of what the first search finds are searched again. */
@@ -46,22 +46,22 @@ export async function mmseqsVersion(): Promise<string | undefined> {
  * Relatives by mmseqs, with its masking of low complexity and its correction for composition.
  * Errors  Refusal `tool_missing`; Fault with what it complained of where it fails; the signal's reason
  */
-export function mmseqsRelatives(
-  background: MmseqsBackground,
-  rules: RelativeRules,
+export function mmseqsHomologs(
+  homologSource: MmseqsSource,
+  rules: HomologRules,
   threads: number,
-): RelativesFinder & { readonly list: ListRelatives } {
+): HomologFinder & { readonly list: ListHomologs } {
   /** Of each round those of each protein. */
   const searchRounds = async (
-    proteins: readonly FamilyQuery[],
+    proteins: readonly HomologQuery[],
     maxHits: number,
     signal: AbortSignal | undefined,
-  ): Promise<readonly (readonly FoundRelative[][])[]> => {
+  ): Promise<readonly (readonly FoundHomolog[][])[]> => {
     const folder = await mkdtemp(join(tmpdir(), 'gloaming-mmseqs-'));
     try {
       const place = { folder, threads, signal };
-      const tables = await searchBackground(proteins, background, { ...rules, maxHits }, place);
-      const rounds: (readonly FoundRelative[][])[] = [];
+      const tables = await searchHomologSource(proteins, homologSource, { ...rules, maxHits }, place);
+      const rounds: (readonly FoundHomolog[][])[] = [];
       for (const [at, table] of tables.entries())
         rounds.push(await readTable(table, proteins.length, at + 1));
       return rounds;
@@ -83,7 +83,7 @@ export function mmseqsRelatives(
     },
     async list(sequence, limit, { signal } = {}) {
       const rounds = await searchRounds([{ sequence }], limit, signal);
-      return listRelatives(
+      return listHomologs(
         rounds.flatMap(([found]) => found),
         rules,
       ).slice(0, limit);
@@ -97,7 +97,7 @@ interface Workplace {
   readonly signal?: AbortSignal;
 }
 
-interface SearchRules extends Pick<RelativeRules, 'maxExpected' | 'minCoverage'> {
+interface SearchRules extends Pick<HomologRules, 'maxEValue' | 'minCoverage'> {
   readonly maxHits: number;
 }
 
@@ -105,15 +105,15 @@ interface SearchRules extends Pick<RelativeRules, 'maxExpected' | 'minCoverage'>
  * A table of hits for each round, a line for each; queries are named by their place, so that no id is anybody's file or
  * option.
  */
-async function searchBackground(
-  proteins: readonly FamilyQuery[],
-  { database, rounds }: MmseqsBackground,
-  { maxExpected, minCoverage, maxHits }: SearchRules,
+async function searchHomologSource(
+  proteins: readonly HomologQuery[],
+  { database, rounds }: MmseqsSource,
+  { maxEValue, minCoverage, maxHits }: SearchRules,
   { folder, threads, signal }: Workplace,
 ): Promise<readonly string[]> {
   const path = (name: string): string => join(folder, name);
   const common = ['--threads', String(Math.max(1, threads)), '-v', '1'];
-  const hits = ['-s', SENSITIVITY, '-e', String(maxExpected), '--max-seqs', String(maxHits)];
+  const hits = ['-s', SENSITIVITY, '-e', String(maxEValue), '--max-seqs', String(maxHits)];
   const cover = ['-c', String(minCoverage), '--cov-mode', '2', '-a'];
   const memory = ['--split-memory-limit', MEMORY_LIMIT];
   const search = async (queries: string, result: string): Promise<void> => {
@@ -144,15 +144,15 @@ async function searchBackground(
 export const MMSEQS_COLUMNS = 'query,target,evalue,fident,qstart,qend,qlen,tstart,tend,cigar,tseq';
 
 /** Relatives of each query by its place. */
-async function readTable(path: string, queries: number, round: number): Promise<readonly FoundRelative[][]> {
+async function readTable(path: string, queries: number, round: number): Promise<readonly FoundHomolog[][]> {
   const { size } = await stat(path);
   if (size > TABLE_MAX_BYTES)
     throw new Fault(`mmseqs wrote ${size} bytes of hits; fewer proteins at once may go.`);
-  const found: FoundRelative[][] = Array.from({ length: queries }, () => []);
+  const found: FoundHomolog[][] = Array.from({ length: queries }, () => []);
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
-    const { query, relative } = parseMmseqsLine(line, round);
+    const { query, homolog } = parseMmseqsLine(line, round);
     if (found[query] === undefined) throw unreadable(line);
-    found[query].push(relative);
+    found[query].push(homolog);
   }
   return found;
 }
@@ -164,17 +164,17 @@ async function readTable(path: string, queries: number, round: number): Promise<
 export function parseMmseqsLine(
   line: string,
   round: number,
-): { readonly query: number; readonly relative: FoundRelative } {
+): { readonly query: number; readonly homolog: FoundHomolog } {
   const cells = line.split('\t');
   const numbers = cells.slice(2, 9).map(Number);
   if (cells.length !== 11 || numbers.some(Number.isNaN) || !/^q\d+$/.test(cells[0])) throw unreadable(line);
-  const [expected, identity, queryStart, queryEnd, length, targetStart, targetEnd] = numbers;
+  const [eValue, identity, queryStart, queryEnd, length, targetStart, targetEnd] = numbers;
   const target = cells[10].toUpperCase();
   const start = queryStart - 1;
   const stretch = { start, end: queryEnd, length, targetStart: targetStart - 1, targetEnd };
-  const relative = {
+  const homolog = {
     id: cells[1],
-    expected,
+    eValue,
     identity,
     coverage: (queryEnd - start) / length,
     round,
@@ -184,7 +184,7 @@ export function parseMmseqsLine(
     targetStart: stretch.targetStart,
     targetLength: target.length,
   };
-  return { query: Number(cells[0].slice(1)), relative };
+  return { query: Number(cells[0].slice(1)), homolog };
 }
 
 function unreadable(line: string): Fault {

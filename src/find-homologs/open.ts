@@ -1,18 +1,22 @@
 import type { Encoder } from '../encoder/encoder.js';
 import { Refusal } from '../errors.js';
-import { aloneFamily, type RelativesFinder } from '../homologs/finder.js';
-import type { RelativeRules } from '../homologs/rules.js';
-import type { FamilySource } from '../homologs/source.js';
-import type { RelativesBackground, RelativesManifest, ReleaseManifest } from '../release/release.js';
-import { familyFormOf } from '../search/family-form.js';
+import { withoutHomologs, type HomologFinder } from '../homologs/finder.js';
+import type { HomologRules } from '../homologs/rules.js';
+import type { ProfileEncoder } from '../homologs/profile-encoder.js';
+import type {
+  HomologSource,
+  RelativesManifest as HomologsManifest,
+  ReleaseManifest,
+} from '../release/release.js';
+import { profileTokenFormOf } from '../search/family-form.js';
 import type { SearchEngine } from '../search/search-types.js';
-import { backgroundDatabase, findBackground } from './backgrounds.js';
-import { mmseqsRelatives, mmseqsVersion } from './mmseqs.js';
-import { searchedRelatives } from './search.js';
-import { createFamilySource } from './source.js';
+import { homologSourceDatabase, findHomologSource } from './homolog-sources.js';
+import { mmseqsHomologs, mmseqsVersion } from './mmseqs.js';
+import { searchedHomologs } from './search.js';
+import { createProfileEncoder } from './profile-encoder.js';
 
 /** Where backgrounds are. */
-export interface BackgroundSources {
+export interface HomologSourceDeps {
   readonly indexesFolder: string;
   /** Of children that search backgrounds. */
   readonly threads: number;
@@ -24,15 +28,15 @@ export interface BackgroundSources {
 }
 
 /** What gives queries of a release their relatives; undefined where its targets have none. */
-export function openFamilySource(
+export function openProfileEncoder(
   manifest: ReleaseManifest,
   encoder: Encoder,
-  sources: BackgroundSources,
-): FamilySource | undefined {
-  const form = familyFormOf(manifest);
-  const { relatives } = manifest;
-  if (relatives === undefined || form === undefined) return undefined;
-  return createFamilySource(encoder, openFinder(relatives.background, rulesOf(relatives), sources), form);
+  sources: HomologSourceDeps,
+): ProfileEncoder | undefined {
+  const form = profileTokenFormOf(manifest);
+  const { relatives: homologs } = manifest;
+  if (homologs === undefined || form === undefined) return undefined;
+  return createProfileEncoder(encoder, openFinder(homologs.background, rulesOf(homologs), sources), form);
 }
 
 /**
@@ -40,25 +44,25 @@ export function openFamilySource(
  * Errors  Refusal `relatives_unavailable` at the first search where it is another now, or not there
  */
 export function openFinder(
-  background: RelativesBackground,
-  rules: RelativeRules,
-  sources: BackgroundSources,
-): RelativesFinder {
-  switch (background.method) {
+  homologSource: HomologSource,
+  rules: HomologRules,
+  sources: HomologSourceDeps,
+): HomologFinder {
+  switch (homologSource.method) {
     case 'search':
-      return searchedRelatives(() => openBackground(background, sources), rules);
+      return searchedHomologs(() => openHomologSource(homologSource, sources), rules);
     case 'mmseqs': {
       const { indexesFolder, threads } = sources;
-      const database = backgroundDatabase(indexesFolder, background.name);
-      const finder = mmseqsRelatives({ database, rounds: background.rounds }, rules, threads);
+      const database = homologSourceDatabase(indexesFolder, homologSource.name);
+      const finder = mmseqsHomologs({ database, rounds: homologSource.rounds }, rules, threads);
       return {
         batchProteins: finder.batchProteins,
         async find(proteins, options) {
-          await requireBackground(background, indexesFolder);
+          await requireHomologSource(homologSource, indexesFolder);
           return finder.find(proteins, options);
         },
         async list(sequence, limit, options) {
-          await requireBackground(background, indexesFolder);
+          await requireHomologSource(homologSource, indexesFolder);
           return finder.list(sequence, limit, options);
         },
       };
@@ -67,17 +71,17 @@ export function openFinder(
       // They were given with the targets; a query stands alone.
       return {
         batchProteins: 1,
-        find: async (proteins) => proteins.map(({ sequence }) => aloneFamily(sequence)),
+        find: async (proteins) => proteins.map(({ sequence }) => withoutHomologs(sequence)),
       };
   }
 }
 
-type Searched = Extract<RelativesBackground, { readonly method: 'search' }>;
-type ByMmseqs = Extract<RelativesBackground, { readonly method: 'mmseqs' }>;
+type Searched = Extract<HomologSource, { readonly method: 'search' }>;
+type ByMmseqs = Extract<HomologSource, { readonly method: 'mmseqs' }>;
 
-async function openBackground(
+async function openHomologSource(
   { release_id: releaseId, calibration_id: calibrationId, qualification_id: qualificationId }: Searched,
-  sources: BackgroundSources,
+  sources: HomologSourceDeps,
 ): Promise<SearchEngine> {
   const engine = await sources.openEngine(releaseId).catch((cause: Error) => {
     throw unavailable(`release ${releaseId} cannot be searched here: ${cause.message}`);
@@ -95,8 +99,11 @@ async function openBackground(
   throw unavailable(`release ${releaseId} was searched by policy ${qualificationId}, and now it has ${now}.`);
 }
 
-async function requireBackground({ name, sha256, version }: ByMmseqs, indexesFolder: string): Promise<void> {
-  const kept = await findBackground(indexesFolder, name);
+async function requireHomologSource(
+  { name, sha256, version }: ByMmseqs,
+  indexesFolder: string,
+): Promise<void> {
+  const kept = await findHomologSource(indexesFolder, name);
   if (kept === undefined) throw unavailable(`there is no background ${name} here.`);
   if (kept.sha256 !== sha256) throw unavailable(`the background ${name} holds other sequences now.`);
   const installed = await mmseqsVersion();
@@ -112,9 +119,9 @@ function unavailable(why: string): Refusal {
   );
 }
 
-function rulesOf({ rules }: RelativesManifest): RelativeRules {
+function rulesOf({ rules }: HomologsManifest): HomologRules {
   return {
-    maxExpected: rules.max_expected,
+    maxEValue: rules.max_expected,
     minCoverage: rules.min_coverage,
     maxIdentity: rules.max_identity,
     profileCount: rules.profile_count,

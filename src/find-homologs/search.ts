@@ -1,12 +1,12 @@
-import { aloneFamily, type RelativesFinder, type SelectedFamily } from '../homologs/finder.js';
-import type { FoundRelative } from '../homologs/family.js';
-import type { RelativeRules } from '../homologs/rules.js';
-import { listRelatives, selectRelatives } from '../homologs/select.js';
+import { withoutHomologs, type HomologFinder, type SelectedHomologSet } from '../homologs/finder.js';
+import type { FoundHomolog } from '../homologs/homolog-set.js';
+import type { HomologRules } from '../homologs/rules.js';
+import { listHomologs, selectHomologs } from '../homologs/select.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import type { Release } from '../release/release.js';
 import { openRowReader, type RowReader } from '../release/rows/row-reader.js';
-import { expectedFalseHits } from '../search/candidate-significance.js';
+import { eValueOf } from '../search/candidate-significance.js';
 import { searchMany } from '../search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '../search/search-types.js';
 import { NORMALIZATION_ID } from '../sequence/protein.js';
@@ -24,70 +24,70 @@ const BATCH_PROTEINS = 32;
  *              at each call, because engines may be closed between two
  * Errors  Refusal `significance_unavailable` where the background has no calibration; Faults of encoder and kernels
  */
-export function searchedRelatives(open: () => Promise<SearchEngine>, rules: RelativeRules): RelativesFinder {
+export function searchedHomologs(open: () => Promise<SearchEngine>, rules: HomologRules): HomologFinder {
   return {
     batchProteins: BATCH_PROTEINS,
     async find(proteins, { signal } = {}) {
-      const background = await open();
+      const homologSource = await open();
       const sequences = proteins.map(({ sequence }) => sequence);
-      const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, background, signal);
-      const reader = await openRowReader(background.release.tokens);
+      const results = await searchAligned(sequences, { limit: CANDIDATES, ...rules }, homologSource, signal);
+      const reader = await openRowReader(homologSource.release.tokens);
       try {
-        const families: SelectedFamily[] = [];
+        const homologSets: SelectedHomologSet[] = [];
         for (const [index, { candidates }] of results.entries()) {
           const { sequence } = proteins[index];
-          families.push(await familyOf(sequence, candidates, background.release, reader, rules));
+          homologSets.push(await homologSetOf(sequence, candidates, homologSource.release, reader, rules));
         }
-        return families;
+        return homologSets;
       } finally {
         await reader.close();
       }
     },
     async list(sequence, limit, { signal } = {}) {
-      const background = await open();
-      const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, background, signal);
-      const found = candidates.flatMap((candidate) => relativeOf(candidate, background.release) ?? []);
-      return listRelatives(found, rules);
+      const homologSource = await open();
+      const [{ candidates }] = await searchAligned([sequence], { limit, ...rules }, homologSource, signal);
+      const found = candidates.flatMap((candidate) => homologOf(candidate, homologSource.release) ?? []);
+      return listHomologs(found, rules);
     },
   };
 }
 
 function searchAligned(
   sequences: readonly string[],
-  { limit, maxExpected }: { readonly limit: number } & Pick<RelativeRules, 'maxExpected'>,
-  background: SearchEngine,
+  { limit, maxEValue }: { readonly limit: number } & Pick<HomologRules, 'maxEValue'>,
+  homologSource: SearchEngine,
   signal: AbortSignal | undefined,
 ): Promise<readonly SearchResult[]> {
   const settings = {
-    targetSpace: unfilteredSpace(background.release),
+    targetSpace: unfilteredSpace(homologSource.release),
     limit,
     evidence: 'pairwise_sequence_alignment',
-    alignedMaxExpected: maxExpected,
+    alignedMaxEValue: maxEValue,
     guarantee: 'approximate',
     significance: 'if_available',
   } as const;
   const queries = sequences.map((sequence) => ({ sequence, normalizationId: NORMALIZATION_ID }));
-  return searchMany(queries, settings, background, signal);
+  return searchMany(queries, settings, homologSource, signal);
 }
 
 /** A relative with its target in the background. */
-interface Found extends FoundRelative {
+interface Found extends FoundHomolog {
   readonly targetIndex: number;
 }
 
-async function familyOf(
+async function homologSetOf(
   sequence: string,
   candidates: readonly Candidate[],
   release: Release,
   reader: RowReader,
-  rules: RelativeRules,
-): Promise<SelectedFamily> {
-  const found = candidates.flatMap((candidate) => relativeOf(candidate, release) ?? []);
-  if (found.length === 0) return aloneFamily(sequence);
-  const family = selectRelatives({ sequence, relatives: found }, rules);
-  const byId = new Map(found.map((relative) => [relative.id, relative]));
+  rules: HomologRules,
+): Promise<SelectedHomologSet> {
+  const found = candidates.flatMap((candidate) => homologOf(candidate, release) ?? []);
+  if (found.length === 0) return withoutHomologs(sequence);
+  const homologSet = selectHomologs({ sequence, homologs: found }, rules);
+  const byId = new Map(found.map((homolog) => [homolog.id, homolog]));
   const vectors: QueryTokens[] = [];
-  for (const { id, residues } of family.averaged) {
+  for (const { id, residues } of homologSet.averaged) {
     const { targetIndex, targetStart } = byId.get(id)!;
     const values = await reader.read(
       release.tokens.residueStarts[targetIndex] + targetStart,
@@ -95,18 +95,18 @@ async function familyOf(
     );
     vectors.push({ values, length: residues.length });
   }
-  return { ...family, vectors };
+  return { ...homologSet, vectors };
 }
 
 /** The candidate as a row over the query; undefined where nothing supports an E-value or nothing is aligned. */
-function relativeOf(candidate: Candidate, { targets }: Release): Found | undefined {
+function homologOf(candidate: Candidate, { targets }: Release): Found | undefined {
   const { alignment, targetIndex } = candidate;
-  const expected = expectedFalseHits(candidate);
-  if (alignment === undefined || alignment.cigar === '' || expected === undefined) return undefined;
+  const eValue = eValueOf(candidate);
+  if (alignment === undefined || alignment.cigar === '' || eValue === undefined) return undefined;
   const { targetStart, targetEnd } = alignment;
   return {
     id: targets.id(targetIndex),
-    expected,
+    eValue,
     identity: alignment.sequenceIdentityRatio,
     coverage: alignment.queryCoverageRatio,
     round: 1,

@@ -6,7 +6,7 @@ import type { NullSample } from './sample.js';
 import { runPhase, type Workplace } from './checkpoints.js';
 
 /** A fit that later phases rest on. */
-export interface KeptFit extends NullFit {
+export interface CheckpointedFit extends NullFit {
   /** Equal digests are equal fits. */
   readonly digest: string;
 }
@@ -16,6 +16,8 @@ type Figures = Omit<NullFit, 'coordinates' | 'isConnected' | 'areConnected'> & {
   readonly place: readonly number[];
 };
 
+/** Member names of `Figures` as JSON. A checkpoint of another form is not resumed, and its phase starts again. */
+const FIGURES_FORM = 2;
 /** Coordinates of one step: 32 MiB. */
 const STEP_PAIRS = 4 * 1024 * 1024;
 /** Figures, groups of relatives; then come coordinates. */
@@ -26,13 +28,13 @@ const STEPS_BEFORE = 2;
  * @param inputs  what the fit depends on beside the pairs
  * Errors  those of the fit
  */
-export async function keepFit(
+export async function checkpointFit(
   work: Workplace,
   inputs: unknown,
   sample: NullSample,
   random: SeededRandom,
   fitNull: () => NullFit,
-): Promise<KeptFit> {
+): Promise<CheckpointedFit> {
   const { proteinCount, pairCount, firsts, seconds } = sample;
   const coordinates = new Float64Array(pairCount);
   let figures: Figures | undefined;
@@ -41,7 +43,7 @@ export async function keepFit(
   const fitted = (): NullFit => (made ??= fitNull());
   await runPhase(work, {
     name: 'fit',
-    inputs,
+    inputs: { inputs, form: FIGURES_FORM },
     stepCount: STEPS_BEFORE + Math.ceil(pairCount / STEP_PAIRS),
     step(index) {
       const fit = fitted();

@@ -32,7 +32,7 @@ export interface Phase {
   /** Takes what a step gave, now or before a kill; in order. */
   readonly take: (record: ArrayBuffer, index: number) => void;
   /** Told how many steps are done: those of before at once, and then each. */
-  readonly tell?: (doneCount: number) => void;
+  readonly report?: (doneCount: number) => void;
 }
 
 const DIGEST_BYTES = 32;
@@ -40,7 +40,7 @@ const LENGTH_BYTES = 4;
 
 /** Errors  those of a step and of the file system; the steps before it are kept */
 export async function runPhase({ folder, identity }: Workplace, phase: Phase): Promise<void> {
-  const { name, inputs, stepCount, step, take, tell } = phase;
+  const { name, inputs, stepCount, step, take, report } = phase;
   await mkdir(folder, { recursive: true });
   const file = await openFile(join(folder, `${name}.steps`), canonicalSha256({ identity, inputs }));
   try {
@@ -53,14 +53,14 @@ export async function runPhase({ folder, identity }: Workplace, phase: Phase): P
       end += LENGTH_BYTES + DIGEST_BYTES + payload.byteLength;
     }
     await file.truncate(end);
-    tell?.(index);
+    report?.(index);
     for (; index < stepCount; index += 1) {
       const { buffer, byteOffset, byteLength } = await step(index);
       const payload = new Uint8Array(buffer, byteOffset, byteLength).slice();
       const { bytesWritten } = await file.writev([headOf(payload), payload], end);
       end += bytesWritten;
       take(payload.buffer, index);
-      tell?.(index + 1);
+      report?.(index + 1);
     }
   } finally {
     await file.close();

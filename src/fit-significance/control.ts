@@ -1,12 +1,12 @@
 import { CHANCE_COORDINATE, controlledCoordinate } from '../significance/control.js';
 import { tailCoordinate } from '../significance/pair-null.js';
 import { controlScores } from '../search/control.js';
-import type { BiasedSample } from './bias.js';
+import type { HubnessSample } from './hubness.js';
 import type { NullFit } from './null.js';
 import type { CalibrateOptions } from './options.js';
 import { pairStart } from './pairs.js';
 import type { TokenReader } from '../release/rows/token-reader.js';
-import type { KeptFit } from './checkpointed-fit.js';
+import type { CheckpointedFit } from './checkpointed-fit.js';
 import { runPhase, type Workplace } from './checkpoints.js';
 
 /**
@@ -19,11 +19,11 @@ export async function controlPairs(
   options: CalibrateOptions,
   targets: Uint32Array,
   reader: TokenReader,
-  sample: BiasedSample,
-  fit: KeptFit,
+  sample: HubnessSample,
+  fit: CheckpointedFit,
   work: Workplace,
   onProtein: (done: number) => void,
-): Promise<KeptFit> {
+): Promise<CheckpointedFit> {
   const { release, signal, threads } = options;
   const coordinates = fit.coordinates.slice();
   await runPhase(work, {
@@ -32,28 +32,28 @@ export async function controlPairs(
     stepCount: targets.length,
     async step(first) {
       signal?.throwIfAborted();
-      const striking = strikingPairs(first, targets.length, fit);
-      if (striking.length === 0) return new Int32Array(0);
+      const highScoring = highScoringPairs(first, targets.length, fit);
+      if (highScoring.length === 0) return new Int32Array(0);
       const target = targets[first];
       const query = { sequence: release.targets.sequence(target), tokens: await reader.read(target) };
-      const others = striking.map((pair) => targets[sample.seconds[pair]]);
+      const others = highScoring.map((pair) => targets[sample.seconds[pair]]);
       return controlScores(query, others, options, { signal, threads });
     },
     take(record, first) {
       const found = new Int32Array(record);
-      strikingPairs(first, targets.length, fit).forEach((pair, at) => {
-        const score = { affineScore: found[at], closeness: sample.closeness[pair] };
+      highScoringPairs(first, targets.length, fit).forEach((pair, at) => {
+        const score = { affineScore: found[at], meanClosestCosine: sample.meanClosestCosine[pair] };
         const control = tailCoordinate(fit.pairNull, sample.pairAt(pair), score);
         coordinates[pair] = controlledCoordinate(coordinates[pair], control);
       });
     },
-    tell: onProtein,
+    report: onProtein,
   });
   return { ...fit, coordinates };
 }
 
 /** Pairs of one protein with later ones that no chain of relatives connects and that chance hardly explains. */
-function strikingPairs(first: number, count: number, { coordinates, isConnected }: NullFit): Uint32Array {
+function highScoringPairs(first: number, count: number, { coordinates, isConnected }: NullFit): Uint32Array {
   const pairs: number[] = [];
   for (let pair = pairStart(first, count); pair < pairStart(first + 1, count); pair += 1) {
     if (coordinates[pair] > CHANCE_COORDINATE && !isConnected(pair)) pairs.push(pair);

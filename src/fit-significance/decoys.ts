@@ -6,16 +6,16 @@ import {
   type ProjectedMoments,
 } from '../significance/moments.js';
 import { tailCoordinate, type PairNull } from '../significance/pair-null.js';
-import { biasContribution, biasesOf, createBiasTable } from '../significance/protein-bias.js';
+import { hubnessContribution, hubnessesOf, createHubnessTable } from '../significance/hubness.js';
 import { canonicalSha256 } from '../canonical.js';
-import { encodeFamilies } from '../homologs/encode.js';
-import { aloneFamily } from '../homologs/finder.js';
+import { encodeHomologSets } from '../homologs/encode.js';
+import { withoutHomologs } from '../homologs/finder.js';
 import type { QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
 import { controlScores } from '../search/control.js';
-import { familyFormOf } from '../search/family-form.js';
+import { profileTokenFormOf } from '../search/family-form.js';
 import { maxsimDistances } from '../search/maxsim.js';
-import type { BiasedSample } from './bias.js';
+import type { HubnessSample } from './hubness.js';
 import type { CalibrateOptions } from './options.js';
 import { momentsOfPair } from './sample.js';
 import { runPhase, type Workplace } from './checkpoints.js';
@@ -27,18 +27,18 @@ export interface DecoyScoring {
   readonly targets: Uint32Array;
   /** Their sequences (`targetTexts`). */
   readonly texts: Uint8Array;
-  readonly sample: BiasedSample;
+  readonly sample: HubnessSample;
   readonly moments: readonly ProjectedMoments[];
   readonly basis: { readonly rank: number; readonly basis: Float32Array };
   readonly pairNull: PairNull;
   readonly work: Workplace;
   /** Of the fit that the null is of. */
   readonly fitDigest: string;
-  readonly tell: Tell;
+  readonly report: Report;
 }
 
 /** Told how many decoys of a phase are done. */
-type Tell = (phase: 'reversed' | 'decoys', done: number) => void;
+type Report = (phase: 'reversed' | 'decoys', done: number) => void;
 
 /** Tail coordinates of one decoy with every protein of the sample, as a search with it would find them. */
 async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promise<Float64Array> {
@@ -55,25 +55,34 @@ async function decoyCoordinates(sequence: string, scoring: DecoyScoring): Promis
     targetLength: sample.lengths[index],
     ...momentsOfPair(decoy, moment),
   }));
-  const closeness = shapes.map(({ targetLength }, index) => {
+  const meanClosestCosine = shapes.map(({ targetLength }, index) => {
     const found = { queryToTarget: sums.queryToTarget[index], targetToQuery: sums.targetToQuery[index] };
     return 1 - maxsimDistances(found, tokens.length, targetLength, inverseStep).bidirectional;
   });
-  const table = createBiasTable(sample.bias, { panelSize: sample.panel.length, proteinCount: 1 });
-  sample.panel.forEach((member, at) =>
-    table.add(0, at, biasContribution(sample.bias, pairNull.shape, shapes[member], closeness[member])),
+  const table = createHubnessTable(sample.hubness, {
+    referenceSetSize: sample.referenceSet.length,
+    proteinCount: 1,
+  });
+  sample.referenceSet.forEach((member, at) =>
+    table.add(
+      0,
+      at,
+      hubnessContribution(sample.hubness, pairNull.shape, shapes[member], meanClosestCosine[member]),
+    ),
   );
-  const decoyBias = table.of(0);
+  const decoyHubness = table.of(0);
   const place = (index: number, affineScore: number): number => {
-    const pair = { ...shapes[index], ...biasesOf(decoyBias, sample.biases[index]) };
-    return tailCoordinate(pairNull, pair, { affineScore, closeness: closeness[index] });
+    const pair = { ...shapes[index], ...hubnessesOf(decoyHubness, sample.hubnesses[index]) };
+    return tailCoordinate(pairNull, pair, { affineScore, meanClosestCosine: meanClosestCosine[index] });
   };
   const coordinates = Float64Array.from(shapes, (_, index) => place(index, scores[index]));
-  const striking = Uint32Array.from(shapes.keys()).filter((index) => coordinates[index] > CHANCE_COORDINATE);
-  if (striking.length === 0) return coordinates;
-  const others = striking.map((index) => targets[index]);
+  const highScoring = Uint32Array.from(shapes.keys()).filter(
+    (index) => coordinates[index] > CHANCE_COORDINATE,
+  );
+  if (highScoring.length === 0) return coordinates;
+  const others = highScoring.map((index) => targets[index]);
   const found = await controlScores({ sequence, tokens }, others, options, { signal, threads });
-  striking.forEach((index, at) => {
+  highScoring.forEach((index, at) => {
     coordinates[index] = controlledCoordinate(coordinates[index], place(index, found[at]));
   });
   return coordinates;
@@ -84,11 +93,11 @@ async function encodeDecoy(
   sequence: string,
   { encoder, release, signal }: CalibrateOptions,
 ): Promise<QueryTokens> {
-  const form = familyFormOf(release.manifest);
+  const form = profileTokenFormOf(release.manifest);
   const [tokens] =
     form === undefined
       ? await encoder.encode([sequence], { signal })
-      : await encodeFamilies(encoder, [aloneFamily(sequence)], form, { signal });
+      : await encodeHomologSets(encoder, [withoutHomologs(sequence)], form, { signal });
   return tokens;
 }
 
@@ -101,7 +110,7 @@ export async function eachDecoy(
   sequences: readonly string[],
   scoring: DecoyScoring,
   take: (coordinates: Float64Array, index: number) => void,
-  tell: (done: number) => void,
+  report: (done: number) => void,
 ): Promise<void> {
   const { work, fitDigest } = scoring;
   await runPhase(work, {
@@ -110,16 +119,16 @@ export async function eachDecoy(
     stepCount: sequences.length,
     step: (index) => decoyCoordinates(sequences[index], scoring),
     take: (record, index) => take(new Float64Array(record), index),
-    tell,
+    report,
   });
 }
 
 /** For each sampled protein the coordinates of its reversed sequence with the whole sample. */
 export async function reversedCoordinates(scoring: DecoyScoring): Promise<readonly Float64Array[]> {
-  const { options, targets, tell } = scoring;
+  const { options, targets, report } = scoring;
   const sequences = Array.from(targets, (target) => reversed(options.release.targets.sequence(target)));
   const rows: Float64Array[] = [];
   const take = (row: Float64Array): unknown => rows.push(row);
-  await eachDecoy('reversed', sequences, scoring, take, (done) => tell('reversed', done));
+  await eachDecoy('reversed', sequences, scoring, take, (done) => report('reversed', done));
   return rows;
 }

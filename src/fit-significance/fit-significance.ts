@@ -22,7 +22,12 @@ import type { Release } from '../release/release.js';
 import { targetTexts } from '../search/affine.js';
 import { referencePolicyId } from '../search/policy.js';
 import { fitStrata } from './bins.js';
-import { measureBiases, measureSampleBias, PANEL_COUNT, type BiasedSample } from './bias.js';
+import {
+  measureHubnesses,
+  measureSampleHubness,
+  REFERENCE_SET_COUNT,
+  type HubnessSample,
+} from './hubness.js';
 import { FEWEST_PAIRS, measureShapes } from './fit.js';
 import { controlPairs } from './control.js';
 import { reversedCoordinates } from './decoys.js';
@@ -34,7 +39,7 @@ import { decoyCountOf, observePopulations } from './populations.js';
 import { createNullSample, ROLE_FIT, ROLE_HOLDOUT, type NullSample } from './sample.js';
 import { isSmallSample } from './tail.js';
 import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
-import { keepFit, type KeptFit } from './checkpointed-fit.js';
+import { checkpointFit, type CheckpointedFit } from './checkpointed-fit.js';
 import type { Workplace } from './checkpoints.js';
 import { writeCalibration, type CardContent } from './write.js';
 
@@ -83,20 +88,20 @@ async function calibrateIn(
   const { release } = options;
   const reader = await openTokenReader(release);
   try {
-    const course = { random, tell: announce(options, targets.length), work };
-    const { tell } = course;
+    const course = { random, report: announce(options, targets.length), work };
+    const { report } = course;
     const scored = await scoreSample(options, targets, reader, course);
     const shapes = measureShapes(scored.sample, random);
-    const sample = measureSampleBias(scored.sample, shapes, random);
+    const sample = measureSampleHubness(scored.sample, shapes, random);
     const labels = labelsOf(options, targets);
     const inputs = { seed: options.seed ?? 1, labels: labels === undefined ? null : Array.from(labels) };
-    const fit = await keepFit(work, inputs, sample, random, () => {
+    const fit = await checkpointFit(work, inputs, sample, random, () => {
       const found = fitNull(sample, shapes, random, labels);
       if (found !== undefined) return found;
       throw impossible(release, 'their scores do not vary, or almost all are relatives');
     });
     const controlled = await controlPairs(options, targets, reader, sample, fit, work, (done) =>
-      tell('controls', done),
+      report('controls', done),
     );
     const content = await describe(options, targets, { ...scored, sample }, controlled, course);
     const moments = await measureMoments(
@@ -104,24 +109,24 @@ async function calibrateIn(
       reader,
       scored.basis,
       work,
-      (done) => tell('moments', done),
+      (done) => report('moments', done),
       options.signal,
     );
-    const biases = await measureBiases({
+    const hubnesses = await measureHubnesses({
       release,
       backend: options.backend,
       store: options.store,
       reader,
       moments,
       scales: shapes,
-      bias: sample.bias,
-      panel: sample.panel.map((member) => targets[member]),
+      hubness: sample.hubness,
+      referenceSet: sample.referenceSet.map((member) => targets[member]),
       work,
       basisDigest: scored.basis.digest,
       options: { signal: options.signal, threads: options.threads },
-      onPanel: (done) => tell('panel', done),
+      onReferenceSet: (done) => report('panel', done),
     });
-    return await writeCalibration(release.directory, content, moments, biases);
+    return await writeCalibration(release.directory, content, moments, hubnesses);
   } finally {
     await reader.close();
   }
@@ -130,7 +135,7 @@ async function calibrateIn(
 /** What all parts of one calibration share. */
 interface Course {
   readonly random: Random;
-  readonly tell: ReturnType<typeof phaseMeter>;
+  readonly report: ReturnType<typeof phaseMeter>;
   readonly work: Workplace;
 }
 
@@ -148,13 +153,13 @@ function workplaceOf({ release, backend, encoder }: CalibrateOptions, targets: U
 }
 
 /** Tells of all phases before the first, and of their progress as of one piece of work. */
-function announce({ release, onPlan, onProgress }: CalibrateOptions, sampleCount: number): Course['tell'] {
+function announce({ release, onPlan, onProgress }: CalibrateOptions, sampleCount: number): Course['report'] {
   const phases = calibratePhases({
     sampleCount,
     targetCount: release.targets.count,
     reversedCount: isSmallSample((sampleCount * (sampleCount - 1)) / 2) ? sampleCount : 0,
     decoyCount: decoyCountOf(sampleCount),
-    panelCount: Math.min(PANEL_COUNT, sampleCount),
+    referenceSetCount: Math.min(REFERENCE_SET_COUNT, sampleCount),
   });
   onPlan?.(phases);
   return phaseMeter(phases, onProgress);
@@ -185,7 +190,7 @@ async function scoreSample(
   options: CalibrateOptions,
   targets: Uint32Array,
   reader: TokenReader,
-  { random, tell, work }: Course,
+  { random, report, work }: Course,
 ): Promise<ScoredSample> {
   const { release, backend, store, signal, threads } = options;
   const moments = [];
@@ -199,7 +204,7 @@ async function scoreSample(
     sample: targets,
     work,
     options: { signal, threads },
-    onPairs: (done) => tell('pairs', done),
+    onPairs: (done) => report('pairs', done),
   });
   const stride = targets.length < SMALL_SAMPLE_COUNT ? SMALL_HOLDOUT_STRIDE : HOLDOUT_STRIDE;
   const roles = targets.map((_, index) => (index % stride === 0 ? ROLE_HOLDOUT : ROLE_FIT));
@@ -215,9 +220,9 @@ async function scoreSample(
 async function describe(
   options: CalibrateOptions,
   targets: Uint32Array,
-  { sample, moments, basis, maximumConcentration }: ScoredSample & { readonly sample: BiasedSample },
-  fit: KeptFit,
-  { random, tell, work }: Course,
+  { sample, moments, basis, maximumConcentration }: ScoredSample & { readonly sample: HubnessSample },
+  fit: CheckpointedFit,
+  { random, report, work }: Course,
 ): Promise<CardContent> {
   const { release, seed } = options;
   const { pairNull } = fit;
@@ -231,7 +236,7 @@ async function describe(
     pairNull,
     work,
     fitDigest: fit.digest,
-    tell,
+    report,
   };
   const isSmall = isSmallSample(sample.pairCount);
   const { edges, bins } = fitStrata(sample, fit, isSmall ? await reversedCoordinates(decoys) : []);
@@ -260,7 +265,7 @@ async function describe(
     },
     stratum_edges: edges,
     pair_null: describePairNull(pairNull),
-    bias: { ...sample.bias, panel: Array.from(sample.panel, (member) => targets[member]) },
+    bias: { ...sample.hubness, panel: Array.from(sample.referenceSet, (member) => targets[member]) },
     bins,
     populations: await observePopulations({ decoys, fit, bins, edges, random }),
     moments: { dimension, rank: basis.rank },
@@ -282,7 +287,7 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
   const { profiles } = shape;
   const { slopes, slowerShare } = pairNull.rate;
   const [lengthSlope, meanSlope, spreadSlope, ...ofPairs] = slopes;
-  const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...leaningSlopes] = ofPairs;
+  const [profileMeanSlope, profileSpreadSlope, effectiveSlope, ...hubnessComponentSlopes] = ofPairs;
   const ofProfiles = profiles && {
     log_mean: profiles.logMean,
     log_spread: profiles.logSpread,
@@ -290,15 +295,15 @@ function describePairNull({ shape, ...pairNull }: NullFit['pairNull']): CardCont
     mean_slope: profileMeanSlope,
     spread_slope: profileSpreadSlope,
     effective_slope: effectiveSlope,
-    leanings: pairNull.leanings,
-    leaning_slopes: leaningSlopes,
+    leanings: pairNull.hubnessComponents,
+    leaning_slopes: hubnessComponentSlopes,
   };
   return {
     log_shorter: shape.logShorter,
     log_longer: shape.logLonger,
     mean_cosine: shape.meanCosine,
     cosine_spread: shape.cosineSpread,
-    bias: pairNull.bias,
+    bias: pairNull.hubness,
     weights: pairNull.weights,
     scale: pairNull.scale,
     length_slope: lengthSlope,

@@ -1,5 +1,5 @@
 import {
-  LEANING_COUNT,
+  HUBNESS_COMPONENT_COUNT,
   LENGTH_SLOPE,
   MOMENT_SLOPES,
   MOST_TERMS,
@@ -16,7 +16,7 @@ import {
 } from '../significance/pair-null.js';
 import { sampleDistinct, type Random } from '../random.js';
 import { maximise } from '../significance/tail-model.js';
-import type { BiasedSample } from './bias.js';
+import type { HubnessSample } from './hubness.js';
 import type { NullSample } from './sample.js';
 import { fitQuantile } from './statistics/linear-quantile.js';
 import { isSmallSample } from './tail.js';
@@ -59,7 +59,7 @@ const RATE_SWEEPS = 4;
  * Errors  undefined where the pairs are too few or do not vary, so that nothing can be told from them
  */
 export function fitPairNull(
-  sample: BiasedSample,
+  sample: HubnessSample,
   shape: ShapeScales,
   isLeftOut: (pair: number) => boolean,
   random: Random,
@@ -67,8 +67,12 @@ export function fitPairNull(
   const usable = sample.fitPairs.filter((pair) => !isLeftOut(pair));
   if (usable.length < FEWEST_PAIRS) return undefined;
   const chosen = sampleDistinct(usable.length, REGRESSION_PAIRS, random).map((index) => usable[index]);
-  const leanings = leaningProducts(sample, chosen).map(scaleOf);
-  const scales = { shape, bias: scaleOf(Float64Array.from(sample.biases, ({ bias }) => bias)), leanings };
+  const hubnessComponents = hubnessComponentProducts(sample, chosen).map(scaleOf);
+  const scales = {
+    shape,
+    hubness: scaleOf(Float64Array.from(sample.hubnesses, ({ hubness }) => hubness)),
+    hubnessComponents: hubnessComponents,
+  };
   const termCount = nullTermCount(shape);
   const terms = new Float64Array(chosen.length * termCount);
   const evidence = new Float64Array(chosen.length);
@@ -88,10 +92,10 @@ export function fitPairNull(
 }
 
 /** What the two proteins of each pair lean to, by direction; nothing without profiles. */
-function leaningProducts(sample: BiasedSample, pairs: Uint32Array): readonly Float64Array[] {
+function hubnessComponentProducts(sample: HubnessSample, pairs: Uint32Array): readonly Float64Array[] {
   if (!sample.hasProfiles) return [];
-  return Array.from({ length: LEANING_COUNT }, (_, at) =>
-    Float64Array.from(pairs, (pair) => sample.pairAt(pair).leanings[at]),
+  return Array.from({ length: HUBNESS_COMPONENT_COUNT }, (_, at) =>
+    Float64Array.from(pairs, (pair) => sample.pairAt(pair).hubnessComponents[at]),
   );
 }
 
@@ -109,9 +113,9 @@ interface Exceedance {
 }
 
 function exceedancesOf(
-  sample: BiasedSample,
+  sample: HubnessSample,
   pairs: Uint32Array,
-  scales: Pick<PairNull, 'shape' | 'bias' | 'leanings'>,
+  scales: Pick<PairNull, 'shape' | 'hubness' | 'hubnessComponents'>,
   weights: readonly number[],
 ): readonly Exceedance[] {
   const exceedances: Exceedance[] = [];

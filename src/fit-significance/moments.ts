@@ -99,7 +99,7 @@ export async function measureMoments(
         }
       }
     },
-    tell: (steps) => onTargets(Math.min(count, steps * STEP_TARGETS)),
+    report: (steps) => onTargets(Math.min(count, steps * STEP_TARGETS)),
   });
   return { dimension, rank, means, sketches, basis, profiles };
 }

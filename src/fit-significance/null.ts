@@ -2,7 +2,7 @@ import { excessCoordinate, type PairNull, type ShapeScales } from '../significan
 import type { Random } from '../random.js';
 import { EXCEEDANCE_SHARE, fitPairNull } from './fit.js';
 import { createComponents, type Components } from './statistics/links.js';
-import type { BiasedSample } from './bias.js';
+import type { HubnessSample } from './hubness.js';
 import type { NullSample } from './sample.js';
 
 /** The null of a sample after everything that evident relatives connect has been left out. */
@@ -31,7 +31,7 @@ const ROUNDS = 3;
  * Errors  undefined where the sample does not support a fit
  */
 export function fitNull(
-  sample: BiasedSample,
+  sample: HubnessSample,
   shape: ShapeScales,
   random: Random,
   labels?: Int32Array,
@@ -95,6 +95,6 @@ function linkHits(
   return links;
 }
 
-function coordinatesOf(sample: BiasedSample, model: PairNull): Float64Array {
+function coordinatesOf(sample: HubnessSample, model: PairNull): Float64Array {
   return sample.evidence.map((evidence, pair) => excessCoordinate(model, sample.pairAt(pair), evidence));
 }

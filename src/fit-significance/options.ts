@@ -52,12 +52,12 @@ interface Extent {
   /** Reversed proteins that a small sample needs beside it; 0 for others. */
   readonly reversedCount: number;
   readonly decoyCount: number;
-  readonly panelCount: number;
+  readonly referenceSetCount: number;
 }
 
 /** The phases in their order, with their units and what each takes of the whole. */
 export function calibratePhases(extent: Extent): readonly CalibratePhase[] {
-  const { sampleCount, targetCount, reversedCount, decoyCount, panelCount } = extent;
+  const { sampleCount, targetCount, reversedCount, decoyCount, referenceSetCount } = extent;
   const pairCount = (sampleCount * (sampleCount - 1)) / 2;
   const phase = (name: PhaseName, count: number, pairsPerUnit: number): CalibratePhase => ({
     name,
@@ -70,7 +70,7 @@ export function calibratePhases(extent: Extent): readonly CalibratePhase[] {
     phase('reversed', reversedCount, sampleCount),
     phase('decoys', decoyCount, sampleCount),
     phase('moments', targetCount, PAIRS_PER_MOMENTS),
-    phase('panel', panelCount, targetCount * PAIRS_PER_COMPARISON),
+    phase('panel', referenceSetCount, targetCount * PAIRS_PER_COMPARISON),
   ].filter(({ count }) => count > 0);
 }
 

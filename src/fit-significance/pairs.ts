@@ -59,7 +59,7 @@ export async function scorePairs(scoring: PairScoring): Promise<PairScores> {
       scores.forwardSums.set(values.subarray(width, 2 * width), start);
       scores.backwardSums.set(values.subarray(2 * width), start);
     },
-    tell: (rows) => onPairs(pairStart(rows, count), total),
+    report: (rows) => onPairs(pairStart(rows, count), total),
   });
   return scores;
 }

@@ -64,8 +64,8 @@ async function observeDecoys(
     coordinates.forEach((coordinate, index) => {
       counter.add(sequences[at].length, sample.lengths[index], coordinate);
     });
-  const tell = (done: number): void => decoys.tell('decoys', before + done);
-  await eachDecoy(id.replace('/', '-'), sequences, decoys, take, tell);
+  const report = (done: number): void => decoys.report('decoys', before + done);
+  await eachDecoy(id.replace('/', '-'), sequences, decoys, take, report);
   return counter.card();
 }
 

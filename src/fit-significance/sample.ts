@@ -27,7 +27,7 @@ export interface NullSample {
   readonly firsts: Uint16Array;
   readonly seconds: Uint16Array;
   /** Mean of both directions' mean closest cosines. */
-  readonly closeness: Float64Array;
+  readonly meanClosestCosine: Float64Array;
   shapeAt(pair: number): PairShape;
 }
 
@@ -42,10 +42,14 @@ export function createNullSample(
   const pairCount = pairStart(count, count);
   const lengths = targets.map((target) => release.targets.length(target));
   const { firsts, seconds, hasProfiles, shapeAt } = shapesOf(lengths, moments);
-  const closeness = closenessOf(release, shapeAt, scores);
+  const meanClosestCosine = meanClosestCosinesOf(release, shapeAt, scores);
   const scorePerCosine = scorePerCosineOf(release);
-  const evidence = closeness.map((close, pair) =>
-    pairEvidence(shapeAt(pair), { affineScore: scores.affine[pair], closeness: close }, scorePerCosine),
+  const evidence = meanClosestCosine.map((close, pair) =>
+    pairEvidence(
+      shapeAt(pair),
+      { affineScore: scores.affine[pair], meanClosestCosine: close },
+      scorePerCosine,
+    ),
   );
   const pairsOf = (role: number): Uint32Array => {
     const isOf = (pair: number): boolean => roles[firsts[pair]] === role && roles[seconds[pair]] === role;
@@ -65,7 +69,7 @@ export function createNullSample(
     holdoutPairs,
     firsts,
     seconds,
-    closeness,
+    meanClosestCosine,
     shapeAt,
   });
 }
@@ -110,7 +114,7 @@ function shapesOf(
 }
 
 /** Mean of both directions' mean closest cosines of every pair. */
-function closenessOf(
+function meanClosestCosinesOf(
   release: Release,
   shapeAt: (pair: number) => PairShape,
   { forwardSums, backwardSums }: PairScores,

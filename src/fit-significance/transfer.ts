@@ -31,7 +31,7 @@ export interface MeasuredRelease {
   readonly manifest: ReleaseManifest;
 }
 
-export interface CarriedCards {
+export interface TransferredCards {
   readonly from: MeasuredRelease;
   readonly calibration: CalibrationCard;
   readonly policy?: PolicyCard;
@@ -42,7 +42,7 @@ function isMeasuredAlike(a: ReleaseManifest, b: ReleaseManifest): boolean {
   return canonicalJson(measuredPart(a)) === canonicalJson(measuredPart(b));
 }
 
-function measuredPart({ files, encoder, affine, relatives, policies }: ReleaseManifest): unknown {
+function measuredPart({ files, encoder, affine, relatives: homologs, policies }: ReleaseManifest): unknown {
   const { targets, tokens, profiles } = files;
   return {
     targets: targets.sha256,
@@ -50,7 +50,7 @@ function measuredPart({ files, encoder, affine, relatives, policies }: ReleaseMa
     profiles: profiles?.sha256 ?? null,
     encoder,
     affine,
-    relatives: relatives ?? null,
+    relatives: homologs ?? null,
     policies,
   };
 }
@@ -60,24 +60,24 @@ function measuredPart({ files, encoder, affine, relatives, policies }: ReleaseMa
  * one; undefined where there is none.
  * Errors  Fault of the disk
  */
-export async function carryCalibration(
+export async function transferCalibration(
   to: MeasuredRelease,
   others: readonly MeasuredRelease[],
-): Promise<CarriedCards | undefined> {
+): Promise<TransferredCards | undefined> {
   for (const from of others) {
     if (from.id === to.id || !isMeasuredAlike(from.manifest, to.manifest)) continue;
     if ((await verifyEvidence(from.directory)).length > 0) continue;
     const card = await readCalibrationCard(from.directory);
-    if (card !== undefined) return carryFrom(from, to, card);
+    if (card !== undefined) return transferFrom(from, to, card);
   }
   return undefined;
 }
 
-async function carryFrom(
+async function transferFrom(
   from: MeasuredRelease,
   to: MeasuredRelease,
   measured: CalibrationCard,
-): Promise<CarriedCards> {
+): Promise<TransferredCards> {
   const calibration = { ...measured, release_id: to.id };
   const policy = await readPolicyCard(from.directory);
   const place = calibrationDirectory(to.directory);
@@ -91,10 +91,10 @@ async function carryFrom(
   await rm(place, { recursive: true, force: true });
   await rename(folder, place);
   if (policy === undefined || policy.calibration_id !== calibrationId(measured)) return { from, calibration };
-  const carried = { ...policy, release_id: to.id, calibration_id: calibrationId(calibration) };
+  const transferred = { ...policy, release_id: to.id, calibration_id: calibrationId(calibration) };
   for (const { path } of policy.codes === undefined ? [] : [policy.codes.words, policy.codes.codes]) {
     await shareFile(join(calibrationDirectory(from.directory), path), join(place, path));
   }
-  await writePolicyCard(to.directory, carried);
-  return { from, calibration, policy: carried };
+  await writePolicyCard(to.directory, transferred);
+  return { from, calibration, policy: transferred };
 }

@@ -26,8 +26,8 @@ import {
   type MomentTable,
   type ProfileTable,
 } from '../significance/moments.js';
-import { LEANING_COUNT } from '../significance/pair-null.js';
-import type { BiasTable } from '../significance/protein-bias.js';
+import { HUBNESS_COMPONENT_COUNT } from '../significance/pair-null.js';
+import type { HubnessTable } from '../significance/hubness.js';
 import { cardText } from '../significance/sidecar.js';
 import { sha256Hex } from '../canonical.js';
 
@@ -43,7 +43,7 @@ export async function writeCalibration(
   releaseDirectory: string,
   content: CardContent,
   moments: MomentTable,
-  biases: Pick<BiasTable, 'of'>,
+  hubnesses: Pick<HubnessTable, 'of'>,
 ): Promise<CalibrationCard> {
   const place = calibrationDirectory(releaseDirectory);
   const folder = `${place}.new`;
@@ -53,7 +53,7 @@ export async function writeCalibration(
   const targets = arrowBytes([
     ['mean', moments.means, dimension],
     ['sketch', moments.sketches, rank],
-    ...biasColumns(biases, moments.means.length / dimension, profiles !== undefined),
+    ...hubnessColumns(hubnesses, moments.means.length / dimension, profiles !== undefined),
     ...(profiles === undefined ? [] : profileColumns(profiles)),
   ]);
   const basis = arrowBytes([['component', moments.basis, secondMomentSize(dimension)]]);
@@ -78,15 +78,23 @@ function profileColumns({ means, seconds, logEffective }: ProfileTable): readonl
   ];
 }
 
-function biasColumns(biases: Pick<BiasTable, 'of'>, count: number, hasLeanings: boolean): readonly Column[] {
+function hubnessColumns(
+  hubnesses: Pick<HubnessTable, 'of'>,
+  count: number,
+  hasHubnessComponents: boolean,
+): readonly Column[] {
   const values = new Float32Array(count);
-  const leanings = new Float32Array(hasLeanings ? count * LEANING_COUNT : 0);
+  const hubnessComponents = new Float32Array(hasHubnessComponents ? count * HUBNESS_COMPONENT_COUNT : 0);
   for (let target = 0; target < count; target += 1) {
-    const found = biases.of(target);
-    values[target] = found.bias;
-    if (hasLeanings) leanings.set(found.leanings, target * LEANING_COUNT);
+    const found = hubnesses.of(target);
+    values[target] = found.hubness;
+    if (hasHubnessComponents)
+      hubnessComponents.set(found.hubnessComponents, target * HUBNESS_COMPONENT_COUNT);
   }
-  return [['bias', values, 1], ...(hasLeanings ? [['leaning', leanings, LEANING_COUNT] as const] : [])];
+  return [
+    ['bias', values, 1],
+    ...(hasHubnessComponents ? [['leaning', hubnessComponents, HUBNESS_COMPONENT_COUNT] as const] : []),
+  ];
 }
 
 async function writeBytes(folder: string, path: string, bytes: Uint8Array): Promise<FileCard> {

@@ -1,11 +1,11 @@
 import { AMINO_ACIDS } from '../sequence/substitution.js';
-import { columnsOf, type Family } from './family.js';
+import { columnsOf, type HomologSet } from './homolog-set.js';
 
 /** What stands in a place of an alignment where no amino acid does: a gap, or a letter that is none. */
 export const NOTHING = AMINO_ACIDS.length;
 
 /** A family's letters over each other: the protein's own row first, then its relatives'. */
-export interface FamilyAlignment {
+export interface HomologAlignment {
   readonly length: number;
   /** [rows × length]: place in AMINO_ACIDS, or NOTHING. */
   readonly rows: readonly Uint8Array[];
@@ -17,11 +17,11 @@ const CODES = new Uint8Array(128).fill(NOTHING);
 for (const [index, letter] of [...AMINO_ACIDS].entries()) CODES[letter.charCodeAt(0)] = index;
 
 /** Errors  Fault where an alignment leaves its sequences */
-export function alignFamily({ sequence, relatives }: Family): FamilyAlignment {
+export function alignHomologSet({ sequence, homologs }: HomologSet): HomologAlignment {
   const { length } = sequence;
   const own = Uint8Array.from(sequence, (letter) => CODES[letter.charCodeAt(0)]);
-  const columns = relatives.map((relative) => columnsOf(relative, length));
-  const rows = relatives.map(({ residues }, index) => {
+  const columns = homologs.map((homolog) => columnsOf(homolog, length));
+  const rows = homologs.map(({ residues }, index) => {
     const row = new Uint8Array(length).fill(NOTHING);
     columns[index].forEach((column, at) => {
       if (column >= 0) row[column] = CODES[residues.charCodeAt(at)];
@@ -37,7 +37,7 @@ export function alignFamily({ sequence, relatives }: Family): FamilyAlignment {
  * Unit    shares of 1, in the order of the rows
  * Source  position-based sequence weights (Henikoff & Henikoff 1994)
  */
-export function rowWeights({ length, rows }: FamilyAlignment): Float64Array {
+export function rowWeights({ length, rows }: HomologAlignment): Float64Array {
   const counts = new Uint16Array(length * NOTHING);
   const kinds = new Uint8Array(length);
   for (const row of rows) {
@@ -65,6 +65,6 @@ export function rowWeights({ length, rows }: FamilyAlignment): Float64Array {
  * Range   1..rows
  * Source  1 ÷ Σ weight² (Kish 1965), of the position-based weights
  */
-export function effectiveSequences(alignment: FamilyAlignment): number {
+export function effectiveSequences(alignment: HomologAlignment): number {
   return 1 / rowWeights(alignment).reduce((sum, weight) => sum + weight * weight, 0);
 }

@@ -1,6 +1,6 @@
 import type { QueryTokens } from '../kernels/kernels.js';
-import type { SelectedFamily } from './finder.js';
-import { familyTokens, type FamilyTokenForm, type FamilyTokens } from './tokens.js';
+import type { SelectedHomologSet } from './finder.js';
+import { profileTokens, type ProfileTokenForm, type ProfileTokens } from './tokens.js';
 
 /** What is asked of an encoder (encoder/encoder.ts). */
 interface VectorEncoder {
@@ -14,21 +14,21 @@ interface VectorEncoder {
  * Tokens of each protein as its family has them, in order.
  * Cost    the encoder's, for the proteins and those averaged relatives whose vectors are not at hand
  */
-export async function encodeFamilies(
+export async function encodeHomologSets(
   encoder: VectorEncoder,
-  families: readonly SelectedFamily[],
-  form: FamilyTokenForm,
+  homologSets: readonly SelectedHomologSet[],
+  form: ProfileTokenForm,
   options: { readonly signal?: AbortSignal } = {},
-): Promise<readonly FamilyTokens[]> {
-  const sequences = families.flatMap(({ sequence, averaged, vectors }) =>
+): Promise<readonly ProfileTokens[]> {
+  const sequences = homologSets.flatMap(({ sequence, averaged, vectors }) =>
     vectors === undefined ? [sequence, ...averaged.map(({ residues }) => residues)] : [sequence],
   );
   const encoded = await encoder.encode(sequences, options);
   let next = 0;
-  return families.map((family) => {
-    const { sequence, averaged, vectors } = family;
+  return homologSets.map((homologSet) => {
+    const { sequence, averaged, vectors } = homologSet;
     const own = encoded[next++];
     const others = vectors ?? encoded.slice(next, (next += averaged.length));
-    return familyTokens(family, { sequence, relatives: averaged }, [own, ...others], form);
+    return profileTokens(homologSet, { sequence, homologs: averaged }, [own, ...others], form);
   });
 }

@@ -1,7 +1,7 @@
 import { PROFILE_WIDTH } from '../kernels/kernels.js';
 import { BACKGROUND } from '../sequence/residue-scales.js';
 import { AMINO_ACIDS, BLOSUM62 } from '../sequence/substitution.js';
-import { NOTHING, rowWeights, type FamilyAlignment } from './alignment.js';
+import { NOTHING, rowWeights, type HomologAlignment } from './alignment.js';
 
 const KINDS = AMINO_ACIDS.length;
 /** Residues over which the variety of a family is averaged. */
@@ -21,7 +21,7 @@ const BALANCE_ROUNDS = 50;
  * Source  frequencies by Henikoff weights; a share 1 ÷ (1 + N ÷ 1.5) of pseudocounts, N = e^entropy of the letters,
  *         averaged over 15 columns; conditional probabilities of BLOSUM62 at λ = .3176
  */
-export function familyProfile(alignment: FamilyAlignment): Float64Array {
+export function homologProfile(alignment: HomologAlignment): Float64Array {
   const observed = observedFrequencies(alignment);
   const variety = smoothedVariety(observed);
   const profile = new Float64Array(observed.length);
@@ -41,7 +41,7 @@ export function familyProfile(alignment: FamilyAlignment): Float64Array {
 }
 
 /** Weighted letters of each column; the background where no row has one. */
-function observedFrequencies(alignment: FamilyAlignment): Float64Array {
+function observedFrequencies(alignment: HomologAlignment): Float64Array {
   const { length, rows } = alignment;
   const weights = rowWeights(alignment);
   const observed = new Float64Array(length * KINDS);

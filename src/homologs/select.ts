@@ -1,44 +1,44 @@
-import { alignFamily, NOTHING } from './alignment.js';
-import type { Family, Relative } from './family.js';
-import { aloneFamily, type SelectedFamily } from './finder.js';
-import type { RelativeRules } from './rules.js';
+import { alignHomologSet, NOTHING } from './alignment.js';
+import type { HomologSet, Homolog } from './homolog-set.js';
+import { withoutHomologs, type SelectedHomologSet } from './finder.js';
+import type { HomologRules } from './rules.js';
 
 /**
  * Those of the found relatives that count: near enough, long enough, each once, none a near copy of the protein or of a
  * nearer relative, and of more than `profileCount` as many at even distances from the nearest to the farthest.
  * Errors  Fault where an alignment leaves its sequences
  */
-export function selectRelatives(found: Family, rules: RelativeRules): SelectedFamily {
+export function selectHomologs(found: HomologSet, rules: HomologRules): SelectedHomologSet {
   const { sequence } = found;
   const seen = new Set<string>();
-  const near = found.relatives
+  const near = found.homologs
     .filter(
-      ({ expected, coverage, identity }) =>
-        expected <= rules.maxExpected && coverage >= rules.minCoverage && identity <= rules.maxIdentity,
+      ({ eValue, coverage, identity }) =>
+        eValue <= rules.maxEValue && coverage >= rules.minCoverage && identity <= rules.maxIdentity,
     )
-    .toSorted((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1))
+    .toSorted((a, b) => a.eValue - b.eValue || (a.id < b.id ? -1 : 1))
     .filter(({ id }) => !seen.has(id) && seen.add(id));
-  const { rows } = alignFamily({ sequence, relatives: near });
+  const { rows } = alignHomologSet({ sequence, homologs: near });
   const kept: number[] = [];
   for (let index = 0; index < near.length; index += 1) {
     const row = rows[index + 1];
     if (!kept.some((other) => areCopies(row, rows[other + 1], rules.maxIdentity))) kept.push(index);
   }
-  const relatives = spread(kept, rules.profileCount).map((index) => near[index]);
-  return { sequence, relatives, averaged: spread(relatives, rules.vectorCount) };
+  const homologs = spread(kept, rules.profileCount).map((index) => near[index]);
+  return { sequence, homologs, averaged: spread(homologs, rules.vectorCount) };
 }
 
 /** All of a list that are near and long enough, copies too, nearest first; each once, as its first entry has it. */
-export function listRelatives<Listed extends Relative>(
+export function listHomologs<Listed extends Homolog>(
   found: readonly Listed[],
-  { maxExpected, minCoverage }: Pick<RelativeRules, 'maxExpected' | 'minCoverage'>,
+  { maxEValue, minCoverage }: Pick<HomologRules, 'maxEValue' | 'minCoverage'>,
 ): readonly Listed[] {
   const first = new Map<string, Listed>();
-  for (const relative of found) {
-    if (relative.expected > maxExpected || relative.coverage < minCoverage) continue;
-    if (!first.has(relative.id)) first.set(relative.id, relative);
+  for (const homolog of found) {
+    if (homolog.eValue > maxEValue || homolog.coverage < minCoverage) continue;
+    if (!first.has(homolog.id)) first.set(homolog.id, homolog);
   }
-  return [...first.values()].sort((a, b) => a.expected - b.expected || (a.id < b.id ? -1 : 1));
+  return [...first.values()].sort((a, b) => a.eValue - b.eValue || (a.id < b.id ? -1 : 1));
 }
 
 /**
@@ -48,18 +48,18 @@ export function listRelatives<Listed extends Relative>(
  */
 export function selectRounds(
   sequence: string,
-  rounds: readonly (readonly Relative[])[],
-  rules: RelativeRules,
-): SelectedFamily {
+  rounds: readonly (readonly Homolog[])[],
+  rules: HomologRules,
+): SelectedHomologSet {
   const share = { ...rules, vectorCount: Math.ceil(rules.vectorCount / rounds.length) };
   const selected = rounds
     .filter(({ length }) => length > 0)
-    .map((relatives) => selectRelatives({ sequence, relatives }, share));
+    .map((homologs) => selectHomologs({ sequence, homologs }, share));
   const last = selected.at(-1);
-  if (last === undefined) return aloneFamily(sequence);
-  const averaged = new Map<string, Relative>();
-  for (const relative of selected.flatMap((family) => family.averaged)) {
-    if (!averaged.has(relative.id)) averaged.set(relative.id, relative);
+  if (last === undefined) return withoutHomologs(sequence);
+  const averaged = new Map<string, Homolog>();
+  for (const homolog of selected.flatMap((homologSet) => homologSet.averaged)) {
+    if (!averaged.has(homolog.id)) averaged.set(homolog.id, homolog);
   }
   return { ...last, averaged: [...averaged.values()] };
 }

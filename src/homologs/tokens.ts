@@ -1,12 +1,12 @@
 import type { QueryTokens } from '../kernels/kernels.js';
 import { quantise } from '../kernels/quantise.js';
 import { AMINO_ACIDS } from '../sequence/substitution.js';
-import { alignFamily, effectiveSequences, rowWeights, type FamilyAlignment } from './alignment.js';
-import type { Family } from './family.js';
-import { familyProfile, profileRows, unitLogOdds } from './profile.js';
+import { alignHomologSet, effectiveSequences, rowWeights, type HomologAlignment } from './alignment.js';
+import type { HomologSet } from './homolog-set.js';
+import { homologProfile, profileRows, unitLogOdds } from './profile.js';
 
 /** How the tokens of a family come about. */
-export interface FamilyTokenForm {
+export interface ProfileTokenForm {
   /** Of the encoder whose vectors are averaged. */
   readonly encoderDimension: number;
   /** Of the family's tokens: the encoder's, or room for 20 log odds more. */
@@ -19,26 +19,26 @@ export interface FamilyTokenForm {
 }
 
 /** Tokens with their profile. */
-export type FamilyTokens = QueryTokens & Required<Pick<QueryTokens, 'profile' | 'effectiveSequences'>>;
+export type ProfileTokens = QueryTokens & Required<Pick<QueryTokens, 'profile' | 'effectiveSequences'>>;
 
 /**
  * int8 tokens of a protein as its family has them: in each place the weighted mean of the vectors that stand there,
  * scaled to the length of a token again, and with them what the profile says.
  * Shape   as many rows as the protein has residues, of the form's dimension
  * Order   float64 in the order of rows, residues, components, so that the same family gives the same bits
- * @param family    the selected relatives, for the profile
+ * @param homologSet    the selected relatives, for the profile
  * @param averaged  those of them whose vectors are averaged
  * @param vectors   tokens of the protein, then of each of these (its `residues`)
  */
-export function familyTokens(
-  family: Family,
-  averaged: Family,
+export function profileTokens(
+  homologSet: HomologSet,
+  averaged: HomologSet,
   vectors: readonly QueryTokens[],
-  form: FamilyTokenForm,
-): FamilyTokens {
+  form: ProfileTokenForm,
+): ProfileTokens {
   const { encoderDimension, dimension, inverseStep, profileShare, profileScale } = form;
-  const { length } = family.sequence;
-  const means = meanVectors(alignFamily(averaged), vectors, encoderDimension);
+  const { length } = homologSet.sequence;
+  const means = meanVectors(alignHomologSet(averaged), vectors, encoderDimension);
   const rows = new Float64Array(length * dimension);
   const ownScale = Math.sqrt(1 - profileShare);
   for (let residue = 0; residue < length; residue += 1) {
@@ -46,8 +46,8 @@ export function familyTokens(
       rows[residue * dimension + at] = means[residue * encoderDimension + at] * ownScale;
     }
   }
-  const alignment = alignFamily(family);
-  const profile = familyProfile(alignment);
+  const alignment = alignHomologSet(homologSet);
+  const profile = homologProfile(alignment);
   if (profileShare > 0) {
     const odds = unitLogOdds(profile);
     const scale = Math.sqrt(profileShare);
@@ -69,7 +69,7 @@ const KINDS = AMINO_ACIDS.length;
 
 /** Unit vectors of the weighted sums in each place; a sum of zero stays. */
 function meanVectors(
-  alignment: FamilyAlignment,
+  alignment: HomologAlignment,
   vectors: readonly QueryTokens[],
   dimension: number,
 ): Float64Array {

@@ -46,7 +46,7 @@ export interface Addon {
     eligible: Uint32Array | undefined,
     isOnGpu: boolean,
     threads: number | undefined,
-    isBackground: boolean,
+    isLowPriority: boolean,
     callback: Callback<readonly MaxSimSums[]>,
   ): SearchHandle;
   sweep(
@@ -57,7 +57,7 @@ export interface Addon {
     floor: number,
     isOnGpu: boolean,
     threads: number | undefined,
-    isBackground: boolean,
+    isLowPriority: boolean,
     callback: Callback<readonly SweptSums[]>,
   ): SearchHandle;
   nearest(
@@ -65,7 +65,7 @@ export interface Addon {
     queries: readonly QueryTokens[],
     eligible: Uint32Array | undefined,
     wanted: number,
-    isBackground: boolean,
+    isLowPriority: boolean,
     callback: Callback<readonly NearestSums[]>,
   ): SearchHandle;
   affine<Result>(
@@ -76,7 +76,7 @@ export interface Addon {
     work: 'scores' | 'measures' | 'alignments',
     isOnGpu: boolean,
     threads: number | undefined,
-    isBackground: boolean,
+    isLowPriority: boolean,
     callback: Callback<Result>,
   ): SearchHandle;
   openCodes(
@@ -90,7 +90,7 @@ export interface Addon {
     codes: CodesHandle,
     queries: readonly QueryTokens[],
     threads: number | undefined,
-    isBackground: boolean,
+    isLowPriority: boolean,
     callback: Callback<Uint8Array>,
   ): SearchHandle;
   codeSums(
@@ -100,7 +100,7 @@ export interface Addon {
     eligible: Uint32Array | undefined,
     floor: number,
     threads: number | undefined,
-    isBackground: boolean,
+    isLowPriority: boolean,
     callback: Callback<readonly CodedSums[]>,
   ): SearchHandle;
   assign(
@@ -109,7 +109,7 @@ export interface Addon {
     children: Int8Array | undefined,
     rows: Int8Array,
     threads: number | undefined,
-    isBackground: boolean,
+    isLowPriority: boolean,
     callback: Callback<Uint16Array>,
   ): SearchHandle;
   cancel(search: SearchHandle): void;
@@ -170,16 +170,16 @@ export function storeCalls(
 ): Pick<KernelBackend, 'maxsim' | 'sweep' | 'sweepLists' | 'affineScores' | 'measure' | 'affineAlign'> {
   return {
     maxsim: (store, queries, eligible, options = {}) =>
-      run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
-        addon.maxsim(handleOf(store), queries, eligible, false, threads, isBackground, callback),
+      run<readonly MaxSimSums[]>(addon, options, (threads, isLowPriority, callback) =>
+        addon.maxsim(handleOf(store), queries, eligible, false, threads, isLowPriority, callback),
       ),
     sweep: (store, queries, eligible, floor, options = {}) =>
-      run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
-        addon.sweep(handleOf(store), queries, eligible, floor, false, threads, isBackground, callback),
+      run<readonly SweptSums[]>(addon, options, (threads, isLowPriority, callback) =>
+        addon.sweep(handleOf(store), queries, eligible, floor, false, threads, isLowPriority, callback),
       ),
     sweepLists: (store, queries, lists, floor, options = {}) =>
-      run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
-        addon.sweep(handleOf(store), queries, lists, floor, false, threads, isBackground, callback),
+      run<readonly SweptSums[]>(addon, options, (threads, isLowPriority, callback) =>
+        addon.sweep(handleOf(store), queries, lists, floor, false, threads, isLowPriority, callback),
       ),
     ...scoreCalls(addon, false),
     affineAlign: affineCall<readonly AffineAlignment[]>(addon, 'alignments', false),
@@ -202,7 +202,7 @@ function affineCall<Result>(addon: Addon, work: 'scores' | 'measures' | 'alignme
     parameters: AffineParameters,
     options: KernelOptions = {},
   ): Promise<Result> =>
-    run<Result>(addon, options, (threads, isBackground, callback) =>
+    run<Result>(addon, options, (threads, isLowPriority, callback) =>
       addon.affine(
         handleOf(store),
         query,
@@ -211,7 +211,7 @@ function affineCall<Result>(addon: Addon, work: 'scores' | 'measures' | 'alignme
         work,
         isOnGpu,
         threads,
-        isBackground,
+        isLowPriority,
         callback,
       ),
     );
@@ -257,15 +257,15 @@ export function handleOf(store: TokenStore): StoreHandle {
  */
 export async function run<Result>(
   addon: Addon,
-  { signal, threads, isBackground = false }: KernelOptions,
-  start: (threads: number | undefined, isBackground: boolean, callback: Callback<Result>) => SearchHandle,
+  { signal, threads, isLowPriority = false }: KernelOptions,
+  start: (threads: number | undefined, isLowPriority: boolean, callback: Callback<Result>) => SearchHandle,
 ): Promise<Result> {
   signal?.throwIfAborted();
   assert(threads === undefined || threads >= 1, 'a search needs at least one thread');
   let onAbort: (() => void) | undefined;
   try {
     return await new Promise<Result>((resolve, reject) => {
-      const search = start(threads, isBackground, (error, result) =>
+      const search = start(threads, isLowPriority, (error, result) =>
         error ? reject(error) : resolve(result),
       );
       onAbort = () => {

@@ -93,7 +93,7 @@ export function cudaBackend(affine: KernelBackend, options: CudaOptions = {}): C
     async open(source) {
       const store = openControlStore(addon, affine.variant, source);
       const load = (): Promise<void> =>
-        run(addon, {}, (_threads, _isBackground, callback) => addon.load(handleOf(store), callback));
+        run(addon, {}, (_threads, _isLowPriority, callback) => addon.load(handleOf(store), callback));
       try {
         // Where it has no room now, each search tries again to bring it there.
         await serve(load, () => Promise.resolve());
@@ -125,8 +125,8 @@ function servedCalls(
     maxsim: (store, queries, eligible, options = {}) =>
       serve(
         () =>
-          run<readonly MaxSimSums[]>(addon, options, (threads, isBackground, callback) =>
-            addon.maxsim(handleOf(store), queries, eligible, true, threads, isBackground, callback),
+          run<readonly MaxSimSums[]>(addon, options, (threads, isLowPriority, callback) =>
+            addon.maxsim(handleOf(store), queries, eligible, true, threads, isLowPriority, callback),
           ),
         async (retry) => {
           const sums = await calls.maxsim(store, queries, eligible, options);
@@ -137,8 +137,8 @@ function servedCalls(
     sweep: (store, queries, eligible, floor, options = {}) =>
       serve(
         () =>
-          run<readonly SweptSums[]>(addon, options, (threads, isBackground, callback) =>
-            addon.sweep(handleOf(store), queries, eligible, floor, true, threads, isBackground, callback),
+          run<readonly SweptSums[]>(addon, options, (threads, isLowPriority, callback) =>
+            addon.sweep(handleOf(store), queries, eligible, floor, true, threads, isLowPriority, callback),
           ),
         async (retry) => {
           const sums = await calls.sweep(store, queries, eligible, floor, options);
@@ -149,8 +149,8 @@ function servedCalls(
     nearest: (store, queries, eligible, count, options = {}) =>
       serve(
         () =>
-          run<readonly NearestSums[]>(addon, options, (_threads, isBackground, callback) =>
-            addon.nearest(handleOf(store), queries, eligible, count, isBackground, callback),
+          run<readonly NearestSums[]>(addon, options, (_threads, isLowPriority, callback) =>
+            addon.nearest(handleOf(store), queries, eligible, count, isLowPriority, callback),
           ),
         async (retry) => {
           const targets = eligible ?? Uint32Array.from({ length: store.targetCount }, (_, target) => target);

@@ -52,7 +52,7 @@ export interface KernelOptions {
   /** 1..256; default: the backend's own choice (the cores of the machine). The result does not depend on it. */
   readonly threads?: number;
   /** Gives way to calls that are not: somebody waits for those. Default false; a backend that cannot takes turns. */
-  readonly isBackground?: boolean;
+  readonly isLowPriority?: boolean;
   /** Hears of a retry where the result itself does not tell of it. */
   readonly onRetry?: (retry: KernelRetry) => void;
 }

@@ -1,12 +1,12 @@
 import type { KernelOptions, MaxSimSums, PairMeasures, QueryTokens } from '../kernels/kernels.js';
 import { affineParameters } from '../search/affine.js';
-import { ascending, bestOf, excessFloor, poolOf } from '../search/sampled/finalists.js';
-import { bestCoded, codedPoolOf, lookUp } from '../search/sampled/coded.js';
+import { ascending, bestOf, excessFloor, prefilterCountsOf } from '../search/prefilter/rescore-candidates.js';
+import { bestByCodebook, codebookCountsOf, lookUp } from '../search/prefilter/codebook.js';
 import { maxsimDistances } from '../search/maxsim.js';
 import { rank } from '../search/rank.js';
 import type { Scored } from '../search/rescore.js';
-import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/sampled/sampling.js';
-import type { EncodedQuery, FinalistCounts, SearchEngine } from '../search/search-types.js';
+import { COARSE_ROWS, FINE_ROWS, sampleTokens } from '../search/prefilter/sampling.js';
+import type { EncodedQuery, RescoreCounts, SearchEngine } from '../search/search-types.js';
 import { createJudge } from '../search/significance.js';
 import { unfilteredSpace } from '../release/filter/target-space.js';
 import { openTokenReader, type TokenReader } from '../release/rows/token-reader.js';
@@ -38,7 +38,7 @@ export interface QueryPlaces {
 const PACK_QUERIES = 8;
 const NEAREST_COUNT = 100;
 
-type Measured = QualifyOptions & { readonly counts: FinalistCounts };
+type Measured = QualifyOptions & { readonly counts: RescoreCounts };
 
 /**
  * Searches the release with some of its own proteins, each of which counts as absent. They are asked as they stand in
@@ -98,17 +98,17 @@ async function measureAll(
 
 type Orders = Awaited<ReturnType<typeof bestOf>>;
 /** The best of all targets for one query. */
-type Best = (most: FinalistCounts) => Promise<Orders>;
+type Best = (most: RescoreCounts) => Promise<Orders>;
 
 /** The first look at all targets: by their codes where the engine has them, else by a few rows of each query. */
 async function sweepAll(
   tokens: readonly QueryTokens[],
-  { backend, store, release, codes }: SearchEngine,
+  { backend, store, release, codebook }: SearchEngine,
   options: KernelOptions,
 ): Promise<(query: number) => Best> {
-  if (codes !== undefined) {
-    const sums = await lookUp(tokens, undefined, { codes, release }, options);
-    return (query) => (most) => bestCoded(sums[query], undefined, most, release);
+  if (codebook !== undefined) {
+    const sums = await lookUp(tokens, undefined, { codebook, release }, options);
+    return (query) => (most) => bestByCodebook(sums[query], undefined, most, release);
   }
   const sampled = tokens.map((query) => sampleTokens(query, COARSE_ROWS));
   const swept = await backend.sweep(store, sampled, undefined, excessFloor(release), options);
@@ -116,11 +116,11 @@ async function sweepAll(
 }
 
 /** How many of each order the first look leaves. */
-export function poolOfPolicy(
-  { codes, release }: Pick<SearchEngine, 'codes' | 'release'>,
-  counts: FinalistCounts,
-): FinalistCounts {
-  return codes === undefined ? poolOf(counts) : codedPoolOf(counts, release.targets.count);
+export function prefilterCountsOfPolicy(
+  { codebook, release }: Pick<SearchEngine, 'codebook' | 'release'>,
+  counts: RescoreCounts,
+): RescoreCounts {
+  return codebook === undefined ? prefilterCountsOf(counts) : codebookCountsOf(counts, release.targets.count);
 }
 
 /** The places of targets in both sweeps, the query itself left out. */
@@ -131,24 +131,24 @@ async function placesOf(
   { engine, counts }: Measured,
   options: KernelOptions,
 ): Promise<(target: number) => SweptPlaces> {
-  const { release, backend, store, codes } = engine;
-  const left = await bestOfAll(withSelf(poolOfPolicy(engine, counts)));
-  const pool = ascending(left);
-  const sampled = sampleTokens(tokens, codes === undefined ? FINE_ROWS : COARSE_ROWS);
-  const [swept] = await backend.sweep(store, [sampled], pool, excessFloor(release), options);
-  const best = await bestOf(swept, pool, sampled.length, withSelf(counts), release);
+  const { release, backend, store, codebook } = engine;
+  const left = await bestOfAll(withSelf(prefilterCountsOfPolicy(engine, counts)));
+  const hits = ascending(left);
+  const sampled = sampleTokens(tokens, codebook === undefined ? FINE_ROWS : COARSE_ROWS);
+  const [swept] = await backend.sweep(store, [sampled], hits, excessFloor(release), options);
+  const best = await bestOf(swept, hits, sampled.length, withSelf(counts), release);
   const [coarsePlace, finePlace] = [placeIn(left, self), placeIn(best, self)];
   return (target) => ({ coarse: coarsePlace(target), fine: finePlace(target) });
 }
 
-function withSelf({ nearestCount, strikingCount }: FinalistCounts): FinalistCounts {
-  return { nearestCount: nearestCount + 1, strikingCount: strikingCount + 1 };
+function withSelf({ nearestCount, localCount }: RescoreCounts): RescoreCounts {
+  return { nearestCount: nearestCount + 1, localCount: localCount + 1 };
 }
 
-function placeIn({ nearest, striking }: Orders, self: number): (target: number) => Place {
+function placeIn({ nearest, local }: Orders, self: number): (target: number) => Place {
   const placesIn = (list: readonly number[]): Map<number, number> =>
     new Map(list.filter((target) => target !== self).map((target, above) => [target, above + 1]));
-  const [nearness, excess] = [placesIn(nearest), placesIn(striking)];
+  const [nearness, excess] = [placesIn(nearest), placesIn(local)];
   return (target) => ({
     byNearness: nearness.get(target) ?? Infinity,
     byExcess: excess.get(target) ?? Infinity,
@@ -196,20 +196,18 @@ async function evidentTargets(
     };
   });
   // A map of unsigned integers would be one, too.
-  const panel = {
-    queryToTarget: Int32Array.from(calibration.panel, (target) => exact.queryToTarget[target]),
-    targetToQuery: Int32Array.from(calibration.panel, (target) => exact.targetToQuery[target]),
+  const referenceSet = {
+    queryToTarget: Int32Array.from(calibration.referenceSet, (target) => exact.queryToTarget[target]),
+    targetToQuery: Int32Array.from(calibration.referenceSet, (target) => exact.targetToQuery[target]),
   };
   const judge = createJudge(
     { significance: 'if_available', targetSpace: unfilteredSpace(release) },
     [sequence],
     engine,
   );
-  const judged = await judge(query, candidates, panel, options);
+  const judged = await judge(query, candidates, referenceSet, options);
   const limit = Math.log(EVIDENT_EXPECTED_FALSE_HITS);
   return judged
-    .filter(
-      ({ significance }) => significance.kind === 'supported' && significance.logExpectedFalseHits <= limit,
-    )
+    .filter(({ significance }) => significance.kind === 'supported' && significance.logEValue <= limit)
     .map(({ targetIndex }) => targetIndex);
 }

@@ -5,21 +5,27 @@ import {
   POOL_SHARE,
   POLICY_FORMAT,
   REQUIRED_RECALL,
-  cardToKeep,
+  cardToStore,
   definitionOf,
   isQualifiedPolicy,
   policyId,
-  type Finalists,
+  type RescoreCandidates,
   type PolicyCard,
   type PolicyKind,
 } from '../recall/policy-card.js';
 import { openQualification, writePolicyCard } from '../recall/policy-sidecar.js';
 import { Refusal } from '../errors.js';
 import { sampleDistinct, seededRandom, type Random } from '../random.js';
-import { openCodesOf } from '../recall/codes-sidecar.js';
-import type { FinalistCounts, SearchEngine } from '../search/search-types.js';
-import { writeCodes } from './codes.js';
-import { measurePlaces, poolOfPolicy, type Place, type QueryPlaces, type SweptPlaces } from './places.js';
+import { openCodebookOf } from '../recall/codebook-sidecar.js';
+import type { RescoreCounts, SearchEngine } from '../search/search-types.js';
+import { writeCodebook } from './codebook.js';
+import {
+  measurePlaces,
+  prefilterCountsOfPolicy,
+  type Place,
+  type QueryPlaces,
+  type SweptPlaces,
+} from './places.js';
 import type { QualifyOptions } from './options.js';
 import { recallOf } from './recall.js';
 
@@ -29,7 +35,7 @@ const STRATA = 4;
 interface Trial {
   /** Nearest finalists, and striking ones as shares of them. */
   readonly nearestCounts: readonly number[];
-  readonly strikingShares: readonly number[];
+  readonly localShares: readonly number[];
   /** More nearest finalists than this share of a release would save nothing. */
   readonly largestShare: number;
   readonly required: Pick<PolicyCard, 'required_recall' | 'required_evident_recall'>;
@@ -38,13 +44,13 @@ interface Trial {
 const TRIALS: Readonly<Record<PolicyKind, Trial>> = {
   sampled: {
     nearestCounts: [250, 500, 1_000, 2_000, 4_000, 8_000],
-    strikingShares: [1 / 2, 1, 2, 3, 4],
+    localShares: [1 / 2, 1, 2, 3, 4],
     largestShare: 1 / 8,
     required: { required_recall: REQUIRED_RECALL },
   },
   coded: {
     nearestCounts: [100, 200, 400, 800],
-    strikingShares: [1 / 2, 1],
+    localShares: [1 / 2, 1],
     largestShare: POOL_SHARE,
     required: {
       required_recall: CODED_REQUIRED_RECALL,
@@ -78,26 +84,26 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const random = seededRandom(seed);
   const queries = chooseQueries(options, random);
   const aligned = chooseAligned(options, queries, random);
-  const { engine, codes } = await withCodes(options);
-  const shares = trial.strikingShares;
+  const { engine, codebook } = await withCodebook(options);
+  const shares = trial.localShares;
   const most = counts[counts.length - 1];
-  const largest = { nearestCount: most, strikingCount: most * shares[shares.length - 1] };
+  const largest = { nearestCount: most, localCount: most * shares[shares.length - 1] };
   const places = await measurePlaces(queries, aligned, { ...options, engine, counts: largest });
-  const recalls = (of: readonly QueryPlaces[], finalists: Finalists): PolicyCard['recalls'] =>
-    recallsOf(of, finalists, (pooled) => poolOfPolicy(engine, pooled));
-  const tried = finalistCounts(counts, shares).map((finalists) => ({
-    ...finalists,
-    ...recalls(places, finalists),
+  const recalls = (of: readonly QueryPlaces[], rescoreCandidates: RescoreCandidates): PolicyCard['recalls'] =>
+    recallsOf(of, rescoreCandidates, (pooled) => prefilterCountsOfPolicy(engine, pooled));
+  const tried = rescoreCounts(counts, shares).map((rescoreCandidates) => ({
+    ...rescoreCandidates,
+    ...recalls(places, rescoreCandidates),
   }));
-  const cards = tried.map(({ nearest_count: nearest, striking_count: striking, ...found }): PolicyCard => {
-    const policy = definitionOf({ nearest_count: nearest, striking_count: striking }, { codes });
+  const cards = tried.map(({ nearest_count: nearest, striking_count: local, ...found }): PolicyCard => {
+    const policy = definitionOf({ nearest_count: nearest, striking_count: local }, { codes: codebook });
     return {
       format: POLICY_FORMAT,
       release_id: release.id,
       calibration_id: calibration?.id ?? null,
       policy_id: policyId(policy),
       policy,
-      ...(codes && { codes }),
+      ...(codebook && { codes: codebook }),
       seed,
       evident_expected_false_hits: EVIDENT_EXPECTED_FALSE_HITS,
       aligned_target_count: aligned.length,
@@ -111,34 +117,34 @@ export async function qualifyRelease(options: QualifyOptions): Promise<Qualified
   const known = { releaseId: release.id, calibrationId: calibration?.id };
   // A damaged card is replaced.
   const offered = await openQualification(release.directory, known).catch(() => undefined);
-  const kept = cardToKeep(card, offered?.card);
+  const kept = cardToStore(card, offered?.card);
   await writePolicyCard(release.directory, kept);
   return { card, kept };
 }
 
 /** The engine as the policy sees it: with codes, which are made now, or without any. */
-async function withCodes({
+async function withCodebook({
   engine,
   policy,
   signal,
-}: QualifyOptions): Promise<{ readonly engine: SearchEngine; readonly codes?: PolicyCard['codes'] }> {
+}: QualifyOptions): Promise<{ readonly engine: SearchEngine; readonly codebook?: PolicyCard['codes'] }> {
   const { release, threads } = engine;
-  if (policy !== 'coded') return { engine: { ...engine, codes: undefined } };
-  const files = await writeCodes(release, { signal, threads });
+  if (policy !== 'coded') return { engine: { ...engine, codebook: undefined } };
+  const files = await writeCodebook(release, { signal, threads });
   return {
-    engine: { ...engine, codes: await openCodesOf(release.directory, files, release.tokens) },
-    codes: files,
+    engine: { ...engine, codebook: await openCodebookOf(release.directory, files, release.tokens) },
+    codebook: files,
   };
 }
 
 /** From few finalists to many. */
-function finalistCounts(
+function rescoreCounts(
   nearestCounts: readonly number[],
-  strikingShares: readonly number[],
-): readonly Finalists[] {
+  localShares: readonly number[],
+): readonly RescoreCandidates[] {
   return nearestCounts
     .flatMap((nearest) =>
-      strikingShares.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
+      localShares.map((share) => ({ nearest_count: nearest, striking_count: nearest * share })),
     )
     .sort((a, b) => a.nearest_count + a.striking_count - (b.nearest_count + b.striking_count));
 }
@@ -166,19 +172,19 @@ function chooseAligned({ engine }: QualifyOptions, queries: readonly number[], r
 
 function recallsOf(
   places: readonly QueryPlaces[],
-  finalists: Finalists,
-  poolOf: (counts: FinalistCounts) => FinalistCounts,
+  rescoreCandidates: RescoreCandidates,
+  prefilterCountsOf: (counts: RescoreCounts) => RescoreCounts,
 ): PolicyCard['recalls'] {
-  const { nearest_count: nearestCount, striking_count: strikingCount } = finalists;
-  const isWithin = ({ byNearness, byExcess }: Place, most: FinalistCounts): boolean =>
-    byNearness <= most.nearestCount || byExcess <= most.strikingCount;
+  const { nearest_count: nearestCount, striking_count: localCount } = rescoreCandidates;
+  const isWithin = ({ byNearness, byExcess }: Place, most: RescoreCounts): boolean =>
+    byNearness <= most.nearestCount || byExcess <= most.localCount;
   // Places in a larger pool are no better than in the policy's own.
-  const isFinalist = ({ coarse, fine }: SweptPlaces): boolean =>
-    isWithin(coarse, poolOf({ nearestCount, strikingCount })) &&
-    isWithin(fine, { nearestCount, strikingCount });
+  const isRescored = ({ coarse, fine }: SweptPlaces): boolean =>
+    isWithin(coarse, prefilterCountsOf({ nearestCount, localCount })) &&
+    isWithin(fine, { nearestCount, localCount });
   const found = (list: readonly SweptPlaces[]): { wantedCount: number; foundCount: number } => ({
     wantedCount: list.length,
-    foundCount: list.filter(isFinalist).length,
+    foundCount: list.filter(isRescored).length,
   });
   const isJudged = places.some(({ evident }) => evident !== undefined);
   return {

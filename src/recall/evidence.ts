@@ -1,4 +1,4 @@
-import { verifyCodes } from './codes-sidecar.js';
+import { verifyCodebook } from './codebook-sidecar.js';
 import { openQualification, readPolicyCard, type Qualification } from './policy-sidecar.js';
 import { openCalibration, readCalibrationCard, verifyCalibration } from '../significance/sidecar.js';
 import type { Calibration } from '../significance/calibration.js';
@@ -28,7 +28,7 @@ export async function verifyEvidence(releaseDirectory: string): Promise<readonly
   const card = await readCalibrationCard(releaseDirectory).catch((cause: Error) => cause);
   if (card instanceof Error) return [card.message];
   const policy = await readPolicyCard(releaseDirectory)
-    .then((policyCard) => verifyCodes(releaseDirectory, policyCard))
+    .then((policyCard) => verifyCodebook(releaseDirectory, policyCard))
     .catch((cause: Error) => [cause.message]);
   return [...policy, ...(await verifyCalibration(releaseDirectory))];
 }

@@ -41,13 +41,13 @@ export interface PolicyDefinition {
 }
 
 /** How many targets of each order are measured exactly. */
-export type Finalists = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
+export type RescoreCandidates = Pick<PolicyDefinition, 'nearest_count' | 'striking_count'>;
 
 /** How an approximate policy leaves targets out: by some rows of the query, or by codes of the targets first. */
 export type PolicyKind = 'sampled' | 'coded';
 
 /** Files beside the card, each named by its digest: what residues' codes mean, and the codes. */
-export interface CodesCard {
+export interface CodebookCard {
   readonly words: FileCard;
   readonly codes: FileCard;
 }
@@ -61,7 +61,7 @@ export interface PolicyCard {
   readonly policy_id: string;
   readonly policy: PolicyDefinition;
   /** Present where the policy looks codes up. */
-  readonly codes?: CodesCard;
+  readonly codes?: CodebookCard;
   readonly seed: number;
   readonly evident_expected_false_hits: number;
   /** Targets that every query was aligned with; all of the release, or a random sample where that is too dear. */
@@ -73,7 +73,7 @@ export interface PolicyCard {
     readonly maximum_residues: number;
   })[];
   /** Recalls with fewer and more finalists, from the fewest in all. */
-  readonly tried: readonly (RecallsCard & Finalists)[];
+  readonly tried: readonly (RecallsCard & RescoreCandidates)[];
   /** Least of each mean that qualifies. */
   readonly required_recall: number;
   /** The same of what is evident, where less of that is asked. */
@@ -84,7 +84,7 @@ export const POLICY_FORMAT = 'gloaming-policy/1';
 /** In the calibration's folder beside the release: a new calibration takes the card of the old one away. */
 export const POLICY_FILE = 'policy.json';
 /** Files of codes are named by their digest, and by nothing that a card could choose. */
-export const CODES_NAME = /^(words|codes)-[0-9a-f]{64}\.bin$/;
+export const CODEBOOK_FILE_NAME = /^(words|codes)-[0-9a-f]{64}\.bin$/;
 export const REQUIRED_RECALL = 0.99;
 export const EVIDENT_EXPECTED_FALSE_HITS = 1e-3;
 /** Measured on UniProt proteins: .5 and .6 need more finalists for as much, .7 misses what is distant. */
@@ -105,16 +105,16 @@ const SAMPLING_ID = 'rows_32_then_64/2';
 const CODED_SAMPLING_ID = 'codes_4096x16_of_rows_128_then_rows_32/3';
 const FRONTIER_ID = 'best_evidence/1';
 
-export function policyDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
-  return { ...definition(SAMPLING_ID, nearestCount, strikingCount), pool_factor: POOL_FACTOR };
+export function policyDefinition(nearestCount: number, localCount: number): PolicyDefinition {
+  return { ...definition(SAMPLING_ID, nearestCount, localCount), pool_factor: POOL_FACTOR };
 }
 
 /** The policy for bulk work: codes are looked up before rows are swept. */
-export function codedDefinition(nearestCount: number, strikingCount: number): PolicyDefinition {
-  return { ...definition(CODED_SAMPLING_ID, nearestCount, strikingCount), pool_share: POOL_SHARE };
+export function codebookDefinition(nearestCount: number, localCount: number): PolicyDefinition {
+  return { ...definition(CODED_SAMPLING_ID, nearestCount, localCount), pool_share: POOL_SHARE };
 }
 
-function definition(samplingId: string, nearestCount: number, strikingCount: number): PolicyDefinition {
+function definition(samplingId: string, nearestCount: number, localCount: number): PolicyDefinition {
   return {
     guarantee: 'approximate',
     measurement: 'maxsim.bidirectional',
@@ -123,12 +123,12 @@ function definition(samplingId: string, nearestCount: number, strikingCount: num
     frontier_id: FRONTIER_ID,
     excess_cosine: EXCESS_COSINE,
     nearest_count: nearestCount,
-    striking_count: strikingCount,
+    striking_count: localCount,
   };
 }
 
-export function policyKindOf({ codes }: Pick<PolicyCard, 'codes'>): PolicyKind {
-  return codes === undefined ? 'sampled' : 'coded';
+export function policyKindOf({ codes: codebook }: Pick<PolicyCard, 'codes'>): PolicyKind {
+  return codebook === undefined ? 'sampled' : 'coded';
 }
 
 export function policyId(policy: PolicyDefinition): string {
@@ -149,7 +149,7 @@ export function isQualifiedPolicy(card: PolicyCard): boolean {
  * other kind of policy is offered.
  * @param offered  the release's card, where its policy is offered
  */
-export function cardToKeep(measured: PolicyCard, offered: PolicyCard | undefined): PolicyCard {
+export function cardToStore(measured: PolicyCard, offered: PolicyCard | undefined): PolicyCard {
   if (offered === undefined || isQualifiedPolicy(measured)) return measured;
   return policyKindOf(offered) === policyKindOf(measured) ? measured : offered;
 }
@@ -172,17 +172,17 @@ export function policyListing(limit: number, card: PolicyCard): MeasuredPolicy |
 
 /** The policy with these finalists as this version defines it. */
 export function definitionOf(
-  { nearest_count: nearest, striking_count: striking }: Finalists,
-  { codes }: Pick<PolicyCard, 'codes'>,
+  { nearest_count: nearest, striking_count: local }: RescoreCandidates,
+  { codes: codebook }: Pick<PolicyCard, 'codes'>,
 ): PolicyDefinition {
-  return (codes === undefined ? policyDefinition : codedDefinition)(nearest, striking);
+  return (codebook === undefined ? policyDefinition : codebookDefinition)(nearest, local);
 }
 
 function keepsEnough(
   { nearest_10: ten, nearest_100: hundred, evident }: RecallsCard,
-  { codes, ...required }: Pick<PolicyCard, 'codes' | 'required_recall' | 'required_evident_recall'>,
+  { codes: codebook, ...required }: Pick<PolicyCard, 'codes' | 'required_recall' | 'required_evident_recall'>,
 ): boolean {
-  const isNear = (codes === undefined ? [ten, hundred] : [ten]).every(
+  const isNear = (codebook === undefined ? [ten, hundred] : [ten]).every(
     ({ mean }) => mean >= required.required_recall,
   );
   const { required_evident_recall: least = required.required_recall } = required;

@@ -4,7 +4,7 @@ import { canonicalJson } from '../canonical.js';
 import { Fault } from '../errors.js';
 import { calibrationDirectory } from '../significance/card.js';
 import {
-  CODES_NAME,
+  CODEBOOK_FILE_NAME,
   POLICY_FILE,
   POLICY_FORMAT,
   definitionOf,
@@ -82,7 +82,7 @@ export async function writePolicyCard(releaseDirectory: string, card: PolicyCard
   await rename(`${path}.new`, path);
   const own = [card.codes?.words.path, card.codes?.codes.path];
   for (const name of await readdir(folder)) {
-    if (CODES_NAME.test(name) && !own.includes(name)) await rm(join(folder, name), { force: true });
+    if (CODEBOOK_FILE_NAME.test(name) && !own.includes(name)) await rm(join(folder, name), { force: true });
   }
 }
 

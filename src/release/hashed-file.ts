@@ -26,21 +26,21 @@ export interface HashedFile {
  * Those bytes are read once more, because a digest cannot be stored half-done.
  * Errors  those of the file system (ENOSPC among them); Fault where the file is shorter
  */
-export async function openHashedFile(path: string, keepBytes = 0): Promise<HashedFile> {
-  const handle = await open(path, keepBytes > 0 ? 'r+' : 'w+');
+export async function openHashedFile(path: string, storeBytes = 0): Promise<HashedFile> {
+  const handle = await open(path, storeBytes > 0 ? 'r+' : 'w+');
   const { size } = await handle.stat();
-  if (size < keepBytes) {
+  if (size < storeBytes) {
     await handle.close();
     throw new Fault(
-      `${path} has ${size} of the ${keepBytes} bytes that were written; remove its folder and begin anew.`,
+      `${path} has ${size} of the ${storeBytes} bytes that were written; remove its folder and begin anew.`,
     );
   }
   const hash = createHash('sha256');
-  await handle.truncate(keepBytes);
-  for await (const chunk of readChunks(handle, keepBytes)) hash.update(chunk);
+  await handle.truncate(storeBytes);
+  for await (const chunk of readChunks(handle, storeBytes)) hash.update(chunk);
   let waiting: Uint8Array[] = [];
   let waitingBytes = 0;
-  let position = keepBytes;
+  let position = storeBytes;
 
   const flush = (): Promise<void> => {
     const bytes = Buffer.concat(waiting);

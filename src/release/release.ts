@@ -44,7 +44,7 @@ export interface ProfileAffineManifest {
 export interface RelativesManifest {
   /** FAMILY_FORM_ID of the version that built it; the first had none. */
   readonly form_id?: string;
-  readonly background: RelativesBackground;
+  readonly background: HomologSource;
   readonly rules: {
     readonly max_expected: number;
     readonly min_coverage: number;
@@ -60,7 +60,7 @@ export interface RelativesManifest {
 }
 
 /** Where relatives are looked for. */
-export type RelativesBackground =
+export type HomologSource =
   | {
       /** Our own search of a release, with the E-values of a calibration of it. */
       readonly method: 'search';
@@ -143,7 +143,7 @@ export interface ReleaseManifest {
 }
 
 /** What is known of a target's relatives. */
-export interface TargetFamily {
+export interface TargetHomologs {
   /** Those that count. */
   readonly relatives: number;
   /** How many sequences of equal weight they and the target are worth, 1..65. */
@@ -160,7 +160,7 @@ export interface TargetTable {
   /** Affine score of the target's tokens with themselves along the diagonal: Σ max(0, s(t, t)). */
   selfScore(targetIndex: number): number;
   /** Where targets have relatives. */
-  readonly family?: (targetIndex: number) => TargetFamily;
+  readonly targetHomologs?: (targetIndex: number) => TargetHomologs;
   /** Attributes that are present, by field name, in the order of the filter schema. */
   attributes(targetIndex: number): Readonly<Record<string, AttributeValue>>;
   /** One attribute; undefined where it is missing. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { encodeColumn, encodeInt32, encodeStrings, type EncodedColumn } from './column-encode.js';
 import { ATTRIBUTES_FILE, attributesSchema, BATCH_ROWS, TARGETS_FILE, targetsSchema } from './format.js';
-import type { AttributeValue, FileEntry, FilterField, TargetFamily } from './release.js';
+import type { AttributeValue, FileEntry, FilterField, TargetHomologs } from './release.js';
 import { createTableFile } from './table-file.js';
 
 /** One row of targets.arrow and of attributes.arrow. */
@@ -10,7 +10,7 @@ export interface TargetRow {
   readonly sequence: string;
   readonly selfScore: number;
   /** In all rows, or in none. */
-  readonly family?: TargetFamily;
+  readonly targetHomologs?: TargetHomologs;
   readonly attributes: Readonly<Record<string, AttributeValue>>;
 }
 
@@ -39,7 +39,7 @@ export async function writeTargetTables(
       encodeStrings(batch.map(({ sequence }) => sequence)),
       encodeInt32(batch.map(({ sequence }) => sequence.length)),
       encodeInt32(batch.map(({ selfScore }) => selfScore)),
-      ...(hasProfiles ? familyColumns(batch) : []),
+      ...(hasProfiles ? homologColumns(batch) : []),
     ]);
     const columns = fields.map(({ name, type }) =>
       encodeColumn(
@@ -64,13 +64,13 @@ export async function writeTargetTables(
   }
 }
 
-function familyColumns(batch: readonly TargetRow[]): readonly EncodedColumn[] {
-  const families = batch.map(({ family }) => family!);
+function homologColumns(batch: readonly TargetRow[]): readonly EncodedColumn[] {
+  const homologSets = batch.map(({ targetHomologs }) => targetHomologs!);
   return [
-    encodeInt32(families.map(({ relatives }) => relatives)),
+    encodeInt32(homologSets.map(({ relatives: homologs }) => homologs)),
     encodeColumn(
       'number',
-      families.map(({ effectiveSequences }) => effectiveSequences),
+      homologSets.map(({ effectiveSequences }) => effectiveSequences),
     ),
   ];
 }

@@ -3,7 +3,7 @@ import type { Data } from 'apache-arrow';
 import { Fault } from '../errors.js';
 import { attributeColumnOf, float64Column, int32Column, textColumn, type DenseColumn } from './columns.js';
 import { ATTRIBUTES_FILE, TARGETS_FILE } from './format.js';
-import type { AttributeValue, FilterField, TargetFamily, TargetTable } from './release.js';
+import type { AttributeValue, FilterField, TargetHomologs, TargetTable } from './release.js';
 import { readTableFile } from './table-file.js';
 
 /**
@@ -29,7 +29,7 @@ export async function openTargetTable(
     sequence: textColumn(targets('sequence'), 'latin1'),
     length: int32Column(targets('length')),
     selfScore: int32Column(targets('self_score')),
-    family: hasProfiles ? familyOf(targets) : undefined,
+    targetHomologs: hasProfiles ? targetHomologsOf(targets) : undefined,
     attributes(targetIndex: number) {
       const present: Record<string, AttributeValue> = {};
       for (const [name, column] of columns) {
@@ -49,10 +49,10 @@ export async function openTargetTable(
 type Columns = (name: string) => readonly Data[];
 
 /** What the tables of a release with relatives say of each target's. */
-export function familyOf(columns: Columns): (row: number) => TargetFamily {
-  const relatives = int32Column(columns('relatives'));
+export function targetHomologsOf(columns: Columns): (row: number) => TargetHomologs {
+  const homologs = int32Column(columns('relatives'));
   const effective = float64Column(columns('effective_sequences'));
-  return (row) => ({ relatives: relatives(row), effectiveSequences: effective(row) });
+  return (row) => ({ relatives: homologs(row), effectiveSequences: effective(row) });
 }
 
 type IdIndex = (id: string) => number | undefined;

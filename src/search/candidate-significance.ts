@@ -36,10 +36,10 @@ export interface SupportedSignificance {
   /** ln of the chance that one unrelated pair scores at least this well. */
   readonly logTailProbability: number;
   /** E-value: expected number of unrelated targets that score at least this well. */
-  readonly expectedFalseHits: number;
+  readonly eValue: number;
   /** Its natural logarithm, which does not underflow, and the least at which this bin's tail was checked. */
-  readonly logExpectedFalseHits: number;
-  readonly logExpectedFalseHitsMinimum: number;
+  readonly logEValue: number;
+  readonly logEValueMinimum: number;
   /** Chance that any unrelated target scores this well. */
   readonly familyWiseProbability: number;
   /** Bound on the false discovery rate among candidates with at least this evidence; the same for every limit. */
@@ -65,10 +65,10 @@ export interface SearchedPopulation {
 }
 
 /** The candidate's E-value; undefined where its judgement has none. */
-export function expectedFalseHits({
+export function eValueOf({
   significance,
 }: {
   readonly significance: CandidateSignificance;
 }): number | undefined {
-  return significance.kind === 'supported' ? significance.expectedFalseHits : undefined;
+  return significance.kind === 'supported' ? significance.eValue : undefined;
 }

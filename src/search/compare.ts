@@ -15,34 +15,38 @@ export async function compare(
   const { backend, store, calibration } = engine;
   const { limit, significance } = settings;
   const { eligible } = settings.targetSpace;
-  const panel = significance === 'not_requested' ? undefined : calibration?.panel;
+  const referenceSet = significance === 'not_requested' ? undefined : calibration?.referenceSet;
 
   if (backend.nearest !== undefined) {
     const found = await backend.nearest(store, queries, eligible, limit, options);
-    const panels = await comparePanel(queries, panel, engine, options);
-    return found.map(({ targets, ...sums }, query) => gather(targets, sums, panels?.[query]));
+    const referenceSums = await compareReferenceSet(queries, referenceSet, engine, options);
+    return found.map(({ targets, ...sums }, query) => gather(targets, sums, referenceSums?.[query]));
   }
   const found = await backend.maxsim(store, queries, eligible, options);
   // The whole release has the panel in it.
-  const panels =
+  const referenceSums =
     eligible === undefined
-      ? panel && found.map((sums) => pick(sums, panel))
-      : await comparePanel(queries, panel, engine, options);
-  return found.map((sums, query) => gather(eligible, sums, panels?.[query]));
+      ? referenceSet && found.map((sums) => pick(sums, referenceSet))
+      : await compareReferenceSet(queries, referenceSet, engine, options);
+  return found.map((sums, query) => gather(eligible, sums, referenceSums?.[query]));
 }
 
 /** Sums of each query with a calibration's panel. */
-export async function comparePanel(
+export async function compareReferenceSet(
   queries: readonly QueryTokens[],
-  panel: Uint32Array | undefined,
+  referenceSet: Uint32Array | undefined,
   { backend, store }: Pick<SearchEngine, 'backend' | 'store'>,
   options: KernelOptions,
 ): Promise<readonly MaxSimSums[] | undefined> {
-  return panel && backend.maxsim(store, queries, panel, options);
+  return referenceSet && backend.maxsim(store, queries, referenceSet, options);
 }
 
-function gather(targets: Uint32Array | undefined, sums: MaxSimSums, panel: MaxSimSums | undefined): Compared {
-  return { targets, sums, panel, retry: panel?.retry ?? sums.retry };
+function gather(
+  targets: Uint32Array | undefined,
+  sums: MaxSimSums,
+  referenceSums: MaxSimSums | undefined,
+): Compared {
+  return { targets, sums, referenceSums, retry: referenceSums?.retry ?? sums.retry };
 }
 
 function pick({ queryToTarget, targetToQuery }: MaxSimSums, targets: Uint32Array): MaxSimSums {

@@ -1,5 +1,5 @@
-import { encodeFamilies } from '../homologs/encode.js';
-import { aloneFamily } from '../homologs/finder.js';
+import { encodeHomologSets } from '../homologs/encode.js';
+import { withoutHomologs } from '../homologs/finder.js';
 import type { EncodedQuery, ProteinQuery, SearchEngine, SearchRequest } from './search-types.js';
 
 /**
@@ -9,25 +9,30 @@ import type { EncodedQuery, ProteinQuery, SearchEngine, SearchRequest } from './
  */
 export async function encode(
   queries: readonly ProteinQuery[],
-  { relatives }: Pick<SearchRequest, 'relatives'>,
-  { encoder, families }: Pick<SearchEngine, 'encoder' | 'families'>,
+  { relatives: homologs }: Pick<SearchRequest, 'relatives'>,
+  { encoder, profileEncoder }: Pick<SearchEngine, 'encoder' | 'profileEncoder'>,
   options: { readonly signal?: AbortSignal },
 ): Promise<readonly EncodedQuery[]> {
   const sequences = queries.map(({ sequence }) => sequence);
-  if (families === undefined) {
+  if (profileEncoder === undefined) {
     const tokens = await encoder.encode(sequences, options);
     return queries.map((query, index) => ({ ...query, tokens: tokens[index] }));
   }
-  if (relatives === 'none') {
-    const tokens = await encodeFamilies(encoder, sequences.map(aloneFamily), families.form, options);
+  if (homologs === 'none') {
+    const tokens = await encodeHomologSets(
+      encoder,
+      sequences.map(withoutHomologs),
+      profileEncoder.form,
+      options,
+    );
     const none = { count: 0, elapsedMs: 0 };
     return queries.map((query, index) => ({ ...query, tokens: tokens[index], relatives: none }));
   }
   const startedMs = performance.now();
-  const encoded = await families.encode(sequences, options);
+  const encoded = await profileEncoder.encode(sequences, options);
   const elapsedMs = performance.now() - startedMs;
   return queries.map((query, index) => {
-    const { tokens, relatives: count } = encoded[index];
+    const { tokens, homologs: count } = encoded[index];
     return { ...query, tokens, relatives: { count, elapsedMs } };
   });
 }

@@ -1,19 +1,19 @@
-import type { FamilyTokenForm } from '../homologs/tokens.js';
+import type { ProfileTokenForm } from '../homologs/tokens.js';
 import { PROFILE_SCALE } from '../release/profile-affine.js';
 import type { ReleaseManifest } from '../release/release.js';
 
 /** The form of the tokens of a release whose targets have relatives; undefined where they have none. */
-export function familyFormOf({
-  relatives,
+export function profileTokenFormOf({
+  relatives: homologs,
   encoder: { dimension, inverse_step: inverseStep },
   affine,
-}: ReleaseManifest): FamilyTokenForm | undefined {
-  if (relatives === undefined) return undefined;
+}: ReleaseManifest): ProfileTokenForm | undefined {
+  if (homologs === undefined) return undefined;
   return {
-    encoderDimension: relatives.encoder_dimension,
+    encoderDimension: homologs.encoder_dimension,
     dimension,
     inverseStep,
-    profileShare: relatives.profile_share,
+    profileShare: homologs.profile_share,
     profileScale: affine.profile?.scale ?? PROFILE_SCALE,
   };
 }

@@ -9,7 +9,7 @@ import type { ResolvedPolicy, SearchEngine, SearchRequest } from './search-types
  * for, and the stronger reference policy where it is for none, or where none of those that qualify lists so many.
  */
 export function resolvePolicy(
-  { release, qualification, codes }: Pick<SearchEngine, 'release' | 'qualification' | 'codes'>,
+  { release, qualification, codebook }: Pick<SearchEngine, 'release' | 'qualification' | 'codebook'>,
   { guarantee, limit }: Pick<SearchRequest, 'guarantee' | 'limit'>,
 ): ResolvedPolicy {
   const reference = {
@@ -22,9 +22,9 @@ export function resolvePolicy(
   if (guarantee === 'exhaustive') {
     return Object.freeze({ ...reference, resolutionReason: 'exhaustive_requested' });
   }
-  const isCoded = qualification?.card.codes !== undefined;
+  const usesCodebook = qualification?.card.codes !== undefined;
   // Not all that open a release open its codes.
-  if (qualification === undefined || (isCoded && codes === undefined)) {
+  if (qualification === undefined || (usesCodebook && codebook === undefined)) {
     return Object.freeze({ ...reference, resolutionReason: 'no_qualified_approximate_policy' });
   }
   const measured = policyListing(limit, qualification.card);
@@ -32,7 +32,7 @@ export function resolvePolicy(
     return Object.freeze({ ...reference, resolutionReason: 'limit_exceeds_qualified_policy' });
   }
   const { policy, recalls } = measured;
-  const { nearest_count: nearestCount, striking_count: strikingCount } = policy;
+  const { nearest_count: nearestCount, striking_count: localCount } = policy;
   const losses = lossesOf(recalls, qualification.card);
   return Object.freeze({
     id: policyId(policy),
@@ -43,9 +43,9 @@ export function resolvePolicy(
     resolutionReason: 'qualified_approximate_policy',
     sampled: Object.freeze({
       nearestCount,
-      strikingCount,
+      localCount,
       qualificationId: qualification.id,
-      isCoded,
+      usesCodebook,
       losses,
     }),
   });

@@ -12,7 +12,7 @@ import type {
 
 /** The result of one query under the digest that names it. */
 export async function seal(
-  { tokens, relatives }: EncodedQuery,
+  { tokens, relatives: homologs }: EncodedQuery,
   candidates: readonly Candidate[],
   served: Pick<SearchResult, 'policy' | 'kernelRetry'>,
   { targetSpace, limit }: Pick<SearchRequest, 'targetSpace' | 'limit'>,
@@ -32,7 +32,7 @@ export async function seal(
     ...served,
     queryLength: tokens.length,
     queryTokensSha256,
-    ...(relatives && { relatives }),
+    ...(homologs && { relatives: homologs }),
     resultSha256: await resultSha256(pinned, candidates),
   };
 }

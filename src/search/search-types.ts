@@ -1,7 +1,7 @@
 import type { Calibration } from '../significance/calibration.js';
 import type { Qualification } from '../recall/policy-sidecar.js';
 import type { Release, TargetSpace } from '../release/release.js';
-import type { CodeStore } from '../kernels/codes.js';
+import type { Codebook } from '../kernels/codebook.js';
 import type {
   KernelBackend,
   KernelOptions,
@@ -11,7 +11,7 @@ import type {
   TokenStore,
 } from '../kernels/kernels.js';
 import type { Encoder } from '../encoder/encoder.js';
-import type { FamilySource } from '../homologs/source.js';
+import type { ProfileEncoder } from '../homologs/profile-encoder.js';
 import type { CandidateSignificance } from './candidate-significance.js';
 
 export type Guarantee = 'approximate' | 'exhaustive';
@@ -27,17 +27,17 @@ export interface ProteinQuery {
 }
 
 /** Whether a query is given relatives, as the targets of its release were, or is compared as it stands. */
-export type QueryRelatives = 'as_release' | 'none';
+export type QueryHomologs = 'as_release' | 'none';
 
 /** A query and its tokens. */
 export interface EncodedQuery extends ProteinQuery {
   readonly tokens: QueryTokens;
   /** Present where the release's targets have relatives. */
-  readonly relatives?: SearchedRelatives;
+  readonly relatives?: SearchedHomologs;
 }
 
 /** What a query's relatives were, and what it took to find them. */
-export interface SearchedRelatives {
+export interface SearchedHomologs {
   readonly count: number;
   /** For all queries of the call; next to nothing where they were known. */
   readonly elapsedMs: number;
@@ -53,7 +53,7 @@ export interface SearchRequest {
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
   /** Default `as_release`; without meaning where the targets have no relatives. */
-  readonly relatives?: QueryRelatives;
+  readonly relatives?: QueryHomologs;
 }
 
 /** What a search works with: a release, its tokens in a backend, and the encoder that made them. */
@@ -63,19 +63,19 @@ export interface SearchEngine {
   readonly backend: KernelBackend;
   readonly store: TokenStore;
   /** Present where the targets have relatives: gives queries theirs. */
-  readonly families?: FamilySource;
+  readonly profileEncoder?: ProfileEncoder;
   /** Qualified null of the release; absent where it has none. */
   readonly calibration?: Calibration;
   /** What the release's approximate policy has been measured to keep; absent where none is qualified. */
   readonly qualification?: Qualification;
   /** Codes of the targets' residues, where the qualified policy looks them up. */
-  readonly codes?: CodeStore;
+  readonly codebook?: Codebook;
   /** Threads for the kernels; the result does not depend on it. */
   readonly threads?: number;
   /** Lets searches that somebody waits for go first; the result does not depend on it. */
-  readonly isBackground?: boolean;
+  readonly isLowPriority?: boolean;
   /** How others look at the targets in our place (parts/); absent where they are looked at here. */
-  readonly look?: Look;
+  readonly scan?: Scan;
   /** Latest monotonic time at which those others may begin; absent = no start deadline. */
   readonly startDeadlineMs?: number;
 }
@@ -83,20 +83,20 @@ export interface SearchEngine {
 /** What all queries of one call share. */
 export interface SearchSettings extends Omit<SearchRequest, 'query'> {
   /** Where alignments are asked for: candidates with larger E-values, or none, go without. Default: all are aligned. */
-  readonly alignedMaxExpected?: number;
+  readonly alignedMaxEValue?: number;
 }
 
 /**
  * Looks at all eligible targets, for every query; what is left to measure of one is measured when it is asked for. The
  * settings are those of the search, but for a significance that the policy itself needs.
  */
-export type Look = (
+export type Scan = (
   queries: readonly EncodedQuery[],
   settings: SearchSettings,
-  work: LookWork,
+  work: ScanWork,
 ) => Promise<readonly (() => Promise<Compared>)[]>;
 
-export interface LookWork {
+export interface ScanWork {
   readonly policy: ResolvedPolicy;
   readonly engine: SearchEngine;
   /** Of what is done for all queries together. */
@@ -113,17 +113,17 @@ export interface Compared {
   /** Of the same targets; present where these are few, and all of them are rescored. */
   readonly affineScores?: Int32Array;
   /** Sums with the calibration's panel, in its order, for the judge; absent where nothing is judged. */
-  readonly panel?: MaxSimSums;
+  readonly referenceSums?: MaxSimSums;
   /** Present where a device failed at any of it. */
   readonly retry?: KernelRetry;
 }
 
 /** How many of the eligible targets the sampled sweep leaves. */
-export interface FinalistCounts {
+export interface RescoreCounts {
   /** Nearest by MaxSim of the sampled rows, both directions. */
   readonly nearestCount: number;
   /** With rows of the query that stand out, whatever the rest of it is like: a domain in a longer protein. */
-  readonly strikingCount: number;
+  readonly localCount: number;
 }
 
 export interface ResolvedPolicy {
@@ -138,11 +138,11 @@ export interface ResolvedPolicy {
     | 'no_qualified_approximate_policy'
     | 'limit_exceeds_qualified_policy';
   /** Present where the sampled policy answers. */
-  readonly sampled?: FinalistCounts & {
+  readonly sampled?: RescoreCounts & {
     /** `qual_…`: the card of what that keeps of the exhaustive answer. */
     readonly qualificationId: string;
     /** Whether codes are looked up before rows are swept. */
-    readonly isCoded: boolean;
+    readonly usesCodebook: boolean;
     /** What it was measured to lose of the exhaustive answer, for people. */
     readonly losses: string;
   };
@@ -190,7 +190,7 @@ export interface SearchResult {
   readonly queryLength: number;
   readonly queryTokensSha256: string;
   /** Present where the release's targets have relatives. */
-  readonly relatives?: SearchedRelatives;
+  readonly relatives?: SearchedHomologs;
   readonly resultSha256: string;
   /** Present where a device failed and the CPU served in its place. */
   readonly kernelRetry?: KernelRetry;

@@ -3,11 +3,15 @@ import { assert } from '../errors.js';
 import type { KernelRetry } from '../kernels/kernels.js';
 import { QUERIES_AT_WORK_MAX_COUNT, RETAINED_MAX_CANDIDATES } from '../limits.js';
 import { align } from './align.js';
-import { expectedFalseHits } from './candidate-significance.js';
-import { compare, comparePanel } from './compare.js';
-import { sweepCoded } from './sampled/coded.js';
-import { compareFinalists, sweepPools, sweepSampled } from './sampled/finalists.js';
-import { chooseFrontier } from './sampled/frontier.js';
+import { eValueOf } from './candidate-significance.js';
+import { compare, compareReferenceSet } from './compare.js';
+import { sweepByCodebook } from './prefilter/codebook.js';
+import {
+  compareRescoreCandidates,
+  sweepPrefilterHits,
+  sweepSampled,
+} from './prefilter/rescore-candidates.js';
+import { chooseFrontier } from './prefilter/frontier.js';
 import { encode } from './encode.js';
 import { resolvePolicy } from './policy.js';
 import { rank } from './rank.js';
@@ -17,8 +21,8 @@ import type {
   Candidate,
   Compared,
   EncodedQuery,
-  Look,
-  LookWork,
+  Scan,
+  ScanWork,
   ProteinQuery,
   SearchEngine,
   SearchRequest,
@@ -70,12 +74,12 @@ export function searchMany(
   engine: SearchEngine,
   signal?: AbortSignal,
 ): Promise<readonly SearchResult[]> {
-  return searchBy(engine.look ?? lookHere, queries, settings, engine, signal);
+  return searchBy(engine.scan ?? scanHere, queries, settings, engine, signal);
 }
 
 /** The straight line with another way to look at the targets, which finds the same sums (parts/merge.ts). */
 export async function searchBy(
-  look: Look,
+  scan: Scan,
   queries: readonly ProteinQuery[],
   settings: SearchSettings,
   engine: SearchEngine,
@@ -83,9 +87,9 @@ export async function searchBy(
 ): Promise<readonly SearchResult[]> {
   assert(settings.limit >= 1 && settings.limit <= RETAINED_MAX_CANDIDATES, 'the contract bounds the limit');
   assert(settings.targetSpace.releaseId === engine.release.id, 'a target space belongs to one release');
-  const { threads, isBackground } = engine;
+  const { threads, isLowPriority } = engine;
   const sequences = queries.map(({ sequence }) => sequence);
-  const options = { signal, threads, isBackground };
+  const options = { signal, threads, isLowPriority };
   const share = threadShares(sequences, threads);
   const optionsOf = ({ sequence }: EncodedQuery) => ({ ...options, threads: share(sequence.length) });
 
@@ -96,7 +100,7 @@ export async function searchBy(
   const judge = createJudge({ ...settings, significance }, sequences, engine);
   const work = { policy, judge, settings, engine, options, optionsOf };
   const encoded = await encode(queries, settings, engine, { signal });
-  const measured = await look(encoded, { ...settings, significance }, work);
+  const measured = await scan(encoded, { ...settings, significance }, work);
 
   // While the event loop works on one query, the kernels work on others.
   const queue = fastq.promise(
@@ -126,13 +130,13 @@ function threadShares(
 }
 
 /** What the stages of all queries share. */
-interface Work extends LookWork {
+interface Work extends ScanWork {
   readonly judge: Judge;
   readonly settings: SearchSettings;
 }
 
 /** The kernels compare each query with the targets, or with those that the policy leaves. */
-export const lookHere: Look = async (queries, settings, work) => {
+export const scanHere: Scan = async (queries, settings, work) => {
   const tokens = queries.map((query) => query.tokens);
   const { policy, engine, options } = work;
   if (policy.sampled === undefined) {
@@ -141,31 +145,35 @@ export const lookHere: Look = async (queries, settings, work) => {
   }
   const { sampled } = policy;
   const { targetSpace } = settings;
-  if (sampled.isCoded) {
-    return finalists(queries, await sweepCoded(tokens, sampled, targetSpace, engine, options), work);
+  if (sampled.usesCodebook) {
+    return rescoreCandidates(
+      queries,
+      await sweepByCodebook(tokens, sampled, targetSpace, engine, options),
+      work,
+    );
   }
-  const { pools, retry } = await sweepSampled(tokens, sampled, targetSpace, engine, options);
-  return finalists(queries, pools, work, retry);
+  const { prefilterHits, retry } = await sweepSampled(tokens, sampled, targetSpace, engine, options);
+  return rescoreCandidates(queries, prefilterHits, work, retry);
 };
 
 /**
  * How the finalists of each query's pool are measured, with the panel, where the sampled policy answers.
  * @param retry  present where a device failed at the pools
  */
-export async function finalists(
+export async function rescoreCandidates(
   queries: readonly EncodedQuery[],
-  pools: readonly Uint32Array[],
-  { policy: { sampled }, engine, options, optionsOf }: LookWork,
+  prefilterHits: readonly Uint32Array[],
+  { policy: { sampled }, engine, options, optionsOf }: ScanWork,
   retry?: KernelRetry,
 ): Promise<readonly (() => Promise<Compared>)[]> {
   assert(sampled !== undefined, 'only the sampled policy has pools');
   const tokens = queries.map((query) => query.tokens);
-  const panels = await comparePanel(tokens, engine.calibration?.panel, engine, options);
-  const swept = await sweepPools(tokens, pools, sampled, engine, options);
-  return pools.map((pool, at) => async () => {
-    const [query, panel] = [queries[at], panels?.[at]];
-    const found = await compareFinalists(query, pool, swept[at], sampled, engine, optionsOf(query));
-    return { ...found, panel, retry: panel?.retry ?? retry ?? found.sums.retry };
+  const referenceSums = await compareReferenceSet(tokens, engine.calibration?.referenceSet, engine, options);
+  const swept = await sweepPrefilterHits(tokens, prefilterHits, sampled, engine, options);
+  return prefilterHits.map((hits, at) => async () => {
+    const [query, sums] = [queries[at], referenceSums?.[at]];
+    const found = await compareRescoreCandidates(query, hits, swept[at], sampled, engine, optionsOf(query));
+    return { ...found, referenceSums: sums, retry: sums?.retry ?? retry ?? found.sums.retry };
   });
 }
 
@@ -177,7 +185,7 @@ async function finish(
 ): Promise<SearchResult> {
   const { release } = engine;
   const options = optionsOf(query);
-  const { limit, evidence, alignedMaxExpected } = settings;
+  const { limit, evidence, alignedMaxEValue } = settings;
   const count = policy.sampled ? found.sums.queryToTarget.length : limit;
   const ranked = await rank(found, query.tokens.length, release, count);
   // Finalists are scored as they are compared, and too many to find the paths of all.
@@ -186,16 +194,16 @@ async function finish(
     : await rescore(
         query,
         ranked,
-        alignedMaxExpected === undefined ? evidence : 'candidate_measurement',
+        alignedMaxEValue === undefined ? evidence : 'candidate_measurement',
         engine,
         options,
       );
   const { candidates: scored, paths: known } = rescored;
-  const judged = await judge(query, scored, found.panel, options);
+  const judged = await judge(query, scored, found.referenceSums, options);
   const frontier = policy.sampled ? chooseFrontier(judged, limit) : judged;
   const isPathless = known === undefined && evidence === 'pairwise_sequence_alignment';
   const isWanted = (candidate: Candidate): boolean =>
-    alignedMaxExpected === undefined || (expectedFalseHits(candidate) ?? Infinity) <= alignedMaxExpected;
+    alignedMaxEValue === undefined || (eValueOf(candidate) ?? Infinity) <= alignedMaxEValue;
   const wanted = frontier.filter(isWanted);
   const paths = isPathless ? await findPaths(query, wanted, engine, options) : known;
   const alignments = (await align(query, wanted, paths, release)).values();

@@ -19,11 +19,11 @@ import {
 } from '../significance/moments.js';
 import { tailCoordinate, type NullPair } from '../significance/pair-null.js';
 import {
-  biasContribution,
-  biasesOf,
-  createBiasTable,
-  type ProteinBias,
-} from '../significance/protein-bias.js';
+  hubnessContribution,
+  hubnessesOf,
+  createHubnessTable,
+  type ProteinHubness,
+} from '../significance/hubness.js';
 import { assert, Refusal } from '../errors.js';
 import type { KernelOptions, MaxSimSums, QueryTokens } from '../kernels/kernels.js';
 import type { Release, TargetSpace } from '../release/release.js';
@@ -53,7 +53,7 @@ export type Judge = (
   query: EncodedQuery,
   candidates: readonly Scored[],
   /** MaxSim sums with the calibration's panel; absent without a calibration. */
-  panel: MaxSimSums | undefined,
+  referenceSums: MaxSimSums | undefined,
   options: KernelOptions,
 ) => Promise<readonly Candidate[]>;
 
@@ -71,10 +71,10 @@ export function createJudge(
   refuseWithoutSignificance(requirement, lengths, calibration);
   if (requirement === 'not_requested') return async (_, candidates) => withoutJudgement(candidates);
   if (calibration === undefined) return async (_, candidates) => withOne(candidates, NOT_CALIBRATED);
-  return async (query, candidates, panel, options) => {
-    assert(panel !== undefined, 'a calibrated search measures its panel');
+  return async (query, candidates, referenceSums, options) => {
+    assert(referenceSums !== undefined, 'a calibrated search measures its panel');
     const control: Control = (targets) => controlScores(query, targets, engine, options);
-    const asked = { query: query.tokens, panel, control };
+    const asked = { query: query.tokens, referenceSums, control };
     const judged = await judgeQuery(asked, candidates, targetSpace, { ...engine, calibration });
     return candidates.map((candidate, order) => ({ ...candidate, significance: judged[order] }));
   };
@@ -112,7 +112,7 @@ const NO_CALIBRATION =
 /** One query and what its candidates are judged by. */
 interface Asked {
   readonly query: QueryTokens;
-  readonly panel: MaxSimSums;
+  readonly referenceSums: MaxSimSums;
   readonly control: Control;
 }
 
@@ -120,7 +120,7 @@ interface Asked {
 type Control = (targets: Uint32Array) => Promise<Int32Array>;
 
 async function judgeQuery(
-  { query, panel, control }: Asked,
+  { query, referenceSums, control }: Asked,
   candidates: readonly Scored[],
   targetSpace: TargetSpace,
   engine: CalibratedEngine,
@@ -136,8 +136,8 @@ async function judgeQuery(
   if (queryReason !== undefined) return candidates.map(() => unsupported(queryReason, identity));
   const { basis, rank } = calibration.moments;
   const projected = projectMoments(moments, basis, rank);
-  const bias = queryBias(query, projected, panel, engine);
-  const judged = { query, projected, bias };
+  const hubness = queryHubness(query, projected, referenceSums, engine);
+  const judged = { query, projected, hubness };
   const placed = await mapInTurns(candidates, (candidate) => placeCandidate(judged, candidate, engine));
   const controlled = await controlPairs(placed, control, calibration);
   const tails = controlled.map((pair) => (typeof pair === 'string' ? pair : tailOf(pair, calibration)));
@@ -150,7 +150,7 @@ async function judgeQuery(
   return tails.map((tail) => {
     if (typeof tail === 'string') return unsupported(tail, identity);
     at += 1;
-    return supported(tail, { logExpected: logs[at], qValue: ratios[at] }, population, identity);
+    return supported(tail, { logEValue: logs[at], qValue: ratios[at] }, population, identity);
   });
 }
 
@@ -161,7 +161,7 @@ function unsupported(reason: UnsupportedReason, calibration: CalibrationIdentity
 /** Cost  one object of one shape: spreading parts into it would take longer than the rest of the judgement */
 function supported(
   { bin, logProbability, support, tangent }: BinnedTail,
-  { logExpected, qValue }: { readonly logExpected: number; readonly qValue: number },
+  { logEValue, qValue }: { readonly logEValue: number; readonly qValue: number },
   population: SearchedPopulation,
   calibration: CalibrationIdentity,
 ): SupportedSignificance {
@@ -173,10 +173,10 @@ function supported(
     bin: bin.card,
     support,
     logTailProbability: logProbability,
-    expectedFalseHits: Math.exp(logExpected),
-    logExpectedFalseHits: logExpected,
-    logExpectedFalseHitsMinimum: population.logCount + checked,
-    familyWiseProbability: familyWiseProbability(logExpected),
+    eValue: Math.exp(logEValue),
+    logEValue,
+    logEValueMinimum: population.logCount + checked,
+    familyWiseProbability: familyWiseProbability(logEValue),
     qValue,
     tangent,
   };
@@ -191,7 +191,7 @@ interface CalibratedEngine {
 interface JudgedQuery {
   readonly query: QueryTokens;
   readonly projected: ProjectedMoments;
-  readonly bias: ProteinBias;
+  readonly hubness: ProteinHubness;
 }
 
 /** One candidate on the tail coordinate, in the bin that judges it. */
@@ -199,7 +199,7 @@ interface PlacedPair {
   readonly targetIndex: number;
   readonly bin: Bin;
   readonly pair: NullPair;
-  readonly closeness: number;
+  readonly meanClosestCosine: number;
   readonly coordinate: number;
 }
 
@@ -209,35 +209,38 @@ interface BinnedTail extends TailJudgement {
 }
 
 /** How much closer the query is to the panel than its length and moments say, and to which of it. */
-function queryBias(
+function queryHubness(
   query: QueryTokens,
   projected: ProjectedMoments,
-  panel: MaxSimSums,
+  referenceSums: MaxSimSums,
   { release, calibration }: CalibratedEngine,
-): ProteinBias {
-  const { bias, pairNull, moments } = calibration;
+): ProteinHubness {
+  const { hubness, pairNull, moments } = calibration;
   const { inverse_step: inverseStep } = release.manifest.encoder;
-  const table = createBiasTable(bias, { panelSize: calibration.panel.length, proteinCount: 1 });
-  calibration.panel.forEach((target, position) => {
+  const table = createHubnessTable(hubness, {
+    referenceSetSize: calibration.referenceSet.length,
+    proteinCount: 1,
+  });
+  calibration.referenceSet.forEach((target, position) => {
     const targetLength = release.targets.length(target);
     const found = {
-      queryToTarget: panel.queryToTarget[position],
-      targetToQuery: panel.targetToQuery[position],
+      queryToTarget: referenceSums.queryToTarget[position],
+      targetToQuery: referenceSums.targetToQuery[position],
     };
     const { bidirectional } = maxsimDistances(found, query.length, targetLength, inverseStep);
     const shape = { queryLength: query.length, targetLength, ...pairMoments(projected, moments, target) };
-    table.add(0, position, biasContribution(bias, pairNull.shape, shape, 1 - bidirectional));
+    table.add(0, position, hubnessContribution(hubness, pairNull.shape, shape, 1 - bidirectional));
   });
   return table.of(0);
 }
 
 /** Where a candidate lies on the tail coordinate, or the reason why it has no tail. */
 function placeCandidate(
-  { query, projected, bias }: JudgedQuery,
+  { query, projected, hubness }: JudgedQuery,
   { targetIndex, affine, maxsim }: Scored,
   { release, calibration }: CalibratedEngine,
 ): PlacedPair | UnsupportedReason {
-  const { card, bins, moments, pairNull, biases } = calibration;
+  const { card, bins, moments, pairNull, hubnesses } = calibration;
   const targetLength = release.targets.length(targetIndex);
   if (targetLength < card.supported.target_minimum_residues) return 'target_too_short';
   if (targetLength > card.supported.target_maximum_residues) return 'target_too_long';
@@ -257,11 +260,11 @@ function placeCandidate(
     logProfileMean,
     logProfileSpread,
     logEffective,
-    ...biasesOf(bias, biases(targetIndex)),
+    ...hubnessesOf(hubness, hubnesses(targetIndex)),
   };
-  const closeness = 1 - maxsim.bidirectional;
-  const coordinate = tailCoordinate(pairNull, pair, { affineScore: affine.rawScore, closeness });
-  return { targetIndex, bin, pair, closeness, coordinate };
+  const meanClosestCosine = 1 - maxsim.bidirectional;
+  const coordinate = tailCoordinate(pairNull, pair, { affineScore: affine.rawScore, meanClosestCosine });
+  return { targetIndex, bin, pair, meanClosestCosine, coordinate };
 }
 
 /** The pairs with striking ones after their controls (significance/control.ts). */
@@ -271,17 +274,17 @@ async function controlPairs(
   { card, pairNull }: Calibration,
 ): Promise<readonly (PlacedPair | UnsupportedReason)[]> {
   if (card.format === UNCONTROLLED_FORMAT) return placed;
-  const isStriking = (place: PlacedPair | UnsupportedReason): place is PlacedPair =>
+  const isHighScoring = (place: PlacedPair | UnsupportedReason): place is PlacedPair =>
     typeof place !== 'string' && place.coordinate > CHANCE_COORDINATE;
-  const striking = placed.filter(isStriking);
-  if (striking.length === 0) return placed;
-  const found = await control(Uint32Array.from(striking, ({ targetIndex }) => targetIndex));
+  const highScoring = placed.filter(isHighScoring);
+  if (highScoring.length === 0) return placed;
+  const found = await control(Uint32Array.from(highScoring, ({ targetIndex }) => targetIndex));
   let at = -1;
   return placed.map((place) => {
-    if (!isStriking(place)) return place;
+    if (!isHighScoring(place)) return place;
     at += 1;
-    const { pair, closeness, coordinate } = place;
-    const reached = tailCoordinate(pairNull, pair, { affineScore: found[at], closeness });
+    const { pair, meanClosestCosine, coordinate } = place;
+    const reached = tailCoordinate(pairNull, pair, { affineScore: found[at], meanClosestCosine });
     return { ...place, coordinate: controlledCoordinate(coordinate, reached) };
   });
 }

@@ -4,7 +4,7 @@ export interface A3mHit {
   readonly score: number;
   readonly sequenceIdentityRatio: number;
   /** Absent where nothing supports a number. */
-  readonly expectedFalseHits?: number;
+  readonly eValue?: number;
   readonly taxid?: string;
   /** Zero-based half-open. */
   readonly queryStart: number;
@@ -23,7 +23,7 @@ export function a3mHeader(hit: A3mHit): string {
   const coverage = (hit.queryEnd - hit.queryStart) / hit.queryLength;
   return [
     hit.id.replaceAll(/\s/g, '_'),
-    ...(hit.expectedFalseHits === undefined ? [] : [`E=${hit.expectedFalseHits.toExponential(1)}`]),
+    ...(hit.eValue === undefined ? [] : [`E=${hit.eValue.toExponential(1)}`]),
     `identity=${hit.sequenceIdentityRatio.toFixed(3)}`,
     `coverage=${coverage.toFixed(3)}`,
     ...(hit.taxid === undefined ? [] : [`taxid=${hit.taxid}`]),

@@ -6,7 +6,7 @@ export interface Evidence {
   readonly rank: number;
   readonly rawScore: number;
   /** Natural logarithm, because E-values underflow; absent where no calibration supports one. */
-  readonly logExpectedFalseHits?: number;
+  readonly logEValue?: number;
   /** Absent where nothing of the pair is aligned, or nobody asked. */
   readonly alignment?: {
     readonly queryCoverageRatio: number;
@@ -20,7 +20,7 @@ export function evidenceOfFound({ rank, affine, significance, alignment }: Candi
   return {
     rank,
     rawScore: affine.rawScore,
-    ...(significance.kind === 'supported' && { logExpectedFalseHits: significance.logExpectedFalseHits }),
+    ...(significance.kind === 'supported' && { logEValue: significance.logEValue }),
     ...(alignment !== undefined && alignment.cigar !== '' && { alignment }),
   };
 }
@@ -28,11 +28,11 @@ export function evidenceOfFound({ rank, affine, significance, alignment }: Candi
 /** Of a candidate in the words of the contract. */
 export function evidenceOfPresented(candidate: HomologyCandidate): Evidence {
   const { rank, measurements, significance, alignment } = candidate;
-  const { log_expected_false_hits: logExpectedFalseHits } = significance.measurements;
+  const { log_expected_false_hits: logEValue } = significance.measurements;
   return {
     rank,
     rawScore: measurements.affine.raw_score,
-    ...(logExpectedFalseHits !== undefined && { logExpectedFalseHits }),
+    ...(logEValue !== undefined && { logEValue }),
     ...(alignment !== undefined &&
       alignment.cigar !== '' && {
         alignment: {

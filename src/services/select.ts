@@ -23,10 +23,10 @@ export function selectByEvidence<Item>(
 }
 
 /** What is not known passes no cut-off: a candidate without E-value or alignment is left out where one is asked for. */
-export function passesCutOffs({ logExpectedFalseHits, alignment }: Evidence, asked: CutOffs): boolean {
+export function passesCutOffs({ logEValue, alignment }: Evidence, asked: CutOffs): boolean {
   const { maximum_expected_false_hits: maximum } = asked;
   return (
-    (maximum === undefined || (logExpectedFalseHits ?? Infinity) <= Math.log(maximum)) &&
+    (maximum === undefined || (logEValue ?? Infinity) <= Math.log(maximum)) &&
     isEnough(alignment?.queryCoverageRatio, asked.minimum_query_coverage_ratio) &&
     isEnough(alignment?.targetCoverageRatio, asked.minimum_target_coverage_ratio) &&
     isEnough(alignment?.sequenceIdentityRatio, asked.minimum_sequence_identity_ratio)
@@ -62,8 +62,8 @@ const byRank: Compare = (left, right) => left.rank - right.rank;
 const byScore: Compare = (left, right) => right.rawScore - left.rawScore || byRank(left, right);
 
 function byEValue(left: Evidence, right: Evidence): number {
-  const { logExpectedFalseHits: a = Infinity } = left;
-  const { logExpectedFalseHits: b = Infinity } = right;
+  const { logEValue: a = Infinity } = left;
+  const { logEValue: b = Infinity } = right;
   return a === b ? byScore(left, right) : a - b;
 }
 

@@ -1,7 +1,7 @@
 import type { BinCard, CalibrationCard } from './card.js';
 import type { MomentTable } from './moments.js';
 import type { PairNull } from './pair-null.js';
-import type { BiasModel, ProteinBias } from './protein-bias.js';
+import type { HubnessModel, ProteinHubness } from './hubness.js';
 import { continuedTail, type TailModel } from './tail-model.js';
 
 /** The qualified empirical null of one release and policy, opened for judging. */
@@ -14,11 +14,11 @@ export interface Calibration {
   readonly bins: readonly (readonly Bin[])[];
   /** One row per target of the release. */
   readonly moments: MomentTable;
-  readonly bias: BiasModel;
+  readonly hubness: HubnessModel;
   /** General closeness of each target of the release, and what it leans to. */
-  readonly biases: (target: number) => ProteinBias;
+  readonly hubnesses: (target: number) => ProteinHubness;
   /** Targets that a query's bias is measured on, ascending. */
-  readonly panel: Uint32Array;
+  readonly referenceSet: Uint32Array;
 }
 
 export interface Bin {

@@ -11,12 +11,12 @@
  * Cost    entries × their logarithm
  * Source  Benjamini & Hochberg 1995, Storey 2002 with the null share taken as one; stepped down, not up
  */
-export function qValues(logExpectedFalseHits: readonly number[]): Float64Array {
-  const distinct = [...new Set(logExpectedFalseHits)].sort((a, b) => a - b);
+export function qValues(logEValue: readonly number[]): Float64Array {
+  const distinct = [...new Set(logEValue)].sort((a, b) => a - b);
   const places = new Map(distinct.map((log, at) => [log, at + 1]));
   const counts = new Float64Array(distinct.length + 1);
   const greatest = new Float64Array(distinct.length + 1);
-  return Float64Array.from(logExpectedFalseHits, (log) => {
+  return Float64Array.from(logEValue, (log) => {
     const place = places.get(log) as number;
     for (let at = place; at < counts.length; at += at & -at) counts[at] += 1;
     let count = 0;
@@ -33,6 +33,6 @@ export function qValues(logExpectedFalseHits: readonly number[]): Float64Array {
  * Chance that at least one unrelated target scores this well, the number of such targets being Poisson.
  * Unit    natural logarithm in, probability out; exact for tiny values, where 1 − e^−E would round to 0
  */
-export function familyWiseProbability(logExpectedFalseHits: number): number {
-  return -Math.expm1(-Math.exp(logExpectedFalseHits));
+export function familyWiseProbability(logEValue: number): number {
+  return -Math.expm1(-Math.exp(logEValue));
 }

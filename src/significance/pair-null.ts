@@ -9,17 +9,17 @@ export interface PairShape extends PairMoments {
 /** One pair as the null sees it. */
 export interface NullPair extends PairShape {
   /** How much closer each of the two is to unrelated proteins than its length and moments say. Unit: cosine. */
-  readonly queryBias: number;
-  readonly targetBias: number;
+  readonly queryHubness: number;
+  readonly targetHubness: number;
   /** Products of what the two lean to (protein-bias.ts); none without profiles. */
-  readonly leanings: readonly number[];
+  readonly hubnessComponents: readonly number[];
 }
 
 /** What a search measures of one pair. */
 export interface PairScore {
   readonly affineScore: number;
   /** Mean of both directions' mean closest cosines: 1 − maxsim.bidirectional. */
-  readonly closeness: number;
+  readonly meanClosestCosine: number;
 }
 
 /** A covariate's place and spread in the calibration sample, and the range beyond which it counts as at the end. */
@@ -47,10 +47,10 @@ export interface ProfileScales {
 }
 
 /** What the two proteins of a pair are like beside its shape. */
-export interface BiasScales {
-  readonly bias: CovariateScale;
+export interface HubnessScales {
+  readonly hubness: CovariateScale;
   /** LEANING_COUNT of them where there are profiles, else none. */
-  readonly leanings: readonly CovariateScale[];
+  readonly hubnessComponents: readonly CovariateScale[];
 }
 
 /**
@@ -67,7 +67,7 @@ export interface BiasScales {
  * Under the null all pairs have one tail: close to e^(−coordinate).
  * Source  linear quantile regression (Koenker & Bassett 1978)
  */
-export interface PairNull extends BiasScales {
+export interface PairNull extends HubnessScales {
   readonly shape: ShapeScales;
   /** One per term, in the order of `nullTerms`. */
   readonly weights: readonly number[];
@@ -88,13 +88,13 @@ const PLAIN_TERM_COUNT = 7;
 const PROFILE_TERM_COUNT = 3;
 const BIAS_TERM_COUNT = 2;
 /** Directions that proteins lean to: after two the next are a quarter as strong. */
-export const LEANING_COUNT = 2;
+export const HUBNESS_COMPONENT_COUNT = 2;
 /** Terms of a pair's shape, and all of them with the biases; more where there are profiles. */
 export const shapeTermCount = ({ profiles }: ShapeScales): number =>
   PLAIN_TERM_COUNT + (profiles === undefined ? 0 : PROFILE_TERM_COUNT);
 export const nullTermCount = (shape: ShapeScales): number =>
-  shapeTermCount(shape) + BIAS_TERM_COUNT + (shape.profiles === undefined ? 0 : LEANING_COUNT);
-export const MOST_TERMS = PLAIN_TERM_COUNT + PROFILE_TERM_COUNT + BIAS_TERM_COUNT + LEANING_COUNT;
+  shapeTermCount(shape) + BIAS_TERM_COUNT + (shape.profiles === undefined ? 0 : HUBNESS_COMPONENT_COUNT);
+export const MOST_TERMS = PLAIN_TERM_COUNT + PROFILE_TERM_COUNT + BIAS_TERM_COUNT + HUBNESS_COMPONENT_COUNT;
 /** Places of the standardised log shorter length, mean cosine and cosine spread among the terms. */
 const LENGTH_TERM = 1;
 const MEAN_TERM = 4;
@@ -114,7 +114,7 @@ export const MOMENT_SLOPES: readonly number[] = [MEAN_SLOPE, SPREAD_SLOPE];
 const PROFILED_SLOPES = [
   ...PLAIN_SLOPES,
   ...Array.from({ length: PROFILE_TERM_COUNT }, (_, at) => PROFILE_TERM + at),
-  ...Array.from({ length: LEANING_COUNT }, (_, at) => LEANING_TERM + at),
+  ...Array.from({ length: HUBNESS_COMPONENT_COUNT }, (_, at) => LEANING_TERM + at),
 ];
 /** Places of all terms that moments of tokens have a part in. */
 export const MOMENT_TERMS: readonly number[] = [MEAN_TERM, SPREAD_TERM, 6];
@@ -141,18 +141,18 @@ export function shapeTerms(pair: PairShape, scales: ShapeScales, terms: Float64A
 /** Writes all terms of a pair at `start`: those of its shape, then sum and product of the two biases, and leanings. */
 export function nullTerms(
   pair: NullPair,
-  { shape, bias, leanings }: Pick<PairNull, 'shape' | 'bias' | 'leanings'>,
+  { shape, hubness, hubnessComponents }: Pick<PairNull, 'shape' | 'hubness' | 'hubnessComponents'>,
   terms: Float64Array,
   start = 0,
 ): void {
   shapeTerms(pair, shape, terms, start);
-  const query = standardised(pair.queryBias, bias);
-  const target = standardised(pair.targetBias, bias);
-  const biases = start + shapeTermCount(shape);
-  terms[biases] = query + target;
-  terms[biases + 1] = query * target;
-  leanings.forEach(
-    (scale, at) => (terms[start + LEANING_TERM + at] = standardised(pair.leanings[at], scale)),
+  const query = standardised(pair.queryHubness, hubness);
+  const target = standardised(pair.targetHubness, hubness);
+  const hubnesses = start + shapeTermCount(shape);
+  terms[hubnesses] = query + target;
+  terms[hubnesses + 1] = query * target;
+  hubnessComponents.forEach(
+    (scale, at) => (terms[start + LEANING_TERM + at] = standardised(pair.hubnessComponents[at], scale)),
   );
 }
 
@@ -167,7 +167,7 @@ const CLOSENESS_WEIGHT = 3;
  */
 export function pairEvidence(pair: PairShape, score: PairScore, scorePerCosine: number): number {
   const affine = score.affineScore / Math.sqrt(Math.sqrt(pair.queryLength * pair.targetLength));
-  return affine + CLOSENESS_WEIGHT * scorePerCosine * score.closeness;
+  return affine + CLOSENESS_WEIGHT * scorePerCosine * score.meanClosestCosine;
 }
 
 /** The tail coordinate of a pair with this score. */

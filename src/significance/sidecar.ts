@@ -65,8 +65,8 @@ export async function openCalibration(
     card,
     pairNull: pairNullOf(card),
     bins: openBins(card.bins, card.stratum_edges),
-    panel: Uint32Array.from(card.bias.panel),
-    bias: card.bias,
+    referenceSet: Uint32Array.from(card.bias.panel),
+    hubness: card.bias,
     ...(await readTargets(folder, card, release.targetCount)),
   });
 }
@@ -94,7 +94,7 @@ export async function verifyCalibration(releaseDirectory: string): Promise<reado
   return problems;
 }
 
-const NO_LEANINGS: readonly number[] = [];
+const NO_HUBNESS_COMPONENTS: readonly number[] = [];
 
 function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
   return {
@@ -109,8 +109,8 @@ function pairNullOf({ pair_null: model }: CalibrationCard): PairNull {
         logEffective: scaleOf(model.profiles.log_effective),
       },
     },
-    bias: scaleOf(model.bias),
-    leanings: model.profiles?.leanings.map(scaleOf) ?? [],
+    hubness: scaleOf(model.bias),
+    hubnessComponents: model.profiles?.leanings.map(scaleOf) ?? [],
     weights: model.weights,
     scale: model.scale,
     rate: {
@@ -148,7 +148,7 @@ async function readTargets(
   folder: string,
   card: CalibrationCard,
   targetCount: number,
-): Promise<Pick<Calibration, 'moments' | 'biases'>> {
+): Promise<Pick<Calibration, 'moments' | 'hubnesses'>> {
   const { dimension, rank } = card.moments;
   const targets = await readTable(folder, card.files.targets);
   const basis = await readTable(folder, card.files.basis);
@@ -167,16 +167,19 @@ async function readTargets(
       logEffective: floatsOf(targets, 'log_effective'),
     },
   };
-  return { moments, biases: biasesIn(targets, card.pair_null.profiles?.leanings.length ?? 0) };
+  return { moments, hubnesses: hubnessesIn(targets, card.pair_null.profiles?.leanings.length ?? 0) };
 }
 
-function biasesIn(targets: Table, leaningCount: number): Calibration['biases'] {
-  const biases = floatsOf(targets, 'bias');
-  if (leaningCount === 0) return (target) => ({ bias: biases[target], leanings: NO_LEANINGS });
-  const leanings = floatsOf(targets, 'leaning');
+function hubnessesIn(targets: Table, hubnessComponentCount: number): Calibration['hubnesses'] {
+  const hubnesses = floatsOf(targets, 'bias');
+  if (hubnessComponentCount === 0)
+    return (target) => ({ hubness: hubnesses[target], hubnessComponents: NO_HUBNESS_COMPONENTS });
+  const hubnessComponents = floatsOf(targets, 'leaning');
   return (target) => ({
-    bias: biases[target],
-    leanings: Array.from(leanings.subarray(target * leaningCount, (target + 1) * leaningCount)),
+    hubness: hubnesses[target],
+    hubnessComponents: Array.from(
+      hubnessComponents.subarray(target * hubnessComponentCount, (target + 1) * hubnessComponentCount),
+    ),
   });
 }
 

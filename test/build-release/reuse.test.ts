@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sha256Hex } from '#src/canonical.js';
 import type { Encoder } from '#src/encoder/encoder.js';
-import { aloneFamily } from '#src/homologs/finder.js';
-import { familyForm } from '#src/homologs/form.js';
+import { withoutHomologs } from '#src/homologs/finder.js';
+import { profileTokenForm } from '#src/homologs/token-form.js';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
-import type { BuildFamilies, BuildOptions } from '#src/build-release/build-options.js';
+import type { BuildHomologs, BuildOptions } from '#src/build-release/build-options.js';
 import { buildRelease } from '#src/build-release/release.js';
 import { createSequenceTable } from '#src/build-release/sequence-table.js';
 import { filesInput } from '#src/build-release/sources/input-files.js';
@@ -63,27 +63,27 @@ function flipByte(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-const ALONE: BuildFamilies = {
+const ALONE: BuildHomologs = {
   finder: {
     batchProteins: 4,
-    find: async (proteins) => proteins.map(({ sequence }) => aloneFamily(sequence)),
+    find: async (proteins) => proteins.map(({ sequence }) => withoutHomologs(sequence)),
   },
-  form: familyForm(fakeEncoder().card, PROFILE_SCALE),
+  form: profileTokenForm(fakeEncoder().card, PROFILE_SCALE),
   rules: RELATIVE_RULES,
-  background: { method: 'alignments', sha256: '0'.repeat(64) },
+  homologSource: { method: 'alignments', sha256: '0'.repeat(64) },
 };
 
 /** Each protein's relative is itself from its third residue on, the last letter changed; notes who is asked for. */
-function related(asked: string[], sha256 = '1'.repeat(64)): BuildFamilies {
-  const finder: BuildFamilies['finder'] = {
+function related(asked: string[], sha256 = '1'.repeat(64)): BuildHomologs {
+  const finder: BuildHomologs['finder'] = {
     batchProteins: 4,
     find: async (proteins) => {
       asked.push(...proteins.map(({ sequence }) => sequence));
       return proteins.map(({ sequence }) => {
         const residues = `${sequence.slice(2, -1)}W`;
-        const relative = {
+        const homolog = {
           id: `of ${sequence}`,
-          expected: 1e-9,
+          eValue: 1e-9,
           identity: 0.8,
           coverage: 0.8,
           round: 1,
@@ -93,24 +93,28 @@ function related(asked: string[], sha256 = '1'.repeat(64)): BuildFamilies {
           cigar: `${residues.length}M`,
         };
         // Every third protein has none.
-        const relatives = sequence.length % 3 === 0 ? [] : [relative];
-        return { sequence, relatives, averaged: relatives };
+        const homologs = sequence.length % 3 === 0 ? [] : [homolog];
+        return { sequence, homologs, averaged: homologs };
       });
     },
   };
-  return { ...ALONE, finder, background: { method: 'mmseqs', name: 'b', sha256, version: '1', rounds: 1 } };
+  return {
+    ...ALONE,
+    finder,
+    homologSource: { method: 'mmseqs', name: 'b', sha256, version: '1', rounds: 1 },
+  };
 }
 
 describe('a build of families after others', () => {
   it('looks for the relatives of new proteins only, and is the same to the byte', async () => {
     const indexes = newIndexes();
-    await build(indexes, 'old', OLD, { families: related([]) });
+    await build(indexes, 'old', OLD, { buildHomologs: related([]) });
     const asked: string[] = [];
-    const again = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    const again = await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked) });
     expect(asked.sort()).toEqual(PROTEINS.slice(0, 2).sort());
     expect(again.reusedResidues).toBe(OLD.join('').length);
     const all: string[] = [];
-    const full = await build(newIndexes(), 'new', PROTEINS, { families: related(all) });
+    const full = await build(newIndexes(), 'new', PROTEINS, { buildHomologs: related(all) });
     expect(all).toHaveLength(PROTEINS.length);
     expect(full.release.manifest.relatives?.counts.relatives).toBeGreaterThan(PROTEINS.length / 2);
     expect(digests(again.release.directory)).toEqual(digests(full.release.directory));
@@ -119,24 +123,24 @@ describe('a build of families after others', () => {
   it('reads no plain tokens where releases of families have all', async () => {
     const indexes = newIndexes();
     const { directory } = (await build(indexes, 'plain', PROTEINS)).release;
-    await build(indexes, 'old', PROTEINS, { families: related([]) });
+    await build(indexes, 'old', PROTEINS, { buildHomologs: related([]) });
     flipByte(join(directory, 'tokens.arrow'), 5_000);
     const asked: string[] = [];
-    const { notes } = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    const { notes } = await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked) });
     expect([asked, notes]).toEqual([[], []]);
     const more = [...PROTEINS, 'MKWVTFISLLFLFSSAYS'];
-    const { notes: told } = await build(indexes, 'more', more, { families: related(asked) });
+    const { notes: told } = await build(indexes, 'more', more, { buildHomologs: related(asked) });
     expect(asked).toEqual(more.slice(-1));
     expect(told).toEqual([expect.stringMatching(/of plain is damaged/)]);
   });
 
   it('says of each target what its family is worth; without that a release is of an earlier version', async () => {
-    const { release } = await build(newIndexes(), 'now', OLD, { families: related([]) });
+    const { release } = await build(newIndexes(), 'now', OLD, { buildHomologs: related([]) });
     const { targets } = await openRelease(release.directory);
-    expect(targets.family!(0).relatives).toBe(OLD[0].length % 3 === 0 ? 0 : 1);
-    expect(targets.family!(0).effectiveSequences).toBeGreaterThanOrEqual(1);
-    const { form_id: _, ...relatives } = release.manifest.relatives!;
-    const earlier = { ...release.manifest, relatives };
+    expect(targets.targetHomologs!(0).relatives).toBe(OLD[0].length % 3 === 0 ? 0 : 1);
+    expect(targets.targetHomologs!(0).effectiveSequences).toBeGreaterThanOrEqual(1);
+    const { form_id: _, ...homologs } = release.manifest.relatives!;
+    const earlier = { ...release.manifest, relatives: homologs };
     const directory = join(dirname(release.directory), releaseId(earlier));
     renameSync(release.directory, directory);
     writeFileSync(join(directory, 'manifest.json'), manifestText(earlier));
@@ -145,23 +149,23 @@ describe('a build of families after others', () => {
 
   it('looks for all where the background is another, or alignments were given', async () => {
     const indexes = newIndexes();
-    await build(indexes, 'old', OLD, { families: related([]) });
+    await build(indexes, 'old', OLD, { buildHomologs: related([]) });
     const asked: string[] = [];
-    await build(indexes, 'new', PROTEINS, { families: related(asked, '2'.repeat(64)) });
+    await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked, '2'.repeat(64)) });
     expect(asked).toHaveLength(PROTEINS.length);
-    const given = { ...related(asked), background: ALONE.background };
-    await build(indexes, 'given', OLD, { families: given });
+    const given = { ...related(asked), homologSource: ALONE.homologSource };
+    await build(indexes, 'given', OLD, { buildHomologs: given });
     asked.length = 0;
-    await build(indexes, 'again', OLD, { families: given });
+    await build(indexes, 'again', OLD, { buildHomologs: given });
     expect(asked).toHaveLength(OLD.length);
   });
 
   it('takes nothing from a release whose profiles changed', async () => {
     const indexes = newIndexes();
-    const { directory } = (await build(indexes, 'old', OLD, { families: related([]) })).release;
+    const { directory } = (await build(indexes, 'old', OLD, { buildHomologs: related([]) })).release;
     flipByte(join(directory, 'profiles.arrow'), 700);
     const asked: string[] = [];
-    const { notes } = await build(indexes, 'new', PROTEINS, { families: related(asked) });
+    const { notes } = await build(indexes, 'new', PROTEINS, { buildHomologs: related(asked) });
     expect(asked).toHaveLength(PROTEINS.length);
     expect(notes).toEqual([expect.stringMatching(/^Release dbr_\w{12} of old is damaged/)]);
   });
@@ -225,12 +229,12 @@ describe('a build after others', () => {
   it('gives families the plain tokens that it has, and takes none of a release of families', async () => {
     const indexes = newIndexes();
     await build(indexes, 'plain', PROTEINS);
-    const related = await build(indexes, 'related', PROTEINS, { families: ALONE });
+    const related = await build(indexes, 'related', PROTEINS, { buildHomologs: ALONE });
     expect(encoded).toEqual([]);
-    const full = await build(newIndexes(), 'related', PROTEINS, { families: ALONE });
+    const full = await build(newIndexes(), 'related', PROTEINS, { buildHomologs: ALONE });
     expect(digests(related.release.directory)).toEqual(digests(full.release.directory));
     const only = newIndexes();
-    await build(only, 'related', PROTEINS, { families: ALONE });
+    await build(only, 'related', PROTEINS, { buildHomologs: ALONE });
     await build(only, 'plain', PROTEINS);
     expect(encoded).toHaveLength(PROTEINS.length);
   });

@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { RelativesFinder } from '#src/homologs/finder.js';
-import { familyForm } from '#src/homologs/form.js';
+import type { HomologFinder } from '#src/homologs/finder.js';
+import { profileTokenForm } from '#src/homologs/token-form.js';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
-import { selectRelatives } from '#src/homologs/select.js';
-import type { BuildFamilies, BuildOptions } from '#src/build-release/build-options.js';
+import { selectHomologs } from '#src/homologs/select.js';
+import type { BuildHomologs, BuildOptions } from '#src/build-release/build-options.js';
 import { buildRelease, planShards } from '#src/build-release/release.js';
 import { encodeShard } from '#src/build-release/shards/encode-shard.js';
 import { shardProgress, type PlannedShards } from '#src/build-release/shards/plan.js';
 import { filesInput } from '#src/build-release/sources/input-files.js';
 import { seededRandom } from '#src/random.js';
-import { addBackground, backgroundDatabase } from '#src/find-homologs/backgrounds.js';
-import { mmseqsRelatives, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
+import { addHomologSource, homologSourceDatabase } from '#src/find-homologs/homolog-sources.js';
+import { mmseqsHomologs, mmseqsVersion } from '#src/find-homologs/mmseqs.js';
 import { PROFILE_SCALE } from '#src/release/profile-affine.js';
-import type { RelativesBackground } from '#src/release/release.js';
-import { contextEncoder, makeRelatives, relativesOf } from '../tools/relatives.js';
+import type { HomologSource } from '#src/release/release.js';
+import { contextEncoder, makeHomologs, homologsOf } from '../tools/relatives.js';
 
 /* Proteins whose relatives are looked for by tasks: nothing of the release tells how many there were. */
 
@@ -25,20 +25,31 @@ const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() *
 console.log(`shards of relatives seed ${seed}`);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-shards-relatives-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const { proteins } = makeRelatives(seededRandom(seed), { families: 30, members: 10 });
+const { proteins } = makeHomologs(seededRandom(seed), { homologSets: 30, members: 10 });
 const fasta = join(folder, 'proteins.fasta');
 writeFileSync(fasta, proteins.map(({ id, sequence }) => `>${id}\n${sequence}\n`).join(''));
 const encoder = contextEncoder();
 
 let folders = 0;
-async function newBuild(families?: BuildFamilies): Promise<BuildOptions> {
+async function newBuild(buildHomologs?: BuildHomologs): Promise<BuildOptions> {
   folders += 1;
   const indexesFolder = join(folder, `indexes-${folders}`);
-  return { indexesFolder, slug: 'db', encoder, input: await filesInput({ proteins: [fasta] }), families };
+  return {
+    indexesFolder,
+    slug: 'db',
+    encoder,
+    input: await filesInput({ proteins: [fasta] }),
+    buildHomologs,
+  };
 }
 
-function familiesBy(finder: RelativesFinder, background: RelativesBackground): BuildFamilies {
-  return { finder, background, rules: RELATIVE_RULES, form: familyForm(encoder.card, PROFILE_SCALE) };
+function homologSetsBy(finder: HomologFinder, homologSource: HomologSource): BuildHomologs {
+  return {
+    finder,
+    homologSource,
+    rules: RELATIVE_RULES,
+    form: profileTokenForm(encoder.card, PROFILE_SCALE),
+  };
 }
 
 async function planned(options: BuildOptions, count: number): Promise<PlannedShards> {
@@ -51,9 +62,9 @@ const encode = (
   { folder: shards }: PlannedShards,
   shard: number,
   task: string,
-  families?: BuildFamilies,
+  buildHomologs?: BuildHomologs,
 ): Promise<number> =>
-  encodeShard({ folder: shards, shard, task }, { encoder, families }, { onResidues: () => undefined });
+  encodeShard({ folder: shards, shard, task }, { encoder, buildHomologs }, { onResidues: () => undefined });
 
 /** Id, counts and bytes of every file of the finished release. */
 async function finish(options: BuildOptions, shardCount?: number): Promise<Record<string, unknown>> {
@@ -72,32 +83,33 @@ async function finish(options: BuildOptions, shardCount?: number): Promise<Recor
 }
 
 /** Holds what so many tasks build against what one machine does. */
-async function compare(families: BuildFamilies, counts: readonly number[]): Promise<void> {
-  const whole = await finish(await newBuild(families));
+async function compare(buildHomologs: BuildHomologs, counts: readonly number[]): Promise<void> {
+  const whole = await finish(await newBuild(buildHomologs));
   for (const count of counts) {
-    const options = await newBuild(families);
+    const options = await newBuild(buildHomologs);
     const build = await planned(options, count);
-    for (const shard of build.plan.shards.keys()) await encode(build, count - 1 - shard, 'one', families);
+    for (const shard of build.plan.shards.keys())
+      await encode(build, count - 1 - shard, 'one', buildHomologs);
     expect(await finish(options, count), `${count} shards, seed ${seed}`).toEqual(whole);
   }
 }
 
 /** The other members of a protein's family, which have its length and some other letters. */
-const planted: RelativesFinder = {
+const planted: HomologFinder = {
   batchProteins: 64,
   find: async (asked) =>
     asked.map(({ sequence }) => {
-      const family = relativesOf(proteins, sequence).map((at) => proteins[at]!);
-      const relatives = family
+      const family = homologsOf(proteins, sequence).map((at) => proteins[at]!);
+      const homologs = family
         .filter((other) => other.sequence !== sequence)
         .map(({ id, sequence: residues }) => ({
-          ...{ id, residues, expected: 1e-9, identity: 0.8, coverage: 1, round: 1 },
+          ...{ id, residues, eValue: 1e-9, identity: 0.8, coverage: 1, round: 1 },
           ...{ start: 0, residueStart: 0, cigar: `${residues.length}M` },
         }));
-      return selectRelatives({ sequence, relatives }, RELATIVE_RULES);
+      return selectHomologs({ sequence, homologs }, RELATIVE_RULES);
     }),
 };
-const families = familiesBy(planted, {
+const buildHomologs = homologSetsBy(planted, {
   method: 'search',
   release_id: 'dbr_planted',
   calibration_id: 'calib_planted',
@@ -105,20 +117,20 @@ const families = familiesBy(planted, {
 
 describe('a build of proteins with relatives, in shards', () => {
   it('is the release of one machine to the byte', { timeout: 120_000 }, () =>
-    compare(families, [1, 2, 7, 64]),
+    compare(buildHomologs, [1, 2, 7, 64]),
   );
 
   it(
     'is not changed by tasks that are killed, go on with other calls, or are doubled',
     { timeout: 120_000 },
     async () => {
-      const whole = await finish(await newBuild(families));
-      const options = await newBuild(families);
+      const whole = await finish(await newBuild(buildHomologs));
+      const options = await newBuild(buildHomologs);
       const build = await planned(options, 2);
       let batches = 0;
       // Calls of other sizes, the fourth of which fails when a checkpoint has been saved.
-      const lost: BuildFamilies = {
-        ...families,
+      const lost: BuildHomologs = {
+        ...buildHomologs,
         finder: {
           batchProteins: 30,
           async find(asked, how) {
@@ -130,26 +142,26 @@ describe('a build of proteins with relatives, in shards', () => {
               while (!existsSync(join(build.folder, '0.one', 'encoded.json'))) await setTimeout(10);
               throw new Error('the node is gone');
             }
-            return families.finder.find(asked, how);
+            return buildHomologs.finder.find(asked, how);
           },
         },
       };
       await expect(encode(build, 0, 'one', lost)).rejects.toThrow('the node is gone');
       expect((await shardProgress(build)).missing).toEqual([0, 1]);
-      const left = await encode(build, 0, 'one', families);
+      const left = await encode(build, 0, 'one', buildHomologs);
       expect(left).toBeGreaterThan(0);
       expect(left).toBeLessThan(build.plan.shards[0].residues);
-      await Promise.all([encode(build, 1, 'one', families), encode(build, 1, 'other', families)]);
-      expect(await encode(build, 1, 'third', families)).toBe(0);
+      await Promise.all([encode(build, 1, 'one', buildHomologs), encode(build, 1, 'other', buildHomologs)]);
+      expect(await encode(build, 1, 'third', buildHomologs)).toBe(0);
       expect(readdirSync(build.folder).sort()).toEqual(['0', '1', 'plan.json']);
       expect(await finish(options, 2)).toEqual(whole);
     },
   );
 
   it('names a shard whose profiles or families are not what its task wrote', async () => {
-    const options = await newBuild(families);
+    const options = await newBuild(buildHomologs);
     const build = await planned(options, 1);
-    await encode(build, 0, 'one', families);
+    await encode(build, 0, 'one', buildHomologs);
     for (const name of ['profiles.arrow', 'families.f64']) {
       const path = join(build.folder, '0', name);
       const intact = readFileSync(path);
@@ -163,18 +175,18 @@ describe('a build of proteins with relatives, in shards', () => {
   });
 
   it('is not encoded by tasks that look for relatives otherwise, or for none', async () => {
-    const build = await planned(await newBuild(families), 2);
+    const build = await planned(await newBuild(buildHomologs), 2);
     const others = [
       undefined,
-      { ...families, rules: { ...families.rules, maxExpected: 1 } },
-      familiesBy(families.finder, { method: 'alignments', sha256: '0' }),
+      { ...buildHomologs, rules: { ...buildHomologs.rules, maxEValue: 1 } },
+      homologSetsBy(buildHomologs.finder, { method: 'alignments', sha256: '0' }),
     ];
     for (const other of others) {
       await expect(encode(build, 0, 'one', other)).rejects.toMatchObject({ code: 'relatives_unavailable' });
     }
     const plain = await newBuild();
     const without = await planned({ ...plain, slug: 'plain' }, 2);
-    await expect(encode(without, 0, 'one', families)).rejects.toMatchObject({
+    await expect(encode(without, 0, 'one', buildHomologs)).rejects.toMatchObject({
       code: 'relatives_unavailable',
     });
   });
@@ -182,10 +194,10 @@ describe('a build of proteins with relatives, in shards', () => {
 
 describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Debian: mmseqs2)', () => {
   it('are the same to the byte where tasks have looked for them', { timeout: 400_000 }, async () => {
-    const { sha256, mmseqs_version: version } = await addBackground(folder, 'bg', [fasta]);
-    const background = { database: backgroundDatabase(folder, 'bg'), rounds: 2 };
-    const finder = mmseqsRelatives(background, RELATIVE_RULES, 2);
+    const { sha256, mmseqs_version: version } = await addHomologSource(folder, 'bg', [fasta]);
+    const homologSource = { database: homologSourceDatabase(folder, 'bg'), rounds: 2 };
+    const finder = mmseqsHomologs(homologSource, RELATIVE_RULES, 2);
     const named = { method: 'mmseqs', name: 'bg', sha256, version, rounds: 2 } as const;
-    await compare(familiesBy(finder, named), [2]);
+    await compare(homologSetsBy(finder, named), [2]);
   });
 });

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 import { frozenRandom } from '#src/random.js';
 import { simulateProteins, type SimulatedProtein } from '#src/demo/simulate.js';
-import { foundRelatives, selfCheckOf, trueRelatives } from '#src/demo/check.js';
+import {
+  foundRelatives as foundHomologs,
+  selfCheckOf,
+  trueRelatives as trueHomologs,
+} from '#src/demo/check.js';
 import { evolve, populate } from '#src/demo/evolution.js';
 import { ENVIRONMENT_FREQUENCIES } from '#src/demo/structure.js';
 import { canonicalSha256 } from '#src/canonical.js';
@@ -49,9 +53,9 @@ describe('simulated proteins', () => {
   });
 
   it('of the background have no relatives', () => {
-    const background = demo.proteins.filter(({ family }) => family === undefined);
-    expect(background).toHaveLength(400);
-    expect(background.flatMap(({ id }) => trueRelatives(demo, id))).toEqual([]);
+    const homologSource = demo.proteins.filter(({ family }) => family === undefined);
+    expect(homologSource).toHaveLength(400);
+    expect(homologSource.flatMap(({ id }) => trueHomologs(demo, id))).toEqual([]);
   });
 
   it('live in invented species of a tree whose root is its own parent', () => {
@@ -125,15 +129,15 @@ describe('evolution', () => {
 describe('the self-check', () => {
   it('asks for a protein whose relatives are known and counts those that rank above everything else', () => {
     const check = selfCheckOf(demo);
-    expect(check.relatives).toEqual(trueRelatives(demo, check.query.id));
+    expect(check.relatives).toEqual(trueHomologs(demo, check.query.id));
     expect(check.relatives).not.toContain(check.query.id);
-    const { query, relatives } = check;
+    const { query, relatives: homologs } = check;
     const strangers = demo.proteins
       .map(({ id }) => id)
-      .filter((id) => id !== query.id && !relatives.includes(id));
-    expect(foundRelatives(check, [query.id, ...relatives, ...strangers])).toBe(relatives.length);
-    expect(foundRelatives(check, [strangers[0]!, query.id, ...relatives])).toBe(relatives.length - 1);
-    expect(foundRelatives(check, strangers)).toBe(0);
+      .filter((id) => id !== query.id && !homologs.includes(id));
+    expect(foundHomologs(check, [query.id, ...homologs, ...strangers])).toBe(homologs.length);
+    expect(foundHomologs(check, [strangers[0]!, query.id, ...homologs])).toBe(homologs.length - 1);
+    expect(foundHomologs(check, strangers)).toBe(0);
   });
 });
 

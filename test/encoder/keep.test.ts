@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canonicalSha256 } from '#src/canonical.js';
 import { readEncoderCard } from '#src/encoder/card.js';
 import { findEncoder } from '#src/encoder/find.js';
-import { findEncoderVersion, keepEncoder } from '#src/encoder/keep.js';
+import { findEncoderVersion, storeEncoder } from '#src/encoder/encoder-store.js';
 import { loadEncoder } from '#src/encoder/load.js';
 import { ROOT } from '../tools/paths.js';
 
@@ -26,8 +26,8 @@ describe('a kept encoder', () => {
   it('is found by its digest and works after the package has brought another version', async () => {
     const shipped = await findEncoder('baseline-1', folders);
     const digest = canonicalSha256(await readEncoderCard(shipped));
-    await keepEncoder(shipped, folders);
-    await keepEncoder(shipped, folders);
+    await storeEncoder(shipped, folders);
+    await storeEncoder(shipped, folders);
     expect(await findEncoderVersion('baseline-1', digest, folders)).toBe(shipped);
 
     const card = JSON.parse(readFileSync(join(shipped, 'card.json'), 'utf8')) as object;

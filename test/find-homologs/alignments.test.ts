@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { columnsOf } from '#src/homologs/family.js';
+import { columnsOf } from '#src/homologs/homolog-set.js';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
 import { ALIGNMENT_MAX_BYTES } from '#src/limits.js';
-import { alignedRelatives, openAlignments } from '#src/find-homologs/alignments.js';
+import { alignedHomologs, openAlignments } from '#src/find-homologs/alignments.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-alignments-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -19,10 +19,10 @@ function given(files: Readonly<Record<string, string>>): string {
   return path;
 }
 
-async function relativesOf(files: Readonly<Record<string, string>>, id: string, sequence: string) {
-  const finder = alignedRelatives(await openAlignments(given(files)), RELATIVE_RULES);
-  const [family] = await finder.find([{ id, sequence }]);
-  return family.relatives;
+async function homologsOf(files: Readonly<Record<string, string>>, id: string, sequence: string) {
+  const finder = alignedHomologs(await openAlignments(given(files)), RELATIVE_RULES);
+  const [homologSet] = await finder.find([{ id, sequence }]);
+  return homologSet.homologs;
 }
 
 const PROTEIN = 'MKTAYIAKQR';
@@ -33,8 +33,8 @@ const STOCKHOLM =
 
 describe("a lab's own alignments", () => {
   it('give the same relatives as A3M and as Stockholm', async () => {
-    const a3m = await relativesOf({ 'p1.a3m': A3M }, 'p1', PROTEIN);
-    const stockholm = await relativesOf({ 'p1.sto': STOCKHOLM }, 'p1', PROTEIN);
+    const a3m = await homologsOf({ 'p1.a3m': A3M }, 'p1', PROTEIN);
+    const stockholm = await homologsOf({ 'p1.sto': STOCKHOLM }, 'p1', PROTEIN);
     expect(a3m).toEqual(stockholm);
     expect(a3m).toHaveLength(1);
     const [{ residues, cigar, start, coverage, identity }] = a3m;
@@ -49,22 +49,22 @@ describe("a lab's own alignments", () => {
   });
 
   it('place rows over a protein that is not the first of them and has gaps itself', async () => {
-    const [row] = await relativesOf({ 'p1.a3m': `>r1\nGGMKVAYIVKQR\n>p1\n--${PROTEIN}\n` }, 'p1', PROTEIN);
+    const [row] = await homologsOf({ 'p1.a3m': `>r1\nGGMKVAYIVKQR\n>p1\n--${PROTEIN}\n` }, 'p1', PROTEIN);
     expect([row.residues, row.cigar, row.start]).toEqual(['MKVAYIVKQR', '10M', 0]);
   });
 
   it('give nothing to a protein without an alignment, nor to one whose id leads elsewhere', async () => {
-    expect(await relativesOf({ 'p1.a3m': A3M }, 'p2', PROTEIN)).toEqual([]);
+    expect(await homologsOf({ 'p1.a3m': A3M }, 'p2', PROTEIN)).toEqual([]);
     const path = given({ 'p1.a3m': A3M });
     writeFileSync(join(path, '..', 'outside.a3m'), A3M);
-    const [family] = await alignedRelatives(await openAlignments(path), RELATIVE_RULES).find([
+    const [homologSet] = await alignedHomologs(await openAlignments(path), RELATIVE_RULES).find([
       { id: '../outside', sequence: PROTEIN },
     ]);
-    expect(family.relatives).toEqual([]);
+    expect(homologSet.homologs).toEqual([]);
   });
 
   it('are named in the refusal where they are of another protein or no alignment', async () => {
-    await expect(relativesOf({ 'p1.a3m': A3M }, 'p1', 'MKTAYIAKQW')).rejects.toMatchObject({
+    await expect(homologsOf({ 'p1.a3m': A3M }, 'p1', 'MKTAYIAKQW')).rejects.toMatchObject({
       code: 'invalid_alignment',
       message: expect.stringContaining('p1.a3m'),
     });
@@ -75,7 +75,7 @@ describe("a lab's own alignments", () => {
     };
     for (const [name, text] of Object.entries(wrong)) {
       const id = name.replace(/\.\w+$/, '');
-      await expect(relativesOf({ [name]: text }, id, PROTEIN)).rejects.toMatchObject({
+      await expect(homologsOf({ [name]: text }, id, PROTEIN)).rejects.toMatchObject({
         code: 'invalid_alignment',
       });
     }

@@ -4,9 +4,13 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RELATIVE_RULES } from '#src/homologs/rules.js';
 import { seededRandom } from '#src/random.js';
-import { addBackground, backgroundDatabase, findBackground } from '#src/find-homologs/backgrounds.js';
+import {
+  addHomologSource,
+  homologSourceDatabase,
+  findHomologSource,
+} from '#src/find-homologs/homolog-sources.js';
 import { withoutDescriptors } from '../services/predictor/without-descriptors.js';
-import { mmseqsRelatives, mmseqsVersion, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
+import { mmseqsHomologs, mmseqsVersion, parseMmseqsLine } from '#src/find-homologs/mmseqs.js';
 import { BACKGROUND } from '#src/sequence/residue-scales.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 
@@ -51,17 +55,17 @@ describe('a line of mmseqs', () => {
       '2M1D2M',
       'AAAAcdefgAAAAAAAAAAAA',
     ].join('\t');
-    const { query, relative } = parseMmseqsLine(line, 2);
+    const { query, homolog } = parseMmseqsLine(line, 2);
     expect(query).toBe(7);
-    expect(relative).toMatchObject({
+    expect(homolog).toMatchObject({
       id: 't1',
-      expected: 1e-9,
+      eValue: 1e-9,
       coverage: 0.4,
       round: 2,
       start: 2,
       cigar: '2M1D2M',
     });
-    expect(relative.residues.slice(relative.residueStart, relative.residueStart + 5)).toBe('CDEFG');
+    expect(homolog.residues.slice(homolog.residueStart, homolog.residueStart + 5)).toBe('CDEFG');
   });
 
   it('is refused in any other form', () => {
@@ -89,11 +93,11 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
     'are the family of each protein in two rounds, whatever is planted beside it',
     { timeout: 120_000 },
     async () => {
-      const made = await addBackground(folder, 'planted', [fasta]);
+      const made = await addHomologSource(folder, 'planted', [fasta]);
       expect(made.sequences).toBe(all.length);
-      expect(await findBackground(folder, 'planted')).toEqual(made);
-      const finder = mmseqsRelatives(
-        { database: backgroundDatabase(folder, 'planted'), rounds: 2 },
+      expect(await findHomologSource(folder, 'planted')).toEqual(made);
+      const finder = mmseqsHomologs(
+        { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
         RELATIVE_RULES,
         1,
       );
@@ -102,27 +106,27 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
         { sequence: randomProtein(150) },
         { sequence: other },
       ];
-      const [family, alone, neighbour] = await finder.find(queries);
-      const namesOf = ({ relatives }: typeof family): string[] => [
-        ...new Set(relatives.map(({ id }) => id.replace(/[-\d]+$/, ''))),
+      const [homologSet, alone, neighbour] = await finder.find(queries);
+      const namesOf = ({ homologs }: typeof homologSet): string[] => [
+        ...new Set(homologs.map(({ id }) => id.replace(/[-\d]+$/, ''))),
       ];
-      expect(family.relatives.length).toBeGreaterThan(15);
-      expect(namesOf(family).filter((name) => !['mine', 'fusion'].includes(name))).toEqual([]);
+      expect(homologSet.homologs.length).toBeGreaterThan(15);
+      expect(namesOf(homologSet).filter((name) => !['mine', 'fusion'].includes(name))).toEqual([]);
       expect(namesOf(neighbour).filter((name) => !['other', 'fusion'].includes(name))).toEqual([]);
-      expect(alone.relatives).toEqual([]);
+      expect(alone.homologs).toEqual([]);
       // Of a fused protein only what is aligned has columns: nothing of the other family comes into the profile.
-      for (const { residues, coverage, start } of family.relatives) {
+      for (const { residues, coverage, start } of homologSet.homologs) {
         expect(residues.length).toBeLessThan(queries[0].sequence.length + 2 * 6 + 80);
         expect(coverage).toBeGreaterThanOrEqual(0.5);
         expect(start).toBeLessThan(90);
       }
       const again = await finder.find(queries.slice(0, 1));
-      expect(again[0]).toEqual(family);
+      expect(again[0]).toEqual(homologSet);
     },
   );
 
   it('fail with what mmseqs said of a background that is not there', async () => {
-    const finder = mmseqsRelatives({ database: join(folder, 'nowhere'), rounds: 1 }, RELATIVE_RULES, 1);
+    const finder = mmseqsHomologs({ database: join(folder, 'nowhere'), rounds: 1 }, RELATIVE_RULES, 1);
     await expect(finder.find([{ sequence: mine }])).rejects.toThrow(/mmseqs search failed/);
   });
 
@@ -133,8 +137,8 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
   });
 
   it('stop where they are told to', async () => {
-    const finder = mmseqsRelatives(
-      { database: backgroundDatabase(folder, 'planted'), rounds: 2 },
+    const finder = mmseqsHomologs(
+      { database: homologSourceDatabase(folder, 'planted'), rounds: 2 },
       RELATIVE_RULES,
       1,
     );

@@ -40,11 +40,11 @@ async function releaseCount(name: string): Promise<number> {
 }
 
 const strangers = (count: number): readonly string[] => Array.from({ length: count }, randomProtein);
-const families = (count: number, size: number): readonly string[] =>
+const homologSets = (count: number, size: number): readonly string[] =>
   strangers(count).flatMap((ancestor) => Array.from({ length: size }, () => mutated(ancestor)));
 
 it('gives proteins of families each other, and strangers nothing', async () => {
-  const related = await build('related', families(100, 10));
+  const related = await build('related', homologSets(100, 10));
   expect(related.stderr).toMatch(
     /Of 100 sampled proteins \d+ have relatives among the others: all are given/,
   );
@@ -59,7 +59,7 @@ it('gives proteins of families each other, and strangers nothing', async () => {
 }, 1_200_000);
 
 it('leaves small databases alone', async () => {
-  const { stdout, stderr } = await build('small', families(20, 10));
+  const { stdout, stderr } = await build('small', homologSets(20, 10));
   expect(stderr).not.toContain('sampled proteins');
   expect(stdout).not.toContain('relatives  ');
 }, 300_000);

@@ -83,13 +83,13 @@ describe('a database whose proteins have relatives among themselves', () => {
   });
 
   it('keeps the release in which queries find their relatives from being removed alone', async () => {
-    const background = /by our own search of (dbr_\w+)/.exec(built)![1];
-    await expect(gloaming('index', 'remove', background, '--yes')).rejects.toThrow('remove that first');
+    const homologSource = /by our own search of (dbr_\w+)/.exec(built)![1];
+    await expect(gloaming('index', 'remove', homologSource, '--yes')).rejects.toThrow('remove that first');
   });
 
   it('has receipts that pin what the query became, and are found again', async () => {
-    for (const relatives of ['as_release', 'none'] as const) {
-      const { receipt } = await search({ relatives });
+    for (const homologs of ['as_release', 'none'] as const) {
+      const { receipt } = await search({ relatives: homologs });
       expect(await gloaming('verify', receipt.id)).toContain('bit for bit');
     }
   });

@@ -20,7 +20,7 @@ import type { KernelBackend, QueryTokens, TokenStore } from '#src/kernels/kernel
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { expectedFalseHits, type SupportedSignificance } from '#src/search/candidate-significance.js';
+import { eValueOf, type SupportedSignificance } from '#src/search/candidate-significance.js';
 import { searchMany } from '#src/search/search.js';
 import type { Candidate, SearchEngine, SearchResult } from '#src/search/search-types.js';
 import { makeRelease } from '../release/make-release.js';
@@ -127,9 +127,7 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
     const logs = result.flatMap(({ candidates }) =>
       candidates
         .filter(({ targetIndex }) => targetIndex >= 60)
-        .flatMap(({ significance }) =>
-          significance.kind === 'supported' ? [significance.logExpectedFalseHits] : [],
-        ),
+        .flatMap(({ significance }) => (significance.kind === 'supported' ? [significance.logEValue] : [])),
     );
     expect(logs.length).toBeGreaterThan(60 * 200);
     for (const expected of [10, 1]) {
@@ -156,7 +154,7 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
         { release, encoder: palindrome, backend, store, calibration, ...engine },
       );
       expect(candidates[0].targetIndex).toBe(0);
-      return expectedFalseHits(candidates[0])!;
+      return eValueOf(candidates[0])!;
     };
     expect(await expected({})).toBeGreaterThan(0.05);
     const older = { ...calibration!, card: { ...card, format: UNCONTROLLED_FORMAT } } as const;
@@ -183,7 +181,7 @@ describe(`E-values of unrelated proteins (seed ${SEED})`, () => {
     for (const candidate of some.candidates) {
       const [wide, narrow] = [known.get(candidate.targetIndex)!, supportedOf(candidate)];
       expect(narrow.logTailProbability).toBe(wide.logTailProbability);
-      const difference = wide.logExpectedFalseHits - narrow.logExpectedFalseHits;
+      const difference = wide.logEValue - narrow.logEValue;
       expect(difference).toBeCloseTo(Math.log(3), 9);
     }
   });
@@ -236,7 +234,7 @@ describe('a release or query that no calibration can cover', () => {
       const results = await searchFirst(plain, 40, {}, tokens);
       const surprising = results.flatMap(({ candidates }, query) =>
         candidates.filter(
-          (candidate) => candidate.targetIndex !== query && (expectedFalseHits(candidate) ?? 1) < 1e-3,
+          (candidate) => candidate.targetIndex !== query && (eValueOf(candidate) ?? 1) < 1e-3,
         ),
       );
       expect(surprising.length).toBeLessThan(5);

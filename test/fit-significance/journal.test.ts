@@ -54,7 +54,7 @@ async function run({ inputs = 'these', failsAt = STEPS } = {}) {
         return Int32Array.of(10 * index);
       },
       take: (record) => taken.push(...new Int32Array(record)),
-      tell: (count) => told.push(count),
+      report: (count) => told.push(count),
     },
   );
   return { done, taken, told };

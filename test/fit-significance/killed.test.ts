@@ -83,7 +83,7 @@ describe(`a calibration that is killed (seed ${SEED})`, { timeout: TIMEOUT_MS },
     kill('panel', 0.9);
     const before = readdirSync(workFolder());
     const unlock = await lockFolder(workFolder(), 'This release is being calibrated');
-    const script = join(ROOT, 'test', 'calibrate', 'work', 'killed.mjs');
+    const script = join(ROOT, 'test', 'fit-significance', 'killed.mjs');
     const { status, stderr } = spawnSync(process.execPath, [script, directory, '1'], { encoding: 'utf8' });
     expect(status).not.toBe(0);
     expect(stderr).toContain(
@@ -122,7 +122,7 @@ function calibrate(seed = 1): Calibrated {
 }
 
 function run(seed: number, ...until: readonly string[]): { signal: string | null; calls: Calls } {
-  const script = join(ROOT, 'test', 'calibrate', 'work', 'killed.mjs');
+  const script = join(ROOT, 'test', 'fit-significance', 'killed.mjs');
   const words = [script, directory, `${seed}`, ...until];
   const { signal, stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
   expect(stderr).toBe('');

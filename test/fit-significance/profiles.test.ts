@@ -60,7 +60,7 @@ beforeAll(async () => {
     ...opened,
     manifest: { ...opened.manifest, affine: AFFINE },
     affine: affineOf(AFFINE),
-    targets: { ...opened.targets, family: worthOf },
+    targets: { ...opened.targets, targetHomologs: worthOf },
     tokens: { ...opened.tokens, profiles: { values } },
   };
   store = await backend.open(release.tokens);
@@ -133,7 +133,7 @@ async function expectedOfPairs(chosen: readonly number[]): Promise<readonly numb
   return results.flatMap(({ candidates }, at) =>
     candidates.flatMap(({ targetIndex, significance }) =>
       significance.kind === 'supported' && targetIndex !== chosen[at] && isChosen.has(targetIndex)
-        ? [significance.logExpectedFalseHits]
+        ? [significance.logEValue]
         : [],
     ),
   );

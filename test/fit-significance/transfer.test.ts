@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrateRelease } from '#src/fit-significance/fit-significance.js';
-import { carryCalibration, type MeasuredRelease } from '#src/fit-significance/transfer.js';
+import { transferCalibration, type MeasuredRelease } from '#src/fit-significance/transfer.js';
 import { calibrationDirectory, calibrationId } from '#src/significance/card.js';
 import { openCalibration } from '#src/significance/sidecar.js';
 import { verifyEvidence } from '#src/recall/evidence.js';
@@ -60,7 +60,7 @@ function copyWith(changes: Partial<ReleaseManifest>): MeasuredRelease {
 describe('a calibration', () => {
   it('carries over to a release of the same tokens, and is what measuring that release gives', async () => {
     const annotated = copyWith({ title: 'Annotated', corpus_snapshot_id: 'corpus_other' });
-    const carried = await carryCalibration(annotated, [measured]);
+    const carried = await transferCalibration(annotated, [measured]);
     expect(carried?.calibration.release_id).toBe(annotated.id);
     expect(await verifyEvidence(annotated.directory)).toEqual([]);
     const of = { id: annotated.id, targetCount: PROTEINS };
@@ -80,17 +80,17 @@ describe('a calibration', () => {
   it.each([tokens, targets])('does not where %s are others', async (name) => {
     const { files } = measured.manifest;
     const other = copyWith({ files: { ...files, [name]: { ...files[name], sha256: 'f'.repeat(64) } } });
-    expect(await carryCalibration(other, [measured])).toBeUndefined();
+    expect(await transferCalibration(other, [measured])).toBeUndefined();
   });
 
   it('does not where scores are others', async () => {
     const { affine } = measured.manifest;
     const other = copyWith({ affine: { ...affine, gap_open: affine.gap_open + 1 } });
-    expect(await carryCalibration(other, [measured])).toBeUndefined();
+    expect(await transferCalibration(other, [measured])).toBeUndefined();
   });
 
   it('does not where queries find other relatives', async () => {
-    expect(await carryCalibration(copyWith({ relatives: NO_RELATIVES }), [measured])).toBeUndefined();
+    expect(await transferCalibration(copyWith({ relatives: NO_RELATIVES }), [measured])).toBeUndefined();
   });
 
   it('does not where it is damaged itself', async () => {
@@ -100,7 +100,7 @@ describe('a calibration', () => {
       recursive: true,
     });
     writeFileSync(join(calibrationDirectory(copy.directory), 'basis.arrow'), 'damaged');
-    expect(await carryCalibration(other, [copy])).toBeUndefined();
-    expect(await carryCalibration(other, [copy, measured])).toBeDefined();
+    expect(await transferCalibration(other, [copy])).toBeUndefined();
+    expect(await transferCalibration(other, [copy, measured])).toBeDefined();
   });
 });

@@ -23,7 +23,7 @@ test('a call in the background ends after those that came later, with the bits i
   const store = await backend.open(source);
   const alone = await backend.maxsim(store, many, undefined, { threads: 2 });
   const order: string[] = [];
-  const background = backend.maxsim(store, many, undefined, { threads: 2, isBackground: true });
+  const background = backend.maxsim(store, many, undefined, { threads: 2, isLowPriority: true });
   void background.then(() => order.push('background'));
   const answers = await Promise.all(
     [1, 2, 3].map(async (threads) => {
@@ -43,7 +43,7 @@ test('a call in the background ends although others follow each other without a 
   const few = many.slice(0, 2);
   const alone = await backend.maxsim(store, few, undefined, { threads: 2 });
   let hasEnded = false;
-  const background = backend.maxsim(store, few, undefined, { threads: 2, isBackground: true });
+  const background = backend.maxsim(store, few, undefined, { threads: 2, isLowPriority: true });
   void background.then(() => (hasEnded = true));
   // Two at a time, so that there is always one that waits.
   const keepBusy = async () => {
@@ -58,9 +58,9 @@ test('a call that has given way can be cancelled, and others go on', async () =>
   const store = await backend.open(source);
   const controllers = [new AbortController(), new AbortController()];
   const given = controllers.map(({ signal }) =>
-    backend.maxsim(store, many, undefined, { threads: 2, isBackground: true, signal }),
+    backend.maxsim(store, many, undefined, { threads: 2, isLowPriority: true, signal }),
   );
-  const kept = backend.maxsim(store, one, undefined, { threads: 2, isBackground: true });
+  const kept = backend.maxsim(store, one, undefined, { threads: 2, isLowPriority: true });
   const foreground = Array.from({ length: 8 }, () => backend.maxsim(store, one, undefined, { threads: 2 }));
   for (const controller of controllers) controller.abort(new Error('not wanted'));
   for (const call of given) await expect(call).rejects.toThrow('not wanted');

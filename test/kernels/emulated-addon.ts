@@ -37,33 +37,33 @@ export function emulatedAddon(): EmulatedAddon {
     },
     load: (store, callback) =>
       onGpu('load', store, callback, (done) => void setImmediate(() => done(undefined, undefined))),
-    maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback) {
+    maxsim(store, queries, eligible, isOnGpu, threads, isLowPriority, callback) {
       const compare = (done: typeof callback): SearchHandle =>
-        addon.maxsim(store, queries, eligible, false, threads, isBackground, done);
+        addon.maxsim(store, queries, eligible, false, threads, isLowPriority, done);
       return isOnGpu ? onGpu('maxsim', store, callback, compare) : compare(callback);
     },
-    sweep(store, queries, eligible, floor, isOnGpu, threads, isBackground, callback) {
+    sweep(store, queries, eligible, floor, isOnGpu, threads, isLowPriority, callback) {
       const compare = (done: typeof callback): SearchHandle =>
-        addon.sweep(store, queries, eligible, floor, false, threads, isBackground, done);
+        addon.sweep(store, queries, eligible, floor, false, threads, isLowPriority, done);
       return isOnGpu ? onGpu('sweep', store, callback, compare) : compare(callback);
     },
-    nearest(store, queries, eligible, wanted, isBackground, callback) {
+    nearest(store, queries, eligible, wanted, isLowPriority, callback) {
       const starts = shapes.get(store)!;
       const choose = (all: readonly MaxSimSums[]): NearestSums[] =>
         all.map((sums, query) => nearestOf(sums, eligible, starts, queries[query]!.length, wanted));
       return onGpu('nearest', store, callback, (done) =>
-        addon.maxsim(store, queries, eligible, false, undefined, isBackground, (error, all) =>
+        addon.maxsim(store, queries, eligible, false, undefined, isLowPriority, (error, all) =>
           done(error, error ? [] : choose(all)),
         ),
       );
     },
     affine<Result>(
-      ...[store, query, targets, parameters, work, isOnGpu, threads, isBackground, callback]: Parameters<
+      ...[store, query, targets, parameters, work, isOnGpu, threads, isLowPriority, callback]: Parameters<
         typeof addon.affine<Result>
       >
     ) {
       const score = (done: typeof callback): SearchHandle =>
-        addon.affine(store, query, targets, parameters, work, false, threads, isBackground, done);
+        addon.affine(store, query, targets, parameters, work, false, threads, isLowPriority, done);
       return isOnGpu ? onGpu(work, store, callback, score) : score(callback);
     },
     cancel: (search) => (IDLE === search ? undefined : addon.cancel(search)),

@@ -304,7 +304,7 @@ test('an abort rejects a search that still waits for threads', async () => {
     backend.maxsim(store, [query], undefined, { threads, signal: blocker.signal }),
   );
   const waiter = new AbortController();
-  const waiting = backend.maxsim(store, [query], undefined, { signal: waiter.signal, isBackground: true });
+  const waiting = backend.maxsim(store, [query], undefined, { signal: waiter.signal, isLowPriority: true });
   waiter.abort(new Error('not needed'));
   await expect(waiting).rejects.toThrow('not needed');
   blocker.abort(new Error('all done'));
@@ -317,7 +317,7 @@ test('a background search ends with the same bits after the searches that it gav
   const store = await backend.open(randomSource(random, Array(40).fill(2_000), 64));
   const query = randomTokens(random, 200, 64);
   const expected = await backend.maxsim(store, [query], undefined);
-  const background = backend.maxsim(store, [query], undefined, { isBackground: true });
+  const background = backend.maxsim(store, [query], undefined, { isLowPriority: true });
   const foreground = [1, 2, 1].map((threads) => backend.maxsim(store, [query], undefined, { threads }));
   for (const result of await Promise.all([...foreground, background])) expect(result).toEqual(expected);
 });

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrationDirectory } from '#src/significance/card.js';
 import {
   POLICY_FILE,
-  cardToKeep,
-  codedDefinition,
+  cardToStore,
+  codebookDefinition,
   isQualifiedPolicy,
   lossesOf,
   policyDefinition,
@@ -23,7 +23,7 @@ import { recallOf } from '#src/measure-recall/recall.js';
 import { seededRandom } from '#src/random.js';
 import { openRelease } from '#src/release/open.js';
 import type { SearchEngine } from '#src/search/search-types.js';
-import { contextEncoder, makeRelatives, NO_RELATIVES } from '../tools/relatives.js';
+import { contextEncoder, makeHomologs, NO_RELATIVES } from '../tools/relatives.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-qualify-'));
 let engine: SearchEngine;
@@ -36,8 +36,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-async function engineOf(families: number): Promise<SearchEngine> {
-  const { write } = makeRelatives(seededRandom(7), { families, members: 10 });
+async function engineOf(homologSets: number): Promise<SearchEngine> {
+  const { write } = makeHomologs(seededRandom(7), { homologSets, members: 10 });
   const release = await openRelease(await write(folder));
   const backend = nativeBackend();
   return { release, encoder: contextEncoder(), backend, store: await backend.open(release.tokens) };
@@ -93,14 +93,12 @@ describe('qualifying a release', () => {
   it('holds the coded policy to its own bars, and takes the fewest finalists that reach them', async () => {
     const { card } = await qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
     expect(card).toMatchObject({ required_recall: 0.9, required_evident_recall: 0.75 });
-    expect(
-      card.tried.map(({ nearest_count: nearest, striking_count: striking }) => [nearest, striking]),
-    ).toEqual([
+    expect(card.tried.map(({ nearest_count: nearest, striking_count: local }) => [nearest, local])).toEqual([
       [100, 50],
       [100, 100],
     ]);
     const first = card.tried.find(({ nearest_10: ten }) => ten.mean >= 0.9) ?? card.tried.at(-1)!;
-    expect(card.policy).toEqual(codedDefinition(first.nearest_count, first.striking_count));
+    expect(card.policy).toEqual(codebookDefinition(first.nearest_count, first.striking_count));
     expect(card.recalls.nearest_10).toEqual(first.nearest_10);
   });
 
@@ -140,7 +138,7 @@ describe('a policy card', () => {
 
   it('stays where another kind of policy would offer nothing', async () => {
     const sampled = good();
-    const definition = codedDefinition(200, 100);
+    const definition = codebookDefinition(200, 100);
     const coded: PolicyCard = {
       ...good(),
       policy: definition,
@@ -151,13 +149,13 @@ describe('a policy card', () => {
       ...card,
       recalls: { ...card.recalls, nearest_10: { ...recall, mean: 0.5 } },
     });
-    expect(cardToKeep(failing(coded), sampled)).toBe(sampled);
-    expect(cardToKeep(failing(sampled), coded)).toBe(coded);
+    expect(cardToStore(failing(coded), sampled)).toBe(sampled);
+    expect(cardToStore(failing(sampled), coded)).toBe(coded);
     // The same policy measured again, one that is enough, and one beside nothing.
     const again = failing(sampled);
-    expect(cardToKeep(again, sampled)).toBe(again);
-    expect(cardToKeep(coded, sampled)).toBe(coded);
-    expect(cardToKeep(again, undefined)).toBe(again);
+    expect(cardToStore(again, sampled)).toBe(again);
+    expect(cardToStore(coded, sampled)).toBe(coded);
+    expect(cardToStore(again, undefined)).toBe(again);
     const { directory } = engine.release;
     await writePolicyCard(directory, coded);
     const { card, kept } = await qualifyRelease({ engine, queryCount: 4 });
@@ -174,7 +172,7 @@ describe('a policy card', () => {
   });
 
   it('of codes has a lower bar, and one of its own for what is evident', async () => {
-    const definition = codedDefinition(200, 100);
+    const definition = codebookDefinition(200, 100);
     const measured = (ten: number, hundred: number, evident: number): PolicyCard => ({
       ...good(),
       policy: definition,

@@ -80,7 +80,7 @@ describe('a backend that chooses the best on its device', () => {
   });
 
   it('still measures the panel of a calibration, which need not be among the best', async () => {
-    const calibration = { panel: Uint32Array.of(0, 17, 200, 399) } as unknown as Calibration;
+    const calibration = { referenceSet: Uint32Array.of(0, 17, 200, 399) } as unknown as Calibration;
     const addon = emulatedAddon();
     const [cpu, gpu] = [
       await engineOf(native, calibration),
@@ -92,10 +92,10 @@ describe('a backend that chooses the best on its device', () => {
       limit: 3,
       significance: 'if_available',
     } as const;
-    const panelsOf = async (engine: SearchEngine): Promise<unknown> =>
-      (await compare(tokens, asked, engine, {})).map(({ panel }) => panel);
-    const expected = await panelsOf(cpu);
-    expect(await panelsOf(gpu)).toEqual(expected);
+    const referenceSumsOf = async (engine: SearchEngine): Promise<unknown> =>
+      (await compare(tokens, asked, engine, {})).map(({ referenceSums }) => referenceSums);
+    const expected = await referenceSumsOf(cpu);
+    expect(await referenceSumsOf(gpu)).toEqual(expected);
     expect(expected).toHaveLength(2);
     expect(addon.gpuCalls).toEqual(['load', 'nearest', 'maxsim']);
     cpu.store.close();
@@ -116,10 +116,10 @@ describe('an answer', () => {
     const engineNamed = (result: SearchResult): string => presentExecution(engine, result, '').engine;
     expect(engineNamed(served!)).toBe('cuda:hopper');
     expect(engineNamed(retried!)).toBe(`native:${native.variant}`);
-    const codes = (result: SearchResult): readonly string[] =>
+    const centroidIds = (result: SearchResult): readonly string[] =>
       searchWarnings(engine, targetSpace, result.kernelRetry?.servedBy).map(({ code }) => code);
-    expect(codes(served!)).not.toContain('kernels_retried_on_cpu');
-    expect(codes(retried!)).toContain('kernels_retried_on_cpu');
+    expect(centroidIds(served!)).not.toContain('kernels_retried_on_cpu');
+    expect(centroidIds(retried!)).toContain('kernels_retried_on_cpu');
     engine.store.close();
   });
 

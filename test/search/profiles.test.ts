@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pairStart, scorePairs } from '#src/fit-significance/pairs.js';
 import { openTokenReader } from '#src/release/rows/token-reader.js';
-import type { FamilySource } from '#src/homologs/source.js';
+import type { ProfileEncoder } from '#src/homologs/profile-encoder.js';
 import { PROFILE_WIDTH, type QueryTokens, type TokenStore } from '#src/kernels/kernels.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { seededRandom } from '#src/random.js';
@@ -124,7 +124,7 @@ function rowsBackwards(rows: Int8Array, width = PROFILE_WIDTH): Int8Array {
 
 async function searchWith(target: number, hasProfile: boolean): Promise<ReadonlyMap<string, number>> {
   const { sequence, tokens } = proteinAt(target);
-  const families: FamilySource = {
+  const profileEncoder: ProfileEncoder = {
     form: {
       encoderDimension: DIMENSION,
       dimension: DIMENSION,
@@ -132,7 +132,7 @@ async function searchWith(target: number, hasProfile: boolean): Promise<Readonly
       profileShare: 0,
       profileScale: AFFINE.profile.scale,
     },
-    encode: async () => [{ tokens, relatives: 1 }],
+    encode: async () => [{ tokens, homologs: 1 }],
   };
   const { candidates } = await search(
     {
@@ -143,7 +143,13 @@ async function searchWith(target: number, hasProfile: boolean): Promise<Readonly
       guarantee: 'exhaustive',
       significance: 'not_requested',
     },
-    { release, encoder: fakeEncoder(), backend, store, families: hasProfile ? families : undefined },
+    {
+      release,
+      encoder: fakeEncoder(),
+      backend,
+      store,
+      profileEncoder: hasProfile ? profileEncoder : undefined,
+    },
   );
   return new Map(
     candidates.map(({ targetIndex, affine }) => [release.targets.id(targetIndex), affine.rawScore]),

@@ -101,7 +101,7 @@ describe('an A3M header', () => {
   };
 
   it('names its protein up to the first blank, and then what it is worth', () => {
-    expect(a3mHeader({ ...hit, expectedFalseHits: 8.398e-104, taxid: '562' })).toBe(
+    expect(a3mHeader({ ...hit, eValue: 8.398e-104, taxid: '562' })).toBe(
       'P12345 E=8.4e-104 identity=0.994 coverage=0.978 taxid=562 score=340 query=1-176 target=3-178/200',
     );
   });

@@ -9,12 +9,12 @@ const aligned = (queryCoverageRatio: number, sequenceIdentityRatio = 0.3): Evide
   sequenceIdentityRatio,
 });
 const FOUND: readonly Evidence[] = [
-  { rank: 1, rawScore: 90, logExpectedFalseHits: -900, alignment: aligned(1, 1) },
+  { rank: 1, rawScore: 90, logEValue: -900, alignment: aligned(1, 1) },
   { rank: 2, rawScore: 10 },
-  { rank: 3, rawScore: 95, logExpectedFalseHits: -1_200, alignment: aligned(0.4) },
-  { rank: 4, rawScore: 30, logExpectedFalseHits: 2, alignment: aligned(0.9) },
+  { rank: 3, rawScore: 95, logEValue: -1_200, alignment: aligned(0.4) },
+  { rank: 4, rawScore: 30, logEValue: 2, alignment: aligned(0.9) },
   { rank: 5, rawScore: 50, alignment: aligned(0.6) },
-  { rank: 6, rawScore: 31, logExpectedFalseHits: 2, alignment: aligned(0.9) },
+  { rank: 6, rawScore: 31, logEValue: 2, alignment: aligned(0.9) },
 ];
 const select = (sort: 'rank' | 'evalue' | 'score', cutOffs: CutOffs = {}) => {
   const { kept, leftOutCount } = selectByEvidence(FOUND, (evidence) => evidence, { sort, cutOffs });

@@ -8,8 +8,8 @@ const SLOPES = { length: -0.05, mean: 0.1, spread: 0.3 };
 function nullWith(slowerShare: number): PairNull {
   return {
     shape: { logShorter: unit, logLonger: unit, meanCosine: unit, cosineSpread: unit },
-    bias: unit,
-    leanings: [],
+    hubness: unit,
+    hubnessComponents: [],
     weights: new Array<number>(9).fill(0),
     scale: 2,
     rate: { slopes: [SLOPES.length, SLOPES.mean, SLOPES.spread], slowerShare },
@@ -19,8 +19,8 @@ function nullWith(slowerShare: number): PairNull {
 
 function pairWith(meanCosine: number, cosineSpread: number): NullPair {
   const ofProfiles = { logProfileMean: 0, logProfileSpread: 0, logEffective: 0 };
-  const biases = { queryBias: 0, targetBias: 0, leanings: [] };
-  return { queryLength: Math.E, targetLength: 100, meanCosine, cosineSpread, ...ofProfiles, ...biases };
+  const hubnesses = { queryHubness: 0, targetHubness: 0, hubnessComponents: [] };
+  return { queryLength: Math.E, targetLength: 100, meanCosine, cosineSpread, ...ofProfiles, ...hubnesses };
 }
 
 const EVIDENCE = 6;

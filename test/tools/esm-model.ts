@@ -136,8 +136,8 @@ class GraphBuilder {
   maskBias(): string {
     const present = this.node('Cast', ['attention_mask'], { to: 1 });
     const absent = this.node('Sub', [this.scalar(1), present]);
-    const bias = this.node('Mul', [absent, this.scalar(-10_000)]);
-    return this.node('Unsqueeze', [bias, 'axes_12']);
+    const hubness = this.node('Mul', [absent, this.scalar(-10_000)]);
+    return this.node('Unsqueeze', [hubness, 'axes_12']);
   }
 
   /** Tables cos and sin of the first `length` positions, as `cos` and `sin`: [length, 1, headWidth]. */

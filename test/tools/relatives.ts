@@ -5,14 +5,14 @@ import { makeRelease } from '../release/make-release.js';
 import { fakeEncoder } from './fake-encoder.js';
 
 /** A protein of a family; members of one family share most of their letters. */
-export interface Relative {
+export interface Homolog {
   readonly id: string;
   readonly sequence: string;
   readonly family: number;
 }
 
-interface Relatives {
-  readonly proteins: readonly Relative[];
+interface Homologs {
+  readonly proteins: readonly Homolog[];
   /** Writes them as a release with the tokens of `contextEncoder`, and gives its directory. */
   readonly write: (folder: string) => Promise<string>;
 }
@@ -54,16 +54,16 @@ function contextTokens(sequence: string): Int8Array {
 }
 
 /** Families of simulated proteins, in an order that mixes them. */
-export function makeRelatives(
+export function makeHomologs(
   random: Random,
-  { families, members }: { readonly families: number; readonly members: number },
-): Relatives {
+  { homologSets, members }: { readonly homologSets: number; readonly members: number },
+): Homologs {
   const letter = (): string => LETTERS[random.below(LETTERS.length)]!;
-  const ancestors = Array.from({ length: families }, () =>
+  const ancestors = Array.from({ length: homologSets }, () =>
     Array.from({ length: 40 + random.below(80) }, letter),
   );
-  const proteins = Array.from({ length: families * members }, (_, at): Relative => {
-    const family = at % families;
+  const proteins = Array.from({ length: homologSets * members }, (_, at): Homolog => {
+    const family = at % homologSets;
     const own = ancestors[family]!.map((kept) => (random.share() < KEPT_SHARE ? kept : letter()));
     return { id: `P${at}`, sequence: own.join(''), family };
   });
@@ -80,7 +80,7 @@ export function makeRelatives(
 }
 
 /** Indices of the proteins of the same family as the one with this sequence, itself included. */
-export function relativesOf(proteins: readonly Relative[], sequence: string): readonly number[] {
+export function homologsOf(proteins: readonly Homolog[], sequence: string): readonly number[] {
   const family = proteins.find((protein) => protein.sequence === sequence)?.family;
   return [...proteins.keys()].filter((at) => proteins[at]!.family === family);
 }

@@ -4,10 +4,10 @@ import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { syncFolder } from '../../release/hashed-file.js';
 import { lockFolder } from '../../processes.js';
-import type { BuildFamilies } from '../build-options.js';
+import type { BuildHomologs } from '../build-options.js';
 import { encodeProteins, type EncodeOptions } from '../encode-proteins.js';
 import { proteinTokens } from '../protein-tokens.js';
-import { describeRelatives } from '../release-stages.js';
+import { describeHomologs } from '../release-stages.js';
 import { readPlan, shardFolder } from './plan.js';
 
 export interface ShardTask {
@@ -22,7 +22,7 @@ export interface ShardTask {
 /** What makes its proteins tokens, as the plan names it. */
 export interface ShardMakers {
   readonly encoder: Encoder;
-  readonly families?: BuildFamilies;
+  readonly buildHomologs?: BuildHomologs;
 }
 
 /**
@@ -35,10 +35,10 @@ export interface ShardMakers {
  */
 export async function encodeShard(
   { folder, shard, task }: ShardTask,
-  { encoder, families }: ShardMakers,
+  { encoder, buildHomologs }: ShardMakers,
   options: EncodeOptions,
 ): Promise<number> {
-  const { shards, encoder: wanted, relatives } = await readPlan(folder);
+  const { shards, encoder: wanted, relatives: homologs } = await readPlan(folder);
   const range = shards[shard];
   if (range === undefined) {
     throw new Refusal('invalid_option', `This build has the shards 0 to ${shards.length - 1}, not ${shard}.`);
@@ -46,8 +46,8 @@ export async function encodeShard(
   if (encoder.digest !== wanted.sha256) {
     throw new Refusal('encoder_changed', `This build is by another version of the encoder ${wanted.id}.`);
   }
-  const found = families && describeRelatives(families);
-  if (canonicalJson(found ?? null) !== canonicalJson(relatives ?? null)) {
+  const found = buildHomologs && describeHomologs(buildHomologs);
+  if (canonicalJson(found ?? null) !== canonicalJson(homologs ?? null)) {
     throw new Refusal(
       'relatives_unavailable',
       'Another version of the program divided this build: it looks for relatives otherwise.',
@@ -63,7 +63,7 @@ export async function encodeShard(
   const unlock = await lockFolder(own.path, 'This shard is being encoded');
   let encodedResidues: number;
   try {
-    ({ encodedResidues } = await encodeProteins(proteinTokens(encoder, families), range, own, options));
+    ({ encodedResidues } = await encodeProteins(proteinTokens(encoder, buildHomologs), range, own, options));
   } finally {
     await unlock();
   }

@@ -53,8 +53,8 @@ export async function gatherShards(
     let related = NO_RELATED;
     for (const shard of planned.plan.shards.keys()) {
       signal?.throwIfAborted();
-      const { targets, relatives } = await appendShard(planned, shard, files);
-      related = { targets: related.targets + targets, relatives: related.relatives + relatives };
+      const { targets, relatives: homologs } = await appendShard(planned, shard, files);
+      related = { targets: related.targets + targets, relatives: related.relatives + homologs };
     }
     await writeEncoded(range, folder, await finishEncodedFiles(files), related);
   } catch (cause) {
@@ -95,10 +95,10 @@ async function appendShard(
   };
   await rows(TOKENS_FILE, tokens, files.tokens);
   await files.scores.write(await numbers(place.scores, SCORE_BYTES));
-  if (files.profiles !== undefined && files.families !== undefined) {
+  if (files.profiles !== undefined && files.homologSets !== undefined) {
     assert(profiles !== undefined, 'all shards of a build have profiles, or none');
     await rows(PROFILES_FILE, profiles, files.profiles);
-    await files.families.write(await numbers(place.families, FAMILY_BYTES));
+    await files.homologSets.write(await numbers(place.homologSets, FAMILY_BYTES));
   }
   return state.related;
 }

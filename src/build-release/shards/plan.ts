@@ -4,7 +4,7 @@ import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { BUILD_MAX_SHARDS } from '../../limits.js';
 import { buildFolderAt, readState, writeState, type BuildFolder } from '../build-folder.js';
-import type { RelativesManifest } from '../../release/release.js';
+import type { RelativesManifest as HomologsManifest } from '../../release/release.js';
 import { readEncoded, type SpoolRange } from '../encode-proteins.js';
 import type { EncodeFolder } from '../encoded-files.js';
 import { readProteinSpool } from '../protein-spool.js';
@@ -28,7 +28,7 @@ const PLAN_FILE = 'plan.json';
 export interface ShardPlan {
   readonly encoder: { readonly id: string; readonly sha256: string };
   /** What each task looks for the relatives of its proteins in, and by which rules; absent where they have none. */
-  readonly relatives?: Omit<RelativesManifest, 'counts'>;
+  readonly relatives?: Omit<HomologsManifest, 'counts'>;
   readonly shards: readonly SpoolRange[];
 }
 
@@ -49,7 +49,7 @@ interface PlannedWith extends Pick<ShardPlan, 'relatives'> {
 export async function openPlan(
   corpus: Corpus,
   { spool, shards }: BuildFolder,
-  { encoder: { card, digest }, relatives }: PlannedWith,
+  { encoder: { card, digest }, relatives: homologs }: PlannedWith,
   count: number,
 ): Promise<PlannedShards> {
   if (!Number.isInteger(count) || count < 1 || count > BUILD_MAX_SHARDS) {
@@ -60,7 +60,7 @@ export async function openPlan(
   const known = await readState<ShardPlan>(path);
   if (known !== undefined) return { folder, plan: known };
   const encoder = { id: card.id, sha256: digest };
-  const plan: ShardPlan = { encoder, relatives, shards: await divide(corpus, spool, count) };
+  const plan: ShardPlan = { encoder, relatives: homologs, shards: await divide(corpus, spool, count) };
   await mkdir(folder, { recursive: true });
   await writeState(path, plan);
   return { folder, plan };
@@ -89,9 +89,9 @@ export function shardFolder(
   task?: string,
 ): EncodeFolder & { readonly path: string } {
   const path = join(folder, task === undefined ? String(shard) : `${shard}.${task}`);
-  const { encoded, scores, families } = buildFolderAt(path);
+  const { encoded, scores, homologSets } = buildFolderAt(path);
   const { spool } = buildFolderAt(dirname(dirname(folder)));
-  return { path, spool, encoded, scores, families, release: path };
+  return { path, spool, encoded, scores, homologSets, release: path };
 }
 
 export interface ShardProgress {

@@ -135,7 +135,7 @@ function createRows(metadata: AttributeTable | undefined) {
 }
 
 /** Gives proteins the lineage of their taxid; where it says so, it tells of taxids that are not in the taxonomy. */
-function createLineages(taxonomy: Taxonomy | undefined, tellsUnknown: boolean) {
+function createLineages(taxonomy: Taxonomy | undefined, reportsUnknown: boolean) {
   let unknown = 0;
   return {
     add(given: Attributes): Attributes {
@@ -148,7 +148,7 @@ function createLineages(taxonomy: Taxonomy | undefined, tellsUnknown: boolean) {
       return attributes;
     },
     notes: (): readonly string[] =>
-      unknown === 0 || !tellsUnknown
+      unknown === 0 || !reportsUnknown
         ? []
         : [`${unknown} proteins have a taxid that the taxonomy does not know; --taxonomy gives a newer one.`],
   };

@@ -10,7 +10,7 @@ import { openRelease } from '../../release/open.js';
 import type {
   EvidenceRequest,
   Guarantee,
-  QueryRelatives,
+  QueryHomologs,
   SignificanceRequirement,
 } from '../../search/search-types.js';
 import { fastaFile } from '../../sequence/fasta.js';
@@ -43,7 +43,7 @@ interface BatchFlags {
   readonly evidence: EvidenceRequest;
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
-  readonly relatives: QueryRelatives;
+  readonly relatives: QueryHomologs;
   readonly parts?: number;
   /** GiB. */
   readonly memory?: number;
@@ -170,7 +170,7 @@ async function search(fasta: string, flags: BatchFlags, context: CommandContext)
 type Described = Omit<BatchPlan, 'chunkStarts' | 'queryCount'>;
 
 async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Described> {
-  const { limit, evidence, guarantee, significance, relatives } = flags;
+  const { limit, evidence, guarantee, significance, relatives: homologs } = flags;
   if (limit > RETAINED_MAX_CANDIDATES) {
     throw new Refusal('invalid_option', `--limit goes up to ${RETAINED_MAX_CANDIDATES}.`);
   }
@@ -184,7 +184,7 @@ async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Descr
     qualificationId: qualification?.id ?? null,
     settings: {
       ...{ limit, evidence, guarantee, significance },
-      ...(manifest.relatives !== undefined && { relatives }),
+      ...(manifest.relatives !== undefined && { relatives: homologs }),
     },
     filter: readFilterExpressions(flags.filter) ?? null,
     parts: partsOf(flags, manifest.files.tokens.size_bytes),

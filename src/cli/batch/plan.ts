@@ -49,7 +49,7 @@ export function batchFolder(path: string) {
     path,
     plan: join(path, PLAN_FILE),
     queries: (chunk: number): string => join(path, 'queries', `${chunk}.json`),
-    survey: ({ chunk, part }: Unit): string => join(path, 'surveys', `${chunk}-${part}.bin`),
+    partialResult: ({ chunk, part }: Unit): string => join(path, 'surveys', `${chunk}-${part}.bin`),
     rows: (chunk: number): string => join(path, 'results', `${chunk}.parquet`),
     digests: (chunk: number): string => join(path, 'results', `${chunk}.json`),
   };
@@ -117,7 +117,9 @@ export async function missingUnits(folder: BatchFolder, plan: BatchPlan): Promis
     if (await exists(folder.digests(chunk))) continue;
     const first = chunk * plan.parts;
     const places = Array.from({ length: plan.parts }, (_, part) => first + part);
-    const areThere = await Promise.all(places.map((_, part) => exists(folder.survey({ chunk, part }))));
+    const areThere = await Promise.all(
+      places.map((_, part) => exists(folder.partialResult({ chunk, part }))),
+    );
     const left = places.filter((_, part) => !areThere[part]);
     missing.push(...(left.length > 0 ? left : [first]));
   }

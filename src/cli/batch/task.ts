@@ -1,23 +1,23 @@
 import { open, rename, rm } from 'node:fs/promises';
-import { openCodesOf } from '../../recall/codes-sidecar.js';
+import { openCodebookOf } from '../../recall/codebook-sidecar.js';
 import { openEvidence } from '../../recall/evidence.js';
 import type { ApplianceConfig } from '../../config.js';
-import { findEncoderVersion } from '../../encoder/keep.js';
+import { findEncoderVersion } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import { BATCH_PACK_MAX_CANDIDATES } from '../../limits.js';
-import { openFamilySource } from '../../find-homologs/open.js';
+import { openProfileEncoder } from '../../find-homologs/open.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { openRelease } from '../../release/open.js';
-import { searchSurveyed } from '../../search/parts/merge.js';
-import { openRange, surveyRange, targetRanges, type Survey } from '../../search/parts/survey.js';
-import { writtenSurveys } from '../../search/parts/written.js';
+import { searchPartialResults } from '../../search/partitions/merge.js';
+import { openRange, scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
+import { encodePartialResults } from '../../search/partitions/encoding.js';
 import type { SearchEngine, SearchResult, SearchSettings } from '../../search/search-types.js';
 import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
-import { openBackgrounds } from '../cluster/backgrounds.js';
+import { openHomologSources } from '../cluster/homolog-sources.js';
 import type { NamedQuery } from '../search/report.js';
 import {
   exists,
@@ -28,7 +28,7 @@ import {
   type BatchPlan,
   type Unit,
 } from './plan.js';
-import { readSurveysOf } from './surveys.js';
+import { readPartialResults } from './partial-results.js';
 
 /** One process at a batch: it opens the release once for all of its units. */
 export interface BatchTask {
@@ -73,11 +73,11 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
   const { chunk } = unit;
   if (await exists(folder.digests(chunk))) return;
   const queries = await readQueriesOf(folder, chunk);
-  if (!(await exists(folder.survey(unit)))) {
-    const surveys = await survey(queries, unit, work);
-    await publish(folder.survey(unit), task.name, writtenSurveys(surveys));
+  if (!(await exists(folder.partialResult(unit)))) {
+    const partialResults = await scanPartition(queries, unit, work);
+    await publish(folder.partialResult(unit), task.name, encodePartialResults(partialResults));
   }
-  const parts = Array.from({ length: plan.parts }, (_, part) => folder.survey({ chunk, part }));
+  const parts = Array.from({ length: plan.parts }, (_, part) => folder.partialResult({ chunk, part }));
   if (!(await Promise.all(parts.map(exists))).every(Boolean)) return;
   try {
     await finish(chunk, queries, parts, work);
@@ -87,16 +87,16 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
   }
 }
 
-async function survey(
+async function scanPartition(
   queries: readonly NamedQuery[],
   { part }: Unit,
   work: Work,
-): Promise<readonly Survey[]> {
+): Promise<readonly PartialResult[]> {
   const { plan, task, settings, engine } = work;
   const range = targetRanges(engine.release, plan.parts)[part];
   const store = await openRange(engine.release, engine.backend, range);
   try {
-    return await surveyRange(queries, settings, range, { ...engine, store }, task.signal);
+    return await scanRange(queries, settings, range, { ...engine, store }, task.signal);
   } finally {
     store.close();
   }
@@ -108,7 +108,7 @@ async function finish(
   paths: readonly string[],
   { folder, plan, task, settings, engine: ranged }: Work,
 ): Promise<void> {
-  const parts = await Promise.all(paths.map(readSurveysOf));
+  const parts = await Promise.all(paths.map(readPartialResults));
   const { slug } = plan.release;
   const { searchedTargetCount: targetCount, searchedResidueCount: residueCount } = settings.targetSpace;
   const file = new ParquetEncoder({ database: slug, targetCount, residueCount });
@@ -120,8 +120,8 @@ async function finish(
     const size = Math.max(1, Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit));
     for (let start = 0; start < queries.length; start += size) {
       const pack = queries.slice(start, start + size);
-      const surveyed = parts.map((surveys) => surveys.slice(start, start + size));
-      const results = await searchSurveyed(pack, settings, surveyed, engine, task.signal);
+      const partialResults = parts.map((part) => part.slice(start, start + size));
+      const results = await searchPartialResults(pack, settings, partialResults, engine, task.signal);
       results.forEach((result: SearchResult, at) => {
         const index = plan.chunkStarts[chunk] + start + at;
         const candidates = result.candidates.map((each) =>
@@ -183,9 +183,9 @@ async function openEngine(
     encoderOptionsOf(config),
   );
   const backend = await chooseBackend(backendWishOf(config));
-  const codes = qualification && (await openCodesOf(directory, qualification.card.codes, release.tokens));
-  const backgrounds = openBackgrounds(encoder, config);
-  const families = openFamilySource(release.manifest, encoder, backgrounds);
+  const codes = qualification && (await openCodebookOf(directory, qualification.card.codes, release.tokens));
+  const homologSources = openHomologSources(encoder, config);
+  const profileEncoder = openProfileEncoder(release.manifest, encoder, homologSources);
   const targetSpace =
     filter === null
       ? unfilteredSpace(release)
@@ -194,16 +194,16 @@ async function openEngine(
     engine: {
       release,
       encoder,
-      families,
+      profileEncoder,
       backend,
       calibration,
       qualification,
-      codes,
+      codebook: codes,
       threads: config.threads,
     },
     settings: { ...settings, targetSpace },
     async close() {
-      await backgrounds.close();
+      await homologSources.close();
       await encoder.close();
     },
   };

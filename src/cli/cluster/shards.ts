@@ -9,7 +9,7 @@ import { encodeShard } from '../../build-release/shards/encode-shard.js';
 import { readPlan, shardProgress, type PlannedShards } from '../../build-release/shards/plan.js';
 import type { CommandContext } from '../terminal/command.js';
 import { sumOf, type Progress, type ProgressState } from '../terminal/progress.js';
-import { openFamilies } from './families.js';
+import { openHomologs } from './homologs.js';
 import { arrayOf, batchScript, readSlurmWish, runArray, taskName, type SlurmWish } from './slurm.js';
 
 /** How a build is told to be divided. */
@@ -38,14 +38,14 @@ async function encodeOne(
   { environment, stdout }: CommandContext,
 ): Promise<void> {
   const config = loadConfig(environment);
-  const { encoder: wanted, relatives } = await readPlan(folder);
+  const { encoder: wanted, relatives: homologs } = await readPlan(folder);
   const encoder = await loadEncoder(await findEncoder(wanted.id, config), encoderOptionsOf(config));
-  const opened = relatives && openFamilies(relatives.background, { encoder, config, alignments });
+  const opened = homologs && openHomologs(homologs.background, { encoder, config, alignments });
   try {
     const task = { folder, shard, task: taskName(environment) };
     const residues = await encodeShard(
       task,
-      { encoder, families: opened?.families },
+      { encoder, buildHomologs: opened?.buildHomologs },
       { onResidues: () => undefined },
     );
     stdout.write(`Shard ${shard}: ${residues.toLocaleString('en')} residues encoded.\n`);

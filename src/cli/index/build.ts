@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { BuildFamilies, BuildOptions } from '../../build-release/build-options.js';
+import type { BuildHomologs, BuildOptions } from '../../build-release/build-options.js';
 import type { ProteinInput } from '../../build-release/sources/protein-source.js';
 import { continuedInput } from '../../build-release/sources/earlier-release.js';
 import { filesInput, inputBytes, type InputFiles } from '../../build-release/sources/input-files.js';
@@ -18,7 +18,7 @@ import type { Release } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { openFeatureTokens } from '../../encoder/features.js';
 import { findEncoder } from '../../encoder/find.js';
-import { keepEncoder } from '../../encoder/keep.js';
+import { storeEncoder } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { encodeShards, readShardFlags, type ShardFlags } from '../cluster/shards.js';
 import { positiveInteger } from '../terminal/arguments.js';
@@ -27,15 +27,15 @@ import { calibrateFolder, type CalibrateSettings } from './calibrate.js';
 import { publishBuilt, selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';
 import { addInputOptions, inputFilesOf, type GivenFiles, type InputOptions } from './options.js';
 import { policyOption, qualifyMeasured, type QualifySettings } from './qualify.js';
-import { describeBackground, describeBuild } from './releases/built.js';
-import { carryMeasured } from './releases/carried.js';
+import { describeHomologSource, describeBuild } from './releases/built.js';
+import { transferMeasured } from './releases/transferred.js';
 import {
-  askedRelatives,
-  checkRelativesFlags,
-  haveOwnRelatives,
+  homologsOptionOf,
+  checkHomologFlags,
+  haveOwnHomologs,
   isOfItself,
-  openBuildFamilies,
-} from './relatives.js';
+  openBuildHomologs,
+} from './homologs.js';
 import { createJobProgress } from '../terminal/job.js';
 import type { Progress } from '../terminal/progress.js';
 
@@ -114,9 +114,9 @@ export async function build(
   const slug = checkSlug(flags.name ?? earlier?.slug ?? refuseNameless());
   const continued = continueFlags(flags, from);
   const divided = readShardFlags(continued);
-  const options = { ...continued, relatives: askedRelatives(continued, divided !== undefined) };
-  tellLostRelatives(slug, options, from, context);
-  checkRelativesFlags(options);
+  const options = { ...continued, relatives: homologsOptionOf(continued, divided !== undefined) };
+  reportLostHomologs(slug, options, from, context);
+  checkHomologFlags(options);
   const directory = await findEncoder(options.encoder ?? config.encoder, config);
   const encoder = await loadEncoder(directory, encoderOptionsOf(config));
   const progress = createJobProgress(context.stderr, config.dataFolder, {
@@ -131,18 +131,18 @@ export async function build(
     const read = await digestInput(given.files, progress, context);
     const input = from === undefined ? read : continuedInput(read, from);
     embeddings = await openGiven(options, directory, encoder);
-    await keepEncoder(directory, config);
+    await storeEncoder(directory, config);
     const work = { slug, input, embeddings, encoder, progress, interrupt, divided };
     const session: BuildSession = { catalog, context, options, ...work };
     let plain: FoundRelease | undefined;
     if (isOfItself(options)) {
       plain = await buildOne(session, undefined);
       if (plain === undefined) return undefined;
-      if (!(await isWorthRelatives(session, plain))) return await standAlone(session, plain);
+      if (!(await isWorthHomologs(session, plain))) return await standAlone(session, plain);
     }
-    const opened = await openBuildFamilies(options, plain, encoder, catalog);
+    const opened = await openBuildHomologs(options, plain, encoder, catalog);
     try {
-      return await buildOne(session, opened?.families);
+      return await buildOne(session, opened?.buildHomologs);
     } finally {
       await opened?.close();
     }
@@ -157,12 +157,12 @@ export async function build(
 
 /** Errors  Refusal `invalid_option` beside relatives; those of openEmbeddings */
 async function openGiven(
-  { embeddings, relatives, alignments, shards, slurm }: BuildFlags,
+  { embeddings, relatives: homologs, alignments, shards, slurm }: BuildFlags,
   directory: string,
   { card }: Encoder,
 ): Promise<GivenEmbeddings | undefined> {
   if (embeddings === undefined) return undefined;
-  if (relatives !== 'none' || alignments !== undefined) {
+  if (homologs !== 'none' || alignments !== undefined) {
     throw new Refusal('invalid_option', '--embeddings are of proteins alone: their relatives have none.');
   }
   if (shards !== undefined || slurm !== undefined) {
@@ -205,12 +205,12 @@ interface BuildSession {
 /** Builds, publishes and calibrates one release; where proteins are each other's relatives, one without them first. */
 async function buildOne(
   session: BuildSession,
-  families: BuildFamilies | undefined,
+  buildHomologs: BuildHomologs | undefined,
 ): Promise<FoundRelease | undefined> {
   const { catalog, context, options, slug, encoder, progress, interrupt, divided } = session;
   const { config, table } = catalog;
   const { signal } = interrupt;
-  const asked = buildOptionsOf(session, families);
+  const asked = buildOptionsOf(session, buildHomologs);
   if (divided !== undefined) {
     const { count, wish } = divided;
     const planned = await planShards(asked, count);
@@ -225,14 +225,14 @@ async function buildOne(
   if (manifest.relatives?.counts.targets === 0 && table.release(id, slug) === undefined) {
     // Domains of which none had relatives were found less well so: superfamily .059, and .076 without.
     await rm(directory, { recursive: true });
-    const source = describeBackground(manifest.relatives.background);
+    const source = describeHomologSource(manifest.relatives.background);
     context.stderr.write(
       `No protein has relatives by ${source}: ${slug} is built without, which finds more.\n`,
     );
     return buildOne(session, undefined);
   }
   // The one without relatives does not take the default's place again when only relatives are looked for anew.
-  const isStep = isOfItself(options) && families === undefined;
+  const isStep = isOfItself(options) && buildHomologs === undefined;
   if (!isStep || table.release(id, slug) === undefined) {
     await publishBuilt(catalog, { id, slug, manifest }, { isDefault: options.default });
   }
@@ -248,13 +248,13 @@ async function buildOne(
   return report.release;
 }
 
-async function isWorthRelatives(
+async function isWorthHomologs(
   { catalog, context, options, slug, encoder, interrupt }: BuildSession,
   plain: FoundRelease,
 ): Promise<boolean> {
   if (options.relatives === 'self') return true;
   const { signal } = interrupt;
-  return haveOwnRelatives(plain, slug, encoder, catalog, { stderr: context.stderr, signal });
+  return haveOwnHomologs(plain, slug, encoder, catalog, { stderr: context.stderr, signal });
 }
 
 /** The release without relatives as the database's own, whatever was built of these proteins before. */
@@ -270,7 +270,7 @@ async function standAlone(
 
 function buildOptionsOf(
   { catalog, options, slug, input, embeddings, encoder, progress, interrupt, divided }: BuildSession,
-  families: BuildFamilies | undefined,
+  buildHomologs: BuildHomologs | undefined,
 ): BuildOptions {
   return {
     indexesFolder: catalog.config.indexesFolder,
@@ -279,7 +279,7 @@ function buildOptionsOf(
     description: options.description,
     input,
     encoder,
-    families,
+    buildHomologs,
     embeddings,
     isDefault: options.default,
     shardCount: divided?.count,
@@ -289,15 +289,15 @@ function buildOptionsOf(
 }
 
 /** Relatives do not carry over by themselves: they may have been looked for elsewhere. */
-function tellLostRelatives(
+function reportLostHomologs(
   slug: string,
-  { relatives, alignments }: BuildFlags,
+  { relatives: homologs, alignments }: BuildFlags,
   from: Release | undefined,
   { stderr }: CommandContext,
 ): void {
-  const isNamed = alignments !== undefined || !(relatives === 'none' || relatives === 'auto');
+  const isNamed = alignments !== undefined || !(homologs === 'none' || homologs === 'auto');
   if (from?.manifest.relatives === undefined || isNamed) return;
-  const rest = relatives === 'auto' ? 'at most those that its own proteins are to each other' : 'none';
+  const rest = homologs === 'auto' ? 'at most those that its own proteins are to each other' : 'none';
   stderr.write(`${slug} had relatives; without --relatives or --alignments the new release has ${rest}.\n`);
 }
 
@@ -324,8 +324,8 @@ async function calibrateBuilt(
 ): Promise<string> {
   const { id, directory } = release;
   if ((await readCalibrationCard(directory)) !== undefined) return '';
-  const carried = await carryMeasured({ config: settings.config, table }, release, slug);
-  if (carried !== undefined) return `\n${carried}`;
+  const transferred = await transferMeasured({ config: settings.config, table }, release, slug);
+  if (transferred !== undefined) return `\n${transferred}`;
   try {
     const { card, report } = await calibrateFolder(directory, settings);
     await table.nameCalibration(id, slug, calibrationId(card));

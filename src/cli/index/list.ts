@@ -37,7 +37,7 @@ async function listText(catalog: IndexCatalog): Promise<string> {
         ...((await isThere(catalog, row)) ? [] : ['files missing']),
       ];
       rows.push(describeRow(row, remarks.join(', ')));
-      losses.push(...(await lossesOfCodes(catalog, row)));
+      losses.push(...(await lossesOfCodebook(catalog, row)));
     }
   }
   if (rows.length === 0 && scanned.damaged.length === 0 && scanned.unfinished.length === 0) {
@@ -95,7 +95,10 @@ function describeRow(
 }
 
 /** What searches lose that are answered by codes, which somebody has chosen for the release. */
-async function lossesOfCodes({ config }: IndexCatalog, { slug, id }: ReleaseRow): Promise<readonly string[]> {
+async function lossesOfCodebook(
+  { config }: IndexCatalog,
+  { slug, id }: ReleaseRow,
+): Promise<readonly string[]> {
   // A damaged card is for "index verify" to tell.
   const card = await readPolicyCard(releaseDirectory(config.indexesFolder, slug, id)).catch(() => undefined);
   if (card === undefined || policyKindOf(card) !== 'coded' || !isQualifiedPolicy(card)) return [];

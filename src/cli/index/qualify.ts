@@ -133,8 +133,8 @@ function evidentBar({
   return least === undefined ? '' : `, or ${least} of E <= ${largestE}`;
 }
 
-function codesText({ words, codes }: NonNullable<PolicyCard['codes']>): string {
-  return formatQuantity(words.size_bytes + codes.size_bytes, 'B');
+function codesText({ words: centroids, codes: centroidIds }: NonNullable<PolicyCard['codes']>): string {
+  return formatQuantity(centroids.size_bytes + centroidIds.size_bytes, 'B');
 }
 
 function recallText({ mean, low, high, query_count: queries }: RecallCard): string {

@@ -5,7 +5,7 @@ import { lockFolder } from '../../processes.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { selectReleases, shortId, withCatalog, type IndexCatalog, type LocatedRelease } from './catalog.js';
-import { backgroundUser, deleteReleases } from './releases/delete.js';
+import { homologSourceUser, deleteReleases } from './releases/delete.js';
 
 interface Options {
   readonly yes?: boolean;
@@ -35,7 +35,7 @@ async function removeReleases(
   context: CommandContext,
 ): Promise<void> {
   const releases = selectReleases(catalog, selector);
-  refuseBackgrounds(catalog, releases);
+  refuseHomologSources(catalog, releases);
   const list = releases.map(({ slug, id }) => `${slug} ${shortId(id)}`).join(', ');
   if (options.yes !== true) await confirm(`Delete ${list}?`, context);
   await deleteReleases(catalog, releases);
@@ -43,9 +43,9 @@ async function removeReleases(
 }
 
 /** Errors  Refusal `background_in_use` where a release that stays finds its queries' relatives in one that goes */
-function refuseBackgrounds(catalog: IndexCatalog, going: readonly LocatedRelease[]): void {
+function refuseHomologSources(catalog: IndexCatalog, going: readonly LocatedRelease[]): void {
   for (const release of going) {
-    const user = backgroundUser(catalog, release, going);
+    const user = homologSourceUser(catalog, release, going);
     if (user === undefined) continue;
     const { slug, id } = release;
     throw new Refusal(

@@ -40,9 +40,7 @@ function measurementsOf(
     [
       `distance ${formatDistance(candidate.maxsim.bidirectional)}`,
       `score ${candidate.affine.rawScore} (${candidate.affine.normalizedScore.toFixed(3)} of a self match)`,
-      ...(significance.kind === 'supported'
-        ? [`E-value ${formatEValue(significance.logExpectedFalseHits)}`]
-        : []),
+      ...(significance.kind === 'supported' ? [`E-value ${formatEValue(significance.logEValue)}`] : []),
     ].join(', '),
     `identical ${share(identical)}, similar ${share(positive)}, gaps ${gaps}`,
   ];

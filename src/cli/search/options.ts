@@ -6,7 +6,7 @@ import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import type {
   EvidenceRequest,
   Guarantee,
-  QueryRelatives,
+  QueryHomologs,
   SignificanceRequirement,
 } from '../../search/search-types.js';
 import { needAlignments } from '../../services/select.js';
@@ -31,7 +31,7 @@ export interface SearchFlags extends SelectionFlags, ExportFlags {
   readonly evidence?: EvidenceRequest;
   readonly guarantee: Guarantee;
   readonly significance: SignificanceRequirement;
-  readonly relatives: QueryRelatives;
+  readonly relatives: QueryHomologs;
   readonly limit?: number;
   readonly threads?: number;
   readonly output?: string;

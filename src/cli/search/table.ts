@@ -1,4 +1,4 @@
-import { expectedFalseHits } from '../../search/candidate-significance.js';
+import { eValueOf } from '../../search/candidate-significance.js';
 import { explainEmptySelection } from '../../release/filter/near.js';
 import type { Candidate } from '../../search/search-types.js';
 import { drawAlignment } from './alignment.js';
@@ -106,11 +106,11 @@ function columnsOf(report: SearchReport): TableColumn[] {
     number('distance', ({ maxsim }) => formatDistance(maxsim.bidirectional)),
     number('score', ({ affine }) => String(affine.rawScore)),
   ];
-  if (candidates.some((candidate) => expectedFalseHits(candidate) !== undefined)) {
+  if (candidates.some((candidate) => eValueOf(candidate) !== undefined)) {
     columns.push(
       number('E-value', (candidate) => {
         const { significance } = candidate;
-        return significance.kind === 'supported' ? formatEValue(significance.logExpectedFalseHits) : '–';
+        return significance.kind === 'supported' ? formatEValue(significance.logEValue) : '–';
       }),
     );
   }
@@ -204,10 +204,10 @@ function footOf(report: SearchReport): string {
     );
   }
   const { sampled } = result.policy;
-  if (sampled?.isCoded === true) {
+  if (sampled?.usesCodebook === true) {
     lines.push('Codes were looked up first. Measured here, that', `${sampled.losses}.`);
   }
-  const hasEValues = candidates.some((candidate) => expectedFalseHits(candidate) !== undefined);
+  const hasEValues = candidates.some((candidate) => eValueOf(candidate) !== undefined);
   if (request.significance !== 'not_requested' && !hasEValues && candidates.length > 0) {
     lines.push('No E-values: this release has no qualified calibration.');
   }

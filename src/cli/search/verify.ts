@@ -94,14 +94,14 @@ function isReceiptContent(content: unknown): content is ReceiptContent {
     isObject(parameters) &&
     ASKED.every((name) => SEARCH_SETTINGS[name].enum.includes(parameters[name])) &&
     isLimit(parameters['limit']) &&
-    (parameters['relatives'] === undefined || isRelatives(parameters['relatives'])) &&
+    (parameters['relatives'] === undefined || isHomologs(parameters['relatives'])) &&
     (space === null || (isObject(space) && hasTexts(space, ['id']) && 'canonical_filter' in space))
   );
 }
 
 const ASKED = ['evidence', 'guarantee', 'significance'] as const;
 
-function isRelatives(value: unknown): boolean {
+function isHomologs(value: unknown): boolean {
   return SEARCH_SETTINGS.relatives.enum.includes(value);
 }
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { GloamingError } from '../../clients/typescript/failure.js';
 import type { HomologyFilter, HomologyRelease } from '../../clients/typescript/types/homology.js';
-import { estimatedSeconds, searchAndKeep } from '../server/results.js';
+import { estimatedSeconds, searchAndStore } from '../server/results.js';
 import { CopyButton } from '../parts/copy.js';
 import { goTo, hrefTo } from '../parts/route.js';
 import { ask, gloaming, type Visitor } from '../server/server.js';
@@ -245,7 +245,7 @@ async function start(asked: Draft, recordCount: number, release: HomologyRelease
     return hrefTo(['runs', run.id]);
   }
   const query = { kind: 'protein_sequence' as const, sequence: first.sequence };
-  const { result } = await searchAndKeep({
+  const { result } = await searchAndStore({
     id: first.id,
     ...(first.description && { description: first.description }),
     request: { query, ...settings },

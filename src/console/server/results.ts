@@ -26,7 +26,7 @@ const KEPT_MAX_COUNT = 8;
 const kept = new Map<string, Answered>();
 
 /** Searches, and keeps what was found under its receipt. */
-export async function searchAndKeep(
+export async function searchAndStore(
   { id, description, request, targetSpaceId }: Asking,
   signal?: AbortSignal,
 ): Promise<Answered> {
@@ -109,7 +109,7 @@ export async function resultOfReceipt(
 ): Promise<Answered> {
   const known = kept.get(receiptId);
   if (known !== undefined) return known;
-  return searchAndKeep({ id: name, ...(await askedBy(receiptId, signal)) }, signal);
+  return searchAndStore({ id: name, ...(await askedBy(receiptId, signal)) }, signal);
 }
 
 /** The request that a receipt was issued for, with its release and its filter in canonical form. */

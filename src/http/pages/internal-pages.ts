@@ -7,7 +7,7 @@ import { colabfoldPages } from './colabfold.js';
 import { ERRORS_POLICY, errorsPage } from './docs-errors.js';
 import { DOCS_FILES_PATH, docsFile, docsPage, docsPolicy } from './docs-page.js';
 import { pythonClientPages } from './python-client.js';
-import { surveyPages } from './surveys.js';
+import { partialResultPages } from './partial-results.js';
 import { consolePages } from '../console/api.js';
 import { page, sendHtml, sendJson, type InternalPage } from '../internal-page.js';
 import type { Shell, ShellContext } from '../shell.js';
@@ -33,18 +33,18 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
     page('internal.docs_files', DOCS_FILES_PATH, sendDocsFile),
     ...colabfoldPages(shell),
     ...pythonClientPages(shell),
-    ...surveyPages(shell),
+    ...partialResultPages(shell),
     ...consolePages(shell),
   ];
 }
 
-/** Made at the first request, when the server's address is known, and kept. */
+/** Makes the text at the first request, when the server's address is known, and caches it. */
 function once(make: () => string): () => string {
   let made: string | undefined;
   return () => (made ??= make());
 }
 
-/** Readiness turns before a shutdown begins, so that nobody new is sent here. */
+/** Readiness turns negative before a shutdown begins, so that load balancers send no new client. */
 function sendReadiness(shell: Shell, context: ShellContext): void {
   const { isReady, missing } = shell.readiness();
   const all = shell.isDraining() ? ['the server is stopping', ...missing] : missing;
@@ -53,7 +53,7 @@ function sendReadiness(shell: Shell, context: ShellContext): void {
   if (!ready) context.status = 503;
 }
 
-/** `/schemas/<Name>.json`: each schema on its own, with references to its neighbours. */
+/** `/schemas/<Name>.json`: each schema alone, with references to its neighbours. */
 function schemaServer(shell: Shell): (context: ShellContext) => void {
   const roots = shell.routes.flatMap((route) => [route.success.schema, ...(route.body ? [route.body] : [])]);
   const schemas = namedSchemas(

@@ -18,7 +18,7 @@ export async function openTokenReader({ tokens: source, targets }: Release): Pro
       const [start, length] = [residueStarts[target], targets.length(target)];
       const own = { values: await values.read(start, length), length };
       if (profile === undefined) return own;
-      const effectiveSequences = targets.family?.(target).effectiveSequences;
+      const effectiveSequences = targets.targetHomologs?.(target).effectiveSequences;
       return { ...own, profile: await profile.read(start, length), effectiveSequences };
     },
     async close() {

@@ -98,10 +98,10 @@ export async function copyFile(
   if ((await stat(source).catch(() => undefined)) === undefined) return 'missing';
   const begun = (await stat(target).catch(() => undefined))?.size ?? 0;
   // A begun copy of something else, or one that a power cut spoiled, is found by its digest and made anew.
-  for (const keepBytes of begun === 0 ? [0] : [Math.min(begun, sizeBytes), 0]) {
-    const copy = await openHashedFile(target, keepBytes);
+  for (const storeBytes of begun === 0 ? [0] : [Math.min(begun, sizeBytes), 0]) {
+    const copy = await openHashedFile(target, storeBytes);
     try {
-      for await (const chunk of createReadStream(source, { start: keepBytes, highWaterMark: COPY_BYTES })) {
+      for await (const chunk of createReadStream(source, { start: storeBytes, highWaterMark: COPY_BYTES })) {
         await copy.write(chunk as Buffer);
         onBytes((chunk as Buffer).length);
       }

@@ -7,7 +7,7 @@ import type { ReleaseManifest } from '../../release/release.js';
 import { verifyRelease } from '../../release/verify.js';
 import { readEncoderCard, verifyEncoderFiles } from '../../encoder/card.js';
 import { encodersFolder, type EncoderFolders } from '../../encoder/find.js';
-import { findEncoderVersion } from '../../encoder/keep.js';
+import { findEncoderVersion } from '../../encoder/encoder-store.js';
 import type { Report } from '../../store/check/findings.js';
 import { checkedRows } from '../../store/check/rows.js';
 import type { Snapshot } from '../../store/snapshot.js';

@@ -1,10 +1,10 @@
 import type { ColabfoldSettings } from '../../config.js';
-import type { ProteinRelative } from '../../contract/runs/run-relatives.js';
+import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
 import { COLABFOLD_DIVERSE_ROWS, COLABFOLD_PAIRWISE_IDENTITY } from '../../limits.js';
 import type { PossibleRow } from '../msa/rows.js';
 import { selectRows } from '../msa/select-rows.js';
-import { relativeRow, rowOf } from './rows.js';
+import { homologRow, rowOf } from './rows.js';
 
 /** One query of a ticket with the candidates of one database, by rank, some at a time. */
 export interface Chain {
@@ -12,7 +12,7 @@ export interface Chain {
   readonly sequence: string;
   readonly candidates: AsyncIterable<readonly HomologyCandidate[]>;
   /** Its relatives in the background of that database, nearest first. */
-  readonly relatives: AsyncIterable<readonly ProteinRelative[]>;
+  readonly relatives: AsyncIterable<readonly ProteinHomolog[]>;
 }
 
 export type Rules = Pick<ColabfoldSettings, 'maxEvalue' | 'minCoverage' | 'maxSequences'>;
@@ -29,7 +29,7 @@ const absentHeader = (taxid: number): string => `absent_${taxid}`;
  * Errors  the signal's reason
  */
 export async function unpairedBlock(
-  { name, sequence, candidates, relatives }: Chain,
+  { name, sequence, candidates, relatives: homologs }: Chain,
   rules: Rules,
   isFiltered: boolean,
   maxBytes: number,
@@ -47,11 +47,11 @@ export async function unpairedBlock(
       found.set(candidate.target.id, candidate.target.sequence);
     }
   }
-  for await (const some of relatives) {
-    for (const relative of some) {
+  for await (const some of homologs) {
+    for (const homolog of some) {
       lastRank += 1;
-      const isFound = found.get(relative.id)?.includes(relative.residues) ?? false;
-      if (!isFound && isNear(relative, rules)) possible.push(relativeRow(relative, sequence, lastRank));
+      const isFound = found.get(homolog.id)?.includes(homolog.residues) ?? false;
+      if (!isFound && isNear(homolog, rules)) possible.push(homologRow(homolog, sequence, lastRank));
     }
   }
   const { rows } = await selectRows(
@@ -149,7 +149,7 @@ function isKept({ alignment, significance }: HomologyCandidate, rules: Rules): b
 }
 
 function isNear(
-  row: Pick<ProteinRelative, 'expected_false_hits' | 'query_coverage_ratio'>,
+  row: Pick<ProteinHomolog, 'expected_false_hits' | 'query_coverage_ratio'>,
   { maxEvalue, minCoverage }: Rules,
 ): boolean {
   const isSure = maxEvalue === null || row.expected_false_hits <= maxEvalue;

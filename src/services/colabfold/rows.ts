@@ -1,5 +1,5 @@
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import type { ProteinRelative } from '../../contract/runs/run-relatives.js';
+import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
 import { a3mRow } from '../../sequence/a3m.js';
 import { candidateRow, type PossibleRow } from '../msa/rows.js';
 
@@ -21,22 +21,22 @@ export function rowOf(candidate: HomologyCandidate, query: string): PossibleRow 
  * A relative as a row; what its score was, only the search that found it knows.
  * @param rank behind those of all candidates, which so come first where E-values are equal
  */
-export function relativeRow(relative: ProteinRelative, query: string, rank: number): PossibleRow {
-  const { cigar, residues, query_start: queryStart, expected_false_hits: eValue } = relative;
-  const { query_coverage_ratio, sequence_identity_ratio } = relative;
+export function homologRow(homolog: ProteinHomolog, query: string, rank: number): PossibleRow {
+  const { cigar, residues, query_start: queryStart, expected_false_hits: eValue } = homolog;
+  const { query_coverage_ratio, sequence_identity_ratio } = homolog;
   const alignment = {
     queryCoverageRatio: query_coverage_ratio,
-    targetCoverageRatio: residues.length / relative.target_length,
+    targetCoverageRatio: residues.length / homolog.target_length,
     sequenceIdentityRatio: sequence_identity_ratio,
   };
   return {
-    evidence: { rank, rawScore: 0, logExpectedFalseHits: Math.log(eValue), alignment },
+    evidence: { rank, rawScore: 0, logEValue: Math.log(eValue), alignment },
     write: () => ({
-      target_id: relative.id,
+      target_id: homolog.id,
       query_coverage_ratio,
       sequence_identity_ratio,
       expected_false_hits: eValue,
-      header: headerOf(query.length, relative),
+      header: headerOf(query.length, homolog),
       row: a3mRow({ cigar, queryStart, targetStart: 0, queryLength: query.length, target: residues }),
     }),
   };
@@ -44,7 +44,7 @@ export function relativeRow(relative: ProteinRelative, query: string, rank: numb
 
 /** What a header tells. */
 interface Described extends Pick<
-  ProteinRelative,
+  ProteinHomolog,
   | 'id'
   | 'sequence_identity_ratio'
   | 'query_start'

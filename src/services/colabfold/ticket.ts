@@ -15,7 +15,7 @@ export interface TicketMode {
 export interface TicketSearch {
   readonly runId: string;
   /** That of its relatives in the background of the database; absent where it has none, and where none are wanted. */
-  readonly relativesRunId?: string;
+  readonly homologsRunId?: string;
 }
 
 /** A query of a ticket, with what was searched for it, a database after the other. */
@@ -91,16 +91,16 @@ export function readTicket(id: string): Ticket | undefined {
   };
 }
 
-function writeSearch({ runId, relativesRunId }: TicketSearch): string {
-  const ids = relativesRunId === undefined ? [runId] : [runId, relativesRunId];
+function writeSearch({ runId, homologsRunId }: TicketSearch): string {
+  const ids = homologsRunId === undefined ? [runId] : [runId, homologsRunId];
   return ids.map((id) => id.slice(RUN_PREFIX.length)).join('');
 }
 
 function readSearch(digits: string): TicketSearch {
-  const [runId, relativesRunId] = [digits.slice(0, RUN_DIGITS), digits.slice(RUN_DIGITS)].map(
+  const [runId, homologsRunId] = [digits.slice(0, RUN_DIGITS), digits.slice(RUN_DIGITS)].map(
     (each) => RUN_PREFIX + each,
   );
-  return digits.length === RUN_DIGITS ? { runId } : { runId, relativesRunId };
+  return digits.length === RUN_DIGITS ? { runId } : { runId, homologsRunId };
 }
 
 function parse(text: string): unknown {

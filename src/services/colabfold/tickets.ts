@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { canonicalSha256, sha256Hex } from '../../canonical.js';
 import type { ColabfoldSettings } from '../../config.js';
 import type { HomologyCandidate } from '../../contract/search/candidate-set.js';
-import type { ProteinRelative } from '../../contract/runs/run-relatives.js';
+import type { ProteinRelative as ProteinHomolog } from '../../contract/runs/run-relatives.js';
 import type { Run } from '../../contract/runs/runs.js';
 import type { SearchRunSummary } from '../../contract/runs/run-kinds.js';
 import { Refusal } from '../../errors.js';
@@ -21,7 +21,7 @@ import type { Catalog, CatalogRelease } from '../search/catalog.js';
 import type { Receipts } from '../search/receipts.js';
 import { pairedBlocks, unpairedBlock, type Chain } from './alignments.js';
 import { tarGz, type ArchivedFile } from './archive.js';
-import { givesRelatives } from '../run-kinds/relatives.js';
+import { givesHomologs } from '../run-kinds/relatives.js';
 import { readFormQueries, type NamedQuery } from './form.js';
 import {
   readMode,
@@ -150,9 +150,9 @@ export class ColabfoldTickets {
     const { settings, catalog } = this.#dependencies;
     const release = catalog.defaultRelease(slug, context.organizationId);
     const runId = await this.#runOf('homology.search', query, release, context);
-    const isAlone = pairing !== undefined || !settings.hasBackgroundRows || !givesRelatives(release.manifest);
+    const isAlone = pairing !== undefined || !settings.hasBackgroundRows || !givesHomologs(release.manifest);
     if (isAlone) return { runId };
-    return { runId, relativesRunId: await this.#runOf('sequences.relatives', query, release, context) };
+    return { runId, homologsRunId: await this.#runOf('sequences.relatives', query, release, context) };
   }
 
   /** The run of this query: one that was accepted before where it can still be read, or a new one. */
@@ -261,12 +261,12 @@ export class ColabfoldTickets {
     // Only the receipt of a search holds its query.
     const { query } = receipts.get(receipt.id, context).value.content;
     const { sequence } = query as { readonly sequence: string };
-    const { runId, relativesRunId }: Partial<TicketSearch> = searches[at] ?? {};
+    const { runId, homologsRunId }: Partial<TicketSearch> = searches[at] ?? {};
     return {
       name,
       sequence,
       candidates: this.#rowsOf<HomologyCandidate>(runId),
-      relatives: this.#rowsOf<ProteinRelative>(relativesRunId),
+      relatives: this.#rowsOf<ProteinHomolog>(homologsRunId),
     };
   }
 
@@ -287,10 +287,7 @@ export class ColabfoldTickets {
 
 function runIdsOf({ queries }: Ticket): readonly string[] {
   const searches = queries.flatMap((query) => query.searches);
-  return searches.flatMap(({ runId, relativesRunId }) => [
-    runId,
-    ...(relativesRunId ? [relativesRunId] : []),
-  ]);
+  return searches.flatMap(({ runId, homologsRunId }) => [runId, ...(homologsRunId ? [homologsRunId] : [])]);
 }
 
 /** A run that came to nothing, or whose results have gone, does not keep a sequence from being searched again. */

@@ -80,7 +80,7 @@ export class MsaReceipts {
     const space = targetSpaceOf(content, engine.release, targetSpaces);
     const judged = await this.#judge(id, content, space, engine, context.signal);
     const { calibration } = engine;
-    const hasEValues = judged.some(({ logExpectedFalseHits: value }) => value !== undefined);
+    const hasEValues = judged.some(({ logEValue: value }) => value !== undefined);
     return {
       release,
       tools: toolsOf(engine),
@@ -123,7 +123,7 @@ export class MsaReceipts {
 function judgedOf({ affine, significance }: Candidate): Judged {
   return {
     normalizedScore: affine.normalizedScore,
-    ...(significance.kind === 'supported' && { logExpectedFalseHits: significance.logExpectedFalseHits }),
+    ...(significance.kind === 'supported' && { logEValue: significance.logEValue }),
   };
 }
 

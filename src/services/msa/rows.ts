@@ -44,7 +44,7 @@ export interface PossibleRow {
 
 /** What a search says of a candidate beyond the integers of its receipt. */
 export interface Judged {
-  readonly logExpectedFalseHits?: number;
+  readonly logEValue?: number;
   readonly normalizedScore: number;
 }
 
@@ -95,7 +95,7 @@ export function candidateRow(candidate: HomologyCandidate, query: string): Possi
   });
 }
 
-interface AlignedCandidate extends Pick<Evidence, 'rank' | 'rawScore' | 'logExpectedFalseHits'> {
+interface AlignedCandidate extends Pick<Evidence, 'rank' | 'rawScore' | 'logEValue'> {
   readonly id: string;
   readonly query: string;
   readonly cigar: string;
@@ -113,19 +113,19 @@ interface AlignedCandidate extends Pick<Evidence, 'rank' | 'rawScore' | 'logExpe
 }
 
 function possibleRow(aligned: AlignedCandidate): PossibleRow {
-  const { id, query, cigar, place, rank, rawScore, logExpectedFalseHits, normalizedScore } = aligned;
+  const { id, query, cigar, place, rank, rawScore, logEValue, normalizedScore } = aligned;
   const alignment = {
     queryCoverageRatio: (place.queryEnd - place.queryStart) / query.length,
     targetCoverageRatio: (place.targetEnd - place.targetStart) / place.targetLength,
     sequenceIdentityRatio: cigarIdentity(cigar),
   };
-  const eValue = logExpectedFalseHits === undefined ? undefined : Math.exp(logExpectedFalseHits);
+  const eValue = logEValue === undefined ? undefined : Math.exp(logEValue);
   return {
     evidence: {
       rank,
       rawScore,
       alignment,
-      ...(logExpectedFalseHits !== undefined && { logExpectedFalseHits }),
+      ...(logEValue !== undefined && { logEValue }),
     },
     ...(normalizedScore !== undefined && { normalizedScore }),
     write: () => {
@@ -134,7 +134,7 @@ function possibleRow(aligned: AlignedCandidate): PossibleRow {
         id,
         score: rawScore,
         sequenceIdentityRatio: alignment.sequenceIdentityRatio,
-        ...(eValue !== undefined && { expectedFalseHits: eValue }),
+        ...(eValue !== undefined && { eValue }),
         ...(taxid !== undefined && { taxid: String(taxid) }),
         queryLength: query.length,
         ...place,
@@ -163,7 +163,7 @@ export function componentRow(content: MsaComponent, rank: number): PossibleRow {
         targetCoverageRatio: 1,
         sequenceIdentityRatio: sequence_identity_ratio,
       },
-      ...(eValue !== undefined && { logExpectedFalseHits: Math.log(eValue) }),
+      ...(eValue !== undefined && { logEValue: Math.log(eValue) }),
     },
     write: () => content,
   };

@@ -50,7 +50,7 @@ export function askRows(cutOffs: CutOffs, sort: Sort, choice: Partial<MsaChoice>
  */
 export function decideParameters(rows: readonly PossibleRow[], asked: MsaAsked): MsaParameters {
   const { maximum_expected_false_hits: maximum, minimum_normalized_score: score } = asked;
-  const hasEValues = rows.some(({ evidence }) => evidence.logExpectedFalseHits !== undefined);
+  const hasEValues = rows.some(({ evidence }) => evidence.logEValue !== undefined);
   if (maximum !== undefined && !hasEValues && rows.length > 0) throw withoutEValues();
   if (maximum !== undefined || rows.length === 0) return asked;
   return hasEValues

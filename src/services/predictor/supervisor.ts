@@ -14,7 +14,7 @@ export interface CommandEnd {
 }
 
 const endGroup = (): void => void process.kill(-process.pid, 'SIGKILL');
-const tell = (end: CommandEnd): void => void process.send?.(end, endGroup);
+const report = (end: CommandEnd): void => void process.send?.(end, endGroup);
 
 process.once('disconnect', endGroup);
 // The group is asked to end before it is made to: the command may clean up, and this process waits for it.
@@ -22,5 +22,5 @@ process.on('SIGTERM', () => undefined);
 
 const [command, ...args] = process.argv.slice(2);
 spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
-  .once('error', ({ message }) => tell({ code: null, signal: null, error: message }))
-  .once('exit', (code, signal) => tell({ code, signal }));
+  .once('error', ({ message }) => report({ code: null, signal: null, error: message }))
+  .once('exit', (code, signal) => report({ code, signal }));

@@ -90,6 +90,6 @@ export async function reopenSearch(
   return {
     ...resolved,
     release: { ...resolved.release, ...release },
-    engine: { ...resolved.engine, isBackground: true },
+    engine: { ...resolved.engine, isLowPriority: true },
   };
 }

@@ -1,11 +1,11 @@
 import { sha256Hex } from '../../canonical.js';
 import type {
-  ProteinRelative,
-  RelativesRunInput,
-  RelativesRunSummary,
+  ProteinRelative as ProteinHomolog,
+  RelativesRunInput as HomologsRunInput,
+  RelativesRunSummary as HomologsRunSummary,
 } from '../../contract/runs/run-relatives.js';
 import { Refusal } from '../../errors.js';
-import { extendedCigar, type FoundRelative } from '../../homologs/family.js';
+import { extendedCigar, type FoundHomolog } from '../../homologs/homolog-set.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { ProteinQuery } from '../../search/search-types.js';
 import { cigarIdentity, cigarRuns } from '../../sequence/a3m.js';
@@ -22,23 +22,23 @@ interface Plan {
   readonly limit: number;
 }
 
-interface RelativesRunParts {
+interface HomologsRunDeps {
   readonly catalog: Pick<Catalog, 'defaultRelease' | 'release'>;
   readonly engines: Pick<Engines, 'open'>;
 }
 
 /** `sequences.relatives`: what makes a query its family, with its alignments. */
-export function relativesRuns({ catalog, engines }: RelativesRunParts): RunKind {
+export function homologsRuns({ catalog, engines }: HomologsRunDeps): RunKind {
   return defineRunKind<'sequences.relatives', Plan>({
     key: 'sequences.relatives',
     async prepare(input, { organizationId }) {
       const query = readProteinQuery(input.query.sequence);
-      const { database_release_id: asked, database, limit } = input as Required<RelativesRunInput>;
+      const { database_release_id: asked, database, limit } = input as Required<HomologsRunInput>;
       const release =
         asked === undefined
           ? catalog.defaultRelease(database, organizationId)
           : catalog.release(asked, organizationId);
-      if (!givesRelatives(release.manifest)) throw withoutRelatives(release.slug);
+      if (!givesHomologs(release.manifest)) throw withoutHomologs(release.slug);
       const { databaseId, releaseId, slug } = release;
       const traces = {
         databaseSnapshots: [releaseSnapshot(release)],
@@ -52,10 +52,10 @@ export function relativesRuns({ catalog, engines }: RelativesRunParts): RunKind 
       // It may have gone meanwhile, or have become private.
       const { manifest } = catalog.release(releaseId, context.organizationId);
       const engine = await engines.open(releaseId);
-      const found = await engine.families?.list?.(query.sequence, limit, { signal: context.signal });
-      if (found === undefined) throw withoutRelatives(slug);
+      const found = await engine.profileEncoder?.list?.(query.sequence, limit, { signal: context.signal });
+      if (found === undefined) throw withoutHomologs(slug);
       const { sequence, normalizationId } = query;
-      const summary: RelativesRunSummary = {
+      const summary: HomologsRunSummary = {
         object: 'protein_relatives_summary',
         database: { id: databaseId, release_id: releaseId, slug },
         query: {
@@ -68,7 +68,7 @@ export function relativesRuns({ catalog, engines }: RelativesRunParts): RunKind 
         warnings: [],
       };
       return {
-        rows: found.map((relative) => presentRelative(relative, sequence)),
+        rows: found.map((homolog) => presentHomolog(homolog, sequence)),
         doneCount: 1,
         summarise: () => summary,
         billableUnits: RELATIVES_UNITS,
@@ -79,15 +79,24 @@ export function relativesRuns({ catalog, engines }: RelativesRunParts): RunKind 
 }
 
 /** Whether queries of the release are given relatives: of given alignments, only targets have any. */
-export function givesRelatives({ relatives }: Pick<ReleaseManifest, 'relatives'>): boolean {
-  return relatives !== undefined && relatives.background.method !== 'alignments';
+export function givesHomologs({ relatives: homologs }: Pick<ReleaseManifest, 'relatives'>): boolean {
+  return homologs !== undefined && homologs.background.method !== 'alignments';
 }
 
 /** In the words of the contract. */
-export function presentRelative(relative: FoundRelative, query: string): ProteinRelative {
-  const { id, expected, coverage, round, start, residues, residueStart, targetStart, targetLength } =
-    relative;
-  const cigar = extendedCigar(relative, query);
+export function presentHomolog(homolog: FoundHomolog, query: string): ProteinHomolog {
+  const {
+    id,
+    eValue: expected,
+    coverage,
+    round,
+    start,
+    residues,
+    residueStart,
+    targetStart,
+    targetLength,
+  } = homolog;
+  const cigar = extendedCigar(homolog, query);
   const lengthOf = (gap: 'I' | 'D'): number =>
     cigarRuns(cigar).reduce((sum, { operation, length }) => sum + (operation === gap ? 0 : length), 0);
   const targetResidues = lengthOf('I');
@@ -107,13 +116,13 @@ export function presentRelative(relative: FoundRelative, query: string): Protein
   };
 }
 
-function finderTools({ relatives }: ReleaseManifest) {
-  return relatives?.background.method === 'mmseqs'
-    ? [{ name: 'mmseqs', version: relatives.background.version, path: 'mmseqs' }]
+function finderTools({ relatives: homologs }: ReleaseManifest) {
+  return homologs?.background.method === 'mmseqs'
+    ? [{ name: 'mmseqs', version: homologs.background.version, path: 'mmseqs' }]
     : [];
 }
 
-function withoutRelatives(slug: string): Refusal {
+function withoutHomologs(slug: string): Refusal {
   return new Refusal(
     'relatives_unavailable',
     `Queries of ${slug} are given no relatives: its proteins have none, or have them of given alignments. ` +

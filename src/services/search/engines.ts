@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
-import { openCodesOf } from '../../recall/codes-sidecar.js';
+import { openCodebookOf } from '../../recall/codebook-sidecar.js';
 import { openEvidence } from '../../recall/evidence.js';
 import { isCudaBackend } from '../../kernels/cuda.js';
 import type { KernelBackend } from '../../kernels/kernels.js';
 import { OPEN_RELEASES_MAX_COUNT } from '../../limits.js';
 import type { Release } from '../../release/release.js';
 import type { Encoder } from '../../encoder/encoder.js';
-import { openFamilySource } from '../../find-homologs/open.js';
-import { openRange, targetRanges } from '../../search/parts/survey.js';
-import type { Look, SearchEngine } from '../../search/search-types.js';
+import { openProfileEncoder } from '../../find-homologs/open.js';
+import { openRange, targetRanges } from '../../search/partitions/scan.js';
+import type { Scan, SearchEngine } from '../../search/search-types.js';
 
 /** Releases that are ready to be searched, each with the encoder that made it. */
 export interface Engines {
@@ -17,11 +17,11 @@ export interface Engines {
    * @param part  one of so many parts, from 0 on: the engine has the tokens of these targets and no others
    * Errors  Fault when its files, its encoder or the backend cannot be opened; the next call tries again
    */
-  open(releaseId: string, part?: ReleasePart): Promise<SearchEngine>;
+  open(releaseId: string, part?: ReleasePartition): Promise<SearchEngine>;
   close(): Promise<void>;
 }
 
-export interface ReleasePart {
+export interface ReleasePartition {
   readonly part: number;
   readonly count: number;
 }
@@ -37,7 +37,7 @@ export interface EngineSources {
   /** Loads an encoder in the very version that has this digest. */
   loadEncoder(encoderId: string, digest: string): Promise<Encoder>;
   /** How others look at the targets of a release; undefined where they are looked at here. Default: always here. */
-  lookAt?(releaseId: string): Look | undefined;
+  scanOf?(releaseId: string): Scan | undefined;
 }
 
 export interface CalibrationPlace {
@@ -49,7 +49,7 @@ export interface CalibrationPlace {
 }
 
 /** A release without its tokens, which parts of it share. */
-type LoadedRelease = Pick<SearchEngine, 'release' | 'encoder' | 'families'>;
+type LoadedRelease = Pick<SearchEngine, 'release' | 'encoder' | 'profileEncoder'>;
 
 /** A release in memory, and itself with the calibration last asked for. */
 interface OpenRelease {
@@ -74,10 +74,10 @@ export function createEngines(sources: EngineSources): Engines {
     const release = await sources.openRelease(releaseId);
     const { id, sha256 } = release.manifest.encoder;
     const encoder = await once(encoders, sha256, () => sources.loadEncoder(id, sha256));
-    const families = openFamilySource(release.manifest, encoder, { ...sources, openEngine: open });
-    return { release, encoder, families };
+    const profileEncoder = openProfileEncoder(release.manifest, encoder, { ...sources, openEngine: open });
+    return { release, encoder, profileEncoder };
   };
-  const openPlain = async (releaseId: string, part: ReleasePart | undefined): Promise<OpenRelease> => {
+  const openPlain = async (releaseId: string, part: ReleasePartition | undefined): Promise<OpenRelease> => {
     const known = await once(loaded, releaseId, () => load(releaseId));
     const { threads } = sources;
     const { release } = known;
@@ -86,13 +86,13 @@ export function createEngines(sources: EngineSources): Engines {
       const store = await openRange(release, backend, targetRanges(release, part.count)[part.part]);
       return { plain: { ...known, backend, store, threads }, calibrated: new Map() };
     }
-    const look = sources.lookAt?.(releaseId);
+    const scan = sources.scanOf?.(releaseId);
     // What others look at is mapped here, for finalists, and not brought to a GPU.
-    const backend = look && isCudaBackend(sources.backend) ? sources.backend.affineBackend : sources.backend;
+    const backend = scan && isCudaBackend(sources.backend) ? sources.backend.affineBackend : sources.backend;
     const store = await backend.open(release.tokens);
-    return { plain: { ...known, backend, store, threads, look }, calibrated: new Map() };
+    return { plain: { ...known, backend, store, threads, scan }, calibrated: new Map() };
   };
-  const open = async (releaseId: string, part?: ReleasePart): Promise<SearchEngine> => {
+  const open = async (releaseId: string, part?: ReleasePartition): Promise<SearchEngine> => {
     const key = part === undefined ? releaseId : `${releaseId} ${part.part}/${part.count}`;
     const { plain, calibrated } = await once(opened, key, () => openPlain(releaseId, part));
     // Parts are compared; what is found in them is judged by whoever puts them together.
@@ -118,9 +118,9 @@ async function calibrate(plain: SearchEngine, directory: string | undefined): Pr
   const { id, targets, directory: own } = plain.release;
   const evidence = await openEvidence(directory ?? own, { id, targetCount: targets.count });
   const { calibration, qualification } = evidence;
-  const codes =
-    qualification && (await openCodesOf(directory ?? own, qualification.card.codes, plain.release.tokens));
-  return Object.freeze({ ...plain, calibration, qualification, codes });
+  const codebook =
+    qualification && (await openCodebookOf(directory ?? own, qualification.card.codes, plain.release.tokens));
+  return Object.freeze({ ...plain, calibration, qualification, codebook });
 }
 
 interface PromiseMap<Value> {

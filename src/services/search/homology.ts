@@ -74,14 +74,14 @@ export function createHomology(parts: HomologyParts): Homology {
         isCacheHit: known !== undefined,
         seconds: searchMs / 1000,
       });
-      const { relatives } = execution.result;
+      const { relatives: homologs } = execution.result;
       const answer = await present(resolved, execution, receipt, context, parts.serverVersion);
       const finished = {
         ...answer,
         performance: {
           is_cache_hit: known !== undefined,
           queue_wait_ms: wholeMs(context.queueWaitMs ?? 0),
-          ...(relatives && { relatives_search_ms: known === undefined ? wholeMs(relatives.elapsedMs) : 0 }),
+          ...(homologs && { relatives_search_ms: known === undefined ? wholeMs(homologs.elapsedMs) : 0 }),
           search_execution_ms: wholeMs(searchMs),
           server_total_ms: wholeMs(performance.now() - context.receivedAtMs),
         },

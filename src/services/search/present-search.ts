@@ -101,13 +101,13 @@ const RANKING: CandidateSet['ranking'] = {
 
 function presentQuery(
   { sequence, normalizationId }: ProteinQuery,
-  { relatives }: Pick<SearchResult, 'relatives'>,
+  { relatives: homologs }: Pick<SearchResult, 'relatives'>,
 ): CandidateSet['query'] {
   return {
     kind: 'protein_sequence',
     normalization_id: normalizationId,
     normalized_length: sequence.length,
-    ...(relatives && { relative_count: relatives.count }),
+    ...(homologs && { relative_count: homologs.count }),
     sha256: sha256Hex(sequence),
   };
 }
@@ -156,7 +156,7 @@ export function presentExecution(
         policy_id: policy.id,
         qualification_id: policy.sampled.qualificationId,
         nearest_count: policy.sampled.nearestCount,
-        striking_count: policy.sampled.strikingCount,
+        striking_count: policy.sampled.localCount,
         known_losses: policy.sampled.losses,
       }),
     },
@@ -164,7 +164,7 @@ export function presentExecution(
 }
 
 /** What to know of E-values where targets have relatives. */
-export function familyWarning({ release, calibration }: SearchEngine): Warning | undefined {
+export function homologWarning({ release, calibration }: SearchEngine): Warning | undefined {
   if (release.manifest.relatives === undefined || calibration === undefined) return undefined;
   return {
     code: 'e_values_of_families',
@@ -184,8 +184,8 @@ export function searchWarnings(
   retriedOn: string | undefined,
 ): Warning[] {
   const { release, backend, encoder } = engine;
-  const ofFamilies = familyWarning(engine);
-  const warnings = ofFamilies === undefined ? [] : [ofFamilies];
+  const ofHomologs = homologWarning(engine);
+  const warnings = ofHomologs === undefined ? [] : [ofHomologs];
   if (retriedOn !== undefined) {
     warnings.push({
       code: 'kernels_retried_on_cpu',

@@ -34,12 +34,12 @@ export async function resolveSearch(
   const { release, targetSpaceOf } = selectRelease(wire, context, parts);
   const engine = await parts.engines.open(release.releaseId);
   const targetSpace = await targetSpaceOf(engine);
-  const { limit, evidence, guarantee, significance, relatives } = wire;
+  const { limit, evidence, guarantee, significance, relatives: homologs } = wire;
   const { startDeadlineMs } = context;
   return {
     release,
     engine: { ...engine, startDeadlineMs },
-    settings: { targetSpace, limit, evidence, guarantee, significance, relatives },
+    settings: { targetSpace, limit, evidence, guarantee, significance, relatives: homologs },
   };
 }
 

@@ -89,7 +89,7 @@ export async function keptArrowReply(cursor: SqlCursor): Promise<BytesReply> {
       const batch = await cursor.fetch(SQL_BATCH_MAX_ROWS);
       pieces.push(batch.bytes ?? new Uint8Array(0));
       sizeBytes += batch.bytes?.length ?? 0;
-      if (sizeBytes > INLINE_RESPONSE_MAX_BYTES) throw tooLargeToKeep();
+      if (sizeBytes > INLINE_RESPONSE_MAX_BYTES) throw tooLargeToStore();
       isDone = batch.isDone;
     }
   } finally {
@@ -103,7 +103,7 @@ export async function keptArrowReply(cursor: SqlCursor): Promise<BytesReply> {
   return { bytes: { contentType: ARROW_STREAM_TYPE, sizeBytes, whole, open } };
 }
 
-function tooLargeToKeep(): Refusal {
+function tooLargeToStore(): Refusal {
   return new Refusal(
     'response_too_large',
     'An answer that is kept under an Idempotency-Key has 16 MiB at most. A statement only reads: send it without ' +

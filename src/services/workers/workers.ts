@@ -1,25 +1,25 @@
 import { linkAborts } from '../../abort.js';
 import { Fault, Refusal } from '../../errors.js';
 import { WORKER_DISTRUST_MS, WORKER_RETRY_SECONDS } from '../../limits.js';
-import { lookInto } from '../../search/parts/merge.js';
+import { scanPartialResults } from '../../search/partitions/merge.js';
 import {
-  surveyEncoded,
+  scanEncoded,
   targetRanges,
-  type Survey,
-  type SurveySettings,
+  type PartialResult,
+  type PartialResultSettings,
   type TargetRange,
-} from '../../search/parts/survey.js';
-import { requireWhole, surveyCounts } from '../../search/parts/whole.js';
-import { readSurveys, writtenBytes } from '../../search/parts/written.js';
-import { isMeasuredWhole } from '../../search/sampled/finalists.js';
-import { lookHere } from '../../search/search.js';
-import type { EncodedQuery, Look, LookWork, SearchSettings } from '../../search/search-types.js';
+} from '../../search/partitions/scan.js';
+import { requireWhole, partialResultCounts } from '../../search/partitions/whole.js';
+import { decodePartialResults, writtenBytes } from '../../search/partitions/encoding.js';
+import { isMeasuredWhole } from '../../search/prefilter/rescore-candidates.js';
+import { scanHere } from '../../search/search.js';
+import type { EncodedQuery, Scan, ScanWork, SearchSettings } from '../../search/search-types.js';
 import type { WorkerSettings } from '../../worker-settings.js';
 import type { World } from '../../world.js';
 import { createAnswerTimes, type AnswerTimes } from './answer-times.js';
 import { firstAnswer, Outrun } from './first-answer.js';
-import { openLine, WorkerRefusal, type WorkerLine } from './line.js';
-import type { SurveyRequest } from './survey-request.js';
+import { openLine, WorkerRefusal, type WorkerLine } from './worker-connection.js';
+import type { PartialResultRequest } from './partial-result-request.js';
 
 /** The workers of a front: other appliances that look at parts of the targets in its place. */
 export interface Workers {
@@ -28,7 +28,7 @@ export interface Workers {
    * Errors  Refusal `worker_unavailable` where nobody answers for a part and the settings do not serve it here;
    *         `start_deadline_exceeded`; the signal's reason
    */
-  readonly look: Look;
+  readonly scan: Scan;
   /** What has been asked since the start; `here` stands for parts that were served in a worker's place. */
   counts(): readonly WorkerCount[];
   /** The listener hears of each worker that fails from now on. */
@@ -64,21 +64,25 @@ export function createWorkers(settings: WorkerSettings, world: WorkerWorld): Wor
   const workers = settings.nodes.map(({ url, parts, ...files }): Worker => {
     return { url, parts, line: openLine({ url, parts, ...files }), atWork: 0, distrustedUntilMs: -Infinity };
   });
-  const front: Front = {
+  const coordinator: CoordinatorState = {
     ...settings,
     world,
     workers,
     times: { direct: createAnswerTimes(), background: createAnswerTimes() },
     note: (worker, outcome) => (countOf(worker)[outcome] += 1),
-    tell: (failure) => listeners.forEach((listener) => listener(failure)),
+    report: (failure) => listeners.forEach((listener) => listener(failure)),
   };
   return {
-    async look(queries, searched, work) {
+    async scan(queries, searched, work) {
       const { sampled } = work.policy;
       // Codes, and targets so few that all are finalists, are looked at where finalists are.
-      const isHere = sampled?.isCoded || (sampled && isMeasuredWhole(sampled, searched.targetSpace));
-      if (isHere) return lookHere(queries, searched, work);
-      return lookInto(await surveyParts(queries, searched, work, front))(queries, searched, work);
+      const isHere = sampled?.usesCodebook || (sampled && isMeasuredWhole(sampled, searched.targetSpace));
+      if (isHere) return scanHere(queries, searched, work);
+      return scanPartialResults(await scanPartitions(queries, searched, work, coordinator))(
+        queries,
+        searched,
+        work,
+      );
     },
     counts: () =>
       [...counts].flatMap(([worker, outcomes]) =>
@@ -103,21 +107,21 @@ interface Worker {
   distrustedUntilMs: number;
 }
 
-interface Front extends Pick<WorkerSettings, 'partCount' | 'onError' | 'timeoutMs'> {
+interface CoordinatorState extends Pick<WorkerSettings, 'partCount' | 'onError' | 'timeoutMs'> {
   readonly world: WorkerWorld;
   readonly workers: readonly Worker[];
   /** Searches that somebody waits for and packs of runs take times of their own. */
   readonly times: Readonly<Record<'direct' | 'background', AnswerTimes>>;
   readonly note: (worker: string, outcome: WorkerCount['outcome']) => void;
-  readonly tell: (failure: WorkerFailure) => void;
+  readonly report: (failure: WorkerFailure) => void;
 }
 
 /** What all parts of one search share. */
 interface Job {
   readonly queries: readonly EncodedQuery[];
-  readonly settings: SurveySettings;
-  readonly work: LookWork;
-  readonly request: Omit<SurveyRequest, 'part'>;
+  readonly settings: PartialResultSettings;
+  readonly work: ScanWork;
+  readonly request: Omit<PartialResultRequest, 'part'>;
   readonly times: AnswerTimes;
 }
 
@@ -126,34 +130,36 @@ interface Part extends TargetRange {
   readonly number: number;
 }
 
-async function surveyParts(
+async function scanPartitions(
   queries: readonly EncodedQuery[],
   searched: SearchSettings,
-  work: LookWork,
-  front: Front,
-): Promise<readonly (readonly Survey[])[]> {
+  work: ScanWork,
+  coordinator: CoordinatorState,
+): Promise<readonly (readonly PartialResult[])[]> {
   const { policy, engine, options } = work;
-  const { targetSpace, limit, relatives = 'as_release' } = searched;
+  const { targetSpace, limit, relatives: homologs = 'as_release' } = searched;
   const { sampled } = policy;
   const request = {
     release_id: engine.release.id,
     kernels_version: engine.backend.version,
-    part_count: front.partCount,
+    part_count: coordinator.partCount,
     filter: targetSpace.canonicalFilter ?? null,
     limit,
-    sampled: sampled ? { nearest_count: sampled.nearestCount, striking_count: sampled.strikingCount } : null,
-    relatives,
-    is_background: engine.isBackground ?? false,
+    sampled: sampled ? { nearest_count: sampled.nearestCount, striking_count: sampled.localCount } : null,
+    relatives: homologs,
+    is_background: engine.isLowPriority ?? false,
     sequences: queries.map(({ sequence }) => sequence),
   };
-  const times = front.times[request.is_background ? 'background' : 'direct'];
+  const times = coordinator.times[request.is_background ? 'background' : 'direct'];
   const job = { queries, settings: { targetSpace, limit, sampled }, work, request, times };
-  const ranges = targetRanges(engine.release, front.partCount);
+  const ranges = targetRanges(engine.release, coordinator.partCount);
   // Where one part cannot be had, nobody needs the others.
   const ending = linkAborts(...(options.signal ? [options.signal] : []));
   try {
     return await Promise.all(
-      ranges.map((range, part) => surveyPart({ ...range, number: part + 1 }, job, front, ending.signal)),
+      ranges.map((range, part) =>
+        scanPartition({ ...range, number: part + 1 }, job, coordinator, ending.signal),
+      ),
     );
   } catch (cause) {
     ending.abort(cause);
@@ -163,30 +169,30 @@ async function surveyParts(
   }
 }
 
-async function surveyPart(
+async function scanPartition(
   part: Part,
   job: Job,
-  front: Front,
+  coordinator: CoordinatorState,
   signal: AbortSignal,
-): Promise<readonly Survey[]> {
+): Promise<readonly PartialResult[]> {
   const { queries, settings, work, request, times } = job;
-  const { world, onError } = front;
-  const holders = front.workers.filter(({ parts }) => parts.includes(part.number));
+  const { world, onError } = coordinator;
+  const holders = coordinator.workers.filter(({ parts }) => parts.includes(part.number));
   const nowMs = world.monotonicMs();
   const distrust = ({ distrustedUntilMs }: Worker): number => (distrustedUntilMs > nowMs ? 1 : 0);
   holders.sort((a, b) => distrust(a) - distrust(b) || a.atWork - b.atWork);
-  const body = JSON.stringify({ ...request, part: part.number } satisfies SurveyRequest);
+  const body = JSON.stringify({ ...request, part: part.number } satisfies PartialResultRequest);
   const afterMs = times.mostMs();
   try {
     return await firstAnswer(
-      holders.map((worker) => (ending) => askWorker(worker, body, part, job, front, ending)),
+      holders.map((worker) => (ending) => askWorker(worker, body, part, job, coordinator, ending)),
       { afterMs, world, signal },
     );
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;
-    if (onError === 'fail') throw refusalOf(error.errors, part, front);
-    front.note('here', 'answered');
-    return surveyEncoded(queries, settings, part, work.engine, { ...work.options, signal });
+    if (onError === 'fail') throw refusalOf(error.errors, part, coordinator);
+    coordinator.note('here', 'answered');
+    return scanEncoded(queries, settings, part, work.engine, { ...work.options, signal });
   }
 }
 
@@ -195,13 +201,13 @@ async function askWorker(
   body: string,
   part: Part,
   job: Job,
-  front: Front,
+  coordinator: CoordinatorState,
   signal: AbortSignal,
-): Promise<readonly Survey[]> {
+): Promise<readonly PartialResult[]> {
   const { queries, settings, work, times } = job;
   const { url, line } = worker;
-  const { world, timeoutMs } = front;
-  const { most } = surveyCounts(settings, part);
+  const { world, timeoutMs } = coordinator;
+  const { most } = partialResultCounts(settings, part);
   const columns = settings.sampled === undefined ? 3 : 4;
   const maxBytes = writtenBytes(new Array<number>(queries.length).fill(most), columns);
   const startedMs = world.monotonicMs();
@@ -213,22 +219,22 @@ async function askWorker(
   try {
     const { startDeadlineMs } = work.engine;
     const bytes = await line.ask(body, { maxBytes, signal: ending.signal, startDeadlineMs });
-    const surveys = readSurveys(bytes);
+    const partialResults = decodePartialResults(bytes);
     const { dimension } = work.engine.release.manifest.encoder;
-    await requireWhole(surveys, queries, settings, part, dimension);
+    await requireWhole(partialResults, queries, settings, part, dimension);
     times.add(world.monotonicMs() - startedMs);
     worker.distrustedUntilMs = -Infinity;
-    front.note(url, 'answered');
-    return surveys;
+    coordinator.note(url, 'answered');
+    return partialResults;
   } catch (cause) {
     if (!signal.aborted) {
       worker.distrustedUntilMs = world.monotonicMs() + WORKER_DISTRUST_MS;
-      front.note(url, 'failed');
-      front.tell({ worker: url, part: part.number, cause });
+      coordinator.note(url, 'failed');
+      coordinator.report({ worker: url, part: part.number, cause });
     } else if (signal.reason instanceof Outrun) {
       // It would have taken longer: without these the times that say when to hedge would shrink and shrink.
       times.add(world.monotonicMs() - startedMs);
-      front.note(url, 'outrun');
+      coordinator.note(url, 'outrun');
     }
     throw cause;
   } finally {
@@ -239,7 +245,7 @@ async function askWorker(
 }
 
 /** What the client is told; why each of the workers did not answer stands in the log. */
-function refusalOf(failures: readonly unknown[], { number }: Part, { partCount }: Front): Refusal {
+function refusalOf(failures: readonly unknown[], { number }: Part, { partCount }: CoordinatorState): Refusal {
   const refusals = failures.filter((failure) => failure instanceof WorkerRefusal);
   const retryAfterSeconds = Math.max(
     WORKER_RETRY_SECONDS,

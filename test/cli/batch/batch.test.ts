@@ -6,9 +6,9 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sha256Hex } from '#src/canonical.js';
 import { partsOf, tasksOf } from '#src/cli/batch/batch.js';
-import { readSurveysOf } from '#src/cli/batch/surveys.js';
+import { readPartialResults } from '#src/cli/batch/partial-results.js';
 import { seededRandom } from '#src/random.js';
-import { readSurveys, writtenBytes, writtenSurveys } from '#src/search/parts/written.js';
+import { decodePartialResults, writtenBytes, encodePartialResults } from '#src/search/partitions/encoding.js';
 import { ROOT } from '../../tools/paths.js';
 import { cancelTask, holdTasks, startSlurm, whyNoSlurm } from '../../tools/slurm.js';
 
@@ -128,23 +128,25 @@ describe('a batch without a server', () => {
   });
 
   it('writes surveys that say the same when they are read, and says which file is damaged', async () => {
-    const survey = {
+    const partialResult = {
       targets: Uint32Array.of(1, 4_000_000_000),
       queryToTarget: Int32Array.of(-7, 2 ** 31 - 1),
       targetToQuery: Int32Array.of(0, -(2 ** 31)),
       queryTokensSha256: 'ab'.repeat(32),
     };
-    const surveys = [survey, { ...survey, queryExcess: Int32Array.of(1, 2) }];
-    const written = writtenSurveys(surveys);
+    const partialResults = [partialResult, { ...partialResult, queryExcess: Int32Array.of(1, 2) }];
+    const written = encodePartialResults(partialResults);
     expect(written).toHaveLength(writtenBytes([2], 3) + writtenBytes([2], 4) - writtenBytes([], 3));
     writeFileSync(path('surveys.bin'), written);
-    expect(await readSurveysOf(path('surveys.bin'))).toEqual(surveys);
+    expect(await readPartialResults(path('surveys.bin'))).toEqual(partialResults);
     writeFileSync(path('surveys.bin'), written.subarray(1));
-    await expect(readSurveysOf(path('surveys.bin'))).rejects.toThrow(`${path('surveys.bin')} is damaged`);
+    await expect(readPartialResults(path('surveys.bin'))).rejects.toThrow(
+      `${path('surveys.bin')} is damaged`,
+    );
     for (let length = 0; length < written.length; length += 1) {
-      expect(() => readSurveys(written.subarray(0, length))).toThrow(/too early/);
+      expect(() => decodePartialResults(written.subarray(0, length))).toThrow(/too early/);
     }
-    expect(() => readSurveys(Buffer.concat([written, Buffer.alloc(1)]))).toThrow(/more behind/);
+    expect(() => decodePartialResults(Buffer.concat([written, Buffer.alloc(1)]))).toThrow(/more behind/);
   });
 });
 

@@ -101,12 +101,12 @@ describe('a database with relatives', () => {
     'is searched by tasks over parts of it as a search does, with relatives and without',
     { timeout: 600_000 },
     () => {
-      const digests = ['as_release', 'none'].map((relatives) => {
-        const settings = ['-d', 'db', '--limit', '20', '--relatives', relatives];
+      const digests = ['as_release', 'none'].map((homologs) => {
+        const settings = ['-d', 'db', '--limit', '20', '--relatives', homologs];
         const one = ['search', path('queries.fasta'), ...settings, '--format', 'json', '--alignments'];
         const found = gloaming('whole', one).stdout.trim().split('\n');
         const results = found.map((line) => JSON.parse(line) as Record<string, any>);
-        expect(results[0].query.relative_count > 0).toBe(relatives === 'as_release');
+        expect(results[0].query.relative_count > 0).toBe(homologs === 'as_release');
         const chain = results.reduce((sum, { result_sha256: each }) => sha256Hex(sum + each), sha256Hex(''));
         const batch = (output: string, ...more: string[]) =>
           gloaming('whole', [

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CARD_FILE, CARD_FORMAT, calibrationDirectory } from '#src/significance/card.js';
-import { codedDefinition, type PolicyCard } from '#src/recall/policy-card.js';
+import { codebookDefinition, type PolicyCard } from '#src/recall/policy-card.js';
 import { writePolicyCard } from '#src/recall/policy-sidecar.js';
 import { register as registerCalibration } from '#src/cli/index/calibration.js';
 import { register } from '#src/cli/index/index.js';
@@ -150,7 +150,7 @@ describe('gloaming index', () => {
       release_id: release,
       calibration_id: 'calib_test',
       policy_id: 'pol_test',
-      policy: codedDefinition(100, 50),
+      policy: codebookDefinition(100, 50),
       codes: { words: file, codes: file },
       seed: 1,
       evident_expected_false_hits: 1e-3,

@@ -155,7 +155,7 @@ function alignmentWith({ identical, gaps, ...ends }: Ends, targetLength: number)
 function judgement(eValue: number | undefined): CandidateSignificance {
   if (eValue === undefined) return { kind: 'not_available', reason: 'no_qualified_calibration' };
   const [card] = CALIBRATION.bins;
-  const logExpectedFalseHits = Math.log(eValue);
+  const logEValue = Math.log(eValue);
   return {
     kind: 'supported',
     calibration: { id: 'calib_1', card: CALIBRATION },
@@ -169,10 +169,10 @@ function judgement(eValue: number | undefined): CandidateSignificance {
     },
     bin: card!,
     support: 'within_calibration_sample',
-    logTailProbability: logExpectedFalseHits,
-    expectedFalseHits: eValue,
-    logExpectedFalseHits,
-    logExpectedFalseHitsMinimum: -50,
+    logTailProbability: logEValue,
+    eValue,
+    logEValue,
+    logEValueMinimum: -50,
     familyWiseProbability: eValue,
     qValue: eValue,
     tangent: { lambda: 1, logK: 0 },

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAppliance } from '#src/appliance.js';
 import { buildDemo } from '#src/demo/demo.js';
 import { simulateProteins } from '#src/demo/simulate.js';
-import { trueRelatives } from '#src/demo/check.js';
+import { trueRelatives as trueHomologs } from '#src/demo/check.js';
 import { register } from '#src/cli/search/search.js';
 import { loadConfig } from '#src/config.js';
 import { searchHomology } from '#src/contract/search/homology.js';
@@ -25,7 +25,7 @@ const environment = {
   GLOAMING_ENCODER: 'baseline-1',
 };
 const demo = simulateProteins(11, 120);
-const query = demo.proteins.find(({ id }) => trueRelatives(demo, id).length > 4)!;
+const query = demo.proteins.find(({ id }) => trueHomologs(demo, id).length > 4)!;
 const fastaOf = (proteins: readonly { id: string; sequence: string }[]): string =>
   proteins.map(({ id, sequence }) => `>${id} a query\n${sequence}\n`).join('');
 const one = join(folder, 'one.fasta');
@@ -85,7 +85,7 @@ describe('gloaming search', () => {
     const ids = [...stdout.matchAll(/^ +\d+ {2}(SIM\d+)/gm)].map(([, id]) => id);
     expect(ids).toHaveLength(6);
     expect(ids[0]).toBe(query.id);
-    expect(trueRelatives(demo, query.id)).toContain(ids[1]);
+    expect(trueHomologs(demo, query.id)).toContain(ids[1]);
   });
 
   it('answers many queries in one call as it answers them one by one', async () => {

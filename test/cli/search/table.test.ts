@@ -54,9 +54,9 @@ A distance of 0 is the same protein; near does not mean homologous.
 
   it('says where a policy compares in full only what is nearest', async () => {
     const report = reportOf();
-    const drawBy = (isCoded: boolean): Promise<string> => {
+    const drawBy = (usesCodebook: boolean): Promise<string> => {
       const losses = 'misses 5.4 % of the 10 nearest';
-      const sampled = { nearestCount: 100, strikingCount: 50, qualificationId: 'qual_1', isCoded, losses };
+      const sampled = { nearestCount: 100, localCount: 50, qualificationId: 'qual_1', usesCodebook, losses };
       const policy = { ...report.result.policy, isExhaustive: false, sampled };
       return draw({ ...report, result: { ...report.result, policy } });
     };

@@ -54,7 +54,7 @@ export async function useAppliance(): Promise<UsedAppliance> {
   const encoder = await appliance.loadEncoder('baseline-1');
   const { release } = await buildDemo(demo, encoder, indexesFolder);
   await encoder.close();
-  await appliance.keepEncoder('baseline-1');
+  await appliance.storeEncoder('baseline-1');
   const publishedAt = new Date().toISOString();
   await appliance.releases.publish({
     id: release.id,
@@ -146,8 +146,8 @@ async function calibrate(releaseDirectory: string, releaseId: string): Promise<v
   } as unknown as CardContent;
   const values = Float32Array.of(1, 2);
   const moments = { dimension: 1, rank: 1, means: values, sketches: values, basis: values.subarray(1) };
-  const biases = { of: (target: number) => ({ bias: values[target], leanings: [] }) };
-  await writeCalibration(releaseDirectory, content, moments, biases);
+  const hubnesses = { of: (target: number) => ({ hubness: values[target], hubnessComponents: [] }) };
+  await writeCalibration(releaseDirectory, content, moments, hubnesses);
 }
 
 /** Changes the control state behind the appliance's back. */

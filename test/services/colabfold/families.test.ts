@@ -91,9 +91,9 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
     const { rows } = await alignmentOf(serving, 'nofilter');
     const ids = rows.map(({ columns }) => columns[0]!);
     expect(new Set(ids).size).toBe(ids.length);
-    const relatives = rows.filter(({ columns }) => columns[1] === 'nan');
-    expect(relatives.length).toBeGreaterThan(FAMILY / 2);
-    for (const { columns, row } of relatives) {
+    const homologs = rows.filter(({ columns }) => columns[1] === 'nan');
+    expect(homologs.length).toBeGreaterThan(FAMILY / 2);
+    for (const { columns, row } of homologs) {
       expect(columns).toHaveLength(10);
       expect(columns[0]).toMatch(/^near-/);
       const [, , identity, eValue, start, end, length, targetStart, targetEnd] = columns.map(
@@ -105,7 +105,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('a database with relative
       expect(row.replace(/[a-z]/g, '')).toHaveLength(query.length);
       expect(row.replace(/[^A-Za-z]/g, '')).toHaveLength(targetEnd! - targetStart! + 1);
     }
-    const eValues = relatives.map(({ columns }) => Number(columns[3]));
+    const eValues = homologs.map(({ columns }) => Number(columns[3]));
     expect(eValues).toEqual(eValues.toSorted((a, b) => a - b));
   });
 

@@ -28,7 +28,7 @@ function row(name: string, identity: number, parts: RowParts = {}): PossibleRow 
       rank,
       rawScore: 1_000 * score,
       alignment: { queryCoverageRatio: coverage, targetCoverageRatio: 1, sequenceIdentityRatio: identity },
-      ...(eValue !== undefined && { logExpectedFalseHits: Math.log(eValue) }),
+      ...(eValue !== undefined && { logEValue: Math.log(eValue) }),
     },
     normalizedScore: score,
     write: () => ({

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const encoder = await appliance.loadEncoder('baseline-1');
   const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
   await encoder.close();
-  await appliance.keepEncoder('baseline-1');
+  await appliance.storeEncoder('baseline-1');
   const publishedAt = new Date().toISOString();
   const { id, manifest } = release;
   await appliance.releases.publish({ id, slug: DEMO_SLUG, publishedAt, manifest });

@@ -12,7 +12,7 @@ import { DEMO_SLUG } from '#src/demo/demo.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { search } from '#src/search/search.js';
 import { normaliseProtein } from '#src/sequence/protein.js';
-import { openLine } from '#src/services/workers/line.js';
+import { openLine } from '#src/services/workers/worker-connection.js';
 import { startRelay, type Relay } from './relay.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 import { ask, type Answer } from '../storage/storage-served.js';
@@ -29,7 +29,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
   const logged: string[] = [];
   let worker: SmallAppliance;
   let relay: Relay;
-  let front: SmallAppliance;
+  let coordinator: SmallAppliance;
   let key: string;
 
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     worker = await startSmallAppliance({ serve_parts: true, tls });
     relay = await startRelay(worker.url);
     writeFileSync(keyFile, await worker.keyOf('default'));
-    front = await startSmallAppliance(
+    coordinator = await startSmallAppliance(
       {
         workers: [
           { url: worker.url, key_file: keyFile, authority_file: authority, parts: [1] },
@@ -54,28 +54,28 @@ describe.skipIf(!hasOpenssl)('a front', () => {
       },
       pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }),
     );
-    key = await front.keyOf('default');
+    key = await coordinator.keyOf('default');
   });
   afterAll(async () => {
-    await front.close();
+    await coordinator.close();
     await relay.close();
     await worker.close();
     rmSync(folder, { recursive: true });
   });
 
   const body = (index: number) => ({
-    query: { kind: 'protein_sequence', sequence: front.sequences[index] },
+    query: { kind: 'protein_sequence', sequence: coordinator.sequences[index] },
     limit: 4,
     evidence: 'pairwise_sequence_alignment',
   });
   const searched = (index: number): Promise<Answer> =>
-    ask(`${front.url}/v1/homology`, 'POST', key, body(index));
+    ask(`${coordinator.url}/v1/homology`, 'POST', key, body(index));
 
   /** What this appliance finds alone. */
   async function digestHere(index: number): Promise<string> {
-    const { catalog, engines } = front.appliance;
+    const { catalog, engines } = coordinator.appliance;
     const engine = await engines.open(catalog.defaultRelease(DEMO_SLUG, 'default').releaseId);
-    const { sequence, normalizationId } = normaliseProtein(front.sequences[index]!);
+    const { sequence, normalizationId } = normaliseProtein(coordinator.sequences[index]!);
     const request = {
       query: { sequence, normalizationId },
       targetSpace: unfilteredSpace(engine.release),
@@ -84,7 +84,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
       guarantee: 'approximate',
       significance: 'if_available',
     } as const;
-    return (await search(request, { ...engine, look: undefined })).resultSha256;
+    return (await search(request, { ...engine, scan: undefined })).resultSha256;
   }
   const cut = (): void => relay.behave(({ response }) => void response.destroy());
 
@@ -93,11 +93,11 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     expect(status).toBe(200);
     expect(answer.result_sha256).toBe(await digestHere(0));
     expect(answer.candidates).toHaveLength(4);
-    const metrics = await (await fetch(`${front.url}/metrics`)).text();
+    const metrics = await (await fetch(`${coordinator.url}/metrics`)).text();
     for (const { url } of [worker, relay]) {
       expect(metrics).toContain(`gloaming_worker_parts_total{worker="${url}",outcome="answered"} 1`);
     }
-    expect(await examineWorkers(front.appliance.config)).toMatchObject([
+    expect(await examineWorkers(coordinator.appliance.config)).toMatchObject([
       { state: 'good' },
       { state: 'good' },
     ]);
@@ -108,7 +108,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     await expect(line.greet(AbortSignal.timeout(5_000))).rejects.toMatchObject({
       code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     });
-    expect((await ask(`${front.url}/parts/surveys`, 'POST', key, {})).status).toBe(404);
+    expect((await ask(`${coordinator.url}/parts/surveys`, 'POST', key, {})).status).toBe(404);
     writeFileSync(join(folder, 'none.key'), '\n');
     const unusable = { url: worker.url, keyFile: join(folder, 'none.key'), parts: [1] };
     expect(() => openLine(unusable)).toThrow(/none\.key must hold the API key/);
@@ -123,7 +123,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     const line = logged.find((each) => each.includes('A worker has not answered for its part.'))!;
     expect(JSON.parse(line)).toMatchObject({ worker: relay.url, part: 2 });
     expect(logged.join('')).not.toContain('glm_');
-    const [, missing] = await examineWorkers(front.appliance.config);
+    const [, missing] = await examineWorkers(coordinator.appliance.config);
     expect(missing).toMatchObject({
       state: 'warning',
       message: expect.stringContaining(relay.url) as string,
@@ -146,11 +146,11 @@ describe.skipIf(!hasOpenssl)('a front', () => {
   it('lets runs wait until the worker is back', { timeout: 60_000 }, async () => {
     cut();
     const input = { ...body(2), database: DEMO_SLUG };
-    const run = await ask(`${front.url}/v1/runs`, 'POST', key, { endpoint: 'homology.search', input });
+    const run = await ask(`${coordinator.url}/v1/runs`, 'POST', key, { endpoint: 'homology.search', input });
     expect(run.status, JSON.stringify(run.body)).toBe(202);
     const { id } = run.body.data as { id: string };
     const state = async () =>
-      (await ask(`${front.url}/v1/runs/${id}`, 'GET', key)).body.data as Answer['body'];
+      (await ask(`${coordinator.url}/v1/runs/${id}`, 'GET', key)).body.data as Answer['body'];
     const told = () => logged.filter((line) => line.includes(id)).map((line) => JSON.parse(line) as object);
     const msg = 'A run waits for a disk or a worker, and goes on by itself.';
     await expect.poll(told).toMatchObject([{ level: 40, run_id: id, msg }]);

@@ -7,12 +7,12 @@ import { DEMO_SLUG } from '#src/demo/demo.js';
 import { Refusal } from '#src/errors.js';
 import { compileFilter } from '#src/release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '#src/release/filter/target-space.js';
-import { readSurveys, writtenSurveys } from '#src/search/parts/written.js';
-import type { Survey } from '#src/search/parts/survey.js';
+import { decodePartialResults, encodePartialResults } from '#src/search/partitions/encoding.js';
+import type { PartialResult } from '#src/search/partitions/scan.js';
 import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchSettings } from '#src/search/search-types.js';
 import { createWorkers, type WorkerFailure, type Workers } from '#src/services/workers/workers.js';
-import { WorkerRefusal } from '#src/services/workers/line.js';
+import { WorkerRefusal } from '#src/services/workers/worker-connection.js';
 import type { WorkerSettings } from '#src/worker-settings.js';
 import { realWorld } from '#src/world.js';
 import { startRelay, type Relay, type Relaying } from './relay.js';
@@ -45,24 +45,24 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const fronts: Workers[] = [];
+const coordinators: Workers[] = [];
 afterEach(() => {
   relays.forEach((relay) => relay.behave());
-  fronts.splice(0).forEach((front) => front.close());
+  coordinators.splice(0).forEach((coordinator) => coordinator.close());
 });
 
 /**
  * @param held   parts of each relay
  * @param haste  how much faster than its settings the time of the front goes; by default it stands still
  */
-function frontOf(
+function coordinatorOf(
   held: readonly (readonly number[])[],
   settings: Partial<WorkerSettings> = {},
   haste?: number,
 ) {
   const setTimer: typeof realWorld.setTimer = (ms, work) =>
     haste === undefined ? () => undefined : realWorld.setTimer(ms / haste, work);
-  const front = createWorkers(
+  const coordinator = createWorkers(
     {
       nodes: held.map((parts, index) => ({ url: relays[index]!.url, keyFile, parts })),
       partCount: Math.max(...held.flat()),
@@ -73,11 +73,11 @@ function frontOf(
     { ...realWorld, setTimer },
   );
   const failures: WorkerFailure[] = [];
-  front.watch((failure) => failures.push(failure));
-  fronts.push(front);
+  coordinator.watch((failure) => failures.push(failure));
+  coordinators.push(coordinator);
   const search = (signal?: AbortSignal, more: Partial<SearchEngine> = {}, asked = SETTINGS()) =>
-    searchMany(queries, asked, { ...engine, ...more, look: front.look }, signal);
-  return { front, failures, search };
+    searchMany(queries, asked, { ...engine, ...more, scan: coordinator.scan }, signal);
+  return { front: coordinator, failures, search };
 }
 
 const SETTINGS = (): SearchSettings => ({
@@ -90,22 +90,25 @@ const SETTINGS = (): SearchSettings => ({
 const whole = () => searchMany(queries, SETTINGS(), engine);
 
 /** Answers with what the worker says, changed. */
-function lying(change: (surveys: readonly Survey[]) => readonly Survey[]): Relaying {
+function lying(change: (partialResults: readonly PartialResult[]) => readonly PartialResult[]): Relaying {
   return async ({ response, pass }) => {
     const { bytes } = await pass();
-    response.end(writtenSurveys(change(readSurveys(bytes))));
+    response.end(encodePartialResults(change(decodePartialResults(bytes))));
   };
 }
 
 const first =
-  (change: (survey: Survey) => Survey) =>
-  ([survey, ...rest]: readonly Survey[]): readonly Survey[] => [change(survey!), ...rest];
+  (change: (partialResult: PartialResult) => PartialResult) =>
+  ([partialResult, ...rest]: readonly PartialResult[]): readonly PartialResult[] => [
+    change(partialResult!),
+    ...rest,
+  ];
 
 /** Some of a survey's targets, with their sums. */
 function at(
-  { queryTokensSha256, targets, queryToTarget, targetToQuery }: Survey,
+  { queryTokensSha256, targets, queryToTarget, targetToQuery }: PartialResult,
   places: readonly number[],
-): Survey {
+): PartialResult {
   return {
     queryTokensSha256,
     targets: Uint32Array.from(places, (place) => targets[place]!),
@@ -133,9 +136,9 @@ describe('a search whose parts are looked at by workers', () => {
         for (const count of [1, 2, 7]) {
           const parts = Array.from({ length: count }, (_, part) => part + 1);
           const held = count === 1 ? [parts] : [parts.slice(0, count >> 1), parts.slice(count >> 1)];
-          const { front, search } = frontOf(held);
-          expect(await search(undefined, { qualification, isBackground: true }, asked)).toEqual(expected);
-          const answered = front.counts().filter(({ outcome }) => outcome === 'answered');
+          const { front: coordinator, search } = coordinatorOf(held);
+          expect(await search(undefined, { qualification, isLowPriority: true }, asked)).toEqual(expected);
+          const answered = coordinator.counts().filter(({ outcome }) => outcome === 'answered');
           expect(answered.reduce((sum, each) => sum + each.count, 0)).toBe(count);
         }
       }
@@ -144,15 +147,15 @@ describe('a search whose parts are looked at by workers', () => {
 
   it('is measured here where so few targets are eligible that all are finalists', async () => {
     const qualification = qualifiedFor(policyDefinition(500, 100));
-    const { front, search } = frontOf([[1], [2]]);
+    const { front: coordinator, search } = coordinatorOf([[1], [2]]);
     const asked = { ...SETTINGS(), guarantee: 'approximate' } as const;
     const expected = await searchMany(queries, asked, { ...engine, qualification });
     expect(await search(undefined, { qualification }, asked)).toEqual(expected);
-    expect(front.counts()).toEqual([]);
+    expect(coordinator.counts()).toEqual([]);
   });
 
   it('has no answer without a part: the operator is told who holds it, the client to come again', async () => {
-    const { failures, search } = frontOf([[1], [2]]);
+    const { failures, search } = coordinatorOf([[1], [2]]);
     relays[1].behave(async ({ response, pass }) => {
       const { bytes } = await pass();
       // It dies in the middle of its answer.
@@ -170,41 +173,41 @@ describe('a search whose parts are looked at by workers', () => {
   });
 
   it('is asked of the next who holds the part where one has gone, who is asked last for a while', async () => {
-    const { failures, front, search } = frontOf([[1], [1]]);
+    const { failures, front: coordinator, search } = coordinatorOf([[1], [1]]);
     relays[0].behave(({ response }) => void response.destroy());
     expect(await search()).toEqual(await whole());
     expect(await search()).toEqual(await whole());
     expect(failures).toHaveLength(1);
-    expect(front.counts()).toContainEqual({ worker: relays[1].url, outcome: 'answered', count: 2 });
+    expect(coordinator.counts()).toContainEqual({ worker: relays[1].url, outcome: 'answered', count: 2 });
   });
 
   it('is hedged: the next is asked, too, where one says nothing, who is told that nobody waits', async () => {
-    const { failures, front, search } = frontOf([[1], [1]], {}, 20);
+    const { failures, front: coordinator, search } = coordinatorOf([[1], [1]], {}, 20);
     const abandoned = relays[0].abandonedCount();
     relays[0].behave(() => undefined);
     expect(await search()).toEqual(await whole());
-    expect(front.counts()).toContainEqual({ worker: relays[0].url, outcome: 'outrun', count: 1 });
+    expect(coordinator.counts()).toContainEqual({ worker: relays[0].url, outcome: 'outrun', count: 1 });
     await expect.poll(() => relays[0].abandonedCount()).toBe(abandoned + 1);
     expect(failures).toEqual([]);
   });
 
   it('is given up where nobody answers in time', async () => {
-    const { failures, search } = frontOf([[1], [2]], { timeoutMs: 20_000 }, 20);
+    const { failures, search } = coordinatorOf([[1], [2]], { timeoutMs: 20_000 }, 20);
     relays[0].behave(() => undefined);
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
     expect(String(failures[0]!.cause)).toContain('has not answered within 20 s');
   });
 
   it('looks at a part itself where the settings say so', async () => {
-    const { failures, front, search } = frontOf([[1], [2]], { onError: 'serve_locally' });
+    const { failures, front: coordinator, search } = coordinatorOf([[1], [2]], { onError: 'serve_locally' });
     relays[0].behave(({ response }) => void response.destroy());
     expect(await search()).toEqual(await whole());
     expect(failures).toHaveLength(1);
-    expect(front.counts()).toContainEqual({ worker: 'here', outcome: 'answered', count: 1 });
+    expect(coordinator.counts()).toContainEqual({ worker: 'here', outcome: 'answered', count: 1 });
   });
 
   it('ends with whoever asked, at the workers, too', async () => {
-    const { failures, search } = frontOf([[1], [2]]);
+    const { failures, search } = coordinatorOf([[1], [2]]);
     const abandoned = relays[0].abandonedCount();
     const controller = new AbortController();
     relays[0].behave(() => controller.abort(new Error('gone')));
@@ -214,7 +217,7 @@ describe('a search whose parts are looked at by workers', () => {
   });
 
   it('has its start deadline at the workers, too', async () => {
-    const { search } = frontOf([[1]]);
+    const { search } = coordinatorOf([[1]]);
     relays[0].behave(({ response }) => {
       expect(Number(response.req.headers['service-request-timeout'])).toBeGreaterThan(20);
       response.writeHead(504).end(JSON.stringify({ code: 'start_deadline_exceeded', detail: 'Too late.' }));
@@ -231,7 +234,7 @@ describe('a worker that is not like the front', () => {
     ['has another release', { release_id: `dbr_${'0'.repeat(64)}` }, 'release_not_found'],
     ['has other kernels', { kernels_version: 'other' }, 'kernels_changed'],
   ])('%s, and refuses', async (_name, change, code) => {
-    const { failures, search } = frontOf([[1]]);
+    const { failures, search } = coordinatorOf([[1]]);
     relays[0].behave(async ({ body, response, pass }) => {
       const asked = { ...(JSON.parse(body.toString()) as object), ...change };
       const { status, bytes } = await pass(Buffer.from(JSON.stringify(asked)));
@@ -242,8 +245,10 @@ describe('a worker that is not like the front', () => {
   });
 
   it('has encoded a query otherwise, and is not believed', async () => {
-    const { failures, search } = frontOf([[1]]);
-    relays[0].behave(lying(first((survey) => ({ ...survey, queryTokensSha256: '0'.repeat(64) }))));
+    const { failures, search } = coordinatorOf([[1]]);
+    relays[0].behave(
+      lying(first((partialResult) => ({ ...partialResult, queryTokensSha256: '0'.repeat(64) }))),
+    );
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
     expect((failures[0]!.cause as Refusal).code).toBe('encoder_changed');
   });
@@ -251,11 +256,23 @@ describe('a worker that is not like the front', () => {
 
 describe('a worker that lies is not believed, and named', () => {
   const lies: readonly (readonly [string, Relaying, string])[] = [
-    ['leaves a query out', lying((surveys) => surveys.slice(1)), '2 surveys of 3'],
-    ['leaves a target out', lying(first((survey) => at(survey, [0, 1, 2, 3]))), '4 targets; 5 to 5'],
-    ['names one more', lying(first((survey) => at(survey, [0, 1, 2, 3, 4, 4]))), 'more than the'],
-    ['names one twice', lying(first((survey) => at(survey, [0, 1, 2, 3, 3]))), 'not in order'],
-    ['names them in another order', lying(first((survey) => at(survey, [1, 0, 2, 3, 4]))), 'not in order'],
+    ['leaves a query out', lying((partialResults) => partialResults.slice(1)), '2 surveys of 3'],
+    [
+      'leaves a target out',
+      lying(first((partialResult) => at(partialResult, [0, 1, 2, 3]))),
+      '4 targets; 5 to 5',
+    ],
+    [
+      'names one more',
+      lying(first((partialResult) => at(partialResult, [0, 1, 2, 3, 4, 4]))),
+      'more than the',
+    ],
+    ['names one twice', lying(first((partialResult) => at(partialResult, [0, 1, 2, 3, 3]))), 'not in order'],
+    [
+      'names them in another order',
+      lying(first((partialResult) => at(partialResult, [1, 0, 2, 3, 4]))),
+      'not in order',
+    ],
     [
       'changes the protocol',
       ({ response }) => {
@@ -266,12 +283,17 @@ describe('a worker that lies is not believed, and named', () => {
     ],
     [
       'names those of another part',
-      lying(first((survey) => ({ ...survey, targets: survey.targets.map((target) => target + 30) }))),
+      lying(
+        first((partialResult) => ({
+          ...partialResult,
+          targets: partialResult.targets.map((target) => target + 30),
+        })),
+      ),
       'not of its part',
     ],
     [
       'answers by another policy',
-      lying(first((survey) => ({ ...at(survey, [0, 1, 2]), queryExcess: new Int32Array(3) }))),
+      lying(first((partialResult) => ({ ...at(partialResult, [0, 1, 2]), queryExcess: new Int32Array(3) }))),
       'another policy',
     ],
     ['says something else', ({ response }) => void response.end('<html>'), 'no surveys'],
@@ -294,7 +316,7 @@ describe('a worker that lies is not believed, and named', () => {
     ],
   ];
   it.each(lies)('%s', async (_name, relaying, said) => {
-    const { failures, search } = frontOf([[1], [2]]);
+    const { failures, search } = coordinatorOf([[1], [2]]);
     relays[0].behave(relaying);
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
     expect(failures).toMatchObject([{ worker: relays[0].url, part: 1 }]);

@@ -7,7 +7,7 @@ import { openRelease } from '../../../release/open.js';
 import type { CommandContext } from '../../terminal/command.js';
 import { createProgress, formatDuration } from '../../terminal/progress.js';
 import { publishBuilt, selectOneRelease, withCatalog, type IndexCatalog } from '../catalog.js';
-import { carryMeasured } from './carried.js';
+import { transferMeasured } from './transferred.js';
 import { readTaxonomyOption } from '../taxonomy-option.js';
 
 interface Options {
@@ -73,10 +73,10 @@ async function annotate(
   // Published with its calibration beside it, so that no answer lacks its E-values meanwhile.
   const isCalibrated = (await readCalibrationCard(made.release.directory)) !== undefined;
   const row = await publishBuilt(catalog, { id, slug, manifest }, { isDefault: false });
-  const carried = isCalibrated ? '' : await carryMeasured(catalog, made.release, slug);
+  const transferred = isCalibrated ? '' : await transferMeasured(catalog, made.release, slug);
   if (options.default) await catalog.table.publish(row);
   const took = formatDuration(performance.now() - startedMs);
   const head = made.isKnown ? `${slug} has this release already` : `Annotated ${slug} in ${took}`;
   const notes = made.notes.map((note) => `  ${note}\n`).join('');
-  stdout.write(`${head}: ${id}\n${notes}${carried ?? ''}`);
+  stdout.write(`${head}: ${id}\n${notes}${transferred ?? ''}`);
 }

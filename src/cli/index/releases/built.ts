@@ -1,5 +1,5 @@
 import type { BuildReport } from '../../../build-release/build-options.js';
-import type { RelativesBackground, RelativesManifest } from '../../../release/release.js';
+import type { HomologSource, RelativesManifest as HomologsManifest } from '../../../release/release.js';
 import { formatDuration, formatQuantity, formatRate } from '../../terminal/progress.js';
 import { shortId } from '../catalog.js';
 
@@ -7,7 +7,7 @@ import { shortId } from '../catalog.js';
 export function describeBuild(report: BuildReport, isServerDefault: boolean): string {
   const { release, replaced, notes } = report;
   const { slug, id, manifest, directory } = release;
-  const { counts, encoder, relatives } = manifest;
+  const { counts, encoder, relatives: homologs } = manifest;
   const letters = Object.entries(replaced)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([letter, count]) => `${count.toLocaleString('en')} ${letter}`);
@@ -17,9 +17,7 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
     ['residues', counts.residues.toLocaleString('en')],
     ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
     ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
-    ...(relatives === undefined
-      ? []
-      : [['relatives', describeRelatives(relatives, counts.targets)] as const]),
+    ...(homologs === undefined ? [] : [['relatives', describeHomologs(homologs, counts.targets)] as const]),
     ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
     ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
     ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
@@ -42,20 +40,23 @@ function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string
   return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
 }
 
-function describeRelatives({ background, counts }: RelativesManifest, targetCount: number): string {
-  const [relatives, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
+function describeHomologs(
+  { background: homologSource, counts }: HomologsManifest,
+  targetCount: number,
+): string {
+  const [homologs, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
     count.toLocaleString('en'),
   );
-  return `${relatives} relatives of ${targets} of ${all} proteins, by ${describeBackground(background)}`;
+  return `${homologs} relatives of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
 }
 
 /** Where relatives were looked for. */
-export function describeBackground(background: RelativesBackground): string {
-  switch (background.method) {
+export function describeHomologSource(homologSource: HomologSource): string {
+  switch (homologSource.method) {
     case 'search':
-      return `our own search of ${shortId(background.release_id)}`;
+      return `our own search of ${shortId(homologSource.release_id)}`;
     case 'mmseqs':
-      return `mmseqs in ${background.name}`;
+      return `mmseqs in ${homologSource.name}`;
     case 'alignments':
       return 'the given alignments';
   }

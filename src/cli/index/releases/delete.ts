@@ -20,7 +20,7 @@ export async function deleteReleases(
 }
 
 /** A release that stays and whose queries find their relatives in this one, where it goes with the others. */
-export function backgroundUser(
+export function homologSourceUser(
   { scanned }: Pick<IndexCatalog, 'scanned'>,
   { id }: LocatedRelease,
   going: readonly LocatedRelease[],
@@ -29,8 +29,8 @@ export function backgroundUser(
   const staying = scanned.releases.filter(({ directory }) => !gone.has(directory));
   if (staying.some((other) => other.id === id)) return undefined;
   return staying.find(({ manifest }) => {
-    const background = manifest.relatives?.background;
-    return background?.method === 'search' && background.release_id === id;
+    const homologSource = manifest.relatives?.background;
+    return homologSource?.method === 'search' && homologSource.release_id === id;
   });
 }
 

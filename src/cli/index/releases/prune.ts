@@ -7,7 +7,7 @@ import { formatQuantity } from '../../terminal/progress.js';
 import { formatTable } from '../../terminal/table.js';
 import { readCount } from '../engine.js';
 import { shortId, withCatalog, type IndexCatalog, type LocatedRelease } from '../catalog.js';
-import { backgroundUser, deleteReleases } from './delete.js';
+import { homologSourceUser, deleteReleases } from './delete.js';
 
 interface Options {
   readonly keep: string;
@@ -86,7 +86,7 @@ function oldReleases(
   // One that stays may keep another, which may keep a third.
   for (let before = -1; before !== going.length;) {
     before = going.length;
-    going = going.filter((release) => backgroundUser(catalog, release, going) === undefined);
+    going = going.filter((release) => homologSourceUser(catalog, release, going) === undefined);
   }
   return going;
 }

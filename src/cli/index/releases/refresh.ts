@@ -82,7 +82,7 @@ async function refresh(
   const next = await build(
     catalog,
     source.files,
-    { ...flags, relatives: relativesOf(before, catalog), policy: await policyOf(standing) },
+    { ...flags, relatives: homologsOf(before, catalog), policy: await policyOf(standing) },
     context,
   );
   assert(next !== undefined, 'a refresh is divided among no tasks');
@@ -146,12 +146,12 @@ async function fastaFiles(path: string): Promise<readonly string[]> {
 }
 
 /** What gave the standing release its relatives gives the next one its own. */
-function relativesOf({ relatives }: ReleaseManifest, { scanned }: IndexCatalog): string {
-  if (relatives === undefined) return 'none';
-  const { background } = relatives;
-  if (background.method === 'mmseqs') return background.name;
+function homologsOf({ relatives: homologs }: ReleaseManifest, { scanned }: IndexCatalog): string {
+  if (homologs === undefined) return 'none';
+  const { background: homologSource } = homologs;
+  if (homologSource.method === 'mmseqs') return homologSource.name;
   const found =
-    background.method === 'search' && scanned.releases.find(({ id }) => id === background.release_id);
+    homologSource.method === 'search' && scanned.releases.find(({ id }) => id === homologSource.release_id);
   if (found) return found.slug;
   throw new Refusal(
     'refresh_refused',

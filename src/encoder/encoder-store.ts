@@ -1,0 +1,65 @@
+import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalSha256 } from '../canonical.js';
+import { Fault } from '../errors.js';
+import { CARD_FILE, readEncoderCard } from './card.js';
+import { encodersFolder, listEncoderFolders, type EncoderFolders } from './find.js';
+import type { EncoderCard } from './encoder.js';
+
+/** No encoder id begins with a dot, so this folder is never taken for an encoder. */
+const KEPT_FOLDER = '.kept';
+
+/**
+ * Keeps a copy of the encoder that a release was just built with, under its digest: when an update of the package
+ * brings another version of it, the release stays searchable.
+ * An encoder that lies in the indexes folder is the lab's own and stays where it is.
+ */
+export async function storeEncoder(directory: string, { indexesFolder }: EncoderFolders): Promise<void> {
+  const own = encodersFolder(indexesFolder);
+  if (directory.startsWith(join(own, '/'))) return;
+  const card = await readEncoderCard(directory);
+  const kept = join(own, KEPT_FOLDER, canonicalSha256(card));
+  if ((await readEncoderCard(kept).catch(() => undefined)) !== undefined) return;
+  await mkdir(join(own, KEPT_FOLDER), { recursive: true });
+  const scratch = await mkdtemp(join(own, KEPT_FOLDER, '.copy-'));
+  try {
+    for (const file of filesOf(card)) await copyFile(join(directory, file), join(scratch, file));
+    await rename(scratch, kept);
+  } catch (cause) {
+    await rm(scratch, { recursive: true, force: true });
+    // Another build may have kept the very same files a moment ago.
+    if ((await readEncoderCard(kept).catch(() => undefined)) === undefined) throw cause;
+  }
+}
+
+/**
+ * Folder of the encoder in the very version that a release names: the installed one, or the copy that was kept.
+ * Errors  Fault where that version is no longer there
+ */
+export async function findEncoderVersion(
+  id: string,
+  digest: string,
+  folders: EncoderFolders,
+): Promise<string> {
+  const places = [
+    ...listEncoderFolders(id, folders),
+    join(encodersFolder(folders.indexesFolder), KEPT_FOLDER, digest),
+  ];
+  for (const place of places) {
+    const card = await readEncoderCard(place).catch(() => undefined);
+    if (card !== undefined && canonicalSha256(card) === digest) return place;
+  }
+  throw new Fault(
+    `The release was built with a version of encoder ${id} (digest ${digest}) that is not installed. ` +
+      'Install that version again, or build the database anew.',
+  );
+}
+
+function filesOf({ model, projection }: EncoderCard): readonly string[] {
+  return [
+    CARD_FILE,
+    model.file,
+    ...(model.data === undefined ? [] : [model.data.file]),
+    ...(projection === null ? [] : [projection.file]),
+  ];
+}

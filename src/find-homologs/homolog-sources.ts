@@ -1,0 +1,113 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { Refusal } from '../errors.js';
+import { checkSlug } from '../release/catalog.js';
+import { mmseqsVersion, runMmseqs } from './mmseqs.js';
+
+/*
+ * Backgrounds that are searched by mmseqs alone: `<indexes>/backgrounds/<name>/`, with background.json and the files of
+ * an mmseqs database. They hold no tokens, so that hundreds of millions of sequences fit where a release would not.
+ */
+
+/** background.json. */
+export interface StoredHomologSource {
+  readonly format: 'gloaming-background/1';
+  readonly name: string;
+  /** Of the FASTA files' bytes, in the order in which they were given. */
+  readonly sha256: string;
+  readonly sequences: number;
+  /** Of mmseqs when the database was made. */
+  readonly mmseqs_version: string;
+}
+
+const CARD_FILE = 'background.json';
+const DATABASE = 'db';
+
+function homologSourcesFolder(indexesFolder: string): string {
+  return join(indexesFolder, 'backgrounds');
+}
+
+/** Path of the mmseqs database of a background. */
+export function homologSourceDatabase(indexesFolder: string, name: string): string {
+  return join(homologSourcesFolder(indexesFolder), name, DATABASE);
+}
+
+/** The background of this name; undefined where there is none. */
+export async function findHomologSource(
+  indexesFolder: string,
+  name: string,
+): Promise<StoredHomologSource | undefined> {
+  try {
+    const path = join(homologSourcesFolder(indexesFolder), checkSlug(name), CARD_FILE);
+    return JSON.parse(await readFile(path, 'utf8')) as StoredHomologSource;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw cause;
+  }
+}
+
+/** What the files of a background will take: mmseqs keeps letters and headers as they are, and an index beside them. */
+export async function estimateHomologSource(fasta: readonly string[]): Promise<{ readonly bytes: number }> {
+  let bytes = 0;
+  for (const path of fasta) bytes += (await stat(path)).size * (path.endsWith('.gz') ? GZIP_RATIO : 1);
+  return { bytes: Math.ceil(bytes * DATABASE_RATIO) };
+}
+
+/** Of protein sequences. */
+const GZIP_RATIO = 2;
+const DATABASE_RATIO = 1.1;
+
+/**
+ * Makes a background of FASTA files, plain or gzip.
+ * Errors  Refusal `background_exists`, `tool_missing`, `invalid_slug`; Fault where mmseqs cannot read the files
+ */
+export async function addHomologSource(
+  indexesFolder: string,
+  name: string,
+  fasta: readonly string[],
+  signal?: AbortSignal,
+): Promise<StoredHomologSource> {
+  const folder = join(homologSourcesFolder(indexesFolder), checkSlug(name));
+  if ((await findHomologSource(indexesFolder, name)) !== undefined) {
+    throw new Refusal('background_exists', `There is a background ${name} already, in ${folder}.`);
+  }
+  const version = await mmseqsVersion();
+  if (version === undefined) await runMmseqs(['version'], { signal });
+  await mkdir(homologSourcesFolder(indexesFolder), { recursive: true });
+  const scratch = await mkdtemp(join(homologSourcesFolder(indexesFolder), '.adding-'));
+  try {
+    const database = join(scratch, DATABASE);
+    // A path that begins with a dash would be an option.
+    const files = fasta.map((path) => (path.startsWith('-') ? `./${path}` : path));
+    await runMmseqs(['createdb', ...files, database, '-v', '1'], { signal });
+    const card: StoredHomologSource = {
+      format: 'gloaming-background/1',
+      name,
+      sha256: await digestOf(fasta),
+      sequences: await countLines(`${database}.lookup`),
+      mmseqs_version: version ?? '',
+    };
+    await writeFile(join(scratch, CARD_FILE), `${JSON.stringify(card, undefined, 2)}\n`);
+    await rename(scratch, folder);
+    return card;
+  } catch (cause) {
+    await rm(scratch, { recursive: true, force: true });
+    throw cause;
+  }
+}
+
+async function digestOf(paths: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of paths) for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+async function countLines(path: string): Promise<number> {
+  let lines = 0;
+  for await (const chunk of createReadStream(path)) {
+    for (const byte of chunk as Buffer) if (byte === 10) lines += 1;
+  }
+  return lines;
+}

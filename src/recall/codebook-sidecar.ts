@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Fault } from '../errors.js';
+import { CENTROID_COUNT, openCodebook, type Codebook } from '../kernels/codebook.js';
+import type { TokenSource } from '../kernels/kernels.js';
+import { TOKEN_MAX_SQUARED_NORM } from '../limits.js';
+import { calibrationDirectory, type FileCard } from '../significance/card.js';
+import { CODEBOOK_FILE_NAME, type PolicyCard } from './policy-card.js';
+
+const CODE_BYTES = 2;
+
+/**
+ * Opens the codes that a policy card names; undefined where its policy has none. The words are read, and their digest
+ * is checked; the codes are mapped: any code is a word, so that a changed file costs recall and nothing else, and
+ * `verifyCodes` finds it.
+ * Errors  Fault where a file is missing, of another size or changed, or words are too long
+ */
+export async function openCodebookOf(
+  releaseDirectory: string,
+  files: PolicyCard['codes'],
+  { dimension, residueStarts }: Pick<TokenSource, 'dimension' | 'residueStarts'>,
+): Promise<Codebook | undefined> {
+  if (files === undefined) return undefined;
+  const [centroids, centroidIds] = [files.words, files.codes].map((file) => pathOf(releaseDirectory, file));
+  await checkSize(centroids, files.words, CENTROID_COUNT * dimension);
+  await checkSize(centroidIds, files.codes, CODE_BYTES * residueStarts[residueStarts.length - 1]);
+  const bytes = await readFile(centroids);
+  if (createHash('sha256').update(bytes).digest('hex') !== files.words.sha256) {
+    throw new Fault(`${centroids} was changed.`);
+  }
+  const values = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+  checkNorms(values, dimension, centroids);
+  return openCodebook({ dimension, residueStarts, centroids: values, path: centroidIds });
+}
+
+/**
+ * The digests of a policy's codes, recomputed.
+ * Errors  none for damage: that is the answer; an empty list is intact or absent files
+ */
+export async function verifyCodebook(
+  releaseDirectory: string,
+  card: PolicyCard | undefined,
+): Promise<readonly string[]> {
+  if (card?.codes === undefined) return [];
+  const problems: string[] = [];
+  for (const file of [card.codes.words, card.codes.codes]) {
+    const hash = createHash('sha256');
+    const found = await pipeline(createReadStream(pathOf(releaseDirectory, file)), hash).then(
+      () => hash.digest('hex'),
+      () => 'missing',
+    );
+    if (found !== file.sha256)
+      problems.push(`${file.path} ${found === 'missing' ? 'is missing' : 'was changed'}`);
+  }
+  return problems;
+}
+
+function pathOf(releaseDirectory: string, { path, sha256 }: FileCard): string {
+  const folder = calibrationDirectory(releaseDirectory);
+  if (!CODEBOOK_FILE_NAME.test(path) || !path.includes(sha256)) {
+    throw new Fault(
+      `The policy card in ${folder} names its codes ${JSON.stringify(path)}, not by their digest.`,
+    );
+  }
+  return join(folder, path);
+}
+
+/** A card of other codes than the release's is no better than a file that was cut. */
+async function checkSize(path: string, { size_bytes: said }: FileCard, wanted: number): Promise<void> {
+  const size = await stat(path).then(
+    (status) => status.size,
+    () => 'missing',
+  );
+  if (size !== wanted || said !== wanted)
+    throw new Fault(`${path} should have ${wanted} bytes; it is ${size}.`);
+}
+
+function checkNorms(centroids: Int8Array, dimension: number, path: string): void {
+  for (let start = 0; start < centroids.length; start += dimension) {
+    let norm = 0;
+    for (let at = start; at < start + dimension; at += 1) norm += centroids[at] * centroids[at];
+    if (norm > TOKEN_MAX_SQUARED_NORM) throw new Fault(`${path} has a word longer than a token may be.`);
+  }
+}

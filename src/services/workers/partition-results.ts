@@ -1,0 +1,75 @@
+import { Refusal } from '../../errors.js';
+import { compileFilter } from '../../release/filter/filter.js';
+import type { Release, TargetSpace } from '../../release/release.js';
+import { scanEncoded, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
+import { encode } from '../../search/encode.js';
+import type { RequestContext } from '../context.js';
+import type { Catalog } from '../search/catalog.js';
+import type { Engines } from '../search/engines.js';
+import { readProteinQuery } from '../search/protein-query.js';
+import type { TargetSpaces } from '../search/target-spaces.js';
+import type { PartialResultRequest } from './partial-result-request.js';
+
+/** What a worker does for fronts. */
+export interface PartitionResults {
+  /**
+   * What a part of a release has to say of some queries; what comes is checked by its schema only.
+   * Errors  Refusal `release_not_found`, `permission_denied`; `validation_failed` where there is no such part;
+   *         `invalid_filter`; those of queries; `kernels_changed` where these are of another version; Faults of files,
+   *         encoder and kernels; the signal's reason
+   */
+  partialResult(request: PartialResultRequest, context: RequestContext): Promise<readonly PartialResult[]>;
+}
+
+export interface PartitionResultsDeps {
+  readonly catalog: Pick<Catalog, 'release'>;
+  readonly engines: Pick<Engines, 'open'>;
+  readonly targetSpaces: Pick<TargetSpaces, 'unfiltered' | 'reopen'>;
+}
+
+export function createPartitionResults({
+  catalog,
+  engines,
+  targetSpaces,
+}: PartitionResultsDeps): PartitionResults {
+  return {
+    async partialResult(request, { organizationId, signal }) {
+      const { part, part_count: count, filter, limit, sampled, is_background: isLowPriority } = request;
+      if (part > count) {
+        throw new Refusal('validation_failed', `There is no part ${part} of ${count}.`, { param: 'part' });
+      }
+      const queries = request.sequences.map(readProteinQuery);
+      const { releaseId } = catalog.release(request.release_id, organizationId, 'release_id');
+      const engine = await engines.open(releaseId, { part: part - 1, count });
+      const { release, backend, threads } = engine;
+      if (backend.version !== request.kernels_version) {
+        throw new Refusal(
+          'kernels_changed',
+          `The kernels here are ${backend.version} and not ${request.kernels_version}: install one version everywhere.`,
+        );
+      }
+      const targetSpace =
+        filter === null ? targetSpaces.unfiltered(release) : filteredSpace(release, filter, targetSpaces);
+      const encoded = await encode(queries, request, engine, { signal });
+      const counts = sampled && {
+        nearestCount: sampled.nearest_count,
+        localCount: sampled.striking_count,
+        // Fronts look codes up themselves.
+        usesCodebook: false,
+      };
+      const settings = { targetSpace, limit, sampled: counts ?? undefined };
+      const range = targetRanges(release, count)[part - 1];
+      return scanEncoded(encoded, settings, range, engine, { signal, threads, isLowPriority });
+    },
+  };
+}
+
+/** Errors  Refusal `invalid_filter` */
+function filteredSpace(
+  release: Release,
+  filter: unknown,
+  targetSpaces: Pick<TargetSpaces, 'reopen'>,
+): TargetSpace {
+  const { predicate } = compileFilter(filter, release.fields, { place: ['filter'], isCanonical: true });
+  return targetSpaces.reopen(release, predicate);
+}

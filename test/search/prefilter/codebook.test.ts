@@ -1,0 +1,229 @@
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { calibrationDirectory } from '#src/significance/card.js';
+import { openCodebookOf, verifyCodebook } from '#src/recall/codebook-sidecar.js';
+import { codebookDefinition, policyId, type CodebookCard, type PolicyCard } from '#src/recall/policy-card.js';
+import { openQualification, writePolicyCard, type Qualification } from '#src/recall/policy-sidecar.js';
+import { Fault } from '#src/errors.js';
+import { CENTROID_COUNT, openCodebook } from '#src/kernels/codebook.js';
+import { nativeBackend, nativeVariants } from '#src/kernels/native.js';
+import { writeCodebook } from '#src/measure-recall/codebook.js';
+import { seededRandom } from '#src/random.js';
+import { openRelease } from '#src/release/open.js';
+import type { Release } from '#src/release/release.js';
+import { unfilteredSpace } from '#src/release/filter/target-space.js';
+import { resolvePolicy } from '#src/search/policy.js';
+import { bestByCodebook } from '#src/search/prefilter/codebook.js';
+import { ascending } from '#src/search/prefilter/rescore-candidates.js';
+import { searchMany } from '#src/search/search.js';
+import type { SearchEngine } from '#src/search/search-types.js';
+import { makeHomologs, contextEncoder, homologsOf } from '../../tools/relatives.js';
+
+const seed = Number(process.env.GLOAMING_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`coded seed ${seed}`);
+const folder = mkdtempSync(join(tmpdir(), 'gloaming-coded-'));
+// More proteins than twenty times the finalists of the policy below.
+const { proteins, write } = makeHomologs(seededRandom(seed), { homologSets: 40, members: 10 });
+const queries = [3, 217, 399].map((at) => ({ sequence: proteins[at]!.sequence, normalizationId: 'test' }));
+const policy = codebookDefinition(15, 10);
+let release: Release;
+let files: CodebookCard;
+
+beforeAll(async () => {
+  release = await openRelease(await write(folder));
+  files = await writeCodebook(release, {});
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const recall = { query_count: 1, wanted_count: 1, found_count: 1, mean: 1, low: 0.2, high: 1 };
+const cardOf = (): PolicyCard => ({
+  format: 'gloaming-policy/1',
+  release_id: release.id,
+  calibration_id: null,
+  policy_id: policyId(policy),
+  policy,
+  codes: files,
+  seed: 1,
+  evident_expected_false_hits: 1e-3,
+  aligned_target_count: 400,
+  recalls: { nearest_10: recall, nearest_100: { ...recall, mean: 0.5 }, evident: null },
+  strata: [],
+  tried: [],
+  required_recall: 0.9,
+});
+
+async function engineOf(variant?: string, threads?: number): Promise<SearchEngine> {
+  const backend = nativeBackend(variant);
+  const store = await backend.open(release.tokens);
+  const centroids = readFileSync(join(calibrationDirectory(release.directory), files.words.path));
+  const codebook = openCodebook(
+    {
+      ...release.tokens,
+      centroids: new Int8Array(centroids.buffer, centroids.byteOffset, centroids.length),
+      path: join(calibrationDirectory(release.directory), files.codes.path),
+    },
+    variant,
+  );
+  const qualification: Qualification = { id: 'qual_test', card: cardOf() };
+  return { release, encoder: contextEncoder(), backend, store, threads, qualification, codebook };
+}
+
+const settings = {
+  evidence: 'candidate_measurement',
+  guarantee: 'approximate',
+  significance: 'if_available',
+  limit: 10,
+} as const;
+const search = (engine: SearchEngine, asked = queries) =>
+  searchMany(asked, { ...settings, targetSpace: unfilteredSpace(release) }, engine);
+
+describe('the coded policy', () => {
+  it('finds the families of its queries, and measures what it lists as the exhaustive policy does', async () => {
+    const engine = await engineOf();
+    const found = await search(engine);
+    const space = unfilteredSpace(release);
+    const all = await searchMany(
+      queries,
+      { ...settings, guarantee: 'exhaustive', targetSpace: space, limit: 400 },
+      engine,
+    );
+    found.forEach(({ candidates, policy: resolved }, query) => {
+      expect(resolved).toMatchObject({ isExhaustive: false, sampled: { usesCodebook: true } });
+      const exact = new Map(all[query]!.candidates.map((candidate) => [candidate.targetIndex, candidate]));
+      for (const candidate of candidates) {
+        expect({ ...candidate, rank: 0 }).toEqual({ ...exact.get(candidate.targetIndex), rank: 0 });
+      }
+      const family = homologsOf(proteins, queries[query]!.sequence);
+      const known = new Set(candidates.map(({ targetIndex }) => targetIndex));
+      expect(family.filter((target) => known.has(target)).length, `seed ${seed}`).toBeGreaterThanOrEqual(9);
+    });
+    engine.store.close();
+  });
+
+  it('gives the same bits alone and in a pack, on any kernels and threads', async () => {
+    const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
+    const digests: (readonly string[])[] = [];
+    for (const { name } of runnable) {
+      for (const threads of [1, 2]) {
+        const engine = await engineOf(name, threads);
+        digests.push((await search(engine)).map(({ resultSha256 }) => resultSha256));
+        engine.store.close();
+      }
+    }
+    for (const digest of digests) expect(digest, `seed ${seed}`).toEqual(digests[0]);
+    const engine = await engineOf();
+    expect((await search(engine, [queries[1]!]))[0]!.resultSha256).toBe(digests[0]![1]);
+    engine.store.close();
+  });
+
+  it('takes the nearest by their mean, and the striking by what their length has by chance', async () => {
+    // Sixteen times as long: eight times the excess is chance, twice would be where rows of the query stood out.
+    const lengths = [100, 1_600, 100, 1_600];
+    const targets = { length: (target: number) => lengths[target]! } as Release['targets'];
+    const sums = {
+      closeness: Uint32Array.of(1_000, 15_000, 900, 17_000),
+      excess: Uint32Array.of(10, 79, 0, 81),
+    };
+    const best = await bestByCodebook(sums, undefined, { nearestCount: 2, localCount: 4 }, { targets });
+    expect(best).toEqual({ nearest: [3, 0], local: [3, 0, 1] });
+    expect([...ascending(best)]).toEqual([0, 1, 3]);
+    const named = await bestByCodebook(
+      sums,
+      Uint32Array.of(0, 1, 2, 3),
+      { nearestCount: 1, localCount: 1 },
+      { targets },
+    );
+    expect(named).toEqual({ nearest: [3], local: [3] });
+  });
+
+  it('looks at a filtered space only', async () => {
+    const engine = await engineOf();
+    const eligible = Uint32Array.from(proteins.keys()).filter((target) => target % 2 === 1);
+    const targetSpace = {
+      ...unfilteredSpace(release),
+      id: 'htsp_test',
+      eligible,
+      searchedTargetCount: eligible.length,
+    };
+    const [found] = await searchMany(queries, { ...settings, targetSpace }, engine);
+    expect(found!.candidates).toHaveLength(10);
+    expect(found!.candidates.every(({ targetIndex }) => targetIndex % 2 === 1)).toBe(true);
+    engine.store.close();
+  });
+
+  it('gives way to the exhaustive one where nobody has opened the codes', async () => {
+    const { codebook, ...engine } = await engineOf();
+    const asked = { guarantee: 'approximate', limit: 10 } as const;
+    expect(codebook).toBeDefined();
+    expect(resolvePolicy(engine, asked)).toMatchObject({
+      isExhaustive: true,
+      resolutionReason: 'no_qualified_approximate_policy',
+    });
+    engine.store.close();
+  });
+});
+
+describe('the codes of a release', () => {
+  const pathOf = (file: { readonly path: string }): string =>
+    join(calibrationDirectory(release.directory), file.path);
+  const opened = (card = cardOf()) => openCodebookOf(release.directory, card.codes, release.tokens);
+
+  it('are the same each time they are made, and are named by their digests', async () => {
+    expect(await writeCodebook(release, { threads: 1 })).toEqual(files);
+    expect(files.words.path).toBe(`words-${files.words.sha256}.bin`);
+    expect(files.words.size_bytes).toBe(CENTROID_COUNT * release.tokens.dimension);
+    expect(await verifyCodebook(release.directory, cardOf())).toEqual([]);
+  });
+
+  it('qualify by what is nearest and evident, and go when a card without them comes', async () => {
+    await writePolicyCard(release.directory, cardOf());
+    const known = { releaseId: release.id, calibrationId: undefined };
+    expect(await openQualification(release.directory, known)).toBeDefined();
+    const low = { ...cardOf(), recalls: { ...cardOf().recalls, nearest_10: { ...recall, mean: 0.89 } } };
+    await writePolicyCard(release.directory, low);
+    expect(await openQualification(release.directory, known)).toBeUndefined();
+    const { codes: centroidIds, ...without } = cardOf();
+    expect(centroidIds).toBeDefined();
+    const kept = [files.words, files.codes].map(
+      (file) => [pathOf(file), readFileSync(pathOf(file))] as const,
+    );
+    await writePolicyCard(release.directory, without);
+    expect(readdirSync(calibrationDirectory(release.directory))).toEqual(['policy.json']);
+    for (const [path, bytes] of kept) writeFileSync(path, bytes);
+  });
+
+  it('are refused in one sentence where they are missing, changed, cut, too long or elsewhere', async () => {
+    expect(await opened()).toBeDefined();
+    for (const file of [files.words, files.codes]) {
+      const path = pathOf(file);
+      const copy = `${path}.copy`;
+      copyFileSync(path, copy);
+      rmSync(path);
+      await expect(opened()).rejects.toThrow(Fault);
+      expect(await verifyCodebook(release.directory, cardOf())).toEqual([`${file.path} is missing`]);
+      copyFileSync(copy, path);
+      truncateSync(path, file.size_bytes - 1);
+      await expect(opened()).rejects.toThrow(/should have \d+ bytes; it is \d+\.$/);
+      const bytes = readFileSync(copy);
+      bytes[7]! ^= 1;
+      writeFileSync(path, bytes);
+      expect(await verifyCodebook(release.directory, cardOf())).toEqual([`${file.path} was changed`]);
+      if (file === files.words) await expect(opened()).rejects.toThrow(/was changed\.$/);
+      copyFileSync(copy, path);
+      rmSync(copy);
+    }
+    const elsewhere = { ...files, codes: { ...files.codes, path: '../targets.arrow' } };
+    await expect(opened({ ...cardOf(), codes: elsewhere })).rejects.toThrow(/not by their digest\.$/);
+    expect(await opened()).toBeDefined();
+  });
+});
