@@ -43,9 +43,3 @@ export function blosum62Scores(weight: number): Int8Array {
   });
   return scores;
 }
-
-/** Score of one residue with itself by such a table. */
-export function equalLetterScore(scores: Int8Array, character: number): number {
-  const letter = character % LETTER_COUNT;
-  return scores[letter * LETTER_COUNT + letter];
-}
