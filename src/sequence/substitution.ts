@@ -44,14 +44,3 @@ export function blosum62Scores(weight: number): Int8Array {
   });
   return scores;
 }
-
-/**
- * Returns the score of a residue with itself.
- * Shape  scores int8 [32 × 32]
- * Unit   that of `scores`
- * Range  −128..127; 0 for characters that are not amino acids
- */
-export function equalLetterScore(scores: Int8Array, character: number): number {
-  const letter = character % LETTER_COUNT;
-  return scores[letter * LETTER_COUNT + letter];
-}
