@@ -11,7 +11,11 @@ export class ProcessorTimes {
     if (files.length < FEWEST_FILES && process.env.GLOAMING_TEST_TIMES === undefined) return;
     const folders = new Map();
     for (const { name, seconds } of files) {
-      const folder = name.split('/').slice(0, 3).join('/').replace(/\/[^/]*\.test\.ts$/, '');
+      const folder = name
+        .split('/')
+        .slice(0, 3)
+        .join('/')
+        .replace(/\/[^/]*\.test\.ts$/, '');
       folders.set(folder, (folders.get(folder) ?? 0) + seconds);
     }
     const total = files.reduce((sum, { seconds }) => sum + seconds, 0);
@@ -20,7 +24,8 @@ export class ProcessorTimes {
     const listed = isFull ? [...folders].sort(([, one], [, other]) => other - one) : [];
     for (const [name, seconds] of listed) console.log(line(seconds, name));
     if (isFull) console.log();
-    for (const { name, seconds } of isFull ? files : files.slice(0, LISTED_FILES)) console.log(line(seconds, name));
+    for (const { name, seconds } of isFull ? files : files.slice(0, LISTED_FILES))
+      console.log(line(seconds, name));
   }
 }
 
