@@ -50,7 +50,7 @@ describe('a row of an A3M alignment', () => {
 });
 
 describe('an extended CIGAR', () => {
-  it('is read run by run', () => {
+  it('is parsed to a list of runs, each an operation and a length', () => {
     expect(cigarRuns('12=1X3I')).toEqual([
       { operation: '=', length: 12 },
       { operation: 'X', length: 1 },
