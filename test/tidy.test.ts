@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative as homolog, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -257,11 +257,7 @@ describe('a worker that differs from the coordinator', () => {
 describe('a wrong response of a worker is rejected and logged with its URL if it', () => {
   const lies: readonly (readonly [string, Relaying, string])[] = [
     ['omits a query', lying((partialResults) => partialResults.slice(1)), '2 surveys of 3'],
-    [
-      'omits a target',
-      lying(first((partialResult) => at(partialResult, [0, 1, 2, 3]))),
-      '4 targets; 5 to 5',
-    ],
+    ['omits a target', lying(first((partialResult) => at(partialResult, [0, 1, 2, 3]))), '4 targets; 5 to 5'],
     [
       'adds a target',
       lying(first((partialResult) => at(partialResult, [0, 1, 2, 3, 4, 4]))),
