@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { sha256Hex } from '../../canonical.js';
 import { loadConfig, type ApplianceConfig } from '../../config.js';
-import { openEvidence } from '../../recall/evidence.js';
+import { readEvidenceIds } from '../../engine/open-engine.js';
 import { Refusal } from '../../errors.js';
 import { BATCH_MAX_TASKS, GIBIBYTE_BYTES, RETAINED_MAX_CANDIDATES } from '../../limits.js';
 import { openRelease } from '../../release/open.js';
@@ -177,11 +177,11 @@ async function describe(catalog: IndexCatalog, flags: BatchFlags): Promise<Descr
   const { directory, id, slug } = selectOneRelease(catalog, flags.database);
   const { targets, manifest } = await openRelease(directory);
   const known = { id, targetCount: targets.count };
-  const { calibration, qualification } = await openEvidence(directory, known);
+  const { calibrationId, qualificationId } = await readEvidenceIds(directory, known);
   return {
     release: { directory, id, slug },
-    calibrationId: calibration?.id ?? null,
-    qualificationId: qualification?.id ?? null,
+    calibrationId,
+    qualificationId,
     settings: {
       ...{ limit, evidence, guarantee, significance },
       ...(manifest.relatives !== undefined && { relatives: homologs }),

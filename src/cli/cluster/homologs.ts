@@ -8,7 +8,7 @@ import { alignedHomologs } from '../../find-homologs/alignments.js';
 import { openFinder } from '../../find-homologs/open.js';
 import { PROFILE_SCALE } from '../../release/profile-affine.js';
 import type { HomologSource } from '../../release/release.js';
-import { openHomologSources } from './homolog-sources.js';
+import { openHomologSources } from '../../engine/homolog-sources.js';
 
 /** The relatives of a build, and what is to be closed when it is done. */
 export interface OpenedHomologs {

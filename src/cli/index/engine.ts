@@ -1,4 +1,4 @@
-import { openCalibration } from '../../significance/sidecar.js';
+import { openMeasuringEngine } from '../../engine/open-engine.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { findEncoder } from '../../encoder/find.js';
@@ -47,23 +47,19 @@ export async function withEncoderOf(
   }
 }
 
-/** Opens a release with the calibration that lies beside it, and closes it after the work. */
+/** Opens a release for measuring, and closes it after the work. */
 export async function withEngine<Result>(
   directory: string,
   { config, encoder }: MeasureSettings,
   work: (engine: SearchEngine) => Promise<Result>,
 ): Promise<Result> {
   const release = await openRelease(directory);
-  const calibration = await openCalibration(directory, {
-    id: release.id,
-    targetCount: release.targets.count,
-  });
   const backend = await chooseBackend(backendWishOf(config));
-  const store = await backend.open(release.tokens);
+  const engine = await openMeasuringEngine({ release, encoder, backend, threads: config.threads });
   try {
-    return await work({ release, encoder, backend, store, calibration, threads: config.threads });
+    return await work(engine);
   } finally {
-    store.close();
+    engine.store.close();
   }
 }
 

@@ -1,4 +1,4 @@
-import { openEvidence } from '../../recall/evidence.js';
+import { readEvidenceIds } from '../../engine/open-engine.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
@@ -143,22 +143,21 @@ function plainReleaseOf(
 }
 
 async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<HomologSource> {
-  const known = { id, targetCount: manifest.counts.targets };
-  const { calibration, qualification: qualified } = await openEvidence(directory, known);
-  if (calibration === undefined) {
+  const measured = { id, targetCount: manifest.counts.targets };
+  const { calibrationId, qualificationId, usesCodebook } = await readEvidenceIds(directory, measured);
+  if (calibrationId === null) {
     throw new Refusal(
       'significance_unavailable',
       `Relatives are told from others by E-values, and release ${id} has none: calibrate it with ` +
         `"gloaming index calibrate ${id}".`,
     );
   }
-  // Codes lose what families are made of.
-  const qualification = qualified?.card.codes === undefined ? qualified : undefined;
   return {
     method: 'search',
     release_id: id,
-    calibration_id: calibration.id,
-    ...(qualification && { qualification_id: qualification.id }),
+    calibration_id: calibrationId,
+    // A codebook prefilter loses distant homologs, which profiles are made of.
+    ...(qualificationId !== null && !usesCodebook && { qualification_id: qualificationId }),
   };
 }
 
