@@ -36,6 +36,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   http: 8,
   postgres: 8,
   composition: 8,
+  pipelines: 8,
   'appliance.ts': 9,
   cli: 10,
 };

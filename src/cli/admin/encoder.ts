@@ -10,8 +10,8 @@ import { loadEncoder } from '../../encoder/load.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { positiveInteger } from '../terminal/arguments.js';
 import type { CommandContext } from '../terminal/command.js';
-import { readQueries } from '../search/queries.js';
-import type { NamedQuery } from '../search/report.js';
+import { readQueries } from '../../pipelines/queries.js';
+import type { NamedQuery } from '../../search/search-types.js';
 import { formatTable } from '../terminal/table.js';
 
 interface AddOptions {

@@ -7,7 +7,8 @@ import { readPolicyCard } from '../../recall/policy-sidecar.js';
 import { readCalibrationCard } from '../../significance/sidecar.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectOneRelease, withCatalog, type IndexCatalog } from './catalog.js';
+import { selectOneRelease, type IndexCatalog } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 import { formatTable } from '../terminal/table.js';
 
 /** `gloaming calibration show`. */

@@ -5,7 +5,8 @@ import { openRelease } from '../../release/open.js';
 import type { AttributeValue, FilterField, Release } from '../../release/release.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
-import { selectOneRelease, withCatalog } from './catalog.js';
+import { selectOneRelease } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 
 /** Values that are shown of each attribute. */
 const SHOWN_VALUES = 3;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
-import { addHomologSource, estimateHomologSource } from '../../find-homologs/homolog-sources.js';
+import { addHomologSource } from '../../pipelines/homologs.js';
+import type { Notice } from '../../pipelines/notices.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatQuantity } from '../terminal/progress.js';
 
@@ -25,16 +26,20 @@ interface Options {
 
 async function add(
   fasta: readonly string[],
-  { name, estimate }: Options,
+  { name, estimate = false }: Options,
   { environment, stdout }: CommandContext,
 ): Promise<void> {
-  const { indexesFolder } = loadConfig(environment);
-  const { bytes } = await estimateHomologSource(fasta);
-  stdout.write(`The background takes about ${formatQuantity(bytes, 'B')} in ${indexesFolder}.\n`);
-  if (estimate) return;
-  const made = await addHomologSource(indexesFolder, name, fasta);
+  const config = loadConfig(environment);
+  const onNotice = (notice: Notice): void => {
+    if (notice.kind !== 'homolog_source_estimated') return;
+    stdout.write(
+      `The background takes about ${formatQuantity(notice.bytes, 'B')} in ${config.indexesFolder}.\n`,
+    );
+  };
+  const sequences = await addHomologSource(config, { fasta, name, isEstimate: estimate }, { onNotice });
+  if (sequences === undefined) return;
   stdout.write(
-    `Made ${name} of ${made.sequences.toLocaleString('en')} sequences.\n\n` +
+    `Made ${name} of ${sequences.toLocaleString('en')} sequences.\n\n` +
       `Use it:  npx gloaming index build proteins.fasta --name mylab --relatives ${name}\n`,
   );
 }

@@ -9,7 +9,8 @@ import { listedFiles } from '../../release/manifest.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { ReleaseRow } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
-import { shortId, withCatalog, type IndexCatalog } from './catalog.js';
+import { shortId, type IndexCatalog } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
 import { formatCount, formatQuantity } from '../terminal/progress.js';
 import { formatTable } from '../terminal/table.js';
 

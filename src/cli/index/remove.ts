@@ -4,8 +4,9 @@ import type { Command } from 'commander';
 import { lockFolder } from '../../processes.js';
 import { Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
-import { selectReleases, shortId, withCatalog, type IndexCatalog, type LocatedRelease } from './catalog.js';
-import { homologSourceUser, deleteReleases } from './releases/delete.js';
+import { selectReleases, shortId, type IndexCatalog, type LocatedRelease } from '../../pipelines/catalog.js';
+import { withCatalog } from './catalog.js';
+import { homologSourceUser, deleteReleases } from '../../pipelines/delete.js';
 
 interface Options {
   readonly yes?: boolean;

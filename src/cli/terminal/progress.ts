@@ -1,17 +1,7 @@
-/** How far a piece of work has come; `done` may start above 0 where an earlier run had done a part. */
-export interface ProgressState {
-  readonly stage: ProgressStage;
-  readonly done: number;
-  readonly total: number;
-  /** Of work that is divided among tasks: the part of each, in the same unit. */
-  readonly tasks?: readonly TaskProgress[];
-}
+import type { PipelineStage, ProgressState as StageState, TaskProgress } from '../../pipelines/progress.js';
 
-/** One task's part. */
-export interface TaskProgress {
-  readonly done: number;
-  readonly total: number;
-}
+/** State of a stage of a pipeline or of another command. */
+export type ProgressState = StageState<ProgressStage>;
 
 /** The same in words for people. */
 export interface ProgressWords extends Omit<ProgressState, 'stage'> {
@@ -58,7 +48,7 @@ const STAGES = {
   align: { label: 'Aligning', unit: 'alignments', one: 'alignment' },
   predict: { label: 'Predicting', unit: 'structures', one: 'structure' },
   download: { label: 'Downloading', unit: 'B' },
-} as const satisfies Readonly<Record<string, StageWords>>;
+} as const satisfies Readonly<Record<string, StageWords> & Record<PipelineStage, StageWords>>;
 
 const DRAW_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 10_000;
@@ -156,14 +146,6 @@ function createMeter(first: ProgressState, now: () => number): Meter {
       return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${rate}`;
     },
   };
-}
-
-/** What tasks have done together. */
-export function sumOf(tasks: readonly TaskProgress[]): TaskProgress {
-  return tasks.reduce((sum, task) => ({ done: sum.done + task.done, total: sum.total + task.total }), {
-    done: 0,
-    total: 0,
-  });
 }
 
 /** ", 12 of 64 tasks done, 8 at work": a task is at work that has done something, and not all. */

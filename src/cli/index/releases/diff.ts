@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { openRelease } from '../../../release/open.js';
 import type { Release } from '../../../release/release.js';
 import type { CommandContext } from '../../terminal/command.js';
-import { selectOneRelease, shortId, withCatalog } from '../catalog.js';
+import { selectOneRelease, shortId } from '../../../pipelines/catalog.js';
+import { withCatalog } from '../catalog.js';
 
 /** Ids that are shown of each kind. */
 const SHOWN_IDS = 10;

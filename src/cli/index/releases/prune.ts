@@ -5,9 +5,10 @@ import { Refusal } from '../../../errors.js';
 import type { CommandContext } from '../../terminal/command.js';
 import { formatQuantity } from '../../terminal/progress.js';
 import { formatTable } from '../../terminal/table.js';
-import { readCount } from '../engine.js';
-import { shortId, withCatalog, type IndexCatalog, type LocatedRelease } from '../catalog.js';
-import { homologSourceUser, deleteReleases } from './delete.js';
+import { readCount } from '../../terminal/arguments.js';
+import { shortId, type IndexCatalog, type LocatedRelease } from '../../../pipelines/catalog.js';
+import { withCatalog } from '../catalog.js';
+import { homologSourceUser, deleteReleases } from '../../../pipelines/delete.js';
 
 interface Options {
   readonly keep: string;

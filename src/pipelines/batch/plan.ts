@@ -4,9 +4,8 @@ import { canonicalJson } from '../../canonical.js';
 import { Fault, Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { replaceFile } from '../../release/hashed-file.js';
-import type { SearchSettings } from '../../search/search-types.js';
-import { packsOf } from '../search/queries.js';
-import type { NamedQuery } from '../search/report.js';
+import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
+import { packsOf } from '../queries.js';
 
 /*
  * A batch that several machines search has a folder, `<output>.work`, which all of them see:

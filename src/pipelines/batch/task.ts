@@ -13,10 +13,9 @@ import { openRelease } from '../../release/open.js';
 import { searchPartialResults } from '../../search/partitions/merge.js';
 import { scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
 import { encodePartialResults } from '../../search/partitions/encoding.js';
-import type { SearchResult, SearchSettings } from '../../search/search-types.js';
+import type { NamedQuery, SearchResult, SearchSettings } from '../../search/search-types.js';
 import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
-import type { NamedQuery } from '../search/report.js';
 import {
   exists,
   readPlan,

@@ -1,9 +1,9 @@
-import type { BuildReport } from '../../../build-release/build-options.js';
-import type { HomologSource, RelativesManifest as HomologsManifest } from '../../../release/release.js';
-import { formatDuration, formatQuantity, formatRate } from '../../terminal/progress.js';
-import { shortId } from '../catalog.js';
+import type { BuildReport } from '../../pipelines/notices.js';
+import type { HomologSource, RelativesManifest as HomologsManifest } from '../../release/release.js';
+import { formatDuration, formatQuantity, formatRate } from '../terminal/progress.js';
+import { shortId } from '../../pipelines/catalog.js';
 
-/** What was built, as a person reads it. */
+/** Describes a built release in a dozen lines. */
 export function describeBuild(report: BuildReport, isServerDefault: boolean): string {
   const { release, replaced, notes } = report;
   const { slug, id, manifest, directory } = release;
@@ -34,7 +34,7 @@ function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {
   return `${formatRate(rate, 'residues')} in ${formatDuration(encodeMs)}`;
 }
 
-/** How much of the build earlier releases had; of one that went on after an interruption, of what was left. */
+/** Says which share of the residues earlier releases had; after an interruption, of those that were left. */
 function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string {
   const share = (100 * reusedResidues) / (encodedResidues + reusedResidues);
   return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
@@ -50,7 +50,7 @@ function describeHomologs(
   return `${homologs} relatives of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
 }
 
-/** Where relatives were looked for. */
+/** Names a homolog source in a sentence. */
 export function describeHomologSource(homologSource: HomologSource): string {
   switch (homologSource.method) {
     case 'search':
