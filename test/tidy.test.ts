@@ -40,6 +40,40 @@ const LAYERS: Readonly<Record<string, number>> = {
   'appliance.ts': 9,
   cli: 10,
 };
+/**
+ * Folders that the command line may import: it parses flags into options, calls one function and prints its value. What
+ * opens releases, encoders or kernels is reached through `pipelines`, `services` and the appliance.
+ */
+const CLI_IMPORTS: ReadonlySet<string> = new Set([
+  'pipelines',
+  'services',
+  'appliance.ts',
+  'http',
+  'postgres',
+  'contract',
+  'clients',
+  'demo',
+  'json',
+  'sequence',
+  'store',
+  // To read and print.
+  'release',
+  'significance',
+  'recall',
+]);
+/** Calls that turn files of a release into a SearchEngine, and the files outside `src/engine` that make them. */
+const OPENINGS: Readonly<Record<string, readonly string[]>> = {
+  // It measures a codebook that it has just written: no release offers it yet.
+  'openCodebookOf(': ['src/measure-recall/qualify.ts', 'src/recall/codebook-sidecar.ts'],
+  'openEvidence(': ['src/recall/evidence.ts'],
+  // openRange opens the tokens of one partition for the engine.
+  'backend.open(': ['src/search/partitions/scan.ts'],
+};
+/** Files of `src/pipelines` that name standard streams, each with the reason. */
+const STREAM_NAMES: ReadonlySet<string> = new Set([
+  // It reads what sbatch, squeue and scancel print.
+  'src/pipelines/cluster/slurm.ts',
+]);
 /** The only places that may import these packages. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   koa: ['http/'],
@@ -177,6 +211,35 @@ describe('the layers', () => {
       return above !== below && !isGround && layerOf(below) >= layerOf(above);
     });
     expect(upward.map(sentenceOf)).toEqual([]);
+  });
+
+  it('give the command line pipelines and services, and none of the folders below them', () => {
+    const deep = sourceImports.filter(({ from, to }) => {
+      const room = folderOf(to);
+      return folderOf(from) === 'cli' && room !== 'cli' && layerOf(room) > 0 && !CLI_IMPORTS.has(room);
+    });
+    expect(deep.map(sentenceOf)).toEqual([]);
+  });
+
+  it('open releases for searching in src/engine only', () => {
+    const openings = Object.entries(OPENINGS).flatMap(([call, exceptions]) =>
+      sources
+        .filter((path) => !/^src\/(engine|kernels)\//.test(path) && read(path).includes(call))
+        .filter((path) => !exceptions.includes(path))
+        .map((path) => `${path} calls ${call})`),
+    );
+    expect(openings).toEqual([]);
+    const exceptions = Object.entries(OPENINGS).flatMap(([call, paths]) =>
+      paths.filter((path) => !read(path).includes(call)),
+    );
+    expect(exceptions).toEqual([]);
+  });
+
+  it('keep text for people, standard streams and flags out of src/pipelines', () => {
+    const pipelines = sources.filter((path) => path.startsWith('src/pipelines/'));
+    const forbidden = /\b(stdout|stderr|toLocaleString|commander)\b/;
+    const strays = pipelines.filter((path) => forbidden.test(read(path)) && !STREAM_NAMES.has(path));
+    expect(strays).toEqual([]);
   });
 
   it('stand on each other: bench on src, tests on both', () => {

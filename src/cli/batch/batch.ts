@@ -11,7 +11,7 @@ import {
   type TaskOptions,
 } from '../../pipelines/batch/batch.js';
 import { arrayOf } from '../../pipelines/cluster/slurm.js';
-import { readQueries } from '../../pipelines/queries.js';
+import { readQueries } from '../../pipelines/search.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { readSlurmWish, thisProgram } from '../cluster/options.js';
 import { noticeText } from '../index/notices.js';

@@ -52,7 +52,7 @@ async function show(
   context.stdout.write(`\nThe plot is in ${plot}.\n`);
 }
 
-/** A dozen lines for people; what was measured on the way is in the plot, with --bins, and in ARCHITECTURE.md. */
+/** Describes a calibration in a dozen lines. The plot and --bins have the rest. */
 function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): string {
   const { sample, supported, bins } = card;
   const qualified = bins.filter(({ status }) => status === 'qualified');
@@ -91,7 +91,7 @@ function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): st
   return lines.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
 }
 
-/** What answers in place of the exhaustive policy, and what that costs. */
+/** Names the approximate policy, what it loses, and whether searches use it. */
 function policyText(card: PolicyCard): string {
   const offered = isQualifiedPolicy(card) ? '' : ', so that it is not offered';
   return `${policyKindOf(card)}: it ${lossesOf(card.recalls, card)}${offered}`;

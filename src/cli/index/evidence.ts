@@ -39,7 +39,7 @@ export function describeCalibration({ card, elapsedMs }: Calibrated): string {
   const lines = [
     ['calibration', calibrationId(card)],
     ['sample', `${pairs.toLocaleString('en')} pairs of ${proteins.toLocaleString('en')} proteins`],
-    ['left out', `${connected.toLocaleString('en')} pairs that evident relatives connect`],
+    ['left out', `${connected.toLocaleString('en')} pairs that homologs with small E-values connect`],
     ['qualified', `${qualified} of ${card.bins.length} length bins`],
     ['took', formatDuration(elapsedMs)],
   ];
@@ -65,7 +65,7 @@ export function describePolicy({ card, kept, elapsedMs }: Qualified): string {
   const lines: readonly (readonly [string, string])[] = [
     ['policy', card.policy_id],
     ['card', qualificationId(card)],
-    ['finalists', `${policy.nearest_count} nearest and ${policy.striking_count} most striking`],
+    ['candidates', `${policy.nearest_count} nearest and ${policy.striking_count} best local matches`],
     ['nearest 10', recallText(recalls.nearest_10)],
     ['nearest 100', recallText(recalls.nearest_100)],
     [
@@ -73,7 +73,7 @@ export function describePolicy({ card, kept, elapsedMs }: Qualified): string {
       recalls.evident ? recallText(recalls.evident) : 'not calibrated',
     ],
     ['loses', lossesOf(recalls, card)],
-    ...(card.codes === undefined ? [] : [['codes', codesText(card.codes)] as const]),
+    ...(card.codes === undefined ? [] : [['codebook', codebookText(card.codes)] as const]),
     ['verdict', verdict],
     ['took', formatDuration(elapsedMs)],
   ];
@@ -88,10 +88,10 @@ function evidentBar({
   return least === undefined ? '' : `, or ${least} of E <= ${largestE}`;
 }
 
-function codesText({ words: centroids, codes: centroidIds }: NonNullable<PolicyCard['codes']>): string {
+function codebookText({ words: centroids, codes: centroidIds }: NonNullable<PolicyCard['codes']>): string {
   return formatQuantity(centroids.size_bytes + centroidIds.size_bytes, 'B');
 }
 
 function recallText({ mean, low, high, query_count: queries }: RecallCard): string {
-  return `${mean.toFixed(4)} of them are finalists (${low.toFixed(4)} to ${high.toFixed(4)}; ${queries} queries)`;
+  return `${mean.toFixed(4)} of them are rescored (${low.toFixed(4)} to ${high.toFixed(4)}; ${queries} queries)`;
 }

@@ -43,7 +43,7 @@ async function removeReleases(
   context.stdout.write(`Deleted ${list}.\n`);
 }
 
-/** Errors  Refusal `background_in_use` where a release that stays finds its queries' relatives in one that goes */
+/** Errors  Refusal `background_in_use` where a deleted release is the homolog source of one that stays */
 function refuseHomologSources(catalog: IndexCatalog, going: readonly LocatedRelease[]): void {
   for (const release of going) {
     const user = homologSourceUser(catalog, release, going);

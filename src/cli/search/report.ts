@@ -5,7 +5,7 @@ import type {
   SearchEngine,
   SearchRequest,
   SearchResult,
-} from '../../search/search-types.js';
+} from '../../pipelines/search.js';
 import type { Sort } from '../../contract/search/selection.js';
 import type { SearchedDatabase } from '../../services/search/present-search.js';
 

@@ -9,7 +9,7 @@ import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target
 import type { FastaInput } from '../../sequence/fasta.js';
 import { fastaFile } from '../../sequence/fasta.js';
 import { unpack } from '../../sequence/unpack.js';
-import type { SearchEngine, SearchSettings } from '../../search/search-types.js';
+import type { SearchEngine, SearchSettings } from '../../pipelines/search.js';
 import { homologWarning, type SearchedDatabase } from '../../services/search/present-search.js';
 import type { ReleaseRow, ReleaseTable } from '../../store/tables/releases.js';
 import type { CommandContext } from '../terminal/command.js';
@@ -27,7 +27,7 @@ import {
   type SearchFlags,
 } from './options.js';
 import { layoutFor, writeOutput } from './output.js';
-import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/queries.js';
+import { onlyQuery, readQueries, searchAll, type SearchedQuery } from '../../pipelines/search.js';
 import { alignmentOf, type SearchFormat, type SearchReport } from './report.js';
 import { refuseBoundWithoutCalibration, selectReports } from './selection.js';
 import { formatFasta } from './sequences.js';

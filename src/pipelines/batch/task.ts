@@ -27,21 +27,21 @@ import {
 } from './plan.js';
 import { readPartialResults } from './partial-results.js';
 
-/** One process at a batch: it opens the release once for all of its units. */
+/** Units of one process, which opens the release once for all of them. */
 export interface BatchTask {
-  /** Places of its units among all (`unitsOf`). */
+  /** Places of its units in `unitsOf`. */
   readonly places: readonly number[];
-  /** No other process has it at the same time. */
+  /** Unique among running tasks: temporary files have it in their names. */
   readonly name: string;
   readonly signal?: AbortSignal;
   readonly onUnit?: () => void;
 }
 
 /**
- * Does what is left of some units: compares a chunk of the queries with a part of the targets, and finishes a chunk
- * when the last of its parts is there. What others have done meanwhile is left alone.
- * Errors  Refusal `batch_not_found`; `encoder_changed`, `calibration_changed` where the release is searched otherwise
- *         than planned; those of searching
+ * Runs the unfinished ones of some units. A unit scans one partition of the targets with one chunk of the queries; the
+ * unit that completes a chunk merges it. Units that another task has finished are skipped.
+ * Errors  Refusal `batch_not_found`; `encoder_changed`, `calibration_changed` where the evidence of the
+ *         release differs from the plan; those of searching
  */
 export async function runUnits(folder: BatchFolder, task: BatchTask, config: ApplianceConfig): Promise<void> {
   const plan = await readPlan(folder);
@@ -79,7 +79,7 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
   try {
     await finish(chunk, queries, parts, work);
   } catch (cause) {
-    // Whoever was faster has taken the surveys away.
+    // Another task that merged the same chunk first has removed its partial results.
     if (!(await exists(folder.digests(chunk)))) throw cause;
   }
 }
@@ -137,7 +137,7 @@ async function finish(
   for (const path of paths) await rm(path, { force: true });
 }
 
-/** A file that is there whole or not at all, whoever else writes the same. */
+/** Writes a file atomically. Tasks may write the same file at once: their bytes are equal. */
 async function publish(path: string, name: string, bytes: Uint8Array): Promise<void> {
   const own = `${path}.${name}`;
   const handle = await open(own, 'w');

@@ -11,6 +11,21 @@ import { type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
 import { parseFastaHeader } from '../sequence/fasta-header.js';
 import { normaliseProtein } from '../sequence/protein.js';
 
+export { eValueOf } from '../search/candidate-significance.js';
+export type {
+  Candidate,
+  EvidenceRequest,
+  Guarantee,
+  NamedQuery,
+  PairwiseAlignment,
+  QueryHomologs,
+  SearchEngine,
+  SearchRequest,
+  SearchResult,
+  SearchSettings,
+  SignificanceRequirement,
+} from '../search/search-types.js';
+
 /**
  * Reads and normalises the proteins of a FASTA input.
  * Errors  the refusals of reading and normalising, with file, line, record and id
