@@ -40,40 +40,6 @@ const LAYERS: Readonly<Record<string, number>> = {
   'appliance.ts': 9,
   cli: 10,
 };
-/**
- * Folders that the command line may import: it parses flags into options, calls one function and prints its value. What
- * opens releases, encoders or kernels is reached through `pipelines`, `services` and the appliance.
- */
-const CLI_IMPORTS: ReadonlySet<string> = new Set([
-  'pipelines',
-  'services',
-  'appliance.ts',
-  'http',
-  'postgres',
-  'contract',
-  'clients',
-  'demo',
-  'json',
-  'sequence',
-  'store',
-  // To read and print.
-  'release',
-  'significance',
-  'recall',
-]);
-/** Calls that turn files of a release into a SearchEngine, and the files outside `src/engine` that make them. */
-const OPENINGS: Readonly<Record<string, readonly string[]>> = {
-  // It measures a codebook that it has just written: no release offers it yet.
-  'openCodebookOf(': ['src/measure-recall/qualify.ts', 'src/recall/codebook-sidecar.ts'],
-  'openEvidence(': ['src/recall/evidence.ts'],
-  // openRange opens the tokens of one partition for the engine.
-  'backend.open(': ['src/search/partitions/scan.ts'],
-};
-/** Files of `src/pipelines` that name standard streams, each with the reason. */
-const STREAM_NAMES: ReadonlySet<string> = new Set([
-  // It reads what sbatch, squeue and scancel print.
-  'src/pipelines/cluster/slurm.ts',
-]);
 /** The only places that may import these packages. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   koa: ['http/'],
@@ -115,6 +81,10 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
 const FILE_MAX_LINES = 400;
 const FOLDER_MAX_FILES = 20;
 const LINE_MAX_CHARACTERS = 120;
+const PLAN_MAX_LINES = 200;
+const README_MAX_LINES = 150;
+const DECISIONS_MAX_LINES = 200;
+const RECORD_MAX_LINES = 8;
 const FORBIDDEN_FOLDERS = new Set(['util', 'utils', 'common', 'core', 'helpers', 'misc']);
 
 interface Import {
@@ -213,35 +183,6 @@ describe('the layers', () => {
     expect(upward.map(sentenceOf)).toEqual([]);
   });
 
-  it('give the command line pipelines and services, and none of the folders below them', () => {
-    const deep = sourceImports.filter(({ from, to }) => {
-      const room = folderOf(to);
-      return folderOf(from) === 'cli' && room !== 'cli' && layerOf(room) > 0 && !CLI_IMPORTS.has(room);
-    });
-    expect(deep.map(sentenceOf)).toEqual([]);
-  });
-
-  it('open releases for searching in src/engine only', () => {
-    const openings = Object.entries(OPENINGS).flatMap(([call, exceptions]) =>
-      sources
-        .filter((path) => !/^src\/(engine|kernels)\//.test(path) && read(path).includes(call))
-        .filter((path) => !exceptions.includes(path))
-        .map((path) => `${path} calls ${call})`),
-    );
-    expect(openings).toEqual([]);
-    const exceptions = Object.entries(OPENINGS).flatMap(([call, paths]) =>
-      paths.filter((path) => !read(path).includes(call)),
-    );
-    expect(exceptions).toEqual([]);
-  });
-
-  it('keep text for people, standard streams and flags out of src/pipelines', () => {
-    const pipelines = sources.filter((path) => path.startsWith('src/pipelines/'));
-    const forbidden = /\b(stdout|stderr|toLocaleString|commander)\b/;
-    const strays = pipelines.filter((path) => forbidden.test(read(path)) && !STREAM_NAMES.has(path));
-    expect(strays).toEqual([]);
-  });
-
   it('stand on each other: bench on src, tests on both', () => {
     const order = ['src', 'bench', 'test'];
     const upward = imports.filter(({ from, to }) => order.indexOf(topOf(to)) > order.indexOf(topOf(from)));
@@ -290,6 +231,62 @@ describe('the layers', () => {
     expect(exits).toEqual([]);
   });
 });
+
+describe('the documents', () => {
+  const pages = [
+    ...readdirSync(root).filter((name) => name.endsWith('.md')),
+    ...['src', 'bench', 'test', 'kernels', 'indexes', 'config'].flatMap((top) => filesBelow(top, /\.md$/)),
+  ].filter((path) => !path.includes('node_modules'));
+
+  it('have a plan of at most 200 lines, without measured figures, which go to bench/figures.json', () => {
+    const lines = read('ARCHITECTURE.md').trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(PLAN_MAX_LINES);
+    expect(lines.filter((line) => [...line].length > LINE_MAX_CHARACTERS)).toEqual([]);
+    expect(lines.filter((line) => /\d\s?(ms\b|[KMG]B\/s|%)/.test(line))).toEqual([]);
+  });
+
+  it('have folder READMEs of at most 150 lines and decisions of at most 200', () => {
+    const long = pages.filter((path) => {
+      const most = path.endsWith('/DECISIONS.md') ? DECISIONS_MAX_LINES : README_MAX_LINES;
+      return /^src\/[^/]+\//.test(path) && read(path).trimEnd().split('\n').length > most;
+    });
+    expect(long).toEqual([]);
+  });
+
+  it('have decisions of at most eight lines, each with a test that exists', () => {
+    const records = pages.flatMap((path) =>
+      [...read(path).matchAll(/^- Decision:.*(?:\n(?!\n).*)*/gm)].map(([record]) => record.trimEnd()),
+    );
+    const tests = records.flatMap((record) => [
+      ...record.slice(record.indexOf('- Tested in:')).matchAll(/`([^`]+)`/g),
+    ]);
+    expect(records.filter((record) => record.split('\n').length > RECORD_MAX_LINES)).toEqual([]);
+    expect(records.filter((record) => !record.includes('\n- Tested in:'))).toEqual([]);
+    expect(tests.map(([, path]) => path).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it('have no relative link that leads nowhere', () => {
+    const dead = pages.flatMap((path) =>
+      [...read(path).matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)].flatMap(([, to, anchor]) => {
+        const target = to === '' ? path : join(dirname(path), to);
+        const isThere =
+          existsSync(join(root, target)) && (anchor === undefined || anchorsOf(target).includes(anchor));
+        return isThere ? [] : [`${path}: ${to}#${anchor ?? ''}`];
+      }),
+    );
+    expect(dead).toEqual([]);
+  });
+});
+
+/** Names by which links reach the headings of a page. */
+function anchorsOf(path: string): string[] {
+  return [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 function filesBelow(folder: string, pattern: RegExp): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })

@@ -59,10 +59,11 @@ export function settledHomologs(
 
 /*
  * Thresholds of `auto`. Measured on development domains, as the share of family pairs before the first false one, of
- * superfamily pairs likewise, and of pairs at one error per query by E-value. Without and with homologs:
- *   560 domains, a fifth with homologs:          .41 .06 .17   .41 .08 .20
- *   2,239 domains, nearly half with homologs:    .45 .07 .16   .51 .11 .24
- *   8,953 domains, two thirds with homologs:     .60 .07 .14   .71 .16 .22
+ * superfamily pairs likewise, and of pairs at one error per query by E-value. The first triple is without homologs.
+ * - 560 domains, a fifth with homologs: .41 .06 .17 and .41 .08 .20.
+ * - 2,239 domains, nearly half with homologs: .45 .07 .16 and .51 .11 .24.
+ * - 8,953 domains, two thirds with homologs: .60 .07 .14 and .71 .16 .22.
+ *
  * A small share is enough. Where no domain has a homolog, .07 becomes .06.
  */
 const SAMPLED_PROTEINS = 100;

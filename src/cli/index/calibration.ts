@@ -52,7 +52,7 @@ async function show(
   context.stdout.write(`\nThe plot is in ${plot}.\n`);
 }
 
-/** Describes a calibration in a dozen lines. The plot and --bins have the rest. */
+/** A dozen lines for people. The plot and `--bins` have the measurements, fit-significance/README.md the method. */
 function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): string {
   const { sample, supported, bins } = card;
   const qualified = bins.filter(({ status }) => status === 'qualified');

@@ -10,14 +10,14 @@ import { packsOf } from '../search.js';
 /*
  * A batch has a folder, `<output>.work`, which the machines of all its tasks mount:
  *
- *   plan.json                BatchPlan: the search, and how it is divided
- *   queries/<c>.json         the normalised queries of chunk c
- *   surveys/<c>-<p>.bin      their partial results for partition p of the targets
- *   results/<c>.parquet      their candidates; the partial results of the chunk are removed then
- *   results/<c>.json         their digests; written last: this file marks a finished chunk
+ *   plan.json                BatchPlan: the search and its division.
+ *   queries/<c>.json         the normalised queries of chunk c.
+ *   surveys/<c>-<p>.bin      their partial results for partition p of the targets.
+ *   results/<c>.parquet      their candidates; replaces the partial results of the chunk.
+ *   results/<c>.json         their digests; written last, as the mark of a finished chunk.
  *
- * Chunks depend on the queries only, and results on chunk and release only. The numbers of partitions and tasks, and the
- * assignment of units to tasks, change no byte of the output.
+ * Chunks depend on the queries only, and results on chunk and release only. The numbers of partitions and tasks and the
+ * assignment of units to tasks change no byte of the output.
  */
 
 export interface BatchPlan {
@@ -111,7 +111,7 @@ export function unitsOf({ chunkStarts, parts }: BatchPlan): readonly Unit[] {
 }
 
 /**
- * Returns the places of unfinished units, ascending. A chunk with all its partial results is finished by its first unit.
+ * Returns the places of unfinished units, ascending. A chunk that lacks only its merge is listed by its first unit.
  * Errors  none
  */
 export async function missingUnits(folder: BatchFolder, plan: BatchPlan): Promise<readonly number[]> {
