@@ -34,7 +34,7 @@ export function checkHomologOptions({ homologs, alignments }: HomologOptions): v
   if (alignments === undefined || homologs === 'none') return;
   throw new Refusal(
     'invalid_option',
-    'Relatives come from --relatives or from --alignments; name one of them.',
+    'Homologs come from --relatives or from --alignments; name one of them.',
   );
 }
 
@@ -176,7 +176,7 @@ async function nameRelease({ id, directory, manifest }: FoundRelease): Promise<H
   if (calibrationId === null) {
     throw new Refusal(
       'significance_unavailable',
-      `Relatives are told from others by E-values, and release ${id} has none: calibrate it with ` +
+      `Homologs are selected by E-value, and release ${id} has no calibration: calibrate it with ` +
         `"gloaming index calibrate ${id}".`,
     );
   }
@@ -198,15 +198,15 @@ async function nameSource(
   if (homologSource === undefined) {
     throw new Refusal(
       'background_not_found',
-      `There is no database ${name} by the encoder ${card.id} and no background of that name. ` +
-        '"gloaming index list" lists the databases; "gloaming background add" makes a background of FASTA files.',
+      `There is no database ${name} by the encoder ${card.id} and no homolog source of that name. ` +
+        '"gloaming index list" lists the databases; "gloaming background add" makes a homolog source of FASTA files.',
     );
   }
   const version = await mmseqsVersion();
   if (version === undefined) {
     throw new Refusal(
       'tool_missing',
-      `The background ${name} is searched by mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
+      `The homolog source ${name} is searched by mmseqs, which is not installed here (Debian: apt-get install mmseqs2).`,
     );
   }
   return { method: 'mmseqs', name, sha256: homologSource.sha256, version, rounds: MMSEQS_ROUNDS };

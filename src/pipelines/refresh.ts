@@ -130,7 +130,7 @@ function homologsOf({ relatives: homologs }: ReleaseManifest, { scanned }: Index
   if (database) return database.slug;
   throw new Refusal(
     'refresh_refused',
-    'Its relatives come from what refresh does not know (given alignments, or a release that is gone): index build, ' +
+    'Its homologs come from a source that refresh cannot open (alignments, or a deleted release): index build, ' +
       'then index default, makes its next release.',
   );
 }

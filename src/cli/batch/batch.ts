@@ -108,7 +108,7 @@ function addSearch(batch: Command, context: CommandContext): void {
     .addOption(
       choice(
         '--relatives <kind>',
-        'whether queries are given relatives where the targets have them',
+        'whether homologs of the queries are searched, where the targets have homologs',
         ['as_release', 'none'],
         'as_release',
       ),

@@ -12,7 +12,7 @@ export function addShardCommand(index: Command, context: CommandContext): void {
     .description('encode one shard of a divided build; its script calls this for each task')
     .argument('<folder>', 'folder of the shards, as "index build --shards" names it')
     .argument('<shard>', 'its number, from 0 on')
-    .option('--alignments <folder>', 'of the relatives, where they are given')
+    .option('--alignments <folder>', 'alignments that give the homologs')
     .action(async (folder: string, shard: string, { alignments }: { readonly alignments?: string }) => {
       const { environment, stdout } = context;
       const task = { folder: resolve(folder), shard: Number(shard), alignments };

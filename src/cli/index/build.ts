@@ -15,7 +15,7 @@ import { policyOption } from './qualify.js';
 
 /** Flags of `index build`. */
 interface BuildFlags extends InputFlags, ShardFlags {
-  /** Default: the database that is named by `from`. */
+  /** Default: that of `from`. */
   readonly name?: string;
   readonly from?: string;
   readonly title?: string;
@@ -39,24 +39,24 @@ export function addBuildCommand(index: Command, context: CommandContext): void {
     .option('--name <slug>', 'name of the database, as in --database <slug> (default: that of --from)')
     .option(
       '--from <database>',
-      'go on from this database: its title, encoder, attributes by id and taxonomy stay where nothing new is given',
+      'start from this database: its title, encoder, attributes by id and taxonomy are the defaults',
     )
     .option('--title <text>', 'title for people (default: the name)')
     .option('--description <text>', 'what it holds and where it comes from')
     .option('--encoder <id>', 'encoder of the new release (default: the configured one)')
     .option('--no-default', 'leave the default release of the database as it is')
-    .option('--no-calibration', 'do not measure how surprising scores are: answers have no E-values')
+    .option('--no-calibration', 'do not fit significance: answers have no E-values')
     .option('--no-qualification', 'do not measure the approximate policy: searches stay exhaustive')
     .addOption(policyOption())
     .option(
       '--relatives <name>',
-      'give each protein its relatives from this database or background; self: from the proteins themselves; ' +
-        'none; auto: self where a sample shows that it pays',
+      'find homologs of each protein in this database or homolog source; self: in the proteins themselves; ' +
+        'none; auto: self if a sample of the proteins has enough homologs',
       'auto',
     )
     .option(
       '--alignments <folder>',
-      'give each protein the relatives of its alignment <id>.a3m, .sto or .stk',
+      'take the homologs of each protein from its alignment <id>.a3m, .sto or .stk',
     )
     .option(
       '--shards <count>',

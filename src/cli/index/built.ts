@@ -17,7 +17,7 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
     ['residues', counts.residues.toLocaleString('en')],
     ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
     ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
-    ...(homologs === undefined ? [] : [['relatives', describeHomologs(homologs, counts.targets)] as const]),
+    ...(homologs === undefined ? [] : [['homologs', describeHomologs(homologs, counts.targets)] as const]),
     ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
     ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
     ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
@@ -47,7 +47,7 @@ function describeHomologs(
   const [homologs, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
     count.toLocaleString('en'),
   );
-  return `${homologs} relatives of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
+  return `${homologs} homologs of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
 }
 
 /** Names a homolog source in a sentence. */

@@ -21,7 +21,7 @@ interface Options {
 export function addCalibrateCommand(index: Command, context: CommandContext): void {
   index
     .command('calibrate')
-    .description('measure how surprising scores are in a database: gives its answers E-values')
+    .description('fit the significance of scores in a database: gives its answers E-values')
     .argument('<database>', 'slug or release id; of a database, its default release')
     .option('--seed <number>', 'seed of the sample; the same seed gives the same calibration', '1')
     .option('--sample <proteins>', 'proteins whose pairs are scored (default: 4000)')

@@ -67,7 +67,7 @@ function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): st
     ],
     [
       'left out',
-      `${count(sample.connected_pair_count)} pairs of relatives, which ${count(sample.link_count)} links connect`,
+      `${count(sample.connected_pair_count)} pairs of homologs, which ${count(sample.link_count)} links connect`,
     ],
     [
       'lengths',
@@ -116,7 +116,7 @@ const BIN_COLUMNS = [
   'independent',
   'KS',
   'lambda',
-  'relatives',
+  'homologs',
   'ln P',
 ];
 

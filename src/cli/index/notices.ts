@@ -10,9 +10,9 @@ export function noticeText(notice: Notice): NoticeText {
     case 'input_recognised':
       return toError(`${notice.input}\n`);
     case 'homologs_lost': {
-      const rest = notice.isOwnPossible ? 'at most those that its own proteins are to each other' : 'none';
+      const rest = notice.isOwnPossible ? 'at most those found among its own proteins' : 'none';
       return toError(
-        `${notice.slug} had relatives; without --relatives or --alignments the new release has ${rest}.\n`,
+        `${notice.slug} had homologs; without --relatives or --alignments the new release has ${rest}.\n`,
       );
     }
     case 'homologs_sampled':
@@ -20,7 +20,7 @@ export function noticeText(notice: Notice): NoticeText {
     case 'homologs_absent': {
       const source = describeHomologSource(notice.homologSource);
       return toError(
-        `No protein has relatives by ${source}: ${notice.slug} is built without, which finds more.\n`,
+        `No protein has homologs by ${source}: ${notice.slug} is built without, which finds more.\n`,
       );
     }
     case 'job_submitted':
@@ -46,10 +46,10 @@ function describeSample({ slug, proteins, related, allMs, decision }: HomologsSa
   const time = formatDuration(allMs);
   const next = {
     too_few: 'too few for --relatives self.',
-    too_slow: `--relatives self finds more by them, and takes about ${time} here; a background in mmseqs is quicker.`,
-    search_all: `all are given theirs now, in about ${time}. Until then ${slug} answers without.`,
+    too_slow: `--relatives self finds more by them, and takes about ${time} here; a source for mmseqs is faster.`,
+    search_all: `homologs of all are searched now, in about ${time}. Until then ${slug} answers without.`,
   };
-  return `Of ${proteins} sampled proteins ${related} have relatives among the others: ${next[decision]}\n`;
+  return `Of ${proteins} sampled proteins ${related} have homologs among the others: ${next[decision]}\n`;
 }
 
 function toOutput(text: string): NoticeText {

@@ -46,6 +46,6 @@ export function openHomologs(
 function refuseUnnamed(): never {
   throw new Refusal(
     'invalid_option',
-    'The relatives of this build are given: --alignments names the folder.',
+    'The homologs of this build come from alignments: --alignments names the folder.',
   );
 }

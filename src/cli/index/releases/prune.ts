@@ -19,7 +19,7 @@ interface Options {
 export function addPruneCommand(index: Command, context: CommandContext): void {
   index
     .command('prune')
-    .description('say which old releases could go and what that would free; with --yes, delete them')
+    .description('list old releases that can be deleted and the space that frees; with --yes, delete them')
     .argument('[database]', 'slug (default: all databases)')
     .option('--keep <count>', 'newest releases of each database that stay beside its default', '1')
     .option('-y, --yes', 'delete what is listed')
