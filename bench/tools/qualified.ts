@@ -25,10 +25,7 @@ export async function qualifiedEngine(
     `${policy}: ${verdict} by ${queryCount} queries; ${counts} hold ${means} of the nearest 10, 100 and of ` +
       `what is evident; ${((user + system) / 1e6).toFixed(0)} s of a core for the card and what it rests on`,
   );
-  const codebook =
-    card.codes === undefined
-      ? undefined
-      : await openCodebookOf(release.directory, card.codes, release.tokens);
+  const codebook = await openCodebookOf(release.directory, card.codes, release.tokens);
   const qualification = { id: qualificationId(card), card };
   return { ...engine, codebook, qualification };
 }

@@ -7,7 +7,7 @@ import { loadConfig } from '../../config.js';
 import { newId } from '../../ids.js';
 import type { RequestContext } from '../../services/context.js';
 import type { CommandContext } from '../terminal/command.js';
-import { adoptReleases } from '../index/catalog.js';
+import { adoptReleases } from '../../pipelines/catalog.js';
 import { isStorageUnavailable } from '../../store/unavailable.js';
 import { createProgress } from '../terminal/progress.js';
 import { checkAddresses, isLoopbackHost } from './address.js';
