@@ -165,7 +165,7 @@ function fitBin(
   const share =
     tail === undefined
       ? EXCEEDANCE_SHARE
-      : (foundShare * (1 - tail.relativeShare) * fitCount) / (all.length * massBelow(tail, ceiling));
+      : (foundShare * (1 - tail.homologShare) * fitCount) / (all.length * massBelow(tail, ceiling));
   return {
     name: `${stratumName(query, edges)} × ${stratumName(target, edges)}`,
     query_stratum: query,
@@ -182,7 +182,7 @@ function fitBin(
     holdout_independent_count: independentCount,
     holdout_significance_level: kolmogorovProbability(distance, independentCount),
     ceiling: threshold + ceiling,
-    relative_share: tail?.relativeShare ?? 0,
+    relative_share: tail?.homologShare ?? 0,
     tail: {
       threshold,
       log_exceedance_probability: Math.log(share),

@@ -8,7 +8,7 @@ const CEILING = 11;
 /** The same for one exponential, in units of its own mean excess. */
 const CAUTIOUS_CEILING = 3;
 /** A mixture that holds more of the exceedances for relatives is not believed. */
-const LARGEST_RELATIVE_SHARE = 0.4;
+const LARGEST_HOMOLOG_SHARE = 0.4;
 /** Fewer do not tell the two apart: of those of 4,000 SCOPe domains a fifth is held for relatives, of 500 none. */
 const FEWEST_MIXTURE_EXCEEDANCES = 25_000;
 
@@ -47,7 +47,7 @@ export function fitPooled(bins: readonly BinCoordinates[]): PooledTail {
   const excesses = poolExcesses(bins, 'pairs', CEILING);
   const isEnough = excesses.excesses.length >= FEWEST_MIXTURE_EXCEEDANCES;
   const tail = isEnough ? fitTail(excesses) : undefined;
-  if (tail !== undefined && tail.relativeShare <= LARGEST_RELATIVE_SHARE) return { tail, ceiling: CEILING };
+  if (tail !== undefined && tail.homologShare <= LARGEST_HOMOLOG_SHARE) return { tail, ceiling: CEILING };
   const unlike = unlikeLengths(bins);
   const sorted = poolExcesses(unlike, 'pairs', CEILING).excesses.sort();
   const ceiling = CAUTIOUS_CEILING * quantile(sorted, 1 - 1 / Math.E);
@@ -79,7 +79,7 @@ const LEAST_FOUND_SHARE = 0.45;
 /** The tail of a release with profiles. */
 export function familyTail({ tail, ceiling }: PooledTail): PooledTail {
   if (tail === undefined) return { tail, ceiling };
-  const foundShare = Math.max(LEAST_FOUND_SHARE, 1 - UNSEEN_TO_SEEN * tail.relativeShare);
+  const foundShare = Math.max(LEAST_FOUND_SHARE, 1 - UNSEEN_TO_SEEN * tail.homologShare);
   return { tail: { ...tail, shape: Math.max(FAMILY_SHAPE, tail.shape) }, ceiling, foundShare };
 }
 

@@ -54,14 +54,14 @@ describe(`the pooled tail of a large sample (seed ${SEED})`, () => {
   it('is the mixture, which decoys have no part in', () => {
     const pairs = mixed(coordinates(1_500_000, 1, SEED + 6), coordinates(18_000, 0.25, SEED + 7));
     const { tail } = fitPooled([{ pairs, decoys: coordinates(300_000, 1.3, SEED + 8) }]);
-    expect(tail!.relativeShare).toBeGreaterThan(0.05);
+    expect(tail!.homologShare).toBeGreaterThan(0.05);
     expect(tail!.lambda).toBeGreaterThan(0.95);
     expect(tail!.lambda).toBeLessThan(1.05);
   });
 });
 
 describe('the tail of families', () => {
-  const tail = { lambda: 1, shape: 0.01, relativeShare: 0, relativeLambda: 0.25 };
+  const tail = { lambda: 1, shape: 0.01, homologShare: 0, homologLambda: 0.25 };
 
   it('is heavier, and all of it where the mixture finds no relatives', () => {
     const found = familyTail({ tail, ceiling: 11 });
@@ -72,7 +72,7 @@ describe('the tail of families', () => {
 
   it('is the lower the more relatives there are, and never below .45 of itself', () => {
     const shares = [0.01, 0.05, 0.12, 0.4].map(
-      (relativeShare) => familyTail({ tail: { ...tail, relativeShare }, ceiling: 11 }).foundShare!,
+      (homologShare) => familyTail({ tail: { ...tail, homologShare }, ceiling: 11 }).foundShare!,
     );
     expect(shares[0]).toBeCloseTo(0.953, 3);
     expect(shares[1]).toBeCloseTo(0.765, 3);
