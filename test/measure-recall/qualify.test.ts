@@ -47,7 +47,7 @@ const openedAs = (calibrationId?: string) =>
   openQualification(engine.release.directory, { releaseId: engine.release.id, calibrationId });
 
 describe('qualifying a release', () => {
-  it('writes a card that equal seeds make equal, and whose policy is offered where it finds enough', async () => {
+  it('writes equal cards for equal seeds, and offers the policy if its recall is enough', async () => {
     const measure = async (seed?: number) => (await qualifyRelease({ engine, queryCount: 12, seed })).card;
     const card = await measure();
     expect(qualificationId(await measure())).toBe(qualificationId(card));
@@ -55,14 +55,14 @@ describe('qualifying a release', () => {
     await measure();
     expect(card.recalls.nearest_10).toMatchObject({ query_count: 12, wanted_count: 120 });
     expect(card.recalls.nearest_100.wanted_count).toBe(1_200);
-    // Nine relatives are near; the tenth is one of many that are as far as any.
+    // Nine homologs are near. The tenth is one of many unrelated proteins at similar distances.
     expect(card.recalls.nearest_10.mean).toBeGreaterThan(0.9);
     expect(card.recalls.evident).toBeNull();
     expect(card.strata).toHaveLength(4);
     expect((await openedAs()) !== undefined).toBe(isQualifiedPolicy(card));
   });
 
-  it('asks proteins as they stand in the release, with their relatives, and encodes none', async () => {
+  it('uses the stored tokens and profiles of the queries, and encodes nothing', async () => {
     const { release } = engine;
     const encode = () => Promise.reject(new Error('there is nothing to encode'));
     const together = {
@@ -74,7 +74,7 @@ describe('qualifying a release', () => {
     expect((await qualifyRelease({ engine: together, queryCount: 8 })).card).toEqual(card);
   });
 
-  it('is refused where the release is too small to save anything', async () => {
+  it('is refused if the release is too small for the policy to save time', async () => {
     const small = await engineOf(10);
     const refused = qualifyRelease({ engine: small, queryCount: 4 });
     await expect(refused).rejects.toThrow(Refusal);
@@ -82,7 +82,7 @@ describe('qualifying a release', () => {
     small.store.close();
   });
 
-  it('asks more proteins of the coded policy, whose pool is a share of them', async () => {
+  it('needs a larger release for the coded policy, whose prefilter passes a share of it', async () => {
     const small = await engineOf(190);
     const refused = qualifyRelease({ engine: small, policy: 'coded', queryCount: 4 });
     await expect(refused).rejects.toMatchObject({ code: 'qualification_impossible' });
@@ -90,7 +90,7 @@ describe('qualifying a release', () => {
     small.store.close();
   });
 
-  it('holds the coded policy to its own bars, and takes the fewest finalists that reach them', async () => {
+  it('has lower required recalls for the coded policy, and takes the fewest candidates that reach them', async () => {
     const { card } = await qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
     expect(card).toMatchObject({ required_recall: 0.9, required_evident_recall: 0.75 });
     expect(card.tried.map(({ nearest_count: nearest, striking_count: local }) => [nearest, local])).toEqual([
@@ -102,7 +102,7 @@ describe('qualifying a release', () => {
     expect(card.recalls.nearest_10).toEqual(first.nearest_10);
   });
 
-  it('asks a signal', async () => {
+  it('stops when its signal is aborted', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(qualifyRelease({ engine, queryCount: 4, signal })).rejects.toThrow('enough');
   });
@@ -136,7 +136,7 @@ describe('a policy card', () => {
     expect(await opened(card)).toEqual({ id: qualificationId(card), card });
   });
 
-  it('stays where another kind of policy would offer nothing', async () => {
+  it('stays if a new card of the other kind does not qualify', async () => {
     const sampled = good();
     const definition = codebookDefinition(200, 100);
     const coded: PolicyCard = {
@@ -151,7 +151,7 @@ describe('a policy card', () => {
     });
     expect(cardToStore(failing(coded), sampled)).toBe(sampled);
     expect(cardToStore(failing(sampled), coded)).toBe(coded);
-    // The same policy measured again, one that is enough, and one beside nothing.
+    // A new measurement of the same kind, a qualified card, and a card without a stored one.
     const again = failing(sampled);
     expect(cardToStore(again, sampled)).toBe(again);
     expect(cardToStore(coded, sampled)).toBe(coded);
@@ -163,7 +163,7 @@ describe('a policy card', () => {
     expect(await readPolicyCard(directory)).toEqual(kept);
   });
 
-  it('offers nothing below the required recall of any kind', async () => {
+  it('offers nothing if any recall is below the required one', async () => {
     const low = { ...recall, mean: 0.98 };
     for (const name of ['nearest_10', 'nearest_100', 'evident'] as const) {
       const card = { ...good(), recalls: { ...good().recalls, [name]: low } };
@@ -171,7 +171,7 @@ describe('a policy card', () => {
     }
   });
 
-  it('of codes has a lower bar, and one of its own for what is evident', async () => {
+  it('of the coded policy has a lower required recall, and another one for evident homologs', async () => {
     const definition = codebookDefinition(200, 100);
     const measured = (ten: number, hundred: number, evident: number): PolicyCard => ({
       ...good(),
@@ -189,7 +189,7 @@ describe('a policy card', () => {
     expect(await opened(measured(0.9, 0.1, 0.75))).toBeDefined();
     expect(await opened(measured(0.89, 1, 1))).toBeUndefined();
     expect(await opened(measured(1, 1, 0.74))).toBeUndefined();
-    // A card that names one bar holds evidence against it, too.
+    // Without a required evident recall, the general one applies to evident homologs, too.
     const { required_evident_recall: own, ...before } = measured(0.95, 0.9, 0.8);
     expect(own).toBe(0.75);
     expect(isQualifiedPolicy(before)).toBe(false);
@@ -197,24 +197,24 @@ describe('a policy card', () => {
     expect(isQualifiedPolicy(sampled)).toBe(false);
   });
 
-  it('says in words what its policy loses', () => {
+  it('describes the loss of its policy as text', () => {
     const of = (mean: number) => ({ ...recall, mean });
     const recalls = { nearest_10: of(1), nearest_100: of(0.9997), evident: of(0.7836) };
     expect(lossesOf(recalls, good())).toBe(
       'misses none of the 10 nearest, less than 0.1 % of the 100 nearest and 21.6 % of all with E <= 0.001',
     );
     expect(lossesOf({ ...recalls, nearest_10: of(0.955), evident: null }, good())).toBe(
-      'misses 4.5 % of the 10 nearest and less than 0.1 % of the 100 nearest; E-values were not asked',
+      'misses 4.5 % of the 10 nearest and less than 0.1 % of the 100 nearest; E-values were not measured',
     );
   });
 
-  it('offers nothing beside another calibration, or of another version of the policy', async () => {
+  it('offers nothing with another calibration, or for another version of the policy', async () => {
     expect(await opened(good(), 'calib_other')).toBeUndefined();
     expect(await opened({ ...good(), calibration_id: 'calib_own' }, 'calib_own')).toBeDefined();
     expect(await opened({ ...good(), policy_id: 'pol_old' })).toBeUndefined();
   });
 
-  it('that was changed, is of another release or of another format is a fault', async () => {
+  it('is a fault if it was changed, or is of another release or format', async () => {
     const path = join(calibrationDirectory(engine.release.directory), POLICY_FILE);
     await writePolicyCard(engine.release.directory, good());
     const text = readFileSync(path, 'utf8');
@@ -234,18 +234,18 @@ describe('a policy card', () => {
 });
 
 describe('a recall', () => {
-  it('is the mean over queries that want something, with an interval even where all was found', () => {
+  it('is the mean over queries with relevant targets, and has an interval even if all were retrieved', () => {
     const all = recallOf([
-      { wantedCount: 4, foundCount: 4 },
-      { wantedCount: 1, foundCount: 1 },
-      { wantedCount: 0, foundCount: 0 },
+      { relevantCount: 4, retrievedCount: 4 },
+      { relevantCount: 1, retrievedCount: 1 },
+      { relevantCount: 0, retrievedCount: 0 },
     ]);
     expect(all).toMatchObject({ query_count: 2, wanted_count: 5, found_count: 5, mean: 1, high: 1 });
-    // Wilson's interval of two successes in two trials.
+    // Wilson's interval for two successes in two trials.
     expect(all.low).toBeCloseTo(0.342, 3);
     const half = recallOf([
-      { wantedCount: 10, foundCount: 10 },
-      { wantedCount: 2, foundCount: 0 },
+      { relevantCount: 10, retrievedCount: 10 },
+      { relevantCount: 2, retrievedCount: 0 },
     ]);
     expect(half).toMatchObject({ mean: 0.5, found_count: 10 });
     expect(half.low).toBeLessThan(0.1);
@@ -253,10 +253,10 @@ describe('a recall', () => {
     expect(recallOf([])).toMatchObject({ mean: 1, low: 0, high: 1 });
   });
 
-  it('is known better with more queries', () => {
+  it('has a narrower interval with more queries', () => {
     const queries = Array.from({ length: 200 }, (_, at) => ({
-      wantedCount: 10,
-      foundCount: at % 20 === 0 ? 8 : 10,
+      relevantCount: 10,
+      retrievedCount: at % 20 === 0 ? 8 : 10,
     }));
     const { mean, low, high } = recallOf(queries);
     expect(mean).toBeCloseTo(0.99);
