@@ -6,7 +6,7 @@ import { sha256Hex } from '#src/canonical.js';
 import type { Encoder } from '#src/encoder/encoder.js';
 import { withoutHomologs } from '#src/homologs/finder.js';
 import { profileTokenForm } from '#src/homologs/token-form.js';
-import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { HOMOLOG_RULES } from '#src/homologs/rules.js';
 import type { BuildHomologs, BuildOptions } from '#src/build-release/build-options.js';
 import { buildRelease } from '#src/build-release/release.js';
 import { createSequenceTable } from '#src/build-release/sequence-table.js';
@@ -69,7 +69,7 @@ const ALONE: BuildHomologs = {
     find: async (proteins) => proteins.map(({ sequence }) => withoutHomologs(sequence)),
   },
   form: profileTokenForm(fakeEncoder().card, PROFILE_SCALE),
-  rules: RELATIVE_RULES,
+  rules: HOMOLOG_RULES,
   homologSource: { method: 'alignments', sha256: '0'.repeat(64) },
 };
 

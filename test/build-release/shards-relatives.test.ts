@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { HomologFinder } from '#src/homologs/finder.js';
 import { profileTokenForm } from '#src/homologs/token-form.js';
-import { RELATIVE_RULES } from '#src/homologs/rules.js';
+import { HOMOLOG_RULES } from '#src/homologs/rules.js';
 import { selectHomologs } from '#src/homologs/select.js';
 import type { BuildHomologs, BuildOptions } from '#src/build-release/build-options.js';
 import { buildRelease, planShards } from '#src/build-release/release.js';
@@ -47,7 +47,7 @@ function homologSetsBy(finder: HomologFinder, homologSource: HomologSource): Bui
   return {
     finder,
     homologSource,
-    rules: RELATIVE_RULES,
+    rules: HOMOLOG_RULES,
     form: profileTokenForm(encoder.card, PROFILE_SCALE),
   };
 }
@@ -106,7 +106,7 @@ const planted: HomologFinder = {
           ...{ id, residues, eValue: 1e-9, identity: 0.8, coverage: 1, round: 1 },
           ...{ start: 0, residueStart: 0, cigar: `${residues.length}M` },
         }));
-      return selectHomologs({ sequence, homologs }, RELATIVE_RULES);
+      return selectHomologs({ sequence, homologs }, HOMOLOG_RULES);
     }),
 };
 const buildHomologs = homologSetsBy(planted, {
@@ -196,7 +196,7 @@ describe.skipIf((await mmseqsVersion()) === undefined)('relatives by mmseqs (Deb
   it('are the same to the byte where tasks have looked for them', { timeout: 400_000 }, async () => {
     const { sha256, mmseqs_version: version } = await addHomologSource(folder, 'bg', [fasta]);
     const homologSource = { database: homologSourceDatabase(folder, 'bg'), rounds: 2 };
-    const finder = mmseqsHomologs(homologSource, RELATIVE_RULES, 2);
+    const finder = mmseqsHomologs(homologSource, HOMOLOG_RULES, 2);
     const named = { method: 'mmseqs', name: 'bg', sha256, version, rounds: 2 } as const;
     await compare(homologSetsBy(finder, named), [2]);
   });

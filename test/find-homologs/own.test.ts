@@ -8,7 +8,7 @@ import { seededRandom } from '#src/random.js';
 import { AMINO_ACIDS } from '#src/sequence/substitution.js';
 import { PROGRAM } from '../tools/paths.js';
 
-/* Which databases are given relatives unasked: those of which a sample shows that their proteins have some. */
+/* `--relatives auto`, the default, builds with homologs if a sample of the proteins has enough of them. */
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-own-relatives-'));
@@ -23,7 +23,7 @@ const random = seededRandom(5);
 const RESIDUES = 40;
 const randomProtein = (): string =>
   Array.from({ length: RESIDUES }, () => AMINO_ACIDS[random.below(20)]).join('');
-/** With three in ten of its residues drawn anew. */
+/** Replaces 30 % of the residues by random ones. */
 const mutated = (protein: string): string =>
   Array.from(protein, (letter) => (random.below(10) < 3 ? AMINO_ACIDS[random.below(20)] : letter)).join('');
 
@@ -39,11 +39,11 @@ async function releaseCount(name: string): Promise<number> {
   return stdout.split('\n').filter((line) => line.startsWith(`${name} `)).length;
 }
 
-const strangers = (count: number): readonly string[] => Array.from({ length: count }, randomProtein);
+const unrelatedProteins = (count: number): readonly string[] => Array.from({ length: count }, randomProtein);
 const homologSets = (count: number, size: number): readonly string[] =>
-  strangers(count).flatMap((ancestor) => Array.from({ length: size }, () => mutated(ancestor)));
+  unrelatedProteins(count).flatMap((ancestor) => Array.from({ length: size }, () => mutated(ancestor)));
 
-it('gives proteins of families each other, and strangers nothing', async () => {
+it('`--relatives auto` builds with homologs if a sample finds enough of them, and without otherwise', async () => {
   const related = await build('related', homologSets(100, 10));
   expect(related.stderr).toMatch(
     /Of 100 sampled proteins \d+ have relatives among the others: all are given/,
@@ -53,12 +53,12 @@ it('gives proteins of families each other, and strangers nothing', async () => {
   );
   expect(await releaseCount('related')).toBe(2);
 
-  const alone = await build('alone', strangers(1_000));
+  const alone = await build('alone', unrelatedProteins(1_000));
   expect(alone.stderr).toMatch(/Of 100 sampled proteins \d+ have relatives among the others: too few/);
   expect(await releaseCount('alone')).toBe(1);
 }, 1_200_000);
 
-it('leaves small databases alone', async () => {
+it('`--relatives auto` builds a small database without homologs', async () => {
   const { stdout, stderr } = await build('small', homologSets(20, 10));
   expect(stderr).not.toContain('sampled proteins');
   expect(stdout).not.toContain('relatives  ');
