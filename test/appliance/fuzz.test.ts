@@ -5,7 +5,7 @@ import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { createCredential } from '../tools/sql-client.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 
-/* The contract fuzzer against everything that is real: services, kernels, encoder, control state. */
+/* Runs the contract fuzzer against the real appliance: services, kernels, encoder and control state. */
 
 const CASES = Number(process.env['GLOAMING_FUZZ_CASES'] ?? 600);
 const SEED = Number(process.env['GLOAMING_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
