@@ -134,7 +134,7 @@ export async function startProxy(
   throw new Error('The proxy could not listen anywhere.');
 }
 
-/** Waits until the proxy answers. Returns false if its process ended before. Errors  none: a failed request is retried */
+/** Waits until the proxy answers. Returns false if its process ended before. Errors  none: requests are retried */
 export async function isAnswering(url: string, process: ChildProcess): Promise<boolean> {
   while (process.exitCode === null && process.signalCode === null) {
     const status = await ask(url).then(

@@ -53,8 +53,8 @@ const FIXED: readonly Column[] = [
     id: 'evalue',
     title: 'E-value',
     meaning:
-      'E-value: expected number of unrelated proteins that score at least as well. ~ is extrapolated beyond the sample ' +
-      'of the calibration, ≤ is an upper bound.',
+      'E-value: expected number of unrelated proteins that score at least as well. ~ is extrapolated beyond the ' +
+      'sample of the calibration, ≤ is an upper bound.',
     width: '7rem',
     key: ({ logE }) => logE,
     text: ({ logE, mark }) => (logE === undefined ? '' : `${mark}${eValue(logE)}`),

@@ -58,8 +58,8 @@ function sentence(found: Closest): string {
   return (
     `Each residue of the query is linked to the residue of this protein whose context the language model finds ` +
     `most similar. The mean similarity is ${mean.toFixed(2)}, where 1 is identical. ${mutual} of ` +
-    `${counted(there.closest.length, 'link')} are mutual: each residue is the other's closest. Homologs give long runs ` +
-    `of mutual, parallel links, even where the letters differ.`
+    `${counted(there.closest.length, 'link')} are mutual: each residue is the other's closest. Homologs give long ` +
+    `runs of mutual, parallel links, even where the letters differ.`
   );
 }
 
