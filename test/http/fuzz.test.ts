@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { KEY, MANIFEST, serve, type Served } from '../tools/serve.js';
-import { repetitions } from '../tools/repetitions.js';
+import { repetitions } from '../tools/suite/repetitions.js';
 
 /** More cases for a night: GLOAMING_FUZZ_CASES=20000. The default keeps a test run short. */
 const CASES = repetitions('GLOAMING_FUZZ_CASES', 2_000, 20_000);

@@ -118,7 +118,7 @@ function at(
 }
 
 describe('a search over partitions held by workers', () => {
-  it('returns the bits of a search on one machine, for each policy, with filters and any number of partitions', async () => {
+  it('returns the bits of a search on one machine, for each policy, filter and number of partitions', async () => {
     const qualification = qualifiedFor(policyDefinition(3, 2));
     const { release } = engine;
     const filter = compileFilter({ op: 'gt', field: 'length', value: '100' }, release.fields, { place: [] });
