@@ -5,7 +5,7 @@ import { Fault, Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { replaceFile } from '../../release/hashed-file.js';
 import type { SearchSettings } from '../../search/search-types.js';
-import { packsOf } from '../search/queries.js';
+import { batchesOf } from '../../search/batches.js';
 import type { NamedQuery } from '../search/report.js';
 
 /*
@@ -71,7 +71,7 @@ export async function makePlan(
   const isKnown = await exists(folder.plan);
   const chunkStarts: number[] = [];
   let queryCount = 0;
-  for await (const chunk of packsOf(queries, BATCH_PACK_MAX_QUERIES)) {
+  for await (const chunk of batchesOf(queries, BATCH_PACK_MAX_QUERIES)) {
     const path = folder.queries(chunkStarts.length);
     const text = JSON.stringify(chunk);
     if (isKnown && (await readFile(path, 'utf8').catch(() => '')) !== text) throw refuseOther(folder);

@@ -1,10 +1,5 @@
 import { Refusal } from '../../errors.js';
-import {
-  BATCH_PACK_MAX_CANDIDATES,
-  BATCH_PACK_MAX_PAIRS,
-  BATCH_PACK_MAX_QUERIES,
-  BATCH_PACK_MAX_RESIDUES,
-} from '../../limits.js';
+import { batchesOf, largestBatchSize } from '../../search/batches.js';
 import { searchMany } from '../../search/search.js';
 import type { SearchSettings } from '../../search/search-types.js';
 import { type FastaInput, readFasta, refuseRecord } from '../../sequence/fasta.js';
@@ -57,18 +52,12 @@ export async function* searchAll(
 ): AsyncGenerator<SearchReport> {
   const { targetSpace, ...request } = settings;
   const { release } = place.engine;
-  // Every query holds its sums for all targets at once, and its candidates until they are written.
-  const size = Math.min(
-    BATCH_PACK_MAX_QUERIES,
-    Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, targetSpace.searchedTargetCount)),
-    Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit),
-  );
-  for await (const pack of packsOf(queries, Math.max(1, size))) {
-    const results = await searchMany(pack, settings, place.engine, signal);
+  for await (const batch of batchesOf(queries, largestBatchSize(settings))) {
+    const results = await searchMany(batch, settings, place.engine, signal);
     for (const [index, result] of results.entries()) {
       yield {
         ...place,
-        query: pack[index],
+        query: batch[index],
         result,
         request,
         release,
@@ -78,23 +67,4 @@ export async function* searchAll(
       };
     }
   }
-}
-
-/** Queries in packs of at most so many, and of so many residues together unless one alone has more. */
-export async function* packsOf(
-  queries: AsyncIterable<NamedQuery>,
-  size: number,
-): AsyncGenerator<NamedQuery[]> {
-  let pack: NamedQuery[] = [];
-  let residues = 0;
-  for await (const query of queries) {
-    residues += query.sequence.length;
-    if (pack.length > 0 && (pack.length === size || residues > BATCH_PACK_MAX_RESIDUES)) {
-      yield pack;
-      pack = [];
-      residues = query.sequence.length;
-    }
-    pack.push(query);
-  }
-  if (pack.length > 0) yield pack;
 }

@@ -6,9 +6,9 @@ import { loadConfig } from '../../config.js';
 import { SEARCH_SETTINGS } from '../../contract/search/homology.js';
 import { Refusal } from '../../errors.js';
 import { RETAINED_MAX_CANDIDATES } from '../../limits.js';
-import { referencePolicyId, resolvePolicy } from '../../search/policy.js';
+import { planSearch, referencePolicyId } from '../../search/plan.js';
 import { search } from '../../search/search.js';
-import type { SearchEngine, SearchRequest } from '../../search/search-types.js';
+import type { SearchEngine, SearchPlan, SearchRequest } from '../../search/search-types.js';
 import { ReceiptTable } from '../../store/tables/receipts.js';
 import type { CommandContext } from '../terminal/command.js';
 
@@ -42,8 +42,9 @@ async function verify(named: string, context: CommandContext): Promise<void> {
     const content = await readReceipt(named, appliance);
     const engine = await appliance.engines.open(releaseOf(content, appliance));
     const request = requestOf(content, engine, appliance);
-    refuseOtherPolicy(content, request, engine);
-    const result = await search(request, engine);
+    const plan = planSearch(engine, request);
+    refuseOtherPolicy(content, plan);
+    const result = await search(request, engine, undefined, plan);
     const isTokensEqual = result.queryTokensSha256 === content.query.tokens_sha256;
     if (result.resultSha256 === content.result_sha256) {
       context.stdout.write(`Verified: ${content.result_sha256} was found again, bit for bit.\n`);
@@ -139,8 +140,7 @@ function releaseOf({ release_id: releaseId }: ReceiptContent, { releases }: Appl
 }
 
 /** A policy that is offered no more cannot be followed again; the reference policy always can. */
-function refuseOtherPolicy(content: ReceiptContent, request: SearchRequest, engine: SearchEngine): void {
-  const { id } = resolvePolicy(engine, request);
+function refuseOtherPolicy(content: ReceiptContent, { policy: { id } }: SearchPlan): void {
   if (id === content.policy_id) return;
   throw new Refusal(
     'receipt_differs',
