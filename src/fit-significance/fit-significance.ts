@@ -20,7 +20,7 @@ import { Refusal } from '../errors.js';
 import { lockFolder } from '../processes.js';
 import type { Release } from '../release/release.js';
 import { targetTexts } from '../search/affine.js';
-import { referencePolicyId } from '../search/policy.js';
+import { referencePolicyId } from '../search/plan.js';
 import { fitStrata } from './bins.js';
 import {
   measureHubnesses,

@@ -1,7 +1,7 @@
 import { pairOf, type PairMoments, type ProjectedMoments } from '../significance/moments.js';
 import { pairEvidence, type PairShape } from '../significance/pair-null.js';
 import type { Release } from '../release/release.js';
-import { maxsimDistances } from '../search/maxsim.js';
+import { maxsimDistances } from '../search/rank.js';
 import { pairStart, type PairScores } from './pairs.js';
 
 /** Which part of the calibration a protein serves; pairs of two parts serve neither. */

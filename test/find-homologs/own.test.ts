@@ -46,20 +46,18 @@ const homologSets = (count: number, size: number): readonly string[] =>
 it('gives proteins of families each other, and strangers nothing', async () => {
   const related = await build('related', homologSets(100, 10));
   expect(related.stderr).toMatch(
-    /Of 100 sampled proteins \d+ have relatives among the others: all are given/,
+    /Of 100 sampled proteins \d+ have homologs among the others: homologs of all are searched now/,
   );
-  expect(related.stdout).toMatch(
-    /relatives +[\d,]+ relatives of [\d,]+ of 1,000 proteins, by our own search/,
-  );
+  expect(related.stdout).toMatch(/homologs +[\d,]+ homologs of [\d,]+ of 1,000 proteins, by our own search/);
   expect(await releaseCount('related')).toBe(2);
 
   const alone = await build('alone', strangers(1_000));
-  expect(alone.stderr).toMatch(/Of 100 sampled proteins \d+ have relatives among the others: too few/);
+  expect(alone.stderr).toMatch(/Of 100 sampled proteins \d+ have homologs among the others: too few/);
   expect(await releaseCount('alone')).toBe(1);
 }, 1_200_000);
 
 it('leaves small databases alone', async () => {
   const { stdout, stderr } = await build('small', homologSets(20, 10));
   expect(stderr).not.toContain('sampled proteins');
-  expect(stdout).not.toContain('relatives  ');
+  expect(stdout).not.toContain('homologs  ');
 }, 300_000);

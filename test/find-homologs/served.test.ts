@@ -56,7 +56,7 @@ async function search(asked: Json = {}): Promise<Json> {
 
 describe('a database whose proteins have relatives among themselves', () => {
   it('is built after one without them, which it names and which stays searchable', async () => {
-    expect(built).toMatch(/[\d,]+ relatives of [\d,]+ of [\d,]+ proteins, by our own search of dbr_/);
+    expect(built).toMatch(/[\d,]+ homologs of [\d,]+ of [\d,]+ proteins, by our own search of dbr_/);
     const { data } = (await serving.call('GET', '/v1/homology/databases/lab/releases', {})).body as Json;
     expect(data).toHaveLength(2);
   });

@@ -256,7 +256,7 @@ describe('a worker that is not like the front', () => {
 
 describe('a worker that lies is not believed, and named', () => {
   const lies: readonly (readonly [string, Relaying, string])[] = [
-    ['leaves a query out', lying((partialResults) => partialResults.slice(1)), '2 surveys of 3'],
+    ['leaves a query out', lying((partialResults) => partialResults.slice(1)), '2 partial results of 3'],
     [
       'leaves a target out',
       lying(first((partialResult) => at(partialResult, [0, 1, 2, 3]))),
@@ -289,14 +289,14 @@ describe('a worker that lies is not believed, and named', () => {
           targets: partialResult.targets.map((target) => target + 30),
         })),
       ),
-      'not of its part',
+      'outside its partition',
     ],
     [
       'answers by another policy',
       lying(first((partialResult) => ({ ...at(partialResult, [0, 1, 2]), queryExcess: new Int32Array(3) }))),
       'another policy',
     ],
-    ['says something else', ({ response }) => void response.end('<html>'), 'no surveys'],
+    ['says something else', ({ response }) => void response.end('<html>'), 'not partial results'],
     ['says nothing', ({ response }) => void response.end(), 'too early'],
     ['says far too much', ({ response }) => void response.end(Buffer.alloc(1 << 22)), 'more than the'],
     [
