@@ -1,13 +1,13 @@
 /*
- * Clients ask PostgreSQL's catalogs for the tables there are. DuckDB has most of these catalogs, but not all of the
- * dialect in which they are asked. Only statements that name `pg_catalog` or call version() are touched; what comes out
- * is looked at as any statement is.
+ * Clients query PostgreSQL's catalogs for tables and columns. DuckDB has most of these catalogs, but not the whole SQL
+ * dialect of these queries. Only statements that name `pg_catalog` or call version() are rewritten. The result is checked
+ * like any other statement.
  */
 
-/** Who owns whatever there is. */
+/** Owner of every table. */
 const OWNER = 'gloaming';
 
-/** Types of results by their ids in the protocol, which psql asks for by \gdesc; the catalogs have other ids. */
+/** Type names by type id of the protocol, for psql's \gdesc. The type ids of DuckDB's catalogs differ. */
 const TYPE_NAMES: Readonly<Record<number, string>> = {
   16: 'boolean',
   17: 'bytea',
@@ -46,7 +46,10 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/\(SELECT c\.collname FROM [^()]*\) AS attcollation/gi, 'NULL AS attcollation'],
 ];
 
-/** @param versionText what version() gives, for clients that look for PostgreSQL's name in it */
+/**
+ * Rewrites a catalog query into SQL that DuckDB can execute. Other statements stay unchanged.
+ * @param versionText  result of version(), in which clients expect PostgreSQL's name
+ */
 export function readableCatalogQuery(sql: string, versionText: string): string {
   const named = sql.replace(
     /(?<![\w.])(?:pg_catalog\.)?version\s*\(\s*\)/gi,

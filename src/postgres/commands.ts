@@ -2,17 +2,18 @@ import { POSTGRES_TYPE_TEXT, type ServerParameters } from './parameters.js';
 import { withoutComments } from './split-statements.js';
 
 /*
- * Statements of clients that are about the session, not about rows. Nothing of a session can be changed, so that most
- * are answered as done; a transaction is a bracket around statements that only read.
+ * Session commands of clients, such as SET and BEGIN. Sessions have no settings except a statement timeout, so that most
+ * commands do nothing and succeed. Transactions contain only reading statements.
  */
 
+/** The response to a session command. */
 export interface CommandAnswer {
-  /** As CommandComplete writes it. */
+  /** Tag of the CommandComplete message. */
   readonly tag: string;
   readonly transaction?: 'begin' | 'end' | 'rollback';
-  /** Statements that follow take no longer; 0 is as long as the server lets them. */
+  /** Timeout of the following statements; 0 is the server's own limit. */
   readonly timeoutMs?: number;
-  /** One row of one text column. */
+  /** The only value of a result with one row and one text column. */
   readonly value?: { readonly name: string; readonly text: string };
 }
 
@@ -26,7 +27,7 @@ const DONE: readonly (readonly [RegExp, string])[] = [
   [/^unlisten\b/i, 'UNLISTEN'],
   [/^close\s+all$/i, 'CLOSE CURSOR ALL'],
 ];
-/** Settings that clients send at their start or between statements; others are refused as any statement is. */
+/** Accepted forms of SET and RESET. Other forms are refused like any statement that does not read. */
 const SETTABLE: readonly RegExp[] = [
   /^set\s+session\s+characteristics\b/i,
   /^(?:re)?set\s+(?:session\s+|local\s+)?(?:transaction\b|time\s+zone\b|names\b|all$)/i,
@@ -55,7 +56,7 @@ const SETTINGS = new Set([
   'timezone',
 ]);
 
-/** undefined where the statement is one for the engine. */
+/** Returns the response to a session command, or undefined if the statement is for the engine. */
 export function answerCommand(statement: string, parameters: ServerParameters): CommandAnswer | undefined {
   const text = withoutComments(statement).replace(/;\s*$/, '').trim();
   if (/^(begin|start\s+transaction)\b/i.test(text)) return { tag: 'BEGIN', transaction: 'begin' };
@@ -72,14 +73,14 @@ export function answerCommand(statement: string, parameters: ServerParameters): 
 
 function isHarmless(text: string): boolean {
   if (!/^(re)?set\b/i.test(text)) return true;
-  const match = SETTABLE.map((pattern) => pattern.exec(text)).find((found) => found !== null);
+  const match = SETTABLE.map((pattern) => pattern.exec(text)).find((result) => result !== null);
   const name = match?.[1];
   return match !== undefined && (name === undefined || SETTINGS.has(name.toLowerCase()));
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1_000, min: 60_000, h: 3_600_000 };
 
-/** Source  PostgreSQL, "Parameter Names and Values": milliseconds where no unit is named */
+/** Returns the timeout that a command sets. Unit: ms, the default unit in PostgreSQL's "Parameter Names and Values" */
 function statementTimeout(text: string): number | undefined {
   if (/^(?:reset\s+statement_timeout|reset\s+all|discard\s+all)$/i.test(text)) return 0;
   const set =
@@ -94,7 +95,7 @@ function showParameter(shown: string, parameters: ServerParameters): CommandAnsw
   return value === undefined ? undefined : { tag: 'SHOW', value: { name, text: value } };
 }
 
-/** The column of a parameter that is shown. */
+/** Returns the column of the result of SHOW. */
 export function shownColumn(name: string) {
   return { name, type: 'VARCHAR', postgresTypeId: POSTGRES_TYPE_TEXT };
 }

@@ -13,7 +13,7 @@ import {
   parameterStatus,
   readyForQuery,
 } from './wire/answers.js';
-import type { Door } from './door.js';
+import type { PendingLogins } from './pending-logins.js';
 import { Frames } from './wire/frames.js';
 import { reportedParameters, serverParameters, versionText } from './parameters.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
@@ -22,36 +22,40 @@ import type { Write } from './session-state.js';
 import type { SessionTable } from './sessions.js';
 import { readFirstMessage, readPassword } from './wire/startup.js';
 
+/** Services and settings of a connection. */
 export interface ConnectionParts {
   readonly sql: Pick<Sql, 'execute' | 'describe'>;
   readonly credentials: Pick<SqlCredentials, 'logIn' | 'watch'>;
   readonly sessions: SessionTable;
-  readonly door: Door;
+  readonly pendingLogins: PendingLogins;
   readonly serverVersion: string;
-  /** PEM files, read for each connection, so that a renewed certificate is used at once. */
+  /** PEM files. Each connection reads them, so that a renewed certificate takes effect at once. */
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
-  /** Ends when the server stops, with its reason. */
+  /** Aborts when the server stops, with the reason. */
   readonly stopping: AbortSignal;
   readonly onFault: (error: unknown) => void;
 }
 
-/** For bytes that a client has still to take when its connection ends. */
+/** Time limit for flushing the last bytes to the client when a connection ends. */
 const LAST_BYTES_MAX_MS = 1_000;
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Serves one client from its first byte to its last; never fails, whatever it sends. */
+/**
+ * Serves one connection from login to end.
+ * Errors  none: every failure ends the connection, with an error response if the client can still receive one
+ */
 export async function serveConnection(socket: Socket, parts: ConnectionParts): Promise<void> {
   const ending = linkAborts(parts.stopping);
-  parts.door.enter(socket);
-  // What goes wrong with the connection is its end, and nothing to be told of.
+  parts.pendingLogins.enter(socket);
+  // Socket errors end the connection by 'close' and need no report.
   socket.on('error', () => undefined);
   socket.once('close', () =>
     ending.abort(new ProtocolFault('08006', 'The client closed the connection.', true)),
   );
-  socket.once('close', () => parts.door.leave(socket));
+  socket.once('close', () => parts.pendingLogins.leave(socket));
   const late = setTimeout(() => socket.destroy(), POSTGRES_LOGIN_MAX_MS);
   let stream: Socket = socket;
   try {
@@ -62,12 +66,12 @@ export async function serveConnection(socket: Socket, parts: ConnectionParts): P
     await write(askForPassword());
     const password = await readPassword(opened.frames);
     if (password === undefined) return;
-    parts.door.leave(socket);
+    parts.pendingLogins.leave(socket);
     const login = await logIn(opened.startup.get('user') ?? '', password, parts);
     clearTimeout(late);
     await serveLogin(login, opened, write, { ...parts, ending });
   } catch (error) {
-    tell(stream, error, parts.onFault);
+    report(stream, error, parts.onFault);
   } finally {
     clearTimeout(late);
     ending.release();
@@ -82,7 +86,7 @@ interface Opened {
   readonly startup: ReadonlyMap<string, string>;
 }
 
-/** Changes to TLS where it is asked for; undefined where the client has left or only wanted to cancel. */
+/** Negotiates TLS and reads the startup message. Returns undefined after a cancel request or a disconnect. */
 async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opened | undefined> {
   let stream: Socket = socket;
   let frames = new Frames(stream);
@@ -101,7 +105,7 @@ async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opene
       stream.write('N');
       continue;
     }
-    // What came before the change could be anybody's.
+    // Bytes before the TLS handshake are not authenticated and must not become part of the session (CVE-2021-23214).
     if (frames.hasMore()) throw new ProtocolFault('08P01', 'Bytes came before TLS was agreed on.', true);
     frames.release();
     stream = startTls(socket, parts.tls);
@@ -124,7 +128,7 @@ function startTls(
   return secure;
 }
 
-/** A password does not travel in the clear, but within this machine. */
+/** Refuses unencrypted connections from other machines, so that no password crosses a network in clear text. */
 function requireSafe(socket: Socket, stream: Socket): void {
   const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   if (stream instanceof TLSSocket || LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
@@ -135,7 +139,7 @@ function requireSafe(socket: Socket, stream: Socket): void {
   );
 }
 
-/** Errors  ProtocolFault, with the state of the refusal */
+/** Checks the password. Errors: ProtocolFault with the SQLSTATE of the refusal */
 async function logIn(user: string, password: string, { credentials }: ConnectionParts): Promise<SqlLogin> {
   try {
     return await credentials.logIn(user, password);
@@ -151,7 +155,7 @@ async function serveLogin(
   write: Write,
   { sql, credentials, sessions, serverVersion, ending }: ConnectionParts & { readonly ending: LinkedAbort },
 ): Promise<void> {
-  // While the password was looked at, the server may have begun to stop.
+  // The server may have begun to stop during the password check.
   ending.signal.throwIfAborted();
   const parameters = serverParameters(login.username, startup.get('application_name') ?? '');
   const session = new Session({
@@ -189,13 +193,13 @@ async function serveLogin(
   }
 }
 
-/** Whoever does not take the last bytes does not hold the connection. */
+/** Destroys a connection whose client does not read the last bytes in time. */
 function destroyLate(socket: Socket): void {
   setTimeout(() => socket.destroy(), LAST_BYTES_MAX_MS).unref();
 }
 
-/** Tells the client why its connection ends, where it can still be told. */
-function tell(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
+/** Sends the client the reason of the end, if its socket is still writable. Logs our own faults. */
+function report(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
   const fault = faultOf(error);
   if (fault.sqlState === 'XX000') onFault(error);
   const { sqlState, message } = fault;

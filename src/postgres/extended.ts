@@ -26,7 +26,7 @@ import { splitStatements } from './split-statements.js';
 
 interface Prepared {
   readonly sql: string;
-  /** As the client gave them, or was told them; 0 where the type is open. */
+  /** Type ids from the client's Parse message or from our ParameterDescription; 0 is unspecified. */
   typeIds: readonly number[];
 }
 
@@ -44,33 +44,36 @@ export class ExtendedProtocol {
   readonly #write: Write;
   readonly #statements = new Map<string, Prepared>();
   readonly #portals = new Map<string, Portal>();
-  /** After a failure, up to the next Sync. */
-  #isPassingOver = false;
+  /** True after a failure, until the next Sync. */
+  #isSkipping = false;
 
   constructor(state: SessionState, write: Write) {
     this.#state = state;
     this.#write = write;
   }
 
-  /** Errors  ProtocolFault and refusals; then messages up to the next Sync are passed over */
+  /**
+   * Answers one message.
+   * Errors  ProtocolFault and refusals; afterwards messages are skipped until the next Sync
+   */
   async answer({ type = '', body }: Frame): Promise<void> {
     if (type === 'S') return this.#sync();
-    if (this.#isPassingOver) return;
+    if (this.#isSkipping) return;
     try {
       await this.#answer(type, new MessageReader(body));
     } catch (error) {
-      this.#isPassingOver = true;
+      this.#isSkipping = true;
       throw error;
     }
   }
 
-  /** Gives up every portal. */
+  /** Closes every portal. */
   close(): void {
     for (const name of [...this.#portals.keys()]) this.#closePortal(name);
   }
 
   #sync(): Promise<void> {
-    this.#isPassingOver = false;
+    this.#isSkipping = false;
     if (this.#state.status !== 'T') this.close();
     return this.#write(readyForQuery(this.#state.status));
   }
@@ -88,22 +91,26 @@ export class ExtendedProtocol {
       case 'C':
         return this.#close(reader);
       case 'H':
-        // Nothing is held back that could be flushed.
+        // Responses are sent at once, so that there is nothing to flush.
         return;
       default:
-        throw new ProtocolFault('08P01', `Messages of the type ${JSON.stringify(type)} are not known.`, true);
+        throw new ProtocolFault('08P01', `The message type ${JSON.stringify(type)} is unknown.`, true);
     }
   }
 
   async #parse(reader: MessageReader): Promise<void> {
     const name = reader.text();
     const pieces = splitStatements(reader.text());
-    if (pieces.length > 1) throw new ProtocolFault('42601', 'A prepared statement is one statement.');
+    if (pieces.length > 1)
+      throw new ProtocolFault('42601', 'A prepared statement must be a single statement.');
     if (name !== '' && this.#statements.has(name)) {
-      throw new ProtocolFault('42P05', `There is a prepared statement "${name}" already.`);
+      throw new ProtocolFault('42P05', `The prepared statement "${name}" exists already.`);
     }
     if (this.#statements.size >= POSTGRES_STATEMENTS_MAX_COUNT) {
-      throw new ProtocolFault('53400', `A session has at most ${POSTGRES_STATEMENTS_MAX_COUNT} of them.`);
+      throw new ProtocolFault(
+        '53400',
+        `A session has at most ${POSTGRES_STATEMENTS_MAX_COUNT} prepared statements.`,
+      );
     }
     const typeIds = Array.from({ length: Math.max(0, reader.int16()) }, () => reader.int32());
     this.#statements.set(name, { sql: pieces[0] ?? '', typeIds });
@@ -134,15 +141,15 @@ export class ExtendedProtocol {
     const command = sql === '' ? undefined : this.#state.peek(sql);
     const shape = sql === '' || command !== undefined ? NO_SHAPE : await this.#state.describe(sql);
     const count = Math.max(typeIds.length, shape.parameterTypeIds.length);
-    const told = Array.from(
+    const reported = Array.from(
       { length: count },
       (_, index) => typeIds[index] || shape.parameterTypeIds[index] || POSTGRES_TYPE_TEXT,
     );
-    // Whoever was told a type sends its values by it.
-    prepared.typeIds = told;
+    // The client encodes its values by the reported types.
+    prepared.typeIds = reported;
     const columns = columnsOf(command) ?? shape.columns ?? [];
     const rows = columns.length === 0 ? NO_DATA : rowDescription(columns, []);
-    await this.#write(Buffer.concat([parameterDescription(told), rows]));
+    await this.#write(Buffer.concat([parameterDescription(reported), rows]));
   }
 
   async #describePortal(portal: Portal): Promise<void> {
@@ -157,7 +164,7 @@ export class ExtendedProtocol {
 
   async #execute(reader: MessageReader): Promise<void> {
     const portal = this.#portalNamed(reader.text());
-    const wanted = reader.int32();
+    const rowLimit = reader.int32();
     if (portal.sql === '') return this.#write(EMPTY_QUERY);
     const command = this.#state.command(portal.sql);
     if (command !== undefined) {
@@ -165,7 +172,7 @@ export class ExtendedProtocol {
       return this.#write(Buffer.concat([...row, commandComplete(command.tag)]));
     }
     if (portal.isDone) return this.#write(commandComplete('SELECT 0'));
-    const maxRows = wanted > 0 ? wanted : Infinity;
+    const maxRows = rowLimit > 0 ? rowLimit : Infinity;
     const { count, isDone } = await sendRows(await this.#open(portal), maxRows, this.#write);
     portal.isDone = isDone;
     await this.#write(isDone ? commandComplete(`SELECT ${count}`) : PORTAL_SUSPENDED);
@@ -189,14 +196,14 @@ export class ExtendedProtocol {
   }
 
   #statementNamed(name: string): Prepared {
-    const known = this.#statements.get(name);
-    if (known !== undefined) return known;
+    const statement = this.#statements.get(name);
+    if (statement !== undefined) return statement;
     throw new ProtocolFault('26000', `There is no prepared statement "${name}".`);
   }
 
   #portalNamed(name: string): Portal {
-    const known = this.#portals.get(name);
-    if (known !== undefined) return known;
+    const portal = this.#portals.get(name);
+    if (portal !== undefined) return portal;
     throw new ProtocolFault('34000', `There is no portal "${name}".`);
   }
 }

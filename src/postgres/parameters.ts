@@ -1,13 +1,13 @@
 /** Type id of text in the PostgreSQL protocol. */
 export const POSTGRES_TYPE_TEXT = 25;
 
-/** The PostgreSQL whose dialect clients may expect; what it has and DuckDB lacks is refused statement by statement. */
+/** The PostgreSQL version whose dialect clients may expect. Statements that DuckDB cannot execute are refused. */
 const SERVER_VERSION = '15.0';
 
-/** What a client is told of the server at its start, by lower-case name. */
+/** Parameters of the server by lower-case name. */
 export type ServerParameters = ReadonlyMap<string, string>;
 
-/** As ParameterStatus spells them. */
+/** Parameters that ParameterStatus messages report, in PostgreSQL's spelling. */
 const REPORTED = [
   'server_version',
   'server_encoding',
@@ -24,6 +24,7 @@ const REPORTED = [
   'in_hot_standby',
 ] as const;
 
+/** Returns the parameters of a session. */
 export function serverParameters(user: string, applicationName: string): ServerParameters {
   return new Map([
     ['server_version', SERVER_VERSION],
@@ -50,12 +51,12 @@ export function serverParameters(user: string, applicationName: string): ServerP
   ]);
 }
 
-/** Those that are told without being asked for. */
+/** Returns the parameters that are reported after the login. */
 export function reportedParameters(parameters: ServerParameters): readonly (readonly [string, string])[] {
   return REPORTED.map((name) => [name, parameters.get(name.toLowerCase()) ?? '']);
 }
 
-/** What `version()` says: clients look for the dialect there. */
+/** Returns the result of `version()`, in which clients look for the dialect. */
 export function versionText(serverVersion: string): string {
   return `PostgreSQL ${SERVER_VERSION} (Gloaming ${serverVersion}, by DuckDB)`;
 }

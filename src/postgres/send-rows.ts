@@ -4,7 +4,7 @@ import { commandComplete, dataRow, rowDescription } from './wire/answers.js';
 import { shownColumn, type CommandAnswer } from './commands.js';
 import type { Write } from './session-state.js';
 
-/** What answers a statement about the session. */
+/** Returns the messages of the response to a session command. */
 export function commandMessages(
   { tag, value }: CommandAnswer,
   formats: readonly number[],
@@ -14,7 +14,10 @@ export function commandMessages(
   return [...rows, commandComplete(tag)];
 }
 
-/** Sends rows until there are no more, or as many as asked for. */
+/**
+ * Sends at most `maxRows` rows of a cursor.
+ * Errors  those of the cursor; ProtocolFault if the client closes the connection
+ */
 export async function sendRows(
   cursor: SqlCursor,
   maxRows: number,

@@ -6,37 +6,41 @@ import {
   SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT,
 } from '../limits.js';
 import { serveConnection, type ConnectionParts } from './connection.js';
-import { Door } from './door.js';
+import { PendingLogins } from './pending-logins.js';
 import { SessionTable } from './sessions.js';
 
-export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'door' | 'stopping'> {
+/** Services and settings of the server. */
+export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'pendingLogins' | 'stopping'> {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 selects a free port. */
   readonly port: number;
 }
 
-/** SQL by the PostgreSQL protocol. */
+/** A server of the PostgreSQL protocol. */
 export interface PostgresServer {
   readonly port: number;
   sessionCount(): number;
-  /** Tells every client, ends what is at work and closes. */
+  /** Sends every client a reason, cancels its statement and closes the server. */
   stop(): Promise<void>;
 }
 
-/** Sessions, those that are about to be one, and as many again that are told why they are not, or leave. */
+/** Twice the bound of sessions and logins: the other half is for connections that are being refused or closed. */
 const CONNECTIONS_MAX_COUNT =
   2 * (POSTGRES_SESSIONS_MAX_COUNT + POSTGRES_LOGINS_MAX_COUNT + SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT);
 
-/** Errors  that of the socket where the address cannot be listened on */
+/**
+ * Starts the server.
+ * Errors  that of the socket if it cannot listen on the address
+ */
 export async function servePostgres({ host, port, ...options }: PostgresOptions): Promise<PostgresServer> {
   const stopping = new AbortController();
   const sessions = new SessionTable();
-  const door = new Door(POSTGRES_LOGINS_MAX_COUNT);
+  const pendingLogins = new PendingLogins(POSTGRES_LOGINS_MAX_COUNT);
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    void serveConnection(socket, { ...options, sessions, door, stopping: stopping.signal });
+    void serveConnection(socket, { ...options, sessions, pendingLogins, stopping: stopping.signal });
   });
   server.maxConnections = CONNECTIONS_MAX_COUNT;
   await new Promise<void>((resolve, reject) => {

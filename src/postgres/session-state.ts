@@ -8,20 +8,21 @@ import type { ServerParameters } from './parameters.js';
 import type { TransactionStatus } from './wire/answers.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
 
-/** Sends bytes to the client; waits until it takes more. */
+/** Sends bytes to the client and resolves when it can take more. Errors: ProtocolFault if the client has closed */
 export type Write = (bytes: Buffer) => Promise<void>;
 
+/** Services and settings of a session. */
 export interface SessionParts {
   readonly sql: Pick<Sql, 'execute' | 'describe'>;
   readonly login: SqlLogin;
   readonly parameters: ServerParameters;
   readonly versionText: string;
   readonly write: Write;
-  /** Ends with the connection. */
+  /** Aborts at the end of the connection. */
   readonly signal: AbortSignal;
 }
 
-/** What simple and extended queries of one session share: its transaction, its timeout, the statement at work. */
+/** State that simple and extended queries of a session share: transaction status, timeout and running statement. */
 export class SessionState {
   readonly #parts: SessionParts;
   #status: TransactionStatus = 'I';
@@ -34,12 +35,15 @@ export class SessionState {
     signal.addEventListener('abort', () => this.#cancelling.abort(signal.reason), { once: true });
   }
 
-  /** I idle, T within a transaction, E within one that has failed. */
+  /** I: idle; T: in a transaction; E: in a failed transaction. */
   get status(): TransactionStatus {
     return this.#status;
   }
 
-  /** Starts a statement for the engine. Errors  ProtocolFault */
+  /**
+   * Starts a statement in the engine.
+   * Errors  ProtocolFault in a failed transaction; those of `Sql.execute`; the signal's reason
+   */
   async start(
     text: string,
     parameters: readonly SqlParameter[],
@@ -47,7 +51,7 @@ export class SessionState {
   ): Promise<SqlCursor> {
     const { sql, login, versionText, signal } = this.#parts;
     this.#requireSound();
-    // A cancellation that came before this statement is not for it.
+    // A cancel request before this statement does not apply to it.
     if (this.#cancelling.signal.aborted) this.#cancelling = new AbortController();
     signal.throwIfAborted();
     return sql.execute(login, 'postgres', {
@@ -59,13 +63,16 @@ export class SessionState {
     });
   }
 
-  /** What a statement for the engine takes and gives, without executing it. */
+  /** Returns parameters and columns of a statement without executing it. Errors: those of `Sql.describe` */
   describe(text: string): Promise<StatementShape> {
     const { sql, login, versionText, signal } = this.#parts;
     return sql.describe(login, readableCatalogQuery(text, versionText), signal);
   }
 
-  /** Executes a statement about the session; undefined where it is one for the engine. Errors  ProtocolFault */
+  /**
+   * Executes a session command. Returns undefined if the statement is for the engine.
+   * Errors  ProtocolFault in a failed transaction
+   */
   command(text: string): CommandAnswer | undefined {
     const answer = this.peek(text);
     if (answer?.transaction === 'begin') this.#status = 'T';
@@ -76,17 +83,17 @@ export class SessionState {
     return answer;
   }
 
-  /** The same without executing it. */
+  /** Returns the response to a session command without executing it. */
   peek(text: string): CommandAnswer | undefined {
     return answerCommand(text, this.#parts.parameters);
   }
 
-  /** A failure within a transaction is the end of it, but for its ROLLBACK. */
+  /** Marks the transaction as failed. Only its end is accepted afterwards. */
   fail(): void {
     if (this.#status === 'T') this.#status = 'E';
   }
 
-  /** Ends the statement at work. */
+  /** Cancels the running statement. */
   cancel(reason: ProtocolFault): void {
     this.#cancelling.abort(reason);
   }

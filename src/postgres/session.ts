@@ -15,7 +15,7 @@ import type { Frame, Frames } from './wire/frames.js';
 import { MessageReader } from './wire/message-reader.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
 
-/** One client that is logged in. Source  PostgreSQL, chapter "Message Flow" */
+/** The session of a client that is logged in. Source: PostgreSQL, chapter "Message Flow" */
 export class Session {
   readonly #state: SessionState;
   readonly #extended: ExtendedProtocol;
@@ -27,7 +27,10 @@ export class Session {
     this.#write = parts.write;
   }
 
-  /** Answers messages until the client leaves. Errors  ProtocolFault that ends the connection */
+  /**
+   * Answers messages until the client disconnects.
+   * Errors  ProtocolFault that ends the connection
+   */
   async serve(frames: Frames): Promise<void> {
     try {
       for (;;) {
@@ -41,7 +44,7 @@ export class Session {
     }
   }
 
-  /** Ends the statement at work, as its client asked by another connection. */
+  /** Cancels the running statement, on a cancel request of another connection. */
   cancel(): void {
     this.#state.cancel(new ProtocolFault('57014', 'The statement was cancelled, as its user asked.'));
   }
@@ -89,7 +92,7 @@ const SQL_STATES: Readonly<Record<string, string>> = {
   server_stopping: '57P01',
 };
 
-/** What the client is told of an error; of our own faults, nothing but that. */
+/** Converts an error for the client. Our own faults show no detail. */
 export function faultOf(error: unknown): ProtocolFault {
   if (error instanceof ProtocolFault) return error;
   if (!(error instanceof Refusal))

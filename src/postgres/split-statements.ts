@@ -1,18 +1,18 @@
 /*
- * Where statements end in a text of several. Only the cut is made here: the engine parses each piece, and takes none
- * that is more than one statement.
+ * Splits a text of several statements. This is not a parser: the engine parses each piece and refuses a piece with more
+ * than one statement.
  */
 
-/** What a semicolon means nothing in: quoted text, quoted names, dollar-quoted text and comments. */
+/** Matches a semicolon, or a token in which a semicolon has no meaning: quoted text or names, and comments. */
 const OPAQUE =
   /'(?:[^']|'')*'?|"(?:[^"]|"")*"?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\$([A-Za-z_]\w*)?\$[\s\S]*?(?:\$\1\$|$)|;/g;
 
-/** Statements of a text, without the empty ones. */
+/** Returns the statements of a text without empty ones. */
 export function splitStatements(text: string): readonly string[] {
   const pieces: string[] = [];
   let start = 0;
-  for (const { 0: found, index } of text.matchAll(OPAQUE)) {
-    if (found !== ';') continue;
+  for (const { 0: token, index } of text.matchAll(OPAQUE)) {
+    if (token !== ';') continue;
     pieces.push(text.slice(start, index));
     start = index + 1;
   }
@@ -20,7 +20,7 @@ export function splitStatements(text: string): readonly string[] {
   return pieces.map((piece) => piece.trim()).filter((piece) => withoutComments(piece) !== '');
 }
 
-/** The text as far as it says anything; quotes hide nothing here, since only the beginning is looked at. */
+/** Removes blanks and comments at the beginning of a text. */
 export function withoutComments(text: string): string {
   return text.replace(/^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/, '').trim();
 }

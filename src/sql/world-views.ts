@@ -1,16 +1,16 @@
 import { attributeColumn, type SqlRelease, type SqlWorld } from './world.js';
 
-/** Names that a schema of ours must not take: the engine's own, and ours. */
+/** Schema names that databases must not have, because the engine or our views use them. */
 const TAKEN_SCHEMAS = new Set(['main', 'information_schema', 'pg_catalog', 'system', 'temp', 'memory']);
-/** Columns of every target, which an attribute of the same name must not hide. */
+/** Columns of every target. An attribute of the same name gets another column name. */
 const TARGET_COLUMNS = ['target_index', 'target_id', 'length', 'sequence'];
-/** Characters of a release id after `dbr_` that tell the releases of one database apart. */
+/** Characters of a release id after `dbr_` in the names of views. */
 const SHORT_ID_CHARACTERS = 12;
 
 /**
- * The statements that make a world out of its files, in order: `databases`, `releases`, `targets`, `attributes`,
- * `runs`, `candidates`, `usage`; and for each database a schema with `targets`, the attributes as columns, of its
- * default release, and `targets_<first digits of the id>` of each release.
+ * Returns the statements that create the views of a world, in order: `databases`, `releases`, `targets`, `attributes`,
+ * `runs`, `candidates`, `usage`. Each database has a schema with a view `targets_<first digits of the id>` for each
+ * release, whose attributes are columns. The view `targets` is that of the default release.
  */
 export function worldStatements({ releases, records }: SqlWorld): readonly string[] {
   return [
@@ -24,7 +24,7 @@ export function worldStatements({ releases, records }: SqlWorld): readonly strin
   ];
 }
 
-/** Every file that the world reads. */
+/** Returns every file that a world reads. */
 export function worldFiles({ releases, records }: SqlWorld): readonly string[] {
   return [...releases.map(({ file }) => file), ...records.runs, ...records.candidates, ...records.usage];
 }
@@ -41,7 +41,7 @@ function union(parts: readonly string[], nothing: string): string {
   return parts.length === 0 ? nothing : parts.join(' UNION ALL ');
 }
 
-/** What is known without opening a file. */
+/** Returns the views of databases and releases, which read no file. */
 function catalogStatements(releases: readonly SqlRelease[]): readonly string[] {
   const databases = releases
     .filter(({ isDefault }) => isDefault)
@@ -77,7 +77,7 @@ const RELEASE_COLUMNS = [
   ['residue_count', 'BIGINT'],
 ] as const;
 
-/** A view of rows that are written out; a row of nulls stands for none and is left out. */
+/** Returns a view of literal rows. Without rows it has one row of nulls that a filter removes. */
 function values(
   name: string,
   columns: readonly (readonly [string, string])[],
@@ -85,9 +85,9 @@ function values(
 ): string {
   const names = columns.map(([column]) => identifier(column)).join();
   const typed = columns.map(([column, type]) => `${identifier(column)}::${type} AS ${identifier(column)}`);
-  const given = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
+  const tuples = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
   const none = rows.length === 0 ? ' WHERE false' : '';
-  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${given}) AS given(${names})${none}`;
+  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${tuples}) AS given(${names})${none}`;
 }
 
 function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string {
@@ -97,7 +97,7 @@ function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string
   );
 }
 
-/** One row for each attribute that a target has, its value as text. */
+/** Returns a query with one row per attribute of a target, whose value is text. */
 function longAttributes({ slug, releaseId, fields, file }: SqlRelease): string {
   const from = `FROM ${parquet([file])}`;
   const parts = fields.map(
@@ -152,6 +152,7 @@ function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** Returns a SQL string literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -1,6 +1,6 @@
 import type { FilterField } from '../release/release.js';
 
-/** A release as SQL sees it: its rows stand in one Parquet file. */
+/** A release in SQL. One Parquet file holds its rows. */
 export interface SqlRelease {
   readonly slug: string;
   readonly databaseId: string;
@@ -17,14 +17,14 @@ export interface SqlRelease {
   readonly file: string;
 }
 
-/** Parquet files of what an organization has done; one of each kind at least, without rows where there are none. */
+/** Parquet files of an organization's runs, candidates and usage: at least one of each, which may have no rows. */
 export interface SqlRecords {
   readonly runs: readonly string[];
   readonly candidates: readonly string[];
   readonly usage: readonly string[];
 }
 
-/** All that one organization may read at one moment. Files are relative to the folder. */
+/** A snapshot of everything that one organization may read. File names are relative to the folder. */
 export interface SqlWorld {
   readonly organizationId: string;
   readonly folder: string;
@@ -32,7 +32,7 @@ export interface SqlWorld {
   readonly records: SqlRecords;
 }
 
-/** Column of an attribute in the Parquet file: names of attributes may differ in case only, names of columns not. */
+/** Returns the column of an attribute. Attribute names can differ only in case, which column names must not. */
 export function attributeColumn(index: number): string {
   return `attribute_${index}`;
 }

@@ -23,7 +23,7 @@ import {
 import { createCredential } from '../tools/sql-client.js';
 import { startSqlScene, type SqlScene } from '../tools/sql-scene.js';
 
-/* The PostgreSQL door, byte by byte: what drivers send beside psql, and what no driver would. */
+/* The PostgreSQL protocol on the byte level: messages that psql does not send, and malformed ones. */
 
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000000)';
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 describe('a login', () => {
-  it('is told of the server and given a key to cancel with', async () => {
+  it('gets the parameters of the server and a cancellation key', async () => {
     const { greeting, end } = await logInPostgres(port, scene.one);
     expect(typesOf(greeting)).toMatch(/^RRS+KZ$/);
     const parameters = greeting.filter(({ type }) => type === 'S').map(({ body }) => body.toString());
@@ -58,15 +58,15 @@ describe('a login', () => {
   });
 });
 
-describe('connections that say nothing', () => {
-  it('shut nobody out: the oldest of them are closed, and who is logged in stays', async () => {
+describe('connections without a login', () => {
+  it('do not block others: the oldest of them are closed, and sessions stay', async () => {
     const client = await logInPostgres(port, scene.one);
     const silent: Awaited<ReturnType<typeof openPostgres>>[] = [];
     let closedCount = 0;
     for (let index = 0; index < 600; index += 1) {
       const one = await openPostgres(port);
       one.socket.once('close', () => (closedCount += 1));
-      // Some have begun, and do not go on.
+      // Some send a startup message and no password.
       if (index % 3 === 0) one.send(startup({ user: scene.one.user, database: 'gloaming' }));
       silent.push(one);
     }
@@ -84,10 +84,10 @@ describe('connections that say nothing', () => {
   });
 });
 
-describe('bytes that are no UTF-8', () => {
+describe('bytes that are not UTF-8', () => {
   const broken = Buffer.from([0x27, 0xc3, 0x28, 0x27]);
 
-  it('are refused in a statement, and the session goes on', async () => {
+  it('are refused in a statement, and the session continues', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(message('Q', Buffer.from('SELECT '), broken, Buffer.from([0])));
     const answer = await client.until('Z');
@@ -116,7 +116,7 @@ describe('bytes that are no UTF-8', () => {
 });
 
 describe('the extended protocol', () => {
-  it('prepares, binds, describes and executes in one go', async () => {
+  it('prepares, binds, describes and executes in one batch of messages', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(
       parse('', 'SELECT target_index, target_id FROM targets WHERE target_index < $1 ORDER BY 1'),
@@ -135,7 +135,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('tells the types of parameters and columns of a named statement, and executes it again', async () => {
+  it('reports the types of parameters and columns of a named statement, and executes it twice', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(
       parse('s', 'SELECT length, true, target_id FROM targets WHERE target_index = $1'),
@@ -155,7 +155,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('gives rows in portions to those who ask for so many', async () => {
+  it('returns rows in portions with a row limit', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(query('BEGIN'));
     await client.until('Z');
@@ -194,7 +194,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('reads binary values by the types that it told', async () => {
+  it('reads binary values by the types that it reported', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(
       parse('s', 'SELECT count(*) FROM targets WHERE target_index < $1'),
@@ -207,7 +207,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('passes over what follows a failure, up to the next Sync', async () => {
+  it('skips messages after a failure until the next Sync', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(parse('', 'SELEC 1'), bind('', ''), execute(''), parse('x', 'SELECT 1'), SYNC);
     const failed = await client.until('Z');
@@ -219,7 +219,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('refuses a second statement in a prepared one, and what does not read', async () => {
+  it('refuses a prepared text of two statements, and statements that do not read', async () => {
     const client = await logInPostgres(port, scene.one);
     for (const [sql, code] of [
       ['SELECT 1; SELECT 2', '42601'],
@@ -240,8 +240,8 @@ describe('the extended protocol', () => {
   });
 });
 
-describe('what clients say about their session', () => {
-  it('is answered without the engine', async () => {
+describe('session commands', () => {
+  it('are answered without the engine', async () => {
     const client = await logInPostgres(port, scene.one);
     for (const [sql, tag] of [
       ["SET client_encoding TO 'UTF8'", 'SET'],
@@ -261,7 +261,7 @@ describe('what clients say about their session', () => {
     client.end();
   });
 
-  it('keeps a failed transaction failed until its end', async () => {
+  it('keep a failed transaction failed until its end', async () => {
     const client = await logInPostgres(port, scene.one);
     const statuses: string[] = [];
     for (const sql of ['BEGIN', 'SELECT nothing', 'SELECT 1', 'ROLLBACK', 'SELECT 1']) {
@@ -275,7 +275,7 @@ describe('what clients say about their session', () => {
 });
 
 describe('the end of a statement or a session', () => {
-  it('comes by a cancellation from another connection, and the session goes on', async () => {
+  it('comes with a cancel request of another connection, and the session continues', async () => {
     const client = await logInPostgres(port, scene.one);
     const key = client.greeting.find(({ type }) => type === 'K')?.body as Buffer;
     client.send(query(ENDLESS));
@@ -292,7 +292,7 @@ describe('the end of a statement or a session', () => {
     client.end();
   });
 
-  it('comes with the revocation to idle and to busy sessions', async () => {
+  it('comes to idle and busy sessions when the credential is revoked', async () => {
     const doomed = await createCredential(scene, scene.one.apiKey);
     const idle = await logInPostgres(port, doomed);
     const busy = await logInPostgres(port, doomed);
@@ -312,7 +312,7 @@ describe('the end of a statement or a session', () => {
     other.end();
   });
 
-  it('comes when the client leaves: its statement does not go on', async () => {
+  it('comes when the client disconnects: its statement is cancelled', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(query(ENDLESS));
     await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBe(1);
@@ -321,7 +321,7 @@ describe('the end of a statement or a session', () => {
   });
 });
 
-describe('bytes that are no protocol', () => {
+describe('malformed messages', () => {
   it.each([
     ['an HTTP request', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
     ['a first message of 2 GiB', Buffer.concat([int32(0x7fffffff), Buffer.alloc(1_000)])],
@@ -331,7 +331,7 @@ describe('bytes that are no protocol', () => {
     ['names without end', Buffer.concat([int32(12), int32(196_608), Buffer.from('user')])],
     ['a query before the login', Buffer.concat([startup({ user: 'a' }), query('SELECT 1')])],
     ['a password of 1 MiB', Buffer.concat([startup({ user: 'a' }), message('p', Buffer.alloc(1 << 20, 65))])],
-  ])('%s ends the connection, and no other', async (_name, bytes) => {
+  ])('%s ends only this connection', async (_name, bytes) => {
     const client = await openPostgres(port);
     client.send(bytes);
     const said = await client.closed();
@@ -346,7 +346,7 @@ describe('bytes that are no protocol', () => {
     ['a message of 3 GiB', Buffer.concat([Buffer.from('Q'), Buffer.from([0xc0, 0, 0, 0])])],
     ['a Bind that ends within its values', message('B', text(''), text(''), Buffer.from([0, 0, 0, 9, 0, 0]))],
     ['a Query without its end', message('Q', Buffer.from('SELECT 1'))],
-  ])('%s after the login ends the session, and no other', async (_name, bytes) => {
+  ])('%s after the login ends only this session', async (_name, bytes) => {
     const client = await logInPostgres(port, scene.one);
     const other = await logInPostgres(port, scene.one);
     client.send(parse('', 'SELECT 1'), bytes, SYNC);
@@ -356,7 +356,7 @@ describe('bytes that are no protocol', () => {
     other.end();
   });
 
-  it('refuses sessions beyond the bound of an organization, and frees them', async () => {
+  it('refuses sessions beyond the limit of an organization, and accepts new ones after their end', async () => {
     const clients = await Promise.all(Array.from({ length: 32 }, () => logInPostgres(port, scene.one)));
     const { greeting } = await logInPostgres(port, scene.one);
     expect(errorOf(greeting).code).toBe('53300');

@@ -8,8 +8,8 @@ const FLOATS = new Set([TYPES.float4, TYPES.float8]);
 const TEXTS = new Set([0, TYPES.text, TYPES.varchar]);
 
 /**
- * The values of a Bind message, after its formats.
- * Errors  ProtocolFault for a binary value of a type that is not read here
+ * Reads the values of a Bind message, which follow its formats.
+ * Errors  ProtocolFault for a binary value of an unsupported type or a wrong size, and for invalid UTF-8
  */
 export function readParameters(
   reader: MessageReader,
@@ -27,7 +27,7 @@ export function readParameters(
   });
 }
 
-/** Where the type is not told the engine reads the text as it needs it. */
+/** Converts a text value. The engine converts texts of unspecified type. */
 function textValue(text: string, typeId: number): SqlParameter {
   if (typeId === TYPES.bool) return /^(t|true|on|yes|1)$/i.test(text.trim());
   const isNumber =
@@ -36,7 +36,7 @@ function textValue(text: string, typeId: number): SqlParameter {
   return isNumber && text.trim() !== '' ? Number(text) : text;
 }
 
-/** Source  the `recv` functions of PostgreSQL's types */
+/** Converts a binary value. Source: the `recv` functions of PostgreSQL's types */
 function binaryValue(bytes: Buffer, typeId: number): SqlParameter {
   const sized = (size: number): Buffer => {
     if (bytes.length === size) return bytes;

@@ -6,7 +6,7 @@ import type { EngineAnswer, EngineAnswers, EngineRequest } from './messages.js';
 
 /** The compiled entry point, beside this file. */
 const PROCESS_FILE = new URL('./process.js', import.meta.url);
-/** JavaScript of the engine's process holds one batch of rows, and no more. */
+/** Heap limit of the engine's process, which holds one batch of rows in JavaScript. */
 const HEAP_MEBIBYTES = 256;
 const PAGE_BYTES = 4096;
 
@@ -15,7 +15,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** The process of an engine, seen from the server. */
+/** The server's connection to the process of an engine. */
 export class EngineChannel {
   readonly #child: ChildProcess;
   readonly #onEnd: () => void;
@@ -23,12 +23,12 @@ export class EngineChannel {
   #count = 0;
   #ended: Error | undefined;
 
-  /** @param onEnd called once, when the process has ended for whatever reason */
+  /** @param onEnd  called once when the process has ended for any reason */
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
     this.#child = fork(PROCESS_FILE, {
       serialization: 'advanced',
-      // Nothing of the server's environment is for statements.
+      // Statements must not read the server's environment.
       env: {},
       execArgv: [`--max-old-space-size=${HEAP_MEBIBYTES}`],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -46,7 +46,10 @@ export class EngineChannel {
     return this.#ended !== undefined;
   }
 
-  /** Errors  StatementFailure that the engine gives; Fault, or the reason of its end, where the process has ended */
+  /**
+   * Sends a request and resolves with its answer.
+   * Errors  StatementFailure from the engine; Fault, or the reason of its end, if the process has ended
+   */
   ask<Kind extends EngineRequest['kind']>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
   ): Promise<EngineAnswers[Kind]> {
@@ -60,12 +63,12 @@ export class EngineChannel {
     });
   }
 
-  /** Memory that the process takes now; undefined where the system does not tell. */
+  /** Returns the resident memory of the process, or undefined without /proc. Unit: bytes */
   residentBytes(): number | undefined {
     return residentBytes(this.#child);
   }
 
-  /** Ends the process at once; what was asked fails with the reason. */
+  /** Kills the process. Pending requests fail with the reason. */
   end(reason: Error): void {
     if (this.#ended !== undefined) return;
     this.#ended = reason;
@@ -76,14 +79,15 @@ export class EngineChannel {
   }
 
   #take(answer: EngineAnswer): void {
-    const asked = this.#pending.get(answer.id);
+    const pending = this.#pending.get(answer.id);
     this.#pending.delete(answer.id);
-    if ('failure' in answer) asked?.reject(new StatementFailure(answer.failure.kind, answer.failure.message));
-    else asked?.resolve(answer.value as never);
+    if ('failure' in answer)
+      pending?.reject(new StatementFailure(answer.failure.kind, answer.failure.message));
+    else pending?.resolve(answer.value as never);
   }
 }
 
-/** Source  proc(5), `/proc/<pid>/statm`: its second number is the resident set in pages */
+/** Reads the resident set. Source: proc(5), `/proc/<pid>/statm`, whose second number is the resident set in pages */
 function residentBytes({ pid }: ChildProcess): number | undefined {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;

@@ -18,27 +18,30 @@ const MEMORY_LOOK_INTERVAL_MS = 100;
 interface StatementOptions {
   readonly encoding: SqlEncoding;
   readonly parameters: readonly SqlParameter[];
-  /** Time that the engine may work on it, fetching included. */
+  /** Time limit of the engine's work, including fetches. */
   readonly timeoutMs: number;
-  /** Ends it, with its reason. */
+  /** Cancels the statement, with its reason. */
   readonly signal: AbortSignal;
 }
 
-/** The result of a statement, as far as it has been fetched. */
+/** A cursor over the result of a statement. */
 export interface SqlCursor {
   readonly shape: StatementShape;
-  /** Errors  those of execute */
+  /** Fetches the next rows. Errors: those of `SqlEngine.execute` */
   fetch(maxRows: number): Promise<SqlBatch>;
-  /** Gives up what has not been fetched. */
+  /** Discards the remaining rows. */
   close(): void;
 }
 
-/** @param onEnd called once, when the process has ended for whatever reason */
+/**
+ * Starts the process of an engine.
+ * @param onEnd  called once when the process has ended for any reason
+ */
 export function startEngine(limits: EngineLimits, onEnd: () => void): SqlEngine {
   return new SqlEngine(limits, onEnd);
 }
 
-/** A statement that has been started. */
+/** A started statement. */
 interface OpenStatement {
   readonly id: number;
   readonly budget: Budget;
@@ -68,12 +71,12 @@ export class SqlEngine {
     return this.#channel.isEnded;
   }
 
-  /** Statements at work, open results included. */
+  /** Number of statements that run or have an open cursor. */
   get statementCount(): number {
     return this.#statementCount;
   }
 
-  /** Statements that come after it see this world. Errors  Fault where it cannot be opened */
+  /** Opens the tables that later statements read. Errors: Fault if they cannot be opened in time */
   async open(world: SqlWorld): Promise<void> {
     const late = setTimeout(
       () => this.#channel.end(new Fault('A SQL engine did not open its tables in time.')),
@@ -88,7 +91,7 @@ export class SqlEngine {
     }
   }
 
-  /** Errors  those of execute */
+  /** Returns parameters and columns of a statement without executing it. Errors: those of `execute` */
   async describe(
     sql: string,
     { timeoutMs, signal }: Pick<StatementOptions, 'timeoutMs' | 'signal'>,
@@ -98,8 +101,9 @@ export class SqlEngine {
   }
 
   /**
+   * Starts a statement.
    * Errors  Refusal `sql_statement_invalid`, `sql_statement_refused`, `sql_statement_timeout`,
-   *         `sql_resources_exceeded`, `sql_engine_failed`; rejects with the signal's reason
+   *         `sql_resources_exceeded`, `sql_engine_failed`; the signal's reason
    */
   async execute(sql: string, options: StatementOptions): Promise<SqlCursor> {
     const { encoding, parameters, timeoutMs, signal } = options;
@@ -117,12 +121,12 @@ export class SqlEngine {
     };
   }
 
-  /** Ends the process, and what is at work. */
+  /** Kills the process and its statements. */
   close(): void {
     this.#channel.end(new Refusal('sql_engine_failed', 'The SQL engine was closed.'));
   }
 
-  /** One piece of a statement, which ends with its first failure. */
+  /** Runs one step of a statement. The first failure closes the statement. */
   async #step<Kind extends Work>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
     statement: OpenStatement,
@@ -135,7 +139,7 @@ export class SqlEngine {
     }
   }
 
-  /** Asks for a piece of work that can be interrupted; what does not heed it in time goes with the process. */
+  /** Runs a step that can be interrupted. If it does not stop within the grace period, the process is killed. */
   async #work<Kind extends Work>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
     statementId: number,
@@ -146,13 +150,13 @@ export class SqlEngine {
     const stop = (reason: unknown): void => {
       if (stopped !== undefined) return;
       stopped = reason;
-      this.#tell({ kind: 'interrupt', statementId });
+      this.#send({ kind: 'interrupt', statementId });
       grace = setTimeout(() => this.#channel.end(reason as Error), SQL_INTERRUPT_GRACE_MS);
     };
     const leave = budget.enter(stop);
     try {
       const answer = await this.#channel.ask<Kind>(request);
-      // It came all the same, but too late: what goes on after an end could be half of something.
+      // An answer after the interrupt could be incomplete.
       if (stopped !== undefined) throw stopped as Error;
       return answer;
     } catch (error) {
@@ -167,11 +171,11 @@ export class SqlEngine {
     if (!statement.isOpen) return;
     statement.isOpen = false;
     this.#statementCount -= 1;
-    this.#tell({ kind: 'close', statementId: statement.id });
+    this.#send({ kind: 'close', statementId: statement.id });
   }
 
-  /** Asks for what needs no answer. */
-  #tell(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
+  /** Sends a request without waiting for the answer. */
+  #send(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
     if (!this.#channel.isEnded) this.#channel.ask(request).catch(() => undefined);
   }
 
@@ -184,7 +188,7 @@ export class SqlEngine {
   }
 }
 
-/** Time of the engine that is left to a statement, over all its pieces of work. */
+/** The remaining engine time of a statement, over all its steps. */
 class Budget {
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal;
@@ -197,8 +201,8 @@ class Budget {
   }
 
   /**
-   * Begins a piece; `stop` is called when time is over or the signal says so. The result ends the piece.
-   * Errors  the signal's reason, where it was given before
+   * Begins a step. `stop` is called when the time is up or the signal aborts. The returned function ends the step.
+   * Errors  the signal's reason, if it is aborted already
    */
   enter(stop: (reason: unknown) => void): () => void {
     const signal = this.#signal;

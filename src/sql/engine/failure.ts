@@ -1,6 +1,7 @@
-/** Why a statement has no result. */
+/** Reason why a statement has no result. */
 export type StatementFailureKind = 'invalid' | 'refused' | 'resources' | 'interrupted';
 
+/** The failure of a statement, with a message for the client. */
 export class StatementFailure extends Error {
   override readonly name = 'StatementFailure';
 
@@ -12,7 +13,7 @@ export class StatementFailure extends Error {
   }
 }
 
-/** What an error of the engine means. Its text shows nothing of the machine: files have the names of the world. */
+/** Classifies an error of the engine. Its text has no paths of the machine, because files have relative names. */
 export function statementFailure(error: unknown): StatementFailure {
   if (error instanceof StatementFailure) return error;
   const message = (error instanceof Error ? error.message : String(error)).trim();

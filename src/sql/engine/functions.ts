@@ -1,11 +1,11 @@
 /*
- * The functions that statements may call: those that compute from their arguments alone, and those that PostgreSQL's
- * clients ask its catalogs with. Whatever reads settings, files, memory or statements as text, waits, writes or is the
- * engine's own is not among them; nor is what a later engine brings, until somebody has looked at it.
- * test/sql/engine/functions.test.ts holds them against the functions of the engine that is installed.
+ * The functions that statements may call: those that depend only on their arguments, and those that PostgreSQL clients
+ * use in catalog queries. Functions that read settings, files, memory or SQL text, that wait or write, and internal
+ * functions of the engine are not allowed. Functions of a later engine are not allowed until they are reviewed.
+ * test/sql/engine/functions.test.ts compares both lists with the installed engine.
  */
 
-/** Functions that make tables out of their arguments. */
+/** Allowed table functions, which compute a table from their arguments. */
 export const TABLE_FUNCTIONS = namesIn(`
   generate_series generate_subscripts json_each json_tree pg_timezone_names range repeat repeat_row unnest
 `);
@@ -95,7 +95,7 @@ const CATALOG = `
   pg_type_is_visible pg_typeof shobj_description
 `;
 
-/** What is called anywhere in a statement; operators are functions, too. */
+/** All allowed functions, including operators, aggregates and table functions. */
 export const FUNCTIONS: ReadonlySet<string> = new Set([
   ...TABLE_FUNCTIONS,
   ...namesIn(OPERATORS),

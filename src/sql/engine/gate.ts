@@ -3,13 +3,13 @@ import { StatementFailure } from './failure.js';
 import { FUNCTIONS, TABLE_FUNCTIONS } from './functions.js';
 
 /*
- * Which statements an engine executes: one that reads, parsed by the engine itself. The engine's own locks keep files,
- * settings and extensions out of reach; this keeps statements from what is not locked: other databases in memory,
- * logging and profiling, views of the engine's own settings, and every function that is not in functions.ts.
+ * Allows only single statements that read, as parsed by the engine itself. The engine locks files, settings and
+ * extensions. This check refuses what the engine does not lock: other databases in memory, logging and profiling, views
+ * of the engine's settings, and functions that are not in functions.ts.
  */
 
 const REFUSED_TABLE = /^(duckdb_.*|pragma_.*|sqlite_.*|pg_settings|pg_prepared_statements)$/;
-/** A name of a file would be read as one. */
+/** The engine would read a file of this name. */
 const FILE_LIKE = /[/\\.*?:]/;
 const QUERY_NODES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
 const EXPLAIN = /^\s*explain\s+(analyze\s+)?(?=\S)/i;
@@ -22,15 +22,16 @@ interface Serialized {
 }
 
 /**
- * Lets one reading statement through; false for a text without any.
- * Errors  StatementFailure `invalid` where it is no SQL, `refused` where it does something else than read its world
+ * Checks a text. Returns whether it contains a statement.
+ * Errors  StatementFailure `invalid` for a syntax error, `refused` for anything but one statement that reads allowed
+ *         tables and functions; those of the engine
  */
 export async function requireReading(sql: string, gate: DuckDBConnection): Promise<boolean> {
   const { statements = [] } = await parse(sql.replace(EXPLAIN, ''), gate);
   if (statements.length > 1) {
     throw new StatementFailure('refused', `One statement is executed at a time; ${statements.length} came.`);
   }
-  for (const statement of statements) refuseStrangers(statement);
+  for (const statement of statements) checkTree(statement);
   return statements.length === 1;
 }
 
@@ -46,18 +47,18 @@ async function parse(sql: string, gate: DuckDBConnection): Promise<Serialized> {
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Looks at every node of the tree; no recursion, however deep a statement nests. */
-function refuseStrangers(statement: unknown): void {
+/** Checks every node of a syntax tree, without recursion because of deep nesting. */
+function checkTree(statement: unknown): void {
   const waiting: unknown[] = [statement];
   while (waiting.length > 0) {
     const next = waiting.pop();
     if (typeof next !== 'object' || next === null) continue;
-    if (!Array.isArray(next)) refuseStranger(next as Node);
+    if (!Array.isArray(next)) checkNode(next as Node);
     for (const value of Object.values(next)) waiting.push(value);
   }
 }
 
-function refuseStranger(node: Node): void {
+function checkNode(node: Node): void {
   const { type } = node;
   const name = (member: string): string => String(node[member] ?? '').toLowerCase();
   if (typeof type === 'string' && type.endsWith('_NODE') && !QUERY_NODES.has(type)) {

@@ -2,23 +2,25 @@ import type { StatementFailureKind } from './failure.js';
 import type { EngineLimits } from './world.js';
 import type { SqlWorld } from '../world.js';
 
-/* What the server and the process of an engine say to each other. Each request has one answer, by its id. */
+/* Messages between the server and the process of an engine. Each request has one answer with the same id. */
 
+/** The value of a statement parameter. */
 export type SqlParameter = string | number | boolean | null;
 
-/** How rows come: arrays of JSON with commas between them, an Arrow stream, or messages of the PostgreSQL protocol. */
+/** Encoding of rows: JSON arrays separated by commas, an Arrow stream, or messages of the PostgreSQL protocol. */
 export type SqlEncoding =
-  /** At most so many rows, in so many bytes; rows past the limit are counted, not written. */
+  /** Rows above `limit` are counted but not written. Above `maxBytes` the result ends. */
   | { readonly kind: 'json'; readonly limit: number; readonly maxBytes: number }
   | { readonly kind: 'arrow' }
-  /** 0 text and 1 binary, by column; one for all, or none for text. */
+  /** Format by column: 0 is text, 1 is binary. One value holds for all columns, and none means text. */
   | { readonly kind: 'postgres'; readonly formats: readonly number[] };
 
+/** A column of a result. */
 export interface SqlColumn {
   readonly name: string;
-  /** As the engine writes it: `VARCHAR`, `DECIMAL(10,2)`. */
+  /** Type name of the engine: `VARCHAR`, `DECIMAL(10,2)`. */
   readonly type: string;
-  /** Type of the PostgreSQL protocol that comes closest. */
+  /** Closest type of the PostgreSQL protocol. */
   readonly postgresTypeId: number;
 }
 
@@ -36,19 +38,20 @@ export type EngineRequest =
   | { readonly kind: 'interrupt'; readonly statementId: number }
   | { readonly kind: 'close'; readonly statementId: number };
 
+/** Columns and parameters of a statement. */
 export interface StatementShape {
   /** Absent for a text without a statement. */
   readonly columns?: readonly SqlColumn[];
-  /** Types of the PostgreSQL protocol; 0 where the engine cannot tell. */
+  /** Types of the PostgreSQL protocol; 0 is unknown. */
   readonly parameterTypeIds: readonly number[];
 }
 
-/** At most SQL_BATCH_MAX_BYTES of a result: where rows are cut in two, they count with their last byte. */
+/** At most SQL_BATCH_MAX_BYTES of a result. Rows that are split between batches count in the last of them. */
 export interface SqlBatch {
   readonly rowCount: number;
   readonly isDone: boolean;
   readonly bytes?: Uint8Array;
-  /** More rows within the limit than its bytes allow, and how many would have fitted: the end of a JSON result. */
+  /** Number of rows that fit into `maxBytes`; present if a JSON result ended there. */
   readonly fittingRowCount?: number;
 }
 

@@ -11,14 +11,14 @@ import { StatementFailure } from './failure.js';
 import { POSTGRES, postgresText } from './values.js';
 
 const DATA_ROW = 'D'.charCodeAt(0);
-/** From 1970 to 2000, from where PostgreSQL counts: microseconds, and days. */
+/** Time from 1970 to 2000, the epoch of PostgreSQL. Units: microseconds, days */
 const EPOCH_MICROS = 946_684_800_000_000n;
 const EPOCH_DAYS = 10_957;
 const NULL_LENGTH = -1;
 
 /**
- * Rows as DataRow messages of the PostgreSQL protocol.
- * Errors  StatementFailure `invalid` for a type whose binary form is not written here
+ * Encodes rows as DataRow messages of the PostgreSQL protocol.
+ * Errors  StatementFailure `invalid` for a type without a binary form here
  */
 export function encodeDataRows(
   rows: readonly (readonly DuckDBValue[])[],
@@ -46,12 +46,12 @@ const FIRST_BYTES = 64 * 1024;
 const HEAD_BYTES = 7;
 const LENGTH_BYTES = 4;
 
-/** Messages in one buffer that grows, because a buffer for each value costs more than the value. */
+/** Writes messages into one growing buffer, because a buffer per value would dominate the cost. */
 class RowWriter {
   #buffer = Buffer.allocUnsafe(FIRST_BYTES);
   #at = 0;
 
-  /** Where the message begins; `end` wants to know. */
+  /** Begins a message. Returns its position for `end`. */
   begin(columnCount: number): number {
     this.#ensure(HEAD_BYTES);
     this.#buffer[this.#at] = DATA_ROW;
@@ -74,7 +74,7 @@ class RowWriter {
     this.#at += length;
   }
 
-  /** The length of a message counts itself, and not its type. */
+  /** Ends a message. Its length includes the length field but not the type. */
   end(start: number): void {
     this.#buffer.writeInt32BE(this.#at - start - 1, start + 1);
   }
@@ -95,7 +95,7 @@ type Encode = (value: DuckDBValue) => string | Buffer;
 
 const textEncoder: Encode = postgresText;
 
-/** Source  the `send` functions of PostgreSQL's types */
+/** Returns the encoder of a type. Source: the `send` functions of PostgreSQL's types */
 function binaryEncoder(typeId: number): Encode {
   const written = (bytes: number, write: (buffer: Buffer, value: DuckDBValue) => void): Encode => {
     return (value) => {

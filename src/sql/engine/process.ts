@@ -4,7 +4,7 @@ import type { EngineAnswer, EngineAnswers, EngineCall, EngineRequest } from './m
 import { Statements } from './statements.js';
 import { openWorld } from './world.js';
 
-/* The process of one organization's engine. Whatever a statement does to it, the server only sees it end. */
+/* The process of one organization's engine. A statement that crashes it does not affect the server. */
 
 const statements = new Statements();
 
@@ -37,16 +37,16 @@ async function respond({ id, ...request }: EngineCall): Promise<EngineAnswer> {
   }
 }
 
-/** Where memory runs out, the system ends this process before the server. */
+/** Makes the kernel's out-of-memory killer prefer this process to the server. */
 function offerToEnd(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Not every system has such a score.
+    // Only Linux has this score.
   }
 }
 
 offerToEnd();
 process.on('message', (call: EngineCall) => void respond(call).then((result) => process.send?.(result)));
-// Without its server it must not go on, whatever it computes.
+// The process must not outlive the server, even during a computation.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));

@@ -10,22 +10,22 @@ import {
 import { SQL_BATCH_MAX_BYTES } from '../../limits.js';
 import { createArrowEncoder } from './arrow.js';
 import { StatementFailure } from './failure.js';
-import { givenTypes } from './given-types.js';
+import { columnTypesOf } from './column-types.js';
 import { requireReading } from './gate.js';
 import type { SqlBatch, SqlColumn, SqlEncoding, SqlParameter, StatementShape } from './messages.js';
 import { encodeDataRows } from './postgres.js';
 import { jsonOf, postgresTypeOf } from './values.js';
 
-/** Where a statement is executed. */
+/** Connections of a statement. */
 export interface StatementPlace {
   readonly connection: DuckDBConnection;
-  /** Asks of the shapes of statements, never for rows. */
+  /** Parses statements and never reads rows. */
   readonly gate: DuckDBConnection;
-  /** Ends with an interrupt: asked for before each step, as a connection forgets one that finds nothing at work. */
+  /** Aborts at an interrupt. Checked before each step, because an idle connection ignores an interrupt. */
   readonly signal: AbortSignal;
 }
 
-/** A statement at work. */
+/** A started statement. */
 export interface RunningStatement {
   readonly shape: StatementShape;
   fetch(maxRows: number): Promise<SqlBatch>;
@@ -36,7 +36,10 @@ const NOTHING: RunningStatement = {
   fetch: () => Promise.resolve({ rowCount: 0, isDone: true }),
 };
 
-/** What a statement takes and gives, without executing it. Errors  StatementFailure, and those of the engine */
+/**
+ * Returns parameters and columns of a statement without executing it.
+ * Errors  StatementFailure; the signal's reason; those of the engine
+ */
 export async function describeStatement(
   sql: string,
   { connection, gate, signal }: StatementPlace,
@@ -46,7 +49,10 @@ export async function describeStatement(
   return shapeOf(await prepare(sql, connection));
 }
 
-/** Executes a statement; rows are made as they are fetched. Errors  StatementFailure, and those of the engine */
+/**
+ * Starts a statement in a read-only transaction. Fetches compute its rows.
+ * Errors  StatementFailure; the signal's reason; those of the engine
+ */
 export async function startStatement(
   sql: string,
   parameters: readonly SqlParameter[],
@@ -64,7 +70,7 @@ export async function startStatement(
   return new RunningResult(result, connection, encoding);
 }
 
-/** A result on its way: rows that have come and were not asked for wait here. */
+/** A result with a buffer of rows that the engine has returned and no fetch has taken. */
 class RunningResult implements RunningStatement {
   readonly shape: StatementShape;
   readonly #result: DuckDBResult;
@@ -72,11 +78,11 @@ class RunningResult implements RunningStatement {
   readonly #encode: Encode;
   readonly #waiting: DuckDBValue[][] = [];
   #isExhausted = false;
-  /** What was encoded and has not gone yet. */
+  /** Encoded bytes that did not fit into the last batch. */
   #encoded: SqlBatch | undefined;
 
   constructor(result: DuckDBResult, connection: DuckDBConnection, encoding: SqlEncoding) {
-    const [names, types] = [result.columnNames(), givenTypes(result)];
+    const [names, types] = [result.columnNames(), columnTypesOf(result)];
     this.shape = { columns: columnsOf(names, types), parameterTypeIds: [] };
     this.#result = result;
     this.#connection = connection;
@@ -92,7 +98,7 @@ class RunningResult implements RunningStatement {
     return { rowCount: 0, isDone: false, bytes: bytes.subarray(0, SQL_BATCH_MAX_BYTES) };
   }
 
-  /** The next rows, whatever their size. */
+  /** Encodes the next rows without a limit on their size. */
   async #next(maxRows: number): Promise<SqlBatch> {
     let bytes = 0;
     while (!this.#isExhausted && this.#waiting.length <= maxRows && bytes < SQL_BATCH_MAX_BYTES) {
@@ -107,7 +113,7 @@ class RunningResult implements RunningStatement {
   }
 }
 
-/** The second look: what was parsed as reading is prepared as reading. */
+/** Prepares a statement. The second check: the prepared statement must read, too. */
 async function prepare(sql: string, connection: DuckDBConnection): Promise<DuckDBPreparedStatement> {
   const prepared = await connection.prepare(sql);
   const { statementType } = prepared;
@@ -119,7 +125,7 @@ function shapeOf(prepared: DuckDBPreparedStatement): StatementShape {
   const indices = Array.from({ length: prepared.columnCount }, (_, index) => index);
   const columns = columnsOf(
     indices.map((index) => prepared.columnName(index)),
-    givenTypes(prepared),
+    columnTypesOf(prepared),
   );
   const parameterTypeIds = Array.from({ length: prepared.parameterCount }, (_, index) =>
     isKnown(prepared.parameterTypeId(index + 1)) ? postgresTypeOf(prepared.parameterType(index + 1)) : 0,
@@ -139,7 +145,7 @@ function isKnown(typeId: DuckDBTypeId): boolean {
   return typeId !== DuckDBTypeId.INVALID && typeId !== DuckDBTypeId.ANY && typeId !== DuckDBTypeId.SQLNULL;
 }
 
-/** Text is read as the type that the statement expects there, where the engine can tell it. */
+/** Binds parameters. Texts are converted to the number type that the statement expects, if the engine knows it. */
 function bind(prepared: DuckDBPreparedStatement, parameters: readonly SqlParameter[]): void {
   if (prepared.parameterCount !== parameters.length) {
     throw new StatementFailure(
@@ -174,8 +180,8 @@ function numberIn(text: string, typeId: DuckDBTypeId): bigint | number | undefin
 }
 
 /**
- * A stream that fails ends as one that is exhausted does; but a failure ends the transaction, and a transaction that
- * goes on had none.
+ * Checks that a stream has ended without failure. A failed stream looks exhausted, but its transaction is aborted.
+ * Errors  StatementFailure `invalid` if the transaction is aborted
  */
 async function requireWhole(connection: DuckDBConnection): Promise<void> {
   try {
@@ -183,7 +189,7 @@ async function requireWhole(connection: DuckDBConnection): Promise<void> {
   } catch {
     throw new StatementFailure(
       'invalid',
-      'The statement failed while its rows were made: a value cannot be computed or converted, or memory ran out.',
+      'The statement failed during its result: a value cannot be computed or converted, or memory ran out.',
     );
   }
 }
@@ -193,7 +199,7 @@ async function nextRows(result: DuckDBResult): Promise<DuckDBValue[][]> {
   return chunk === null || chunk.rowCount === 0 ? [] : chunk.getRows();
 }
 
-/** Text is what can be large. */
+/** Estimates the size of rows. Only texts can be large. Unit: bytes */
 function sizeOf(rows: readonly (readonly DuckDBValue[])[]): number {
   let bytes = 0;
   for (const row of rows) for (const value of row) bytes += typeof value === 'string' ? value.length : 8;
@@ -213,7 +219,7 @@ function encoderOf(encoding: SqlEncoding, names: readonly string[], types: reado
   });
 }
 
-/** One list over all batches. */
+/** Encodes all batches as one list. */
 function jsonEncoderOf({ limit, maxBytes }: Extract<SqlEncoding, { readonly kind: 'json' }>): Encode {
   let written = 0;
   let bytes = 0;
@@ -230,7 +236,7 @@ function jsonEncoderOf({ limit, maxBytes }: Extract<SqlEncoding, { readonly kind
   };
 }
 
-/** One stream over all batches. */
+/** Encodes all batches as one stream. */
 function arrowEncoderOf(names: readonly string[], types: readonly DuckDBType[]): Encode {
   const arrow = createArrowEncoder(names, types);
   let isStarted = false;

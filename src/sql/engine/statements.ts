@@ -16,25 +16,25 @@ interface HeldWorld {
 
 interface HeldStatement {
   readonly held: HeldWorld;
-  /** Aborts when it is interrupted, whether it has its connection by then or not. */
+  /** Aborts at an interrupt, with or without a connection. */
   readonly interruption: AbortController;
   connection?: DuckDBConnection;
   running?: RunningStatement;
 }
 
-/** Statements of one organization, and the worlds that they read: a newer one replaces the one before. */
+/** Statements of one organization, and the worlds (sets of tables) that they read. A new world replaces the last. */
 export class Statements {
   readonly #statements = new Map<number, HeldStatement>();
   #current: HeldWorld | undefined;
 
-  /** Statements that come after it see this world; the one before is closed with the last of its own. */
+  /** Makes later statements read this world. The previous world is closed after its last statement. */
   open(world: OpenWorld): void {
     const before = this.#current;
     this.#current = { world, statementCount: 0 };
     if (before !== undefined) this.#release(before);
   }
 
-  /** Errors  those of describeStatement; StatementFailure `interrupted` */
+  /** Returns parameters and columns. Errors: those of describeStatement; StatementFailure `interrupted` */
   async describe(statementId: number, sql: string): Promise<StatementShape> {
     const statement = this.#enter(statementId);
     try {
@@ -45,7 +45,7 @@ export class Statements {
   }
 
   /**
-   * It is held until it is closed, or fails to start.
+   * Starts a statement, which stays open until `close` unless the start fails.
    * Errors  those of startStatement; StatementFailure `interrupted`
    */
   async start({
@@ -64,7 +64,7 @@ export class Statements {
     }
   }
 
-  /** Errors  StatementFailure, and those of the engine */
+  /** Fetches the next rows of a statement. Errors: StatementFailure; those of the engine */
   async fetch(statementId: number, maxRows: number): Promise<SqlBatch> {
     const statement = this.#statements.get(statementId);
     if (statement?.running === undefined) throw interrupted();
@@ -77,14 +77,14 @@ export class Statements {
     }
   }
 
-  /** Ends what the statement has at work; one that is not held is left alone. */
+  /** Interrupts a statement. Without such a statement this is a no-op. */
   interrupt(statementId: number): void {
     const statement = this.#statements.get(statementId);
     statement?.interruption.abort(interrupted());
     statement?.connection?.interrupt();
   }
 
-  /** Gives the statement up; a second call does nothing. */
+  /** Closes a statement. A second call is a no-op. */
   close(statementId: number): void {
     const statement = this.#statements.get(statementId);
     if (statement === undefined) return;
@@ -94,7 +94,7 @@ export class Statements {
     this.#release(statement.held);
   }
 
-  /** Held before it connects, so that an interrupt finds it; whatever becomes of it, it is to be closed. */
+  /** Registers a statement before it connects, so that it can be interrupted. The caller must close it. */
   #enter(id: number): HeldStatement {
     const held = this.#current as HeldWorld;
     held.statementCount += 1;

@@ -2,16 +2,16 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import type { SqlWorld } from '../world.js';
 import { literal, worldFiles, worldStatements } from '../world-views.js';
 
-/** What an engine may take of the machine. */
+/** Resource limits of an engine. */
 export interface EngineLimits {
   readonly memoryBytes: number;
   readonly threads: number;
 }
 
-/** A world that can be asked. */
+/** A world (the tables that one organization may read) in an engine. */
 export interface OpenWorld {
   connect(): Promise<DuckDBConnection>;
-  /** Asks of the shapes of statements, never for rows. */
+  /** Parses statements and never reads rows. */
   readonly gate: DuckDBConnection;
   close(): void;
 }
@@ -19,11 +19,12 @@ export interface OpenWorld {
 const NOWHERE = '/nonexistent';
 
 /**
- * Opens a world in memory and locks it: from then on the engine reads the world's files and no other, loads nothing and
- * takes no setting, whatever a statement says.
+ * Opens a world in memory and locks the engine. Afterwards no statement can read other files, load extensions or change
+ * settings.
+ * Errors  those of the engine and of the file system
  */
 export async function openWorld(world: SqlWorld, limits: EngineLimits): Promise<OpenWorld> {
-  // Files have relative names, so that no statement learns where they lie.
+  // Files have relative names, so that no statement can see their folder.
   process.chdir(world.folder);
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${Math.floor(limits.memoryBytes / 1024)}KiB`,

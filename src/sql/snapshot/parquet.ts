@@ -7,19 +7,20 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 
 type ParquetType = 'string' | 'integer' | 'int32' | 'number' | 'boolean' | 'string_list' | 'moment';
 
+/** A column of a Parquet file. */
 export interface ParquetColumn<Row> {
   readonly name: string;
   readonly type: ParquetType;
-  /** undefined is null; of an integer, a number without fraction; of a moment, its ISO text. */
+  /** Returns the value of a row: undefined for null, a whole number for an integer, ISO text for a moment. */
   readonly read: (row: Row) => unknown;
-  /** Values that hardly repeat and do not shrink, such as sequences: no dictionary and no compression is tried. */
+  /** Disables dictionary and compression, for values that hardly repeat or compress, such as sequences. */
   readonly isPlain?: boolean;
 }
 
 /**
- * Writes rows as a Parquet file that is there whole or not at all: under a temporary name, synced, renamed. What could
- * not be written to its end is removed: on a full disk halves would take the room that somebody makes.
- * Not for the event loop of a server: it computes and writes without a pause.
+ * Writes rows as a Parquet file that appears atomically: written under a temporary name, synced and renamed. After a
+ * failure the temporary file is removed, because on a full disk it would occupy the space that is freed.
+ * It must not run on the event loop of a server, because it computes and writes without yielding.
  * Cost    holds one row group, 65,536 rows or 64 Mi characters of text
  * Errors  those of the file system
  */

@@ -2,14 +2,14 @@ import { snapshotRecords, type RecordsJob } from './records.js';
 import { snapshotRelease, type ReleaseJob } from './release.js';
 import type { SqlRecords } from '../world.js';
 
-/* The process that writes Parquet files: one job, one answer, and it ends. It keeps the server's event loop free. */
+/* The process that writes Parquet files, so that the server's event loop stays free. It runs one job and exits. */
 
 export type SnapshotJob = ReleaseJob | RecordsJob;
 export type SnapshotAnswer = { readonly records?: SqlRecords } | SnapshotFailure;
 
 interface SnapshotFailure {
   readonly failure: string;
-  /** Of the file system: `ENOSPC`. */
+  /** Error code of the file system, such as `ENOSPC`. */
   readonly code?: string;
 }
 

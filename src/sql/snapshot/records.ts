@@ -17,20 +17,21 @@ import {
 } from './record-columns.js';
 import type { SqlRecords } from '../world.js';
 
-/** What has to be written of an organization. */
+/** Job that writes the records of an organization. */
 export interface RecordsJob {
   readonly kind: 'records';
   readonly dataFolder: string;
   readonly organizationId: string;
-  /** Where Parquet files lie; those of the organization below `records/<organization>`. */
+  /** Folder of all Parquet files. Those of the organization lie in `records/<organization>`. */
   readonly folder: string;
 }
 
 /**
- * Brings the Parquet files of an organization up to date, and says which they are. A file never changes under its name:
- * candidates of a finished run are written once, entries of usage in segments, runs anew under the digest of what they
- * are. What no statement can be reading any more is removed.
- * Cost    reads all runs and the last segment of usage; for a run that has finished since, its rows
+ * Updates the Parquet files of an organization and returns their names. Files are immutable. Candidates of a finished
+ * run are written once, usage entries in segments, and the list of runs under the digest of its content. Old files that
+ * no statement can still read are removed.
+ * Errors  those of the control store and of the file system
+ * Cost    reads all runs, the last segment of usage, and the rows of newly finished runs
  */
 export async function snapshotRecords(job: RecordsJob): Promise<SqlRecords> {
   const store = openControlStore(job.dataFolder, { mayMigrate: false });
@@ -79,7 +80,7 @@ async function writeRuns(folder: string, below: string, runs: readonly RunRow[])
 /** Runs whose rows are candidates, or queries with candidates. */
 const RANKING_ENDPOINTS = new Set(['homology.search', 'homology.batch_search']);
 
-/** The folder of a run names it, so that a question about one run opens its file alone. */
+/** Writes candidates into a folder per run (hive partitioning), so that a query of one run opens only its file. */
 async function writeCandidates(
   folder: string,
   below: string,
@@ -108,7 +109,7 @@ interface QueryRow {
   readonly candidates: readonly HomologyCandidate[];
 }
 
-/** A row of a run is a candidate, or a query with its candidates. */
+/** Yields the candidates of a run. A row of a run is a candidate, or a query with its candidates. */
 async function* candidatesOf(run: RunRow, table: RunTable): AsyncGenerator<CandidateRow> {
   const releaseId = (run.summary as RunSummary | undefined)?.database?.release_id;
   for (let next = 0; next < run.rowCount;) {
@@ -144,15 +145,15 @@ async function writeUsage(
   return files;
 }
 
-/** Whatever read a file when it was dropped has ended when this time is over. */
+/** Age at which an unused file is removed. No statement that can read the file runs that long. */
 const REMOVAL_AGE_MS = 2 * SQL_TIMEOUT_MAX_SECONDS * 1000;
 
-function removeOld(folder: string, below: string, kept: ReadonlySet<string>): void {
+function removeOld(folder: string, below: string, current: ReadonlySet<string>): void {
   const before = Date.now() - REMOVAL_AGE_MS;
   const entries = readdirSync(join(folder, below), { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((each) => each.isFile())) {
     const path = join(entry.parentPath, entry.name);
     const file = path.slice(folder.length + 1);
-    if (!kept.has(file) && statSync(path).mtimeMs < before) rmSync(path, { force: true });
+    if (!current.has(file) && statSync(path).mtimeMs < before) rmSync(path, { force: true });
   }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Statements } from '#src/sql/engine/statements.js';
 import type { OpenWorld } from '#src/sql/engine/world.js';
 
-/* Statements in a world that the test holds back where it likes. */
+/* Statements in a world whose steps the test can delay. */
 
 let instance: DuckDBInstance;
 let gate: DuckDBConnection;
@@ -28,14 +28,14 @@ function open(name: string, parts: Partial<OpenWorld> = {}): void {
   statements.open({ gate, connect: () => instance.connect(), close, ...parts });
 }
 
-/** Holds back what comes to it until it is let go. */
+/** Creates a latch: a promise that the test resolves. */
 function latch() {
   let letGo = (): void => undefined;
   const released = new Promise<void>((resolve) => (letGo = resolve));
   return { released, letGo };
 }
 
-/** What one gets of the statement. */
+/** Describes or starts a statement. */
 type Ask = (statementId: number, sql: string) => Promise<unknown>;
 const ways: readonly (readonly [string, Ask])[] = [
   ['described', (statementId, sql) => statements.describe(statementId, sql)],
@@ -47,38 +47,38 @@ const ways: readonly (readonly [string, Ask])[] = [
 ];
 
 describe.each(ways)('a statement that is %s', (_name, ask) => {
-  it('heeds an interrupt that comes while it connects', async () => {
+  it('is interrupted while it connects', async () => {
     const { released, letGo } = latch();
     open('first', { connect: () => released.then(() => instance.connect()) });
-    const asked = ask(1, 'SELECT 1');
+    const pending = ask(1, 'SELECT 1');
     statements.interrupt(1);
     letGo();
-    await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
+    await expect(pending).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
-  it('heeds an interrupt that comes while it is looked at', async () => {
+  it('is interrupted while the gate checks it', async () => {
     const { released, letGo } = latch();
-    const slow = { runAndReadAll: (...asked) => released.then(() => gate.runAndReadAll(...asked)) } as Pick<
+    const slow = { runAndReadAll: (...values) => released.then(() => gate.runAndReadAll(...values)) } as Pick<
       DuckDBConnection,
       'runAndReadAll'
     >;
     const connection = await instance.connect();
     open('first', { gate: slow as DuckDBConnection, connect: async () => connection });
-    const asked = ask(1, 'SELECT 1');
+    const pending = ask(1, 'SELECT 1');
     await new Promise(setImmediate);
     statements.interrupt(1);
     letGo();
-    await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
+    await expect(pending).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
-  it('does not keep a world that it could not connect to', async () => {
+  it('does not keep a world open if it could not connect', async () => {
     open('first', { connect: () => Promise.reject(new Error('no memory')) });
     await expect(ask(1, 'SELECT 1')).rejects.toThrow('no memory');
     open('second');
     expect(closed).toEqual(['first']);
   });
 
-  it('does not keep a world that it has failed in', async () => {
+  it('does not keep a world open after a failure', async () => {
     open('first');
     await expect(ask(1, 'SELECT nothing FROM nowhere')).rejects.toThrow('nowhere');
     open('second');
@@ -86,7 +86,7 @@ describe.each(ways)('a statement that is %s', (_name, ask) => {
   });
 });
 
-it('a world is closed with the last of its statements, when another one has taken its place', async () => {
+it('a replaced world is closed after its last statement', async () => {
   open('first');
   const encoding = { kind: 'json', limit: 1, maxBytes: 100 } as const;
   await statements.start({ kind: 'start', statementId: 1, sql: 'SELECT 1', parameters: [], encoding });

@@ -8,7 +8,7 @@ import {
 } from '@duckdb/node-api';
 import { StatementFailure } from './failure.js';
 
-/** What comes out of a statement, before or after it is executed. */
+/** Columns of a prepared statement or of a result. */
 interface Columns {
   readonly columnCount: number;
   columnName(index: number): string;
@@ -16,27 +16,24 @@ interface Columns {
 }
 
 /**
- * The types of a statement's columns.
- * Errors  StatementFailure `invalid` for values that would come out changed, or not at all
+ * Returns the types of a statement's columns.
+ * Errors  StatementFailure `invalid` for types whose values the engine's library changes or cannot read
  */
-export function givenTypes(columns: Columns): DuckDBType[] {
-  return Array.from({ length: columns.columnCount }, (_, index) => givenType(columns, index));
+export function columnTypesOf(columns: Columns): DuckDBType[] {
+  return Array.from({ length: columns.columnCount }, (_, index) => columnTypeOf(columns, index));
 }
 
-function givenType(columns: Columns, index: number): DuckDBType {
+function columnTypeOf(columns: Columns, index: number): DuckDBType {
   let type: DuckDBType;
   try {
     type = columns.columnType(index);
   } catch {
-    // The engine's own library has no word for it.
-    throw notGiven(
-      columns.columnName(index),
-      'has a type that is not given out, as VARIANT and GEOMETRY are not',
-    );
+    // The engine's library has no class for this type.
+    throw unsupported(columns.columnName(index), 'has an unsupported type, such as VARIANT or GEOMETRY');
   }
   const lost = lostMember(type);
   if (lost === undefined) return type;
-  throw notGiven(
+  throw unsupported(
     columns.columnName(index),
     lost === ''
       ? 'holds a struct without names'
@@ -44,11 +41,14 @@ function givenType(columns: Columns, index: number): DuckDBType {
   );
 }
 
-function notGiven(name: string, why: string): StatementFailure {
+function unsupported(name: string, why: string): StatementFailure {
   return new StatementFailure('invalid', `The column "${name}" ${why}; cast it to VARCHAR or JSON.`);
 }
 
-/** The library reads structs into objects: there this name means something else, and one name hides another like it. */
+/**
+ * Returns the first struct member that the library loses, or undefined. It reads structs into objects, where `__proto__`
+ * has a special meaning and one of two equal names is lost.
+ */
 function lostMember(type: DuckDBType): string | undefined {
   if (type instanceof DuckDBStructType) {
     const { entryNames: names, entryTypes } = type;

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
 /**
- * Connections whose client has yet to say who it is. They are few, so that who says nothing shuts nobody out: for one
- * that comes, another goes, the oldest of the address that has the most.
+ * Connections that have not logged in. Their number is bounded, so that silent clients cannot use up all connections.
+ * Above the bound a new connection closes the oldest one of the address with the most connections.
  */
-export class Door {
+export class PendingLogins {
   readonly #maxCount: number;
-  /** The oldest first. */
+  /** Addresses by socket, oldest first. */
   readonly #waiting = new Map<Socket, string>();
 
   constructor(maxCount: number) {
@@ -18,7 +18,7 @@ export class Door {
     if (this.#waiting.size > this.#maxCount) this.#drop();
   }
 
-  /** It has said who it is, or is gone. */
+  /** Removes a connection that has sent its password or has closed. */
   leave(socket: Socket): void {
     this.#waiting.delete(socket);
   }
