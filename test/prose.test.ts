@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -11,9 +13,9 @@ import {
 } from './tools/prose.js';
 
 /*
- * The prose rule of config/STYLE.md, as far as a program can check it. config/prose.json holds a ceiling for each folder
- * that still has faults. A folder without a ceiling may have none. `npm run prose:lower` lowers ceilings to what is
- * there, and no command raises them.
+ * The prose rule of config/STYLE.md, as far as a program can check it. config/prose.json holds a ceiling for each
+ * folder that still has faults. A folder without a ceiling may have none. `npm run prose:lower` lowers ceilings to what
+ * is there, and no command raises them.
  */
 
 type Ceilings = Readonly<Record<string, number>>;

@@ -13,7 +13,7 @@ import { buildRelease } from '../../src/build-release/release.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
 import { mmseqsVersion } from '../../src/find-homologs/mmseqs.js';
 import { openRelease } from '../../src/release/open.js';
-import { openProfileEncoder } from '../../src/find-homologs/open.js';
+import { loadedRelease, openMeasuringEngine, withEvidence } from '../../src/engine/open-engine.js';
 import { unfilteredSpace } from '../../src/release/filter/target-space.js';
 import { searchMany } from '../../src/search/search.js';
 import type { SearchEngine } from '../../src/search/search-types.js';
@@ -169,17 +169,16 @@ async function openKind(
     buildRelease({ indexesFolder, slug: kind, input, encoder, buildHomologs }),
   );
   const release = await openRelease(built.release.directory);
-  const store = await backend.open(release.tokens);
   const identity = { id: release.id, targetCount: release.targets.count };
+  const { store } = await openMeasuringEngine({ release, encoder, backend, threads });
   const options = { release, backend, store, encoder, threads };
   if ((await openCalibration(release.directory, identity)) === undefined)
     await timed('calibrate', () => calibrateRelease(options));
-  const calibration = await openCalibration(release.directory, identity);
-  const openEngine = async (id: string): Promise<SearchEngine> => plain ?? appliance.engines.open(id);
-  const sources = { indexesFolder, threads, openEngine };
-  const source = openProfileEncoder(release.manifest, encoder, sources);
+  const openSource = async (id: string): Promise<SearchEngine> => plain ?? appliance.engines.open(id);
+  const homologSources = { indexesFolder, threads, openEngine: openSource };
+  const loaded = loadedRelease({ release, encoder, homologSources });
   return {
-    engine: { ...options, calibration, profileEncoder: source },
+    engine: await withEvidence({ ...options, ...loaded }, release.directory),
     relatives: readCounts(counts, targets),
   };
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Appliance } from '../../src/appliance.js';
 import type { BuildHomologs } from '../../src/build-release/build-options.js';
+import { openMeasuringEngine } from '../../src/engine/open-engine.js';
 import { filesInput } from '../../src/build-release/sources/input-files.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import type { FoundRelease } from '../../src/release/catalog.js';
@@ -43,8 +44,7 @@ export async function buildWithEncoder(
   const { directory } = await build(appliance, targets, slug, folder, encoder);
   const release = await openRelease(directory);
   const { backend, config } = appliance;
-  const store = await backend.open(release.tokens);
-  return { release, encoder, backend, store, threads: config.threads };
+  return openMeasuringEngine({ release, encoder, backend, threads: config.threads });
 }
 
 async function build(

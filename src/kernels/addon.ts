@@ -113,6 +113,7 @@ export interface Addon {
     callback: Callback<Uint16Array>,
   ): SearchHandle;
   cancel(search: SearchHandle): void;
+  selfScore(query: QueryTokens, dimension: number, parameters: AffineParameters): number;
   secondMoments(rows: Int8Array, dimension: number): Int32Array;
 }
 

@@ -1,6 +1,6 @@
 import { Fault, assert } from '../errors.js';
 import { loadAddon, openControlStore, storeCalls, type Addon, type NativeVariant } from './addon.js';
-import type { KernelBackend } from './kernels.js';
+import type { AffineParameters, KernelBackend, QueryTokens } from './kernels.js';
 
 /** Version of the kernels' results and interface; it goes into receipts. */
 export const KERNELS_VERSION = '1.2.0';
@@ -51,6 +51,18 @@ export function secondMoments(rows: Int8Array, dimension: number): Int32Array {
   assert(rows.length % dimension === 0, 'second moments are those of whole rows');
   addon ??= loadAddon();
   return addon.secondMoments(rows, dimension);
+}
+
+/**
+ * Affine score of a protein with itself along the diagonal: Σ max(0, s(i, i)), defined in kernels/reference/affine.cpp.
+ * Shape   query tokens int8 [length × dimension]; letters.query [length], letters.targets empty
+ * Range   0..65,535 × 32,767; the parameters have the ranges of `AffineParameters`
+ * Unit    substitution score; an integer
+ * Errors  Fault if the addon was not built; KERNEL_SHAPE if a parameter is out of range
+ */
+export function selfScore(query: QueryTokens, dimension: number, parameters: AffineParameters): number {
+  addon ??= loadAddon();
+  return addon.selfScore(query, dimension, parameters);
 }
 
 /** Finding the addon takes longer than its work on one protein. */

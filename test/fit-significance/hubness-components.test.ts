@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { measureSampleHubness } from '#src/fit-significance/hubness.js';
 import { measureShapes } from '#src/fit-significance/fit.js';

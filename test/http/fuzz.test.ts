@@ -1,9 +1,12 @@
+// @module-tag long
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { KEY, MANIFEST, serve, type Served } from '../tools/serve.js';
+import { repetitions } from '../tools/repetitions.js';
 
 /** More cases for a night: GLOAMING_FUZZ_CASES=20000. The default keeps a test run short. */
-const CASES = Number(process.env['GLOAMING_FUZZ_CASES'] ?? 2_000);
+const CASES = repetitions('GLOAMING_FUZZ_CASES', 2_000, 20_000);
 const SEED = Number(process.env['GLOAMING_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 
 let served: Served;

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { CHANCE_COORDINATE, controlledCoordinate, reversed } from '#src/significance/control.js';
 

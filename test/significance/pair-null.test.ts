@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, test } from 'vitest';
 import { excessCoordinate, type NullPair, type PairNull } from '#src/significance/pair-null.js';
 

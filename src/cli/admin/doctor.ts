@@ -2,27 +2,23 @@ import { cpus, totalmem } from 'node:os';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config.js';
 import { Refusal } from '../../errors.js';
-import {
-  backendWishOf,
-  chooseBackend,
-  describeGpus,
-  servedOperations,
-  whyNoGpu,
-  type Device,
-} from '../../kernels/choose.js';
-import { CUDA_IS_VERIFIED, gpuReport } from '../../kernels/cuda.js';
-import { measureKernels } from '../../kernels/measure.js';
-import { nativeVariants } from '../../kernels/native.js';
 import { GIBIBYTE_BYTES } from '../../limits.js';
-import { mmseqsVersion } from '../../find-homologs/mmseqs.js';
-import { listEncoders } from '../../encoder/find.js';
+import { listEncoders } from '../../pipelines/encoders.js';
+import {
+  inspectGpus,
+  inspectKernels,
+  measureProcessor,
+  mmseqsVersion,
+  type Device,
+  type GpuReport,
+} from '../../pipelines/machine.js';
 import type { CommandContext } from '../terminal/command.js';
 import { formatTable } from '../terminal/table.js';
 import { answersThere } from '../serve/address.js';
 import { examineAppliance, isBad } from './checks.js';
 import type { Finding } from './finding.js';
 
-/** `gloaming doctor`: what serves here, what does not, and why. */
+/** `gloaming doctor`: reports which parts of this installation work, and why others do not. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('doctor')
@@ -60,10 +56,9 @@ function refuseBad(findings: readonly Finding[]): void {
   if (bad.length > 0) throw new Refusal('invalid_config', bad.map(({ message }) => `${message}.`).join(' '));
 }
 
-/** What share of this machine's limit the kernels that serve here reach. */
+/** Measures which share of this machine's limit the selected kernels reach. */
 async function measure({ stdout }: CommandContext): Promise<void> {
-  const backend = await chooseBackend({ device: 'cpu' });
-  const { kernels, maxsim, affine } = await measureKernels(backend.variant);
+  const { kernels, maxsim, affine } = await measureProcessor();
   const share = (value: number): string => (value === 0 ? '' : `${(100 * value).toFixed(1)} %`);
   const rows = [
     ['MaxSim, dimension 64, one core', `${maxsim.d64.gops} GOPS`, share(maxsim.d64.peak_share)],
@@ -85,26 +80,26 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   );
   const findings = await examineAppliance(config);
   for (const { topic, state, message } of findings) {
-    // Said below, GPU by GPU.
+    // GPUs are reported below, one by one.
     if (topic === 'gpu') continue;
     stdout.write(
       `${label(topic[0].toUpperCase() + topic.slice(1))}${state === 'good' ? '' : `${state}: `}${message}\n`,
     );
   }
-  // Before the backend is chosen: where the configured device cannot run, nothing comes after these lines.
+  // Printed before the backend is chosen: if the configured device cannot run, choosing it ends the command.
   stdout.write(`${gpuLines(config.device).join('\n')}\n\n`);
 
-  const backend = await chooseBackend(backendWishOf(config));
-  const operations = servedOperations(backend).map(({ operation, servedBy, reason }) => [
+  const kernels = await inspectKernels(config);
+  const operations = kernels.operations.map(({ operation, servedBy, reason }) => [
     operation,
     servedBy,
     reason,
   ]);
   stdout.write(formatTable(['operation', 'served by', 'why'], operations));
-  const variants = nativeVariants().map(
+  const variants = kernels.variants.map(
     ({ name, isRunnable }) => `${name}${isRunnable ? '' : ' (not on this processor)'}`,
   );
-  stdout.write(`\nKernels    ${backend.version}: ${variants.join(', ')}\n\n`);
+  stdout.write(`\nKernels    ${kernels.version}: ${variants.join(', ')}\n\n`);
 
   const encoders = (await listEncoders(config)).map(({ id, isShipped, card, problem }) => [
     id === config.encoder ? `${id} (default)` : id,
@@ -116,26 +111,23 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   const mmseqs = await mmseqsVersion();
   const found =
     mmseqs === undefined
-      ? 'not installed; only backgrounds of their own need it (apt-get install mmseqs2)'
-      : `${mmseqs}: searches backgrounds for relatives`;
+      ? 'not installed; only homolog sources that mmseqs searches need it (apt-get install mmseqs2)'
+      : `${mmseqs}: searches homolog sources`;
   stdout.write(`\n${label('mmseqs')}${found}\n`);
   refuseBad(findings);
 }
 
-/** What GPUs there are, and why they serve or do not. */
-export function gpuLines(device: Device, report = gpuReport()): readonly string[] {
-  const gpus = describeGpus(report).map((line) =>
-    line.replace(/^(GPU \d+): /, (_, gpu: string) => label(gpu)),
-  );
-  const lines = [...gpus, label('GPU') + (whyNoGpu(device, report) ?? `The device setting is ${device}.`)];
+/** Lists the GPUs, and why each is used or not. */
+export function gpuLines(device: Device, report?: GpuReport): readonly string[] {
+  const state = inspectGpus(device, report);
+  const gpus = state.gpus.map((line) => line.replace(/^(GPU \d+): /, (_, gpu: string) => label(gpu)));
+  const lines = [...gpus, label('GPU') + (state.obstacle ?? `The device setting is ${device}.`)];
   if (gpus.length > 0) {
-    lines.push(
-      `${label('GPU')}What lies in its memory, the server's /metrics tell (gloaming_gpu_resident_…).`,
-    );
+    lines.push(`${label('GPU')}The server's /metrics report its memory (gloaming_gpu_resident_…).`);
   }
-  if (!CUDA_IS_VERIFIED) {
-    const state = 'This backend has not been verified on a GPU yet; the device setting auto is the CPU.';
-    lines.push(label('CUDA') + state);
+  if (!state.isVerified) {
+    const unverified = 'This backend has not been verified on a GPU yet; the device setting auto is the CPU.';
+    lines.push(label('CUDA') + unverified);
   }
   return lines;
 }

@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from '../../http/pages/metrics.js';
 import { createServer, type HttpServer } from '../../http/server.js';
 import type { ColabfoldDoor, Readiness, Shell } from '../../http/shell.js';
 import { servePostgres, type PostgresServer } from '../../postgres/server.js';
-import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
+import { gpusOf, type Gpus } from '../../services/gpus.js';
 import { recordMaintenance } from '../../services/backup/maintenance.js';
 import { IdempotencyTable } from '../../store/tables/idempotency.js';
 import { listenError } from './address.js';
@@ -20,17 +20,17 @@ import { watchAppliance } from './metrics.js';
 import { behindProxies } from './proxies.js';
 import { sqlListeners } from './sql.js';
 
-/** A server that listens. */
+/** A listening server. */
 export interface RunningServer {
   readonly url: string;
-  /** Port of the PostgreSQL protocol, where it is served. */
+  /** Port of the PostgreSQL protocol, if it is served. */
   readonly postgresPort?: number;
-  /** Finishes what is at work within the grace, then closes. */
+  /** Finishes requests in progress within the grace, then closes. */
   stop(graceMs: number): Promise<void>;
 }
 
 export interface ServeOptions {
-  /** Holds every answer against its schema before it is sent; a breach is an internal error. For tests. */
+  /** Validates every response against its schema before it is sent. A mismatch is an internal error. For tests. */
   readonly isResponseChecked?: boolean;
 }
 
@@ -47,8 +47,8 @@ export async function serve(
   const manifestPath = join(config.packageFolder, 'config', 'public-routes.json');
   let url = '';
   const metrics = watchAppliance(createMetrics(), appliance);
-  const { backend } = appliance;
-  if (isCudaBackend(backend)) logGpus(backend, log);
+  const gpus = gpusOf(appliance.backend);
+  if (gpus !== undefined) logGpus(gpus, log);
   const { server, shell, stop } = createServer({
     handlers: handlersOf(appliance),
     manifest: JSON.parse(readFileSync(manifestPath, 'utf8')) as PublicRouteManifest,
@@ -93,13 +93,13 @@ export async function serve(
   };
 }
 
-/** Ends what goes on beside the requests, and the server with it. */
+/** Stops the background work of the appliance, then the server. */
 function stopperOf(
   { runs, releaseWatch, webhooks, storage }: Appliance,
   stopServer: HttpServer['stop'],
 ): (graceMs: number) => Promise<void> {
   return async (graceMs) => {
-    // First, so that nobody who waits for a run holds the server up.
+    // Runs stop first, so that no waiting client delays the shutdown.
     await runs.stop();
     await releaseWatch.stop();
     await webhooks.stop();
@@ -130,12 +130,12 @@ function doorOf({
   return settings && tickets && { settings, tickets };
 }
 
-/** What `gloaming upgrade --check` of a later program compares with its own. */
+/** Records the contract digest, which `gloaming upgrade --check` of a later version compares with its own. */
 function noteContract({ dataFolder }: ApplianceConfig, { contractDigest: outcome }: Shell): void {
   recordMaintenance(dataFolder, 'contract', { at: new Date().toISOString(), outcome });
 }
 
-/** What goes on beside the requests. */
+/** Readiness of the background work. */
 function readinessOf({ store, releases, releaseWatch }: Appliance): Readiness {
   const problem = store.problem();
   const obstacles = [
@@ -167,13 +167,13 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
   appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
 }
 
-/** GPUs that do not serve from the start, and failures of those that do. */
-export function logGpus(backend: CudaBackend, log: Pick<Logger, 'warn' | 'error'>): void {
-  const report = backend.report();
+/** Logs GPUs that do not serve, and later the failures of those that do. */
+export function logGpus(gpus: Gpus, log: Pick<Logger, 'warn' | 'error'>): void {
+  const report = gpus.report();
   for (const reason of report.obstacle === undefined ? report.unused : []) {
     log.warn({ reason }, 'A GPU of this machine is not used.');
   }
-  backend.watchRetries(({ servedBy, cause }) =>
+  gpus.watchRetries(({ servedBy, cause }) =>
     log.error({ err: cause, served_by: servedBy }, 'A GPU failed, and the CPU does its work.'),
   );
 }
@@ -188,7 +188,7 @@ function limitsOf(config: ApplianceConfig): AdmissionLimits {
   };
 }
 
-/** @returns the address at which it is reached */
+/** @returns the address at which clients reach the server */
 async function listen(server: Server, { host, port: wanted, tls }: ApplianceConfig): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(listenError(cause, host, wanted, 'GLOAMING_PORT')));

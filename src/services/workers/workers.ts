@@ -14,7 +14,7 @@ import { decodePartialResults, writtenBytes } from '../../search/partitions/enco
 import { isMeasuredWhole } from '../../search/prefilter/rescore-candidates.js';
 import { scanHere } from '../../search/search.js';
 import type { EncodedQuery, Scan, ScanWork, SearchSettings } from '../../search/search-types.js';
-import type { WorkerSettings } from '../../worker-settings.js';
+import type { WorkerSettings } from '../../config.js';
 import type { World } from '../../world.js';
 import { createAnswerTimes, type AnswerTimes } from './answer-times.js';
 import { firstAnswer, Outrun } from './first-answer.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import { writeOnnxModel, type OnnxGraph } from '#bench/tools/onnx-model.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -27,7 +29,7 @@ const FOR_THE_COMMAND_LINE = [
   'sequence/fasta.ts',
   'sequence/input-file.ts',
   'sequence/unpack.ts',
-  'search/parts/',
+  'search/partitions/',
   'services/backup/',
   'http/listener.ts',
   'services/keys.ts',

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { createAnswerTimes } from '#src/services/workers/answer-times.js';
 import { firstAnswer, Outrun } from '#src/services/workers/first-answer.js';

@@ -13,13 +13,13 @@ import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchSettings } from '#src/search/search-types.js';
 import { createWorkers, type WorkerFailure, type Workers } from '#src/services/workers/workers.js';
 import { WorkerRefusal } from '#src/services/workers/worker-connection.js';
-import type { WorkerSettings } from '#src/worker-settings.js';
+import type { WorkerSettings } from '#src/config.js';
 import { realWorld } from '#src/world.js';
 import { startRelay, type Relay, type Relaying } from './relay.js';
 import { qualifiedFor } from '../../search/qualification.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 
-/* A front whose workers are a real appliance behind two relays, which do as they are told. */
+/* A coordinator asks one real appliance through two relays, whose responses each test can change. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gloaming-workers-'));
 const keyFile = join(folder, 'worker.key');
@@ -52,8 +52,8 @@ afterEach(() => {
 });
 
 /**
- * @param held   parts of each relay
- * @param haste  how much faster than its settings the time of the front goes; by default it stands still
+ * @param held   partitions of each relay
+ * @param haste  factor by which the timers of the coordinator run early; default: they never run
  */
 function coordinatorOf(
   held: readonly (readonly number[])[],
@@ -89,7 +89,7 @@ const SETTINGS = (): SearchSettings => ({
 });
 const whole = () => searchMany(queries, SETTINGS(), engine);
 
-/** Answers with what the worker says, changed. */
+/** Passes a request on and changes the partial results of the response. */
 function lying(change: (partialResults: readonly PartialResult[]) => readonly PartialResult[]): Relaying {
   return async ({ response, pass }) => {
     const { bytes } = await pass();
@@ -104,7 +104,7 @@ const first =
     ...rest,
   ];
 
-/** Some of a survey's targets, with their sums. */
+/** A partial result that keeps some of its targets, with their sums. */
 function at(
   { queryTokensSha256, targets, queryToTarget, targetToQuery }: PartialResult,
   places: readonly number[],
@@ -117,8 +117,8 @@ function at(
   };
 }
 
-describe('a search whose parts are looked at by workers', () => {
-  it('gives what one machine gives, to the bit, by either policy, with filters and any number of parts', async () => {
+describe('a search over partitions held by workers', () => {
+  it('returns the bits of a search on one machine, for each policy, with filters and any number of partitions', async () => {
     const qualification = qualifiedFor(policyDefinition(3, 2));
     const { release } = engine;
     const filter = compileFilter({ op: 'gt', field: 'length', value: '100' }, release.fields, { place: [] });
@@ -145,7 +145,7 @@ describe('a search whose parts are looked at by workers', () => {
     }
   });
 
-  it('is measured here where so few targets are eligible that all are finalists', async () => {
+  it('asks no worker if all eligible targets are candidates to rescore', async () => {
     const qualification = qualifiedFor(policyDefinition(500, 100));
     const { front: coordinator, search } = coordinatorOf([[1], [2]]);
     const asked = { ...SETTINGS(), guarantee: 'approximate' } as const;
@@ -154,11 +154,11 @@ describe('a search whose parts are looked at by workers', () => {
     expect(coordinator.counts()).toEqual([]);
   });
 
-  it('has no answer without a part: the operator is told who holds it, the client to come again', async () => {
+  it('fails without one of its partitions: the log names the worker, and the client may retry', async () => {
     const { failures, search } = coordinatorOf([[1], [2]]);
     relays[1].behave(async ({ response, pass }) => {
       const { bytes } = await pass();
-      // It dies in the middle of its answer.
+      // The connection ends in the middle of the response.
       response
         .writeHead(200, { 'Content-Length': bytes.length })
         .write(bytes.subarray(0, 40), () => response.destroy());
@@ -172,7 +172,7 @@ describe('a search whose parts are looked at by workers', () => {
     expect(await search()).toEqual(await whole());
   });
 
-  it('is asked of the next who holds the part where one has gone, who is asked last for a while', async () => {
+  it('asks the next worker with the partition if one fails, and prefers that one for a while', async () => {
     const { failures, front: coordinator, search } = coordinatorOf([[1], [1]]);
     relays[0].behave(({ response }) => void response.destroy());
     expect(await search()).toEqual(await whole());
@@ -181,7 +181,7 @@ describe('a search whose parts are looked at by workers', () => {
     expect(coordinator.counts()).toContainEqual({ worker: relays[1].url, outcome: 'answered', count: 2 });
   });
 
-  it('is hedged: the next is asked, too, where one says nothing, who is told that nobody waits', async () => {
+  it('sends a hedged request to the next worker if one is silent, and cancels the slower request', async () => {
     const { failures, front: coordinator, search } = coordinatorOf([[1], [1]], {}, 20);
     const abandoned = relays[0].abandonedCount();
     relays[0].behave(() => undefined);
@@ -191,14 +191,14 @@ describe('a search whose parts are looked at by workers', () => {
     expect(failures).toEqual([]);
   });
 
-  it('is given up where nobody answers in time', async () => {
+  it('fails if no worker answers within the timeout', async () => {
     const { failures, search } = coordinatorOf([[1], [2]], { timeoutMs: 20_000 }, 20);
     relays[0].behave(() => undefined);
     await expect(search()).rejects.toMatchObject({ code: 'worker_unavailable' });
     expect(String(failures[0]!.cause)).toContain('has not answered within 20 s');
   });
 
-  it('looks at a part itself where the settings say so', async () => {
+  it('scans a partition on the coordinator if its worker fails and the settings allow that', async () => {
     const { failures, front: coordinator, search } = coordinatorOf([[1], [2]], { onError: 'serve_locally' });
     relays[0].behave(({ response }) => void response.destroy());
     expect(await search()).toEqual(await whole());
@@ -206,7 +206,7 @@ describe('a search whose parts are looked at by workers', () => {
     expect(coordinator.counts()).toContainEqual({ worker: 'here', outcome: 'answered', count: 1 });
   });
 
-  it('ends with whoever asked, at the workers, too', async () => {
+  it('cancels its requests to workers when its own signal is aborted', async () => {
     const { failures, search } = coordinatorOf([[1], [2]]);
     const abandoned = relays[0].abandonedCount();
     const controller = new AbortController();
@@ -216,7 +216,7 @@ describe('a search whose parts are looked at by workers', () => {
     expect(failures).toEqual([]);
   });
 
-  it('has its start deadline at the workers, too', async () => {
+  it('sends its start deadline to the workers', async () => {
     const { search } = coordinatorOf([[1]]);
     relays[0].behave(({ response }) => {
       expect(Number(response.req.headers['service-request-timeout'])).toBeGreaterThan(20);
@@ -229,11 +229,11 @@ describe('a search whose parts are looked at by workers', () => {
   });
 });
 
-describe('a worker that is not like the front', () => {
+describe('a worker that differs from the coordinator', () => {
   it.each([
     ['has another release', { release_id: `dbr_${'0'.repeat(64)}` }, 'release_not_found'],
     ['has other kernels', { kernels_version: 'other' }, 'kernels_changed'],
-  ])('%s, and refuses', async (_name, change, code) => {
+  ])('%s, and refuses the request', async (_name, change, code) => {
     const { failures, search } = coordinatorOf([[1]]);
     relays[0].behave(async ({ body, response, pass }) => {
       const asked = { ...(JSON.parse(body.toString()) as object), ...change };
@@ -244,7 +244,7 @@ describe('a worker that is not like the front', () => {
     expect((failures[0]!.cause as WorkerRefusal).code).toBe(code);
   });
 
-  it('has encoded a query otherwise, and is not believed', async () => {
+  it('has encoded a query to other tokens, and its result is rejected', async () => {
     const { failures, search } = coordinatorOf([[1]]);
     relays[0].behave(
       lying(first((partialResult) => ({ ...partialResult, queryTokensSha256: '0'.repeat(64) }))),
@@ -254,22 +254,18 @@ describe('a worker that is not like the front', () => {
   });
 });
 
-describe('a worker that lies is not believed, and named', () => {
+describe('a wrong response of a worker is rejected and logged with its URL if it', () => {
   const lies: readonly (readonly [string, Relaying, string])[] = [
-    ['leaves a query out', lying((partialResults) => partialResults.slice(1)), '2 surveys of 3'],
+    ['omits a query', lying((partialResults) => partialResults.slice(1)), '2 surveys of 3'],
+    ['omits a target', lying(first((partialResult) => at(partialResult, [0, 1, 2, 3]))), '4 targets; 5 to 5'],
     [
-      'leaves a target out',
-      lying(first((partialResult) => at(partialResult, [0, 1, 2, 3]))),
-      '4 targets; 5 to 5',
-    ],
-    [
-      'names one more',
+      'adds a target',
       lying(first((partialResult) => at(partialResult, [0, 1, 2, 3, 4, 4]))),
       'more than the',
     ],
-    ['names one twice', lying(first((partialResult) => at(partialResult, [0, 1, 2, 3, 3]))), 'not in order'],
+    ['repeats a target', lying(first((partialResult) => at(partialResult, [0, 1, 2, 3, 3]))), 'not in order'],
     [
-      'names them in another order',
+      'lists targets in another order',
       lying(first((partialResult) => at(partialResult, [1, 0, 2, 3, 4]))),
       'not in order',
     ],
@@ -282,7 +278,7 @@ describe('a worker that lies is not believed, and named', () => {
       'It answered 101',
     ],
     [
-      'names those of another part',
+      'lists targets of another partition',
       lying(
         first((partialResult) => ({
           ...partialResult,
@@ -292,25 +288,25 @@ describe('a worker that lies is not believed, and named', () => {
       'not of its part',
     ],
     [
-      'answers by another policy',
+      'uses another policy',
       lying(first((partialResult) => ({ ...at(partialResult, [0, 1, 2]), queryExcess: new Int32Array(3) }))),
       'another policy',
     ],
-    ['says something else', ({ response }) => void response.end('<html>'), 'no surveys'],
-    ['says nothing', ({ response }) => void response.end(), 'too early'],
-    ['says far too much', ({ response }) => void response.end(Buffer.alloc(1 << 22)), 'more than the'],
+    ['is not a list of partial results', ({ response }) => void response.end('<html>'), 'no surveys'],
+    ['is empty', ({ response }) => void response.end(), 'too early'],
+    ['is far too long', ({ response }) => void response.end(Buffer.alloc(1 << 22)), 'more than the'],
     [
-      'sends us elsewhere',
+      'redirects to another server',
       ({ response }) => void response.writeHead(307, { Location: `${relays[1].url}/parts/surveys` }).end(),
       '307',
     ],
     [
-      'refuses at length',
+      'is a refusal of 64 KiB',
       ({ response }) => void response.writeHead(500).end('x'.repeat(1 << 16)),
       'more than',
     ],
     [
-      'lies about why',
+      'is a refusal with control characters',
       ({ response }) => void response.writeHead(500).end('{"code":"A\\n","detail":"\\u001b"}'),
       '500 unknown',
     ],
@@ -327,7 +323,7 @@ describe('a worker that lies is not believed, and named', () => {
   });
 });
 
-describe('the page of a worker', () => {
+describe('the route of a worker for partial results', () => {
   const ask = async (headers: Record<string, string>, body?: string, url = worker.url) => {
     const response = await fetch(`${url}/parts/surveys`, {
       method: body === undefined ? 'GET' : 'POST',
@@ -337,7 +333,7 @@ describe('the page of a worker', () => {
     return { status: response.status, body: await response.text() };
   };
 
-  it('is asked with a key, and takes nothing that it does not know', async () => {
+  it('requires a key and refuses unknown members', async () => {
     expect(await ask({})).toMatchObject({ status: 401 });
     expect(await ask({}, '{}')).toMatchObject({ status: 401 });
     const key = await worker.keyOf('default');
