@@ -10,16 +10,16 @@ import type { DomainLabel } from '../tools/labels.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 /*
- * Evidence of homology between whole proteins, which have no labels. A pair counts as unrelated only if none of the
- * following connects it:
+ * Finds the pairs of whole proteins that a tool, a fold or a name connects. No labels exist for whole proteins. All
+ * other pairs count as unrelated.
  *
- *   tools   a hit of mmseqs (two rounds against all proteins) or of blastp in either direction, between the two or from
- *           both to a third protein
- *   folds   their profiles find domains of the same SCOPe fold group
- *   names   their names share a specific word
+ * - tools: mmseqs in two rounds against all proteins, or blastp in either direction, finds one with the other.
+ * - tools, too: both find the same third protein.
+ * - folds: the profile of each finds domains of one fold group of SCOPe.
+ * - names: both share a word that is not in COMMON_WORDS.
  *
- * A hit has E <= 0.001, so that chance hits exclude few pairs. A tool's false hits may resemble ours, and excluding them
- * would make our E-values look better than they are.
+ * A hit has E <= 0.001, so that chance connects almost no pair. A pair connected only by chance would not count as a
+ * false hit of ours, and E-values would look better than they are.
  */
 
 const run = promisify(execFile);

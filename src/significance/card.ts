@@ -136,7 +136,7 @@ export interface CalibrationCard {
   };
   readonly bins: readonly BinCard[];
   readonly populations: readonly PopulationCard[];
-  /** Variants that were tried and rejected, in cards of an earlier version; now in fit-significance/README.md. */
+  /** Rejected alternatives. Only cards of earlier versions have this member. */
   readonly tried?: readonly string[];
   readonly moments: { readonly dimension: number; readonly rank: number };
   readonly files: { readonly targets: FileCard; readonly basis: FileCard };
