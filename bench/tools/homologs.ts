@@ -2,7 +2,7 @@ import type { Appliance } from '../../src/appliance.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
 import { assert } from '../../src/errors.js';
 import { profileTokenForm } from '../../src/homologs/token-form.js';
-import { RELATIVE_RULES, ROUNDS_RULES } from '../../src/homologs/rules.js';
+import { HOMOLOG_RULES, ROUNDS_RULES } from '../../src/homologs/rules.js';
 import type { BuildHomologs } from '../../src/build-release/build-options.js';
 import {
   addHomologSource,
@@ -28,9 +28,9 @@ export function ownHomologs(
   const homologSource = { method: 'search', release_id: release.id, calibration_id: calibration.id } as const;
   const sources = { indexesFolder, threads, openEngine: async () => plain };
   return {
-    finder: openFinder(homologSource, RELATIVE_RULES, sources),
+    finder: openFinder(homologSource, HOMOLOG_RULES, sources),
     form: profileTokenForm(card, PROFILE_SCALE),
-    rules: RELATIVE_RULES,
+    rules: HOMOLOG_RULES,
     homologSource,
   };
 }

@@ -1,13 +1,15 @@
 /*
- * Clients query PostgreSQL's catalogs for tables and columns. DuckDB has most of these catalogs, but not the whole SQL
- * dialect of these queries. Only statements that name `pg_catalog` or call version() are rewritten. The result is checked
- * like any other statement.
+ * Adapts queries of PostgreSQL's catalogs to DuckDB. Clients list tables through these catalogs, and DuckDB lacks a
+ * part of their dialect. Only statements that name `pg_catalog` or call version() change. The gate checks the adapted
+ * statement like any other.
  */
 
-/** Owner of every table. */
+/** Owner of every object. */
 const OWNER = 'gloaming';
 
-/** Type names by type id of the protocol, for psql's \gdesc. The type ids of DuckDB's catalogs differ. */
+/**
+ * Names of result types by their ids in the protocol. psql queries them for \gdesc; DuckDB's catalogs have other ids.
+ */
 const TYPE_NAMES: Readonly<Record<number, string>> = {
   16: 'boolean',
   17: 'bytea',
@@ -47,8 +49,8 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Rewrites a catalog query into SQL that DuckDB can execute. Other statements stay unchanged.
- * @param versionText  result of version(), in which clients expect PostgreSQL's name
+ * Returns the adapted statement.
+ * @param versionText result of version(), in which clients look for PostgreSQL's name
  */
 export function readableCatalogQuery(sql: string, versionText: string): string {
   const named = sql.replace(

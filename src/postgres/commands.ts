@@ -2,18 +2,17 @@ import { POSTGRES_TYPE_TEXT, type ServerParameters } from './parameters.js';
 import { withoutComments } from './split-statements.js';
 
 /*
- * Session commands of clients, such as SET and BEGIN. Sessions have no settings except a statement timeout, so that most
- * commands do nothing and succeed. Transactions contain only reading statements.
+ * Answers statements about the session, which read no rows. A session has no changeable state, so most of these
+ * statements are acknowledged and do nothing. A transaction groups statements that only read.
  */
 
-/** The response to a session command. */
 export interface CommandAnswer {
-  /** Tag of the CommandComplete message. */
+  /** Tag in CommandComplete. */
   readonly tag: string;
   readonly transaction?: 'begin' | 'end' | 'rollback';
-  /** Timeout of the following statements; 0 is the server's own limit. */
+  /** Statement timeout of the session from now on; 0 is the server's maximum. */
   readonly timeoutMs?: number;
-  /** The only value of a result with one row and one text column. */
+  /** One row with one text column. */
   readonly value?: { readonly name: string; readonly text: string };
 }
 
@@ -27,7 +26,7 @@ const DONE: readonly (readonly [RegExp, string])[] = [
   [/^unlisten\b/i, 'UNLISTEN'],
   [/^close\s+all$/i, 'CLOSE CURSOR ALL'],
 ];
-/** Accepted forms of SET and RESET. Other forms are refused like any statement that does not read. */
+/** Settings that clients send at their start or between statements. Other settings are refused. */
 const SETTABLE: readonly RegExp[] = [
   /^set\s+session\s+characteristics\b/i,
   /^(?:re)?set\s+(?:session\s+|local\s+)?(?:transaction\b|time\s+zone\b|names\b|all$)/i,
@@ -56,7 +55,7 @@ const SETTINGS = new Set([
   'timezone',
 ]);
 
-/** Returns the response to a session command, or undefined if the statement is for the engine. */
+/** Returns the answer, or undefined if the statement is for the engine. */
 export function answerCommand(statement: string, parameters: ServerParameters): CommandAnswer | undefined {
   const text = withoutComments(statement).replace(/;\s*$/, '').trim();
   if (/^(begin|start\s+transaction)\b/i.test(text)) return { tag: 'BEGIN', transaction: 'begin' };
@@ -73,14 +72,14 @@ export function answerCommand(statement: string, parameters: ServerParameters): 
 
 function isHarmless(text: string): boolean {
   if (!/^(re)?set\b/i.test(text)) return true;
-  const match = SETTABLE.map((pattern) => pattern.exec(text)).find((result) => result !== null);
+  const match = SETTABLE.map((pattern) => pattern.exec(text)).find((found) => found !== null);
   const name = match?.[1];
   return match !== undefined && (name === undefined || SETTINGS.has(name.toLowerCase()));
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1_000, min: 60_000, h: 3_600_000 };
 
-/** Returns the timeout that a command sets. Unit: ms, the default unit in PostgreSQL's "Parameter Names and Values" */
+/** Parses a timeout. Source  PostgreSQL, "Parameter Names and Values": milliseconds without a unit */
 function statementTimeout(text: string): number | undefined {
   if (/^(?:reset\s+statement_timeout|reset\s+all|discard\s+all)$/i.test(text)) return 0;
   const set =
@@ -95,7 +94,7 @@ function showParameter(shown: string, parameters: ServerParameters): CommandAnsw
   return value === undefined ? undefined : { tag: 'SHOW', value: { name, text: value } };
 }
 
-/** Returns the column of the result of SHOW. */
+/** Column of a parameter that SHOW returns. */
 export function shownColumn(name: string) {
   return { name, type: 'VARCHAR', postgresTypeId: POSTGRES_TYPE_TEXT };
 }

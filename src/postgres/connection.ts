@@ -13,7 +13,7 @@ import {
   parameterStatus,
   readyForQuery,
 } from './wire/answers.js';
-import type { PendingLogins } from './pending-logins.js';
+import type { Door } from './door.js';
 import { Frames } from './wire/frames.js';
 import { reportedParameters, serverParameters, versionText } from './parameters.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
@@ -22,40 +22,36 @@ import type { Write } from './session-state.js';
 import type { SessionTable } from './sessions.js';
 import { readFirstMessage, readPassword } from './wire/startup.js';
 
-/** Services and settings of a connection. */
 export interface ConnectionParts {
   readonly sql: Pick<Sql, 'execute' | 'describe'>;
   readonly credentials: Pick<SqlCredentials, 'logIn' | 'watch'>;
   readonly sessions: SessionTable;
-  readonly pendingLogins: PendingLogins;
+  readonly door: Door;
   readonly serverVersion: string;
-  /** PEM files. Each connection reads them, so that a renewed certificate takes effect at once. */
+  /** PEM files. They are read for each connection, so that a renewed certificate takes effect at once. */
   readonly tls?: { readonly certificateFile: string; readonly keyFile: string };
   /** Aborts when the server stops, with the reason. */
   readonly stopping: AbortSignal;
   readonly onFault: (error: unknown) => void;
 }
 
-/** Time limit for flushing the last bytes to the client when a connection ends. */
+/** Time for the last bytes to reach the client when its connection ends. */
 const LAST_BYTES_MAX_MS = 1_000;
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/**
- * Serves one connection from login to end.
- * Errors  none: every failure ends the connection, with an error response if the client can still receive one
- */
+/** Serves one client from its first byte to its last. Errors  none: a failure ends the connection */
 export async function serveConnection(socket: Socket, parts: ConnectionParts): Promise<void> {
   const ending = linkAborts(parts.stopping);
-  parts.pendingLogins.enter(socket);
-  // Socket errors end the connection by 'close' and need no report.
+  parts.door.enter(socket);
+  // A socket error closes the connection, which is handled below. It needs no report.
   socket.on('error', () => undefined);
   socket.once('close', () =>
     ending.abort(new ProtocolFault('08006', 'The client closed the connection.', true)),
   );
-  socket.once('close', () => parts.pendingLogins.leave(socket));
+  socket.once('close', () => parts.door.leave(socket));
   const late = setTimeout(() => socket.destroy(), POSTGRES_LOGIN_MAX_MS);
   let stream: Socket = socket;
   try {
@@ -66,12 +62,12 @@ export async function serveConnection(socket: Socket, parts: ConnectionParts): P
     await write(askForPassword());
     const password = await readPassword(opened.frames);
     if (password === undefined) return;
-    parts.pendingLogins.leave(socket);
+    parts.door.leave(socket);
     const login = await logIn(opened.startup.get('user') ?? '', password, parts);
     clearTimeout(late);
     await serveLogin(login, opened, write, { ...parts, ending });
   } catch (error) {
-    report(stream, error, parts.onFault);
+    tell(stream, error, parts.onFault);
   } finally {
     clearTimeout(late);
     ending.release();
@@ -86,7 +82,10 @@ interface Opened {
   readonly startup: ReadonlyMap<string, string>;
 }
 
-/** Negotiates TLS and reads the startup message. Returns undefined after a cancel request or a disconnect. */
+/**
+ * Negotiates TLS if the client requests it. Returns undefined if the client disconnected or sent a cancellation. Errors
+ * ProtocolFault
+ */
 async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opened | undefined> {
   let stream: Socket = socket;
   let frames = new Frames(stream);
@@ -105,8 +104,9 @@ async function openStream(socket: Socket, parts: ConnectionParts): Promise<Opene
       stream.write('N');
       continue;
     }
-    // Bytes before the TLS handshake are not authenticated and must not become part of the session (CVE-2021-23214).
-    if (frames.hasMore()) throw new ProtocolFault('08P01', 'Bytes came before TLS was agreed on.', true);
+    // An attacker could have injected bytes before TLS.
+    if (frames.hasMore())
+      throw new ProtocolFault('08P01', 'The client sent data before the TLS handshake.', true);
     frames.release();
     stream = startTls(socket, parts.tls);
     frames = new Frames(stream);
@@ -128,7 +128,7 @@ function startTls(
   return secure;
 }
 
-/** Refuses unencrypted connections from other machines, so that no password crosses a network in clear text. */
+/** Requires TLS, so that no password crosses the network in clear text. Loopback is exempt. */
 function requireSafe(socket: Socket, stream: Socket): void {
   const address = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   if (stream instanceof TLSSocket || LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
@@ -139,7 +139,7 @@ function requireSafe(socket: Socket, stream: Socket): void {
   );
 }
 
-/** Checks the password. Errors: ProtocolFault with the SQLSTATE of the refusal */
+/** Authenticates. Errors  ProtocolFault with the SQLSTATE of the refusal */
 async function logIn(user: string, password: string, { credentials }: ConnectionParts): Promise<SqlLogin> {
   try {
     return await credentials.logIn(user, password);
@@ -155,7 +155,7 @@ async function serveLogin(
   write: Write,
   { sql, credentials, sessions, serverVersion, ending }: ConnectionParts & { readonly ending: LinkedAbort },
 ): Promise<void> {
-  // The server may have begun to stop during the password check.
+  // The server may have begun to stop during authentication.
   ending.signal.throwIfAborted();
   const parameters = serverParameters(login.username, startup.get('application_name') ?? '');
   const session = new Session({
@@ -193,13 +193,13 @@ async function serveLogin(
   }
 }
 
-/** Destroys a connection whose client does not read the last bytes in time. */
+/** Closes the socket of a client that does not read the last bytes. */
 function destroyLate(socket: Socket): void {
   setTimeout(() => socket.destroy(), LAST_BYTES_MAX_MS).unref();
 }
 
-/** Sends the client the reason of the end, if its socket is still writable. Logs our own faults. */
-function report(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
+/** Sends the client the reason for the end of the connection, if the socket is still writable. */
+function tell(stream: Socket, error: unknown, onFault: (error: unknown) => void): void {
   const fault = faultOf(error);
   if (fault.sqlState === 'XX000') onFault(error);
   const { sqlState, message } = fault;

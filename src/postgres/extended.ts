@@ -26,7 +26,7 @@ import { splitStatements } from './split-statements.js';
 
 interface Prepared {
   readonly sql: string;
-  /** Type ids from the client's Parse message or from our ParameterDescription; 0 is unspecified. */
+  /** Types from the client or from describe; 0 for an open type. */
   typeIds: readonly number[];
 }
 
@@ -44,25 +44,22 @@ export class ExtendedProtocol {
   readonly #write: Write;
   readonly #statements = new Map<string, Prepared>();
   readonly #portals = new Map<string, Portal>();
-  /** True after a failure, until the next Sync. */
-  #isSkipping = false;
+  /** True after a failure until the next Sync. */
+  #isPassingOver = false;
 
   constructor(state: SessionState, write: Write) {
     this.#state = state;
     this.#write = write;
   }
 
-  /**
-   * Answers one message.
-   * Errors  ProtocolFault and refusals; afterwards messages are skipped until the next Sync
-   */
+  /** Answers a message. After an error, messages up to the next Sync are skipped. Errors  ProtocolFault and refusals */
   async answer({ type = '', body }: Frame): Promise<void> {
     if (type === 'S') return this.#sync();
-    if (this.#isSkipping) return;
+    if (this.#isPassingOver) return;
     try {
       await this.#answer(type, new MessageReader(body));
     } catch (error) {
-      this.#isSkipping = true;
+      this.#isPassingOver = true;
       throw error;
     }
   }
@@ -73,7 +70,7 @@ export class ExtendedProtocol {
   }
 
   #sync(): Promise<void> {
-    this.#isSkipping = false;
+    this.#isPassingOver = false;
     if (this.#state.status !== 'T') this.close();
     return this.#write(readyForQuery(this.#state.status));
   }
@@ -91,7 +88,7 @@ export class ExtendedProtocol {
       case 'C':
         return this.#close(reader);
       case 'H':
-        // Responses are sent at once, so that there is nothing to flush.
+        // Output is not buffered, so there is nothing to flush.
         return;
       default:
         throw new ProtocolFault('08P01', `The message type ${JSON.stringify(type)} is unknown.`, true);
@@ -104,7 +101,7 @@ export class ExtendedProtocol {
     if (pieces.length > 1)
       throw new ProtocolFault('42601', 'A prepared statement must be a single statement.');
     if (name !== '' && this.#statements.has(name)) {
-      throw new ProtocolFault('42P05', `The prepared statement "${name}" exists already.`);
+      throw new ProtocolFault('42P05', `The prepared statement "${name}" already exists.`);
     }
     if (this.#statements.size >= POSTGRES_STATEMENTS_MAX_COUNT) {
       throw new ProtocolFault(
@@ -141,15 +138,15 @@ export class ExtendedProtocol {
     const command = sql === '' ? undefined : this.#state.peek(sql);
     const shape = sql === '' || command !== undefined ? NO_SHAPE : await this.#state.describe(sql);
     const count = Math.max(typeIds.length, shape.parameterTypeIds.length);
-    const reported = Array.from(
+    const told = Array.from(
       { length: count },
       (_, index) => typeIds[index] || shape.parameterTypeIds[index] || POSTGRES_TYPE_TEXT,
     );
-    // The client encodes its values by the reported types.
-    prepared.typeIds = reported;
+    // The client encodes its values with the described types.
+    prepared.typeIds = told;
     const columns = columnsOf(command) ?? shape.columns ?? [];
     const rows = columns.length === 0 ? NO_DATA : rowDescription(columns, []);
-    await this.#write(Buffer.concat([parameterDescription(reported), rows]));
+    await this.#write(Buffer.concat([parameterDescription(told), rows]));
   }
 
   async #describePortal(portal: Portal): Promise<void> {
@@ -164,7 +161,7 @@ export class ExtendedProtocol {
 
   async #execute(reader: MessageReader): Promise<void> {
     const portal = this.#portalNamed(reader.text());
-    const rowLimit = reader.int32();
+    const wanted = reader.int32();
     if (portal.sql === '') return this.#write(EMPTY_QUERY);
     const command = this.#state.command(portal.sql);
     if (command !== undefined) {
@@ -172,7 +169,7 @@ export class ExtendedProtocol {
       return this.#write(Buffer.concat([...row, commandComplete(command.tag)]));
     }
     if (portal.isDone) return this.#write(commandComplete('SELECT 0'));
-    const maxRows = rowLimit > 0 ? rowLimit : Infinity;
+    const maxRows = wanted > 0 ? wanted : Infinity;
     const { count, isDone } = await sendRows(await this.#open(portal), maxRows, this.#write);
     portal.isDone = isDone;
     await this.#write(isDone ? commandComplete(`SELECT ${count}`) : PORTAL_SUSPENDED);
@@ -196,14 +193,14 @@ export class ExtendedProtocol {
   }
 
   #statementNamed(name: string): Prepared {
-    const statement = this.#statements.get(name);
-    if (statement !== undefined) return statement;
+    const known = this.#statements.get(name);
+    if (known !== undefined) return known;
     throw new ProtocolFault('26000', `There is no prepared statement "${name}".`);
   }
 
   #portalNamed(name: string): Portal {
-    const portal = this.#portals.get(name);
-    if (portal !== undefined) return portal;
+    const known = this.#portals.get(name);
+    if (known !== undefined) return known;
     throw new ProtocolFault('34000', `There is no portal "${name}".`);
   }
 }

@@ -1,13 +1,13 @@
 /** Type id of text in the PostgreSQL protocol. */
 export const POSTGRES_TYPE_TEXT = 25;
 
-/** The PostgreSQL version whose dialect clients may expect. Statements that DuckDB cannot execute are refused. */
+/** PostgreSQL version that clients see. Features that DuckDB lacks are refused in each statement. */
 const SERVER_VERSION = '15.0';
 
-/** Parameters of the server by lower-case name. */
+/** Parameters that the server reports at login, by lower-case name. */
 export type ServerParameters = ReadonlyMap<string, string>;
 
-/** Parameters that ParameterStatus messages report, in PostgreSQL's spelling. */
+/** Spelled as in ParameterStatus. */
 const REPORTED = [
   'server_version',
   'server_encoding',
@@ -24,7 +24,6 @@ const REPORTED = [
   'in_hot_standby',
 ] as const;
 
-/** Returns the parameters of a session. */
 export function serverParameters(user: string, applicationName: string): ServerParameters {
   return new Map([
     ['server_version', SERVER_VERSION],
@@ -51,12 +50,12 @@ export function serverParameters(user: string, applicationName: string): ServerP
   ]);
 }
 
-/** Returns the parameters that are reported after the login. */
+/** Returns the parameters that every client receives at login. */
 export function reportedParameters(parameters: ServerParameters): readonly (readonly [string, string])[] {
   return REPORTED.map((name) => [name, parameters.get(name.toLowerCase()) ?? '']);
 }
 
-/** Returns the result of `version()`, in which clients look for the dialect. */
+/** Result of `version()`, in which clients look for the dialect. */
 export function versionText(serverVersion: string): string {
   return `PostgreSQL ${SERVER_VERSION} (Gloaming ${serverVersion}, by DuckDB)`;
 }

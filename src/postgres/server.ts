@@ -6,41 +6,39 @@ import {
   SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT,
 } from '../limits.js';
 import { serveConnection, type ConnectionParts } from './connection.js';
-import { PendingLogins } from './pending-logins.js';
+import { Door } from './door.js';
 import { SessionTable } from './sessions.js';
 
-/** Services and settings of the server. */
-export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'pendingLogins' | 'stopping'> {
+export interface PostgresOptions extends Omit<ConnectionParts, 'sessions' | 'door' | 'stopping'> {
   readonly host: string;
-  /** 0 selects a free port. */
+  /** 0 is any free port. */
   readonly port: number;
 }
 
-/** A server of the PostgreSQL protocol. */
+/** The server of the PostgreSQL protocol. */
 export interface PostgresServer {
   readonly port: number;
   sessionCount(): number;
-  /** Sends every client a reason, cancels its statement and closes the server. */
+  /** Sends every client a reason, ends running statements and closes all connections. Errors  none */
   stop(): Promise<void>;
 }
 
-/** Twice the bound of sessions and logins: the other half is for connections that are being refused or closed. */
+/**
+ * Bound on connections: sessions, pending logins and password checks, and as many again that are refused or closing.
+ */
 const CONNECTIONS_MAX_COUNT =
   2 * (POSTGRES_SESSIONS_MAX_COUNT + POSTGRES_LOGINS_MAX_COUNT + SQL_PASSWORD_CHECKS_WAITING_MAX_COUNT);
 
-/**
- * Starts the server.
- * Errors  that of the socket if it cannot listen on the address
- */
+/** Starts the server. Errors  that of the socket if it cannot listen on the address */
 export async function servePostgres({ host, port, ...options }: PostgresOptions): Promise<PostgresServer> {
   const stopping = new AbortController();
   const sessions = new SessionTable();
-  const pendingLogins = new PendingLogins(POSTGRES_LOGINS_MAX_COUNT);
+  const door = new Door(POSTGRES_LOGINS_MAX_COUNT);
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    void serveConnection(socket, { ...options, sessions, pendingLogins, stopping: stopping.signal });
+    void serveConnection(socket, { ...options, sessions, door, stopping: stopping.signal });
   });
   server.maxConnections = CONNECTIONS_MAX_COUNT;
   await new Promise<void>((resolve, reject) => {

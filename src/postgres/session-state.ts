@@ -8,21 +8,20 @@ import type { ServerParameters } from './parameters.js';
 import type { TransactionStatus } from './wire/answers.js';
 import { ProtocolFault } from './wire/protocol-fault.js';
 
-/** Sends bytes to the client and resolves when it can take more. Errors: ProtocolFault if the client has closed */
+/** Sends bytes to the client, and waits until the socket accepts more. */
 export type Write = (bytes: Buffer) => Promise<void>;
 
-/** Services and settings of a session. */
 export interface SessionParts {
   readonly sql: Pick<Sql, 'execute' | 'describe'>;
   readonly login: SqlLogin;
   readonly parameters: ServerParameters;
   readonly versionText: string;
   readonly write: Write;
-  /** Aborts at the end of the connection. */
+  /** Aborts when the connection ends. */
   readonly signal: AbortSignal;
 }
 
-/** State that simple and extended queries of a session share: transaction status, timeout and running statement. */
+/** State that simple and extended queries of a session share: transaction, timeout and running statement. */
 export class SessionState {
   readonly #parts: SessionParts;
   #status: TransactionStatus = 'I';
@@ -35,15 +34,12 @@ export class SessionState {
     signal.addEventListener('abort', () => this.#cancelling.abort(signal.reason), { once: true });
   }
 
-  /** I: idle; T: in a transaction; E: in a failed transaction. */
+  /** I without a transaction, T within one, E within a failed one. */
   get status(): TransactionStatus {
     return this.#status;
   }
 
-  /**
-   * Starts a statement in the engine.
-   * Errors  ProtocolFault in a failed transaction; those of `Sql.execute`; the signal's reason
-   */
+  /** Starts a statement of the engine. Errors  ProtocolFault */
   async start(
     text: string,
     parameters: readonly SqlParameter[],
@@ -51,7 +47,7 @@ export class SessionState {
   ): Promise<SqlCursor> {
     const { sql, login, versionText, signal } = this.#parts;
     this.#requireSound();
-    // A cancel request before this statement does not apply to it.
+    // An earlier cancellation does not apply to this statement.
     if (this.#cancelling.signal.aborted) this.#cancelling = new AbortController();
     signal.throwIfAborted();
     return sql.execute(login, 'postgres', {
@@ -63,15 +59,14 @@ export class SessionState {
     });
   }
 
-  /** Returns parameters and columns of a statement without executing it. Errors: those of `Sql.describe` */
+  /** Returns parameters and columns of an engine statement without executing it. */
   describe(text: string): Promise<StatementShape> {
     const { sql, login, versionText, signal } = this.#parts;
     return sql.describe(login, readableCatalogQuery(text, versionText), signal);
   }
 
   /**
-   * Executes a session command. Returns undefined if the statement is for the engine.
-   * Errors  ProtocolFault in a failed transaction
+   * Executes a statement about the session. Returns undefined if the statement is for the engine. Errors  ProtocolFault
    */
   command(text: string): CommandAnswer | undefined {
     const answer = this.peek(text);
@@ -83,12 +78,12 @@ export class SessionState {
     return answer;
   }
 
-  /** Returns the response to a session command without executing it. */
+  /** Returns the answer without executing the statement. */
   peek(text: string): CommandAnswer | undefined {
     return answerCommand(text, this.#parts.parameters);
   }
 
-  /** Marks the transaction as failed. Only its end is accepted afterwards. */
+  /** Marks the transaction as failed. A failed transaction accepts only its end. */
   fail(): void {
     if (this.#status === 'T') this.#status = 'E';
   }
@@ -100,6 +95,6 @@ export class SessionState {
 
   #requireSound(): void {
     if (this.#status !== 'E') return;
-    throw new ProtocolFault('25P02', 'The transaction has failed; nothing is executed until its end.');
+    throw new ProtocolFault('25P02', 'The transaction has failed. End it with ROLLBACK first.');
   }
 }

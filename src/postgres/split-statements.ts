@@ -1,9 +1,9 @@
 /*
- * Splits a text of several statements. This is not a parser: the engine parses each piece and refuses a piece with more
+ * Splits a text into statements. The split is only lexical: the engine parses each piece and refuses a piece with more
  * than one statement.
  */
 
-/** Matches a semicolon, or a token in which a semicolon has no meaning: quoted text or names, and comments. */
+/** Text in which a semicolon does not end a statement: quoted text and names, dollar-quoted text, comments. */
 const OPAQUE =
   /'(?:[^']|'')*'?|"(?:[^"]|"")*"?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\$([A-Za-z_]\w*)?\$[\s\S]*?(?:\$\1\$|$)|;/g;
 
@@ -11,8 +11,8 @@ const OPAQUE =
 export function splitStatements(text: string): readonly string[] {
   const pieces: string[] = [];
   let start = 0;
-  for (const { 0: token, index } of text.matchAll(OPAQUE)) {
-    if (token !== ';') continue;
+  for (const { 0: found, index } of text.matchAll(OPAQUE)) {
+    if (found !== ';') continue;
     pieces.push(text.slice(start, index));
     start = index + 1;
   }
@@ -20,7 +20,7 @@ export function splitStatements(text: string): readonly string[] {
   return pieces.map((piece) => piece.trim()).filter((piece) => withoutComments(piece) !== '');
 }
 
-/** Removes blanks and comments at the beginning of a text. */
+/** Removes leading comments. Quotes need no care, because only the beginning of the text is used. */
 export function withoutComments(text: string): string {
   return text.replace(/^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/, '').trim();
 }

@@ -7,13 +7,12 @@ import { literal } from './world-views.js';
 const MEMORY_LIMIT = '1GiB';
 
 /**
- * Concatenates the rows of Parquet files with one schema into one file. The file appears atomically, and equal inputs
- * give equal bytes.
+ * Concatenates Parquet files of one schema into one file. The write is atomic, and equal inputs give equal bytes.
  * Cost    a row group in memory
  * Errors  those of DuckDB and of the file system
  */
 export async function joinParquet(paths: readonly string[], target: string): Promise<void> {
-  // One thread and insertion order make the result deterministic without a sort.
+  // One thread and insertion order make the bytes reproducible without a sort.
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',
     preserve_insertion_order: 'true',

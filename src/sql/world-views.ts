@@ -1,16 +1,16 @@
 import { attributeColumn, type SqlRelease, type SqlWorld } from './world.js';
 
-/** Schema names that databases must not have, because the engine or our views use them. */
+/** Schema names that a database must not take: those of the engine and of the views here. */
 const TAKEN_SCHEMAS = new Set(['main', 'information_schema', 'pg_catalog', 'system', 'temp', 'memory']);
-/** Columns of every target. An attribute of the same name gets another column name. */
+/** Columns of every target. An attribute of the same name must not hide them. */
 const TARGET_COLUMNS = ['target_index', 'target_id', 'length', 'sequence'];
-/** Characters of a release id after `dbr_` in the names of views. */
+/** Characters of a release id after `dbr_` that distinguish the releases of one database. */
 const SHORT_ID_CHARACTERS = 12;
 
 /**
- * Returns the statements that create the views of a world, in order: `databases`, `releases`, `targets`, `attributes`,
- * `runs`, `candidates`, `usage`. Each database has a schema with a view `targets_<first digits of the id>` for each
- * release, whose attributes are columns. The view `targets` is that of the default release.
+ * Returns the statements that create the views over the snapshot's files, in order: `databases`, `releases`, `targets`,
+ * `attributes`, `runs`, `candidates`, `usage`. Each database also gets a schema. The schema has `targets` of the
+ * default release with attributes as columns, and `targets_<first digits of the id>` of each release.
  */
 export function worldStatements({ releases, records }: SqlWorld): readonly string[] {
   return [
@@ -24,7 +24,7 @@ export function worldStatements({ releases, records }: SqlWorld): readonly strin
   ];
 }
 
-/** Returns every file that a world reads. */
+/** Returns every file that the snapshot reads. */
 export function worldFiles({ releases, records }: SqlWorld): readonly string[] {
   return [...releases.map(({ file }) => file), ...records.runs, ...records.candidates, ...records.usage];
 }
@@ -41,7 +41,7 @@ function union(parts: readonly string[], nothing: string): string {
   return parts.length === 0 ? nothing : parts.join(' UNION ALL ');
 }
 
-/** Returns the views of databases and releases, which read no file. */
+/** Views of releases and databases, which need no file. */
 function catalogStatements(releases: readonly SqlRelease[]): readonly string[] {
   const databases = releases
     .filter(({ isDefault }) => isDefault)
@@ -77,7 +77,7 @@ const RELEASE_COLUMNS = [
   ['residue_count', 'BIGINT'],
 ] as const;
 
-/** Returns a view of literal rows. Without rows it has one row of nulls that a filter removes. */
+/** A view of literal rows. Without rows, the view selects from a row of nulls and `WHERE false` removes it. */
 function values(
   name: string,
   columns: readonly (readonly [string, string])[],
@@ -85,9 +85,9 @@ function values(
 ): string {
   const names = columns.map(([column]) => identifier(column)).join();
   const typed = columns.map(([column, type]) => `${identifier(column)}::${type} AS ${identifier(column)}`);
-  const tuples = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
+  const given = rows.length === 0 ? `(${columns.map(() => 'NULL').join()})` : rows.join();
   const none = rows.length === 0 ? ' WHERE false' : '';
-  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${tuples}) AS given(${names})${none}`;
+  return `CREATE VIEW ${name} AS SELECT ${typed.join()} FROM (VALUES ${given}) AS given(${names})${none}`;
 }
 
 function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string {
@@ -97,7 +97,7 @@ function commonTargets({ slug, releaseId, isDefault, file }: SqlRelease): string
   );
 }
 
-/** Returns a query with one row per attribute of a target, whose value is text. */
+/** One row for each attribute of each target, with the value as text. */
 function longAttributes({ slug, releaseId, fields, file }: SqlRelease): string {
   const from = `FROM ${parquet([file])}`;
   const parts = fields.map(
@@ -152,7 +152,6 @@ function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Returns a SQL string literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -2,13 +2,13 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { POSTGRES_LOGINS_MAX_COUNT } from '#src/limits.js';
 import { serveConnection } from '#src/postgres/connection.js';
-import { PendingLogins } from '#src/postgres/pending-logins.js';
+import { Door } from '#src/postgres/door.js';
 import { SessionTable } from '#src/postgres/sessions.js';
 import { ProtocolFault } from '#src/postgres/wire/protocol-fault.js';
 import type { SqlCursor } from '#src/sql/engine/engine.js';
 import { errorOf, logInPostgres, query, rowsOf, typesOf } from '../tools/postgres-client.js';
 
-/* Connections that the server ends, with a stub engine. */
+/* Ends of connections by the server, with a stub engine. */
 
 /** More bytes than the buffers of an unread socket hold. */
 const ANSWER_BYTES = 64 * 1024 * 1024;
@@ -19,7 +19,7 @@ let port: number;
 let sessions: SessionTable;
 let stopping: AbortController;
 let sockets: Socket[];
-/** Promises of the served connections. */
+/** Resolves when each connection has ended. */
 let served: Promise<void>[];
 let revoke: () => void;
 let onFetch: () => void;
@@ -48,7 +48,7 @@ beforeEach(async () => {
       },
     },
     sessions,
-    pendingLogins: new PendingLogins(POSTGRES_LOGINS_MAX_COUNT),
+    door: new Door(POSTGRES_LOGINS_MAX_COUNT),
     serverVersion: '1',
     stopping: stopping.signal,
     onFault: (error: unknown) => expect.fail(String(error)),
@@ -67,13 +67,13 @@ afterEach(async () => {
 
 const logIn = () => logInPostgres(port, { user: 'sql_1', password: 'right' });
 
-it('a session with a revoked login ends, even if its client does not read', async () => {
+it('a session with a revoked login ends although its client does not read', async () => {
   const fetched = new Promise<void>((resolve) => (onFetch = resolve));
   const client = await logIn();
   client.socket.pause();
   client.send(query('SELECT 1'));
   await fetched;
-  // The response is written from the next turn of the event loop.
+  // The server starts to write the answer in the next turn.
   await new Promise(setImmediate);
   expect(sessions.count()).toBe(1);
   revoke();
@@ -82,14 +82,14 @@ it('a session with a revoked login ends, even if its client does not read', asyn
   client.socket.destroy();
 }, 10_000);
 
-it('a session with a revoked login sends its client the reason', async () => {
+it('a session with a revoked login sends its reading client the reason', async () => {
   const client = await logIn();
   revoke();
   expect(errorOf(await client.closed()).code).toBe('57P01');
   await Promise.all(served);
 });
 
-it('a login while the server stops gets the reason and no session', async () => {
+it("a login during the server's stop gets the reason and does not become a session", async () => {
   stopping.abort(new ProtocolFault('57P01', 'The server stops.', true));
   const { greeting, closed } = await logIn();
   const answer = [...greeting, ...(await closed())];

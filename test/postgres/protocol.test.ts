@@ -23,7 +23,9 @@ import {
 import { createCredential } from '../tools/sql-client.js';
 import { startSqlScene, type SqlScene } from '../tools/sql-scene.js';
 
-/* The PostgreSQL protocol on the byte level: messages that psql does not send, and malformed ones. */
+/*
+ * The PostgreSQL protocol, byte by byte: messages that drivers other than psql send, and messages that no driver sends.
+ */
 
 const ENDLESS = 'SELECT count(*) FROM range(1000000000000000)';
 
@@ -37,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 describe('a login', () => {
-  it('gets the parameters of the server and a cancellation key', async () => {
+  it("receives the server's parameters and a key for cancellation", async () => {
     const { greeting, end } = await logInPostgres(port, scene.one);
     expect(typesOf(greeting)).toMatch(/^RRS+KZ$/);
     const parameters = greeting.filter(({ type }) => type === 'S').map(({ body }) => body.toString());
@@ -58,15 +60,15 @@ describe('a login', () => {
   });
 });
 
-describe('connections without a login', () => {
-  it('do not block others: the oldest of them are closed, and sessions stay', async () => {
+describe('silent connections', () => {
+  it('lock no client out: the oldest of them are closed, and sessions stay', async () => {
     const client = await logInPostgres(port, scene.one);
     const silent: Awaited<ReturnType<typeof openPostgres>>[] = [];
     let closedCount = 0;
     for (let index = 0; index < 600; index += 1) {
       const one = await openPostgres(port);
       one.socket.once('close', () => (closedCount += 1));
-      // Some send a startup message and no password.
+      // Every third connection begins a login and then stays silent.
       if (index % 3 === 0) one.send(startup({ user: scene.one.user, database: 'gloaming' }));
       silent.push(one);
     }
@@ -135,7 +137,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('reports the types of parameters and columns of a named statement, and executes it twice', async () => {
+  it('describes parameters and columns of a named statement, and executes the statement again', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(
       parse('s', 'SELECT length, true, target_id FROM targets WHERE target_index = $1'),
@@ -155,7 +157,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('returns rows in portions with a row limit', async () => {
+  it('returns rows in portions on request', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(query('BEGIN'));
     await client.until('Z');
@@ -194,7 +196,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('reads binary values by the types that it reported', async () => {
+  it('reads binary values of the types that it described', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(
       parse('s', 'SELECT count(*) FROM targets WHERE target_index < $1'),
@@ -207,7 +209,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('skips messages after a failure until the next Sync', async () => {
+  it('skips the messages after a failure, up to the next Sync', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(parse('', 'SELEC 1'), bind('', ''), execute(''), parse('x', 'SELECT 1'), SYNC);
     const failed = await client.until('Z');
@@ -219,7 +221,7 @@ describe('the extended protocol', () => {
     client.end();
   });
 
-  it('refuses a prepared text of two statements, and statements that do not read', async () => {
+  it('refuses two statements in one prepared statement, and statements that do not read', async () => {
     const client = await logInPostgres(port, scene.one);
     for (const [sql, code] of [
       ['SELECT 1; SELECT 2', '42601'],
@@ -240,7 +242,7 @@ describe('the extended protocol', () => {
   });
 });
 
-describe('session commands', () => {
+describe('statements about the session', () => {
   it('are answered without the engine', async () => {
     const client = await logInPostgres(port, scene.one);
     for (const [sql, tag] of [
@@ -275,7 +277,7 @@ describe('session commands', () => {
 });
 
 describe('the end of a statement or a session', () => {
-  it('comes with a cancel request of another connection, and the session continues', async () => {
+  it('follows a cancellation from another connection, and the session continues', async () => {
     const client = await logInPostgres(port, scene.one);
     const key = client.greeting.find(({ type }) => type === 'K')?.body as Buffer;
     client.send(query(ENDLESS));
@@ -292,7 +294,7 @@ describe('the end of a statement or a session', () => {
     client.end();
   });
 
-  it('comes to idle and busy sessions when the credential is revoked', async () => {
+  it('follows a revocation, for idle and busy sessions', async () => {
     const doomed = await createCredential(scene, scene.one.apiKey);
     const idle = await logInPostgres(port, doomed);
     const busy = await logInPostgres(port, doomed);
@@ -312,7 +314,7 @@ describe('the end of a statement or a session', () => {
     other.end();
   });
 
-  it('comes when the client disconnects: its statement is cancelled', async () => {
+  it('follows a disconnect of the client', async () => {
     const client = await logInPostgres(port, scene.one);
     client.send(query(ENDLESS));
     await expect.poll(() => scene.small.appliance.sql.counts().statements, SOON).toBe(1);
@@ -321,7 +323,7 @@ describe('the end of a statement or a session', () => {
   });
 });
 
-describe('malformed messages', () => {
+describe('bytes that are not the protocol', () => {
   it.each([
     ['an HTTP request', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n')],
     ['a first message of 2 GiB', Buffer.concat([int32(0x7fffffff), Buffer.alloc(1_000)])],
@@ -331,7 +333,7 @@ describe('malformed messages', () => {
     ['names without end', Buffer.concat([int32(12), int32(196_608), Buffer.from('user')])],
     ['a query before the login', Buffer.concat([startup({ user: 'a' }), query('SELECT 1')])],
     ['a password of 1 MiB', Buffer.concat([startup({ user: 'a' }), message('p', Buffer.alloc(1 << 20, 65))])],
-  ])('%s ends only this connection', async (_name, bytes) => {
+  ])('%s ends the connection, and no other', async (_name, bytes) => {
     const client = await openPostgres(port);
     client.send(bytes);
     const said = await client.closed();
@@ -346,7 +348,7 @@ describe('malformed messages', () => {
     ['a message of 3 GiB', Buffer.concat([Buffer.from('Q'), Buffer.from([0xc0, 0, 0, 0])])],
     ['a Bind that ends within its values', message('B', text(''), text(''), Buffer.from([0, 0, 0, 9, 0, 0]))],
     ['a Query without its end', message('Q', Buffer.from('SELECT 1'))],
-  ])('%s after the login ends only this session', async (_name, bytes) => {
+  ])('%s after the login ends the session, and no other', async (_name, bytes) => {
     const client = await logInPostgres(port, scene.one);
     const other = await logInPostgres(port, scene.one);
     client.send(parse('', 'SELECT 1'), bytes, SYNC);
@@ -356,7 +358,7 @@ describe('malformed messages', () => {
     other.end();
   });
 
-  it('refuses sessions beyond the limit of an organization, and accepts new ones after their end', async () => {
+  it('refuses sessions beyond the bound of an organization, and frees them', async () => {
     const clients = await Promise.all(Array.from({ length: 32 }, () => logInPostgres(port, scene.one)));
     const { greeting } = await logInPostgres(port, scene.one);
     expect(errorOf(greeting).code).toBe('53300');

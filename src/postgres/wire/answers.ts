@@ -2,11 +2,11 @@ import type { SqlColumn } from '../../sql/engine/messages.js';
 import { int16, int32, message, text } from './message-writer.js';
 import type { ProtocolFault } from './protocol-fault.js';
 
-/* Messages to the client. Source: PostgreSQL, chapter "Message Formats" */
+/* Messages to the client. Source  PostgreSQL, chapter "Message Formats" */
 
 const AUTHENTICATION_OK = 0;
 const AUTHENTICATION_CLEARTEXT_PASSWORD = 3;
-/** Size of types without a fixed or known size. */
+/** Size of a type of variable or unknown size. */
 const UNKNOWN_SIZE = -1;
 
 export type TransactionStatus = 'I' | 'T' | 'E';
@@ -59,7 +59,7 @@ export function parameterDescription(typeIds: readonly number[]): Buffer {
   return message('t', int16(typeIds.length), ...typeIds.map(int32));
 }
 
-/** Returns a row of texts. */
+/** A row of text values. */
 export function dataRow(values: readonly string[]): Buffer {
   const fields = values.flatMap((value) => [int32(Buffer.byteLength(value)), Buffer.from(value)]);
   return message('D', int16(values.length), ...fields);

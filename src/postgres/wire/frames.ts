@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { POSTGRES_READ_AHEAD_BYTES } from '../../limits.js';
 import { ProtocolFault } from './protocol-fault.js';
 
-/** One message: its type, which the first message of a connection lacks, and the bytes after its length. */
+/** One message: its type, absent in the first message of a connection, and the bytes after its length. */
 export interface Frame {
   readonly type?: string;
   readonly body: Buffer;
@@ -10,7 +10,7 @@ export interface Frame {
 
 const LENGTH_BYTES = 4;
 
-/** Splits the bytes of a connection into messages. Buffered bytes are bounded. */
+/** Splits the bytes of a connection into messages. The buffer is bounded. */
 export class Frames {
   readonly #stream: Duplex;
   #bytes: Buffer = Buffer.alloc(0);
@@ -25,8 +25,8 @@ export class Frames {
   }
 
   /**
-   * Reads the next message. Returns undefined at the end of the connection.
-   * Errors  ProtocolFault if the length of the message is invalid or exceeds `maxBytes`
+   * Returns the next message; undefined at the end of the connection.
+   * Errors  ProtocolFault for a malformed message, or one over the bound
    */
   async next(kind: 'startup' | 'typed', maxBytes: number): Promise<Frame | undefined> {
     const typeBytes = kind === 'typed' ? 1 : 0;
@@ -35,7 +35,7 @@ export class Frames {
     if (length < LENGTH_BYTES || length > maxBytes) {
       throw new ProtocolFault(
         '08P01',
-        `A message has a length of ${length} bytes; 4 to ${maxBytes} are allowed.`,
+        `A message has a length of ${length} bytes; expected 4 to ${maxBytes}.`,
       );
     }
     if (!(await this.#has(typeBytes + length))) return undefined;
@@ -46,12 +46,12 @@ export class Frames {
     return { ...(type !== undefined && { type }), body };
   }
 
-  /** Returns whether bytes are buffered after the last message. */
+  /** True if unread bytes are in the buffer. */
   hasMore(): boolean {
     return this.#bytes.length > 0;
   }
 
-  /** Removes all listeners from the stream, before it changes to TLS. */
+  /** Stops reading from the stream, for example before TLS starts. */
   release(): void {
     this.#stream.off('data', this.#onData);
     this.#stream.off('end', this.#onEnd);
@@ -68,7 +68,7 @@ export class Frames {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
-    // Reading continues during a statement to detect a disconnect, up to a bound.
+    // Reading continues during a statement, to detect a disconnect. The buffer bounds it.
     if (this.#bytes.length > POSTGRES_READ_AHEAD_BYTES) this.#stream.pause();
     this.#wake?.();
   };

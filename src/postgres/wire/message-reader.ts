@@ -2,7 +2,7 @@ import { ProtocolFault } from './protocol-fault.js';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Decodes UTF-8. Errors: ProtocolFault for invalid bytes, because replacement characters would change the text */
+/** Decodes UTF-8. Errors  ProtocolFault for invalid bytes, because replacement characters would change the text */
 export function utf8(bytes: Buffer): string {
   try {
     return UTF8.decode(bytes);
@@ -13,7 +13,7 @@ export function utf8(bytes: Buffer): string {
 
 /**
  * Reads the fields of one message.
- * Errors  each method throws ProtocolFault if the message ends before the field does
+ * Errors  each method throws ProtocolFault if the message ends too early
  */
 export class MessageReader {
   readonly #body: Buffer;

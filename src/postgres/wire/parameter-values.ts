@@ -8,8 +8,8 @@ const FLOATS = new Set([TYPES.float4, TYPES.float8]);
 const TEXTS = new Set([0, TYPES.text, TYPES.varchar]);
 
 /**
- * Reads the values of a Bind message, which follow its formats.
- * Errors  ProtocolFault for a binary value of an unsupported type or a wrong size, and for invalid UTF-8
+ * Reads the parameter values of a Bind message.
+ * Errors  ProtocolFault for a binary value of an unsupported type
  */
 export function readParameters(
   reader: MessageReader,
@@ -27,7 +27,7 @@ export function readParameters(
   });
 }
 
-/** Converts a text value. The engine converts texts of unspecified type. */
+/** Converts a text value. If the type is open, the engine converts the text. */
 function textValue(text: string, typeId: number): SqlParameter {
   if (typeId === TYPES.bool) return /^(t|true|on|yes|1)$/i.test(text.trim());
   const isNumber =
@@ -36,7 +36,7 @@ function textValue(text: string, typeId: number): SqlParameter {
   return isNumber && text.trim() !== '' ? Number(text) : text;
 }
 
-/** Converts a binary value. Source: the `recv` functions of PostgreSQL's types */
+/** Source  the `recv` functions of PostgreSQL's types */
 function binaryValue(bytes: Buffer, typeId: number): SqlParameter {
   const sized = (size: number): Buffer => {
     if (bytes.length === size) return bytes;
@@ -53,5 +53,5 @@ function binaryValue(bytes: Buffer, typeId: number): SqlParameter {
   if (typeId === TYPES.float4) return sized(4).readFloatBE(0);
   if (typeId === TYPES.float8) return sized(8).readDoubleBE(0);
   if (TEXTS.has(typeId)) return utf8(bytes);
-  throw new ProtocolFault('0A000', `Parameters of the type ${typeId} are read as text only.`);
+  throw new ProtocolFault('0A000', `Send parameters of the type ${typeId} as text; binary is not supported.`);
 }

@@ -45,7 +45,7 @@ const SMALL_INTEGERS = new Set([
   DuckDBTypeId.USMALLINT,
   DuckDBTypeId.UINTEGER,
 ]);
-/** Types that data frames hold as floating point, such as sums of integers and decimals. */
+/** Types that data frames store as floating point: decimals and sums of integers. */
 const NUMBERS = new Set([
   DuckDBTypeId.FLOAT,
   DuckDBTypeId.DOUBLE,
@@ -55,7 +55,7 @@ const NUMBERS = new Set([
   DuckDBTypeId.UBIGINT,
 ]);
 
-/** Creates an encoder for these columns. Types without an Arrow counterpart become text. */
+/** Creates the encoder for these columns. A column of a type without an Arrow counterpart is encoded as text. */
 export function createArrowEncoder(names: readonly string[], types: readonly DuckDBType[]): ArrowEncoder {
   const columns = types.map(columnOf);
   const schema = new Schema(columns.map(({ type }, index) => new Field(names[index], type, true)));

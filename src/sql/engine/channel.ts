@@ -4,9 +4,9 @@ import { Fault } from '../../errors.js';
 import { StatementFailure } from './failure.js';
 import type { EngineAnswer, EngineAnswers, EngineRequest } from './messages.js';
 
-/** The compiled entry point, beside this file. */
+/** The compiled entry point of the process, beside this file. */
 const PROCESS_FILE = new URL('./process.js', import.meta.url);
-/** Heap limit of the engine's process, which holds one batch of rows in JavaScript. */
+/** Largest JavaScript heap of the engine's process, which holds one batch of rows. */
 const HEAP_MEBIBYTES = 256;
 const PAGE_BYTES = 4096;
 
@@ -15,7 +15,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** The server's connection to the process of an engine. */
+/** The server's end of the connection to an engine's process. */
 export class EngineChannel {
   readonly #child: ChildProcess;
   readonly #onEnd: () => void;
@@ -23,7 +23,10 @@ export class EngineChannel {
   #count = 0;
   #ended: Error | undefined;
 
-  /** @param onEnd  called once when the process has ended for any reason */
+  /**
+   * Starts the process.
+   * @param onEnd called once, when the process has ended for any reason
+   */
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
     this.#child = fork(PROCESS_FILE, {
@@ -47,8 +50,8 @@ export class EngineChannel {
   }
 
   /**
-   * Sends a request and resolves with its answer.
-   * Errors  StatementFailure from the engine; Fault, or the reason of its end, if the process has ended
+   * Sends a request and returns the answer.
+   * Errors  StatementFailure from the engine; if the process has ended, Fault or the reason of its end
    */
   ask<Kind extends EngineRequest['kind']>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
@@ -63,12 +66,12 @@ export class EngineChannel {
     });
   }
 
-  /** Returns the resident memory of the process, or undefined without /proc. Unit: bytes */
+  /** Resident memory of the process. Returns undefined if the system does not report it. */
   residentBytes(): number | undefined {
     return residentBytes(this.#child);
   }
 
-  /** Kills the process. Pending requests fail with the reason. */
+  /** Kills the process at once. Pending requests fail with the reason. */
   end(reason: Error): void {
     if (this.#ended !== undefined) return;
     this.#ended = reason;
@@ -79,15 +82,14 @@ export class EngineChannel {
   }
 
   #take(answer: EngineAnswer): void {
-    const pending = this.#pending.get(answer.id);
+    const asked = this.#pending.get(answer.id);
     this.#pending.delete(answer.id);
-    if ('failure' in answer)
-      pending?.reject(new StatementFailure(answer.failure.kind, answer.failure.message));
-    else pending?.resolve(answer.value as never);
+    if ('failure' in answer) asked?.reject(new StatementFailure(answer.failure.kind, answer.failure.message));
+    else asked?.resolve(answer.value as never);
   }
 }
 
-/** Reads the resident set. Source: proc(5), `/proc/<pid>/statm`, whose second number is the resident set in pages */
+/** Source  proc(5), `/proc/<pid>/statm`: the second number is the resident set in pages */
 function residentBytes({ pid }: ChildProcess): number | undefined {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;

@@ -18,24 +18,24 @@ const MEMORY_LOOK_INTERVAL_MS = 100;
 interface StatementOptions {
   readonly encoding: SqlEncoding;
   readonly parameters: readonly SqlParameter[];
-  /** Time limit of the engine's work, including fetches. */
+  /** Time that the engine may spend on the statement, fetches included. */
   readonly timeoutMs: number;
-  /** Cancels the statement, with its reason. */
+  /** Aborts the statement. The statement fails with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
-/** A cursor over the result of a statement. */
+/** The result of a statement. Rows are computed as they are fetched. */
 export interface SqlCursor {
   readonly shape: StatementShape;
-  /** Fetches the next rows. Errors: those of `SqlEngine.execute` */
+  /** Errors  those of execute */
   fetch(maxRows: number): Promise<SqlBatch>;
-  /** Discards the remaining rows. */
+  /** Discards the rows that are not fetched. */
   close(): void;
 }
 
 /**
- * Starts the process of an engine.
- * @param onEnd  called once when the process has ended for any reason
+ * Starts an engine.
+ * @param onEnd called once, when the process has ended for any reason
  */
 export function startEngine(limits: EngineLimits, onEnd: () => void): SqlEngine {
   return new SqlEngine(limits, onEnd);
@@ -50,7 +50,7 @@ interface OpenStatement {
 
 type Work = 'describe' | 'start' | 'fetch';
 
-/** The engine of one organization, in a process of its own. */
+/** The engine of one organization, in a separate process. */
 export class SqlEngine {
   readonly #limits: EngineLimits;
   readonly #channel: EngineChannel;
@@ -71,12 +71,12 @@ export class SqlEngine {
     return this.#channel.isEnded;
   }
 
-  /** Number of statements that run or have an open cursor. */
+  /** Number of statements in progress, open results included. */
   get statementCount(): number {
     return this.#statementCount;
   }
 
-  /** Opens the tables that later statements read. Errors: Fault if they cannot be opened in time */
+  /** Opens a snapshot for the statements that follow. Errors  Fault if it cannot be opened */
   async open(world: SqlWorld): Promise<void> {
     const late = setTimeout(
       () => this.#channel.end(new Fault('A SQL engine did not open its tables in time.')),
@@ -91,7 +91,7 @@ export class SqlEngine {
     }
   }
 
-  /** Returns parameters and columns of a statement without executing it. Errors: those of `execute` */
+  /** Returns columns and parameter types without executing the statement. Errors  those of execute */
   async describe(
     sql: string,
     { timeoutMs, signal }: Pick<StatementOptions, 'timeoutMs' | 'signal'>,
@@ -103,7 +103,7 @@ export class SqlEngine {
   /**
    * Starts a statement.
    * Errors  Refusal `sql_statement_invalid`, `sql_statement_refused`, `sql_statement_timeout`,
-   *         `sql_resources_exceeded`, `sql_engine_failed`; the signal's reason
+   *         `sql_resources_exceeded`, `sql_engine_failed`; rejects with the signal's reason
    */
   async execute(sql: string, options: StatementOptions): Promise<SqlCursor> {
     const { encoding, parameters, timeoutMs, signal } = options;
@@ -121,7 +121,7 @@ export class SqlEngine {
     };
   }
 
-  /** Kills the process and its statements. */
+  /** Kills the process. Statements in progress fail. */
   close(): void {
     this.#channel.end(new Refusal('sql_engine_failed', 'The SQL engine was closed.'));
   }
@@ -139,7 +139,7 @@ export class SqlEngine {
     }
   }
 
-  /** Runs a step that can be interrupted. If it does not stop within the grace period, the process is killed. */
+  /** Runs one step that can be interrupted. The process is killed if the step ignores the interrupt for too long. */
   async #work<Kind extends Work>(
     request: Extract<EngineRequest, { readonly kind: Kind }>,
     statementId: number,
@@ -150,13 +150,13 @@ export class SqlEngine {
     const stop = (reason: unknown): void => {
       if (stopped !== undefined) return;
       stopped = reason;
-      this.#send({ kind: 'interrupt', statementId });
+      this.#tell({ kind: 'interrupt', statementId });
       grace = setTimeout(() => this.#channel.end(reason as Error), SQL_INTERRUPT_GRACE_MS);
     };
     const leave = budget.enter(stop);
     try {
       const answer = await this.#channel.ask<Kind>(request);
-      // An answer after the interrupt could be incomplete.
+      // The answer arrived after the interrupt. It may be incomplete, so it is dropped.
       if (stopped !== undefined) throw stopped as Error;
       return answer;
     } catch (error) {
@@ -171,24 +171,22 @@ export class SqlEngine {
     if (!statement.isOpen) return;
     statement.isOpen = false;
     this.#statementCount -= 1;
-    this.#send({ kind: 'close', statementId: statement.id });
+    this.#tell({ kind: 'close', statementId: statement.id });
   }
 
-  /** Sends a request without waiting for the answer. */
-  #send(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
+  /** Sends a request whose answer is ignored. */
+  #tell(request: Extract<EngineRequest, { readonly kind: 'interrupt' | 'close' }>): void {
     if (!this.#channel.isEnded) this.#channel.ask(request).catch(() => undefined);
   }
 
   #lookAtMemory(): void {
     const bytes = this.#statementCount === 0 ? undefined : this.#channel.residentBytes();
     if (bytes === undefined || bytes <= this.#limits.memoryBytes + SQL_PROCESS_OVERHEAD_BYTES) return;
-    this.#channel.end(
-      new Refusal('sql_resources_exceeded', 'Statements took more memory than they may have.'),
-    );
+    this.#channel.end(new Refusal('sql_resources_exceeded', 'The statements exceeded their memory limit.'));
   }
 }
 
-/** The remaining engine time of a statement, over all its steps. */
+/** Remaining engine time of a statement, over all its steps. */
 class Budget {
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal;
@@ -201,8 +199,8 @@ class Budget {
   }
 
   /**
-   * Begins a step. `stop` is called when the time is up or the signal aborts. The returned function ends the step.
-   * Errors  the signal's reason, if it is aborted already
+   * Begins a step. `stop` is called at the timeout or when the signal aborts. The returned function ends the step.
+   * Errors  the signal's reason if the signal has aborted before
    */
   enter(stop: (reason: unknown) => void): () => void {
     const signal = this.#signal;
@@ -234,7 +232,7 @@ const CODES = {
 function refusalOf(error: unknown): unknown {
   if (error instanceof StatementFailure) return new Refusal(CODES[error.kind], error.message);
   if (error instanceof Refusal) return error;
-  return new Refusal('sql_engine_failed', 'The SQL engine ended. Ask again: a new one takes its place.', {
+  return new Refusal('sql_engine_failed', 'The SQL engine ended. Retry: a new engine starts.', {
     retryAfterSeconds: 1,
   });
 }

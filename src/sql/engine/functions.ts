@@ -1,11 +1,11 @@
 /*
- * The functions that statements may call: those that depend only on their arguments, and those that PostgreSQL clients
- * use in catalog queries. Functions that read settings, files, memory or SQL text, that wait or write, and internal
- * functions of the engine are not allowed. Functions of a later engine are not allowed until they are reviewed.
- * test/sql/engine/functions.test.ts compares both lists with the installed engine.
+ * Lists the functions that statements may call: pure functions of their arguments, and those with which PostgreSQL
+ * clients query its catalogs. Functions that read settings, files, memory or statements as text, that wait, write or
+ * belong to the engine are not listed. A function of a later engine version is refused until it is added here.
+ * test/sql/engine/functions.test.ts compares the list with the functions of the installed engine.
  */
 
-/** Allowed table functions, which compute a table from their arguments. */
+/** Functions that build tables from their arguments. */
 export const TABLE_FUNCTIONS = namesIn(`
   generate_series generate_subscripts json_each json_tree pg_timezone_names range repeat repeat_row unnest
 `);
@@ -95,7 +95,7 @@ const CATALOG = `
   pg_type_is_visible pg_typeof shobj_description
 `;
 
-/** All allowed functions, including operators, aggregates and table functions. */
+/** All functions that a statement may call. Operators are functions, too. */
 export const FUNCTIONS: ReadonlySet<string> = new Set([
   ...TABLE_FUNCTIONS,
   ...namesIn(OPERATORS),

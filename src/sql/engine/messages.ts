@@ -4,21 +4,19 @@ import type { SqlWorld } from '../world.js';
 
 /* Messages between the server and the process of an engine. Each request has one answer with the same id. */
 
-/** The value of a statement parameter. */
 export type SqlParameter = string | number | boolean | null;
 
-/** Encoding of rows: JSON arrays separated by commas, an Arrow stream, or messages of the PostgreSQL protocol. */
+/** Encoding of the rows: JSON arrays with commas between them, an Arrow stream, or PostgreSQL protocol messages. */
 export type SqlEncoding =
-  /** Rows above `limit` are counted but not written. Above `maxBytes` the result ends. */
+  /** At most `limit` rows in `maxBytes` bytes. Rows beyond the limit are counted and not written. */
   | { readonly kind: 'json'; readonly limit: number; readonly maxBytes: number }
   | { readonly kind: 'arrow' }
-  /** Format by column: 0 is text, 1 is binary. One value holds for all columns, and none means text. */
+  /** Format of each column, 0 text or 1 binary. One element applies to all columns; none is text. */
   | { readonly kind: 'postgres'; readonly formats: readonly number[] };
 
-/** A column of a result. */
 export interface SqlColumn {
   readonly name: string;
-  /** Type name of the engine: `VARCHAR`, `DECIMAL(10,2)`. */
+  /** Spelled as the engine does: `VARCHAR`, `DECIMAL(10,2)`. */
   readonly type: string;
   /** Closest type of the PostgreSQL protocol. */
   readonly postgresTypeId: number;
@@ -38,20 +36,21 @@ export type EngineRequest =
   | { readonly kind: 'interrupt'; readonly statementId: number }
   | { readonly kind: 'close'; readonly statementId: number };
 
-/** Columns and parameters of a statement. */
 export interface StatementShape {
   /** Absent for a text without a statement. */
   readonly columns?: readonly SqlColumn[];
-  /** Types of the PostgreSQL protocol; 0 is unknown. */
+  /** Types of the PostgreSQL protocol; 0 if the engine cannot infer the type. */
   readonly parameterTypeIds: readonly number[];
 }
 
-/** At most SQL_BATCH_MAX_BYTES of a result. Rows that are split between batches count in the last of them. */
+/**
+ * At most SQL_BATCH_MAX_BYTES of a result. Rows that are split over batches count in the batch with their last byte.
+ */
 export interface SqlBatch {
   readonly rowCount: number;
   readonly isDone: boolean;
   readonly bytes?: Uint8Array;
-  /** Number of rows that fit into `maxBytes`; present if a JSON result ended there. */
+  /** Present if the rows exceed the bytes of a JSON result: the number of rows that fit. The result ends here. */
   readonly fittingRowCount?: number;
 }
 

@@ -4,7 +4,7 @@ import type { EngineAnswer, EngineAnswers, EngineCall, EngineRequest } from './m
 import { Statements } from './statements.js';
 import { openWorld } from './world.js';
 
-/* The process of one organization's engine. A statement that crashes it does not affect the server. */
+/* Entry point of the process of one organization's engine. A crash ends this process only, not the server. */
 
 const statements = new Statements();
 
@@ -37,7 +37,7 @@ async function respond({ id, ...request }: EngineCall): Promise<EngineAnswer> {
   }
 }
 
-/** Makes the kernel's out-of-memory killer prefer this process to the server. */
+/** Raises the OOM score, so that the system kills this process before the server when memory runs out. */
 function offerToEnd(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
@@ -48,5 +48,5 @@ function offerToEnd(): void {
 
 offerToEnd();
 process.on('message', (call: EngineCall) => void respond(call).then((result) => process.send?.(result)));
-// The process must not outlive the server, even during a computation.
+// Ends the process with the server, even in the middle of a statement.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));

@@ -10,22 +10,24 @@ import {
 import { SQL_BATCH_MAX_BYTES } from '../../limits.js';
 import { createArrowEncoder } from './arrow.js';
 import { StatementFailure } from './failure.js';
-import { columnTypesOf } from './column-types.js';
+import { givenTypes } from './given-types.js';
 import { requireReading } from './gate.js';
 import type { SqlBatch, SqlColumn, SqlEncoding, SqlParameter, StatementShape } from './messages.js';
 import { encodeDataRows } from './postgres.js';
 import { jsonOf, postgresTypeOf } from './values.js';
 
-/** Connections of a statement. */
+/** Connections and signal of one statement. */
 export interface StatementPlace {
   readonly connection: DuckDBConnection;
-  /** Parses statements and never reads rows. */
+  /** Connection for parsing only. It reads no rows. */
   readonly gate: DuckDBConnection;
-  /** Aborts at an interrupt. Checked before each step, because an idle connection ignores an interrupt. */
+  /**
+   * Aborts at an interrupt. It is checked before each step, because a connection ignores an interrupt while it is idle.
+   */
   readonly signal: AbortSignal;
 }
 
-/** A started statement. */
+/** A statement in progress. */
 export interface RunningStatement {
   readonly shape: StatementShape;
   fetch(maxRows: number): Promise<SqlBatch>;
@@ -36,10 +38,7 @@ const NOTHING: RunningStatement = {
   fetch: () => Promise.resolve({ rowCount: 0, isDone: true }),
 };
 
-/**
- * Returns parameters and columns of a statement without executing it.
- * Errors  StatementFailure; the signal's reason; those of the engine
- */
+/** Returns parameters and columns without executing the statement. Errors  StatementFailure, and those of the engine */
 export async function describeStatement(
   sql: string,
   { connection, gate, signal }: StatementPlace,
@@ -49,10 +48,7 @@ export async function describeStatement(
   return shapeOf(await prepare(sql, connection));
 }
 
-/**
- * Starts a statement in a read-only transaction. Fetches compute its rows.
- * Errors  StatementFailure; the signal's reason; those of the engine
- */
+/** Executes a statement. Rows are computed as they are fetched. Errors  StatementFailure, and those of the engine */
 export async function startStatement(
   sql: string,
   parameters: readonly SqlParameter[],
@@ -70,7 +66,7 @@ export async function startStatement(
   return new RunningResult(result, connection, encoding);
 }
 
-/** A result with a buffer of rows that the engine has returned and no fetch has taken. */
+/** A result in progress. Buffers rows that the engine has computed and no fetch has returned. */
 class RunningResult implements RunningStatement {
   readonly shape: StatementShape;
   readonly #result: DuckDBResult;
@@ -78,11 +74,11 @@ class RunningResult implements RunningStatement {
   readonly #encode: Encode;
   readonly #waiting: DuckDBValue[][] = [];
   #isExhausted = false;
-  /** Encoded bytes that did not fit into the last batch. */
+  /** Encoded bytes that no fetch has returned yet. */
   #encoded: SqlBatch | undefined;
 
   constructor(result: DuckDBResult, connection: DuckDBConnection, encoding: SqlEncoding) {
-    const [names, types] = [result.columnNames(), columnTypesOf(result)];
+    const [names, types] = [result.columnNames(), givenTypes(result)];
     this.shape = { columns: columnsOf(names, types), parameterTypeIds: [] };
     this.#result = result;
     this.#connection = connection;
@@ -98,7 +94,7 @@ class RunningResult implements RunningStatement {
     return { rowCount: 0, isDone: false, bytes: bytes.subarray(0, SQL_BATCH_MAX_BYTES) };
   }
 
-  /** Encodes the next rows without a limit on their size. */
+  /** Returns the next rows, without a bound on their bytes. */
   async #next(maxRows: number): Promise<SqlBatch> {
     let bytes = 0;
     while (!this.#isExhausted && this.#waiting.length <= maxRows && bytes < SQL_BATCH_MAX_BYTES) {
@@ -113,19 +109,19 @@ class RunningResult implements RunningStatement {
   }
 }
 
-/** Prepares a statement. The second check: the prepared statement must read, too. */
+/** Checks again: the engine must also prepare the statement as a reading one. */
 async function prepare(sql: string, connection: DuckDBConnection): Promise<DuckDBPreparedStatement> {
   const prepared = await connection.prepare(sql);
   const { statementType } = prepared;
   if (statementType === StatementType.SELECT || statementType === StatementType.EXPLAIN) return prepared;
-  throw new StatementFailure('refused', 'Only statements that read are executed: SELECT and its kin.');
+  throw new StatementFailure('refused', 'Only reading statements are executed, such as SELECT.');
 }
 
 function shapeOf(prepared: DuckDBPreparedStatement): StatementShape {
   const indices = Array.from({ length: prepared.columnCount }, (_, index) => index);
   const columns = columnsOf(
     indices.map((index) => prepared.columnName(index)),
-    columnTypesOf(prepared),
+    givenTypes(prepared),
   );
   const parameterTypeIds = Array.from({ length: prepared.parameterCount }, (_, index) =>
     isKnown(prepared.parameterTypeId(index + 1)) ? postgresTypeOf(prepared.parameterType(index + 1)) : 0,
@@ -145,12 +141,12 @@ function isKnown(typeId: DuckDBTypeId): boolean {
   return typeId !== DuckDBTypeId.INVALID && typeId !== DuckDBTypeId.ANY && typeId !== DuckDBTypeId.SQLNULL;
 }
 
-/** Binds parameters. Texts are converted to the number type that the statement expects, if the engine knows it. */
+/** Binds parameters. A text is bound as a number if the statement expects a number there and the text is one. */
 function bind(prepared: DuckDBPreparedStatement, parameters: readonly SqlParameter[]): void {
   if (prepared.parameterCount !== parameters.length) {
     throw new StatementFailure(
       'invalid',
-      `The statement takes ${prepared.parameterCount} parameters; ${parameters.length} came.`,
+      `The statement takes ${prepared.parameterCount} parameters; got ${parameters.length}.`,
     );
   }
   for (const [index, value] of parameters.entries()) {
@@ -180,8 +176,8 @@ function numberIn(text: string, typeId: DuckDBTypeId): bigint | number | undefin
 }
 
 /**
- * Checks that a stream has ended without failure. A failed stream looks exhausted, but its transaction is aborted.
- * Errors  StatementFailure `invalid` if the transaction is aborted
+ * Fails if the stream was cut short by an error. A failed stream ends like an exhausted one, but a failure also ends
+ * the transaction.
  */
 async function requireWhole(connection: DuckDBConnection): Promise<void> {
   try {
@@ -189,7 +185,7 @@ async function requireWhole(connection: DuckDBConnection): Promise<void> {
   } catch {
     throw new StatementFailure(
       'invalid',
-      'The statement failed during its result: a value cannot be computed or converted, or memory ran out.',
+      'The statement failed while it computed rows: a value cannot be computed or converted, or memory ran out.',
     );
   }
 }
@@ -199,7 +195,7 @@ async function nextRows(result: DuckDBResult): Promise<DuckDBValue[][]> {
   return chunk === null || chunk.rowCount === 0 ? [] : chunk.getRows();
 }
 
-/** Estimates the size of rows. Only texts can be large. Unit: bytes */
+/** Approximate bytes of the rows. Only text can be large. */
 function sizeOf(rows: readonly (readonly DuckDBValue[])[]): number {
   let bytes = 0;
   for (const row of rows) for (const value of row) bytes += typeof value === 'string' ? value.length : 8;
@@ -219,7 +215,7 @@ function encoderOf(encoding: SqlEncoding, names: readonly string[], types: reado
   });
 }
 
-/** Encodes all batches as one list. */
+/** Encodes one JSON list over all batches. */
 function jsonEncoderOf({ limit, maxBytes }: Extract<SqlEncoding, { readonly kind: 'json' }>): Encode {
   let written = 0;
   let bytes = 0;
@@ -236,7 +232,7 @@ function jsonEncoderOf({ limit, maxBytes }: Extract<SqlEncoding, { readonly kind
   };
 }
 
-/** Encodes all batches as one stream. */
+/** Encodes one Arrow stream over all batches. */
 function arrowEncoderOf(names: readonly string[], types: readonly DuckDBType[]): Encode {
   const arrow = createArrowEncoder(names, types);
   let isStarted = false;

@@ -16,25 +16,27 @@ interface HeldWorld {
 
 interface HeldStatement {
   readonly held: HeldWorld;
-  /** Aborts at an interrupt, with or without a connection. */
+  /** Aborts at an interrupt, also before the statement has a connection. */
   readonly interruption: AbortController;
   connection?: DuckDBConnection;
   running?: RunningStatement;
 }
 
-/** Statements of one organization, and the worlds (sets of tables) that they read. A new world replaces the last. */
+/**
+ * The open statements of one organization and the snapshots that they read. A newer snapshot replaces the current one.
+ */
 export class Statements {
   readonly #statements = new Map<number, HeldStatement>();
   #current: HeldWorld | undefined;
 
-  /** Makes later statements read this world. The previous world is closed after its last statement. */
+  /** Opens a snapshot for the statements that follow. The previous snapshot closes with its last statement. */
   open(world: OpenWorld): void {
     const before = this.#current;
     this.#current = { world, statementCount: 0 };
     if (before !== undefined) this.#release(before);
   }
 
-  /** Returns parameters and columns. Errors: those of describeStatement; StatementFailure `interrupted` */
+  /** Errors  those of describeStatement; StatementFailure `interrupted` */
   async describe(statementId: number, sql: string): Promise<StatementShape> {
     const statement = this.#enter(statementId);
     try {
@@ -64,7 +66,7 @@ export class Statements {
     }
   }
 
-  /** Fetches the next rows of a statement. Errors: StatementFailure; those of the engine */
+  /** Errors  StatementFailure, and those of the engine */
   async fetch(statementId: number, maxRows: number): Promise<SqlBatch> {
     const statement = this.#statements.get(statementId);
     if (statement?.running === undefined) throw interrupted();
@@ -77,14 +79,14 @@ export class Statements {
     }
   }
 
-  /** Interrupts a statement. Without such a statement this is a no-op. */
+  /** Interrupts a statement. A no-op if the statement is not open. */
   interrupt(statementId: number): void {
     const statement = this.#statements.get(statementId);
     statement?.interruption.abort(interrupted());
     statement?.connection?.interrupt();
   }
 
-  /** Closes a statement. A second call is a no-op. */
+  /** Closes the statement. A second call is a no-op. */
   close(statementId: number): void {
     const statement = this.#statements.get(statementId);
     if (statement === undefined) return;
@@ -94,7 +96,7 @@ export class Statements {
     this.#release(statement.held);
   }
 
-  /** Registers a statement before it connects, so that it can be interrupted. The caller must close it. */
+  /** Registers the statement before it connects, so that an interrupt finds it. The caller must close it. */
   #enter(id: number): HeldStatement {
     const held = this.#current as HeldWorld;
     held.statementCount += 1;
@@ -118,5 +120,5 @@ async function connect(statement: HeldStatement): Promise<StatementPlace> {
 }
 
 function interrupted(): StatementFailure {
-  return new StatementFailure('interrupted', 'It was interrupted.');
+  return new StatementFailure('interrupted', 'The statement was interrupted.');
 }

@@ -2,16 +2,16 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import type { SqlWorld } from '../world.js';
 import { literal, worldFiles, worldStatements } from '../world-views.js';
 
-/** Resource limits of an engine. */
+/** Resources that an engine may use. */
 export interface EngineLimits {
   readonly memoryBytes: number;
   readonly threads: number;
 }
 
-/** A world (the tables that one organization may read) in an engine. */
+/** An opened snapshot. */
 export interface OpenWorld {
   connect(): Promise<DuckDBConnection>;
-  /** Parses statements and never reads rows. */
+  /** Connection for parsing only. It reads no rows. */
   readonly gate: DuckDBConnection;
   close(): void;
 }
@@ -19,12 +19,12 @@ export interface OpenWorld {
 const NOWHERE = '/nonexistent';
 
 /**
- * Opens a world in memory and locks the engine. Afterwards no statement can read other files, load extensions or change
- * settings.
- * Errors  those of the engine and of the file system
+ * Opens a snapshot in memory and locks the engine. A locked engine reads only the snapshot's files, loads no extension
+ * and changes no setting, whatever a statement says.
+ * Errors  those of DuckDB and of the file system
  */
 export async function openWorld(world: SqlWorld, limits: EngineLimits): Promise<OpenWorld> {
-  // Files have relative names, so that no statement can see their folder.
+  // Relative file names, so that no statement sees the path of the folder.
   process.chdir(world.folder);
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${Math.floor(limits.memoryBytes / 1024)}KiB`,

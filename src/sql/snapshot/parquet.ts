@@ -7,20 +7,19 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 
 type ParquetType = 'string' | 'integer' | 'int32' | 'number' | 'boolean' | 'string_list' | 'moment';
 
-/** A column of a Parquet file. */
 export interface ParquetColumn<Row> {
   readonly name: string;
   readonly type: ParquetType;
-  /** Returns the value of a row: undefined for null, a whole number for an integer, ISO text for a moment. */
+  /** Value of the column: undefined is null, an integer is a number without fraction, a timestamp is ISO text. */
   readonly read: (row: Row) => unknown;
-  /** Disables dictionary and compression, for values that hardly repeat or compress, such as sequences. */
+  /** True for values that rarely repeat or compress, such as sequences. The writer skips dictionary and compression. */
   readonly isPlain?: boolean;
 }
 
 /**
- * Writes rows as a Parquet file that appears atomically: written under a temporary name, synced and renamed. After a
- * failure the temporary file is removed, because on a full disk it would occupy the space that is freed.
- * It must not run on the event loop of a server, because it computes and writes without yielding.
+ * Writes rows as a Parquet file, atomically: under a temporary name, synced, then renamed. A failed write removes its
+ * temporary file, so that it does not use space on a full disk. The writer blocks its thread, so a server must not call
+ * it on its event loop.
  * Cost    holds one row group, 65,536 rows or 64 Mi characters of text
  * Errors  those of the file system
  */

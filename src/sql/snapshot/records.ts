@@ -17,21 +17,21 @@ import {
 } from './record-columns.js';
 import type { SqlRecords } from '../world.js';
 
-/** Job that writes the records of an organization. */
+/** What to write for an organization. */
 export interface RecordsJob {
   readonly kind: 'records';
   readonly dataFolder: string;
   readonly organizationId: string;
-  /** Folder of all Parquet files. Those of the organization lie in `records/<organization>`. */
+  /** Folder of the Parquet files. Those of an organization are below `records/<organization>`. */
   readonly folder: string;
 }
 
 /**
- * Updates the Parquet files of an organization and returns their names. Files are immutable. Candidates of a finished
- * run are written once, usage entries in segments, and the list of runs under the digest of its content. Old files that
- * no statement can still read are removed.
- * Errors  those of the control store and of the file system
- * Cost    reads all runs, the last segment of usage, and the rows of newly finished runs
+ * Updates the Parquet files of an organization and returns their paths. A file never changes under its name: candidates
+ * of a finished run are written once, usage in segments, runs under the digest of their content. Files that no running
+ * statement can read any more are removed.
+ * Cost    reads all runs and the last segment of usage, and the rows of each newly finished run
+ * Errors  those of the file system and of the control store
  */
 export async function snapshotRecords(job: RecordsJob): Promise<SqlRecords> {
   const store = openControlStore(job.dataFolder, { mayMigrate: false });
@@ -77,10 +77,13 @@ async function writeRuns(folder: string, below: string, runs: readonly RunRow[])
   return file;
 }
 
-/** Runs whose rows are candidates, or queries with candidates. */
+/** Endpoints whose rows are candidates, or queries with candidates. */
 const RANKING_ENDPOINTS = new Set(['homology.search', 'homology.batch_search']);
 
-/** Writes candidates into a folder per run (hive partitioning), so that a query of one run opens only its file. */
+/**
+ * Writes the candidates of a run. The folder name contains the run id, so that a question about one run opens one file
+ * only.
+ */
 async function writeCandidates(
   folder: string,
   below: string,
@@ -109,7 +112,7 @@ interface QueryRow {
   readonly candidates: readonly HomologyCandidate[];
 }
 
-/** Yields the candidates of a run. A row of a run is a candidate, or a query with its candidates. */
+/** Yields the candidates. A row of a run is a candidate or a query with its candidates. */
 async function* candidatesOf(run: RunRow, table: RunTable): AsyncGenerator<CandidateRow> {
   const releaseId = (run.summary as RunSummary | undefined)?.database?.release_id;
   for (let next = 0; next < run.rowCount;) {
@@ -145,15 +148,15 @@ async function writeUsage(
   return files;
 }
 
-/** Age at which an unused file is removed. No statement that can read the file runs that long. */
+/** Age at which a dropped file is removed. Every statement that could read the file has ended by then. */
 const REMOVAL_AGE_MS = 2 * SQL_TIMEOUT_MAX_SECONDS * 1000;
 
-function removeOld(folder: string, below: string, current: ReadonlySet<string>): void {
+function removeOld(folder: string, below: string, kept: ReadonlySet<string>): void {
   const before = Date.now() - REMOVAL_AGE_MS;
   const entries = readdirSync(join(folder, below), { recursive: true, withFileTypes: true });
   for (const entry of entries.filter((each) => each.isFile())) {
     const path = join(entry.parentPath, entry.name);
     const file = path.slice(folder.length + 1);
-    if (!current.has(file) && statSync(path).mtimeMs < before) rmSync(path, { force: true });
+    if (!kept.has(file) && statSync(path).mtimeMs < before) rmSync(path, { force: true });
   }
 }

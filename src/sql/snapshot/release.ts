@@ -6,13 +6,13 @@ import { readTableBatches } from '../../release/table-file.js';
 import { writeParquet, type ParquetColumn } from './parquet.js';
 import { attributeColumn } from '../world.js';
 
-/** Job that writes the targets of a release. */
+/** What to write for a release. */
 export interface ReleaseJob {
   readonly kind: 'release';
   /** Folder of the release. */
   readonly directory: string;
   readonly fields: readonly FilterField[];
-  /** Path of the new Parquet file. */
+  /** Path of the Parquet file to write. */
   readonly path: string;
 }
 
@@ -22,9 +22,9 @@ interface TargetRow {
 }
 
 /**
- * Writes targets and attributes of a release as one Parquet file with one row per target, in target order.
- * Errors  those of the release's files and of the file system
- * Cost    reads the two Arrow files once; holds one batch of each and one row group
+ * Writes targets and attributes of a release as one Parquet file, one row per target in the order of the release.
+ * Cost    reads the two Arrow files once; holds one of their batches and one row group
+ * Errors  those of the file system
  */
 export async function snapshotRelease({ directory, fields, path }: ReleaseJob): Promise<void> {
   const columns: ParquetColumn<TargetRow>[] = [

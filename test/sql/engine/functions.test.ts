@@ -6,14 +6,14 @@ import { FUNCTIONS, TABLE_FUNCTIONS } from '#src/sql/engine/functions.js';
 import { requireReading } from '#src/sql/engine/gate.js';
 
 /*
- * Every function of the installed engine is allowed or refused by name. After an upgrade with new functions this test
- * fails until they are reviewed. Statements cannot call them meanwhile.
+ * Every function of the installed engine must be allowed or refused by name. If an upgrade adds a function, this test
+ * fails until the function is listed. Until then statements cannot call the function.
  */
 
-/** Refused functions by reason. */
+/** Refused functions, grouped by reason. */
 const REFUSED: Readonly<Record<string, string>> = {
   'settings, variables and secrets': 'current_setting getvariable which_secret',
-  'SQL text as an argument': `
+  'statements and tables given as text': `
     query query_table histogram histogram_values json_deserialize_sql json_execute_serialized_sql json_serialize_plan
     json_serialize_sql sql_auto_complete check_peg_parser enable_peg_parser disable_peg_parser`,
   'files and memory': `
@@ -39,7 +39,7 @@ const refused = new Set(Object.values(REFUSED).flatMap((names) => names.trim().s
 const isRefused = (name: string): boolean =>
   refused.has(name) || REFUSED_FAMILIES.some((family) => family.test(name));
 
-/** A SELECT can call a pragma only by its table function. */
+/** A SELECT calls a pragma only through its table function. */
 const CALLABLE = "function_type <> 'pragma'";
 
 let instance: DuckDBInstance;
@@ -62,7 +62,7 @@ afterAll(() => {
 const namesOf = (rows: typeof existing): Set<string> => new Set(rows.map(({ name }) => name));
 
 describe('the functions that statements may call', () => {
-  it('and the refused ones together are all functions of the engine', () => {
+  it('and the refused functions are together all functions of the engine', () => {
     expect(existing.length).toBeGreaterThan(700);
     const tables = existing.filter(({ isTable }) => isTable);
     const others = existing.filter(({ isTable }) => !isTable);
@@ -73,15 +73,15 @@ describe('the functions that statements may call', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('are not in the refused list, and exist', () => {
+  it('are not also refused, and exist', () => {
     const names = namesOf(existing);
     expect([...FUNCTIONS].filter((name) => !names.has(name))).toEqual([]);
     expect([...refused].filter((name) => !names.has(name))).toEqual([]);
-    // An aggregate and a refused table function have the same name.
+    // The table function `histogram` is refused; the aggregate of the same name is allowed.
     expect([...FUNCTIONS].filter((name) => isRefused(name))).toEqual(['histogram']);
   });
 
-  it('are enforced by the gate: a function that is not in the list is refused in every syntax', async () => {
+  it('are enforced by the gate: every other function is refused, however it is called', async () => {
     for (const sql of [
       "SELECT json_serialize_plan('SELECT current_setting(''allowed_paths'')')",
       "SELECT JSON_Serialize_Plan('SELECT 1')",
@@ -103,7 +103,7 @@ describe('the functions that statements may call', () => {
     }
   });
 
-  it('include those of ordinary statements, in every syntax', async () => {
+  it('suffice for common statements, in every spelling of the grammar', async () => {
     for (const expression of [
       'if(a, 1, 2), ifnull(a, 1), coalesce(a, 1), nullif(a, 1), greatest(a, b), row(1, 2), struct_pack(k := 1)',
       "[1, 2], {'a': 1}, map {'a': 1}, x[1], x[1:2], s.a, a IN (1, 2), a IN [1], 2 = ANY(SELECT 1), 2 = ANY([1])",
@@ -121,7 +121,7 @@ describe('the functions that statements may call', () => {
 });
 
 describe("the engine's own views", () => {
-  it('that statements may read are the standard ones; all others are refused', async () => {
+  it('are readable if a standard defines them; every other view is refused', async () => {
     const reader = await gate.runAndReadAll(
       'SELECT DISTINCT schema_name, view_name FROM duckdb_views() WHERE internal ORDER BY ALL',
     );

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { numericBytes, textArrayBytes } from '#src/sql/engine/postgres-binary.js';
 
-/** Number of digits, weight, sign, scale, and the digits in base 10,000. */
+/** Digit count, weight, sign, scale, and the digits of base 10,000. */
 const int16s = (bytes: Buffer): number[] =>
   Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readUInt16BE(2 * index));
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Statements } from '#src/sql/engine/statements.js';
 import type { OpenWorld } from '#src/sql/engine/world.js';
 
-/* Statements in a world whose steps the test can delay. */
+/* Statements on a snapshot whose connections the test delays. */
 
 let instance: DuckDBInstance;
 let gate: DuckDBConnection;
@@ -30,7 +30,7 @@ function open(name: string, parts: Partial<OpenWorld> = {}): void {
   statements.open({ gate, connect: () => instance.connect(), close, ...parts });
 }
 
-/** Creates a latch: a promise that the test resolves. */
+/** A promise that the test resolves. */
 function latch() {
   let letGo = (): void => undefined;
   const released = new Promise<void>((resolve) => (letGo = resolve));
@@ -49,38 +49,38 @@ const ways: readonly (readonly [string, Ask])[] = [
 ];
 
 describe.each(ways)('a statement that is %s', (_name, ask) => {
-  it('is interrupted while it connects', async () => {
+  it('stops at an interrupt that arrives while it connects', async () => {
     const { released, letGo } = latch();
     open('first', { connect: () => released.then(() => instance.connect()) });
-    const pending = ask(1, 'SELECT 1');
+    const asked = ask(1, 'SELECT 1');
     statements.interrupt(1);
     letGo();
-    await expect(pending).rejects.toMatchObject({ kind: 'interrupted' });
+    await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
-  it('is interrupted while the gate checks it', async () => {
+  it('stops at an interrupt that arrives while it is parsed', async () => {
     const { released, letGo } = latch();
-    const slow = { runAndReadAll: (...values) => released.then(() => gate.runAndReadAll(...values)) } as Pick<
+    const slow = { runAndReadAll: (...asked) => released.then(() => gate.runAndReadAll(...asked)) } as Pick<
       DuckDBConnection,
       'runAndReadAll'
     >;
     const connection = await instance.connect();
     open('first', { gate: slow as DuckDBConnection, connect: async () => connection });
-    const pending = ask(1, 'SELECT 1');
+    const asked = ask(1, 'SELECT 1');
     await new Promise(setImmediate);
     statements.interrupt(1);
     letGo();
-    await expect(pending).rejects.toMatchObject({ kind: 'interrupted' });
+    await expect(asked).rejects.toMatchObject({ kind: 'interrupted' });
   });
 
-  it('does not keep a world open if it could not connect', async () => {
+  it('releases a snapshot that it could not connect to', async () => {
     open('first', { connect: () => Promise.reject(new Error('no memory')) });
     await expect(ask(1, 'SELECT 1')).rejects.toThrow('no memory');
     open('second');
     expect(closed).toEqual(['first']);
   });
 
-  it('does not keep a world open after a failure', async () => {
+  it('releases a snapshot in which it failed', async () => {
     open('first');
     await expect(ask(1, 'SELECT nothing FROM nowhere')).rejects.toThrow('nowhere');
     open('second');
@@ -88,7 +88,7 @@ describe.each(ways)('a statement that is %s', (_name, ask) => {
   });
 });
 
-it('a replaced world is closed after its last statement', async () => {
+it('a replaced snapshot closes with the last of its statements', async () => {
   open('first');
   const encoding = { kind: 'json', limit: 1, maxBytes: 100 } as const;
   await statements.start({ kind: 'start', statementId: 1, sql: 'SELECT 1', parameters: [], encoding });

@@ -8,7 +8,7 @@ import {
 } from '@duckdb/node-api';
 import { StatementFailure } from './failure.js';
 
-/** Columns of a prepared statement or of a result. */
+/** The columns of a prepared statement or of a result. */
 interface Columns {
   readonly columnCount: number;
   columnName(index: number): string;
@@ -16,24 +16,24 @@ interface Columns {
 }
 
 /**
- * Returns the types of a statement's columns.
- * Errors  StatementFailure `invalid` for types whose values the engine's library changes or cannot read
+ * Returns the types of the columns.
+ * Errors  StatementFailure `invalid` for a type whose values the library cannot return unchanged
  */
-export function columnTypesOf(columns: Columns): DuckDBType[] {
-  return Array.from({ length: columns.columnCount }, (_, index) => columnTypeOf(columns, index));
+export function givenTypes(columns: Columns): DuckDBType[] {
+  return Array.from({ length: columns.columnCount }, (_, index) => givenType(columns, index));
 }
 
-function columnTypeOf(columns: Columns, index: number): DuckDBType {
+function givenType(columns: Columns, index: number): DuckDBType {
   let type: DuckDBType;
   try {
     type = columns.columnType(index);
   } catch {
-    // The engine's library has no class for this type.
-    throw unsupported(columns.columnName(index), 'has an unsupported type, such as VARIANT or GEOMETRY');
+    // The engine's JavaScript library does not know the type.
+    throw notGiven(columns.columnName(index), 'has an unsupported type, such as VARIANT or GEOMETRY');
   }
   const lost = lostMember(type);
   if (lost === undefined) return type;
-  throw unsupported(
+  throw notGiven(
     columns.columnName(index),
     lost === ''
       ? 'holds a struct without names'
@@ -41,13 +41,13 @@ function columnTypeOf(columns: Columns, index: number): DuckDBType {
   );
 }
 
-function unsupported(name: string, why: string): StatementFailure {
+function notGiven(name: string, why: string): StatementFailure {
   return new StatementFailure('invalid', `The column "${name}" ${why}; cast it to VARCHAR or JSON.`);
 }
 
 /**
- * Returns the first struct member that the library loses, or undefined. It reads structs into objects, where `__proto__`
- * has a special meaning and one of two equal names is lost.
+ * Returns the first struct member that the library would lose. It returns structs as objects, where `__proto__` is
+ * special and equal names overwrite each other.
  */
 function lostMember(type: DuckDBType): string | undefined {
   if (type instanceof DuckDBStructType) {

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
 /**
- * Connections that have not logged in. Their number is bounded, so that silent clients cannot use up all connections.
- * Above the bound a new connection closes the oldest one of the address with the most connections.
+ * Connections that have not authenticated yet. Their number is bounded. A new connection beyond the bound closes the
+ * oldest one of the address with the most connections, so that silent clients lock no other client out.
  */
-export class PendingLogins {
+export class Door {
   readonly #maxCount: number;
-  /** Addresses by socket, oldest first. */
+  /** Oldest first. */
   readonly #waiting = new Map<Socket, string>();
 
   constructor(maxCount: number) {
@@ -18,7 +18,7 @@ export class PendingLogins {
     if (this.#waiting.size > this.#maxCount) this.#drop();
   }
 
-  /** Removes a connection that has sent its password or has closed. */
+  /** Removes a connection that has authenticated or closed. */
   leave(socket: Socket): void {
     this.#waiting.delete(socket);
   }
