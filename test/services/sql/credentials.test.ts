@@ -33,7 +33,7 @@ const create = async (organizationId = 'lab') =>
   (await credentials.create({ name: 'notebook', description: 'for plots' }, of(organizationId))).value;
 
 describe('SQL credentials', () => {
-  it('log in the organization that they were made for', async () => {
+  it('open a session only in their own organization', async () => {
     const { sql_engine_user: user, password, sql_credential: credential } = await create();
     expect(await credentials.logIn(user, password)).toMatchObject({
       organizationId: 'lab',
@@ -53,7 +53,7 @@ describe('SQL credentials', () => {
     });
   });
 
-  it('are refused alike when user or password is wrong, or revoked', async () => {
+  it('are refused with the same message for a wrong user, a wrong password and a revoked credential', async () => {
     const first = await create();
     const second = await create('rivals');
     const wrong: readonly (readonly [string, string])[] = [
@@ -83,7 +83,7 @@ describe('SQL credentials', () => {
     expect(JSON.stringify(credentials.list({ limit: 10 }, of('lab')))).not.toMatch(/scrypt|gls_/);
   });
 
-  it('take a new password by rotation, and the one before opens nothing', async () => {
+  it('get a new password by rotation, which invalidates the old one', async () => {
     const before = await create();
     await credentials.logIn(before.sql_engine_user, before.password);
     const { value: after } = await credentials.rotate(before.sql_credential.id, of('lab'));
@@ -145,7 +145,7 @@ describe('SQL credentials', () => {
     expect(table.findByUsername('a')).toBe(undefined);
   });
 
-  it('end what watches them, whoever revoked them', async () => {
+  it('notify their watchers when they are revoked, in any process', async () => {
     const ended: string[] = [];
     for (const [name, end] of [
       ['here', (id: string) => credentials.revoke(id, of('lab'))],
