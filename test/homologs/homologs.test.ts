@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { alignHomologSet, effectiveSequences, rowWeights } from '#src/homologs/alignment.js';
 import { encodeHomologSets } from '#src/homologs/encode.js';

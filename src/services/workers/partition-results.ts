@@ -5,7 +5,7 @@ import { scanEncoded, targetRanges, type PartialResult } from '../../search/part
 import { encode } from '../../search/encode.js';
 import type { RequestContext } from '../context.js';
 import type { Catalog } from '../search/catalog.js';
-import type { Engines } from '../search/engines.js';
+import type { Engines } from '../../engine/engines.js';
 import { readProteinQuery } from '../search/protein-query.js';
 import type { TargetSpaces } from '../search/target-spaces.js';
 import type { PartialResultRequest } from './partial-result-request.js';

@@ -163,10 +163,10 @@ describe('gloaming index', () => {
     });
     await writePolicyCard(directory, card(0.77));
     expect(await index('list')).toMatch(
-      /^Searched by codes: beta dbr_\w{12}; it misses 5\.0 % of the 10 nearest, 20\.0 % .* 23\.0 % of all/m,
+      /^Searched by a codebook: beta dbr_\w{12}; it misses 5\.0 % of the 10 nearest, 20\.0 % .* 23\.0 % of all/m,
     );
     await writePolicyCard(directory, card(0.7));
-    expect(await index('list')).not.toContain('Searched by codes');
+    expect(await index('list')).not.toContain('Searched by a codebook');
     const [sample, supported] = [
       { pair_count: 1, protein_count: 2, connected_pair_count: 0, link_count: 0 },
       {},

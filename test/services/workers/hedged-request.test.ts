@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { createResponseTimes } from '#src/services/workers/response-times.js';
 import { hedgedRequest, Superseded } from '#src/services/workers/hedged-request.js';

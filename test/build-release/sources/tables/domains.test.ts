@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';

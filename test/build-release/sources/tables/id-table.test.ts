@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { createIdTable } from '#src/build-release/sources/tables/id-table.js';
 
