@@ -1,4 +1,4 @@
-/* A vitest reporter: where the processor time of a run went, as test/tools/processor-time.ts measures it. */
+/* A vitest reporter: where the processor time of a run went, as test/tools/suite/processor-time.ts measures it. */
 
 const FEWEST_FILES = 10;
 const LISTED_FILES = 15;

@@ -188,8 +188,9 @@ export function storeCalls(
 
 /** Affine scores and measures, of the CPU or of the GPUs; these take no profiles. */
 export function scoreCalls(addon: Addon, isOnGpu: boolean): Pick<KernelBackend, 'affineScores' | 'measure'> {
+  const scores = affineCall<Int32Array>(addon, 'scores', isOnGpu);
   return {
-    affineScores: affineCall<Int32Array>(addon, 'scores', isOnGpu),
+    affineScores: async (...call) => ({ scores: await scores(...call) }),
     measure: affineCall<PairMeasures>(addon, 'measures', isOnGpu),
   };
 }

@@ -13,6 +13,7 @@ import {
 } from './addon.js';
 import type {
   AffineParameters,
+  AffineScores,
   KernelBackend,
   KernelOptions,
   KernelRetry,
@@ -170,15 +171,12 @@ function servedScores(
   const onGpu = scoreCalls(addon, true);
   return {
     affineScores(store, query, targets, parameters, options = {}) {
-      const scoreOnCpu = (): Promise<Int32Array> =>
+      const scoreOnCpu = (): Promise<AffineScores> =>
         calls.affineScores(store, query, targets, parameters, options);
       if (hasProfiles(parameters)) return scoreOnCpu();
       return serve(
         () => onGpu.affineScores(store, query, targets, parameters, options),
-        (retry) => {
-          options.onRetry?.(retry);
-          return scoreOnCpu();
-        },
+        async (retry) => ({ ...(await scoreOnCpu()), retry }),
         options,
       );
     },

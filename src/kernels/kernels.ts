@@ -53,8 +53,6 @@ export interface KernelOptions {
   readonly threads?: number;
   /** Gives way to calls that are not: somebody waits for those. Default false; a backend that cannot takes turns. */
   readonly isLowPriority?: boolean;
-  /** Hears of a retry where the result itself does not tell of it. */
-  readonly onRetry?: (retry: KernelRetry) => void;
 }
 
 /** A device failed, and the CPU did its work; the result is the same. */
@@ -96,11 +94,18 @@ export interface CodedSums {
   readonly excess: Uint32Array;
 }
 
-/** Both that a pair is judged by, of the same dot products. */
-export interface PairMeasures extends MaxSimSums {
-  /** Best local scores. */
+/**
+ * Affine scores of a query with listed targets, in list order.
+ * Unit  best local alignment score
+ */
+export interface AffineScores {
   readonly scores: Int32Array;
+  /** Present if a device failed and the CPU served in its place. */
+  readonly retry?: KernelRetry;
 }
+
+/** MaxSim sums and affine scores of the same pairs, computed from the same dot products. */
+export interface PairMeasures extends MaxSimSums, AffineScores {}
 
 /** Sums of some of the eligible targets. */
 export interface NearestSums extends MaxSimSums {
@@ -209,14 +214,14 @@ export interface KernelBackend {
     count: number,
     options?: KernelOptions,
   ): Promise<readonly NearestSums[]>;
-  /** Best local score of the query with each listed target, in list order; `onRetry` hears of a retry. */
+  /** Best local score of the query with each listed target, in list order. */
   affineScores(
     store: TokenStore,
     query: QueryTokens,
     targets: Uint32Array,
     parameters: AffineParameters,
     options?: KernelOptions,
-  ): Promise<Int32Array>;
+  ): Promise<AffineScores>;
   /** The same with the sums of `maxsim`, in list order: on the CPU hardly more than the scores alone. */
   measure(
     store: TokenStore,

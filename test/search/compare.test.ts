@@ -12,7 +12,8 @@ import { nativeBackend } from '#src/kernels/native.js';
 import { openRelease } from '#src/release/open.js';
 import type { Release } from '#src/release/release.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
-import { compare } from '#src/search/compare.js';
+import { nearestSums } from '#src/search/exhaustive.js';
+import { planSearch } from '#src/search/plan.js';
 import { searchMany } from '#src/search/search.js';
 import type { SearchEngine, SearchResult } from '#src/search/search-types.js';
 import { presentExecution, searchWarnings } from '#src/services/search/present-search.js';
@@ -90,12 +91,21 @@ describe('a backend that chooses the best on its device', () => {
     ];
     const tokens = await fakeEncoder().encode(queries.map(({ sequence }) => sequence));
     const asked = {
+      ...settings,
       targetSpace: unfilteredSpace(release),
       limit: 3,
       significance: 'if_available',
     } as const;
-    const referenceSumsOf = async (engine: SearchEngine): Promise<unknown> =>
-      (await compare(tokens, asked, engine, {})).map(({ referenceSums }) => referenceSums);
+    const encoded = queries.map((query, at) => ({ ...query, tokens: tokens[at]! }));
+    const referenceSumsOf = async (engine: SearchEngine): Promise<unknown> => {
+      const work = { engine, options: {}, optionsOf: () => ({}) };
+      const scanned = {
+        nearest: () => nearestSums(tokens, undefined, asked.limit, engine, {}),
+        sweep: () => Promise.reject(new Error('an exhaustive search sweeps no rows')),
+      };
+      const compared = await planSearch(engine, asked).compare(encoded, scanned, work);
+      return Promise.all(compared.map(async (compare) => (await compare()).referenceSums));
+    };
     const expected = await referenceSumsOf(cpu);
     expect(await referenceSumsOf(gpu)).toEqual(expected);
     expect(expected).toHaveLength(2);

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '#src/random.js';
-import { rank, type Ranked } from '#src/search/rank.js';
+import { rank } from '#src/search/rank.js';
+import type { Ranked } from '#src/search/search-types.js';
 import type { ReleaseManifest, TargetTable } from '#src/release/release.js';
 import type { MaxSimSums } from '#src/kernels/kernels.js';
 

@@ -21,7 +21,7 @@ import { openControlStore } from '#src/store/control-store.js';
 import { problemOfControlFile, wronglyShared } from '#src/store/prepare.js';
 import { problemOfControlState } from '#src/store/probe.js';
 import { PROGRAM } from '../tools/paths.js';
-import { repetitions } from '../tools/repetitions.js';
+import { repetitions } from '../tools/suite/repetitions.js';
 
 /*
  * Damage of the control state itself: whatever is cut off or changed, fsck tells it and the server does not start on

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Candidate } from '#src/search/search-types.js';
-import { chooseFrontier } from '#src/search/prefilter/frontier.js';
+import { chooseFrontier } from '#src/search/prefiltered.js';
 
 /** Candidates in the order of a ranking, each with its affine score and, if judged, its ln P. */
 function candidates(...given: readonly (readonly [score: number, logP?: number])[]): readonly Candidate[] {

@@ -1,4 +1,4 @@
-import type { QueryTokens } from '../../kernels/kernels.js';
+import type { QueryTokens } from '../kernels/kernels.js';
 
 /** Rows of a query that meet every target, and those that meet the pool; multiples of what kernels compare at once. */
 export const COARSE_ROWS = 32;
