@@ -32,11 +32,13 @@ const LAYERS: Readonly<Record<string, number>> = {
   'fit-significance': 5,
   'measure-recall': 5,
   'find-homologs': 5,
+  engine: 6,
   demo: 7,
   services: 7,
   http: 8,
   postgres: 8,
   composition: 8,
+  pipelines: 8,
   'appliance.ts': 9,
   cli: 10,
 };

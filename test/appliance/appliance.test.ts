@@ -68,7 +68,7 @@ const request = (more: object = {}): object => ({
 });
 
 describe('the appliance', () => {
-  it('finds a protein itself first, at a distance of zero but for rounding', async () => {
+  it('ranks a protein itself first, at a distance of zero up to rounding', async () => {
     const { post, end } = await session();
     const { status, body } = await post('/v1/homology', request());
     expect(status).toBe(200);
@@ -80,7 +80,7 @@ describe('the appliance', () => {
     await end();
   });
 
-  it('gives the same result digest with any threads and kernels, and after a restart', async () => {
+  it('returns the same result digest with any threads and kernels, and after a restart', async () => {
     const digests = new Map<string, string>();
     const variants = nativeVariants().filter(({ isRunnable }) => isRunnable);
     expect(variants.length).toBeGreaterThanOrEqual(1);
@@ -98,7 +98,7 @@ describe('the appliance', () => {
     expect(new Set(digests.values()).size, JSON.stringify([...digests])).toBe(1);
   });
 
-  it('answers an equal request from the cache, with its own request id and the same receipt', async () => {
+  it('answers an equal request from the cache, with a new request id and the same receipt', async () => {
     const { post, end } = await session();
     const first = await post('/v1/homology', request());
     const second = await post('/v1/homology', request());
@@ -115,7 +115,7 @@ describe('the appliance', () => {
     await end();
   });
 
-  it('searches only what a filter lets through, and finds the target space again by id after a restart', async () => {
+  it('searches only the targets that pass a filter, and finds the target space by id after a restart', async () => {
     const filter = { op: 'eq', field: 'reviewed', value: 'true' };
     const before = await session();
     const filtered = await before.post('/v1/homology', request({ filter, limit: 300 }));
@@ -140,7 +140,7 @@ describe('the appliance', () => {
     await after.end();
   });
 
-  it('keeps a target space from an organization that did not make it', async () => {
+  it('hides a target space from every other organization', async () => {
     const { appliance, post, server, end } = await session();
     const filter = { op: 'eq', field: 'reviewed', value: 'false' };
     const { body } = await post('/v1/homology', request({ filter }));
@@ -155,7 +155,7 @@ describe('the appliance', () => {
     await end();
   });
 
-  it('answers a filter that lets nothing through with no candidates and a warning', async () => {
+  it('answers a filter that no target passes with no candidates and a warning', async () => {
     const { post, end } = await session();
     const filter = { op: 'eq', field: 'organism', value: 'Nessiteras rhombopteryx' };
     const { status, body } = await post('/v1/homology', request({ filter }));

@@ -10,8 +10,8 @@ import { startSmallAppliance, type SmallAppliance } from '../tools/small-applian
 import { unchangingFields } from '../tools/unchanging-fields.js';
 
 /*
- * No field of an answer is a decoration: each changes between two scenarios, or stands here with the reason why it
- * cannot. A field that begins to change must leave the list.
+ * Every field of an answer changes between two scenarios, or has an entry here with the reason why it cannot. A field
+ * that begins to change must leave the list.
  */
 
 const ONE_BUILD = 'one build, one kernel backend, one encoder in this test';
@@ -46,7 +46,7 @@ const SEARCH: Readonly<Record<string, string>> = {
   '.usage.billable_formula_id': 'one formula for direct searches',
   '.usage.billable_units': 'each direct search is one unit',
 };
-/** Absent until a release has a calibration; test/calibration shows them change. */
+/** Absent without a calibration. Tests of calibrated releases show that these fields change. */
 const UNCALIBRATED = '.candidates.[].significance.measurements.';
 
 let small: SmallAppliance;
@@ -72,7 +72,7 @@ async function search(more: Partial<HomologyRequest>) {
   return await client.call('homology.search', { body: { query, ...more } });
 }
 
-describe('every field of an answer changes with what it tells of:', () => {
+describe('every field of an answer changes with its source:', () => {
   it('homology.search', async () => {
     const bodies = [
       await search({ database: DEMO_SLUG }),
@@ -89,7 +89,7 @@ describe('every field of an answer changes with what it tells of:', () => {
         query: { kind: 'protein_sequence', sequence: 'WWWWWWWW' },
         evidence: 'pairwise_sequence_alignment',
       }),
-      // A queue wait and an execution of a length that a clock of milliseconds sees.
+      // Makes queue wait and execution long enough for a clock of milliseconds.
       ...(await Promise.all(
         Array.from({ length: 12 }, (_, at) => search({ limit: at + 10, query: longQuery(at) })),
       )),
@@ -157,7 +157,7 @@ describe('every field of an answer changes with what it tells of:', () => {
   });
 });
 
-/** A query that keeps the kernels busy for some milliseconds. */
+/** A query that takes the kernels some milliseconds. */
 function longQuery(at: number) {
   return { kind: 'protein_sequence', sequence: small.sequences.slice(at, at + 20).join('') } as const;
 }

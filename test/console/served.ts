@@ -5,16 +5,16 @@ import { openDemoAppliance } from '../tools/demo-appliance.js';
 import { serveInProcess, type ServedProcess } from '../tools/served-process.js';
 import { launch, watchedPage, type WatchedPage } from './browser.js';
 
-/** A server of its own process over 60 simulated proteins, which can be ended and started again. */
+/** A server process with 60 simulated proteins. The test can kill and restart it. */
 export interface ServedConsole {
   readonly url: string;
   readonly key: string;
-  /** Token of a link that lets the operator in. */
+  /** Token of a link that signs the operator in. */
   readonly link: string;
   readonly sequences: readonly string[];
   /** A taxon above some of the proteins, and the organisms below it. */
   readonly clade: Clade;
-  /** What commands of the same appliance need. */
+  /** Environment of commands on the same appliance. */
   readonly environment: Readonly<Record<string, string>>;
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -24,18 +24,21 @@ export interface ServedConsole {
 interface Clade {
   readonly taxon: string;
   readonly organisms: readonly string[];
-  /** On and below it. */
+  /** Number of proteins on and below the taxon. */
   readonly proteins: number;
 }
 
-/** A server, and a browser with a page of it. */
+/** A server, and a browser with one of its pages. */
 export interface OpenedConsole extends WatchedPage {
   readonly served: ServedConsole;
   readonly browser: Browser;
   close(): Promise<void>;
 }
 
-/** @param timeoutMs of whatever the page is waited for */
+/**
+ * Starts server and browser.
+ * @param timeoutMs bound on every wait for the page
+ */
 export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
   const served = await serveConsole();
   const browser = await launch();
@@ -48,7 +51,10 @@ export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
   return { ...watched, served, browser, close };
 }
 
-/** @param settings of appliance.json, beside those of the environment */
+/**
+ * Starts the server.
+ * @param settings of appliance.json, in addition to those of the environment
+ */
 export async function serveConsole(settings: Readonly<Record<string, unknown>> = {}): Promise<ServedConsole> {
   const { appliance, demo, environment, sequences, keyOf, remove } = await openDemoAppliance({
     seed: 11,
@@ -85,7 +91,7 @@ export async function serveConsole(settings: Readonly<Record<string, unknown>> =
   };
 }
 
-/** The largest that does not have all. */
+/** The largest taxon that does not contain all proteins. */
 function cladeOf({ proteins, taxonomy }: SimulatedDatabase): Clade {
   const tree = new Map(taxonomy.nodes.map((node) => [node.taxid, node]));
   const clades = taxonomy.nodes.map(({ taxid, name }) => {

@@ -219,7 +219,7 @@ describe('a policy card', () => {
       'misses none of the 10 nearest, less than 0.1 % of the 100 nearest and 21.6 % of all with E <= 0.001',
     );
     expect(lossesOf({ ...recalls, nearest_10: of(0.955), evident: null }, good())).toBe(
-      'misses 4.5 % of the 10 nearest and less than 0.1 % of the 100 nearest; E-values were not asked',
+      'misses 4.5 % of the 10 nearest and less than 0.1 % of the 100 nearest; E-values were not measured',
     );
   });
 
@@ -251,16 +251,16 @@ describe('a policy card', () => {
 describe('a recall', () => {
   it('is the mean over queries with targets to find, with an interval below 1 even if all are found', () => {
     const all = recallOf([
-      { wantedCount: 4, foundCount: 4 },
-      { wantedCount: 1, foundCount: 1 },
-      { wantedCount: 0, foundCount: 0 },
+      { relevantCount: 4, retrievedCount: 4 },
+      { relevantCount: 1, retrievedCount: 1 },
+      { relevantCount: 0, retrievedCount: 0 },
     ]);
     expect(all).toMatchObject({ query_count: 2, wanted_count: 5, found_count: 5, mean: 1, high: 1 });
-    // Wilson's interval of two successes in two trials.
+    // Wilson's interval for two successes in two trials.
     expect(all.low).toBeCloseTo(0.342, 3);
     const half = recallOf([
-      { wantedCount: 10, foundCount: 10 },
-      { wantedCount: 2, foundCount: 0 },
+      { relevantCount: 10, retrievedCount: 10 },
+      { relevantCount: 2, retrievedCount: 0 },
     ]);
     expect(half).toMatchObject({ mean: 0.5, found_count: 10 });
     expect(half.low).toBeLessThan(0.1);
@@ -270,8 +270,8 @@ describe('a recall', () => {
 
   it('has a narrower interval with more queries', () => {
     const queries = Array.from({ length: 200 }, (_, at) => ({
-      wantedCount: 10,
-      foundCount: at % 20 === 0 ? 8 : 10,
+      relevantCount: 10,
+      retrievedCount: at % 20 === 0 ? 8 : 10,
     }));
     const { mean, low, high } = recallOf(queries);
     expect(mean).toBeCloseTo(0.99);

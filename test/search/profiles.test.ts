@@ -68,8 +68,7 @@ describe('profiles that score', () => {
       store,
       reader,
       sample,
-      work: { folder: join(folder, 'work'), identity: 'profiles' },
-      options: {},
+      checkpoints: { folder: join(folder, 'work'), identity: 'profiles' },
       onPairs: () => undefined,
     });
     await reader.close();

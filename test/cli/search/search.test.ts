@@ -8,7 +8,7 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAppliance } from '#src/appliance.js';
 import { simulateProteins } from '#src/demo/simulate.js';
-import { trueRelatives as trueHomologs } from '#src/demo/check.js';
+import { trueHomologs } from '#src/demo/check.js';
 import { register } from '#src/cli/search/search.js';
 import { loadConfig } from '#src/config.js';
 import { searchHomology } from '#src/contract/search/homology.js';

@@ -5,7 +5,7 @@ import type { Encoder } from '#src/encoder/encoder.js';
 import { nativeBackend } from '#src/kernels/native.js';
 import { OPEN_RELEASES_MAX_COUNT } from '#src/limits.js';
 import type { Release } from '#src/release/release.js';
-import { createEngines } from '#src/services/search/engines.js';
+import { createEngines } from '#src/engine/engines.js';
 
 /* Engines of releases that are vectors in memory. */
 
@@ -34,7 +34,7 @@ function engines() {
 }
 
 describe('the engine of a release', () => {
-  it('goes on searching for whoever has it when many others have been opened since', async () => {
+  it('stays searchable by its holders after many other releases were opened', async () => {
     const all = engines();
     const { store } = await all.open('1');
     for (let other = 2; other <= OPEN_RELEASES_MAX_COUNT + 2; other += 1) await all.open(String(other));

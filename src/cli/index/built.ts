@@ -1,9 +1,9 @@
-import type { BuildReport } from '../../../build-release/build-options.js';
-import type { HomologSource, RelativesManifest as HomologsManifest } from '../../../release/release.js';
-import { formatDuration, formatQuantity, formatRate } from '../../terminal/progress.js';
-import { shortId } from '../catalog.js';
+import type { BuildReport } from '../../pipelines/notices.js';
+import type { HomologSource, RelativesManifest as HomologsManifest } from '../../release/release.js';
+import { formatDuration, formatQuantity, formatRate } from '../terminal/progress.js';
+import { shortId } from '../../pipelines/catalog.js';
 
-/** What was built, as a person reads it. */
+/** Describes a built release in a dozen lines. */
 export function describeBuild(report: BuildReport, isServerDefault: boolean): string {
   const { release, replaced, notes } = report;
   const { slug, id, manifest, directory } = release;
@@ -17,7 +17,7 @@ export function describeBuild(report: BuildReport, isServerDefault: boolean): st
     ['residues', counts.residues.toLocaleString('en')],
     ['replaced letters', letters.length === 0 ? 'none' : letters.join(', ')],
     ['encoder', `${encoder.id}, ${encoder.dimension} dimensions`],
-    ...(homologs === undefined ? [] : [['relatives', describeHomologs(homologs, counts.targets)] as const]),
+    ...(homologs === undefined ? [] : [['homologs', describeHomologs(homologs, counts.targets)] as const]),
     ['size', `${formatQuantity(report.sizeBytes, 'B')} in ${directory}`],
     ...(report.encodedResidues === 0 ? [] : [['encoded', describeEncoding(report)] as const]),
     ...(report.reusedResidues === 0 ? [] : [['reused', describeReuse(report)] as const]),
@@ -34,7 +34,7 @@ function describeEncoding({ encodedResidues, encodeMs }: BuildReport): string {
   return `${formatRate(rate, 'residues')} in ${formatDuration(encodeMs)}`;
 }
 
-/** How much of the build earlier releases had; of one that went on after an interruption, of what was left. */
+/** Says which share of the residues earlier releases had; after an interruption, of those that were left. */
 function describeReuse({ encodedResidues, reusedResidues }: BuildReport): string {
   const share = (100 * reusedResidues) / (encodedResidues + reusedResidues);
   return `${formatQuantity(reusedResidues, 'residues')} of earlier releases (${share.toFixed(1)} %)`;
@@ -47,10 +47,10 @@ function describeHomologs(
   const [homologs, targets, all] = [counts.relatives, counts.targets, targetCount].map((count) =>
     count.toLocaleString('en'),
   );
-  return `${homologs} relatives of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
+  return `${homologs} homologs of ${targets} of ${all} proteins, by ${describeHomologSource(homologSource)}`;
 }
 
-/** Where relatives were looked for. */
+/** Names a homolog source in a sentence. */
 export function describeHomologSource(homologSource: HomologSource): string {
   switch (homologSource.method) {
     case 'search':

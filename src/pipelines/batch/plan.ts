@@ -4,38 +4,37 @@ import { canonicalJson } from '../../canonical.js';
 import { Fault, Refusal } from '../../errors.js';
 import { BATCH_PACK_MAX_QUERIES } from '../../limits.js';
 import { replaceFile } from '../../release/hashed-file.js';
-import type { SearchSettings } from '../../search/search-types.js';
-import { packsOf } from '../search/queries.js';
-import type { NamedQuery } from '../search/report.js';
+import type { NamedQuery, SearchSettings } from '../../search/search-types.js';
+import { packsOf } from '../search.js';
 
 /*
- * A batch that several machines search has a folder, `<output>.work`, which all of them see:
+ * A batch has a folder, `<output>.work`, which the machines of all its tasks mount:
  *
- *   plan.json                BatchPlan: what is searched, and how it is divided
- *   queries/<c>.json         the normalised queries of chunk c
- *   surveys/<c>-<p>.bin      what part p of the targets has to say of them (search/parts/survey.ts)
- *   results/<c>.parquet      their candidates; the surveys of the chunk are gone by then
- *   results/<c>.json         their digests; written last: where this is, the chunk is done
+ *   plan.json                BatchPlan: the search and its division.
+ *   queries/<c>.json         the normalised queries of chunk c.
+ *   surveys/<c>-<p>.bin      their partial results for partition p of the targets.
+ *   results/<c>.parquet      their candidates; replaces the partial results of the chunk.
+ *   results/<c>.json         their digests; written last, as the mark of a finished chunk.
  *
- * Chunks are a function of the queries alone, and results one of chunk and release: how many parts and tasks there are,
- * and which task did what, changes nothing.
+ * Chunks depend on the queries only, and results on chunk and release only. The numbers of partitions and tasks and the
+ * assignment of units to tasks change no byte of the output.
  */
 
 export interface BatchPlan {
   readonly release: { readonly directory: string; readonly id: string; readonly slug: string };
-  /** Null where there is none; a search by another would not be the same search. */
+  /** Null where the release has none. A task refuses to search with another one. */
   readonly calibrationId: string | null;
   readonly qualificationId: string | null;
   readonly settings: Omit<SearchSettings, 'targetSpace'>;
-  /** As the contract has it; null without. */
+  /** As in the contract; null for all targets. */
   readonly filter: unknown;
   readonly parts: number;
-  /** Chunks, each with the place of its first query among all. */
+  /** Number of the first query of each chunk, ascending from 0. */
   readonly chunkStarts: readonly number[];
   readonly queryCount: number;
 }
 
-/** One chunk of the queries and one part of the targets. */
+/** One chunk of the queries and one partition of the targets. */
 export interface Unit {
   readonly chunk: number;
   readonly part: number;
@@ -43,7 +42,7 @@ export interface Unit {
 
 const PLAN_FILE = 'plan.json';
 
-/** Paths in the folder of a batch. */
+/** Returns the paths in the folder of a batch. */
 export function batchFolder(path: string) {
   return {
     path,
@@ -58,7 +57,7 @@ export function batchFolder(path: string) {
 export type BatchFolder = ReturnType<typeof batchFolder>;
 
 /**
- * Writes the queries chunk by chunk and then the plan, or finds that all of it is there.
+ * Writes the queries chunk by chunk and then the plan. Where they exist already, checks that they are the same.
  * Errors  Refusal `batch_running` where the folder belongs to another batch; those of reading the queries
  */
 export async function makePlan(
@@ -85,13 +84,13 @@ export async function makePlan(
   return plan;
 }
 
-/** Errors  Refusal `batch_not_found` */
+/** Reads the plan of a batch. Errors  Refusal `batch_not_found`; Fault where it is damaged */
 export async function readPlan({ path, plan }: BatchFolder): Promise<BatchPlan> {
   if (await exists(plan)) return readJson<BatchPlan>(plan);
   throw new Refusal('batch_not_found', `There is no batch in ${path}: it is done, or was not begun.`);
 }
 
-/** A file that a task or the planning has left. Errors  Fault where it is damaged; those of the file system */
+/** Reads a JSON file of a batch. Errors  Fault where it is damaged; those of the file system */
 export async function readJson<Value>(path: string): Promise<Value> {
   const text = await readFile(path, 'utf8');
   try {
@@ -101,16 +100,20 @@ export async function readJson<Value>(path: string): Promise<Value> {
   }
 }
 
+/** Reads the queries of a chunk. Errors  those of readJson */
 export function readQueriesOf(folder: BatchFolder, chunk: number): Promise<readonly NamedQuery[]> {
   return readJson<readonly NamedQuery[]>(folder.queries(chunk));
 }
 
-/** Every unit of the batch; task t does those whose place is t, t + tasks, t + 2 × tasks … */
+/** Lists the units of a batch. Task t of n runs the units at places t, t + n, t + 2n … */
 export function unitsOf({ chunkStarts, parts }: BatchPlan): readonly Unit[] {
   return chunkStarts.flatMap((_, chunk) => Array.from({ length: parts }, (__, part) => ({ chunk, part })));
 }
 
-/** Units that are not done, as places among all. A chunk whose parts are all there is finished by its first unit. */
+/**
+ * Returns the places of unfinished units, ascending. A chunk that lacks only its merge is listed by its first unit.
+ * Errors  none
+ */
 export async function missingUnits(folder: BatchFolder, plan: BatchPlan): Promise<readonly number[]> {
   const missing: number[] = [];
   for (const chunk of plan.chunkStarts.keys()) {
@@ -126,6 +129,7 @@ export async function missingUnits(folder: BatchFolder, plan: BatchPlan): Promis
   return missing;
 }
 
+/** Whether a file exists and can be read. Errors  none */
 export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,

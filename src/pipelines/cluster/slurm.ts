@@ -4,76 +4,42 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Fault, Refusal } from '../../errors.js';
 
-/** An array job: one command, started for each of its tasks with the task's number as the last argument. */
+/** An array job: one command for all tasks. The task's number is its last argument. */
 export interface ArrayJob {
   readonly name: string;
   readonly command: readonly string[];
-  /** Set for the tasks besides what they inherit. */
+  /** Variables of the tasks beside those that they inherit. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Absolute; takes what the tasks print, a file for each. */
+  /** Absolute path; gets one log file for each task. */
   readonly logFolder: string;
 }
 
-/** What the operator wants of sbatch: `partition=gpu,time=12:00:00` as its long options, and how many tasks. */
+/** Options of sbatch, each as its long flag, and the number of tasks. */
 export interface SlurmWish {
   readonly options: readonly string[];
   readonly taskCount?: number;
-  /** Tasks that may run at once; absent = as many as Slurm lets. */
+  /** Tasks that may run at once; absent = no limit. */
   readonly atOnce?: number;
 }
 
-/** sbatch's own options that say how its command works, which is ours to say. */
-const OURS: ReadonlySet<string> = new Set([
-  'wait',
-  'parsable',
-  'wrap',
-  'output',
-  'job-name',
-  'test-only',
-  'help',
-]);
-/** Rounds in which tasks that were lost are submitted again. */
+/** How tasks are started. */
+export interface Cluster {
+  /** Command line that starts this program, without its arguments. */
+  readonly program: readonly string[];
+  /** Present where this process submits the tasks and waits; absent where a person submits the script. */
+  readonly wish?: SlurmWish;
+}
+
+/** Submissions of lost tasks, the first one included. */
 const ROUNDS_MAX_COUNT = 5;
-/** How often the controller is asked, which others ask, too; and how often in a row it may fail to answer. */
+/** Interval of polls. The controller is shared with other users. */
 const POLL_INTERVAL_MS = 3_000;
+/** Failed polls in a row before the wait ends. */
 const SILENCES_MAX_COUNT = 200;
-const OPTION = /^[a-z][a-z-]*(=[^\s,]+)?$/;
 
 /**
- * Reads `--slurm partition=gpu,array=64%8`.
- * Errors  Refusal `invalid_option` for what is no option of sbatch, or is ours to set
- */
-export function readSlurmWish(text: string): SlurmWish {
-  const options: string[] = [];
-  let array: Pick<SlurmWish, 'taskCount' | 'atOnce'> = {};
-  for (const part of text.split(',')) {
-    const [name] = part.split('=');
-    if (!OPTION.test(part) || OURS.has(name)) {
-      throw new Refusal(
-        'invalid_option',
-        `--slurm expects options of sbatch, "partition=gpu,time=12:00:00,array=64"; ${JSON.stringify(part)} is none.`,
-      );
-    }
-    if (name === 'array') array = readArray(part.slice('array='.length));
-    else options.push(`--${part}`);
-  }
-  return { options, ...array };
-}
-
-function readArray(text: string): Pick<SlurmWish, 'taskCount' | 'atOnce'> {
-  const [, count, atOnce] = /^(\d{1,5})(?:%(\d{1,5}))?$/.exec(text) ?? [];
-  if (count === undefined) {
-    throw new Refusal(
-      'invalid_option',
-      `--slurm expects array=<tasks> or array=<tasks>%<at once>; it is ${text}.`,
-    );
-  }
-  return { taskCount: Number(count), ...(atOnce !== undefined && { atOnce: Number(atOnce) }) };
-}
-
-/**
- * A script for `sbatch --array=…`: what it needs is written into it, so that it can be submitted from anywhere.
- * Errors  Refusal `invalid_option` for a folder that sbatch's own syntax cannot name
+ * Writes a script for `sbatch --array=…`. The script holds its own environment and can be submitted from any folder.
+ * Errors  Refusal `invalid_option` for a log folder that the syntax of sbatch cannot name
  */
 export function batchScript({ name, command, environment, logFolder }: ArrayJob): string {
   if (/[\s%"'\\]/.test(logFolder)) {
@@ -97,7 +63,7 @@ export function batchScript({ name, command, environment, logFolder }: ArrayJob)
   ].join('\n');
 }
 
-/** `0-63`, or single tasks; with how many may run at once. */
+/** Formats task numbers for `--array`: ranges such as `0-63`, single numbers, and the limit of tasks at once. */
 export function arrayOf(tasks: readonly number[], atOnce: number | undefined): string {
   const ranges: [number, number][] = [];
   for (const task of tasks) {
@@ -109,30 +75,30 @@ export function arrayOf(tasks: readonly number[], atOnce: number | undefined): s
   return atOnce === undefined ? list : `${list}%${atOnce}`;
 }
 
-/** Work that tasks do until none of it is missing. */
+/** Work of an array job. */
 export interface ArrayWork {
-  /** The script on the disk. */
+  /** Path of the script. */
   readonly script: string;
   readonly wish: SlurmWish;
-  /** Tasks that have not done their part, ascending. */
+  /** Numbers of unfinished tasks, ascending. */
   readonly missing: () => Promise<readonly number[]>;
   /** Called every few seconds while tasks run. */
   readonly onWait: () => Promise<void>;
-  readonly say: (line: string) => void;
-  readonly signal: AbortSignal;
+  readonly onSubmit: (job: string, taskCount: number) => void;
+  readonly signal?: AbortSignal;
 }
 
 /**
- * Submits what is missing and waits until nothing is: tasks that were cancelled or whose node was lost are
- * submitted anew. An abort cancels the job.
- * Errors  Refusal `tasks_failed` where a whole round brought nothing, or too many rounds were not enough;
+ * Submits unfinished tasks and waits until all are finished. Tasks that were cancelled or whose node failed are
+ * submitted again. An abort cancels the job.
+ * Errors  Refusal `tasks_failed` where a whole round finished no task, or the last round left some;
  *         `tool_missing` without Slurm; the signal's reason; Fault where sbatch fails
  */
 export async function runArray(work: ArrayWork): Promise<void> {
   let missing = await work.missing();
   for (let round = 1; missing.length > 0; round += 1) {
     const job = await submit(work, missing);
-    work.say(`Job ${job}: ${missing.length} tasks.`);
+    work.onSubmit(job, missing.length);
     await waitFor(job, work);
     const left = await work.missing();
     if (left.length > 0 && (left.length === missing.length || round === ROUNDS_MAX_COUNT)) {
@@ -148,10 +114,10 @@ export async function runArray(work: ArrayWork): Promise<void> {
 
 async function submit({ script, wish }: ArrayWork, tasks: readonly number[]): Promise<string> {
   const array = `--array=${arrayOf(tasks, wish.atOnce)}`;
-  const said = await ask('sbatch', ['--parsable', ...wish.options, array, script]);
-  // With several clusters it is `number;cluster`.
-  const [job] = said.trim().split(';');
-  if (!/^\d+$/.test(job)) throw new Fault(`sbatch answered with no job: ${said.slice(0, 200)}`);
+  const answer = await ask('sbatch', ['--parsable', ...wish.options, array, script]);
+  // Where Slurm has several clusters, the answer is `number;cluster`.
+  const [job] = answer.trim().split(';');
+  if (!/^\d+$/.test(job)) throw new Fault(`sbatch answered with no job: ${answer.slice(0, 200)}`);
   return job;
 }
 
@@ -162,22 +128,22 @@ async function waitFor(job: string, { signal, onWait }: ArrayWork): Promise<void
       const queued = await ask('squeue', ['--noheader', `--jobs=${job}`, '--format=%i']).catch(
         (cause: Error) => cause,
       );
-      // Whether it has just ended or is forgotten already.
+      // An ended job is listed as nothing, and later as unknown.
       if (queued === '' || (queued instanceof Error && queued.message.includes('Invalid job id'))) return;
       silences = queued instanceof Error ? silences + 1 : 0;
       await onWait();
       await setTimeout(POLL_INTERVAL_MS, undefined, { signal });
     }
   } catch (cause) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     throw cause;
   } finally {
-    if (signal.aborted) await ask('scancel', [job]);
+    if (signal?.aborted) await ask('scancel', [job]);
   }
   throw new Fault(`Slurm's controller did not answer any more; job ${job} may still run.`);
 }
 
-/** What one of Slurm's commands says. Errors  Refusal `tool_missing`; Fault with its complaint */
+/** Runs a command of Slurm and returns its output. Errors  Refusal `tool_missing`; Fault with its error text */
 async function ask(command: 'sbatch' | 'squeue' | 'scancel', args: readonly string[]): Promise<string> {
   try {
     return (await promisify(execFile)(command, args)).stdout;
@@ -194,8 +160,7 @@ async function ask(command: 'sbatch' | 'squeue' | 'scancel', args: readonly stri
 }
 
 /**
- * Names the task that this process is: Slurm starts a task again under its name, but never twice at once; elsewhere it
- * is the machine's.
+ * Names the task of this process. Slurm never runs one task twice at once; outside Slurm the name is the host's.
  */
 export function taskName(environment: Readonly<Record<string, string | undefined>>): string {
   const { SLURM_ARRAY_JOB_ID: job, SLURM_ARRAY_TASK_ID: task } = environment;

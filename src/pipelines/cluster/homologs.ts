@@ -2,37 +2,38 @@ import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { profileTokenForm } from '../../homologs/token-form.js';
-import { RELATIVE_RULES, ROUNDS_RULES } from '../../homologs/rules.js';
+import { HOMOLOG_RULES, ROUNDS_RULES } from '../../homologs/rules.js';
 import type { BuildHomologs } from '../../build-release/build-options.js';
 import { alignedHomologs } from '../../find-homologs/alignments.js';
 import { openFinder } from '../../find-homologs/open.js';
 import { PROFILE_SCALE } from '../../release/profile-affine.js';
 import type { HomologSource } from '../../release/release.js';
-import { openHomologSources } from './homolog-sources.js';
+import { openHomologSources } from '../../engine/homolog-sources.js';
 
-/** The relatives of a build, and what is to be closed when it is done. */
-export interface OpenedHomologs {
+/** Homologs of a build's proteins; the build closes them. */
+export interface OpenHomologs {
   readonly buildHomologs: BuildHomologs;
+  /** Closes the source release. Errors  none */
   close(): Promise<void>;
 }
 
-/** What a background is opened with. */
+/** Values that a homolog source is opened with. */
 interface HomologsPlace {
   readonly encoder: Encoder;
   readonly config: ApplianceConfig;
-  /** The folder, where relatives are given. */
+  /** Folder of given alignments. */
   readonly alignments?: string;
 }
 
 /**
- * Relatives by a background that a build has named, here or in a task of it.
- * Errors  Refusal `invalid_option` where the folder of given alignments is not named
+ * Opens the homolog source that a build has named, in the build's process or in one of its tasks.
+ * Errors  Refusal `invalid_option` where the source is a folder of alignments and the folder is not named
  */
 export function openHomologs(
   homologSource: HomologSource,
   { encoder, config, alignments }: HomologsPlace,
-): OpenedHomologs {
-  const rules = homologSource.method === 'mmseqs' ? ROUNDS_RULES : RELATIVE_RULES;
+): OpenHomologs {
+  const rules = homologSource.method === 'mmseqs' ? ROUNDS_RULES : HOMOLOG_RULES;
   const sources = openHomologSources(encoder, config);
   const finder =
     homologSource.method === 'alignments'
@@ -45,6 +46,6 @@ export function openHomologs(
 function refuseUnnamed(): never {
   throw new Refusal(
     'invalid_option',
-    'The relatives of this build are given: --alignments names the folder.',
+    'The homologs of this build come from alignments: --alignments names the folder.',
   );
 }

@@ -1,16 +1,16 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { REMOVED_PREFIX, type FoundRelease } from '../../../release/catalog.js';
-import { syncFolder } from '../../../release/hashed-file.js';
-import type { IndexCatalog, LocatedRelease } from '../catalog.js';
+import { REMOVED_PREFIX, type FoundRelease } from '../release/catalog.js';
+import { syncFolder } from '../release/hashed-file.js';
+import type { IndexCatalog, LocatedRelease } from './catalog.js';
 
-/** Deletes releases with what was measured of them. Errors  those of the file system */
+/** Deletes releases with their evidence. Errors  those of the control store and the file system */
 export async function deleteReleases(
   { table }: Pick<IndexCatalog, 'table'>,
   releases: readonly LocatedRelease[],
 ): Promise<void> {
   for (const { slug, id, directory } of releases) {
-    // From the rename on the release is gone, also if this process is killed before the catalog hears of it.
+    // After the rename the release is gone, even if this process is killed before it updates the catalog.
     const away = join(dirname(directory), `${REMOVED_PREFIX}${basename(directory)}`);
     if (await moveAway(directory, away)) await syncFolder(dirname(directory));
     await table.remove(id, slug);
@@ -19,7 +19,10 @@ export async function deleteReleases(
   }
 }
 
-/** A release that stays and whose queries find their relatives in this one, where it goes with the others. */
+/**
+ * Returns a release that stays and whose homolog source is this one.
+ * @param going  all releases that are deleted together
+ */
 export function homologSourceUser(
   { scanned }: Pick<IndexCatalog, 'scanned'>,
   { id }: LocatedRelease,
@@ -34,10 +37,7 @@ export function homologSourceUser(
   });
 }
 
-/**
- * What was measured of a release lies beside it, in folders `<release id>.<kind>`, and means nothing
- * without it.
- */
+/** Removes the evidence of a release: folders `<release id>.<kind>` beside it. */
 async function removeSidecars(directory: string): Promise<void> {
   for (const name of await readdir(dirname(directory)).catch(() => [])) {
     if (!name.startsWith(`${basename(directory)}.`)) continue;
@@ -45,7 +45,7 @@ async function removeSidecars(directory: string): Promise<void> {
   }
 }
 
-/** False where the files are gone already. */
+/** Returns false where the files are already gone. */
 async function moveAway(directory: string, away: string): Promise<boolean> {
   try {
     await rename(directory, away);

@@ -3,7 +3,7 @@ import { Fault } from '../../errors.js';
 import type { PartialResult } from '../../search/partitions/scan.js';
 import { decodePartialResults } from '../../search/partitions/encoding.js';
 
-/** The surveys of a file that a task has published, query by query. Errors  Fault where it is damaged */
+/** Reads the partial results of one unit, in the order of the queries. Errors  Fault where it is damaged */
 export async function readPartialResults(path: string): Promise<readonly PartialResult[]> {
   const bytes = await readFile(path);
   try {

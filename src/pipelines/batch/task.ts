@@ -1,24 +1,21 @@
 import { open, rename, rm } from 'node:fs/promises';
-import { openCodebookOf } from '../../recall/codebook-sidecar.js';
-import { openEvidence } from '../../recall/evidence.js';
+import { openHomologSources } from '../../engine/homolog-sources.js';
+import { openTokens, openWithoutTokens, type EngineWithoutTokens } from '../../engine/open-engine.js';
 import type { ApplianceConfig } from '../../config.js';
 import { findEncoderVersion } from '../../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../../encoder/load.js';
 import { Refusal } from '../../errors.js';
 import { backendWishOf, chooseBackend } from '../../kernels/choose.js';
 import { BATCH_PACK_MAX_CANDIDATES } from '../../limits.js';
-import { openProfileEncoder } from '../../find-homologs/open.js';
 import { compileFilter } from '../../release/filter/filter.js';
 import { compileTargetSpace, unfilteredSpace } from '../../release/filter/target-space.js';
 import { openRelease } from '../../release/open.js';
 import { searchPartialResults } from '../../search/partitions/merge.js';
-import { openRange, scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
+import { scanRange, targetRanges, type PartialResult } from '../../search/partitions/scan.js';
 import { encodePartialResults } from '../../search/partitions/encoding.js';
-import type { SearchEngine, SearchResult, SearchSettings } from '../../search/search-types.js';
+import type { NamedQuery, SearchResult, SearchSettings } from '../../search/search-types.js';
 import { ParquetEncoder } from '../../services/export/parquet.js';
 import { presentCandidate } from '../../services/search/present-candidates.js';
-import { openHomologSources } from '../cluster/homolog-sources.js';
-import type { NamedQuery } from '../search/report.js';
 import {
   exists,
   readPlan,
@@ -30,26 +27,26 @@ import {
 } from './plan.js';
 import { readPartialResults } from './partial-results.js';
 
-/** One process at a batch: it opens the release once for all of its units. */
+/** Units of one process, which opens the release once for all of them. */
 export interface BatchTask {
-  /** Places of its units among all (`unitsOf`). */
+  /** Places of its units in `unitsOf`. */
   readonly places: readonly number[];
-  /** No other process has it at the same time. */
+  /** Unique among running tasks: temporary files have it in their names. */
   readonly name: string;
   readonly signal?: AbortSignal;
   readonly onUnit?: () => void;
 }
 
 /**
- * Does what is left of some units: compares a chunk of the queries with a part of the targets, and finishes a chunk
- * when the last of its parts is there. What others have done meanwhile is left alone.
- * Errors  Refusal `batch_not_found`; `encoder_changed`, `calibration_changed` where the release is searched otherwise
- *         than planned; those of searching
+ * Runs the unfinished ones of some units. A unit scans one partition of the targets with one chunk of the queries; the
+ * unit that completes a chunk merges it. Units that another task has finished are skipped.
+ * Errors  Refusal `batch_not_found`; `encoder_changed`, `calibration_changed` where the evidence of the
+ *         release differs from the plan; those of searching
  */
 export async function runUnits(folder: BatchFolder, task: BatchTask, config: ApplianceConfig): Promise<void> {
   const plan = await readPlan(folder);
   const units = unitsOf(plan);
-  const opened = await openEngine(plan, config);
+  const opened = await openPlanned(plan, config);
   const work: Work = { folder, plan, task, ...opened };
   try {
     for (const place of task.places) {
@@ -82,7 +79,7 @@ async function runUnit(unit: Unit, work: Work): Promise<void> {
   try {
     await finish(chunk, queries, parts, work);
   } catch (cause) {
-    // Whoever was faster has taken the surveys away.
+    // Another task that merged the same chunk first has removed its partial results.
     if (!(await exists(folder.digests(chunk)))) throw cause;
   }
 }
@@ -94,7 +91,7 @@ async function scanPartition(
 ): Promise<readonly PartialResult[]> {
   const { plan, task, settings, engine } = work;
   const range = targetRanges(engine.release, plan.parts)[part];
-  const store = await openRange(engine.release, engine.backend, range);
+  const store = await openTokens(engine.release, engine.backend, range);
   try {
     return await scanRange(queries, settings, range, { ...engine, store }, task.signal);
   } finally {
@@ -115,7 +112,7 @@ async function finish(
   const pieces: Uint8Array[] = [];
   const digests: string[] = [];
   const { release, backend } = ranged;
-  const engine = { ...ranged, store: await backend.open(release.tokens) };
+  const engine = { ...ranged, store: await openTokens(release, backend) };
   try {
     const size = Math.max(1, Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit));
     for (let start = 0; start < queries.length; start += size) {
@@ -140,7 +137,7 @@ async function finish(
   for (const path of paths) await rm(path, { force: true });
 }
 
-/** A file that is there whole or not at all, whoever else writes the same. */
+/** Writes a file atomically. Tasks may write the same file at once: their bytes are equal. */
 async function publish(path: string, name: string, bytes: Uint8Array): Promise<void> {
   const own = `${path}.${name}`;
   const handle = await open(own, 'w');
@@ -154,57 +151,49 @@ async function publish(path: string, name: string, bytes: Uint8Array): Promise<v
 }
 
 interface OpenedEngine {
-  /** Without tokens: each unit opens those of its part. */
-  readonly engine: Omit<SearchEngine, 'store'>;
+  /** Each unit opens the tokens of its own partition. */
+  readonly engine: EngineWithoutTokens;
   readonly settings: SearchSettings;
   close(): Promise<void>;
 }
 
-/** From the files of the release alone: no catalog is asked, which one machine has for itself. */
-async function openEngine(
+/** Opens the release of a batch from its files. No catalog is read: a task may run on another machine. */
+async function openPlanned(
   { release: { directory, id }, filter, settings, ...planned }: BatchPlan,
   config: ApplianceConfig,
 ): Promise<OpenedEngine> {
   const release = await openRelease(directory);
-  const known = { id, targetCount: release.targets.count };
-  const { calibration, qualification } = await openEvidence(directory, known);
-  const isAsPlanned =
-    (calibration?.id ?? null) === planned.calibrationId &&
-    (qualification?.id ?? null) === planned.qualificationId;
-  if (!isAsPlanned) {
-    throw new Refusal(
-      'calibration_changed',
-      `Release ${id} was calibrated or qualified anew since the batch began.`,
-    );
-  }
   const { id: encoderId, sha256 } = release.manifest.encoder;
   const encoder = await loadEncoder(
     await findEncoderVersion(encoderId, sha256, config),
     encoderOptionsOf(config),
   );
-  const backend = await chooseBackend(backendWishOf(config));
-  const codes = qualification && (await openCodebookOf(directory, qualification.card.codes, release.tokens));
   const homologSources = openHomologSources(encoder, config);
-  const profileEncoder = openProfileEncoder(release.manifest, encoder, homologSources);
-  const targetSpace =
-    filter === null
-      ? unfilteredSpace(release)
-      : compileTargetSpace(release, compileFilter(filter, release.fields, { place: ['filter'] }));
-  return {
-    engine: {
-      release,
-      encoder,
-      profileEncoder,
-      backend,
-      calibration,
-      qualification,
-      codebook: codes,
-      threads: config.threads,
-    },
-    settings: { ...settings, targetSpace },
-    async close() {
-      await homologSources.close();
-      await encoder.close();
-    },
+  const close = async (): Promise<void> => {
+    await homologSources.close();
+    await encoder.close();
   };
+  try {
+    const backend = await chooseBackend(backendWishOf(config));
+    const { threads } = config;
+    const engine = await openWithoutTokens({ release, encoder, backend, threads, homologSources });
+    const { calibration, qualification } = engine;
+    const isAsPlanned =
+      (calibration?.id ?? null) === planned.calibrationId &&
+      (qualification?.id ?? null) === planned.qualificationId;
+    if (!isAsPlanned) {
+      throw new Refusal(
+        'calibration_changed',
+        `Release ${id} was calibrated or qualified anew since the batch began.`,
+      );
+    }
+    const targetSpace =
+      filter === null
+        ? unfilteredSpace(release)
+        : compileTargetSpace(release, compileFilter(filter, release.fields, { place: ['filter'] }));
+    return { engine, settings: { ...settings, targetSpace }, close };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
 }

@@ -1,19 +1,33 @@
-import { Refusal } from '../../errors.js';
+import { Refusal } from '../errors.js';
 import {
   BATCH_PACK_MAX_CANDIDATES,
   BATCH_PACK_MAX_PAIRS,
   BATCH_PACK_MAX_QUERIES,
   BATCH_PACK_MAX_RESIDUES,
-} from '../../limits.js';
-import { searchMany } from '../../search/search.js';
-import type { SearchSettings } from '../../search/search-types.js';
-import { type FastaInput, readFasta, refuseRecord } from '../../sequence/fasta.js';
-import { parseFastaHeader } from '../../sequence/fasta-header.js';
-import { normaliseProtein } from '../../sequence/protein.js';
-import type { NamedQuery, SearchReport } from './report.js';
+} from '../limits.js';
+import { searchMany } from '../search/search.js';
+import type { NamedQuery, SearchEngine, SearchResult, SearchSettings } from '../search/search-types.js';
+import { type FastaInput, readFasta, refuseRecord } from '../sequence/fasta.js';
+import { parseFastaHeader } from '../sequence/fasta-header.js';
+import { normaliseProtein } from '../sequence/protein.js';
+
+export { eValueOf } from '../search/candidate-significance.js';
+export type {
+  Candidate,
+  EvidenceRequest,
+  Guarantee,
+  NamedQuery,
+  PairwiseAlignment,
+  QueryHomologs,
+  SearchEngine,
+  SearchRequest,
+  SearchResult,
+  SearchSettings,
+  SignificanceRequirement,
+} from '../search/search-types.js';
 
 /**
- * The proteins of a FASTA input, normalised.
+ * Reads and normalises the proteins of a FASTA input.
  * Errors  the refusals of reading and normalising, with file, line, record and id
  */
 export async function* readQueries(input: FastaInput): AsyncGenerator<NamedQuery> {
@@ -29,7 +43,7 @@ export async function* readQueries(input: FastaInput): AsyncGenerator<NamedQuery
   }
 }
 
-/** Errors  Refusal `invalid_option` for a second query, before the first is worked on */
+/** Passes one query on. Errors  Refusal `invalid_option` for a second query, before the first is searched */
 export async function* onlyQuery(queries: AsyncIterable<NamedQuery>): AsyncGenerator<NamedQuery> {
   let only: NamedQuery | undefined;
   for await (const query of queries) {
@@ -45,42 +59,40 @@ export async function* onlyQuery(queries: AsyncIterable<NamedQuery>): AsyncGener
   if (only !== undefined) yield only;
 }
 
-/** What all reports of one command share. */
-export type SearchPlace = Pick<SearchReport, 'engine' | 'database' | 'serverVersion'>;
+/** A query and its result. */
+export interface SearchedQuery {
+  readonly query: NamedQuery;
+  readonly result: SearchResult;
+}
 
-/** Searches the queries in batches and reports each in its turn; equal to searching them one by one. */
+/**
+ * Searches the queries in batches and yields each result in the order of the queries. The results equal those of single
+ * searches.
+ * Errors  those of the queries and of searchMany
+ */
 export async function* searchAll(
   queries: AsyncIterable<NamedQuery>,
   settings: SearchSettings,
-  place: SearchPlace,
+  engine: SearchEngine,
   signal: AbortSignal,
-): AsyncGenerator<SearchReport> {
-  const { targetSpace, ...request } = settings;
-  const { release } = place.engine;
-  // Every query holds its sums for all targets at once, and its candidates until they are written.
+): AsyncGenerator<SearchedQuery> {
+  // Every query of a batch holds its sums for all targets, and its candidates until they are written.
   const size = Math.min(
     BATCH_PACK_MAX_QUERIES,
-    Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, targetSpace.searchedTargetCount)),
+    Math.floor(BATCH_PACK_MAX_PAIRS / Math.max(1, settings.targetSpace.searchedTargetCount)),
     Math.floor(BATCH_PACK_MAX_CANDIDATES / settings.limit),
   );
   for await (const pack of packsOf(queries, Math.max(1, size))) {
-    const results = await searchMany(pack, settings, place.engine, signal);
-    for (const [index, result] of results.entries()) {
-      yield {
-        ...place,
-        query: pack[index],
-        result,
-        request,
-        release,
-        targetSpace,
-        sort: 'rank',
-        leftOutCount: 0,
-      };
-    }
+    const results = await searchMany(pack, settings, engine, signal);
+    for (const [index, result] of results.entries()) yield { query: pack[index], result };
   }
 }
 
-/** Queries in packs of at most so many, and of so many residues together unless one alone has more. */
+/**
+ * Packs queries in their order.
+ * @param size  queries of a pack at most; its residues are bounded too, unless a single query exceeds the bound
+ * Errors  those of the queries
+ */
 export async function* packsOf(
   queries: AsyncIterable<NamedQuery>,
   size: number,
