@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { Qualification } from '../../src/recall/policy-sidecar.js';
 import type { ApplianceConfig } from '../../src/config.js';
 import type { Encoder } from '../../src/encoder/encoder.js';
+import { openMeasuringEngine } from '../../src/engine/open-engine.js';
 import { assert } from '../../src/errors.js';
 import { buildRelease } from '../../src/build-release/release.js';
 import type { KernelBackend } from '../../src/kernels/kernels.js';
@@ -64,10 +65,9 @@ export async function measureRelease(
     }),
   );
   const release = await openRelease(built.directory);
-  const store = await backend.open(release.tokens);
+  const engine = await openMeasuringEngine({ release, encoder, backend, threads: config.threads });
   try {
     const { targets, residues } = release.manifest.counts;
-    const engine = { release, encoder, backend, store, threads: config.threads };
     const qualification = {
       id: 'qual_bench',
       card: { policy: FINALISTS },
@@ -81,7 +81,7 @@ export async function measureRelease(
       sampledSeconds: await searchSeconds({ ...engine, qualification }, 'approximate', searches),
     };
   } finally {
-    store.close();
+    engine.store.close();
   }
 }
 

@@ -5,7 +5,7 @@ import { findEncoder } from '../encoder/find.js';
 import { findEncoderVersion, storeEncoder } from '../encoder/encoder-store.js';
 import { encoderOptionsOf, loadEncoder } from '../encoder/load.js';
 import { createCatalog, type Catalog } from '../services/search/catalog.js';
-import { createEngines, type Engines } from '../services/search/engines.js';
+import { createEngines, type Engines } from '../engine/engines.js';
 import { createHomology, type Homology } from '../services/search/homology.js';
 import { createReceipts, type Receipts } from '../services/search/receipts.js';
 import { createTargetSpaces, type TargetSpaces } from '../services/search/target-spaces.js';

@@ -1,49 +1,29 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAppliance, type Appliance } from '#src/appliance.js';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { serve, type RunningServer } from '#src/cli/serve/serve.js';
 import { loadConfig } from '#src/config.js';
 import type { HomologyCandidateSet } from '#src/contract/search/candidate-set.js';
 import { nativeVariants } from '#src/kernels/native.js';
+import { openDemoAppliance, type DemoAppliance } from '../tools/demo-appliance.js';
 
 /* The whole appliance on a small simulated database: build, serve, search over a real socket. */
 
-const folder = mkdtempSync(join(tmpdir(), 'gloaming-appliance-'));
-const demo = simulateProteins(7, 300);
+const PROTEINS = { seed: 7, proteins: 300 };
+const demo = simulateProteins(PROTEINS.seed, PROTEINS.proteins);
 const query = demo.proteins.find(({ family, sequence }) => family !== undefined && sequence.length > 150)!;
+let opened: DemoAppliance;
 let key: string;
 
-function environment(more: Record<string, string> = {}): Record<string, string> {
-  return {
-    GLOAMING_INDEXES: join(folder, 'indexes'),
-    GLOAMING_DATA: join(folder, 'data'),
-    GLOAMING_PORT: '0',
-    GLOAMING_ENCODER: 'baseline-1',
-    ...more,
-  };
-}
+const environment = (more: Record<string, string> = {}) => ({ ...opened.environment, ...more });
 
 beforeAll(async () => {
-  const appliance = await openAppliance(loadConfig(environment()));
-  const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
-  await encoder.close();
-  const publishedAt = new Date().toISOString();
-  await appliance.releases.publish({
-    id: release.id,
-    slug: DEMO_SLUG,
-    publishedAt,
-    manifest: release.manifest,
-  });
-  ({ key } = await appliance.keys.create('test', 'lab'));
-  await appliance.close();
+  opened = await openDemoAppliance(PROTEINS);
+  key = await opened.keyOf('lab');
+  await opened.appliance.close();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => opened.remove());
 
 interface Session {
   readonly appliance: Appliance;

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, it } from 'vitest';
 import { freeBytes } from '#src/buffers.js';
 

@@ -1,11 +1,11 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
-import { simulateProteins } from '#src/demo/simulate.js';
+import { DEMO_SLUG } from '#src/demo/demo.js';
 import { createClient, type Client } from '#src/clients/typescript/client.js';
 import type { HomologyRequest } from '#src/contract/search/homology.js';
 import { ROUTES } from '#src/contract/document/routes.js';
+import { copyDemoRelease } from '../tools/fixtures.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
 import { unchangingFields } from '../tools/unchanging-fields.js';
 
@@ -55,15 +55,11 @@ let client: Client;
 beforeAll(async () => {
   small = await startSmallAppliance();
   client = createClient({ url: small.url, key: await small.keyOf('lab') });
-  const { config, releases, loadEncoder } = small.appliance;
-  const encoder = await loadEncoder('baseline-1');
-  const { release } = await buildDemo(simulateProteins(12, 40), encoder, config.indexesFolder);
-  await encoder.close();
-  mkdirSync(join(config.indexesFolder, 'other'));
-  renameSync(
-    join(config.indexesFolder, DEMO_SLUG, release.id),
-    join(config.indexesFolder, 'other', release.id),
-  );
+  const { config, releases } = small.appliance;
+  const release = await copyDemoRelease(join(small.folder, 'another'), 12, 40);
+  const place = join(config.indexesFolder, 'other');
+  mkdirSync(place);
+  renameSync(release.directory, join(place, release.id));
   const manifest = { ...release.manifest, title: 'Another', description: 'Another one.' };
   await releases.publish({ id: release.id, slug: 'other', publishedAt: new Date().toISOString(), manifest });
 });

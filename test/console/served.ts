@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { openAppliance } from '#src/appliance.js';
-import { loadConfig } from '#src/config.js';
-import { buildDemo, DEMO_SLUG } from '#src/demo/demo.js';
-import { simulateProteins, type SimulatedDatabase } from '#src/demo/simulate.js';
+import type { SimulatedDatabase } from '#src/demo/simulate.js';
 import { lineageOf } from '#src/release/taxonomy.js';
+import { openDemoAppliance } from '../tools/demo-appliance.js';
 import { serveInProcess, type ServedProcess } from '../tools/served-process.js';
 import { launch, watchedPage, type WatchedPage } from './browser.js';
 
@@ -61,30 +56,12 @@ export async function openConsole(timeoutMs: number): Promise<OpenedConsole> {
  * @param settings of appliance.json, in addition to those of the environment
  */
 export async function serveConsole(settings: Readonly<Record<string, unknown>> = {}): Promise<ServedConsole> {
-  const folder = mkdtempSync(join(tmpdir(), 'gloaming-console-'));
-  const file = join(folder, 'appliance.json');
-  writeFileSync(file, JSON.stringify(settings));
-  const environment = {
-    GLOAMING_CONFIG: file,
-    GLOAMING_INDEXES: join(folder, 'indexes'),
-    GLOAMING_DATA: join(folder, 'data'),
-    GLOAMING_ENCODER: 'baseline-1',
-    GLOAMING_PORT: '0',
-    GLOAMING_WEBHOOK_NETWORKS: '127.0.0.0/8',
-  };
-  const demo = simulateProteins(11, 60);
-  const appliance = await openAppliance(loadConfig(environment));
-  const encoder = await appliance.loadEncoder('baseline-1');
-  const { release } = await buildDemo(demo, encoder, appliance.config.indexesFolder);
-  await encoder.close();
-  const publishedAt = new Date().toISOString();
-  await appliance.releases.publish({
-    id: release.id,
-    slug: DEMO_SLUG,
-    publishedAt,
-    manifest: release.manifest,
+  const { appliance, demo, environment, sequences, keyOf, remove } = await openDemoAppliance({
+    seed: 11,
+    proteins: 60,
+    settings,
   });
-  const { key } = await appliance.keys.create('bench', 'lab');
+  const key = await keyOf('lab');
   const link = await appliance.console.sessions.newLink('lab');
   await appliance.close();
 
@@ -99,7 +76,7 @@ export async function serveConsole(settings: Readonly<Record<string, unknown>> =
     url,
     key,
     link,
-    sequences: demo.proteins.map(({ sequence }) => sequence),
+    sequences,
     clade: cladeOf(demo),
     environment,
     kill,
@@ -109,7 +86,7 @@ export async function serveConsole(settings: Readonly<Record<string, unknown>> =
     },
     async close() {
       await kill();
-      rmSync(folder, { recursive: true });
+      remove();
     },
   };
 }

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalSha256 } from '#src/canonical.js';
 import type { TargetSpaceCompilation } from '#src/contract/search/target-spaces.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { PassThrough } from 'node:stream';
 import { parse } from 'pg-protocol';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FUNCTIONS, TABLE_FUNCTIONS } from '#src/sql/engine/functions.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { numericBytes, textArrayBytes } from '#src/sql/engine/postgres-binary.js';
 
