@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative as homolog, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -77,6 +79,8 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   'preact/hooks',
   // Documented.
   'vitest/config',
+  // Documented: types of a global setup.
+  'vitest/node',
 ]);
 const FILE_MAX_LINES = 400;
 const FOLDER_MAX_FILES = 20;

@@ -21,10 +21,9 @@ import { anonymousBytes } from '../tools/memory.js';
 import { median } from '../tools/statistics.js';
 
 /*
- * Does a release whose token file is larger than 5 GiB (or the number of GiB given) build, verify, open and
- * search, and what do these take? Tokens are random but for one planted protein, which every search must
- * find first. Memory is anonymous resident memory: pages of the mapped file are the system's to give and
- * take.
+ * Can a release with a token file over 5 GiB, or over a given number of GiB, be built, verified, opened and searched,
+ * and at which cost? Tokens are random except for one planted protein, which every search must rank first. Memory is
+ * anonymous resident memory, because the system can drop pages of the mapped file.
  */
 
 const DEFAULT_GIBIBYTES = 5.1;

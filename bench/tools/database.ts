@@ -11,8 +11,9 @@ import type { SearchEngine } from '../../src/search/search-types.js';
 import { writeFasta, type BenchProtein } from './proteins.js';
 
 /**
- * Builds and publishes a release of these proteins below the folder, with the appliance's encoder, and opens it.
- * @param buildHomologs  relatives of the proteins; absent for tokens of the encoder alone
+ * Builds and publishes a release of these proteins with the appliance's encoder, and opens it.
+ * @param buildHomologs  finder of homologs; absent for a release without profiles
+ * Errors  those of the build
  */
 export async function buildBenchDatabase(
   appliance: Appliance,
@@ -29,7 +30,10 @@ export async function buildBenchDatabase(
   return appliance.engines.open(id);
 }
 
-/** The same with an encoder that the appliance need not know; its release stays out of the catalog. */
+/**
+ * Builds and opens a release with any encoder, without publishing it.
+ * Errors  those of the build
+ */
 export async function buildWithEncoder(
   appliance: Appliance,
   targets: readonly BenchProtein[],

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import type { Encoder } from '#src/encoder/encoder.js';
 import { nativeBackend } from '#src/kernels/native.js';

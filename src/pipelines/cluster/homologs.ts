@@ -2,7 +2,7 @@ import type { ApplianceConfig } from '../../config.js';
 import type { Encoder } from '../../encoder/encoder.js';
 import { Refusal } from '../../errors.js';
 import { profileTokenForm } from '../../homologs/token-form.js';
-import { RELATIVE_RULES, ROUNDS_RULES } from '../../homologs/rules.js';
+import { HOMOLOG_RULES, ROUNDS_RULES } from '../../homologs/rules.js';
 import type { BuildHomologs } from '../../build-release/build-options.js';
 import { alignedHomologs } from '../../find-homologs/alignments.js';
 import { openFinder } from '../../find-homologs/open.js';
@@ -33,7 +33,7 @@ export function openHomologs(
   homologSource: HomologSource,
   { encoder, config, alignments }: HomologsPlace,
 ): OpenHomologs {
-  const rules = homologSource.method === 'mmseqs' ? ROUNDS_RULES : RELATIVE_RULES;
+  const rules = homologSource.method === 'mmseqs' ? ROUNDS_RULES : HOMOLOG_RULES;
   const sources = openHomologSources(encoder, config);
   const finder =
     homologSource.method === 'alignments'

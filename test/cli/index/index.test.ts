@@ -69,7 +69,7 @@ describe('gloaming index', () => {
     const { stdout, stderr } = await indexWith(blast, 'build', '-', ALPHA, ...options);
     expect(stderr).toContain('standard input: FASTA\n');
     expect(stderr).toContain('alpha.fasta: FASTA\n');
-    expect(stdout).toMatch(/^ {2}note +Proteins left out because their id was given before: 1/m);
+    expect(stdout).toMatch(/^ {2}note +Proteins left out because of a repeated id: 1/m);
     expect(await index('fields', 'piped')).toMatch(/^organisms +string_list +1 +2 +Mus musculus \(1\)/m);
     await index('remove', 'piped', '--yes');
     await expect(indexWith('', 'build', '-', '-', ...options)).rejects.toThrow('give - once');

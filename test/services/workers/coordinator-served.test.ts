@@ -12,12 +12,12 @@ import { DEMO_SLUG } from '#src/demo/demo.js';
 import { unfilteredSpace } from '#src/release/filter/target-space.js';
 import { search } from '#src/search/search.js';
 import { normaliseProtein } from '#src/sequence/protein.js';
-import { openLine } from '#src/services/workers/worker-connection.js';
+import { connectWorker } from '#src/services/workers/worker-connection.js';
 import { startRelay, type Relay } from './relay.js';
 import { startSmallAppliance, type SmallAppliance } from '../../tools/small-appliance.js';
 import { ask, type Answer } from '../storage/storage-served.js';
 
-/* A front as its settings make it; one part lies on a worker with TLS, the other behind a relay that can be cut. */
+/* A coordinator made from a configuration file. One worker uses TLS; the other is behind a relay that can be cut. */
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) console.log('A front is not tested with TLS: no openssl to make certificates with.');
@@ -71,7 +71,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
   const searched = (index: number): Promise<Answer> =>
     ask(`${coordinator.url}/v1/homology`, 'POST', key, body(index));
 
-  /** What this appliance finds alone. */
+  /** Digest of the same search without workers. */
   async function digestHere(index: number): Promise<string> {
     const { catalog, engines } = coordinator.appliance;
     const engine = await engines.open(catalog.defaultRelease(DEMO_SLUG, 'default').releaseId);
@@ -88,7 +88,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
   }
   const cut = (): void => relay.behave(({ response }) => void response.destroy());
 
-  it('answers what it would find alone, over TLS, and counts what its workers did', async () => {
+  it('gives the result of a search without workers, over TLS, and counts the responses of its workers', async () => {
     const { status, body: answer } = await searched(0);
     expect(status).toBe(200);
     expect(answer.result_sha256).toBe(await digestHere(0));
@@ -103,19 +103,21 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     ]);
   });
 
-  it('does not believe an authority that its settings do not name, and serves no parts itself', async () => {
-    const line = openLine({ url: worker.url, keyFile, parts: [1] });
-    await expect(line.greet(AbortSignal.timeout(5_000))).rejects.toMatchObject({
+  it('refuses a certificate of an unnamed authority, refuses unusable key files and serves no partitions itself', async () => {
+    const connection = connectWorker({ url: worker.url, keyFile, parts: [1] });
+    await expect(connection.probe(AbortSignal.timeout(5_000))).rejects.toMatchObject({
       code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     });
     expect((await ask(`${coordinator.url}/parts/surveys`, 'POST', key, {})).status).toBe(404);
     writeFileSync(join(folder, 'none.key'), '\n');
     const unusable = { url: worker.url, keyFile: join(folder, 'none.key'), parts: [1] };
-    expect(() => openLine(unusable)).toThrow(/none\.key must hold the API key/);
-    expect(() => openLine({ ...unusable, keyFile: join(folder, 'no') })).toThrow(/cannot be read \(ENOENT\)/);
+    expect(() => connectWorker(unusable)).toThrow(/none\.key must contain the API key/);
+    expect(() => connectWorker({ ...unusable, keyFile: join(folder, 'no') })).toThrow(
+      /cannot be read \(ENOENT\)/,
+    );
   });
 
-  it('refuses where a worker is missing with 503 and Retry-After, and its log says which', async () => {
+  it('answers 503 with Retry-After if a worker is missing, and its log names the worker', async () => {
     cut();
     const { status, headers, body: answer } = await searched(1);
     expect([status, headers.get('retry-after')]).toEqual([503, '5']);
@@ -132,7 +134,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     expect((await searched(1)).body.result_sha256).toBe(await digestHere(1));
   });
 
-  it('takes a new key of a worker without a restart', async () => {
+  it('reads a replaced API key without a restart', async () => {
     const { keys } = worker.appliance;
     await keys.revoke(readFileSync(keyFile, 'utf8').slice(4, 12));
     expect((await searched(3)).status).toBe(503);
@@ -143,7 +145,7 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     expect((await searched(3)).body.result_sha256).toBe(await digestHere(3));
   });
 
-  it('lets runs wait until the worker is back', { timeout: 60_000 }, async () => {
+  it('keeps runs waiting until the worker is back', { timeout: 60_000 }, async () => {
     cut();
     const input = { ...body(2), database: DEMO_SLUG };
     const run = await ask(`${coordinator.url}/v1/runs`, 'POST', key, { endpoint: 'homology.search', input });
@@ -151,9 +153,10 @@ describe.skipIf(!hasOpenssl)('a front', () => {
     const { id } = run.body.data as { id: string };
     const state = async () =>
       (await ask(`${coordinator.url}/v1/runs/${id}`, 'GET', key)).body.data as Answer['body'];
-    const told = () => logged.filter((line) => line.includes(id)).map((line) => JSON.parse(line) as object);
+    const logLines = () =>
+      logged.filter((line) => line.includes(id)).map((line) => JSON.parse(line) as object);
     const msg = 'A run waits for a disk or a worker, and goes on by itself.';
-    await expect.poll(told).toMatchObject([{ level: 40, run_id: id, msg }]);
+    await expect.poll(logLines).toMatchObject([{ level: 40, run_id: id, msg }]);
     expect((await state()).status).not.toBe('failed');
     relay.behave();
     await expect.poll(async () => (await state()).status, { timeout: 30_000 }).toBe('completed');

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,14 +12,14 @@ const path = join(folder, 'sums.steps');
 const STEPS = 4;
 const ALL = [0, 10, 20, 30];
 
-describe('the journal of a phase', () => {
-  it('gives what was done before, and does the rest', async () => {
+describe('the checkpoints of a phase', () => {
+  it('restores the finished steps and runs the others', async () => {
     await expect(run({ failsAt: 2 })).rejects.toThrow('stopped');
-    expect(await run()).toEqual({ done: [2, 3], taken: ALL, told: [2, 3, 4] });
-    expect(await run()).toEqual({ done: [], taken: ALL, told: [4] });
+    expect(await run()).toEqual({ done: [2, 3], taken: ALL, reported: [2, 3, 4] });
+    expect(await run()).toEqual({ done: [], taken: ALL, reported: [4] });
   });
 
-  it('does anew what was cut off or changed, wherever that is, and all behind it', async () => {
+  it('repeats a step that was truncated or changed at any byte, and all steps after it', async () => {
     await run();
     const bytes = readFileSync(path);
     for (let at = 0; at < bytes.length; at += 1) {
@@ -33,7 +35,7 @@ describe('the journal of a phase', () => {
     expect(readFileSync(path)).toEqual(bytes);
   });
 
-  it('knows nothing of other inputs', async () => {
+  it('start anew with other inputs', async () => {
     await run();
     expect((await run({ inputs: 'others' })).done).toEqual([0, 1, 2, 3]);
     expect((await run()).done).toEqual([0, 1, 2, 3]);
@@ -41,7 +43,7 @@ describe('the journal of a phase', () => {
 });
 
 async function run({ inputs = 'these', failsAt = STEPS } = {}) {
-  const [done, taken, told]: number[][] = [[], [], []];
+  const [done, taken, reported]: number[][] = [[], [], []];
   await runPhase(
     { folder, identity: 'test' },
     {
@@ -54,8 +56,8 @@ async function run({ inputs = 'these', failsAt = STEPS } = {}) {
         return Int32Array.of(10 * index);
       },
       take: (record) => taken.push(...new Int32Array(record)),
-      report: (count) => told.push(count),
+      report: (count) => reported.push(count),
     },
   );
-  return { done, taken, told };
+  return { done, taken, reported };
 }

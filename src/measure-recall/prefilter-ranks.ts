@@ -13,43 +13,49 @@ import { openTokenReader, type TokenReader } from '../release/rows/token-reader.
 import { EVIDENT_EXPECTED_FALSE_HITS } from '../recall/policy-card.js';
 import type { QualifyOptions } from './options.js';
 
-/** Where a sweep has a target in its two orders, from 1; infinite beyond what is told apart. */
-export interface Place {
+/** Ranks of a target in the two orders of a sweep, from 1; Infinity if it is not among the measured ranks. */
+export interface OrderRanks {
+  /** By bidirectional MaxSim similarity. */
   readonly byNearness: number;
+  /** By excess, the measure of local matches. */
   readonly byExcess: number;
 }
 
-/** The places of a target in the sweep of all targets, or by their codes, and in the sweep of the largest pool. */
-export interface SweptPlaces {
-  readonly coarse: Place;
-  readonly fine: Place;
+/** Ranks of a target in the first sweep, or in the codebook scan, and in the sweep of the prefilter hits. */
+export interface PrefilterRanks {
+  readonly coarse: OrderRanks;
+  readonly fine: OrderRanks;
 }
 
-/** Where the sampled sweep has what is to be found for one query. */
-export interface QueryPlaces {
+/** Ranks that the prefilter gives to the relevant targets of one query. */
+export interface QueryRanks {
   readonly queryLength: number;
   /** The 100 nearest targets, nearest first. */
-  readonly nearest: readonly SweptPlaces[];
-  /** The aligned targets whose E-value is small enough; undefined without a calibration. */
-  readonly evident: readonly SweptPlaces[] | undefined;
+  readonly nearest: readonly PrefilterRanks[];
+  /** The aligned targets with E ≤ EVIDENT_EXPECTED_FALSE_HITS; undefined without a calibration. */
+  readonly evident: readonly PrefilterRanks[] | undefined;
 }
 
-/** Queries that read a target's tokens together. */
-const PACK_QUERIES = 8;
+/** Queries that share one pass over the tokens of the targets. */
+const BATCH_QUERIES = 8;
 const NEAREST_COUNT = 100;
 
 type Measured = QualifyOptions & { readonly counts: RescoreCounts };
 
 /**
- * Searches the release with some of its own proteins, each of which counts as absent. They are asked as they stand in
- * it, so that those with relatives need not find them again.
- * @param counts  finalists that are told apart
+ * Searches the release with some of its own proteins, exhaustively and with the prefilter. Each query is left out of its
+ * own results. Queries use the stored tokens and profiles of the release, so that no homologs are searched for.
+ * @param options  `counts` limits the ranks that are measured
+ * Shape   aligned [any number]
+ * Unit    target indices
+ * Range   0..targets of the release − 1; `aligned` ascends
+ * Errors  Fault of kernels, encoder or token file; the signal's reason
  */
-export async function measurePlaces(
+export async function measureRanks(
   targets: readonly number[],
   aligned: Uint32Array,
   options: Measured,
-): Promise<readonly QueryPlaces[]> {
+): Promise<readonly QueryRanks[]> {
   const reader = await openTokenReader(options.engine.release);
   try {
     return await measureAll(targets, aligned, options, reader);
@@ -63,44 +69,44 @@ async function measureAll(
   aligned: Uint32Array,
   options: Measured,
   reader: TokenReader,
-): Promise<readonly QueryPlaces[]> {
+): Promise<readonly QueryRanks[]> {
   const { engine, signal, onProgress } = options;
   const { release, backend, store, threads } = engine;
   const kernelOptions = { signal, threads };
-  const places: QueryPlaces[] = [];
-  for (let start = 0; start < targets.length; start += PACK_QUERIES) {
+  const queryRanks: QueryRanks[] = [];
+  for (let start = 0; start < targets.length; start += BATCH_QUERIES) {
     onProgress?.({ stage: 'qualify', done: start, total: targets.length });
-    const pack = targets.slice(start, start + PACK_QUERIES);
-    const sequences = pack.map((target) => release.targets.sequence(target));
-    const tokens = await Promise.all(pack.map((target) => reader.read(target)));
+    const batch = targets.slice(start, start + BATCH_QUERIES);
+    const sequences = batch.map((target) => release.targets.sequence(target));
+    const tokens = await Promise.all(batch.map((target) => reader.read(target)));
     const isMeasured = engine.calibration !== undefined && aligned.length === release.targets.count;
     const compared = isMeasured ? [] : await backend.maxsim(store, tokens, undefined, kernelOptions);
     const ordersOf = await sweepAll(tokens, engine, kernelOptions);
-    for (const [at, target] of pack.entries()) {
+    for (const [at, target] of batch.entries()) {
       const query = { sequence: sequences[at], normalizationId: '', tokens: tokens[at] };
-      const placeOf = await placesOf(query.tokens, ordersOf(at), target, options, kernelOptions);
+      const ranksOfTarget = await ranksOf(query.tokens, ordersOf(at), target, options, kernelOptions);
       const scored = await scoreAligned(query, aligned, options, kernelOptions);
       const sums = scored !== undefined && isMeasured ? scored : compared[at];
       const others = await rank({ sums, targets: undefined }, tokens[at].length, release, NEAREST_COUNT + 1);
       const nearest = others.map(({ targetIndex }) => targetIndex).filter((other) => other !== target);
       const evident =
         scored && (await evidentTargets(query, sums, aligned, scored.scores, options, kernelOptions));
-      places.push({
+      queryRanks.push({
         queryLength: query.tokens.length,
-        nearest: nearest.slice(0, NEAREST_COUNT).map(placeOf),
-        evident: evident?.filter((other) => other !== target).map(placeOf),
+        nearest: nearest.slice(0, NEAREST_COUNT).map(ranksOfTarget),
+        evident: evident?.filter((other) => other !== target).map(ranksOfTarget),
       });
     }
   }
   onProgress?.({ stage: 'qualify', done: targets.length, total: targets.length });
-  return places;
+  return queryRanks;
 }
 
 type Orders = Awaited<ReturnType<typeof bestOf>>;
-/** The best of all targets for one query. */
+/** Returns the best of all targets for one query, in both orders. */
 type Best = (most: RescoreCounts) => Promise<Orders>;
 
-/** The first look at all targets: by their codes where the engine has them, else by a few rows of each query. */
+/** Scans all targets with the prefilter: by the codebook if the engine has one, else by a few rows of each query. */
 async function sweepAll(
   tokens: readonly QueryTokens[],
   { backend, store, release, codebook }: SearchEngine,
@@ -115,7 +121,7 @@ async function sweepAll(
   return (query) => (most) => bestOf(swept[query], undefined, sampled[query].length, most, release);
 }
 
-/** How many of each order the first look leaves. */
+/** Returns how many targets of each order the first scan passes on for these numbers of rescored candidates. */
 export function prefilterCountsOfPolicy(
   { codebook, release }: Pick<SearchEngine, 'codebook' | 'release'>,
   counts: RescoreCounts,
@@ -123,39 +129,39 @@ export function prefilterCountsOfPolicy(
   return codebook === undefined ? prefilterCountsOf(counts) : codebookCountsOf(counts, release.targets.count);
 }
 
-/** The places of targets in both sweeps, the query itself left out. */
-async function placesOf(
+/** Ranks all targets in both sweeps, without the query itself. */
+async function ranksOf(
   tokens: QueryTokens,
   bestOfAll: Best,
   self: number,
   { engine, counts }: Measured,
   options: KernelOptions,
-): Promise<(target: number) => SweptPlaces> {
+): Promise<(target: number) => PrefilterRanks> {
   const { release, backend, store, codebook } = engine;
   const left = await bestOfAll(withSelf(prefilterCountsOfPolicy(engine, counts)));
   const hits = ascending(left);
   const sampled = sampleTokens(tokens, codebook === undefined ? FINE_ROWS : COARSE_ROWS);
   const [swept] = await backend.sweep(store, [sampled], hits, excessFloor(release), options);
   const best = await bestOf(swept, hits, sampled.length, withSelf(counts), release);
-  const [coarsePlace, finePlace] = [placeIn(left, self), placeIn(best, self)];
-  return (target) => ({ coarse: coarsePlace(target), fine: finePlace(target) });
+  const [coarseRank, fineRank] = [rankIn(left, self), rankIn(best, self)];
+  return (target) => ({ coarse: coarseRank(target), fine: fineRank(target) });
 }
 
 function withSelf({ nearestCount, localCount }: RescoreCounts): RescoreCounts {
   return { nearestCount: nearestCount + 1, localCount: localCount + 1 };
 }
 
-function placeIn({ nearest, local }: Orders, self: number): (target: number) => Place {
-  const placesIn = (list: readonly number[]): Map<number, number> =>
+function rankIn({ nearest, local }: Orders, self: number): (target: number) => OrderRanks {
+  const ranksIn = (list: readonly number[]): Map<number, number> =>
     new Map(list.filter((target) => target !== self).map((target, above) => [target, above + 1]));
-  const [nearness, excess] = [placesIn(nearest), placesIn(local)];
+  const [nearness, excess] = [ranksIn(nearest), ranksIn(local)];
   return (target) => ({
     byNearness: nearness.get(target) ?? Infinity,
     byExcess: excess.get(target) ?? Infinity,
   });
 }
 
-/** What the aligned targets score; undefined where no calibration tells what scores are worth. */
+/** Aligns the query with the aligned targets. Returns undefined without a calibration. */
 async function scoreAligned(
   query: EncodedQuery,
   aligned: Uint32Array,
@@ -167,7 +173,7 @@ async function scoreAligned(
   return backend.measure(store, query.tokens, aligned, parameters, options);
 }
 
-/** Of the aligned targets those that are no chance. */
+/** Returns the aligned targets with E ≤ EVIDENT_EXPECTED_FALSE_HITS. */
 async function evidentTargets(
   query: EncodedQuery,
   exact: MaxSimSums,
@@ -195,7 +201,7 @@ async function evidentTargets(
       affine: { rawScore: scores[at], normalizedScore: 0 },
     };
   });
-  // A map of unsigned integers would be one, too.
+  // Not `referenceSet.map`: it would return a Uint32Array, and sums are signed.
   const referenceSet = {
     queryToTarget: Int32Array.from(calibration.referenceSet, (target) => exact.queryToTarget[target]),
     targetToQuery: Int32Array.from(calibration.referenceSet, (target) => exact.targetToQuery[target]),
