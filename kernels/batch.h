@@ -1,25 +1,25 @@
-/* Affine scores of several targets at once, one per 16-bit lane, for any vector type; it gives what
- * reference/affine.cpp defines.
+/* Affine scores of several targets at once, one per 16-bit lane, for any vector type. reference/affine.cpp defines the
+ * results.
  *
- *   column  one residue of each target, packed as MaxSim packs a query: what a tile of eight query residues meets,
- *           whose rows are read as they are; the same of profiles, where they score
- *   base    what the letters of a pair score, less the offset
- *   cells   of a column go down the query: H and E of the column before lie in memory, F and H(i−1,j−1) in registers.
- *           No lane ever needs another one
- *   lanes   targets of a lane follow each other: where one has ended, its cells begin anew. A lane that has no other
- *           repeats some residue, and its column has no best
- *   sums    of MaxSim, where they are asked for: a dot product is seen once and fits 16 bits, so the best of a column
- *           stays in a register, and the best of each query residue lies in memory, one per lane
+ *   column  one residue of each target, packed as MaxSim packs a query. A tile multiplies it with eight query rows,
+ *           which are read as they are. Profiles that score have columns of the same shape
+ *   base    score of the letters of a pair, less the offset
+ *   cells   run down the query within a column. H and E of the column before lie in memory, F and H(i−1,j−1) in
+ *           registers. No lane reads another lane
+ *   lanes   each process a queue of targets. When a target ends, the cells of its lane are reset to 0. A lane with an
+ *           empty queue repeats one residue, and its results are masked out
+ *   sums    of MaxSim, on request: each dot product is computed once and fits in 16 bits. The best of a column stays
+ *           in a register, the best of each query residue in memory, one per lane
  *
- * Limit    the multiply-adds. With AVX-512, 32 cells take dimension ÷ 2 of them, for which a core has two pipes, and a
- *          dozen other instructions, for which its other pipes have time. Profiles take ten more and eight others.
- * Scores   E and F are kept at 0 or more, where unsigned subtraction leaves them: below, they never matter. So H ≥ 0
- *          without a maximum for it. Only s and H(i−1,j−1) + s can leave 16 bits, and they saturate: s below −32,768
- *          leaves no pair in either case, and a target whose best is the largest score is done again by affineScore.
- *          As gapOpen ≥ gapExtend, a path may take its deletion before its insertion, so E opens from H without F.
+ * Limit    the multiply-adds. With AVX-512, 32 cells take dimension ÷ 2 multiply-adds, on two pipes of a core, and a
+ *          dozen other instructions on its other pipes. Profiles add ten multiply-adds and eight others.
+ * Scores   Unsigned subtraction keeps E and F at 0 or more. Lower values never matter, so H ≥ 0 needs no maximum. Only
+ *          s and H(i−1,j−1) + s can leave 16 bits, and they saturate. If s is below −32,768, no pair starts or
+ *          continues in either arithmetic. affineScore repeats a target whose best is the largest score. As gapOpen ≥
+ *          gapExtend, a path may take its deletion before its insertion, so E opens from H without F.
  * Memory   two vectors per query residue, three with the sums
- * Traits   Lanes is a class: see avx512/affine_batch.cpp. As in wavefront.h, all is internal to the file that includes
- *          it.
+ * Traits   Lanes is a class such as those of avx512/affine_batch.cpp. As in wavefront.h, everything is internal to the
+ *          including file.
  */
 #ifndef GLOAMING_BATCH_H
 #define GLOAMING_BATCH_H
@@ -34,21 +34,21 @@
 namespace gloaming {
 namespace {
 
-/** Query residues between two looks at the cancel flag: 2^17 cells of 32 lanes. */
+/** Query residues between two checks of the cancel flag: 2^17 cells of 32 lanes. */
 constexpr uint32_t kCancelStep = 4'096;
 
-/* A query as a batch wants it. Parts follow each other, each 64-byte aligned. */
+/* A query packed for batches. Its parts follow each other, each 64-byte aligned. */
 template <class Lanes>
 struct BatchQuery {
   using Token = typename Lanes::Token;
 
   /** [kLetterCount × kLetterCount] by query and target letter. */
   const int16_t* bases;
-  /** [paddedLength]: what the sums of a row begin with. */
+  /** [paddedLength]: initial value of the sums of each row. */
   const int32_t* corrections;
-  /** [paddedLength × dimension]: the last one repeated. */
+  /** [paddedLength × dimension]: the padding repeats the last row. */
   const Token* rows;
-  /** [paddedLength × kProfileWidth]: the last one repeated; undefined where profiles score nothing. */
+  /** [paddedLength × kProfileWidth]: the padding repeats the last row. Undefined where profiles score nothing. */
   const int8_t* profile;
 
   BatchQuery(const void* packed, uint32_t length, uint32_t dimension) {
@@ -79,7 +79,8 @@ struct BatchQuery {
       const size_t from = i < length ? i : length - 1;
       const int8_t* row = values + from * dimension;
       int32_t sum = 0;
-      for (uint32_t k = 0; k < dimension; ++k) sum += *to++ = row[k];
+      for (uint32_t k = 0; k < dimension; ++k) sum += to[k] = row[k];
+      to += dimension;
       corrections[i] = -Lanes::bias * sum;
       if (query.profile == nullptr) continue;
       std::memcpy(profile + size_t{i} * kProfileWidth, query.profile + from * kProfileWidth, kProfileWidth);
@@ -93,31 +94,31 @@ struct BatchQuery {
   static size_t correctionBytes(uint32_t length) { return roundUp(paddedLength(length) * sizeof(int32_t), 64); }
 };
 
-/** What all cells of a column share. */
+/** Values that all cells of a column share. */
 template <class Lanes>
 struct Column {
-  /** [dimension × lanes], as packColumn left them. */
+  /** [dimension × lanes], written by packColumn. */
   const typename Lanes::Token* tokens;
-  /** [kProfileWidth × lanes], as packProfiles left them; null where profiles score nothing. */
+  /** [kProfileWidth × lanes], written by packProfiles; null where profiles score nothing. */
   const int8_t* profiles;
   uint32_t dimension;
   typename Lanes::Letters letters;
   typename Lanes::Vector multiplier, profileWeight, gapOpen, gapExtend;
 };
 
-/** Of one query residue, what the next column needs. */
+/** H and E of one query residue, for the next column. */
 template <class Lanes>
 struct BatchCell {
   typename Lanes::Vector H, E;
 };
 
-/** Where a column stands: the insertion and H that enter the next cell, the best pair and dot product so far. */
+/** State of a column: F and H(i−1,j−1) of the next cell, the best pair and the best dot product so far. */
 template <class Lanes>
 struct Front {
   typename Lanes::Vector F, diagonal, best, nearest;
 };
 
-/** Eight residues of a query: what they score with a column but for the base, made by the tile before. */
+/** Eight residues of a query. The tile before has computed their products with the column, without the base. */
 template <class Lanes>
 struct Tile {
   /** [kTileRows × lanes] */
@@ -125,11 +126,11 @@ struct Tile {
   BatchCell<Lanes>* cells;
   const uint8_t* letters;
   const int16_t* bases;
-  /** [kTileRows × lanes]: the best dot product of each residue to come; null where no sums are asked for. */
+  /** [kTileRows × lanes]: best dot product so far of each residue of the next tile; null without sums. */
   int16_t* closest;
 };
 
-/* Residue r of the tile. */
+/* Computes the cells of residue r of the tile. */
 template <class Lanes>
 GLOAMING_INLINE void advance(Front<Lanes>& at, const Tile<Lanes>& tile, const Column<Lanes>& column, uint32_t r) {
   const auto base = Lanes::baseOf(tile.bases, tile.letters[r], column.letters);
@@ -150,8 +151,8 @@ class Batch {
   static constexpr uint32_t lanes = Lanes::lanes, kNone = UINT32_MAX;
 
  public:
-  /* tasks: of one query. packed: what BatchQuery::pack made of it. scores, sums: of each task; sums with kMeasures.
-   * affineScore: of the same table, for targets whose scores 16 bits do not hold. */
+  /* tasks: of one query. packed: written by BatchQuery::pack. scores [count]; sums [count], with kMeasures.
+   * affineScore: of the same table, for targets whose scores exceed 16 bits. */
   Batch(const AffineTask* tasks, uint32_t count, const void* packed, int32_t (*affineScore)(const AffineTask&),
         int32_t* scores, PairSums* sums)
       : tasks_(tasks), count_(count), query_(packed, tasks->query.tokens.length, tasks->query.tokens.dimension),
@@ -167,7 +168,7 @@ class Batch {
     queue();
   }
 
-  /* A cancelled task gives some scores and sums. */
+  /* Writes all scores and sums. If the task is cancelled, they are undefined. */
   void score() {
     const AffineParameters& parameters = tasks_->parameters;
     alignas(64) typename Lanes::Token tokens[lanes * kMaxDimension];
@@ -201,14 +202,15 @@ class Batch {
       }
       if (j + 1 == nextEnd_) best = turn(j + 1, best);
     }
-    // Last, for it has the same memory.
+    // Last, because affineScore reserves the same memory.
     for (uint32_t t = 0; t < count_; ++t) {
       if (scores_[t] == INT16_MAX) scores_[t] = affineScore_(tasks_[t]);
     }
   }
 
  private:
-  /* Gives each target to the lane that has the fewest rows so far: even, where the longest come first. */
+  /* Assigns each target to the lane with the fewest rows so far. Lanes end together if the longest targets come
+   * first. */
   void queue() {
     uint64_t rows[lanes] = {};
     uint32_t last[lanes];
@@ -246,7 +248,7 @@ class Batch {
     }
   }
 
-  /* Lanes whose target ends before column j go on to their next one, from cells of nothing. Returns the best so far. */
+  /* Starts the next target of each lane whose target ends before column j, with cells of 0. Returns the best so far. */
   Vector turn(uint32_t j, Vector best) {
     alignas(64) int16_t bests[lanes];
     alignas(64) uint16_t kept[lanes];
@@ -284,18 +286,18 @@ class Batch {
     }
   }
 
-  /* Goes on to the row after j where there is one. */
+  /* Advances each lane to the row after j if its target has one. */
   void step(uint32_t j) {
     for (uint32_t l = 0; l < lanes; ++l) {
       const int64_t goesOn = -int64_t{j + 1 < ends_[l]};
       rows_[l] += goesOn & tasks_->query.tokens.dimension;
       letters_[l] -= goesOn;
-      // Null where there is none.
+      // Null without profiles.
       profiles_[l] += profiles_[l] == nullptr ? 0 : goesOn & kProfileWidth;
     }
   }
 
-  /* False if the task was cancelled. */
+  /* Computes all cells of a column. Returns false if the task was cancelled. */
   bool sweep(const Column<Lanes>& column, Front<Lanes>& front) {
     alignas(64) int16_t products[kTileRows * lanes];
     Tile<Lanes> tile{products, cells_, tasks_->letters.query, query_.bases, closest_};
@@ -323,9 +325,9 @@ class Batch {
   int32_t (*const affineScore_)(const AffineTask&);
   int32_t* scores_;
   PairSums* sums_;
-  /** The target after each one in its lane. */
+  /** Successor of each target in the queue of its lane. */
   uint32_t* next_;
-  /** The target that each lane has, where it is, and the columns where it ends and where the next of all does. */
+  /** Current target of each lane, its position, and its end column; nextEnd_ is the smallest end column. */
   uint32_t own_[lanes];
   const int8_t* rows_[lanes];
   const uint8_t* letters_[lanes];
@@ -335,6 +337,27 @@ class Batch {
   BatchCell<Lanes>* cells_;
   int16_t* closest_ = nullptr;
 };
+
+/* The batch's part of a packed query, which follows the part of wavefront.h. */
+inline const uint8_t* batchPart(const PackedQuery& query, size_t (*wavefrontBytes)(uint32_t, uint32_t)) {
+  return static_cast<const uint8_t*>(query.packed) + wavefrontBytes(query.tokens.length, query.tokens.dimension);
+}
+
+/* A table's affineScores. affineScore is the same table's function for one target. */
+template <class Lanes>
+void scoreBatch(const AffineTask* tasks, uint32_t count, size_t (*wavefrontBytes)(uint32_t, uint32_t),
+                int32_t (*affineScore)(const AffineTask&), int32_t* scores) {
+  const uint8_t* packed = batchPart(tasks[0].query, wavefrontBytes);
+  Batch<Lanes>(tasks, count, packed, affineScore, scores, nullptr).score();
+}
+
+/* A table's affineMeasures, likewise. */
+template <class Lanes>
+void measureBatch(const AffineTask* tasks, uint32_t count, size_t (*wavefrontBytes)(uint32_t, uint32_t),
+                  int32_t (*affineScore)(const AffineTask&), int32_t* scores, PairSums* sums) {
+  const uint8_t* packed = batchPart(tasks[0].query, wavefrontBytes);
+  Batch<Lanes, true>(tasks, count, packed, affineScore, scores, sums).score();
+}
 
 }  // namespace
 }  // namespace gloaming

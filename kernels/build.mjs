@@ -27,7 +27,7 @@ const configure = [
   '-DCMAKE_BUILD_TYPE=Release',
   `-DNODE_HEADERS=${headers.join(';')}`,
 ];
-// A build folder that was moved or made by another CMake is of no use: begin anew.
+// A build folder that was moved, or made by another CMake, fails here. Deletes it and configures again.
 if (spawnSync('cmake', configure).status !== 0) {
   rmSync(build, { recursive: true, force: true });
   run('cmake', configure);

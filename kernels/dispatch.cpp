@@ -1,4 +1,4 @@
-/* Chooses the kernels at run time: the fastest that this processor runs, unless a name is asked for. */
+/* Chooses a table of kernels at run time: the named one, or the fastest that this processor runs. */
 #include <cstring>
 
 #include "kernels.h"
@@ -27,7 +27,7 @@ void copy(const Tokens& query, void* packed) {
 }
 void copyAffine(const AffineQuery& query, void* packed) { copy(query.tokens, packed); }
 
-/* What a table without batches offers in their place. */
+/* affineScores of a table without batches. */
 template <int32_t (*affineScore)(const AffineTask&)>
 void oneByOne(const AffineTask* tasks, uint32_t count, int32_t* scores) {
   for (uint32_t t = 0; t < count; ++t) scores[t] = affineScore(tasks[t]);
@@ -35,6 +35,8 @@ void oneByOne(const AffineTask* tasks, uint32_t count, int32_t* scores) {
 
 }  // namespace
 
+// A line for each operation.
+// clang-format off
 const Kernels referenceKernels{"reference",
                                copiedBytes, copy, 0, nullptr, referenceMaxsimRows,
                                copiedBytes, copyAffine, referenceAffineScore,
@@ -62,8 +64,11 @@ const Kernels neonKernels{"neon",
                           neonAffinePackedBytes, neonAffinePack, neonAffineScore,
                           1, oneByOne<neonAffineScore>, nullptr, neonAffineAlign, referenceCodedRows};
 #endif
+// clang-format on
 
 const Kernels* const* compiledKernels(size_t* count) {
+  // clang-format 14 indents entries between #if lines by two columns less.
+  // clang-format off
   static const Kernels* const all[] = {
 #if defined(__x86_64__)
       &avx512vnniKernels,
@@ -73,11 +78,12 @@ const Kernels* const* compiledKernels(size_t* count) {
 #endif
       &referenceKernels,
 #if defined(GLOAMING_HAS_AMX)
-      // Equal to the reference on emulated tiles. Until a machine that has them has shown it, too, it must be asked
-      // for; then it comes first.
+      // Last, so that only its name selects it. It equals the reference on emulated tiles; once a machine with AMX has
+      // confirmed that, it comes first.
       &amxKernels,
 #endif
   };
+  // clang-format on
   *count = sizeof all / sizeof all[0];
   return all;
 }
@@ -87,7 +93,7 @@ bool canRun(const Kernels& kernels) {
   if (&kernels == &amxKernels) return canRun(avx512vnniKernels) && canUseTiles();
 #endif
 #if defined(__x86_64__)
-  // These ask the operating system as well: registers that it does not save count as missing.
+  // These checks include the operating system: registers that it does not save count as missing.
   if (&kernels == &avx512vnniKernels) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
@@ -96,7 +102,7 @@ bool canRun(const Kernels& kernels) {
 #elif defined(__aarch64__) && defined(__linux__)
   if (&kernels == &neonKernels) return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
 #elif defined(__aarch64__) && defined(__APPLE__)
-  if (&kernels == &neonKernels) return true;  // all of Apple's have the dot product
+  if (&kernels == &neonKernels) return true;  // all of Apple's processors have the dot product
 #endif
   return &kernels == &referenceKernels;
 }

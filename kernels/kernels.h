@@ -1,47 +1,62 @@
 /*
  * Gloaming's kernels: read this first.
  *
- * Operations on int8 residue tokens, each defined by plain loops in reference/ and repeated, bit for bit, by the
- * faster folders:
+ * Operations on int8 residue tokens. Plain loops in reference/ define each of them; the faster folders reproduce its
+ * results bit for bit:
  *
- *     maxsim   for each token of one side its best dot product on the other side, summed, in both directions
- *     affine   best local alignment with affine gaps over an integer substitution score of the dot product and, where
- *              they score, of the two letters and of the two profiles
- *     coded    what the rows of a target are worth to queries, by tables, where rows are kept as codes
+ *     maxsim     sums, in both directions, of each token's best dot product with the other protein's tokens
+ *                Shape  query [queryLength × dimension], target [targetLength × dimension]; two int32
+ *                Range  ±65,535 × 32,767     Unit  int8 products     maxsimReference, referenceMaxsimRows
+ *     excess     sum over query tokens of max(0, best dot product − floor), where a search has a floor
+ *                Shape  as maxsim; one int32     Range  0..65,535 × 32,767 for floor ≥ 0
+ *                Unit   int8 products     excessReference
+ *     affine     best local alignment with affine gaps; the substitution score is an integer function of the dot
+ *                product and, where they score, of the two letters and of the two profiles
+ *                Shape  as maxsim; one int32, or an AffineAlignment     Range  0..65,535 × 32,767
+ *                Unit   substitution scores     referenceAffineScore, referenceAffineAlign, profileLog
+ *     self       sum over residues of max(0, s(i,i)): the affine score of a protein with itself without gaps
+ *                Shape  tokens [length × dimension]; one int32     Range  0..65,535 × 32,767
+ *                Unit   substitution scores     selfScore
+ *     coded      coarse similarity and excess of a target, whose rows are centroid ids, for up to kCodedQueries queries
+ *                Shape  table [kCodeCount × kCodedQueries], codes [rows]; two uint32 a query
+ *                Range  0..65,535 × 255     Unit  128ths of int8 products     referenceCodedRows
+ *     moments    sum of the outer products of a protein's tokens, upper triangle
+ *                Shape  rows [count × dimension]; int32 [dimension × (dimension + 1) ÷ 2]
+ *                Range  ±65,535 × 2^14     Unit  int8 products     referenceSecondMoments
  *
  * Layers, top to bottom:
  *
- *     node/                        all that knows Node
+ *     node/                        the addon, the only code that uses Node's API
  *     engine/                      many targets, work split by residues, results in list order (search.h); threads,
  *                                  mapped or copied tokens, memory of one thread (pool.h, store.h, workspace.h);
  *                                  second moments of a protein's tokens, for significance (moments.h)
  *     dispatch.cpp                 picks one table of kernels (struct Kernels below) at run time
  *     reference/ avx2/ avx512/ amx/ neon/
- *                                  one table each, the same file names in each; what affine kernels share is in
- *                                  wavefront.h (one target) and batch.h (one target per lane)
- *     cuda/                        on GPUs: layout.h says how tokens lie there, sweep.h the rest of maxsim and of
- *                                  sampled sweeps, affine.h affine scores
+ *                                  one table each, the same file names in each; affine kernels share wavefront.h (one
+ *                                  target) and batch.h (one target per lane)
+ *     cuda/                        on GPUs: layout.h defines the layout of tokens, sweep.h maxsim and excess, affine.h
+ *                                  affine scores
  *
  * Why it cannot overflow. Every token has squared norm ≤ 32,767, so by Cauchy–Schwarz |q·t| ≤ 32,767: a dot product
  * fits in int16. A sum of maxima has at most 65,535 terms: 65,535 × 32,767 = 2,147,385,345 < 2^31. Inside a dot product
  * the largest partial sum is 256 × 255 × 128 = 8,355,840 in magnitude (one side biased to unsigned), far from 2^31.
  * Integer sums and maxima are exact in any order, so no instruction set, tile, thread count or batch can change a bit.
  *
- * Profiles. Which amino acids the relatives of a residue have: kProfileValues numbers that are no less than 0, in rows
- * of kProfileWidth bytes whose rest is never looked at. A row's squared norm is ≤ 32,767, so the dot product x of two
- * rows is 0..32,767, and so is every partial sum of it: 16 bits hold it from the first product to the last. What two
- * profiles score is a multiple of log2((x + 1) ÷ 2), whose mantissa is taken as it is (up to .086 octaves too little):
+ * Profiles. A row describes the amino acids of the homologs at one residue: kProfileValues values of 0..127 in
+ * kProfileWidth bytes, of which the rest is not read. A row's squared norm is ≤ 32,767, so the dot product x of two
+ * rows and all its partial sums are 0..32,767 and fit in 16 bits. The score of two profiles is a multiple of
+ * log2((x + 1) ÷ 2), interpolated linearly between powers of two (up to .086 octaves too low):
  *
  *     L = 1,024 × (e − 2) + ((x + 1) << 10 >> e)        e = ⌊log2(x + 1)⌋; −1,024 ≤ L ≤ 14,336
  *
- * This is what lies in a float32 anyway: x + 1 is exact in one, and bits 13 to 28 of it are L modulo 2^16. So fast
- * kernels convert, shift, and take sixteen bits.
+ * A float32 holds this value: x + 1 is exact in one, and its bits 13 to 28 are L modulo 2^16. So fast kernels convert,
+ * shift, and take sixteen bits.
  *
- * How tokens lie in memory. Targets stay as the release stores them: row-major, one row of `dimension` bytes per
- * residue. What a table wants done to them is done once for all queries of a call, kPreparedRows at a time, and stays
- * row-major (maxsimPrepare); only batch.h packs any of them, a row of each at a time. The query is packed, once per
- * call, so that one vector register holds the same four bytes (int8: "quad"; AVX2: two int16) of neighbouring tokens
- * and one broadcast of four target bytes meets them all:
+ * Layout in memory. Targets stay as the release stores them: row-major, one row of `dimension` bytes per residue. A
+ * table may prepare them once for all queries of a call, kPreparedRows at a time, still row-major (maxsimPrepare). Only
+ * batch.h packs targets, one row of each at a time. The query is packed once per call: a vector register holds the same
+ * four bytes (int8: "quad"; AVX2: two int16) of neighbouring tokens, so that one broadcast of four target bytes
+ * multiplies them all:
  *
  *     target row t     | b0 b1 b2 b3 | b4 b5 b6 b7 | …            dimension bytes
  *                        └─ quad 0 ─┘  └─ quad 1 ─┘
@@ -52,12 +67,12 @@
  *                      block 0:  quad 0 [t0 … t15]  quad 1 [t0 … t15]  …  quad dimension/4 − 1
  *                      block 1:  quad 0 [t16 … t31] …
  *
- * Codes. Where a release is searched by them, each of its rows is named, in 16 bits, by the one of kCodeCount words
- * that it is close to. A query's best dot product with each word, in eight bits, makes a table; what a target's rows
- * say of the query is looked up there, for kCodedQueries queries at once. 65,535 rows × 255 fits in 32 bits.
- *
  * A last block that is not full repeats the last token: a repeated token cannot change a target's maximum, and the
- * query's maxima of the repeats are never read. A packed query is 64-byte aligned.
+ * maxima of the repeats are never read. A packed query is 64-byte aligned.
+ *
+ * Codebook. A release may store one 16-bit centroid id (a code) per row: the nearest of kCodeCount centroids (words). A
+ * table holds a query's best dot product with each centroid in eight bits. A look-up per row sums the table's values
+ * for kCodedQueries queries at once. 65,535 rows × 255 fits in 32 bits.
  */
 #ifndef GLOAMING_KERNELS_H
 #define GLOAMING_KERNELS_H
@@ -75,15 +90,15 @@ constexpr uint32_t kLetterCount = 32;
 constexpr uint32_t kLetterPadding = 8;
 constexpr uint32_t kProfileWidth = 32;
 constexpr uint32_t kProfileValues = 20;
-/** Rows of a target that one call of maxsimRows takes at most: they and their maxima stay in the first-level cache. */
+/** Most rows of a target in one call of maxsimRows: they and their maxima stay in the first-level cache. */
 constexpr uint32_t kMaxRows = 64;
-/** Rows that are prepared together, for all queries: with a query's tokens they stay in the first-level cache. */
+/** Rows prepared together for all queries: with a query's tokens they stay in the first-level cache. */
 constexpr uint32_t kPreparedRows = 2 * kMaxRows;
-/** Codes that a row can have: as many as 16 bits name, so that none lies outside a table. */
+/** Number of centroids: all values of 16 bits, so that no centroid id lies outside a table. */
 constexpr uint32_t kCodeCount = 65'536;
-/** Queries that are looked up at once: a register of bytes, which is a row of a table. */
+/** Queries per table: one byte each in a row of a table, which fills one 256-bit register. */
 constexpr uint32_t kCodedQueries = 32;
-/** Arrays with one value per query token are rounded up to this many, so that kernels may touch whole vectors. */
+/** Arrays with one value per query token are padded to a multiple of this, so that kernels may access whole vectors. */
 constexpr uint32_t kTokenRound = 64;
 
 constexpr uint32_t roundUp(uint32_t value, uint32_t step) { return (value + step - 1) / step * step; }
@@ -95,7 +110,7 @@ struct Tokens {
   uint32_t dimension;
 };
 
-/** A query as one table of kernels wants it; `packed` is whatever that table's pack function wrote. */
+/** A query for one table of kernels; that table's pack function wrote `packed`. */
 struct PackedQuery {
   Tokens tokens;
   const void* packed;
@@ -125,7 +140,7 @@ struct AffineParameters {
 /** One of kLetterCount numbers per residue. */
 struct Letters {
   const uint8_t* query;
-  /** Followed by kLetterPadding more, which kernels read and make nothing of. */
+  /** Followed by kLetterPadding more, which kernels read and ignore. */
   const uint8_t* target;
 };
 
@@ -135,7 +150,7 @@ struct Profiles {
   const int8_t* target;
 };
 
-/** What an affine kernel packs of a query. */
+/** The input of affinePack. */
 struct AffineQuery {
   const Tokens& tokens;
   const uint8_t* letters;
@@ -143,7 +158,7 @@ struct AffineQuery {
   const AffineParameters& parameters;
 };
 
-/** What maxsimRows adds up over a whole pair, in both directions. */
+/** MaxSim of a pair, in both directions. */
 struct PairSums {
   int32_t queryToTarget, targetToQuery;
 };
@@ -172,19 +187,19 @@ struct AffineTask {
   Profiles profiles;
   AffineParameters parameters;
   Workspace& workspace;
-  /** Kernels look at it at least every few hundred thousand cells and then return early; the result is void. */
+  /** Kernels check it at least every few hundred thousand cells. If it is set, they return early with a void result. */
   const std::atomic<bool>& cancelled;
 };
 
-/* What a folder of kernels offers. All functions are pure but for their outputs and may run on many threads at once. */
+/* A table of kernels. Its functions write only their outputs and may run on many threads at once. */
 struct Kernels {
   const char* name;
 
   size_t (*maxsimPackedBytes)(uint32_t length, uint32_t dimension);
   void (*maxsimPack)(const Tokens& query, void* packed);
-  /** Bytes that a prepared row has for each dimension; 0 where maxsimRows takes rows as they are stored. */
+  /** Bytes of a prepared row per dimension; 0 where maxsimRows takes stored rows. */
   uint32_t maxsimPreparedBytes;
-  /* Writes 1..kPreparedRows rows, 64-byte aligned, as maxsimRows wants them; null where it takes them as they are. */
+  /* Writes 1..kPreparedRows prepared rows, 64-byte aligned; null where maxsimRows takes stored rows. */
   void (*maxsimPrepare)(const int8_t* rows, uint32_t rowCount, uint32_t dimension, void* prepared);
   /*
    * Σ over 1..kMaxRows (prepared) target rows of the best dot product with any query token.
@@ -195,16 +210,16 @@ struct Kernels {
   size_t (*affinePackedBytes)(uint32_t length, uint32_t dimension);
   void (*affinePack)(const AffineQuery& query, void* packed);
   int32_t (*affineScore)(const AffineTask& task);
-  /** Targets that affineScores has at work at once; 1 where it is affineScore. */
+  /** Targets that affineScores processes at once; 1 where it calls affineScore for each. */
   uint32_t affineBatch;
-  /* Scores of any number of tasks of one query; the longest first, or lanes wait for each other at the end. */
+  /* Scores of any number of tasks of one query. Lanes end together if the longest targets come first. */
   void (*affineScores)(const AffineTask* tasks, uint32_t count, int32_t* scores);
-  /* The same with what maxsimRows would find, of the same dot products; null where these are not at hand. */
+  /* The same with MaxSim from the same dot products; null where the table has no batches. */
   void (*affineMeasures)(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
   AffineAlignment (*affineAlign)(const AffineTask& task);
 
-  /* Adds to closeness and excess [kCodedQueries] what 1..kMaxLength rows of a target, given as codes, say of each
-   * query. table [kCodeCount × kCodedQueries]: how close each code is to it; excess counts what is above the floor. */
+  /* Adds to closeness and excess [kCodedQueries] the table's values for 1..kMaxLength rows of a target, given by their
+   * centroid ids. table [kCodeCount × kCodedQueries]. A term of excess is max(0, value − floor). */
   void (*codedRows)(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
                     uint32_t* excess);
 };
@@ -224,7 +239,7 @@ extern const Kernels neonKernels;
 const Kernels* const* compiledKernels(size_t* count);
 /** Whether this processor and its operating system can run the table. */
 bool canRun(const Kernels& kernels);
-/** The table called name, or the fastest that can run if name is null or empty; null if it is unknown or cannot run. */
+/** The named table, or the fastest that can run if name is null or empty; null if it is unknown or cannot run. */
 const Kernels* chooseKernels(const char* name);
 
 }  // namespace gloaming

@@ -1,7 +1,7 @@
 /* Turns rows of scores, one per target residue, into anti-diagonals: lane l of row r comes from row r − l.
  *
- * log2 steps, each a masked blend with a row seen earlier: lanes whose number has the bit 1, 2 or 4 are delayed in
- * registers, tile by tile; the delays by 8, 16 and 24 are made when a row is read, from a ring of the last 32 rows. */
+ * It takes log2 steps, each a masked blend with an earlier row. Lanes whose number has the bit 1, 2 or 4 are delayed in
+ * registers, tile by tile. The delays by 8, 16 and 24 happen when a row is read, from a ring of the last 32 rows. */
 #ifndef GLOAMING_SKEW_H
 #define GLOAMING_SKEW_H
 
@@ -12,7 +12,7 @@ namespace {
 
 #define GLOAMING_INLINE inline __attribute__((always_inline))
 
-/** Rows that are made at once. */
+/** Rows of a tile, which are computed together. */
 constexpr uint32_t kTileRows = 8;
 
 template <class Lanes>
@@ -26,7 +26,7 @@ class Skew {
     for (Vector& row : ring_) row = never;
   }
 
-  /* The next eight rows; they are changed. */
+  /* Adds the next eight rows, and overwrites them. */
   GLOAMING_INLINE void push(Vector (&rows)[kTileRows]) {
     lag<1>(rows, earlier_);
     lag<2>(rows, earlier_ + 1);
@@ -36,7 +36,7 @@ class Skew {
     for (uint32_t r = 0; r < kTileRows; ++r) ring_[tile_ * kTileRows + r] = rows[r];
   }
 
-  /* Row r of the tile pushed last. */
+  /* Returns row r of the last tile, with all delays. */
   GLOAMING_INLINE Vector row(uint32_t r) const {
     Vector row = at(0, r);
     if constexpr (Lanes::lanes > 8) row = Lanes::template fromEight<8>(row, at(1, r));
@@ -62,7 +62,7 @@ class Skew {
     for (uint32_t r = 0; r < delay; ++r) kept[r] = rows[kTileRows - delay + r];
 #pragma GCC unroll 8
     for (uint32_t k = 0; k < kTileRows; ++k) {
-      const uint32_t r = kTileRows - 1 - k;  // downwards, because rows above are still needed as they are
+      const uint32_t r = kTileRows - 1 - k;  // downwards: the rows above are still read unchanged
       rows[r] = Lanes::template blend<delay>(rows[r], r >= delay ? rows[(r - delay) % kTileRows] : earlier[r]);
     }
 #pragma GCC unroll 4

@@ -1,20 +1,20 @@
-/* Affine local alignment along anti-diagonals, for any vector type; it gives what reference/affine.cpp defines.
+/* Affine local alignment along anti-diagonals, for any vector type. reference/affine.cpp defines the results.
  *
  *   strip   `lanes` neighbouring query residues, one per lane, swept over all target residues
  *   step d  lane l holds the cell (query l of the strip, target d − l), so no lane waits for another one
- *   base    what the two letters score less the offset, by strip, target letter and lane; packed with the query
- *   skew    dot products come by target row, eight rows at a time, and skew.h delays lane l by l rows. Cells outside
- *           the target score `never`, so they can neither grow nor be a best
+ *   base    score of the two letters less the offset, by strip, target letter and lane; packed with the query
+ *   skew    dot products are computed by target row, eight rows at a time, and skew.h delays lane l by l rows. Cells
+ *           outside the target score `never`, so they can neither grow nor be a best
  *   border  the last lane's H and outgoing F go into two arrays over the target that feed lane 0 of the next strip
  *
  * Scores   Only H(i−1,j−1) + s can leave 16 bits, and it saturates. H is exact while the best is below the largest
- *          score; at it the caller repeats the work with 32-bit lanes. E and F stay within −2 × 4,095 and 32,767, as
- *          gaps cost at most 4,095 and H ≥ 0; at or below 0 they never matter, so they may start at 0.
+ *          score; if the best reaches it, the caller repeats the work with 32-bit lanes. E and F stay within −2 × 4,095
+ *          and 32,767, as gaps cost at most 4,095 and H ≥ 0. At or below 0 they never matter, so they may start at 0.
  * Memory   score: the two border arrays. align: also 5 flag words per step of a group of strips, at most
- *          kFlagBytes, and the borders above each group; walking back sweeps one group after the other again, from
- *          the last to the first. At 65,535 × 65,535 this is 16 MiB of flags and at most 90 MiB of borders.
- * Lanes    a traits class: see avx512/affine.cpp. Everything here is internal to the file that includes it, because
- *          each instruction set compiles its own copy; for the same reason no standard container is used.
+ *          kFlagBytes, and the borders above each group. The walk back sweeps the groups again, from the last to the
+ *          first. At 65,535 × 65,535 this is 16 MiB of flags and at most 90 MiB of borders.
+ * Lanes    a traits class such as those of avx512/affine.cpp. Everything here is internal to the including file, and
+ *          uses no standard container: each instruction set compiles its own copy.
  */
 #ifndef GLOAMING_WAVEFRONT_H
 #define GLOAMING_WAVEFRONT_H
@@ -32,17 +32,17 @@ constexpr size_t kFlagBytes = size_t{16} << 20;
 /** Flag words of one step, one bit per lane. */
 enum Flag : uint32_t { kPositive, kIsPair, kIsInsertion, kInsertionOpens, kDeletionOpens, kFlagCount };
 
-/* A packed query has three parts, each for strip after strip: its tokens, its bases, its profile. */
+/* A packed query has three parts, each strip by strip: its tokens, its bases, its profile. */
 template <class Lanes>
 struct Parts {
   using Score = typename Lanes::Score;
   static constexpr uint32_t lanes = Lanes::lanes;
 
-  /** Tokens as Lanes wants them. */
+  /** Tokens in the layout of Lanes. */
   uint8_t* tokens;
   /** [strips × kLetterCount × lanes] */
   Score* bases;
-  /** Rows as Lanes wants them; undefined where profiles score nothing. */
+  /** Rows in the layout of Lanes; undefined where profiles score nothing. */
   uint8_t* profiles;
 
   Parts(const void* packed, const Tokens& query)
@@ -95,7 +95,7 @@ class Wavefront {
     borderF_ = borders + borderLength_ + lanes;
   }
 
-  /* Errors  a cancelled task gives some score */
+  /* Returns the score; an undefined one if the task is cancelled. */
   int32_t score() {
     clearBorders();
     Vector best = Lanes::zero();
@@ -104,7 +104,8 @@ class Wavefront {
       alignas(64) Score bests[lanes], at[lanes];
       if (!sweep<false, false>(strip, task_.targetLength, nullptr, bests, at)) return 0;
       if (lanesUsed(strip) == lanes) best = Lanes::max(best, Lanes::load(bests));
-      else for (uint32_t l = 0; l < lanesUsed(strip); ++l) last = bests[l] > last ? bests[l] : last;
+      else
+        for (uint32_t l = 0; l < lanesUsed(strip); ++l) last = bests[l] > last ? bests[l] : last;
     }
     alignas(64) Score bests[lanes];
     Lanes::store(bests, best);
@@ -112,7 +113,7 @@ class Wavefront {
     return last;
   }
 
-  /* The best alignment; `saturated` is set instead where 16 bits do not hold the score. */
+  /* Returns the best alignment. If 16 bits do not hold the score, it sets `saturated` instead. */
   AffineAlignment align(bool* saturated) {
     const Cell end = findEnd();
     *saturated = end.score == Lanes::largest;
@@ -138,7 +139,7 @@ class Wavefront {
     return fit < 1 ? 1 : fit < stripCount() ? static_cast<uint32_t>(fit) : stripCount();
   }
 
-  /* Where the sweep of a strip stands: scores of the step to come, one lane per query residue. */
+  /* State of the sweep of a strip: inputs of the next step, one lane per query residue. */
   struct Front {
     Vector E, F;                    // entering deletion and insertion
     Vector diagonal, diagonalNext;  // H of the step before last, moved to the next lane; and of the last one
@@ -171,7 +172,7 @@ class Wavefront {
     }
     at.best = Lanes::max(at.best, H);
     at.E = Lanes::max(opened, extendedE);
-    // As gapOpen ≥ gapExtend, H without F is enough here, and F waits for less.
+    // As gapOpen ≥ gapExtend, H without F suffices here, which shortens the dependency chain of F.
     const Vector turnedF = Lanes::rotate(Lanes::max(Lanes::subtract(withoutF, costs.gapOpen), extendedF));
     const Vector turnedH = Lanes::rotate(H);
     // The last lane's column was read lanes − 1 steps ago, so it can be overwritten.
@@ -182,7 +183,7 @@ class Wavefront {
     at.diagonalNext = Lanes::withFirst(turnedH, borderH + 1);
   }
 
-  /* Hands the rows from `first` on to the skew; those from `targetLength` on lie beyond the target. */
+  /* Pushes the rows from `first` on to the skew; those from `targetLength` on lie beyond the target. */
   GLOAMING_INLINE void pushRows(Skew<Lanes>& skew, const typename Lanes::Products& products, uint32_t strip,
                                 uint32_t first, uint32_t targetLength) const {
     const Vector never = Lanes::broadcast(Lanes::never);
@@ -225,10 +226,10 @@ class Wavefront {
   bool sweep(uint32_t strip, uint32_t targetLength, Word* flags, Score* bests, Score* at) {
     const Costs costs{Lanes::broadcast(task_.parameters.gapOpen), Lanes::broadcast(task_.parameters.gapExtend)};
     const Vector zero = Lanes::zero();
-    Front front{zero, Lanes::withFirst(zero, borderF_), zero, Lanes::withFirst(zero, borderH_),
-                zero, zero, Lanes::minusLane()};
+    Front front{
+        zero, Lanes::withFirst(zero, borderF_), zero, Lanes::withFirst(zero, borderH_), zero, zero, Lanes::minusLane()};
     Skew<Lanes> skew(Lanes::broadcast(Lanes::never));
-    // The dot products of a tile are made between the steps of the tile before it: the steps wait for each other, the
+    // The dot products of a tile run between the steps of the tile before it. The steps depend on each other, the
     // products do not.
     int8_t tail[kTileRows * kMaxDimension];
     typename Lanes::Products products(task_, context_, packed_.tokens + Lanes::stripBytes(query_.dimension) * strip,
@@ -256,7 +257,7 @@ class Wavefront {
     return true;
   }
 
-  /* Sweeps everything, keeps the borders above each group of strips, and finds the cell where the best one ends. */
+  /* Sweeps all strips, stores the borders above each group of strips, and finds the end cell of the best alignment. */
   Cell findEnd() {
     const uint32_t group = groupStrips();
     const size_t kept = (stripCount() - 1) / group;  // the border above group 0 is zero
@@ -297,8 +298,8 @@ class Wavefront {
 
   AffineAlignment walk(const Cell& end) {
     const uint32_t groupSize = groupStrips();
-    auto* flags = static_cast<Word*>(
-        task_.workspace.reserve(Workspace::kFlags, groupSize * stripFlagBytes(task_.targetLength)));
+    auto* flags =
+        static_cast<Word*>(task_.workspace.reserve(Workspace::kFlags, groupSize * stripFlagBytes(task_.targetLength)));
     const size_t longest = size_t{query_.length} + task_.targetLength;
     auto* runs = static_cast<uint32_t*>(task_.workspace.reserve(Workspace::kRuns, longest * sizeof(uint32_t)));
     uint32_t runCount = 0;
@@ -332,8 +333,8 @@ class Wavefront {
       runs[a] = runs[--b];
       runs[b] = run;
     }
-    return {end.score, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(end.i + 1),
-            static_cast<uint32_t>(j + 1), static_cast<uint32_t>(end.j + 1), runs, runCount};
+    const auto after = [](int64_t index) { return static_cast<uint32_t>(index + 1); };
+    return {end.score, after(i), after(end.i), after(j), after(end.j), runs, runCount};
   }
 
   const AffineTask& task_;
@@ -375,7 +376,7 @@ const uint8_t* packedWide(const AffineTask& task) {
   return static_cast<const uint8_t*>(task.query.packed) + Parts<Narrow>::bytes(task.query.tokens);
 }
 
-/* The two widths one after the other: 16 bits, then 32 where they do not hold the score. */
+/* Scores with 16 bits, then with 32 if 16 do not hold the score. */
 template <class Narrow, class Wide>
 int32_t wavefrontScore(const AffineTask& task) {
   const auto* packed = static_cast<const uint8_t*>(task.query.packed);

@@ -11,9 +11,9 @@ import {
 } from './tools/prose.js';
 
 /*
- * The prose rule of config/STYLE.md, as far as a program can check it. config/prose.json holds a ceiling for each folder
- * that still has faults. A folder without a ceiling may have none. `npm run prose:lower` lowers ceilings to what is
- * there, and no command raises them.
+ * The prose rule of config/STYLE.md, as far as a program can check it. config/prose.json holds a ceiling for each
+ * folder that still has faults. A folder without a ceiling may have none. `npm run prose:lower` lowers ceilings to what
+ * is there, and no command raises them.
  */
 
 type Ceilings = Readonly<Record<string, number>>;

@@ -10,16 +10,16 @@ import type { DomainLabel } from '../tools/labels.js';
 import { writeFasta, type BenchProtein } from '../tools/proteins.js';
 
 /*
- * Which whole proteins something connects. Nobody has labelled them, so that a pair counts as unrelated only where no
- * tool, no fold and no name says otherwise:
+ * Finds the pairs of whole proteins that a tool, a fold or a name connects. No labels exist for whole proteins. All
+ * other pairs count as unrelated.
  *
- *   tools   mmseqs in two rounds against all proteins, or blastp in either direction, finds one with the other, or
- *           both with one third
- *   folds   the profile of each finds domains of one fold group of SCOPe
- *   names   they share a word that is not said of everything
+ * - tools: mmseqs in two rounds against all proteins, or blastp in either direction, finds one with the other.
+ * - tools, too: both find the same third protein.
+ * - folds: the profile of each finds domains of one fold group of SCOPe.
+ * - names: both share a word that is not in COMMON_WORDS.
  *
- * A hit is one at E <= 0.001, so that chance hides next to nothing: a pair that is hidden because a tool's own false
- * hits are like ours would make E-values look better than they are.
+ * A hit has E <= 0.001, so that chance connects almost no pair. A pair connected only by chance would not count as a
+ * false hit of ours, and E-values would look better than they are.
  */
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@ import type { Appliance } from '../../src/appliance.js';
 import type { TargetSpace } from '../../src/release/release.js';
 import { searchMany } from '../../src/search/search.js';
 import type { Candidate, SearchEngine } from '../../src/search/search-types.js';
-import { repeatProbabilities } from '../../src/sequence/repeats.js';
+import { repeatProbabilities } from './repeats.js';
 import { openCalibrated } from '../tools/calibrated-database.js';
 import { logEValueOf } from '../tools/candidate-scores.js';
 import { readProteins, type BenchProtein } from '../tools/proteins.js';

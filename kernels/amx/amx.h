@@ -10,7 +10,7 @@ size_t amxMaxsimPackedBytes(uint32_t length, uint32_t dimension);
 void amxMaxsimPack(const Tokens& query, void* packed);
 int32_t amxMaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest);
 
-/* Whether the processor has int8 tiles and the system lets this process use them; asks for that, once. */
+/* Whether the processor has int8 tiles and the system permits their use. Requests the permission once. */
 bool canUseTiles();
 
 }  // namespace gloaming

@@ -1,4 +1,4 @@
-/* MaxSim with AMX's int8 tiles, and how to know that there are any. */
+/* MaxSim with AMX's int8 tiles, and the detection of AMX. */
 #include "amx/amx.h"
 
 #include <cpuid.h>
@@ -13,7 +13,7 @@ namespace gloaming {
 namespace {
 
 #if defined(__linux__)
-/* Linux saves tile data, 8 KiB a thread, only for processes that have asked. */
+/* Linux saves tile data, 8 KiB per thread, only for processes that have requested it. */
 bool requestTileData() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM and the state's number
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

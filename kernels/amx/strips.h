@@ -1,14 +1,14 @@
 /* MaxSim by tiles: strips of 16 target rows against pairs of blocks of 16 query tokens.
  *
- * A tile of products takes 16 cycles for 64 dimensions, and its 256 products as many to store; so what counts is how
- * little is done with each. Two tiles are packed into one vector of 16-bit products per row, which has the row's best
- * in a register throughout the strip, and the tokens' best is widened and stored once per pair. The maxima of a pair
- * follow the multiplications of the next one, so that they need not wait for them.
+ * A tile of products takes 16 cycles for 64 dimensions, and storing its 256 products takes as many. So the work per
+ * product is the limit. Two tiles are packed into one vector of 16-bit products per row. The row's best stays in a
+ * register throughout the strip; the tokens' best is widened and stored once per pair. The maxima of a pair follow the
+ * multiplications of the next pair, which hides their latency.
  *
  *   tmm0, 1 and 2, 3   products of an even and an odd pair of blocks     tmm6   the strip's rows, 32 or 64 dimensions
  *   tmm4, 5            the pair's tokens, as in kernels.h
  *
- * Nobody has timed this yet: it was written on a machine without AMX, where test/emulated_tiles.h stands for it.
+ * Not timed yet: it was written on a machine without AMX, and tested with the emulation of test/emulated_tiles.h.
  *
  * Shape   as maxsimRows in kernels.h; a packed query has blocks of 32 tokens: packssdw takes four products of each tile
  *         in turn, so the first tile of a pair has tokens 0–3, 8–11, 16–19, 24–27
@@ -39,7 +39,7 @@ inline TileShapes shapesFor(uint32_t depth) {
   return shapes;
 }
 
-/* Vectors of 16 quads, as kernels.h draws them, but block by block of a pair. */
+/* Packs vectors of 16 quads, in the layout of kernels.h, but block by block of a pair. */
 inline void packPairs(const Tokens& query, int8_t* to) {
   const auto [values, length, dimension] = query;
   for (uint32_t block = 0; block < roundUp(length, kPairTokens) / kTileTokens; ++block) {
@@ -52,7 +52,7 @@ inline void packPairs(const Tokens& query, int8_t* to) {
   }
 }
 
-/* The largest lane of each of 16 vectors, in their order: a transposing tree. */
+/* Returns the largest lane of each of 16 vectors, in their order, by a transposing tree. */
 inline __m256i largestLanes(const __m512i (&rows)[kStripRows]) {
   __m512i twos[8], fours[4], eights[2];
 #pragma GCC unroll 8
@@ -87,7 +87,7 @@ class Strip {
     if (depth_ == dimension_) tiles_.template load<6>(rows_, dimension_);
   }
 
-  /* Σ over the first `count` rows of their best. */
+  /* Returns Σ over the first `count` rows of their best. */
   int32_t sweep(uint32_t pairs, uint32_t count) {
     __m512i best[kStripRows];
 #pragma GCC unroll 16
@@ -106,7 +106,7 @@ class Strip {
  private:
   static constexpr size_t kProducts = kStripRows * kTileTokens;
 
-  /* The products of a pair in the tiles first and first + 1, and in memory. */
+  /* Computes the products of a pair in the tiles first and first + 1, and stores them. */
   template <int first>
   void multiply(uint32_t pair) {
     const int8_t* tokens = packed_ + size_t{pair} * kPairTokens * dimension_;
@@ -124,14 +124,14 @@ class Strip {
     tiles_.template store<first + 1>(products_[first + 1], kTileTokens * 4);
   }
 
-  /* Raises the rows' best, and that of the pair's tokens, to its products. */
+  /* Raises the best of the rows and of the pair's tokens to the pair's products. */
   void raise(uint32_t pair, __m512i (&best)[kStripRows]) {
     const int32_t *low = products_[pair % 2 * 2], *high = products_[pair % 2 * 2 + 1];
     __m512i tokens = _mm512_set1_epi16(INT16_MIN);
 #pragma GCC unroll 16
     for (uint32_t r = 0; r < kStripRows; ++r) {
-      const __m512i products = _mm512_packs_epi32(_mm512_load_si512(low + r * kTileTokens),
-                                                  _mm512_load_si512(high + r * kTileTokens));
+      const __m512i products =
+          _mm512_packs_epi32(_mm512_load_si512(low + r * kTileTokens), _mm512_load_si512(high + r * kTileTokens));
       best[r] = _mm512_max_epi16(best[r], products);
       tokens = _mm512_max_epi16(tokens, products);
     }
@@ -163,7 +163,7 @@ int32_t maxsimRowsByTiles(const PackedQuery& query, const int8_t* rows, uint32_t
     const int8_t* strip = rows + size_t{first} * dimension;
     const uint32_t count = rowCount - first < kStripRows ? rowCount - first : kStripRows;
     if (count < kStripRows) {
-      // Nothing may be read beyond the target; its last row, once more, changes no token's best.
+      // Nothing may be read beyond the target. A repeated last row changes no maximum.
       for (uint32_t r = 0; r < kStripRows; ++r) {
         std::memcpy(tail + size_t{r} * dimension, strip + size_t{r < count ? r : count - 1} * dimension, dimension);
       }

@@ -7,7 +7,7 @@
 
 namespace gloaming {
 
-/** What ldtilecfg reads: the rows of each tile, and the bytes of one row. */
+/** Operand of ldtilecfg: the rows of each tile, and the bytes of one row. */
 struct alignas(64) TileShapes {
   uint8_t palette = 1;
   uint8_t startRow = 0;
@@ -24,7 +24,7 @@ static_assert(sizeof(TileShapes) == 64, "the processor reads 64 bytes");
 
 namespace {
 
-/** Tiles of the thread that runs. They end with the value, so that a thread that waits has none to be saved. */
+/** Tiles of the current thread. The destructor releases them, so that the system saves none for a waiting thread. */
 class Tiles {
  public:
   explicit Tiles(const TileShapes& shapes) { asm volatile("ldtilecfg %0" : : "m"(shapes)); }

@@ -1,13 +1,13 @@
 /* The lanes of wavefront.h with AVX2: 16 scores of 16 bits, or 8 of 32 bits; dot products by vpmaddwd. */
 #include "avx2/avx2.h"
 #include "avx2/madd.h"
-#include "wavefront.h"
+#include "affine_exports.h"
 
 namespace gloaming {
 namespace {
 
-/* Dot products of kBlocks × 8 query tokens with eight rows. Sixteen registers do not hold them next to the steps of the
- * wavefront, so they are made at the end and not part by part. */
+/* Dot products of kBlocks × 8 query tokens with eight rows. Sixteen registers do not hold the sums beside the steps of
+ * the wavefront, so `finish` computes them all at once. */
 template <uint32_t kBlocks>
 class Multiplier {
  public:
@@ -15,7 +15,7 @@ class Multiplier {
       : target_(task.target), packed_(reinterpret_cast<const __m256i*>(packed)),
         dimension_(task.query.tokens.dimension) {}
 
-  /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
+  /* Selects the rows from `first` on. If fewer than eight are left, the results of the others are undefined. */
   void begin(uint32_t first, uint32_t targetLength) {
     rows_ = target_ + size_t{first} * dimension_;
     count_ = targetLength - first < kTileRows ? targetLength - first : kTileRows;
@@ -106,7 +106,7 @@ struct Narrow : Common {
       packBlock(query, tokenOf, to + block * 16, 2);
     }
   }
-  /* By pair of bytes, as addProfileRows takes them. */
+  /* By pair of bytes, the layout of addProfileRows. */
   static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
     for (uint32_t k = 0; k < kProfileValues; k += 2, to += 2 * lanes) {
       for (uint32_t l = 0; l < lanes; ++l) std::memcpy(to + 2 * l, rowAt(profile, strip * lanes + l) + k, 2);
@@ -165,7 +165,7 @@ struct Narrow : Common {
   }
   static Vector rotate(Vector v) { return rotateBytes<2>(v); }
   static Vector withFirst(Vector v, const Score* first) { return _mm256_insert_epi16(v, *first, 0); }
-  /* Writes two scores: the second is one that was read before and is written properly by the next step. */
+  /* Writes two scores. The second place has been read already, and the next step overwrites it. */
   static void storeFirst(Score* to, Vector v) { _mm_storeu_si32(to, _mm256_castsi256_si128(v)); }
 };
 
@@ -205,7 +205,7 @@ struct Wide : Common {
       }
       const Vector sums = _mm256_madd_epi16(halves, _mm256_set1_epi16(1));
       const Vector bits = _mm256_castps_si256(_mm256_cvtepi32_ps(add(sums, broadcast(1))));
-      // 2^17 more than L.
+      // The bits hold L + 2^17.
       const Vector logs = subtract(_mm256_srli_epi32(bits, 13), broadcast(1 << 17));
       rows[r] = add(rows[r], _mm256_srai_epi32(_mm256_mullo_epi32(logs, weight), 16));
     }
@@ -255,21 +255,6 @@ struct Wide : Common {
 
 }  // namespace
 
-size_t avx2WavefrontPackedBytes(uint32_t length, uint32_t dimension) {
-  return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
-}
-
-size_t avx2AffinePackedBytes(uint32_t length, uint32_t dimension) {
-  return avx2WavefrontPackedBytes(length, dimension) + avx2BatchPackedBytes(length, dimension);
-}
-
-void avx2AffinePack(const AffineQuery& query, void* packed) {
-  const auto [values, length, dimension] = query.tokens;
-  wavefrontPack<Narrow, Wide>(query, packed);
-  avx2BatchPack(query, static_cast<uint8_t*>(packed) + avx2WavefrontPackedBytes(length, dimension));
-}
-
-int32_t avx2AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
-AffineAlignment avx2AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
+GLOAMING_AFFINE_EXPORTS(avx2, Narrow, Wide)
 
 }  // namespace gloaming

@@ -54,7 +54,7 @@ struct Lanes16 {
     }
   }
 
-  /* By pair of bytes, as addProfileRows takes them. */
+  /* By pair of bytes, the layout of addProfileRows. */
   static void packProfiles(const int8_t* const* rows, int8_t* to) {
     for (uint32_t k = 0; k < kProfileValues; k += 2, to += 2 * lanes) {
       for (uint32_t l = 0; l < lanes; ++l) std::memcpy(to + 2 * l, rows[l] + k, 2);
@@ -138,15 +138,11 @@ size_t avx2BatchPackedBytes(uint32_t length, uint32_t dimension) {
 void avx2BatchPack(const AffineQuery& query, void* packed) { BatchQuery<Lanes16>::pack(query, packed); }
 
 void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
-  const auto& [query, packed] = tasks[0].query;
-  const auto* own = static_cast<const uint8_t*>(packed) + avx2WavefrontPackedBytes(query.length, query.dimension);
-  Batch<Lanes16>(tasks, count, own, avx2AffineScore, scores, nullptr).score();
+  scoreBatch<Lanes16>(tasks, count, avx2WavefrontPackedBytes, avx2AffineScore, scores);
 }
 
 void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
-  const auto& [query, packed] = tasks[0].query;
-  const auto* own = static_cast<const uint8_t*>(packed) + avx2WavefrontPackedBytes(query.length, query.dimension);
-  Batch<Lanes16, true>(tasks, count, own, avx2AffineScore, scores, sums).score();
+  measureBatch<Lanes16>(tasks, count, avx2WavefrontPackedBytes, avx2AffineScore, scores, sums);
 }
 
 }  // namespace gloaming

@@ -18,12 +18,12 @@ void avx2AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
 void avx2AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
 AffineAlignment avx2AffineAlign(const AffineTask& task);
 
-/* The part of a packed affine query that affineScores needs comes after the other. */
+/* A packed affine query has two parts: first that of wavefront.h, then that of batch.h, which affineScores reads. */
 size_t avx2WavefrontPackedBytes(uint32_t length, uint32_t dimension);
 size_t avx2BatchPackedBytes(uint32_t length, uint32_t dimension);
 void avx2BatchPack(const AffineQuery& query, void* packed);
 
-/* Those of AVX-512, too: a row of the table is a register of 256 bits. */
+/* The AVX-512 tables use it, too, because a row of the table fills a register of 256 bits. */
 void avx2CodedRows(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
                    uint32_t* excess);
 

@@ -1,4 +1,4 @@
-/* Look-ups with AVX2: a row of the table is one register, whose even and odd bytes are summed apart in 16 bits. */
+/* Table look-ups with AVX2: a row of the table is one register. Its even and odd bytes have separate 16-bit sums. */
 #include <immintrin.h>
 
 #include "avx2/avx2.h"
@@ -6,9 +6,9 @@
 namespace gloaming {
 namespace {
 
-/** Rows whose bytes fit in 16 bits: 257 × 255 = 65,535. */
+/** Rows whose sums fit in 16 bits: 257 × 255 = 65,535. */
 constexpr uint32_t kRows16 = 257;
-/** Rows ahead of which the table is asked for: it is larger than the second-level cache. */
+/** Prefetch distance in rows: the table is larger than the second-level cache. */
 constexpr uint32_t kAhead = 16;
 
 /** 32 sums of bytes. */

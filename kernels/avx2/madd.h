@@ -1,5 +1,5 @@
-/* What both AVX2 kernels need. The saturating multiply of unsigned by signed bytes is wrong at full range, so both
- * sides are widened to int16 and vpmaddwd adds two exact products: a "pair" here is what a quad is in kernels.h. */
+/* Shared by the AVX2 kernels. The saturating multiply of unsigned by signed bytes is wrong at full range. So both sides
+ * are widened to int16, and vpmaddwd adds two exact products: a "pair" takes the place of a quad in kernels.h. */
 #ifndef GLOAMING_AVX2_MADD_H
 #define GLOAMING_AVX2_MADD_H
 
@@ -20,12 +20,12 @@ inline int32_t loadPair(const int16_t* values) {
   return pair;
 }
 
-/* A row of the query; the last one repeated beyond its end. */
+/* A row of the query; beyond its end, the last row. */
 inline const int8_t* rowAt(const Tokens& query, uint32_t token) {
   return query.values + size_t{token < query.length ? token : query.length - 1} * query.dimension;
 }
 
-/* Writes one vector per pair, `stride` vectors apart; lane l takes the token that tokenOf(l) names. */
+/* Writes one vector per pair, `stride` vectors apart; lane l holds token tokenOf(l). */
 template <class TokenOf>
 inline void packBlock(const Tokens& query, TokenOf tokenOf, int16_t* to, uint32_t stride) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -59,8 +59,8 @@ inline __m256i profileLogs(__m256i sums) {
   return _mm256_blend_epi16(_mm256_srli_epi32(bits(even), 13), _mm256_slli_epi32(bits(odd), 3), 0xaa);
 }
 
-/* Adds to eight rows what 16 packed profiles score with eight profiles: vector p has the p-th pair of bytes of each.
- * No partial sum outgrows 16 bits, see kernels.h. */
+/* Adds to eight rows the scores of 16 packed profiles with eight profiles: vector p holds the p-th pair of bytes of
+ * each. All partial sums fit in 16 bits (kernels.h). */
 inline __attribute__((always_inline)) void addProfileRows(const __m256i* packed, const int8_t* profiles, __m256i weight,
                                                           __m256i (&rows)[8]) {
 #pragma GCC unroll 8

@@ -1,21 +1,21 @@
 /* The lanes of wavefront.h with AVX-512: 32 scores of 16 bits, or 16 of 32 bits; dot products by VNNI. */
 #include "avx512/avx512.h"
 #include "avx512/vnni.h"
-#include "wavefront.h"
+#include "affine_exports.h"
 
 namespace gloaming {
 namespace {
 
-/* Dot products of kBlocks × 16 query tokens with eight rows, in eight parts. */
+/* Dot products of kBlocks × 16 query tokens with eight rows, computed in eight parts. */
 template <uint32_t kBlocks>
 class Multiplier {
  public:
-  /* tail: room for eight rows; a local array here would keep the sums out of the registers. */
+  /* tail: memory of eight rows. A local array here would force the sums out of the registers. */
   GLOAMING_INLINE Multiplier(const AffineTask& task, const int32_t* corrections, const uint8_t* packed, int8_t* tail)
       : target_(task.target), corrections_(corrections), packed_(reinterpret_cast<const __m512i*>(packed)),
         dimension_(task.query.tokens.dimension), tail_(tail) {}
 
-  /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
+  /* Selects the rows from `first` on. If fewer than eight are left, the results of the others are undefined. */
   GLOAMING_INLINE void begin(uint32_t first, uint32_t targetLength) {
     alignas(64) int32_t padded[kTileRows] = {};
     const int32_t* corrections = corrections_ + first;
@@ -36,7 +36,7 @@ class Multiplier {
     }
   }
 
-  /* One of eight parts. */
+  /* Computes one of eight parts. */
   GLOAMING_INLINE void advance() {
     const uint32_t rounds = dimension_ / 32;
     const int8_t* high = rows_ + 4 * size_t{dimension_};
@@ -113,7 +113,7 @@ struct Common {
   static Vector zero() { return _mm512_setzero_si512(); }
   static Vector load(const void* from) { return _mm512_load_si512(from); }
   static void store(void* to, Vector v) { _mm512_store_si512(to, v); }
-  /* The lowest 32 bits. In assembly, because GCC 12 takes them through a general register. */
+  /* Stores the lowest 32 bits. In assembly, because GCC 12 moves them through a general register. */
   static void storeLow(void* to, Vector v) {
     asm("vmovd %1, %0" : "=m"(*static_cast<char(*)[4]>(to)) : "v"(_mm512_castsi512_si128(v)));
   }
@@ -137,10 +137,11 @@ struct Narrow : Common {
       packBlock(query, tokenOf, to + block * 64, 2);
     }
   }
-  /* Block 0 has the even tokens, whose scores come to lie in the lower halves of 32 bits. Profiles are not biased. */
+  /* Block 0 has the even tokens, so that their scores are the lower halves of 32 bits. Profiles are not biased. */
   static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
     for (uint32_t block = 0; block < 2; ++block) {
-      packBlock<0>(profile, [=](uint32_t l) { return strip * lanes + l * 2 + block; }, to + block * 64, 2);
+      packBlock<0>(
+          profile, [=](uint32_t l) { return strip * lanes + l * 2 + block; }, to + block * 64, 2);
     }
   }
   static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
@@ -202,7 +203,7 @@ struct Narrow : Common {
     return _mm512_permutexvar_epi16(load(from), v);
   }
   static Vector withFirst(Vector v, const Score* first) { return _mm512_mask_loadu_epi16(v, 1, first); }
-  /* Writes two scores: the second is one that was read before and is written properly by the next step. */
+  /* Writes two scores. The second place has been read already, and the next step overwrites it. */
   static void storeFirst(Score* to, Vector v) { storeLow(to, v); }
 };
 
@@ -218,10 +219,12 @@ struct Wide : Common {
 
   static void pack(const Tokens& query, uint8_t* to) { packStrips<Wide>(query, to); }
   static void packStrip(const Tokens& query, uint32_t strip, uint8_t* to) {
-    packBlock(query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
+    packBlock(
+        query, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
   static void packProfile(const Tokens& profile, uint32_t strip, uint8_t* to) {
-    packBlock<0>(profile, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
+    packBlock<0>(
+        profile, [=](uint32_t l) { return strip * lanes + l; }, to, 1);
   }
   static GLOAMING_INLINE void addProfiles(const uint8_t* packed, const int8_t* profiles, Vector weight,
                                           Vector (&rows)[kTileRows]) {
@@ -229,7 +232,7 @@ struct Wide : Common {
     multiplyProfiles(packed, profiles, sums);
 #pragma GCC unroll 8
     for (uint32_t r = 0; r < kTileRows; ++r) {
-      // 2^17 more than L.
+      // The bits hold L + 2^17.
       const Vector logs = _mm512_sub_epi32(_mm512_srli_epi32(floatBits(sums[0][r]), 13), broadcast(1 << 17));
       rows[r] = add(rows[r], _mm512_srai_epi32(_mm512_mullo_epi32(logs, weight), 16));
     }
@@ -280,21 +283,6 @@ struct Wide : Common {
 
 }  // namespace
 
-size_t avx512WavefrontPackedBytes(uint32_t length, uint32_t dimension) {
-  return wavefrontPackedBytes<Narrow, Wide>({nullptr, length, dimension});
-}
-
-size_t avx512AffinePackedBytes(uint32_t length, uint32_t dimension) {
-  return avx512WavefrontPackedBytes(length, dimension) + avx512BatchPackedBytes(length, dimension);
-}
-
-void avx512AffinePack(const AffineQuery& query, void* packed) {
-  const auto [values, length, dimension] = query.tokens;
-  wavefrontPack<Narrow, Wide>(query, packed);
-  avx512BatchPack(query, static_cast<uint8_t*>(packed) + avx512WavefrontPackedBytes(length, dimension));
-}
-
-int32_t avx512AffineScore(const AffineTask& task) { return wavefrontScore<Narrow, Wide>(task); }
-AffineAlignment avx512AffineAlign(const AffineTask& task) { return wavefrontAlign<Narrow, Wide>(task); }
+GLOAMING_AFFINE_EXPORTS(avx512, Narrow, Wide)
 
 }  // namespace gloaming

@@ -8,7 +8,7 @@
 namespace gloaming {
 namespace {
 
-/** Rows to come that a lane asks for. */
+/** Prefetch distance in rows of a lane. */
 constexpr uint32_t kRowsAhead = 4;
 
 /* Lane l of the k-th of eight vectors is the k-th quad of rows[l], with bits flipped: 32 bytes of 16 rows. */
@@ -34,6 +34,7 @@ inline void transposeQuads(const int8_t* const* rows, __m512i flipped, __m512i* 
   }
 }
 
+template <TileCode kCode>
 struct Lanes32 {
   using Vector = __m512i;
   using Token = int8_t;
@@ -59,7 +60,7 @@ struct Lanes32 {
     }
   }
 
-  /* Two blocks of 16 rows, as addEightProfiles takes them. */
+  /* Two blocks of 16 rows, in the layout of addEightProfiles. */
   static void packProfiles(const int8_t* const* rows, int8_t* to) {
     for (uint32_t block = 0; block < 2; ++block) {
       const int8_t* own[kLanes];
@@ -75,17 +76,31 @@ struct Lanes32 {
   static GLOAMING_INLINE void multiply(Front<Lanes32>& at, const Tile<Lanes32>& tile, const Column<Lanes32>& column,
                                        const int8_t* rows, const int32_t* corrections) {
     const auto* tokens = reinterpret_cast<const __m512i*>(column.tokens);
-    multiplyEightRowsInto<kMeasures>(tokens, rows, corrections, column.dimension, column.multiplier, tile.products,
-                                     tile.closest, at.nearest);
+    if constexpr (kCode == TileCode::kAssembly) {
+      multiplyEightRowsInto<kMeasures>(tokens, rows, corrections, column.dimension, column.multiplier, tile.products,
+                                       tile.closest, at.nearest);
+    } else {
+      multiplyEightRowsIntoPlainly<kMeasures>(tokens, rows, corrections, column.dimension, column.multiplier,
+                                              tile.products, tile.closest, at.nearest);
+    }
   }
   static GLOAMING_INLINE void addProfiles(const Column<Lanes32>& column, const int8_t* rows, int16_t* products) {
-    addEightProfiles(reinterpret_cast<const __m512i*>(column.profiles), rows, column.profileWeight, products);
+    const auto* profiles = reinterpret_cast<const __m512i*>(column.profiles);
+    if constexpr (kCode == TileCode::kAssembly) {
+      addEightProfiles(profiles, rows, column.profileWeight, products);
+    } else {
+      addEightProfilesPlainly(profiles, rows, column.profileWeight, products);
+    }
   }
   template <bool kMeasures>
   static GLOAMING_INLINE void advanceAndMultiply(Front<Lanes32>& at, const Tile<Lanes32>& tile,
                                                  const Column<Lanes32>& column, const int8_t* rows,
                                                  const int32_t* corrections) {
-    finishCellsAndMultiply<kMeasures>(at, tile, column, rows, corrections);
+    if constexpr (kCode == TileCode::kAssembly) {
+      finishCellsAndMultiply<kMeasures>(at, tile, column, rows, corrections);
+    } else {
+      finishCellsAndMultiplyPlainly<kMeasures>(at, tile, column, rows, corrections);
+    }
   }
 
   static void placeLetters(const uint16_t* letters, const int16_t*, Letters& to) { to = load(letters); }
@@ -103,24 +118,31 @@ struct Lanes32 {
   static Vector both(Vector a, Vector b) { return _mm512_and_si512(a, b); }
 };
 
+using AssemblyLanes = Lanes32<TileCode::kAssembly>;
+using PlainLanes = Lanes32<TileCode::kIntrinsics>;
+
 }  // namespace
 
 size_t avx512BatchPackedBytes(uint32_t length, uint32_t dimension) {
-  return BatchQuery<Lanes32>::bytes(length, dimension);
+  return BatchQuery<AssemblyLanes>::bytes(length, dimension);
 }
 
-void avx512BatchPack(const AffineQuery& query, void* packed) { BatchQuery<Lanes32>::pack(query, packed); }
+void avx512BatchPack(const AffineQuery& query, void* packed) { BatchQuery<AssemblyLanes>::pack(query, packed); }
 
 void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
-  const auto& [query, packed] = tasks[0].query;
-  const auto* own = static_cast<const uint8_t*>(packed) + avx512WavefrontPackedBytes(query.length, query.dimension);
-  Batch<Lanes32>(tasks, count, own, avx512AffineScore, scores, nullptr).score();
+  scoreBatch<AssemblyLanes>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores);
 }
 
 void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
-  const auto& [query, packed] = tasks[0].query;
-  const auto* own = static_cast<const uint8_t*>(packed) + avx512WavefrontPackedBytes(query.length, query.dimension);
-  Batch<Lanes32, true>(tasks, count, own, avx512AffineScore, scores, sums).score();
+  measureBatch<AssemblyLanes>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores, sums);
+}
+
+void avx512PlainAffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores) {
+  scoreBatch<PlainLanes>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores);
+}
+
+void avx512PlainAffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums) {
+  measureBatch<PlainLanes>(tasks, count, avx512WavefrontPackedBytes, avx512AffineScore, scores, sums);
 }
 
 }  // namespace gloaming

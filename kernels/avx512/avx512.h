@@ -18,7 +18,12 @@ void avx512AffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores
 void avx512AffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
 AffineAlignment avx512AffineAlign(const AffineTask& task);
 
-/* The part of a packed affine query that affineScores needs comes after the other. */
+/* The same functions with the plain twins of the assembly in tile.h and cells.h, for tests and the bench. */
+int32_t avx512PlainMaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest);
+void avx512PlainAffineScores(const AffineTask* tasks, uint32_t count, int32_t* scores);
+void avx512PlainAffineMeasures(const AffineTask* tasks, uint32_t count, int32_t* scores, PairSums* sums);
+
+/* A packed affine query has two parts: first that of wavefront.h, then that of batch.h, which affineScores reads. */
 size_t avx512WavefrontPackedBytes(uint32_t length, uint32_t dimension);
 size_t avx512BatchPackedBytes(uint32_t length, uint32_t dimension);
 void avx512BatchPack(const AffineQuery& query, void* packed);

@@ -3,9 +3,9 @@
  *
  * vpdpbusd multiplies unsigned by signed bytes. Rows are prepared as t + 128, so that a sum that starts at
  * −128 × Σ(query token) ends at the exact dot product: Σ q × (t + 128) − 128 × Σ q = Σ q × t. A token's correction is
- * found once for a whole search, and preparing a row is one step for all queries of a call.
+ * computed once per search, and a row is prepared once for all queries of a call.
  *
- * A packed query: int32 corrections [roundUp(length, 16)], then its quads as kernels.h draws them. */
+ * A packed query: int32 corrections [roundUp(length, 16)], then its quads in the layout of kernels.h. */
 #include "avx512/avx512.h"
 #include "avx512/tile.h"
 #include "avx512/vnni.h"
@@ -13,13 +13,13 @@
 namespace gloaming {
 namespace {
 
-/* One to three blocks of query tokens against all rows. */
-template <uint32_t kBlocks, bool kFirst>
+/* Compares one to three blocks of query tokens with all rows. */
+template <TileCode kCode, uint32_t kBlocks, bool kFirst>
 void sweep(const Blocks& blocks, const Rows& rows, uint32_t rowCount, int32_t* closest) {
   uint32_t row = 0;
-  for (; row + 8 <= rowCount; row += 8) multiplyEightRows<kBlocks, kFirst>(blocks, rows.from(row), closest);
+  for (; row + 8 <= rowCount; row += 8) multiplyFullTile<kCode, kBlocks, kFirst>(blocks, rows.from(row), closest);
   uint32_t left = rowCount - row;
-  // An odd tail takes in a row that was seen before, if there is one: maxima do not mind.
+  // An odd tail repeats the row before it, if there is one: repetition does not change a maximum.
   if (left % 2 == 1 && row > 0) {
     --row;
     ++left;
@@ -27,17 +27,17 @@ void sweep(const Blocks& blocks, const Rows& rows, uint32_t rowCount, int32_t* c
     multiplyRows<kBlocks, kFirst, 1>(blocks, rows.from(row++), closest);
     --left;
   }
-  if (left == 8) multiplyEightRows<kBlocks, kFirst>(blocks, rows.from(row), closest);
+  if (left == 8) multiplyFullTile<kCode, kBlocks, kFirst>(blocks, rows.from(row), closest);
   else if (left == 6) multiplyRows<kBlocks, kFirst, 6>(blocks, rows.from(row), closest);
   else if (left == 4) multiplyRows<kBlocks, kFirst, 4>(blocks, rows.from(row), closest);
   else if (left == 2) multiplyRows<kBlocks, kFirst, 2>(blocks, rows.from(row), closest);
 }
 
-template <bool kFirst>
+template <TileCode kCode, bool kFirst>
 void sweepBlocks(uint32_t count, const Blocks& blocks, const Rows& rows, uint32_t rowCount, int32_t* closest) {
-  if (count == 3) sweep<3, kFirst>(blocks, rows, rowCount, closest);
-  else if (count == 2) sweep<2, kFirst>(blocks, rows, rowCount, closest);
-  else sweep<1, kFirst>(blocks, rows, rowCount, closest);
+  if (count == 3) sweep<kCode, 3, kFirst>(blocks, rows, rowCount, closest);
+  else if (count == 2) sweep<kCode, 2, kFirst>(blocks, rows, rowCount, closest);
+  else sweep<kCode, 1, kFirst>(blocks, rows, rowCount, closest);
 }
 
 /* Σ over the first `count` (≤ 16) rows of their largest lane. */
@@ -47,6 +47,30 @@ int32_t sumOfLargest(const __m512i (&rows)[16], uint32_t count) {
 }
 
 size_t correctionBytes(uint32_t length) { return size_t{roundUp(length, kLanes)} * sizeof(int32_t); }
+
+template <TileCode kCode>
+int32_t maxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest) {
+  const auto [values, length, dimension] = query.tokens;
+  const uint32_t blocks = roundUp(length, kLanes) / kLanes;
+  const auto* corrections = static_cast<const int32_t*>(query.packed);
+  const auto* quads = static_cast<const __m512i*>(query.packed) + correctionBytes(length) / sizeof(__m512i);
+  __m512i best[kMaxRows / 16][16];  // undefined until the query's first blocks have written it
+
+  const Rows all{static_cast<const uint8_t*>(rows), best[0], dimension};
+  for (uint32_t block = 0; block < blocks;) {
+    const uint32_t left = blocks - block;
+    const Blocks tokens{quads + size_t{block} * (dimension / 4), corrections + block * kLanes};
+    // Two blocks are fastest. An odd number ends with three, because a single block is bound by the latency of its
+    // sums.
+    const uint32_t count = left == 3 ? 3 : left == 1 ? 1 : 2;
+    if (block == 0) sweepBlocks<kCode, true>(count, tokens, all, rowCount, closest);
+    else sweepBlocks<kCode, false>(count, tokens, all, rowCount, closest + block * kLanes);
+    block += count;
+  }
+  int32_t sum = 0;
+  for (uint32_t r = 0; r < rowCount; r += 16) sum += sumOfLargest(best[r / 16], rowCount - r < 16 ? rowCount - r : 16);
+  return sum;
+}
 
 }  // namespace
 
@@ -79,25 +103,11 @@ void avx512MaxsimPrepare(const int8_t* rows, uint32_t rowCount, uint32_t dimensi
 }
 
 int32_t avx512MaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest) {
-  const auto [values, length, dimension] = query.tokens;
-  const uint32_t blocks = roundUp(length, kLanes) / kLanes;
-  const auto* corrections = static_cast<const int32_t*>(query.packed);
-  const auto* quads = static_cast<const __m512i*>(query.packed) + correctionBytes(length) / sizeof(__m512i);
-  __m512i best[kMaxRows / 16][16];  // undefined until the query's first blocks have been there
+  return maxsimRows<TileCode::kAssembly>(query, rows, rowCount, closest);
+}
 
-  const Rows all{static_cast<const uint8_t*>(rows), best[0], dimension};
-  for (uint32_t block = 0; block < blocks;) {
-    const uint32_t left = blocks - block;
-    const Blocks tokens{quads + size_t{block} * (dimension / 4), corrections + block * kLanes};
-    // Two blocks run best; an odd number ends with three, because one alone would wait for its own sums.
-    const uint32_t count = left == 3 ? 3 : left == 1 ? 1 : 2;
-    if (block == 0) sweepBlocks<true>(count, tokens, all, rowCount, closest);
-    else sweepBlocks<false>(count, tokens, all, rowCount, closest + block * kLanes);
-    block += count;
-  }
-  int32_t sum = 0;
-  for (uint32_t r = 0; r < rowCount; r += 16) sum += sumOfLargest(best[r / 16], rowCount - r < 16 ? rowCount - r : 16);
-  return sum;
+int32_t avx512PlainMaxsimRows(const PackedQuery& query, const void* rows, uint32_t rowCount, int32_t* closest) {
+  return maxsimRows<TileCode::kIntrinsics>(query, rows, rowCount, closest);
 }
 
 }  // namespace gloaming

@@ -1,8 +1,11 @@
 /* The register tile of MaxSim: 16 × kBlocks query tokens × 8 target rows, maxima included, in assembly.
  *
  * The work per quad is 2 query vectors, 8 broadcasts and 16 multiply-adds (kBlocks = 2), so the two multiply pipes are
- * the limit; loads and maxima run beside them. GCC 12 spills or copies sums in every version in C++ that was tried
- * (40 to 80 % of the pipes' peak; this one reaches 95 to 98 %).
+ * the limit; loads and maxima run beside them. On Zen 5 the assembly reaches 95 to 98 % of the pipes' peak. GCC 12
+ * spilled or copied sums around the intrinsic (40 to 80 %), so the plain twins below multiply by a one-instruction asm.
+ * On Zen 4 the twin of MaxSim then reaches 99 % of the assembly's rate (kernels-bench).
+ *
+ * `objdump -dC kernels-bench` prints the assembly as the processor runs it: see sweep<(TileCode)0, 2u, true>.
  *
  *   zmm0–7, 8–15, 16–23   sums of block 0, 1, 2 with row 0 … 7
  *   zmm24–26              one quad of each block           zmm27   one quad of a row, broadcast
@@ -12,6 +15,7 @@
 #define GLOAMING_AVX512_TILE_H
 
 #include "avx512/vnni.h"
+#include "skew.h"
 
 namespace gloaming {
 namespace {
@@ -25,12 +29,18 @@ struct Rows {
   Rows from(uint32_t row) const { return {values + size_t{row} * dimension, best + row, dimension}; }
 };
 
-/** Blocks of query tokens, and the sums that undo the rows' bias: for each token −128 × Σ(its bytes). */
+/** Blocks of query tokens, and the corrections of the rows' bias: for each token −128 × Σ(its bytes). */
 struct Blocks {
   const __m512i* quads;
   const int32_t* corrections;
 };
 
+/** The code of a full tile: assembly, which the dispatcher chooses, or its plain twin, which tests and the bench
+ * run. */
+enum class TileCode { kAssembly, kIntrinsics };
+
+// Assembly, one instruction a line.
+// clang-format off
 // The eight rows' addresses: two bases, four rows apart.
 #define GLOAMING_EACH_ROW_1(DO) \
   DO("(%[low])", 0) DO("(%[low],%[row])", 1) DO("(%[low],%[row],2)", 2) DO("(%[low],%[row3])", 3) \
@@ -44,7 +54,7 @@ struct Blocks {
   DO("(%[low],%[row3])", 3, 11, 19) DO("(%[high])", 4, 12, 20) DO("(%[high],%[row])", 5, 13, 21) \
   DO("(%[high],%[row],2)", 6, 14, 22) DO("(%[high],%[row3])", 7, 15, 23)
 
-// Sums begin with what undoes the bias: that of the tokens where rows are biased, that of the row where tokens are.
+// Sums begin with the correction of the bias: that of the tokens if rows are biased, that of the row if tokens are.
 #define GLOAMING_CORRECT_1 "vmovdqa64 (%[corrections]), %%zmm24\n\t"
 #define GLOAMING_CORRECT_2 GLOAMING_CORRECT_1 "vmovdqa64 64(%[corrections]), %%zmm25\n\t"
 #define GLOAMING_CORRECT_3 GLOAMING_CORRECT_2 "vmovdqa64 128(%[corrections]), %%zmm26\n\t"
@@ -70,7 +80,7 @@ struct Blocks {
 #define GLOAMING_MEET_2(at, a, b) GLOAMING_MEET_1(at, a) "vpdpbusd %%zmm25, %%zmm27, %%zmm" #b "\n\t"
 #define GLOAMING_MEET_3(at, a, b, c) GLOAMING_MEET_2(at, a, b) "vpdpbusd %%zmm26, %%zmm27, %%zmm" #c "\n\t"
 
-// Both maxima of one row's sums; the row's own is kept, or merged with what earlier blocks found.
+// Both maxima of one row's sums. The row's own is stored, or merged with that of earlier blocks.
 #define GLOAMING_KEEP(a) "vmovdqa64 %%zmm" #a ", 64*" #a "(%[best])\n\t"
 #define GLOAMING_MERGE(a) "vpmaxsd 64*" #a "(%[best]), %%zmm" #a ", %%zmm" #a "\n\t" GLOAMING_KEEP(a)
 #define GLOAMING_CLOSE_1(at, a) "vpmaxsd %%zmm" #a ", %%zmm29, %%zmm29\n\t"
@@ -113,9 +123,10 @@ struct Blocks {
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", \
                  "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm29", "xmm30", "xmm31")
+// clang-format on
 
 /* Raises closest [kBlocks × 16] and rows.best [8] to the dot products of kBlocks blocks of the packed query with the
- * first eight rows; the first blocks of a query find nothing in rows.best. */
+ * first eight rows. The first blocks of a query (kFirst) overwrite rows.best. */
 template <uint32_t kBlocks, bool kFirst>
 inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* closest) {
   static_assert(kBlocks >= 1 && kBlocks <= 3, "three blocks of sums fit in the registers");
@@ -131,12 +142,14 @@ inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* c
   else GLOAMING_TILE(3, GLOAMING_MERGE);
 }
 
+// Assembly, one instruction a line.
+// clang-format off
 #define GLOAMING_NARROW(at, a, b) \
   "vpackssdw %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
   "vpmulhw %[multiplier], %%zmm" #a ", %%zmm" #a "\n\t" \
   "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
 
-// The same of dot products that both maxima have seen: a dot product fits in int16, so packing loses nothing.
+// The same, and both maxima of the dot products. A dot product fits in int16, so packing loses nothing.
 #define GLOAMING_KEEP_AND_NARROW(at, a, b) \
   "vpackssdw %%zmm" #b ", %%zmm" #a ", %%zmm" #a "\n\t" \
   "vpmaxsw 64*" #a "(%[closest]), %%zmm" #a ", %%zmm" #b "\n\t" \
@@ -158,10 +171,11 @@ inline void multiplyEightRows(const Blocks& tokens, const Rows& rows, int32_t* c
                  [multiplier] "v"(multiplier), [products] "r"(products), [closest] "r"(closest) \
                : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27")
+// clang-format on
 
-/* The dot products of two packed blocks with eight rows, scaled, in int16. products [8 × 32]: by row; packssdw takes
- * four lanes of each block in turn. Where they are measured, closest [8 × 32] and nearest are raised to them, unscaled,
- * in the same lanes. */
+/* Writes to products [8 × 32] the dot products of two packed blocks with eight rows, (dot × multiplier) >> 16 in int16,
+ * by row; packssdw takes four lanes of each block in turn. With kMeasures it raises closest [8 × 32] and nearest to the
+ * unscaled dot products, in the same lanes. */
 template <bool kMeasures>
 inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* query, const int8_t* low,
                                                                  const int32_t* corrections, uint64_t row,
@@ -173,6 +187,8 @@ inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* 
   else GLOAMING_TILE_INTO(GLOAMING_NARROW);
 }
 
+// Assembly, one instruction a line.
+// clang-format off
 #define GLOAMING_START_AT_ONE(at, a, b) \
   "vmovdqa64 %[one], %%zmm" #a "\n\t" \
   "vmovdqa64 %[one], %%zmm" #b "\n\t"
@@ -186,13 +202,16 @@ inline __attribute__((always_inline)) void multiplyEightRowsInto(const __m512i* 
   "vpmulhw %[weight], %%zmm" #a ", %%zmm" #a "\n\t" \
   "vpaddw 64*" #a "(%[products]), %%zmm" #a ", %%zmm" #a "\n\t" \
   "vmovdqa64 %%zmm" #a ", 64*" #a "(%[products])\n\t"
+// clang-format on
 
-/* Adds to products [8 × 32] what the profiles of two packed blocks score with those of eight rows: block 0 in the even
- * lanes, block 1 in the odd ones. Profiles are not biased, so their sums begin at the 1 that the logarithm adds. */
+/* Adds to products [8 × 32] the scores of the profiles of two packed blocks with those of eight rows: block 0 in the
+ * even lanes, block 1 in the odd ones. Profiles are not biased, so their sums begin at the 1 of log2(x + 1). */
 inline __attribute__((always_inline)) void addEightProfiles(const __m512i* query, const int8_t* low, __m512i weight,
                                                             int16_t* products) {
   constexpr uint64_t row = kProfileWidth;
   static_assert(kProfileValues == 5 * 4, "a row has five quads");
+  // Assembly, one instruction a line.
+  // clang-format off
   asm volatile(GLOAMING_EACH_ROW_2(GLOAMING_START_AT_ONE)
                ".irp quad, 0, 1, 2, 3, 4\n\t"
                GLOAMING_LOAD_2 GLOAMING_EACH_ROW_2(GLOAMING_DOT_2)
@@ -204,9 +223,10 @@ inline __attribute__((always_inline)) void addEightProfiles(const __m512i* query
                  [odd] "Yk"(__mmask32{0xaaaaaaaa}), [products] "r"(products)
                : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
                  "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm24", "xmm25", "xmm27");
+  // clang-format on
 }
 
-/* multiplyEightRows for kRows < 8 rows, the tail of a target. */
+/* multiplyEightRows with intrinsics, for 1 to 8 rows: the end of a target, and the plain twin of the assembly above. */
 template <uint32_t kBlocks, bool kFirst, uint32_t kRows>
 inline void multiplyRows(const Blocks& tokens, const Rows& rows, int32_t* closest) {
   const uint32_t quads = rows.dimension / 4;
@@ -235,6 +255,65 @@ inline void multiplyRows(const Blocks& tokens, const Rows& rows, int32_t* closes
       rows.best[r] = kFirst && b == 0 ? sums[b][r] : _mm512_max_epi32(rows.best[r], sums[b][r]);
     }
     _mm512_store_si512(closest + b * kLanes, best);
+  }
+}
+
+template <TileCode kCode, uint32_t kBlocks, bool kFirst>
+inline void multiplyFullTile(const Blocks& tokens, const Rows& rows, int32_t* closest) {
+  if constexpr (kCode == TileCode::kAssembly) multiplyEightRows<kBlocks, kFirst>(tokens, rows, closest);
+  else multiplyRows<kBlocks, kFirst, 8>(tokens, rows, closest);
+}
+
+/* Adds to sums [2 blocks × 8 rows] the products of `quads` quads. The blocks lie `stride` vectors apart. */
+GLOAMING_INLINE void multiplyTwoBlocks(const __m512i* query, uint32_t stride, const int8_t* rows, uint32_t rowBytes,
+                                       uint32_t quads, __m512i (&sums)[2][kTileRows]) {
+  for (uint32_t quad = 0; quad < quads; ++quad) {
+    const __m512i first = _mm512_load_si512(query + quad), second = _mm512_load_si512(query + stride + quad);
+#pragma GCC unroll 8
+    for (uint32_t r = 0; r < kTileRows; ++r) {
+      const __m512i bytes = _mm512_set1_epi32(loadQuad(rows + size_t{r} * rowBytes + quad * 4));
+      multiplyAdd(sums[0][r], first, bytes);
+      multiplyAdd(sums[1][r], second, bytes);
+    }
+  }
+}
+
+/* The plain twin of multiplyEightRowsInto. */
+template <bool kMeasures>
+GLOAMING_INLINE void multiplyEightRowsIntoPlainly(const __m512i* query, const int8_t* rows, const int32_t* corrections,
+                                                  uint32_t dimension, __m512i multiplier, int16_t* products,
+                                                  int16_t* closest, __m512i& nearest) {
+  __m512i sums[2][kTileRows];
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) sums[0][r] = sums[1][r] = _mm512_set1_epi32(corrections[r]);
+  multiplyTwoBlocks(query, dimension / 4, rows, dimension, dimension / 4, sums);
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) {
+    const __m512i dots = _mm512_packs_epi32(sums[0][r], sums[1][r]);
+    if constexpr (kMeasures) {
+      int16_t* own = closest + r * 2 * kLanes;
+      _mm512_store_si512(own, _mm512_max_epi16(_mm512_load_si512(own), dots));
+      nearest = _mm512_max_epi16(nearest, dots);
+    }
+    _mm512_store_si512(products + r * 2 * kLanes, _mm512_mulhi_epi16(dots, multiplier));
+  }
+}
+
+/* The plain twin of addEightProfiles. */
+GLOAMING_INLINE void addEightProfilesPlainly(const __m512i* query, const int8_t* rows, __m512i weight,
+                                             int16_t* products) {
+  __m512i sums[2][kTileRows];
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) sums[0][r] = sums[1][r] = _mm512_set1_epi32(1);
+  multiplyTwoBlocks(query, kProfileWidth / 4, rows, kProfileWidth, kProfileValues / 4, sums);
+  const auto floatBits = [](__m512i values) { return _mm512_castps_si512(_mm512_cvtepi32_ps(values)); };
+#pragma GCC unroll 8
+  for (uint32_t r = 0; r < kTileRows; ++r) {
+    const __m512i even = _mm512_srli_epi32(floatBits(sums[0][r]), 13);
+    const __m512i odd = _mm512_slli_epi32(floatBits(sums[1][r]), 3);
+    const __m512i scores = _mm512_mulhi_epi16(_mm512_mask_mov_epi16(even, 0xaaaaaaaa, odd), weight);
+    int16_t* own = products + r * 2 * kLanes;
+    _mm512_store_si512(own, _mm512_add_epi16(scores, _mm512_load_si512(own)));
   }
 }
 

@@ -1,4 +1,4 @@
-/* What both AVX-512 VNNI kernels need: the biased query layout of kernels.h and the corrections that undo the bias.
+/* Shared by the AVX-512 VNNI kernels: the biased query layout of kernels.h and the corrections that undo the bias.
  *
  * vpdpbusd multiplies unsigned by signed bytes. The query is stored as q + 128, so that an accumulator that starts at
  * −128 × Σ(target row) ends at the exact dot product: Σ (q + 128) × t − 128 × Σ t = Σ q × t.
@@ -28,7 +28,7 @@ inline __attribute__((always_inline)) void multiplyAdd(__m512i& sum, __m512i uns
   asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsignedBytes), "v"(signedBytes));
 }
 
-/* Writes one vector per quad, `stride` vectors apart; lane l takes the token that tokenOf(l) names, bits flipped. */
+/* Writes one vector per quad, `stride` vectors apart; lane l holds token tokenOf(l), with bits flipped. */
 template <uint32_t kFlipped = 0x80808080, class TokenOf>
 inline void packBlock(const Tokens& query, TokenOf tokenOf, uint8_t* to, uint32_t stride) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -42,7 +42,7 @@ inline void packBlock(const Tokens& query, TokenOf tokenOf, uint8_t* to, uint32_
   }
 }
 
-/* Lane r of the result is vector r's lanes joined by `join`, a commutative operation: a transposing tree, 45 steps. */
+/* Reduces 16 vectors to one by `join`, a commutative operation: lane r is the reduction of vector r. 45 steps. */
 template <class Join>
 inline __attribute__((always_inline)) __m512i joinLanes(const __m512i (&rows)[16], Join join) {
   __m512i fours[4];  // each 128-bit part has four rows, joined over the lanes of that part
@@ -62,7 +62,7 @@ inline __attribute__((always_inline)) __m512i joinLanes(const __m512i (&rows)[16
 /* corrections[r] = −128 × Σ(row r) */
 inline void correctRows(const int8_t* rows, uint32_t rowCount, uint32_t dimension, int32_t* corrections) {
   const __m512i ones = _mm512_set1_epi8(1);
-  // The last 64 bytes of a row may be 32.
+  // The last load of a row may have only 32 bytes.
   const __mmask64 last = dimension % 64 == 0 ? ~__mmask64{0} : (__mmask64{1} << 32) - 1;
   for (uint32_t first = 0; first < rowCount; first += 16) {
     const uint32_t count = rowCount - first < 16 ? rowCount - first : 16;

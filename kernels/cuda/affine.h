@@ -1,29 +1,29 @@
-/* Affine scores of a query with listed targets, and both sums of MaxSim of the same dot products: the one body of the
- * CUDA kernels and of their emulation on the CPU. reference/affine.cpp defines the numbers.
+/* Affine scores of a query with listed targets, and both sums of MaxSim from the same dot products. The CUDA kernels
+ * and their emulation on the CPU share this code. reference/affine.cpp defines the results.
  *
- *   team       a warp takes a target, another when it is done: the longest come first
+ *   team       a warp, which processes one target after the other, the longest first
  *   strip      32 × laneRows neighbouring query rows, laneRows of them in each lane, whose tokens stay in registers
- *   wavefront  in a step, lane l is at target row step − l. What goes down the query (H, F and the best dot product of
- *              the target row so far) is handed to the next lane, which is there one step later
- *   edge       what leaves the last row of a strip; it lies in global memory until the next strip passes
+ *   wavefront  in a step, lane l is at target row step − l. H, F and the best dot product of the target row so far go
+ *              down the query: each lane passes them to the next lane, which reaches the row one step later
+ *   edge       output of the last row of a strip, in global memory until the next strip reads it
  *   panel      the strips of one launch: a giant pair takes several, so that a cancelled search ends soon
  *
  * A team offers (see affine_warp.h and test/emulated_warp.h):
  *
  *     each(f)                  f(number, lane) in each lane
  *     handDown()               each lane's `above` becomes the `below` of the lane before; lane 0's is undefined
- *     meet()                   what a lane has written to global memory is there for all
- *     table()                  [kAffineLetters × 32] words that a lane finds again in its own column
+ *     meet()                   makes each lane's writes to global memory visible to all lanes
+ *     table()                  [kAffineLetters × 32] words, a column for each lane
  *     largest(f) sum(f)        over f(lane) of all lanes
  *     once(f)                  f() in one lane
- *     nextItem(launch)         the next item that nobody has taken
+ *     nextItem(launch)         the next unclaimed item
  *
- * Scores   32 bits hold them (kernels.h), so nothing saturates. E and F begin at −gapOpen, as the reference's do: H is
- *          never below 0, so both come from an opening at least as good
- * Padding  query rows that are missing in a lane repeat the last one, which leaves best dot products of target rows as
- *          they are, and have a base so low that none of their pairs is a best one
- * Limit    the multiply-adds where there are targets for all warps. Where they are few, the longest of them: by its
- *          instructions a warp makes at most half a cell a clock, and no other one helps it */
+ * Scores   32 bits hold them (kernels.h), so nothing saturates. E and F begin at −gapOpen, as in the reference: H is
+ *          never below 0, so an opening is at least as good
+ * Padding  query rows beyond the end repeat the last one, which does not change best dot products of target rows. Their
+ *          base is so low that none of their pairs is a best one
+ * Limit    the multiply-adds if there are targets for all warps; else the longest target, because a warp computes at
+ *          most half a cell a clock, and only one warp works on a target */
 #ifndef GLOAMING_CUDA_AFFINE_H
 #define GLOAMING_CUDA_AFFINE_H
 
@@ -42,7 +42,7 @@ constexpr uint32_t kAffineLetters = 32;
 constexpr uint32_t kAffineShared = kAffineLetters * kWarpLanes * sizeof(uint32_t);
 /** Below every dot product. */
 constexpr int32_t kLeastDot = -32'768;
-/** Takes from a pair more than it can add to the H before it. */
+/** A base that exceeds, in magnitude, any score that a pair can add to H. */
 constexpr int32_t kNoPair = 1 << 30;
 
 /** Query rows of a lane: with their tokens, 128 registers at most; with the scores of a letter, one. */
@@ -52,30 +52,30 @@ GLOAMING_BOTH constexpr uint32_t stripsOf(uint32_t rows, uint32_t dimension) {
   return (rows + stripRows(dimension) - 1) / stripRows(dimension);
 }
 
-/** Where a byte of a query row lies: neighbouring lanes read neighbouring pieces of 16 bytes. */
+/** Offset of a byte of a query row: neighbouring lanes read neighbouring pieces of 16 bytes. */
 GLOAMING_BOTH size_t affineQueryOffset(uint32_t row, uint32_t byte, uint32_t dimension) {
   const uint32_t rows = laneRows(dimension), lane = row / rows % kWarpLanes;
   const size_t laneRow = size_t{row / stripRows(dimension)} * rows + row % rows;
   return ((laneRow * (dimension / 16) + byte / 16) * kWarpLanes + lane) * 16 + byte % 16;
 }
-/** Where the score of a query row with a letter of the target's lies: a table for each strip. */
+/** Offset of the score of a query row with a target letter: one table for each strip. */
 GLOAMING_BOTH size_t affineLetterOffset(uint32_t row, uint32_t letter, uint32_t dimension) {
   const uint32_t rows = laneRows(dimension), lane = row / rows % kWarpLanes;
   return ((size_t{row / stripRows(dimension)} * kAffineLetters + letter) * kWarpLanes + lane) * 4 + row % rows;
 }
 
-/** What goes down the query at one target row. */
+/** The values that go down the query at one target row. */
 struct alignas(16) Edge {
-  /** Of the last query row; the insertion that enters the next one; the best dot product so far. */
+  /** H of the last query row; F of the next one; the best dot product so far. */
   int32_t H, F, nearest;
 };
 
-/** A listed target as its GPU counts them, and the rows of those before it in the launch. */
+/** Number of a listed target on its GPU, and the rows of the targets before it in the launch. */
 struct AffineItem {
   uint32_t target, firstColumn;
 };
 
-/** All that a launch is told; passed by value. */
+/** Parameters of a launch; passed by value. */
 struct AffineLaunch {
   const uint8_t* tokens;
   const uint32_t* firstGroups;
@@ -96,7 +96,7 @@ struct AffineLaunch {
 
   /** By firstColumn, one for each target row: below 32, null where letters score nothing. */
   const uint8_t* letters;
-  /** By firstColumn, one for each target row; never looked at where the query is one strip. */
+  /** By firstColumn, one for each target row; not read if the query is one strip. */
   Edge* edges;
 
   /** [itemCount], in the order of the items; zero before the first panel, complete after the last. */
@@ -118,7 +118,7 @@ GLOAMING_TEAM int32_t addProducts(uint32_t a, uint32_t b, int32_t sum) {
 struct Quads {
   uint32_t words[4];
 };
-/** 16 bytes that nothing writes. */
+/** 16 bytes of read-only memory. */
 GLOAMING_TEAM Quads loadQuads(const uint8_t* from) {
 #if defined(__CUDA_ARCH__)
   const uint4 quads = __ldg(reinterpret_cast<const uint4*>(from));
@@ -132,7 +132,7 @@ GLOAMING_TEAM Quads loadQuads(const uint8_t* from) {
 
 GLOAMING_TEAM int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-/** A target as it passes by. */
+/** State of a lane for the current target. */
 struct Passing {
   const uint8_t* tokens;
   const uint8_t* letters;
@@ -149,11 +149,11 @@ template <uint32_t kDimension>
 struct AffineLane {
   static constexpr uint32_t kRows = laneRows(kDimension);
   uint32_t query[kRows][kDimension / 4];
-  /** What a pair scores without its dot product and letters; H and E of the last column; the best dot products. */
+  /** Base of each row; H and E of the last column; the best dot products. */
   int32_t base[kRows], H[kRows], E[kRows], nearest[kRows];
   /** H of the row above in the column before. */
   int32_t diagonal;
-  /** What enters from the lane before, what leaves for the next one, what lane 0 takes next in place of the first. */
+  /** Input from the lane before, output for the next lane, next input of lane 0. */
   Edge above, below, ahead;
   int32_t best = 0, rowSum = 0, columnSum = 0;
 
@@ -189,7 +189,7 @@ struct AffineLane {
     const uint32_t letterScores = table[letter * kWarpLanes + number];
     if (number == 0) {
       above = ahead;
-      // The edge of a strip is written over a strip's width behind the place where it is read.
+      // The edge is written a strip's width behind the place where it is read, so one buffer suffices.
       if (!strip.isFirst && column + 1 < target.columns) ahead = target.edges[column + 1];
     }
     int32_t dots[kRows] = {};
@@ -239,7 +239,7 @@ GLOAMING_TEAM void passStrip(Team& team, const AffineLaunch& launch, const Passi
     team.handDown();
     team.each([&](uint32_t number, Lane& lane) {
       const uint32_t column = step - number;
-      // Also false where the lane has not begun.
+      // Also false if the lane has not reached the first row.
       if (column < target.columns) lane.step(number, column, strip, launch, target, team.table());
     });
   }
@@ -264,7 +264,7 @@ GLOAMING_TEAM void scoreItem(Team& team, const AffineLaunch& launch, uint32_t it
   const int32_t best = team.largest([](const Lane& lane) { return lane.best; });
   const int32_t rowSum = team.sum([](const Lane& lane) { return lane.rowSum; });
   const int32_t columnSum = team.sum([](const Lane& lane) { return lane.columnSum; });
-  // An item is one team's, and panels follow each other in launches.
+  // One team owns an item, and panels run in successive launches, so no atomic is needed.
   team.once([&] {
     launch.scores[item] = larger(launch.scores[item], best);
     launch.queryToTarget[item] += rowSum;
@@ -272,7 +272,7 @@ GLOAMING_TEAM void scoreItem(Team& team, const AffineLaunch& launch, uint32_t it
   });
 }
 
-/* Takes items until there are none. */
+/* Processes items until there are none. */
 template <uint32_t kDimension, class Team>
 GLOAMING_TEAM void scoreItems(Team& team, const AffineLaunch& launch) {
   for (uint32_t item = team.nextItem(launch); item < launch.itemCount; item = team.nextItem(launch)) {

@@ -1,4 +1,4 @@
-/* The best of what was found, on the host: exact whatever the lengths, and the same whichever GPU found what. */
+/* Selection of the best results on the host: exact for all lengths, and independent of the split over GPUs. */
 #ifndef GLOAMING_CUDA_BEST_H
 #define GLOAMING_CUDA_BEST_H
 
@@ -10,10 +10,10 @@
 namespace gloaming {
 namespace cuda {
 
-/** The best of one query, nearest first, ties by item; with all that tie with the last wanted one. */
+/** The best results of one query, nearest first, ties by item, including all ties with the last wanted one. */
 using Best = std::vector<Found>;
 
-/* The best `wanted` of those found, and all that tie with the last of them.
+/* Returns the best `wanted` results, and all ties with the last of them.
  * Calls   lengthOf(item): rows of that target
  * Source  rank order of cuda/select.h: (Sqt·Lt + Lq·Stq) / Lt, compared crosswise: under 2^65 in magnitude */
 template <class LengthOf>

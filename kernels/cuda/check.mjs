@@ -1,5 +1,5 @@
-// Checks what nvcc makes of the CUDA kernels, without a GPU: that each kernel contains the instructions that it is
-// there for, products of matrices or of four bytes, and that no kernel spills registers or uses local memory.
+// Checks the machine code of the CUDA kernels without a GPU. Each kernel must contain its essential instructions,
+// products of matrices or of four bytes, and no kernel may spill registers or use local memory.
 //
 //   node kernels/cuda/check.mjs [nvcc]
 import { spawnSync } from 'node:child_process';
@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Low twelve bits of an instruction of compute capability 8.0 to 9.0, which is 16 bytes long. No disassembler is
-// needed, which a machine with nvcc may lack.
+// Low twelve bits of an instruction of compute capability 8.0 to 9.0, which is 16 bytes long. Reading them needs no
+// disassembler, which a machine with nvcc may lack.
 const OPCODE = { IDP: 0x226, IMMA: 0x237, IGMMA: 0x9f1, LDL: 0x983, STL: 0x387 };
 const CHECKS = [
   { architecture: '80', kernels: /^maxsim_portable_\d+$/, instruction: 'IMMA' },
@@ -58,7 +58,7 @@ function examine(architecture) {
   ];
   if (uses.length === 0) fail('ptxas said nothing about registers');
   if (uses.some(([, ...bytes]) => bytes.some((count) => count !== '0'))) fail(`a kernel spills:\n${stderr}`);
-  // Said where ptxas waits for each product before it starts the next one.
+  // ptxas prints this if it serializes the products.
   const serialized = /^.*wgmma.*serializ.*$/m.exec(stderr);
   if (serialized) fail(serialized[0]);
   const registers = [...stderr.matchAll(/Used (\d+) registers/g)].map(([, count]) => Number(count));
@@ -83,7 +83,7 @@ function examine(architecture) {
   process.stdout.write(`sm_${architecture}: at most ${Math.max(...registers)} registers, none spilled\n`);
 }
 
-/** How often each opcode stands in each kernel of a cubin, which is an ELF file of 64 bits. */
+/** Counts each opcode in each kernel of a cubin, which is a 64-bit ELF file. */
 function countInstructions(cubin) {
   const tableAt = Number(cubin.readBigUInt64LE(0x28));
   const [entrySize, count, namesIndex] = [0x3a, 0x3c, 0x3e].map((at) => cubin.readUInt16LE(at));

@@ -1,8 +1,9 @@
-/* A file inside the library as bytes. The assembler takes it in as it is; a C array of it would take the compiler
- * minutes. */
+/* Embeds a file in the library as bytes, by the assembler. A C array would take the compiler minutes. */
 #ifndef GLOAMING_CUDA_EMBED_H
 #define GLOAMING_CUDA_EMBED_H
 
+// An assembler directive a line.
+// clang-format off
 #define GLOAMING_EMBED(NAME, PATH) \
   asm(".pushsection .rodata\n" \
       ".balign 64\n" #NAME ":\n" \
@@ -10,5 +11,6 @@
       ".balign 64\n" \
       ".popsection\n"); \
   extern "C" __attribute__((visibility("hidden"))) const unsigned char NAME[]
+// clang-format on
 
 #endif

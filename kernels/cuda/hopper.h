@@ -1,5 +1,5 @@
 /* The team of the Hopper kernel (compute capability 9.0): a warpgroup, wgmma m64nNk32 with both operands in shared
- * memory, and tiles of targets that the bulk copy engine brings while the tile before is worked on. */
+ * memory. The bulk copy engine copies the next tile of targets while the team multiplies the current one. */
 #ifndef GLOAMING_CUDA_HOPPER_H
 #define GLOAMING_CUDA_HOPPER_H
 
@@ -17,15 +17,14 @@ class WarpgroupTeam {
   static constexpr uint32_t kLanes = kShape.lanes, kGroups = kShape.groups;
   static constexpr bool kFetchesAhead = true, kPacksEarly = true;
 
-  /* Every thread of the block calls it, and then waits for all others. */
+  /* Called by every thread of the block, which then synchronizes. */
   __device__ WarpgroupTeam(const SweepTask& task, uint8_t* shared)
       : task_(task), team_(threadIdx.x / kLanes), lane_(threadIdx.x % kLanes), query_(sharedAddress(shared)) {
     const SharedPlan plan = planShared(Variant::kHopper, kDimension, task.queryTiles);
     stages_ = sharedAddress(shared + plan.stages) + team_ * kStages * kStageBytes;
     exchange_ = reinterpret_cast<uint32_t*>(shared + plan.exchange + team_ * plan.exchangeBytes);
     closest_ = reinterpret_cast<uint32_t*>(shared + plan.closest + team_ * plan.closestBytes);
-    sums_ = reinterpret_cast<uint32_t*>(shared + plan.sums + team_ * plan.sumsBytes) +
-            lane_ / 32 * kMaxLaunchQueries;
+    sums_ = reinterpret_cast<uint32_t*>(shared + plan.sums + team_ * plan.sumsBytes) + lane_ / 32 * kMaxLaunchQueries;
     slot_ = reinterpret_cast<uint32_t*>(shared + plan.slots + team_ * 16);
     barriers_ = sharedAddress(shared + plan.barriers) + team_ * kStages * 8;
     if (lane_ == 0) {
@@ -47,15 +46,15 @@ class WarpgroupTeam {
   GLOAMING_TEAM Word fill(uint32_t value) const { return value; }
   GLOAMING_TEAM Word shuffleXor(Word word, uint32_t mask) const { return __shfl_xor_sync(kAllLanes, word, mask); }
 
-  /* Between two calls lies a tile, hence a synchronization: nobody overwrites what another has still to read. */
+  /* A tile, hence a synchronization, separates two calls, so that no thread overwrites unread values of another. */
   GLOAMING_TEAM uint32_t nextChunk() const {
     if (lane_ == 0) *slot_ = atomicAdd(task_.takenChunks, 1);
     synchronize();
     return *slot_;
   }
 
-  /* The stage that it writes to was read by the tile before the last: all warps have synchronized since. Groups that
-   * follow each other in memory, which without a filter all do, are one copy. */
+  /* The tile before the last has read the stage that this writes, and all warps have synchronized since. Contiguous
+   * groups are one copy; without a filter all groups are contiguous. */
   GLOAMING_TEAM Tile fetch(TileWalk& walk) {
     const uint32_t stage = fetched_ % kStages, barrier = barriers_ + stage * 8;
     uint32_t run = 0, runLength = 0, runAt = 0;
@@ -75,7 +74,7 @@ class WarpgroupTeam {
     });
     copyRun();
     if (tile.groupCount == 0) return tile;
-    // Bytes that have arrived before this count as well.
+    // Bytes that have arrived before this call count as well.
     if (lane_ == 0) barrierArrive(barrier, tile.groupCount * groupBytes(kDimension));
     ++fetched_;
     return tile;
@@ -139,7 +138,8 @@ class WarpgroupTeam {
 
   /** The threads of this team only; barrier 0 is the block's. */
   GLOAMING_TEAM void synchronize() const { asm volatile("bar.sync %0, 128;" ::"r"(team_ + 1) : "memory"); }
-  /* Two areas in turn: who writes to one again has passed the synchronization of the other, so all have read it. */
+  /* Two areas alternate. A thread that writes to one again has passed the synchronization of the other, so all threads
+   * have read the first. */
   GLOAMING_TEAM uint32_t* nextExchange() {
     exchanged_ ^= 1;
     return exchange_ + exchanged_ * 4 * kGroups * 4;

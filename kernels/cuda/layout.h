@@ -1,9 +1,9 @@
-/* Where every byte and every dot product lies, for both CUDA kernels: plain arithmetic that runs on both sides, so that
- * the CPU can test it. Nothing here needs CUDA.
+/* The layout of bytes and dot products in both CUDA kernels: plain arithmetic for device and host, so that the CPU can
+ * test it. Nothing here needs CUDA.
  *
- * Targets in device memory. A protein starts on a row that is a multiple of 8; missing rows repeat its last one, which
- * cannot change a maximum of the query's, and their own maxima are never summed. Eight rows are a group; a group's
- * bytes lie in core matrices of 8 rows × 16 bytes, the unit that the tensor cores read:
+ * Targets in device memory. A protein starts on a row that is a multiple of 8. The padding repeats its last row, which
+ * cannot change a maximum of the query, and the maxima of the padding are never summed. Eight rows are a group. A group
+ * consists of core matrices of 8 rows × 16 bytes, the unit that the tensor cores read:
  *
  *     group      | core matrix 0 | core matrix 1 | …           dimension / 16 of them, 128 bytes each
  *     core c     row 0, bytes 16c … 16c + 15 | row 1, … | … | row 7, …
@@ -15,7 +15,7 @@
  *
  *     lane l of warp w, register 4n + i      query row 16w + l/4 + 8·(i/2), target row 8n + 2·(l%4) + i%2
  *
- * Register 4n + i belongs to group n whatever the lane, hence to one protein: boundaries cost a uniform branch.
+ * Register 4n + i belongs to group n in every lane, hence to one protein: boundaries cost a uniform branch.
  */
 #ifndef GLOAMING_CUDA_LAYOUT_H
 #define GLOAMING_CUDA_LAYOUT_H
@@ -41,7 +41,7 @@ constexpr uint32_t kCoreBytes = 128;
 /** Bytes of a row that one matrix instruction takes. */
 constexpr uint32_t kStepBytes = 32;
 
-/** Groups that a target of so many rows takes. */
+/** Groups of a target with this number of rows. */
 GLOAMING_BOTH constexpr uint32_t groupsOf(uint32_t length) { return (length + kGroupRows - 1) / kGroupRows; }
 GLOAMING_BOTH constexpr uint32_t groupBytes(uint32_t dimension) { return kGroupRows * dimension; }
 

@@ -1,4 +1,4 @@
-/* The CUDA kernels, compiled to a fat binary that the host side carries; they have C names, one per dimension. */
+/* The CUDA kernels, compiled to a fat binary inside the host library. They have C names, one per dimension. */
 #include "cuda/affine_warp.h"
 #include "cuda/hopper.h"
 #include "cuda/portable.h"
@@ -75,8 +75,8 @@ extern "C" __global__ void select_count(const __grid_constant__ SelectTask task,
   if (counts[threadIdx.x] > 0) atomicAdd(task.histogram + threadIdx.x, counts[threadIdx.x]);
 }
 
-/* One block of kDigits threads; leaves the histogram empty for the next digit. It is copied to shared memory, which
- * answers ten times as fast, because one thread goes through it. */
+/* One block of kDigits threads. It clears the histogram for the next digit. One thread reads the histogram from a copy
+ * in shared memory, whose latency is a tenth. */
 extern "C" __global__ void select_pick(const __grid_constant__ SelectTask task, uint32_t digit) {
   __shared__ uint32_t counts[kDigits];
   counts[threadIdx.x] = task.histogram[threadIdx.x];

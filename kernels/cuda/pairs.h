@@ -1,5 +1,5 @@
-/* Two int16 in one register. Every dot product fits in int16 (see kernels.h), so maxima lose nothing by it. From
- * compute capability 9.0 on, a maximum of pairs is one instruction; before, it is several. */
+/* Two int16 in one register. Every dot product fits in int16 (see kernels.h), so maxima stay exact. From compute
+ * capability 9.0 on, a maximum of pairs is one instruction; before, it is several. */
 #ifndef GLOAMING_CUDA_PAIRS_H
 #define GLOAMING_CUDA_PAIRS_H
 
@@ -53,7 +53,7 @@ GLOAMING_BOTH uint32_t largerWord(uint32_t a, uint32_t b) {
   return static_cast<uint32_t>(left > right ? left : right);
 }
 
-/** Σ of the halves that count: the low one if lowCounts, the high one if highCounts. */
+/** Σ of the selected halves: the low one if lowCounts, the high one if highCounts. */
 GLOAMING_BOTH int32_t sumOfCounted(uint32_t pair, bool lowCounts, bool highCounts) {
   return (lowCounts ? lowOf(pair) : 0) + (highCounts ? highOf(pair) : 0);
 }

@@ -1,5 +1,5 @@
 /* The team of the portable kernel, for compute capability 8.0 and above: a warp and mma.sync m16n8k32. It keeps its
- * tile of targets in registers while the whole query passes by, so that each target byte is read once. */
+ * tile of targets in registers while it reads the whole query, so that each target byte is read once. */
 #ifndef GLOAMING_CUDA_PORTABLE_H
 #define GLOAMING_CUDA_PORTABLE_H
 

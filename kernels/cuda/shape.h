@@ -1,4 +1,4 @@
-/* Sizes of a launch, and where each thing lies in a block's shared memory: known to the kernels and to who launches. */
+/* Sizes of a launch, and the layout of a block's shared memory; shared by kernels and host. */
 #ifndef GLOAMING_CUDA_SHAPE_H
 #define GLOAMING_CUDA_SHAPE_H
 
@@ -7,9 +7,9 @@
 namespace gloaming {
 namespace cuda {
 
-/** Queries, or one panel of one query, that a launch takes at most. */
+/** Most queries of a launch. */
 constexpr uint32_t kMaxLaunchQueries = 16;
-/** Tiles of targets that a warpgroup holds: one that is worked on, one that comes. */
+/** Tiles of targets in a warpgroup's shared memory: the current one and the next. */
 constexpr uint32_t kStages = 2;
 
 enum class Variant : uint32_t { kPortable, kHopper };
@@ -31,7 +31,7 @@ GLOAMING_BOTH constexpr Shape shapeOf(Variant variant, uint32_t dimension) {
                                        : Shape{128, dimension <= 128 ? 16u : 8u, 3};
 }
 
-/** Offsets in bytes; those of teams are followed by one such part for every other team. */
+/** Offsets in bytes. Each part of the first team is followed by the same part of every other team. */
 struct SharedPlan {
   uint32_t stages, exchange, exchangeBytes, closest, closestBytes, sums, sumsBytes, slots, barriers, bytes;
 };
@@ -43,7 +43,7 @@ GLOAMING_BOTH constexpr SharedPlan planShared(Variant variant, uint32_t dimensio
   SharedPlan plan{};
   plan.stages = queryTiles * shape.queryRows() * dimension;
   plan.exchange = plan.stages + (isHopper ? shape.teams * kStages * shape.groups * groupBytes(dimension) : 0);
-  // Two areas that are used in turn, with one word per target row pair and warp.
+  // Two alternating areas, with one word per pair of target rows and warp.
   plan.exchangeBytes = isHopper ? 2 * warps * shape.groups * 4 * 4 : 0;
   plan.closest = plan.exchange + shape.teams * plan.exchangeBytes;
   plan.closestBytes = queryTiles * warps * 8 * 4;

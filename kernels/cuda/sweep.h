@@ -1,4 +1,4 @@
-/* One pass of a team over its targets: the one body of both CUDA kernels and of their emulation on the CPU.
+/* One pass of a team over its targets. Both CUDA kernels and their emulation on the CPU share this code.
  *
  * A team is 32 or 128 lanes in step. It offers (see portable.h, hopper.h and test/emulated_team.h):
  *
@@ -7,20 +7,20 @@
  *     map(f, words…) mapLanes(f, words…)       f of each lane's words, with its number for mapLanes
  *     fill(value) shuffleXor(word, mask)       mask < 32: lanes of one warp
  *     uniform(value)                           the value, known to the compiler to be equal in all lanes
- *     nextChunk()                              the next chunk that nobody has taken
+ *     nextChunk()                              the next unclaimed chunk
  *     fetch(walk) await()                      starts reading the walk's next tile; waits for the oldest one fetched
- *     multiply(queryTile, dots)                dots[4n + i] as layout.h says, kLanes / 2 query rows
+ *     multiply(queryTile, dots)                dots[4n + i] in the layout of layout.h, kLanes / 2 query rows
  *     keepClosest(queryTile, word) closest(…)  a word per lane that outlives the tile; so keepSum(query, value) sum(…)
  *     joinWarps(words)                         the largest pairs over the team's warps
  *     sumWarp(word) sumRows(word, quarter)     Σ over a warp; Σ over the eight lanes l with l % 4 = quarter, all warps
  *     store(address, value)                    once for the team
  *
- * Branches depend on values that are equal in all lanes. Each dot product is packed once and meets two maxima: one for
- * its query row, kept over the tile, and one for its target row, kept over the query.
+ * Branches depend on values that are equal in all lanes. Each dot product is packed once and enters two maxima: one of
+ * its query row, over the tile, and one of its target row, over the query.
  *
- * Four neighbouring lanes find the same maxima of query rows. The first adds them up. Where excesses over a floor are
- * asked for, the second adds up the maxima raised to the floor, which is rows × floor more than the excesses: they cost
- * no registers, and a search without them only a branch at the end of a protein. */
+ * Four neighbouring lanes compute the same maxima of query rows. The first sums them. With a floor, the second sums the
+ * maxima raised to the floor, which exceeds the excess by rows × floor. Excesses so need no registers, and a search
+ * without them only a branch at the end of a protein. */
 #ifndef GLOAMING_CUDA_SWEEP_H
 #define GLOAMING_CUDA_SWEEP_H
 
@@ -36,7 +36,7 @@ struct QueryPart {
   uint32_t firstTile, tileCount, rows;
 };
 
-/** All that a launch is told; passed by value. */
+/** Parameters of a launch; passed by value. */
 struct SweepTask {
   const uint8_t* tokens;
   TargetList targets;
@@ -45,7 +45,7 @@ struct SweepTask {
   /** Zero at the start of the launch. */
   uint32_t* takenChunks;
 
-  /** Packed for the kernel that is launched; copied to shared memory. */
+  /** Packed for the launched kernel, which copies it to shared memory. */
   const uint8_t* query;
   uint32_t queryBytes, queryTiles, queryCount;
   QueryPart parts[kMaxLaunchQueries];
@@ -53,7 +53,7 @@ struct SweepTask {
   /** [queryCount × itemCount], by place in the list. */
   int32_t* queryToTarget;
   int32_t* targetToQuery;
-  /** Σ over query rows of what their best dot product is above the floor, 0..32,767; null where nobody asks. */
+  /** Excess over the floor, 0..32,767; null without a floor. */
   int32_t* queryExcess;
   uint32_t floor;
   uint32_t itemCount;
@@ -80,16 +80,16 @@ struct LargerWord {
   GLOAMING_BOTH uint32_t operator()(uint32_t a, uint32_t b) const { return largerWord(a, b); }
 };
 
-/** Of four lanes with the same maxima of query rows, which adds up what. */
+/** The sums that each of four lanes with the same maxima of query rows computes. */
 constexpr uint32_t kSumQuarter = 0, kExcessQuarter = 1;
 
-/** Groups of target rows that a lane holds after its columns were joined. */
+/** Groups of target rows that a lane holds after the join of its columns. */
 template <class Team>
 GLOAMING_TEAM uint32_t heldGroup(uint32_t lane, uint32_t index) {
   return lane % 32 / 4 * (Team::kGroups / 8) + index;
 }
 
-/* A lane's maxima of its target rows. Teams whose machine has no maximum of pairs keep one word per row. */
+/* A lane's maxima of its target rows. Teams without an instruction for the maximum of pairs have one word per row. */
 template <class Team>
 struct Columns {
   using Word = typename Team::Word;
@@ -105,7 +105,7 @@ struct Columns {
   }
 };
 
-/* A lane's maxima of query rows l/4 and l/4 + 8 over the target rows that it has seen. */
+/* A lane's maxima of query rows l/4 and l/4 + 8 over its target rows so far. */
 template <class Team>
 struct Rows {
   using Word = typename Team::Word;
@@ -123,7 +123,7 @@ struct Rows {
   }
 };
 
-/* One group's dot products into both kinds of maxima: six instructions for pairs, or eight. */
+/* Folds one group's dot products into both kinds of maxima: six instructions for pairs, or eight. */
 template <class Team>
 GLOAMING_TEAM void foldGroup(Team& team, const typename Team::Word* dots, uint32_t n, Columns<Team>& columns,
                              Rows<Team>& rows) {
@@ -144,16 +144,16 @@ GLOAMING_TEAM void foldGroup(Team& team, const typename Team::Word* dots, uint32
   }
 }
 
-/* All groups of a tile in which no protein ends: most tiles, and code without a branch. */
+/* Folds all groups of a tile in which no protein ends: the most frequent case, without branches. */
 template <class Team>
-GLOAMING_TEAM void foldInside(Team& team, const typename Team::Word (&dots)[4 * Team::kGroups],
-                              Columns<Team>& columns, Rows<Team>& rows) {
+GLOAMING_TEAM void foldInside(Team& team, const typename Team::Word (&dots)[4 * Team::kGroups], Columns<Team>& columns,
+                              Rows<Team>& rows) {
   GLOAMING_UNROLL
   for (uint32_t n = 0; n < Team::kGroups; ++n) foldGroup(team, dots + 4 * n, n, columns, rows);
 }
 
-/* One tile of the query against one tile of targets. sums[n] grows by the closest dot products of the query rows whose
- * protein ends with group n; the open protein's are kept for the next tile. */
+/* Compares one tile of the query with one tile of targets. For a protein that ends with group n, sums[n] grows by the
+ * best dot products of the query rows. The maxima of an open protein are stored for the next tile. */
 template <class Team>
 GLOAMING_TEAM void foldTile(Team& team, const SweepTask& task, const Tile& tile, uint32_t queryTile, uint32_t rowsLeft,
                             Columns<Team>& columns, typename Team::Word (&sums)[Team::kGroups]) {
@@ -184,11 +184,11 @@ GLOAMING_TEAM void foldTile(Team& team, const SweepTask& task, const Tile& tile,
     rows = Rows<Team>(team);
     carried = team.fill(kLeastPair);
   }
-  // Groups beyond the last one of a chunk hold anything; then no protein is open.
+  // Groups beyond the last one of a chunk are undefined; no protein is open then.
   if (isOpen(tile)) team.keepClosest(queryTile, team.map(LargerPair{}, rows.joined(team), carried));
 }
 
-/* Lanes l and l ^ kMask share target rows: each gives half of its words to the other and joins what it gets. */
+/* Lanes l and l ^ kMask share target rows. They exchange half of their words, and each joins its half. */
 template <uint32_t kMask, uint32_t kHalf, class Team>
 GLOAMING_TEAM void joinHalves(Team& team, typename Team::Word (&columns)[Team::kGroups]) {
   using Word = typename Team::Word;
@@ -201,7 +201,7 @@ GLOAMING_TEAM void joinHalves(Team& team, typename Team::Word (&columns)[Team::k
   }
 }
 
-/* Joins the maxima of target rows over all lanes that share them; heldGroup says which ones a lane has afterwards. */
+/* Joins the maxima of target rows over all lanes that share them. A lane then holds those of its heldGroup. */
 template <class Team>
 GLOAMING_TEAM void joinColumns(Team& team, Columns<Team>& columns) {
   GLOAMING_UNROLL
@@ -252,14 +252,14 @@ GLOAMING_TEAM uint32_t sumOfRows(Team& team, const Tile& tile, uint32_t first, u
   return team.sumWarp(sum);
 }
 
-/* Writes the sums of the proteins that end in the tile and keeps that of the open one. */
+/* Writes the sums of the proteins that end in the tile, and carries that of the open one over. */
 template <class Team>
 GLOAMING_TEAM void settleTile(Team& team, const SweepTask& task, const Tile& tile, uint32_t query,
                               const typename Team::Word (&columns)[Team::kGroups],
                               const typename Team::Word (&sums)[Team::kGroups]) {
   uint32_t first = 0, item = tile.firstItem;
   uint32_t carried = tile.continues ? team.sum(query) : 0;
-  // Each place belongs to one team, and panels follow each other in launches.
+  // One team owns each place, and panels run in successive launches, so no atomic is needed.
   const auto add = [&team, &task](int32_t* address, uint32_t sum) {
     const uint32_t earlier = task.isFirstPanel ? 0 : static_cast<uint32_t>(*address);
     team.store(address, static_cast<int32_t>(earlier + sum));
@@ -299,7 +299,7 @@ GLOAMING_TEAM void sweepTile(Team& team, const SweepTask& task, const Tile& tile
   }
 }
 
-/* Takes chunks until there are none. */
+/* Processes chunks until there are none. */
 template <class Team>
 GLOAMING_TEAM void sweep(Team& team, const SweepTask& task) {
   for (uint32_t c = team.nextChunk(); c < task.chunkCount; c = team.nextChunk()) {

@@ -1,5 +1,5 @@
-/* Which protein each group of a tile belongs to. The listed targets of a chunk are laid end to end, group by group, and
- * cut into tiles of equal size: a filter that keeps few proteins still fills its tiles. */
+/* Maps each group of a tile to its protein. The listed targets of a chunk are laid end to end, group by group, and cut
+ * into tiles of equal size, so that a sparse list still fills its tiles. */
 #ifndef GLOAMING_CUDA_WALK_H
 #define GLOAMING_CUDA_WALK_H
 
@@ -8,10 +8,10 @@
 namespace gloaming {
 namespace cuda {
 
-/** Some neighbouring places of the list, which one team works on; whole proteins, so that no sum is shared. */
+/** Neighbouring places of the list, for one team. A chunk has whole proteins, so that teams share no sum. */
 struct Chunk {
   uint32_t firstItem, endItem;
-  /** Groups of all places before, in the order of the launch: where the chunk's row maxima are kept. */
+  /** Groups of all places before, in the order of the launch: the offset of the chunk's row maxima. */
   uint32_t firstGroup;
 };
 
@@ -27,9 +27,9 @@ struct Tile {
   uint32_t groupCount;
   /** Bit n: group n is the last of its protein. */
   uint32_t ends;
-  /** Four bits for each such group: its rows that are no padding, less one. */
+  /** Four bits for each such group: its rows without padding, less one. */
   uint64_t lastRows;
-  /** Place in the list of the protein that group 0 belongs to. */
+  /** Place in the list of the protein of group 0. */
   uint32_t firstItem;
   /** Whether that protein began in an earlier tile. */
   bool continues;
@@ -38,14 +38,14 @@ struct Tile {
 };
 
 GLOAMING_BOTH bool endsAt(const Tile& tile, uint32_t group) { return (tile.ends >> group & 1) != 0; }
-/** Rows of a group that are no padding. */
+/** Rows of a group without padding. */
 GLOAMING_BOTH uint32_t rowsOf(const Tile& tile, uint32_t group) {
   return endsAt(tile, group) ? static_cast<uint32_t>(tile.lastRows >> 4 * group & 15) + 1 : kGroupRows;
 }
-/** Whether the last protein goes on in the next tile. */
+/** Whether the last protein continues in the next tile. */
 GLOAMING_BOTH bool isOpen(const Tile& tile) { return !endsAt(tile, tile.groupCount - 1); }
 
-/* Goes through a chunk tile by tile. */
+/* Iterates over a chunk tile by tile. */
 class TileWalk {
  public:
   GLOAMING_BOTH TileWalk(const TargetList& targets, const Chunk& chunk)
@@ -53,7 +53,7 @@ class TileWalk {
     enter();
   }
 
-  /* The next tile, of no groups at the end of the chunk.
+  /* Returns the next tile; it has no groups at the end of the chunk.
    * Calls  place(n, group): group n of the tile is that group of the device's tokens */
   template <uint32_t kGroups, class Place>
   GLOAMING_BOTH Tile next(Place place) {

@@ -1,5 +1,5 @@
-/* Hopper's own instructions, one function each. The asynchronous ones are "volatile" with a memory clobber, so that the
- * compiler keeps their order. */
+/* Instructions of compute capability 9.0, one function each. The asynchronous ones are "volatile" with a memory
+ * clobber, so that the compiler does not reorder them. */
 #ifndef GLOAMING_CUDA_WGMMA_H
 #define GLOAMING_CUDA_WGMMA_H
 
@@ -12,7 +12,7 @@ GLOAMING_TEAM uint32_t sharedAddress(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/** Orders this thread's ordinary writes to shared memory before what the copy engine and the tensor cores read. */
+/** Orders this thread's ordinary writes to shared memory before reads of the copy engine and the tensor cores. */
 GLOAMING_TEAM void fenceProxyAsync() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 GLOAMING_TEAM void barrierInit(uint32_t barrier) {
@@ -23,6 +23,8 @@ GLOAMING_TEAM void barrierArrive(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 GLOAMING_TEAM void barrierWait(uint32_t barrier, uint32_t parity) {
+  // The operands stay on one line.
+  // clang-format off
   asm volatile(
       "{\n\t"
       ".reg .pred done;\n\t"
@@ -31,6 +33,7 @@ GLOAMING_TEAM void barrierWait(uint32_t barrier, uint32_t parity) {
       "@!done bra again;\n\t"
       "}" ::"r"(barrier), "r"(parity)
       : "memory");
+  // clang-format on
 }
 /** Copies to shared memory without threads; bytes and addresses are multiples of 16. */
 GLOAMING_TEAM void copyBulk(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
@@ -58,7 +61,7 @@ GLOAMING_TEAM void multiplyFence() { asm volatile("wgmma.fence.sync.aligned;" ::
   "%54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
 /* dots = A × B, or dots += A × B: 64 query rows, 8 target rows per four registers, 32 bytes of each row. The results
- * are there after multiplyWait. */
+ * are valid after multiplyWait. */
 template <bool kAdds>
 GLOAMING_TEAM void multiplyStep(uint32_t (&dots)[32], Descriptor a, Descriptor b) {
   if (kAdds) {
@@ -88,7 +91,7 @@ GLOAMING_TEAM void multiplyStep(uint32_t (&dots)[64], Descriptor a, Descriptor b
   }
 }
 
-/* Waits for the results. They are operands, so that the compiler cannot read one of them before. */
+/* Waits for the results. They are operands, so that the compiler cannot read one of them earlier. */
 GLOAMING_TEAM void multiplyWait(uint32_t (&dots)[32]) {
   asm volatile("wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;"
                : GLOAMING_THIRTY_TWO(GLOAMING_UPDATED, dots, 0)

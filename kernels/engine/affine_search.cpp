@@ -3,13 +3,14 @@
 #include <numeric>
 
 #include "engine/search.h"
+#include "reference/reference.h"
 
 namespace gloaming {
 namespace {
 
-/** Share of a batch's lanes and rows that are of use at least: a target alone takes twice the time of one in it. */
+/** Least share of a batch's cells that hold targets. A target outside a batch takes twice the time of one inside. */
 constexpr double kLeastFill = 0.9;
-/** Of a batch, where there are enough for all threads: none waits long for its end. */
+/** Least targets per lane of a batch, if there are enough for all threads; it bounds the idle time of lanes. */
 constexpr size_t kTargetsOfLane = 4;
 
 void checkParameters(const AffineParameters& p) {
@@ -28,7 +29,28 @@ void checkParameters(const AffineParameters& p) {
   }
 }
 
+/* Checks the scores of letters and turns the query's text into letters. */
+void checkLetters(OwnedLetters& letters, uint32_t queryLength) {
+  if (letters.scores.size() != kLetterCount * kLetterCount) throw ShapeError("the letters must have 32 × 32 scores");
+  if (std::find(letters.scores.begin(), letters.scores.end(), INT8_MIN) != letters.scores.end()) {
+    throw ShapeError("a score of letters must be -127 to 127");
+  }
+  if (letters.query.size() != queryLength) throw ShapeError("the query must have a letter for each row");
+  for (uint8_t& letter : letters.query) letter %= kLetterCount;
+}
+
 }  // namespace
+
+int32_t checkedSelfScore(const OwnedQuery& query, AffineParameters parameters, OwnedLetters letters) {
+  const bool hasLetters = !letters.scores.empty();
+  parameters.letterScores = hasLetters ? letters.scores.data() : nullptr;
+  checkParameters(parameters);
+  if (hasLetters) checkLetters(letters, query.length());
+  if (parameters.profileWeight > 0 && query.profile() == nullptr) {
+    throw ShapeError("the query must have a profile where profiles score");
+  }
+  return selfScore({query.view().tokens, letters.query.data(), query.profile(), parameters});
+}
 
 AffineSearch::AffineSearch(const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,
                            std::vector<uint32_t> targets, AffineParameters parameters, OwnedLetters letters,
@@ -53,7 +75,7 @@ uint64_t AffineSearch::prepare() {
   return cuts_.size() - 1;
 }
 
-/* The longest targets first, so that none of them is begun last. */
+/* Orders the longest targets first, so that none of them starts last. */
 void AffineSearch::placeItems() {
   checkParameters(parameters_);
   store_->checkFiles();
@@ -70,15 +92,13 @@ void AffineSearch::placeItems() {
   }
   order_.resize(targets_.size());
   std::iota(order_.begin(), order_.end(), 0);
-  std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) {
-    return lengthOf(a) > lengthOf(b);
-  });
+  std::sort(order_.begin(), order_.end(), [this](uint32_t a, uint32_t b) { return lengthOf(a) > lengthOf(b); });
 }
 
-/* The longest targets alone, where lanes of a batch would wait for them, then batches of all lengths each. */
+/* Makes a chunk of each target that would leave lanes of a batch idle, then batches of mixed lengths. */
 void AffineSearch::cutIntoChunks() {
   const size_t count = order_.size(), lanes = kernels_.affineBatch;
-  // Few targets are better shared by many threads.
+  // Without a full batch per thread, single targets spread over more threads.
   const bool inBatches = lanes > 1 && count >= lanes * threadLimit() && work != AffineWork::kAlignments;
   const size_t batches = std::max<size_t>(threadLimit(), count / (lanes * kTargetsOfLane));
   uint64_t left = 0;
@@ -90,7 +110,7 @@ void AffineSearch::cutIntoChunks() {
     left -= length;
     cuts_.push_back(alone);
   }
-  // Neighbours in length, one for each lane, are dealt out like cards: equal ones fill their lanes evenly.
+  // Groups of `lanes` targets of similar length go to the batches in turn, so that the lanes of a batch end together.
   const std::vector<uint32_t> sorted(order_.begin() + static_cast<ptrdiff_t>(alone), order_.end());
   size_t place = alone;
   for (size_t first = 0; first < std::min(batches * lanes, sorted.size()); first += lanes) {
@@ -109,12 +129,7 @@ void AffineSearch::placeLetters() {
     letters_.query.assign(queryLength, 0);
     return;
   }
-  if (letters_.scores.size() != kLetterCount * kLetterCount) throw ShapeError("the letters must have 32 × 32 scores");
-  if (std::find(letters_.scores.begin(), letters_.scores.end(), INT8_MIN) != letters_.scores.end()) {
-    throw ShapeError("a score of letters must be -127 to 127");
-  }
-  if (letters_.query.size() != queryLength) throw ShapeError("the query must have a letter for each row");
-  for (uint8_t& letter : letters_.query) letter %= kLetterCount;
+  checkLetters(letters_, queryLength);
   letterStarts_.assign(1, 0);
   for (const uint32_t target : targets_) letterStarts_.push_back(letterStarts_.back() + store_->length(target));
   if (letters_.targets.size() != letterStarts_.back()) {
@@ -142,8 +157,14 @@ void AffineSearch::run(uint64_t chunk, Workspace& workspace) {
     copyLetters(*item, letters);
     const uint32_t target = targets_[*item];
     const Profiles profiles = hasProfiles() ? Profiles{query_.profile(), store_->profile(target)} : Profiles{};
-    tasks.push_back({query,    store_->rows(target), store_->length(target), {letters_.query.data(), letters},
-                     profiles, parameters_,          workspace,              cancelled_});
+    tasks.push_back({query,
+                     store_->rows(target),
+                     store_->length(target),
+                     {letters_.query.data(), letters},
+                     profiles,
+                     parameters_,
+                     workspace,
+                     cancelled_});
   }
   if (work == AffineWork::kAlignments) {
     const AffineAlignment alignment = kernels_.affineAlign(tasks[0]);
@@ -174,7 +195,7 @@ void AffineSearch::scoreBatch(const std::vector<AffineTask>& tasks, const uint32
   }
 }
 
-/* MaxSim of a target that no batch has measured. */
+/* Computes MaxSim of a target outside of batches. */
 void AffineSearch::compareAlone(uint32_t item, Workspace& workspace) {
   const uint32_t queryLength = compared_[0].length(), dimension = store_->dimension();
   const size_t count = roundUp(queryLength, kTokenRound);
@@ -182,7 +203,7 @@ void AffineSearch::compareAlone(uint32_t item, Workspace& workspace) {
   std::fill_n(closest, count, INT32_MIN);
   compareRows(kernels_, {compared_[0].view()}, {store_->rows(targets_[item]), lengthOf(item), dimension},
               rowsPerCall(queryLength, dimension), closest, &sums.targetToQuery[item], workspace, cancelled_);
-  // What a cancelled search has not met yet is the least there is, and would not add up.
+  // After cancellation some maxima are still INT32_MIN, and their sum would overflow.
   if (isCancelled()) return;
   sums.queryToTarget[item] = std::accumulate(closest, closest + queryLength, 0);
 }

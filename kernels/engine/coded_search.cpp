@@ -5,12 +5,12 @@
 namespace gloaming {
 namespace {
 
-/** Words that a query's rows meet at once, as one packed query. */
+/** Centroids of one packed query. */
 constexpr uint32_t kBlockWords = 8'192;
 constexpr uint32_t kMaxParents = kCodeCount / kWordChildren;
-/** Rows that a chunk of an assignment packs: parents pass them kMaxRows at a time. */
+/** Rows that a chunk of an assignment packs as a query; parents are its targets, kMaxRows at a time. */
 constexpr uint32_t kAssignRows = 1'024;
-/** Look-ups of a chunk: at the end threads wait for each other some 50 µs. */
+/** Targets of a chunk of look-ups, some 50 µs, which bounds the wait of threads for each other at the end. */
 constexpr uint32_t kChunkTargets = 64;
 
 int32_t dot(const int8_t* a, const int8_t* b, uint32_t dimension) {
@@ -118,17 +118,18 @@ uint64_t AssignJob::prepare() {
     throw ShapeError("there must be 1 to 4,096 whole parents");
   }
   if (!children_.empty() && children_.size() != parents_.size() * kWordChildren) {
-    throw ShapeError("each parent must have 16 children, or none any");
+    throw ShapeError("each parent must have 16 children, or none");
   }
   if (rows_.empty() || rows_.size() % dimension_ != 0) throw ShapeError("the rows must be whole");
-  // Their norms are looked at as those of queries are.
+  // Checks the norms of the parents.
   const auto parentCount = static_cast<uint32_t>(parents_.size() / dimension_);
   OwnedQuery(parents_.data(), parents_.size(), parentCount, dimension_);
   codes.assign(rows_.size() / dimension_, 0);
   return (codes.size() + kAssignRows - 1) / kAssignRows;
 }
 
-/* Rows are packed as a query, and parents pass them some at a time: those that raise a row's best have its word. */
+/* Packs the rows as a query and compares them with the parents in groups. The last group that raises a row's best
+ * contains its parent. */
 void AssignJob::run(uint64_t chunk, Workspace& workspace) {
   const size_t first = chunk * kAssignRows;
   const auto count = static_cast<uint32_t>(std::min<size_t>(kAssignRows, codes.size() - first));

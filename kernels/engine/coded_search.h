@@ -1,5 +1,5 @@
-/* A release searched by the codes of its rows: words that rows are close to, tables of how close a query is to each
- * word, and what the rows of each target say of each query by these tables. */
+/* The codebook prefilter: centroids (words), the centroid ids of a release's rows (codes), tables of each query's best
+ * dot product with each centroid, and coarse scores of targets by table look-up. */
 #ifndef GLOAMING_CODED_SEARCH_H
 #define GLOAMING_CODED_SEARCH_H
 
@@ -7,16 +7,16 @@
 
 namespace gloaming {
 
-/** Words of the lower level that share one of the upper. */
+/** Centroids of the lower level per centroid of the upper level. */
 constexpr uint32_t kWordChildren = 16;
-/** Dot products lie in a table as so many low bits fewer: 0..32,767 become 0..255. */
+/** A table drops this many low bits of a dot product: 0..32,767 become 0..255. */
 constexpr uint32_t kTableShift = 7;
 
-/** Words as rows, and the codes of all rows of a release, if it is to be searched. */
+/** The centroids, and the centroid ids of all rows of a release if there are any. */
 class Codes {
  public:
   /* Shape   words [kCodeCount × dimension]; starts as those of a store
-   * Errors  ShapeError if there are other than kCodeCount words, or a word is too long; StoreError of the file */
+   * Errors  ShapeError if there are not kCodeCount words, or the norm of a word is too large; StoreError of the file */
   Codes(const Kernels& kernels, std::vector<uint32_t> starts, uint32_t dimension, const int8_t* words, size_t count,
         const std::string& path);
 
@@ -24,10 +24,10 @@ class Codes {
   uint32_t length(uint32_t target) const { return starts_[target + 1] - starts_[target]; }
   uint32_t dimension() const { return dimension_; }
   const uint16_t* codes(uint32_t target) const {
-    // A mapped file begins with a page, and each code has two bytes.
+    // Aligned: a mapping begins with a page, and each code has two bytes.
     return reinterpret_cast<const uint16_t*>(codes_.row(starts_[target]));
   }
-  /** Words, packed as queries: what meets them are the rows of the search. */
+  /** Centroids, packed as queries; the rows of the search take the place of targets. */
   const std::vector<OwnedQuery>& blocks() const { return blocks_; }
   void checkFile() const { codes_.checkFile(); }
 
@@ -38,13 +38,13 @@ class Codes {
   Rows codes_;
 };
 
-/** A job on codes or words instead of a store. */
+/** A job that reads centroids or their ids instead of a store. */
 class CodedJob : public Search {
  public:
   CodedJob(const Kernels& kernels, Done done) : Search(kernels, nullptr, std::move(done)) {}
 };
 
-/* How close the rows of some queries are to each word: the best dot product, none below 0, >> kTableShift. */
+/* Fills a table: the best dot product of each query with each centroid, at least 0, >> kTableShift. */
 class TableSearch : public CodedJob {
  public:
   /* Range  1..kCodedQueries queries */
@@ -61,13 +61,14 @@ class TableSearch : public CodedJob {
   const std::vector<OwnedQuery> queries_;
 };
 
-/* What the rows of each listed target say by a table. */
+/* Coarse scores (similarity, excess) of each listed target for up to kCodedQueries queries, by table look-up. */
 class CodedSearch : public CodedJob {
  public:
   struct Sums {
     std::vector<uint32_t> closeness, excess;
   };
-  /* Shape  table [kCodeCount × kCodedQueries]; eligible: ascending target indices, none for all */
+  /* Shape  table [kCodeCount × kCodedQueries]; eligible: ascending target indices, all targets without it
+   * Range  floor 0..255, in the table's unit */
   CodedSearch(const Kernels& kernels, std::shared_ptr<const Codes> codes, std::vector<uint8_t> table,
               uint32_t queryCount, std::optional<std::vector<uint32_t>> eligible, uint8_t floor, Done done);
   /** One per query, each in list order. */
@@ -78,9 +79,7 @@ class CodedSearch : public CodedJob {
   void run(uint64_t chunk, Workspace& workspace) override;
 
  private:
-  uint32_t itemCount() const {
-    return eligible_ ? static_cast<uint32_t>(eligible_->size()) : codes_->targetCount();
-  }
+  uint32_t itemCount() const { return eligible_ ? static_cast<uint32_t>(eligible_->size()) : codes_->targetCount(); }
 
   const std::shared_ptr<const Codes> codes_;
   const std::vector<uint8_t> table_;
@@ -89,12 +88,12 @@ class CodedSearch : public CodedJob {
   const uint8_t floor_;
 };
 
-/* The word that each row is closest to: first among the upper words, then among the children of that one, if there are
- * any. Of equally close words it is the first. */
+/* Assigns to each row its nearest centroid: the best upper centroid, then the best of its children if there are any.
+ * Ties go to the first. */
 class AssignJob : public CodedJob {
  public:
   /* Shape   parents [1..4,096 × dimension]; children [parents × kWordChildren × dimension], or none; rows likewise
-   * Errors  ShapeError if rows are not whole, or are too many or too long */
+   * Errors  ShapeError if rows are not whole, there are too many, or a norm is too large */
   AssignJob(const Kernels& kernels, uint32_t dimension, std::vector<int8_t> parents, std::vector<int8_t> children,
             std::vector<int8_t> rows, Done done);
   /** A parent, or parent × kWordChildren + child. */

@@ -28,23 +28,23 @@ uint64_t ListedSearch::prepare() {
     sums.push_back({none, none, none});
   }
   rowsPerCall_ = rowsPerCall(longest, store_->dimension());
-  gatherAskers();
+  invertLists();
   cutIntoChunks();
   return cuts_.size() - 1;
 }
 
-/* Turns lists of targets into lists of who asks for each. */
-void ListedSearch::gatherAskers() {
-  askerStarts_.assign(store_->targetCount() + 1, 0);
+/* Inverts the lists: for each target, the queries that list it. */
+void ListedSearch::invertLists() {
+  entryStarts_.assign(store_->targetCount() + 1, 0);
   for (const auto& list : lists_) {
-    for (const uint32_t target : list) ++askerStarts_[target + 1];
+    for (const uint32_t target : list) ++entryStarts_[target + 1];
   }
-  std::partial_sum(askerStarts_.begin(), askerStarts_.end(), askerStarts_.begin());
-  askers_.resize(askerStarts_.back());
-  std::vector<uint32_t> next(askerStarts_.begin(), askerStarts_.end() - 1);
+  std::partial_sum(entryStarts_.begin(), entryStarts_.end(), entryStarts_.begin());
+  entries_.resize(entryStarts_.back());
+  std::vector<uint32_t> next(entryStarts_.begin(), entryStarts_.end() - 1);
   for (uint32_t query = 0; query < lists_.size(); ++query) {
     uint32_t place = 0;
-    for (const uint32_t target : lists_[query]) askers_[next[target]++] = {query, place++};
+    for (const uint32_t target : lists_[query]) entries_[next[target]++] = {query, place++};
   }
 }
 
@@ -53,8 +53,8 @@ void ListedSearch::cutIntoChunks() {
   cuts_.push_back(0);
   for (uint32_t target = 0; target < store_->targetCount(); ++target) {
     uint64_t tokenCount = 0;
-    for (uint32_t a = askerStarts_[target]; a < askerStarts_[target + 1]; ++a) {
-      tokenCount += queries_[askers_[a].query].length();
+    for (uint32_t a = entryStarts_[target]; a < entryStarts_[target + 1]; ++a) {
+      tokenCount += queries_[entries_[a].query].length();
     }
     products += tokenCount * store_->length(target) * store_->dimension();
     if (products < kChunkProducts) continue;
@@ -68,11 +68,11 @@ void ListedSearch::run(uint64_t chunk, Workspace& workspace) {
   const uint32_t dimension = store_->dimension();
   std::vector<PackedQuery> asking;
   for (uint32_t target = cuts_[chunk]; target < cuts_[chunk + 1]; ++target) {
-    const Asker *asker = askers_.data() + askerStarts_[target], *end = askers_.data() + askerStarts_[target + 1];
-    if (asker == end) continue;
+    const Entry *entry = entries_.data() + entryStarts_[target], *end = entries_.data() + entryStarts_[target + 1];
+    if (entry == end) continue;
     asking.clear();
     size_t closestCount = 0;
-    for (const Asker* a = asker; a < end; ++a) {
+    for (const Entry* a = entry; a < end; ++a) {
       asking.push_back(queries_[a->query].view());
       closestCount += roundUp(asking.back().tokens.length, kTokenRound);
     }
@@ -84,9 +84,9 @@ void ListedSearch::run(uint64_t chunk, Workspace& workspace) {
     compareRows(kernels_, asking, {store_->rows(target), store_->length(target), dimension}, rowsPerCall_, closest,
                 rowSums, workspace, cancelled_);
     if (isCancelled()) return;
-    for (; asker < end; ++asker) {
-      const uint32_t length = queries_[asker->query].length();
-      settle(sums[asker->query], asker->place, {closest, length}, *rowSums++, floor_);
+    for (; entry < end; ++entry) {
+      const uint32_t length = queries_[entry->query].length();
+      settle(sums[entry->query], entry->place, {closest, length}, *rowSums++, floor_);
       closest += roundUp(length, kTokenRound);
     }
   }

@@ -1,4 +1,4 @@
-/* A few rows of each of some queries against targets of its own: what is left of a release after a first look. */
+/* Searches of several queries, each with a list of targets of its own: the hits of a prefilter. */
 #ifndef GLOAMING_LISTED_SEARCH_H
 #define GLOAMING_LISTED_SEARCH_H
 
@@ -6,12 +6,12 @@
 
 namespace gloaming {
 
-/* MaxSim of each query with the targets of its list. A target is read once for all queries that list it: lists of a
- * hundred queries are most of a release, and each alone is more than a processor keeps at hand. */
+/* MaxSim of each query with the targets of its list. A target is read once for all queries that list it. The lists of a
+ * hundred queries cover most of a release, and each list exceeds a processor's cache. */
 class ListedSearch : public SumsSearch {
  public:
-  /* Shape  lists: ascending target indices, one list for each query; sums come in the order of each
-   * Range  floor ±32,767: best dot products count by what they are above it, too */
+  /* Shape  lists: ascending target indices, one list for each query; sums follow the order of each list
+   * Range  floor −32,767..32,767, of the excess */
   ListedSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
                std::vector<std::vector<uint32_t>> lists, int32_t floor, Done done);
 
@@ -20,20 +20,20 @@ class ListedSearch : public SumsSearch {
   void run(uint64_t chunk, Workspace& workspace) override;
 
  private:
-  /** A query that lists a target, and where. */
-  struct Asker {
+  /** A query that lists a target, and its place in the list. */
+  struct Entry {
     uint32_t query, place;
   };
 
-  void gatherAskers();
+  void invertLists();
   void cutIntoChunks();
 
   std::vector<OwnedQuery> queries_;
   const std::vector<std::vector<uint32_t>> lists_;
   const int32_t floor_;
-  /** Askers of target t from askerStarts_[t] on, in order of the queries. */
-  std::vector<uint32_t> askerStarts_;
-  std::vector<Asker> askers_;
+  /** Entries of target t start at entryStarts_[t], in order of the queries. */
+  std::vector<uint32_t> entryStarts_;
+  std::vector<Entry> entries_;
   /** The first target of each chunk, and the end of the last. */
   std::vector<uint32_t> cuts_;
   uint32_t rowsPerCall_ = kMaxRows;

@@ -6,11 +6,11 @@
 namespace gloaming {
 namespace {
 
-/** Multiply-adds of one piece of a long target. Pieces are larger, because what they find has to be joined. */
+/** Multiply-adds of one piece of a long target. Pieces are larger than chunks, because their results must be merged. */
 constexpr uint64_t kPieceProducts = 100'000'000;
-/** Rows of one piece at least: many queries at once would cut every target, and be read anew for each few rows. */
+/** Least rows of a piece. Without it many queries would cut every target, and be read again for every few rows. */
 constexpr uint32_t kPieceMinRows = 512;
-/** Multiply-adds between two looks at the cancel flag, for one query. */
+/** Multiply-adds between two checks of the cancel flag, for one query. */
 constexpr uint64_t kCallProducts = 20'000'000;
 
 }  // namespace
@@ -20,7 +20,7 @@ uint32_t rowsPerCall(uint32_t longestQuery, uint32_t dimension) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(kCallProducts / rowProducts / 8 * 8, 8, kMaxRows));
 }
 
-/* Some rows after others, each prepared once for all queries. */
+/* Prepares kPreparedRows rows at a time, once for all queries. */
 void compareRows(const Kernels& kernels, const std::vector<PackedQuery>& queries, const Tokens& rows,
                  uint32_t rowsPerCall, int32_t* closest, int32_t* rowSums, Workspace& workspace,
                  const std::atomic<bool>& cancelled) {
@@ -30,7 +30,7 @@ void compareRows(const Kernels& kernels, const std::vector<PackedQuery>& queries
     const uint32_t count = std::min(kPreparedRows, rows.length - row);
     const int8_t* stored = rows.values + row * storedBytes;
     if (preparedBytes > 0) kernels.maxsimPrepare(stored, count, rows.dimension, prepared);
-    // What usually comes next is asked for, so that it is near when it does.
+    // Prefetches the rows that usually follow.
     const int8_t* next = stored + count * storedBytes;
     for (size_t byte = 0; byte < count * storedBytes; byte += 64) __builtin_prefetch(next + byte);
     const int8_t* ready = preparedBytes > 0 ? static_cast<const int8_t*>(prepared) : stored;
@@ -102,7 +102,7 @@ uint64_t MaxSimSearch::prepare() {
 
 void MaxSimSearch::run(uint64_t chunk, Workspace& workspace) {
   const Cut from = cuts_[chunk], to = cuts_[chunk + 1];
-  // Few of many targets are better read where they lie.
+  // A short list reads few rows of the file, so that read-ahead would cost more than it saves.
   if (itemCount() > store_->targetCount() / 2) store_->approach(targetOf(from.item), reached_);
   auto* closest = static_cast<int32_t*>(
       workspace.reserve(Workspace::kClosest, (closestCount_ + queries_.size()) * sizeof(int32_t)));
@@ -121,7 +121,7 @@ void MaxSimSearch::run(uint64_t chunk, Workspace& workspace) {
   }
 }
 
-/* Adds a chunk's part of a target; whoever brings the last row settles the target. */
+/* Merges a chunk's part of a target. The chunk that completes the rows writes the target's sums. */
 void MaxSimSearch::share(uint32_t item, uint32_t rowCount, const int32_t* closest, const int32_t* rowSums) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Shared& shared = shared_[item];

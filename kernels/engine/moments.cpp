@@ -3,8 +3,8 @@
 namespace gloaming {
 
 std::vector<int32_t> secondMoments(const int8_t* rows, uint32_t count, uint32_t dimension) {
-  // Column after column, so that each product of two is a sum along memory: compilers make of it what the machine has
-  // for pairs of int16. Integer sums are exact in any order.
+  // Transposed, so that each product of two columns is a sum over contiguous int16, which compilers vectorize. Integer
+  // sums are exact in any order.
   std::vector<int16_t> columns(size_t{count} * dimension);
   for (uint32_t row = 0; row < count; ++row) {
     for (uint32_t d = 0; d < dimension; ++d) columns[size_t{d} * count + row] = rows[size_t{row} * dimension + d];

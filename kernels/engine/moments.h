@@ -8,7 +8,7 @@
 namespace gloaming {
 
 /*
- * Sum of all rows' outer products: how residue tokens are spread. What a calibration conditions on is made of it.
+ * Second moments of a protein's tokens, as referenceSecondMoments defines them. The significance calibration uses them.
  * Shape  rows int8 [count × dimension], row-major; result [dimension × (dimension + 1) ÷ 2], the upper triangle by rows
  * Range  at most kMaxLength rows: 65,535 × 2^14 < 2^31
  */

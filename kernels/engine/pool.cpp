@@ -10,9 +10,9 @@
 namespace gloaming {
 namespace {
 
-/** A thread keeps this much of each kind of memory between jobs. */
+/** Bytes of each workspace slot that a thread retains between jobs. */
 constexpr size_t kKeptBytes = size_t{4} << 20;
-/** Part of all threads' time that background jobs have beside foreground jobs: 1 / this, on one thread. */
+/** Low-priority jobs get 1 / this of all threads' time beside normal jobs, on one thread. */
 constexpr int64_t kShareDivisor = 8;
 constexpr std::chrono::milliseconds kLongestShare{50};
 
@@ -34,13 +34,13 @@ void Pool::submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority)
     job->threadLimit_ = std::clamp(threads, 1u, kMaxThreads);
     job->priority_ = priority;
     startThreads(job->threadLimit_);
-    ++(priority == Priority::kForeground ? foregroundCount_ : backgroundCount_);
+    ++(priority == Priority::kNormal ? normalCount_ : lowCount_);
     jobs_.push_back(std::move(job));
   }
   wake_.notify_all();
 }
 
-/* Called with the lock held. Where the system gives fewer threads, those serve. */
+/* Called with the lock held. If the system grants fewer threads, the pool runs with those. */
 void Pool::startThreads(uint32_t count) {
   try {
     while (threads_.size() < count) threads_.emplace_back([this] { serve(); });
@@ -63,11 +63,11 @@ void Pool::serve() {
     work(*job, workspace);
     workspace.shrink(kKeptBytes);
     lock.lock();
-    // The job stays in the list until its last thread leaves it, then nothing can start on it any more.
+    // The job stays in the list until its last thread leaves it. After that no thread can start on it.
     if (--job->threadCount_ > 0 || hasChunks(*job)) continue;
     jobs_.remove(job);
-    if (job->priority_ == Priority::kBackground) --backgroundCount_;
-    else if (--foregroundCount_ == 0) wake_.notify_all();
+    if (job->priority_ == Priority::kLow) --lowCount_;
+    else if (--normalCount_ == 0) wake_.notify_all();
     const std::exception_ptr failure = job->failure_;
     lock.unlock();
     job->finish(failure);
@@ -75,24 +75,24 @@ void Pool::serve() {
   }
 }
 
-/* The oldest job that can use one more thread, already counted in; null if there is none. Beside foreground jobs,
- * background jobs wait until their share is due, also on threads that have nothing else to do; only what was cancelled
- * may end before. Called with the lock held. */
+/* Returns the oldest job that can use one more thread, and counts the caller in; null if there is none. Beside
+ * foreground jobs, low-priority jobs wait until their share is due, even if threads are idle. Only cancelled jobs may
+ * end earlier. Called with the lock held. */
 std::shared_ptr<Job> Pool::take() {
-  const bool isShared = foregroundCount_ > 0;
+  const bool isShared = normalCount_ > 0;
   if (isShared && isShareDue()) {
-    // One thread at a time; the pause holds also where no chunk comes of it.
+    // One thread at a time. The pause applies even if the job has no chunk left.
     pauseShare(kLongestShare);
-    if (std::shared_ptr<Job> job = take(Priority::kBackground, false)) return job;
+    if (std::shared_ptr<Job> job = take(Priority::kLow, false)) return job;
   }
-  if (std::shared_ptr<Job> job = take(Priority::kForeground, false)) return job;
-  return take(Priority::kBackground, isShared);
+  if (std::shared_ptr<Job> job = take(Priority::kNormal, false)) return job;
+  return take(Priority::kLow, isShared);
 }
 
 std::shared_ptr<Job> Pool::take(Priority priority, bool onlyCancelled) {
   for (const std::shared_ptr<Job>& job : jobs_) {
     if (job->priority_ != priority || (onlyCancelled && !job->isCancelled())) continue;
-    // A job that nobody works on is new, or has yielded; it may have been cancelled since and must be finished.
+    // A job without threads is new or has yielded. It may have been cancelled since, and must be finished.
     const bool isIdle = job->threadCount_ == 0;
     const bool hasWork = job->prepared_ && job->threadCount_ < job->threadLimit_ && hasChunks(*job);
     if (!isIdle && !hasWork) continue;
@@ -106,9 +106,9 @@ bool Pool::hasChunks(const Job& job) {
   return job.prepared_ && !job.isCancelled() && job.nextChunk_.load(std::memory_order_relaxed) < job.chunkCount_;
 }
 
-/* Foreground jobs that follow each other without end must not stop background jobs for ever. */
+/* Grants low-priority jobs their share. An endless sequence of normal jobs must not starve them. */
 bool Pool::isShareDue() const {
-  return backgroundCount_.load(std::memory_order_relaxed) > 0 &&
+  return lowCount_.load(std::memory_order_relaxed) > 0 &&
          Clock::now().time_since_epoch().count() >= shareAt_.load(std::memory_order_relaxed);
 }
 
@@ -137,10 +137,10 @@ void Pool::work(Job& job, Workspace& workspace) {
       if (chunk >= job.chunkCount_) return;
       const auto startedAt = Clock::now();
       job.run(chunk, workspace);
-      if (job.priority_ == Priority::kForeground) {
+      if (job.priority_ == Priority::kNormal) {
         if (isShareDue()) return;
-      } else if (foregroundCount_.load(std::memory_order_relaxed) > 0) {
-        // The chunk was 1 / kShareDivisor of what all threads do until the next one, if they are that few.
+      } else if (normalCount_.load(std::memory_order_relaxed) > 0) {
+        // The pause makes the chunk 1 / kShareDivisor of the time of at most that many threads.
         const auto spent = Clock::now() - startedAt;
         pauseShare(std::max(Clock::duration::zero(), spent * kShareDivisor / threadCount - spent));
         return;

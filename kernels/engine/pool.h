@@ -1,6 +1,6 @@
-/* The kernels' own threads. Jobs are split into chunks that threads take one by one; several jobs may run at once, the
- * oldest first, each on as many threads as it asked for. A background job gives its threads up to others at the end of
- * the chunk that runs, and goes on when there are none. Nothing here runs on Node's event loop. */
+/* The kernels' own threads. Jobs are split into chunks that threads take one by one. Several jobs may run at once, the
+ * oldest first, each on at most the requested number of threads. A low-priority job yields its threads to foreground
+ * jobs at the end of a chunk, and resumes when there are none. Nothing here runs on Node's event loop. */
 #ifndef GLOAMING_POOL_H
 #define GLOAMING_POOL_H
 
@@ -21,33 +21,33 @@ namespace gloaming {
 
 constexpr uint32_t kMaxThreads = 256;
 
-enum class Priority { kForeground, kBackground };
+enum class Priority { kNormal, kLow };
 
 class Job {
  public:
   virtual ~Job() = default;
-  /* Stops the job soon: chunks that run look at the flag, chunks that have not started are skipped. */
+  /* Stops the job soon: running chunks check the flag, later chunks are skipped. */
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   bool isCancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
  protected:
-  /* Once, before all chunks, on a pool thread; returns how many chunks there are. */
+  /* Runs once, before all chunks, on a pool thread. Returns the number of chunks. */
   virtual uint64_t prepare() = 0;
-  /* Chunks run in any order and at the same time. What prepare or a chunk throws reaches finish. */
+  /* Chunks run in any order and at the same time. finish receives what prepare or a chunk throws. */
   virtual void run(uint64_t chunk, Workspace& workspace) = 0;
-  /* Once, after the last chunk has ended, also if the job was cancelled or failed. Must not throw. */
+  /* Runs once, after the last chunk, also if the job was cancelled or failed. Must not throw. */
   virtual void finish(std::exception_ptr failure) = 0;
 
-  /* On how many threads at most the job runs. */
+  /* Most threads that the job runs on. */
   uint32_t threadLimit() const { return threadLimit_; }
 
   std::atomic<bool> cancelled_{false};
 
  private:
   friend class Pool;
-  // Guarded by the pool's mutex, but for nextChunk_, which threads take chunks from.
+  // Guarded by the pool's mutex, except nextChunk_, which is atomic.
   uint32_t threadLimit_ = 1, threadCount_ = 0;
-  Priority priority_ = Priority::kForeground;
+  Priority priority_ = Priority::kNormal;
   bool prepared_ = false;
   uint64_t chunkCount_ = 0;
   std::atomic<uint64_t> nextChunk_{0};
@@ -57,12 +57,12 @@ class Job {
 class Pool {
  public:
   Pool() = default;
-  /* Waits for the jobs that run; jobs that wait are cancelled and finished. */
+  /* Waits for running jobs; cancels and finishes waiting jobs. */
   ~Pool();
 
   /* Range   threads 1..kMaxThreads; threads are started when first needed
-   * Errors  std::system_error if not even one can be started; the job then never ran */
-  void submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority = Priority::kForeground);
+   * Errors  std::system_error if no thread can be started; the job then never ran */
+  void submit(std::shared_ptr<Job> job, uint32_t threads, Priority priority = Priority::kNormal);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -82,9 +82,9 @@ class Pool {
   std::list<std::shared_ptr<Job>> jobs_;
   std::vector<std::thread> threads_;
   bool stopping_ = false;
-  /* Jobs that wait or run. While there are foreground jobs, background jobs have a small share of the time. */
-  std::atomic<uint32_t> foregroundCount_{0}, backgroundCount_{0};
-  /* When a background job gets its next chunk beside foreground jobs: a time of the steady clock, in its ticks. */
+  /* Waiting and running jobs. While there are normal jobs, low-priority jobs have a small share of the time. */
+  std::atomic<uint32_t> normalCount_{0}, lowCount_{0};
+  /* Time of the next low-priority chunk beside normal jobs, in ticks of the steady clock. */
   std::atomic<int64_t> shareAt_{0};
 };
 

@@ -1,4 +1,4 @@
-/* How much of the files that searches read stays in memory, of all that are mapped together. */
+/* The limit on resident bytes of all mapped token files together. */
 #ifndef GLOAMING_RESIDENCY_H
 #define GLOAMING_RESIDENCY_H
 
@@ -10,9 +10,9 @@ namespace gloaming {
 class Residency {
  public:
   static Residency& ofProcess();
-  /* For what is mapped from now on. */
+  /* Sets the limit for later mappings. */
   void limit(uint64_t bytes);
-  /* As much of the wanted bytes as is left; the same are given back when the mapping goes. */
+  /* Grants up to the requested bytes, as many as are left. The mapping returns them when it ends. */
   uint64_t take(uint64_t wanted);
   void give(uint64_t bytes);
 

@@ -7,7 +7,7 @@
 namespace gloaming {
 namespace {
 
-/* Of the first `width` values of each row. */
+/* Checks the norms of the first `width` values of each row. */
 void checkNorms(const Tokens& rows, uint32_t width, const char* what) {
   for (uint32_t i = 0; i < rows.length; ++i) {
     const int8_t* row = rows.values + size_t{i} * rows.dimension;

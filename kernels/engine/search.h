@@ -1,5 +1,5 @@
-/* Searches over many targets: pool jobs that call one table of kernels. Results are written where the list says, so
- * they come in list order however threads interleave. */
+/* Searches over many targets: pool jobs that call one table of kernels. Each result is written at its target's place in
+ * the list, so results are in list order however threads interleave. */
 #ifndef GLOAMING_SEARCH_H
 #define GLOAMING_SEARCH_H
 
@@ -22,13 +22,13 @@ class OwnedQuery {
  public:
   using PackedBytes = size_t (*)(uint32_t, uint32_t);
 
-  /* Errors  ShapeError if the length is not 1..65,535, the count is not length × dimension, or a row is too long */
+  /* Errors  ShapeError if the length is not 1..65,535, the count is not length × dimension, or a norm is too large */
   OwnedQuery(const int8_t* values, size_t count, uint32_t length, uint32_t dimension);
-  /* Errors  ShapeError if the count is not length × kProfileWidth, or a row is too long or has a value below 0 */
+  /* Errors  ShapeError if the count is not length × kProfileWidth, a norm is too large, or a value is below 0 */
   void setProfile(const int8_t* values, size_t count);
-  /** [length × kProfileWidth]; null where it has none. */
+  /** [length × kProfileWidth]; null without a profile. */
   const int8_t* profile() const { return profile_.empty() ? nullptr : profile_.data(); }
-  /* Keeps what pack(tokens, memory) writes. */
+  /* Allocates and stores what pack(tokens, memory) writes. */
   template <class Pack>
   void pack(PackedBytes packedBytes, const Pack& pack) {
     allocate(packedBytes(length_, dimension_));
@@ -72,12 +72,12 @@ class Search : public Job, public std::enable_shared_from_this<Search> {
   const Done done_;
 };
 
-/* A search for the sums of MaxSim, on whatever makes them. */
+/* A search for the sums of MaxSim, on the CPU or a GPU. */
 class SumsSearch : public Search {
  public:
   struct Sums {
     std::vector<int32_t> queryToTarget, targetToQuery;
-    /** Σ over query tokens of what their best dot product is above the floor; empty where there is none. */
+    /** Excess (kernels.h); empty without a floor. */
     std::vector<int32_t> queryExcess = {};
   };
   using Search::Search;
@@ -90,18 +90,19 @@ class SumsSearch : public Search {
     const int32_t* values;
     uint32_t length;
   };
-  /* Puts down what was found of one item of a query's list. */
+  /* Writes the sums of one item of a query's list. */
   static void settle(Sums& sums, uint32_t item, Closest closest, int32_t rowSum, std::optional<int32_t> floor);
 };
 
-/** Multiply-adds of one chunk, some 50 µs on a fast core: at the end threads wait for each other that long at most. */
+/** Multiply-adds of one chunk, some 50 µs on a fast core, which bounds the wait of threads for each other at the
+ * end. */
 constexpr uint64_t kChunkProducts = 25'000'000;
 
-/** Rows of a target that one call of a kernel takes, so that it returns within a moment. */
+/** Rows of a target per call of a kernel, so that cancellation is checked every kCallProducts multiply-adds. */
 uint32_t rowsPerCall(uint32_t longestQuery, uint32_t dimension);
 
-/* Raises what each query has found so far by some rows of a target; what it finds is void once cancelled.
- * closest: one array for each query, [roundUp(length, kTokenRound)], after the other. rowSums: one for each query. */
+/* Raises the maxima of each query by some rows of a target. The results are void once cancelled.
+ * closest: one array per query, [roundUp(length, kTokenRound)], one after the other. rowSums: one per query. */
 void compareRows(const Kernels& kernels, const std::vector<PackedQuery>& queries, const Tokens& rows,
                  uint32_t rowsPerCall, int32_t* closest, int32_t* rowSums, Workspace& workspace,
                  const std::atomic<bool>& cancelled);
@@ -109,8 +110,8 @@ void compareRows(const Kernels& kernels, const std::vector<PackedQuery>& queries
 /* MaxSim of some queries with each listed target, in one pass over the targets. */
 class MaxSimSearch : public SumsSearch {
  public:
-  /* Shape  eligible: ascending target indices, none for all
-   * Range  floor ±32,767: best dot products count by what they are above it, too; none where nobody asks */
+  /* Shape  eligible: ascending target indices, all targets without it
+   * Range  floor −32,767..32,767, of the excess, which is not computed without it */
   MaxSimSearch(const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
                std::optional<std::vector<uint32_t>> eligible, Done done, std::optional<int32_t> floor = std::nullopt);
 
@@ -119,7 +120,7 @@ class MaxSimSearch : public SumsSearch {
   void run(uint64_t chunk, Workspace& workspace) override;
 
  private:
-  /** Where a chunk starts: a place in the list and a row of that target. */
+  /** Start of a chunk: a place in the list and a row of that target. */
   struct Cut {
     uint32_t item, row;
   };
@@ -136,29 +137,34 @@ class MaxSimSearch : public SumsSearch {
   void settleAll(uint32_t item, const int32_t* closest, const int32_t* rowSums);
 
   std::vector<OwnedQuery> queries_;
-  /** The same as kernels take them. */
+  /** Views of queries_, for the kernels. */
   std::vector<PackedQuery> packed_;
   const std::optional<std::vector<uint32_t>> eligible_;
   const std::optional<int32_t> floor_;
   std::vector<Cut> cuts_;
   size_t closestCount_ = 0;
   uint32_t rowsPerCall_ = kMaxRows;
-  /** How much of the targets has been let go (Rows::approach). */
+  /** Bytes of the targets that have been released (Rows::approach). */
   std::atomic<uint64_t> reached_{0};
   std::mutex mutex_;
   std::unordered_map<uint32_t, Shared> shared_;
 };
 
-/** What letters score in an affine search; empty where they score nothing. */
+/** Scores of letters in an affine search; empty where letters score nothing. */
 struct OwnedLetters {
   /** [kLetterCount × kLetterCount], each −127..127. */
   std::vector<int8_t> scores;
-  /** Text: the low five bits of a character are its letter. The targets' follow each other in list order. */
+  /** Text: the low five bits of a character are its letter. The targets' texts follow each other in list order. */
   std::vector<uint8_t> query, targets;
 };
 
-/** What an affine search is for: scores, scores with both sums of MaxSim, or alignments. */
+/** Results of an affine search: scores, scores with both sums of MaxSim, or alignments. */
 enum class AffineWork { kScores, kMeasures, kAlignments };
+
+/* Self-score of a protein, by the reference.
+ * Range   0..65,535 × 32,767
+ * Errors  ShapeError if a parameter is out of range, or letters or a profile that score are absent or misshapen */
+int32_t checkedSelfScore(const OwnedQuery& query, AffineParameters parameters, OwnedLetters letters);
 
 /* Affine scores, measures or alignments of one query with each listed target. */
 class AffineSearch : public Search {
@@ -173,7 +179,7 @@ class AffineSearch : public Search {
                Done done);
   const AffineWork work;
   std::vector<int32_t> scores;
-  /** Where these are measured. */
+  /** With kMeasures; else empty. */
   SumsSearch::Sums sums;
   std::vector<Alignment> alignments;
 
@@ -181,7 +187,7 @@ class AffineSearch : public Search {
   uint64_t prepare() override;
   void run(uint64_t chunk, Workspace& workspace) override;
 
-  /* Checks all that was given, makes room for the answers, and puts the items in order.
+  /* Checks the arguments, allocates the results, and orders the items by length.
    * Errors  ShapeError, StoreError */
   void placeItems();
   bool hasProfiles() const { return parameters_.profileWeight > 0; }
@@ -194,7 +200,7 @@ class AffineSearch : public Search {
   const std::vector<uint32_t> targets_;
   AffineParameters parameters_;
   OwnedLetters letters_;
-  /** Items, the longest first; as they are worked on, the longest first of each chunk. */
+  /** Items in order of work: the longest first, within each chunk. */
   std::vector<uint32_t> order_;
 
  private:
@@ -203,11 +209,11 @@ class AffineSearch : public Search {
   void scoreBatch(const std::vector<AffineTask>& tasks, const uint32_t* items, Workspace& workspace);
   void compareAlone(uint32_t item, Workspace& workspace);
 
-  /** The same query as MaxSim packs it, where sums are wanted. */
+  /** The same query packed for MaxSim; empty without sums. */
   std::vector<OwnedQuery> compared_;
-  /** Where each item's letters begin, and where the last ones end. */
+  /** Start of each item's letters, and the end of the last. */
   std::vector<size_t> letterStarts_;
-  /** The places where chunks begin and the last one ends. */
+  /** Start of each chunk in order_, and the end of the last. */
   std::vector<size_t> cuts_;
 };
 

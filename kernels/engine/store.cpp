@@ -16,9 +16,9 @@
 namespace gloaming {
 namespace {
 
-/** What is let go at once: a multiple of any page. */
+/** Bytes released at once: a multiple of any page size. */
 constexpr uint64_t kPieceBytes = 16 << 20;
-/** Searches side by side may be as far behind. */
+/** Distance in bytes that concurrent searches may lag behind. */
 constexpr uint64_t kPiecesBehind = 2;
 
 }  // namespace
@@ -82,8 +82,8 @@ void Rows::map(const std::string& path, Reading reading) {
 #endif
 }
 
-/* Pages of the first kept bytes stay, because the rest never crowds them out. What follows is left to the system's own
- * reading ahead: asking for 16 MiB and more takes a third of the rate. */
+/* Pages of the first kept bytes stay resident, because later pages are released. Reading ahead is left to the system:
+ * explicit requests of 16 MiB and more cost a third of the rate. */
 void Rows::approach(uint32_t index, std::atomic<uint64_t>& reached) const {
   if (keptBytes_ == mappedBytes_) return;
   const uint64_t piece = (before() + uint64_t{index} * width_) / kPieceBytes;

@@ -1,5 +1,5 @@
-/* The tokens of a release, and their profiles where it has some. Values, shared by the searches that use them; the
- * memory goes when the last one has ended. */
+/* The tokens of a release, and their profiles if there are any. Immutable; searches share a store, and its memory is
+ * freed when the last one has ended. */
 #ifndef GLOAMING_STORE_H
 #define GLOAMING_STORE_H
 
@@ -14,7 +14,7 @@
 
 namespace gloaming {
 
-/** A shape that cannot be: the caller's fault. */
+/** An invalid argument of the caller. */
 struct ShapeError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
@@ -41,9 +41,9 @@ class Rows {
   const int8_t* row(uint32_t index) const { return values_ + size_t{index} * width_; }
   /* Errors  StoreError if the mapped file has been cut since it was opened: reading it would end the process */
   void checkFile() const;
-  /* A search that reads all rows has come to this one: where not all of the file may stay in memory, what lies behind
-   * goes. Results never depend on it.
-   * Range  reached: that of one search, 0 at its start */
+  /* Notes that a search of all rows has reached this row. If the file exceeds its resident bytes, this releases the
+   * pages behind it. Results never depend on it.
+   * Range  reached: one counter per search, 0 at its start */
   void approach(uint32_t index, std::atomic<uint64_t>& reached) const;
 
  private:
@@ -84,9 +84,7 @@ class Store {
   uint32_t length(uint32_t target) const { return starts_[target + 1] - starts_[target]; }
   const int8_t* rows(uint32_t target) const { return tokens_->row(starts_[target]); }
   /* Rows::approach */
-  void approach(uint32_t target, std::atomic<uint64_t>& reached) const {
-    tokens_->approach(starts_[target], reached);
-  }
+  void approach(uint32_t target, std::atomic<uint64_t>& reached) const { tokens_->approach(starts_[target], reached); }
   bool hasProfiles() const { return profiles_.has_value(); }
   const int8_t* profile(uint32_t target) const { return profiles_->row(starts_[target]); }
 

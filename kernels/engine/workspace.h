@@ -1,5 +1,5 @@
-/* Memory of one worker thread, kept between calls. Not inline on purpose: files compiled for different instruction
- * sets include this header and must not each bring a version of shared code. */
+/* Memory of one worker thread, reused between calls. Deliberately not inline: files compiled for different instruction
+ * sets include this header, and the linker must not choose one set's version for all. */
 #ifndef GLOAMING_WORKSPACE_H
 #define GLOAMING_WORKSPACE_H
 
@@ -19,9 +19,9 @@ class Workspace {
   /* At least `bytes` bytes, 64-byte aligned, contents undefined; valid until the slot is reserved again.
    * Errors  std::bad_alloc */
   void* reserve(Slot slot, size_t bytes);
-  /* What the slot holds since it was last reserved. */
+  /* Returns the slot's memory since it was last reserved. */
   void* peek(Slot slot) const;
-  /* Gives back slots that have grown beyond keepBytes, so that one giant protein does not hold memory for ever. */
+  /* Frees slots larger than keepBytes, so that one giant protein does not hold memory for ever. */
   void shrink(size_t keepBytes);
 
  private:

@@ -6,7 +6,7 @@
 namespace gloaming {
 namespace {
 
-/* Dot products of kBlocks × 4 query tokens with eight rows, four at a time, made at the end. */
+/* Dot products of kBlocks × 4 query tokens with eight rows, four rows at a time, computed by `finish`. */
 template <uint32_t kBlocks>
 class Multiplier {
  public:
@@ -14,7 +14,7 @@ class Multiplier {
       : target_(task.target), packed_(reinterpret_cast<const int8_t*>(packed)), dimension_(task.query.tokens.dimension),
         tail_(tail) {}
 
-  /* Rows from `first` on; where fewer than eight are left, the rest is undefined. */
+  /* Selects the rows from `first` on. If fewer than eight are left, the results of the others are undefined. */
   void begin(uint32_t first, uint32_t targetLength) {
     rows_ = target_ + size_t{first} * dimension_;
     if (first + kTileRows <= targetLength) return;
@@ -70,7 +70,7 @@ GLOAMING_INLINE void profileBits(const uint8_t* packed, const int8_t* rows, uint
   }
 }
 
-/** Everything that both widths share: strips of tokens in natural order, nothing prepared per target. */
+/** Shared by both widths: strips of tokens in natural order, without preparation of targets. */
 template <uint32_t kBlocks>
 struct Common {
   struct Context {};
@@ -167,7 +167,7 @@ struct Wide : Common<1> {
     profileBits(packed, profiles, bits);
 #pragma GCC unroll 8
     for (uint32_t r = 0; r < kTileRows; ++r) {
-      // 2^17 more than L.
+      // The bits hold L + 2^17.
       const Vector logs = vsubq_s32(vreinterpretq_s32_u32(vshrq_n_u32(bits[0][r], 13)), vdupq_n_s32(1 << 17));
       rows[r] = add(rows[r], vshrq_n_s32(vmulq_s32(logs, weight), 16));
     }

@@ -1,5 +1,5 @@
-/* What both NEON kernels need. sdot multiplies signed bytes, so the query is stored as it is; four target quads lie in
- * one register and the instruction broadcasts the one it is told. */
+/* Shared by the NEON kernels. sdot multiplies signed bytes, so the query is stored unbiased. One register holds four
+ * target quads, and the instruction broadcasts one of them. */
 #ifndef GLOAMING_NEON_DOT_H
 #define GLOAMING_NEON_DOT_H
 

@@ -1,29 +1,30 @@
-/* The kernels as a Node-API addon: with the other headers here all that knows Node. It copies what it is given, hands
- * the work to the pool and calls back on the event loop; src/kernels/addon.ts turns this into promises.
+/* The kernels as a Node-API addon. Only the files of this folder use Node's API. The addon copies its arguments,
+ * submits jobs to the pool, and calls back on the event loop; src/kernels/addon.ts turns callbacks into promises.
  *
  *   variants()                                         [{ name, isRunnable }], fastest first
  *   choose(name | undefined)                           the name of the kernels that serve
  *   open(variant, starts, dimension, tokens, profiles?) a store; rows are { values } or { path, byteOffset }
  *   close(store)
- *   abandon(store)                                     tells the collector how much goes with its last reference
- *   gpus()                                             what GPUs there are, or { obstacle }
- *   load(store, callback)                              brings a store into GPU memory: a search
- *   maxsim(store, queries, eligible, isOnGpu, threads, isBackground, callback)            a search
- *   sweep(store, queries, eligible or lists, floor, isOnGpu, threads, isBackground, callback)
+ *   abandon(store)                                     reports to the garbage collector the bytes that the store holds
+ *   gpus()                                             the GPUs, or { obstacle }
+ *   load(store, callback)                              copies a store into GPU memory: a search
+ *   maxsim(store, queries, eligible, isOnGpu, threads, isLowPriority, callback)            a search
+ *   sweep(store, queries, eligible or lists, floor, isOnGpu, threads, isLowPriority, callback)
  *                                                      the same with excesses; lists are for the CPU only
- *   nearest(store, queries, eligible, wanted, isBackground, callback)                     a search, on the GPU
- *   affine(store, query, targets, parameters, work, isOnGpu, threads, isBackground, callback)  a search: 'scores',
+ *   nearest(store, queries, eligible, wanted, isLowPriority, callback)                     a search, on the GPU
+ *   affine(store, query, targets, parameters, work, isOnGpu, threads, isLowPriority, callback)  a search: 'scores',
  *                                                      'measures' (with both sums of MaxSim) or 'alignments'
- *   openCodes(variant, starts, dimension, words, path)  the codes of a release, and the words that they name
- *   codeTable(codes, queries, threads, isBackground, callback)                            a search: a table of bytes
- *   codeSums(codes, table, queryCount, eligible, floor, threads, isBackground, callback)  a search by such a table
- *   assign(dimension, parents, children, rows, threads, isBackground, callback)           a search for rows' words
- *   cancel(search)
- *   limitMemory(bytes)                                 how much of what is mapped from now on stays in memory
+ *   openCodes(variant, starts, dimension, words, path)  the centroids, and the centroid ids of a release
+ *   codeTable(codes, queries, threads, isLowPriority, callback)                            a search: a table
+ *   (kernels.h) codeSums(codes, table, queryCount, eligible, floor, threads, isLowPriority, callback)  a search by
+ *   such a table assign(dimension, parents, children, rows, threads, isLowPriority, callback)          a search:
+ *   nearest centroids cancel(search)
+ *   limitMemory(bytes)                                 limits the resident bytes of later mappings
+ *   selfScore(query, dimension, parameters)            the affine score of a protein with itself, at once
  *   secondMoments(rows, dimension)                     the upper triangle of the rows' second moments, at once
  *
- * Errors have a code: KERNEL_SHAPE (the caller's), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (GPU
- * memory that other searches use), KERNEL_FAILED (memory), KERNEL_CANCELLED.
+ * Errors have a code: KERNEL_SHAPE (invalid argument), KERNEL_STORE (file), KERNEL_DEVICE (GPU), KERNEL_BUSY (other
+ * searches use the GPU memory), KERNEL_FAILED (out of memory), KERNEL_CANCELLED.
  */
 #include "node/addon_affine.h"
 #include "node/addon_callback.h"
@@ -39,7 +40,7 @@ namespace {
 struct OpenStore {
   std::shared_ptr<const Store> store;
   const Kernels* kernels;
-  /* What the collector was told that it holds. */
+  /* Bytes reported to the garbage collector. */
   int64_t abandonedBytes = 0;
 };
 
@@ -49,8 +50,8 @@ Pool& pool() {
   return *shared;
 }
 
-/* All GPUs, for the process; opened when first wanted, and again if that failed. Never destroyed, as the pool.
- * Errors  CudaError that says why there is none */
+/* All GPUs, one fleet per process. It is opened on first use, and again after a failure. Never destroyed, like the
+ * pool. Errors  CudaError with the reason if there is none */
 cuda::Fleet& fleet() {
   static std::mutex mutex;
   static cuda::Fleet* shared = nullptr;
@@ -64,7 +65,7 @@ cuda::Fleet& fleet() {
   return *shared;
 }
 
-/* Brings a release into GPU memory, off the event loop. */
+/* Copies a release into GPU memory, off the event loop. */
 class LoadJob : public Search {
  public:
   using Search::Search;
@@ -78,7 +79,7 @@ class LoadJob : public Search {
   void run(uint64_t, Workspace&) override {}
 };
 
-/* Runs a function of the addon, turning what it throws into an error with a code. */
+/* Runs a function of the addon, and converts its exceptions into errors with a code. */
 template <Napi::Value (*body)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
   try {
@@ -102,8 +103,8 @@ uint32_t threadCount(const Napi::Value& threads) {
   return static_cast<uint32_t>(wholeNumber(threads, kMaxThreads, "the number of threads"));
 }
 
-Priority priorityOf(const Napi::Value& isBackground) {
-  return isBackground.ToBoolean() ? Priority::kBackground : Priority::kForeground;
+Priority priorityOf(const Napi::Value& isLowPriority) {
+  return isLowPriority.ToBoolean() ? Priority::kLow : Priority::kNormal;
 }
 
 Napi::Value submit(Napi::Env env, std::shared_ptr<Search> search, uint32_t threads, Priority priority) {
@@ -170,13 +171,13 @@ Napi::Value abandon(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-/* MaxSim of all queries with the same targets. From argument `at` on: isOnGpu, threads, isBackground, callback. */
+/* MaxSim of all queries with the same targets. From argument `at` on: isOnGpu, threads, isLowPriority, callback. */
 Napi::Value compareAll(const Napi::CallbackInfo& info, uint32_t at, std::optional<int32_t> floor) {
   const OpenStore& open = openStore(info[0]);
   std::vector<OwnedQuery> queries = copyQueries(info[1], open.store->dimension());
   std::optional<std::vector<uint32_t>> eligible = copyEligible(info[2]);
   const uint32_t threads = threadCount(info[at + 1]);
-  // Nothing may fail after this: an open callback keeps the event loop alive.
+  // Nothing after this may throw: an open callback keeps the event loop alive.
   cuda::Fleet* gpus = info[at].ToBoolean() ? &fleet() : nullptr;
   auto done = callOnLoop(info.Env(), info[at + 3], sumsToValue);
   std::shared_ptr<Search> search;
@@ -216,7 +217,7 @@ Napi::Value nearest(const Napi::CallbackInfo& info) {
   auto done = callOnLoop(info.Env(), info[5], nearestToValue);
   auto search = std::make_shared<cuda::FleetSearch>(gpus, *open.kernels, open.store, std::move(queries),
                                                     std::move(eligible), wanted, std::move(done));
-  // A pool thread for each GPU; how many there are is known when the release lies there.
+  // One pool thread per GPU. Their number is known only when the release has been loaded.
   return submit(info.Env(), std::move(search), availableProcessors(), priorityOf(info[4]));
 }
 
@@ -225,7 +226,7 @@ Napi::Value load(const Napi::CallbackInfo& info) {
   const auto nothing = [](Napi::Env env, const Search&) -> Napi::Value { return env.Undefined(); };
   auto done = callOnLoop(info.Env(), info[1], nothing);
   return submit(info.Env(), std::make_shared<LoadJob>(*open.kernels, open.store, std::move(done)), 1,
-                Priority::kForeground);
+                Priority::kNormal);
 }
 
 Napi::Value gpus(const Napi::CallbackInfo& info) {
@@ -311,6 +312,12 @@ Napi::Value cancel(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value self(const Napi::CallbackInfo& info) {
+  const auto dimension = static_cast<uint32_t>(wholeNumber(info[1], kMaxDimension, "the dimension"));
+  const OwnedQuery query = copyQuery(info[0], dimension);
+  return Napi::Number::New(info.Env(), checkedSelfScore(query, copyParameters(info[2]), copyLetters(info[2])));
+}
+
 Napi::Value moments(const Napi::CallbackInfo& info) {
   const auto rows = typedArray<Napi::Int8Array>(info[0], napi_int8_array, "the rows");
   const auto dimension = static_cast<uint32_t>(wholeNumber(info[1], kMaxDimension, "the dimension"));
@@ -338,6 +345,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports["assign"] = Napi::Function::New(env, guarded<assign>);
   exports["limitMemory"] = Napi::Function::New(env, guarded<limitMemory>);
   exports["cancel"] = Napi::Function::New(env, guarded<cancel>);
+  exports["selfScore"] = Napi::Function::New(env, guarded<self>);
   exports["secondMoments"] = Napi::Function::New(env, guarded<moments>);
   return exports;
 }

@@ -1,4 +1,4 @@
-/* What an affine search is told, and who does it; a part of addon.cpp. */
+/* Arguments of an affine search, and the choice of CPU or GPUs; a part of addon.cpp. */
 #ifndef GLOAMING_ADDON_AFFINE_H
 #define GLOAMING_ADDON_AFFINE_H
 
@@ -16,13 +16,13 @@ struct AffineArguments {
 };
 
 /* Arguments 1 to 4 of a call.
- * Errors  ShapeError that says which one is wrong */
+ * Errors  ShapeError that names the invalid argument */
 inline AffineArguments copyAffine(const Napi::CallbackInfo& info, uint32_t dimension) {
   return {copyQuery(info[1], dimension), copyIndices(info[2], "the targets"), copyParameters(info[3]),
           copyLetters(info[3]), workNamed(info[4])};
 }
 
-/* On the fleet, or on the CPU where that is null. */
+/* Makes a search on the fleet, or on the CPU if fleet is null. */
 inline std::shared_ptr<Search> makeAffine(cuda::Fleet* fleet, const Kernels& kernels,
                                           std::shared_ptr<const Store> store, AffineArguments given,
                                           Search::Done done) {

@@ -1,5 +1,5 @@
-/* Arguments from JavaScript as what searches take, copied; a part of addon.cpp.
- * Errors  ShapeError that says which argument is wrong */
+/* Converts and copies arguments from JavaScript; a part of addon.cpp.
+ * Errors  ShapeError that names the invalid argument */
 #ifndef GLOAMING_ADDON_ARGUMENTS_H
 #define GLOAMING_ADDON_ARGUMENTS_H
 
@@ -38,7 +38,7 @@ inline uint64_t wholeNumber(const Napi::Value& value, double limit, const char* 
   return static_cast<uint64_t>(number);
 }
 
-/* Calls use(path, offset) or use(values, count) with the place where rows are. */
+/* Calls use(path, offset) for rows in a file, use(values, count) for rows in memory. */
 template <class Use>
 auto withRows(const Napi::Value& value, const char* what, const Use& use) {
   if (!value.IsObject()) throw ShapeError(std::string(what) + " must be an object");
@@ -78,7 +78,7 @@ inline std::optional<std::vector<uint32_t>> copyEligible(const Napi::Value& valu
   return copyIndices(value, "the eligible list");
 }
 
-/* None where it is no array of lists. */
+/* Returns none if the value is not an array. */
 inline std::optional<std::vector<std::vector<uint32_t>>> copyLists(const Napi::Value& value) {
   if (!value.IsArray()) return std::nullopt;
   const auto all = value.As<Napi::Array>();
@@ -111,7 +111,7 @@ inline AffineWork workNamed(const Napi::Value& name) {
   throw ShapeError("an affine search gives scores, measures or alignments");
 }
 
-/* The letters of affine parameters; empty where these have none. */
+/* The letters of affine parameters; empty if there are none. */
 inline OwnedLetters copyLetters(const Napi::Value& parameters) {
   const Napi::Value value = parameters.As<Napi::Object>().Get("letters");
   if (value.IsUndefined()) return {};

@@ -1,4 +1,4 @@
-/* How a search ends for JavaScript: on the event loop, with what it found or with an error; a part of addon.cpp. */
+/* Delivers the result or the error of a search to JavaScript, on the event loop; a part of addon.cpp. */
 #ifndef GLOAMING_ADDON_CALLBACK_H
 #define GLOAMING_ADDON_CALLBACK_H
 
@@ -36,7 +36,7 @@ inline Napi::Error toError(Napi::Env env, std::exception_ptr failure) {
 
 using ToValue = Napi::Value (*)(Napi::Env, const Search&);
 
-/** Whether an environment still listens: Node deletes its side when the environment ends, whoever may still call. */
+/** Whether an environment is alive. Node deletes its side when the environment ends, even if calls are pending. */
 struct Line {
   std::mutex mutex;
   bool isOpen = true;
@@ -57,7 +57,7 @@ inline void answer(Napi::Env env, Napi::Function callback, const Search& search,
   }
 }
 
-/* What the pool calls when a search has ended: goes to the event loop and answers there. */
+/* Returns the pool's callback for the end of a search. It calls back to JavaScript on the event loop. */
 inline Search::Done callOnLoop(Napi::Env env, const Napi::Value& callback, ToValue toValue) {
   const auto line = std::make_shared<Line>();
   const auto hangUp = [line](Napi::Env) {
@@ -72,7 +72,7 @@ inline Search::Done callOnLoop(Napi::Env env, const Napi::Value& callback, ToVal
     const auto status = function.NonBlockingCall([search, failure, toValue](Napi::Env env, Napi::Function callback) {
       answer(env, callback, *search, failure, toValue);
     });
-    // An environment that is closing has let go of the function already.
+    // A closing environment has released the function already.
     if (status != napi_closing) function.Release();
   };
 }

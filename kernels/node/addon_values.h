@@ -1,4 +1,4 @@
-/* What searches found as JavaScript values; a part of addon.cpp. */
+/* Converts results of searches to JavaScript values; a part of addon.cpp. */
 #ifndef GLOAMING_ADDON_VALUES_H
 #define GLOAMING_ADDON_VALUES_H
 
@@ -39,7 +39,7 @@ inline Napi::Value nearestToValue(Napi::Env env, const Search& search) {
   return all;
 }
 
-/* What GPUs there are, as members of an object. */
+/* Writes the GPUs of a fleet into an object. */
 inline void putGpus(Napi::Env env, cuda::Fleet& all, Napi::Object& result) {
   const auto states = all.state();
   Napi::Array list = Napi::Array::New(env, states.size());
@@ -112,7 +112,7 @@ inline Napi::Value alignmentsToValue(Napi::Env env, const Search& search) {
   return list;
 }
 
-/* What an affine search was for. */
+/* Returns the result of an affine search, by its kind of work. */
 inline Napi::Value affineToValue(Napi::Env env, const Search& search) {
   const auto& found = static_cast<const AffineSearch&>(search);
   if (found.work == AffineWork::kAlignments) return alignmentsToValue(env, search);

@@ -7,9 +7,9 @@
  *   E(i,j) = max(H(i,j−1) − gapOpen, E(i,j−1) − gapExtend)      deletion: target residue j faces a gap
  *   H(i,j) = max(0, pair, F, E)                                 H = 0 outside the matrix, E = F = −∞
  *
- * Ties    the end is the cell of the best H with the smallest j, then the smallest i. Walking back from H(i,j): stop if
- *         it is 0, else pair if it equals H, else insertion if F equals H, else deletion. A gap is left for H as soon
- *         as opening it there costs no more than extending it (opening is preferred to extension).
+ * Ties    the end is the cell of the best H with the smallest j, then the smallest i. The walk back from H(i,j) stops
+ *         if H is 0, else takes pair if it equals H, else insertion if F equals H, else deletion. It leaves a gap for
+ *         H as soon as opening the gap there costs no more than extending it (opening is preferred to extension).
  * Range   dots fit in int16, letterScore − offset ≤ 16,384: s ≤ 32,767 and H ≤ 65,535 × 32,767 < 2^31. Profiles score
  *         −512..7,168, but with them letterScore − offset is at most 8,319
  * Memory  score: two values per target residue; align: one byte per cell, so pairs over 2^30 cells are refused here
@@ -28,11 +28,26 @@ namespace {
 
 enum Cell : uint8_t { kPositive = 1, kIsPair = 2, kIsInsertion = 4, kInsertionOpens = 8, kDeletionOpens = 16 };
 
-int32_t profileScore(const AffineTask& task, uint32_t i, uint32_t j) {
-  if (task.parameters.profileWeight == 0) return 0;
-  const int8_t* own = task.profiles.query + size_t{i} * kProfileWidth;
-  const int32_t dot = dotProduct(own, task.profiles.target + size_t{j} * kProfileWidth, kProfileValues);
-  return (profileLog(static_cast<uint32_t>(dot)) * task.parameters.profileWeight) >> 16;
+/** One residue: its token, its letter, and its row of a profile, which is null where profiles score nothing. */
+struct Residue {
+  const int8_t* token;
+  uint8_t letter;
+  const int8_t* profile;
+};
+
+const int8_t* profileRow(const int8_t* profile, uint32_t i) {
+  return profile == nullptr ? nullptr : profile + size_t{i} * kProfileWidth;
+}
+
+/* s(i,j) of the comment above. */
+int32_t substitutionScore(const Residue& query, const Residue& target, uint32_t dimension,
+                          const AffineParameters& parameters) {
+  const int32_t dot = dotProduct(query.token, target.token, dimension);
+  int32_t score = ((dot * parameters.multiplier) >> 16) - parameters.offset;
+  score += parameters.letterScore(query.letter, target.letter);
+  if (parameters.profileWeight == 0) return score;
+  const int32_t overlap = dotProduct(query.profile, target.profile, kProfileValues);
+  return score + ((profileLog(static_cast<uint32_t>(overlap)) * parameters.profileWeight) >> 16);
 }
 
 struct Best {
@@ -44,17 +59,17 @@ struct Best {
 Best fill(const AffineTask& task, uint8_t* cells) {
   const auto [query, queryLength, dimension] = task.query.tokens;
   const AffineParameters& parameters = task.parameters;
-  const int32_t multiplier = parameters.multiplier, offset = parameters.offset;
   const int32_t gapOpen = parameters.gapOpen, gapExtend = parameters.gapExtend;
   std::vector<int32_t> H(task.targetLength, 0), F(task.targetLength, -gapOpen);
   Best best;
   for (uint32_t i = 0; i < queryLength; ++i) {
     if (task.cancelled.load(std::memory_order_relaxed)) return {};
+    const Residue own{query + size_t{i} * dimension, task.letters.query[i], profileRow(task.profiles.query, i)};
     int32_t diagonal = 0, E = -gapOpen;
     for (uint32_t j = 0; j < task.targetLength; ++j) {
-      const int32_t dot = dotProduct(query + size_t{i} * dimension, task.target + size_t{j} * dimension, dimension);
-      const int32_t letters = parameters.letterScore(task.letters.query[i], task.letters.target[j]);
-      const int32_t pair = diagonal + ((dot * multiplier) >> 16) - offset + letters + profileScore(task, i, j);
+      const Residue other{task.target + size_t{j} * dimension, task.letters.target[j],
+                          profileRow(task.profiles.target, j)};
+      const int32_t pair = diagonal + substitutionScore(own, other, dimension, parameters);
       const int32_t h = std::max({0, pair, F[j], E});
       const bool insertionOpens = h - gapOpen >= F[j] - gapExtend, deletionOpens = h - gapOpen >= E - gapExtend;
       if (cells != nullptr) {
@@ -81,6 +96,25 @@ int32_t profileLog(uint32_t dot) {
   return 1'024 * (exponent - 2) + static_cast<int32_t>(value << 10 >> exponent);
 }
 
+/* Self-score: Σ max(0, s(i,i)) over the residues of a protein. With gaps that cost more than any run of negative
+ * scores, it is the affine score of the protein with itself.
+ *
+ * Shape   query.tokens [length × dimension], int8, row-major; letters [length], read where letters score; profile
+ *         [length × kProfileWidth], read where profiles score
+ * Range   0..65,535 × 32,767 < 2^31
+ * Unit    that of s(i,j)
+ */
+int32_t selfScore(const AffineQuery& query) {
+  const auto& [tokens, letters, profile, parameters] = query;
+  int32_t sum = 0;
+  for (uint32_t i = 0; i < tokens.length; ++i) {
+    const uint8_t letter = parameters.letterScores == nullptr ? 0 : letters[i];
+    const Residue own{tokens.values + size_t{i} * tokens.dimension, letter, profileRow(profile, i)};
+    sum += std::max(0, substitutionScore(own, own, tokens.dimension, parameters));
+  }
+  return sum;
+}
+
 int32_t referenceAffineScore(const AffineTask& task) { return fill(task, nullptr).score; }
 
 AffineAlignment referenceAffineAlign(const AffineTask& task) {
@@ -99,7 +133,7 @@ AffineAlignment referenceAffineAlign(const AffineTask& task) {
   Run state = kPair;
   while (i >= 0 && j >= 0) {
     const uint8_t cell = cells[i * width + j];
-    // A gap ends in the cell before it when opening there is as good as extending.
+    // A gap ends in the cell before it if opening it there is as good as extending it.
     if (state == kInsertion && (cell & kInsertionOpens) != 0) state = kPair;
     if (state == kDeletion && (cell & kDeletionOpens) != 0) state = kPair;
     if (state == kPair) {

@@ -2,9 +2,10 @@
 
 namespace gloaming {
 
-/* What rows of a target, given as codes, say of each query: how close they are to it, and how far above the floor.
+/* Adds to closeness and excess of each query the table's value, and max(0, value − floor), of each row of a target.
  *
- * Shape   table [kCodeCount × kCodedQueries], row-major; closeness, excess [kCodedQueries], which are added to
+ * Shape   table [kCodeCount × kCodedQueries], row-major; codes [count], centroid ids; closeness, excess [kCodedQueries]
+ * Range   table and floor 0..255; count 1..65,535, so a sum grows by at most 65,535 × 255 < 2^32
  * Unit    that of the table: 128ths of integer dot products (engine/coded_search.h)
  * Order   none: integer arithmetic
  */

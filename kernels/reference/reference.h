@@ -1,4 +1,4 @@
-/* The functions that define the numbers; dispatch, tests and benches use them, fast kernels do not. */
+/* The functions that define the results. Dispatch, tests, benches and the self-score use them; fast kernels do not. */
 #ifndef GLOAMING_REFERENCE_H
 #define GLOAMING_REFERENCE_H
 
@@ -13,13 +13,19 @@ struct MaxSim {
 
 int32_t dotProduct(const int8_t* a, const int8_t* b, uint32_t dimension);
 MaxSim maxsimReference(const Tokens& query, const Tokens& target);
+int32_t excessReference(const Tokens& query, const Tokens& target, int32_t floor);
+/** One term of an excess: max(0, best − floor). */
+int32_t excessOver(int32_t floor, int32_t best);
 int32_t referenceMaxsimRows(const PackedQuery& query, const void* stored, uint32_t rowCount, int32_t* closest);
 
 void referenceCodedRows(const uint8_t* table, const uint16_t* codes, uint32_t count, uint8_t floor, uint32_t* closeness,
                         uint32_t* excess);
 
+void referenceSecondMoments(const int8_t* rows, uint32_t count, uint32_t dimension, int32_t* products);
+
 /** log2((dot + 1) ÷ 2) in 1,024ths, linear between powers of two; dot ≤ 32,767. */
 int32_t profileLog(uint32_t dot);
+int32_t selfScore(const AffineQuery& query);
 int32_t referenceAffineScore(const AffineTask& task);
 AffineAlignment referenceAffineAlign(const AffineTask& task);
 

@@ -1,11 +1,11 @@
-/* Times the kernels on this machine, next to its own peak measured in the same run, and prints JSON.
+/* Times the kernels on this machine, and its peak rate in the same run, and prints JSON.
  *
  *   kernels-bench [kernels]        default: the fastest that run here
  *
- * Rounds are short and measure the peak and the kernel in turn. Each figure is of the fastest round of either, since a
- * neighbour on a shared machine slows a loop over memory more than the probe's loop over registers; `_median` is the
- * same of the median rounds. Before it times anything, the bench checks an answer against the reference. Under 30
- * seconds. */
+ * Rounds are short and measure the peak and the kernel in turn. Each figure compares the fastest rounds, because
+ * neighbours on a shared machine slow a loop over memory more than the probe's loop over registers. `_median` compares
+ * the median rounds. For a table with assembly, `intrinsics` has the rates of its plain twin in the same run. Before
+ * any timing, the bench checks a result against the reference. It takes under 30 seconds on two idle cores. */
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +16,7 @@
 #include "engine/search.h"
 #include "test/clock.h"
 #include "test/peak.h"
+#include "test/plain_tiles.h"
 #include "test/random_tokens.h"
 
 namespace gloaming {
@@ -23,6 +24,9 @@ namespace {
 
 constexpr uint32_t kQueryLength = 300, kTargetLength = 350;
 constexpr AffineParameters kParameters{600, 1, 11, 1}, kProfileParameters{600, 150, 11, 1, nullptr, 1'331};
+
+/** One round in this many also times the plain twin of the assembly. */
+constexpr int kTwinRounds = 3;
 
 struct Elapsed {
   double wall, processor;
@@ -68,7 +72,7 @@ void require(bool holds, const char* what) {
   std::exit(1);
 }
 
-/* Seconds for `products` multiply-adds at the machine's peak. */
+/* Seconds of `products` multiply-adds at the machine's peak. */
 double peakSeconds(const Kernels& kernels, double products) {
   const double start = processorSeconds();
   const double done = runPeakRounds(kernels, 1'000'000);
@@ -76,7 +80,7 @@ double peakSeconds(const Kernels& kernels, double products) {
 }
 
 struct MaxSimFigures {
-  double peakShare = 0, peakShareMedian = 0, gops = 0, twoCoreScaling = 0, twoCoreWork = 0;
+  double peakShare = 0, peakShareMedian = 0, gops = 0, twoCoreScaling = 0, twoCoreWork = 0, plainGops = 0;
 };
 
 MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimension) {
@@ -84,7 +88,8 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
   const uint32_t targets = kernels.name == referenceKernels.name ? 4 : 400;
   const auto store = makeStore(random, targets, dimension);
   const auto rows = randomRows(random, kQueryLength, dimension);
-  const auto search = [&](uint32_t threads, std::vector<MaxSimSearch::Sums>* sums) {
+  const Kernels* twin = plainTwinOf(kernels);
+  const auto search = [&](uint32_t threads, std::vector<MaxSimSearch::Sums>* sums, const Kernels& kernels) {
     std::vector<OwnedQuery> queries;
     queries.emplace_back(rows.data(), rows.size(), kQueryLength, dimension);
     const auto job = std::make_shared<MaxSimSearch>(kernels, store, std::move(queries), std::nullopt, runner.done());
@@ -93,7 +98,7 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
     return elapsed;
   };
   std::vector<MaxSimSearch::Sums> sums;
-  search(2, &sums);
+  search(2, &sums, kernels);
   const Tokens query{rows.data(), kQueryLength, dimension}, target{store->rows(3), kTargetLength, dimension};
   const MaxSim expected = maxsimReference(query, target);
   require(sums[0].queryToTarget[3] == expected.queryToTarget, "maxsim");
@@ -101,10 +106,11 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
 
   const double products = double{kQueryLength} * kTargetLength * dimension * targets;
   const bool isSlow = kernels.name == referenceKernels.name;
-  std::vector<double> peak, one, oneWall, two, twoWall;
+  std::vector<double> peak, one, oneWall, two, twoWall, plain;
   for (int round = 0; round < (isSlow ? 15 : 60); ++round) {
     if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(kernels, products));
-    const Elapsed alone = search(1, nullptr), together = search(2, nullptr);
+    const Elapsed alone = search(1, nullptr, kernels), together = search(2, nullptr, kernels);
+    if (twin != nullptr && round % kTwinRounds == 0) plain.push_back(search(1, nullptr, *twin).processor);
     one.push_back(alone.processor);
     oneWall.push_back(alone.wall);
     two.push_back(together.processor);
@@ -116,6 +122,7 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
     figures.peakShareMedian = median(peak) / median(one);
   }
   figures.gops = products / fastest(one) * 2e-9;
+  if (!plain.empty()) figures.plainGops = products / fastest(plain) * 2e-9;
   figures.twoCoreScaling = fastest(oneWall) / fastest(twoWall);
   figures.twoCoreWork = 2 * fastest(one) / fastest(two);
   return figures;
@@ -123,9 +130,10 @@ MaxSimFigures timeMaxSim(Runner& runner, const Kernels& kernels, uint32_t dimens
 
 struct AffineFigures {
   double gcupsCore = 0, peakShare = 0, measureGcupsCore = 0, alignGcupsCore = 0, msTwoCores = 0, msTwoCoresMedian = 0;
+  double plainGcupsCore = 0, plainMeasureGcupsCore = 0;
 };
 
-/* With profiles where the parameters have a weight for them. */
+/* Times affine scores, with profiles if the parameters have a weight for them. */
 AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffineParameters& parameters) {
   constexpr uint32_t dimension = 64;
   Random random(7);
@@ -136,17 +144,18 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
   store->setProfiles(profiles.data(), profiles.size());
   std::vector<uint32_t> list(targets);
   for (uint32_t t = 0; t < targets; ++t) list[t] = t;
-  const auto search = [&](AffineWork work, uint32_t threads, std::vector<int32_t>* scores) {
+  const Kernels* twin = plainTwinOf(kernels);
+  const auto search = [&](AffineWork work, uint32_t threads, std::vector<int32_t>* scores, const Kernels& kernels) {
     OwnedQuery query(rows.data(), rows.size(), kQueryLength, dimension);
     query.setProfile(profile.data(), profile.size());
-    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, parameters,
-                                                    OwnedLetters{}, work, runner.done());
+    const auto job = std::make_shared<AffineSearch>(kernels, store, std::move(query), list, parameters, OwnedLetters{},
+                                                    work, runner.done());
     const Elapsed elapsed = runner.run(job, threads);
     if (scores != nullptr) *scores = job->scores;
     return elapsed;
   };
   std::vector<int32_t> scores;
-  search(AffineWork::kScores, 2, &scores);
+  search(AffineWork::kScores, 2, &scores, kernels);
   Workspace workspace;
   const std::atomic<bool> cancelled{false};
   const PackedQuery query{{rows.data(), kQueryLength, dimension}, nullptr};
@@ -158,17 +167,23 @@ AffineFigures timeAffine(Runner& runner, const Kernels& kernels, const AffinePar
 
   const double cells = double{kQueryLength} * kTargetLength * targets;
   const double products = dimension + (parameters.profileWeight > 0 ? kProfileValues : 0);
-  std::vector<double> peak, score, measure, align, two;
+  std::vector<double> peak, score, measure, align, two, plainScore, plainMeasure;
   for (int round = 0; round < 25; ++round) {
     if (hasPeakProbe(kernels)) peak.push_back(peakSeconds(affineMultiplier(kernels), cells * products));
-    score.push_back(search(AffineWork::kScores, 1, nullptr).processor);
-    measure.push_back(search(AffineWork::kMeasures, 1, nullptr).processor);
-    align.push_back(search(AffineWork::kAlignments, 1, nullptr).processor);
-    two.push_back(search(AffineWork::kScores, 2, nullptr).wall * 1e3 * 1000 / targets);
+    score.push_back(search(AffineWork::kScores, 1, nullptr, kernels).processor);
+    measure.push_back(search(AffineWork::kMeasures, 1, nullptr, kernels).processor);
+    align.push_back(search(AffineWork::kAlignments, 1, nullptr, kernels).processor);
+    two.push_back(search(AffineWork::kScores, 2, nullptr, kernels).wall * 1e3 * 1000 / targets);
+    if (twin == nullptr || round % kTwinRounds != 0) continue;
+    plainScore.push_back(search(AffineWork::kScores, 1, nullptr, *twin).processor);
+    plainMeasure.push_back(search(AffineWork::kMeasures, 1, nullptr, *twin).processor);
   }
   const double share = peak.empty() ? 0 : fastest(peak) / fastest(score);
-  const auto rate = [cells](const std::vector<double>& seconds) { return cells / fastest(seconds) * 1e-9; };
-  return {rate(score), share, rate(measure), rate(align), fastest(two), median(two)};
+  const auto rate = [cells](const std::vector<double>& seconds) {
+    return seconds.empty() ? 0 : cells / fastest(seconds) * 1e-9;
+  };
+  return {rate(score),  share,       rate(measure),    rate(align),
+          fastest(two), median(two), rate(plainScore), rate(plainMeasure)};
 }
 
 }  // namespace
@@ -193,12 +208,22 @@ int main(int argc, char** argv) {
   printMaxSim("d64", d64);
   printMaxSim("d128", d128);
   std::printf("\"two_core_scaling\":%.3f,\"two_core_scaling_processor\":%.3f},", d128.twoCoreScaling, d128.twoCoreWork);
-  std::printf("\"affine\":{\"gcups_core\":%.2f,\"peak_share\":%.3f,\"measure_gcups_core\":%.2f,"
-              "\"align_gcups_core\":%.2f,\"ms_1000x350\":%.2f,\"ms_1000x350_median\":%.2f,",
-              affine.gcupsCore, affine.peakShare, affine.measureGcupsCore, affine.alignGcupsCore, affine.msTwoCores,
-              affine.msTwoCoresMedian);
-  std::printf("\"profile_gcups_core\":%.2f,\"profile_peak_share\":%.3f,\"profile_measure_gcups_core\":%.2f,"
-              "\"profile_align_gcups_core\":%.2f}}\n",
-              profile.gcupsCore, profile.peakShare, profile.measureGcupsCore, profile.alignGcupsCore);
+  std::printf(
+      "\"affine\":{\"gcups_core\":%.2f,\"peak_share\":%.3f,\"measure_gcups_core\":%.2f,"
+      "\"align_gcups_core\":%.2f,\"ms_1000x350\":%.2f,\"ms_1000x350_median\":%.2f,",
+      affine.gcupsCore, affine.peakShare, affine.measureGcupsCore, affine.alignGcupsCore, affine.msTwoCores,
+      affine.msTwoCoresMedian);
+  std::printf(
+      "\"profile_gcups_core\":%.2f,\"profile_peak_share\":%.3f,\"profile_measure_gcups_core\":%.2f,"
+      "\"profile_align_gcups_core\":%.2f}",
+      profile.gcupsCore, profile.peakShare, profile.measureGcupsCore, profile.alignGcupsCore);
+  if (plainTwinOf(*kernels) != nullptr) {
+    std::printf(
+        ",\"intrinsics\":{\"d64_gops\":%.0f,\"d128_gops\":%.0f,\"gcups_core\":%.2f,\"measure_gcups_core\":%.2f,"
+        "\"profile_gcups_core\":%.2f,\"profile_measure_gcups_core\":%.2f}",
+        d64.plainGops, d128.plainGops, affine.plainGcupsCore, affine.plainMeasureGcupsCore, profile.plainGcupsCore,
+        profile.plainMeasureGcupsCore);
+  }
+  std::printf("}\n");
   return 0;
 }

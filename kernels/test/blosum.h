@@ -26,7 +26,7 @@ using Memory = std::unique_ptr<void, decltype(&std::free)>;
 inline Memory alignedMemory(size_t bytes) { return {std::aligned_alloc(64, (bytes + 63) / 64 * 64), std::free}; }
 
 constexpr uint32_t kBlosumDimension = 32;
-/** A gap of k residues costs 11 + (k − 1) × 1. */
+/** A gap of k residues costs 11 + (k − 1). */
 constexpr int kGapOpen = 11, kGapExtend = 1;
 
 inline uint32_t letterOf(char letter) {

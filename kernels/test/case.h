@@ -1,5 +1,5 @@
-/* One comparison of a table of kernels with the reference: a line of numbers that says all, so that a failure can be
- * repeated and kept in corpus.txt. */
+/* One comparison of a table of kernels with the reference. A line of numbers describes it completely, so that a failure
+ * can be repeated and added to corpus.txt. */
 #ifndef GLOAMING_TEST_CASE_H
 #define GLOAMING_TEST_CASE_H
 
@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -15,16 +14,17 @@
 
 #include "reference/reference.h"
 #include "test/emulated_tiles.h"
+#include "test/plain_tiles.h"
 #include "test/prepared_rows.h"
 #include "test/random_tokens.h"
 #include "engine/workspace.h"
 
 namespace gloaming {
 
-/* A floor of excesses. Its powers of two are as frequent as each other, so that it lies among all kinds' products. */
+/* Returns a floor for excesses. All powers of two are equally frequent, to suit the products of all kinds of rows. */
 inline int32_t randomFloor(Random& random) { return static_cast<int32_t>(below(random, 1u << below(random, 16))); }
 
-/* What MaxSim finds of a pair, by the reference. */
+/* MaxSim of a pair, by the reference. */
 inline PairSums referenceSums(const AffineTask& task) {
   const PackedQuery query{task.query.tokens, task.query.tokens.values};
   const auto& [values, length, dimension] = query.tokens;
@@ -38,7 +38,7 @@ inline PairSums referenceSums(const AffineTask& task) {
   return sums;
 }
 
-/* Whether a batch that is measured has these scores, and the sums of the reference; true where none can be. */
+/* Whether affineMeasures returns these scores and the sums of the reference; true for a table without it. */
 inline bool sameMeasures(const Kernels& kernels, const std::vector<AffineTask>& tasks,
                          const std::vector<int32_t>& scores) {
   if (kernels.affineMeasures == nullptr) return true;
@@ -52,7 +52,7 @@ inline bool sameMeasures(const Kernels& kernels, const std::vector<AffineTask>& 
   return found == scores;
 }
 
-/** What the rows look like. */
+/** Distribution of the rows' values. */
 enum class Kind : uint32_t { kRandom, kExtreme, kEqual, kZero, kSparse, kRelated, kCount };
 
 struct Case {
@@ -78,7 +78,7 @@ inline std::vector<int8_t> rowsOf(Random& random, Kind kind, uint32_t length, ui
   for (uint32_t i = 0; i < length; ++i) {
     int8_t* row = rows.data() + size_t{i} * dimension;
     if (kind == Kind::kExtreme) {
-      // 128² + 127² = 32,513: as long as a row with a −128 can be.
+      // 128² + 127² = 32,513: the largest norm of a row with a −128.
       row[below(random, dimension)] = static_cast<int8_t>(below(random, 2) == 0 ? -128 : 127);
       row[below(random, dimension)] = 127;
     } else if (kind == Kind::kEqual) {
@@ -96,7 +96,7 @@ inline bool sameAlignment(const AffineAlignment& a, const AffineAlignment& b) {
          std::equal(a.runs, a.runs + a.runCount, b.runs);
 }
 
-/* What the reference says about a case; made once and compared with every table. */
+/* Results of the reference for a case; computed once and compared with every table. */
 class Expectation {
  public:
   explicit Expectation(const Case& c) {
@@ -105,8 +105,8 @@ class Expectation {
     query_ = rowsOf(random, kind, c.queryLength, c.dimension);
     target_ = rowsOf(random, kind, c.targetLength, c.dimension);
     if (kind == Kind::kRelated) {
-      const std::vector<int8_t> relative = relativeRows(random, query_, c.dimension);
-      std::copy_n(relative.begin(), std::min(relative.size(), target_.size()), target_.begin());
+      const std::vector<int8_t> homolog = homologRows(random, query_, c.dimension);
+      std::copy_n(homolog.begin(), std::min(homolog.size(), target_.size()), target_.begin());
     }
     tokens_ = {query_.data(), c.queryLength, c.dimension};
     targetLength_ = c.targetLength;
@@ -121,7 +121,7 @@ class Expectation {
     drawWindows(random, query);
   }
 
-  /* The operation that differs, or null. */
+  /* Returns the name of the operation that differs, or null. */
   const char* differs(const Kernels& kernels) const {
     if (!sameMaxSim(kernels)) return "maxsim";
     const std::unique_ptr<void, decltype(&std::free)> packed(
@@ -143,7 +143,7 @@ class Expectation {
     int32_t score;
   };
 
-  /* The whole target, some rows of its beginning and some of its end. */
+  /* Draws three windows: the whole target, some rows of its beginning, and some of its end. */
   void drawWindows(Random& random, const PackedQuery& query) {
     windows_.push_back({0, targetLength_, score_});
     for (const bool isEnd : {false, true}) {
@@ -153,7 +153,7 @@ class Expectation {
     batchSeed_ = random();
   }
 
-  /* A batch of any number of windows, in any order. */
+  /* Compares a batch of a random number of windows, in random order. */
   bool sameBatch(const Kernels& kernels, const PackedQuery& query, Workspace& workspace) const {
     Random random(batchSeed_);
     std::vector<const Window*> windows(1 + below(random, kernels.affineBatch * 5 / 4));
@@ -165,11 +165,12 @@ class Expectation {
     std::vector<int32_t> scores(windows.size());
     const auto count = static_cast<uint32_t>(tasks.size());
     kernels.affineScores(tasks.data(), count, scores.data());
-    return sameMeasures(kernels, tasks, scores) && std::equal(scores.begin(), scores.end(), windows.begin(),
+    return sameMeasures(kernels, tasks, scores) &&
+           std::equal(scores.begin(), scores.end(), windows.begin(),
                       [](int32_t score, const Window* window) { return score == window->score; });
   }
 
-  /* Letters that score in every other case, where the offset leaves room for them. */
+  /* Draws letters that score, in every other case, if the offset permits. */
   void drawLetters(Random& random, const Case& c) {
     letters_[0].resize(c.queryLength);
     letters_[1].resize(c.targetLength + kLetterPadding);
@@ -182,8 +183,8 @@ class Expectation {
     parameters_.letterScores = letterScores_.data();
   }
 
-  /* Profiles that score in every other case again, where the offset leaves room for them. Cases of before there were
-   * profiles have none. */
+  /* Draws profiles that score, in every other case independently, if the offset permits. The choice by seed leaves
+   * older cases of corpus.txt without profiles. */
   void drawProfiles(Random& random, const Case& c) {
     if ((c.seed >> 5) % 2 == 0 || c.parameters.offset < -8'192) return;
     profiles_[0] = randomProfiles(random, c.queryLength);
@@ -236,19 +237,29 @@ class Expectation {
   const std::atomic<bool> neverCancelled_{false};
 };
 
-/* Every table that can run here, and emulated ones in place of those that cannot. */
-inline std::vector<const Kernels*> tablesToCheck() {
+/* Every table that runs here, each with the plain twin of its assembly. */
+inline std::vector<const Kernels*> runnableTables() {
   size_t count = 0;
   const Kernels* const* all = compiledKernels(&count);
   std::vector<const Kernels*> tables;
-  std::copy_if(all, all + count, std::back_inserter(tables), [](const Kernels* table) { return canRun(*table); });
+  for (size_t k = 0; k < count; ++k) {
+    if (!canRun(*all[k])) continue;
+    tables.push_back(all[k]);
+    if (const Kernels* twin = plainTwinOf(*all[k])) tables.push_back(twin);
+  }
+  return tables;
+}
+
+/* The same, and the emulated AMX table where AMX does not run. */
+inline std::vector<const Kernels*> tablesToCheck() {
+  std::vector<const Kernels*> tables = runnableTables();
 #if defined(GLOAMING_HAS_AMX)
   if (canRun(avx512vnniKernels) && !canRun(amxKernels)) tables.push_back(&emulatedAmxKernels);
 #endif
   return tables;
 }
 
-/* Compares all tables with the reference; prints the case and ends the program where one differs. */
+/* Compares all tables with the reference. On a difference it prints the case and ends the program. */
 inline void checkCase(const Case& c) {
   const Expectation expected(c);
   for (const Kernels* table : tablesToCheck()) {

@@ -1,4 +1,4 @@
-/* Time, and what many rounds say of it, for the benches. */
+/* Time, and statistics of many rounds, for the benches. */
 #ifndef GLOAMING_TEST_CLOCK_H
 #define GLOAMING_TEST_CLOCK_H
 
@@ -13,7 +13,7 @@ inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/* Processor time of this process: what one core does is measured by it, so that other processes do not count. */
+/* Processor time of this process, which measures one core independently of other processes. */
 inline double processorSeconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -25,7 +25,7 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/* The fastest round: what the machine does while its neighbours leave it alone. */
+/* The fastest round, which neighbours on a shared machine disturbed least. */
 inline double fastest(const std::vector<double>& seconds) { return *std::min_element(seconds.begin(), seconds.end()); }
 
 }  // namespace gloaming

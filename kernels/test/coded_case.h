@@ -11,12 +11,12 @@
 
 namespace gloaming {
 
-/** A query's worth of sums in both kinds, as kernels add to them. */
+/** Both kinds of sums of all queries of a table, which kernels add to. */
 struct CodedSums {
   uint32_t closeness[kCodedQueries], excess[kCodedQueries];
 };
 
-/* A table whose bytes are all 255 in one case of eight, because sums are largest there. */
+/* Compares one random table. In one case of eight all its bytes are 255, for the largest sums. */
 inline void checkCoded(uint64_t seed, uint32_t count) {
   Random random(seed);
   const bool isFull = below(random, 8) == 0;

@@ -1,5 +1,5 @@
-/* What cuBLASLt reaches on this GPU: an int8 product of large squares, the peer that the kernels are measured against.
- * The library is opened at run time; where it is not there, there is no such figure. */
+/* The rate of cuBLASLt on this GPU: an int8 product of large squares, the peer of the kernels. The library is opened at
+ * run time; without it the bench omits this figure. */
 #ifndef GLOAMING_TEST_CUBLASLT_H
 #define GLOAMING_TEST_CUBLASLT_H
 
@@ -11,7 +11,7 @@
 namespace gloaming {
 namespace cuda {
 
-/* Calls of cublasLt.h with the numbers that it promises. */
+/* Functions of cublasLt.h with the numbers of its stable interface. */
 struct CublasLt {
   int (*create)(void** handle);
   int (*descriptorCreate)(void** descriptor, int compute, int scale);
@@ -37,7 +37,7 @@ inline bool openCublasLt(CublasLt& lt) {
          load("cublasLtMatrixLayoutCreate", lt.layoutCreate) && load("cublasLtMatmul", lt.matmul);
 }
 
-/* Operations a second (a multiply-add is two) of an int8 product of squares with random values; 0 if there is none. */
+/* Operations a second (a multiply-add is two) of an int8 product of squares with random values; 0 without cuBLASLt. */
 inline double cublasLtRate(Gpu& gpu, const std::vector<int8_t>& random) {
   constexpr int kInt8 = 3, kInt32 = 10, kComputeInt32 = 72, kTransposeA = 3, kTransposed = 1;
   constexpr uint64_t kSide = 8'192;
@@ -58,9 +58,8 @@ inline double cublasLtRate(Gpu& gpu, const std::vector<int8_t>& random) {
   for (int round = 0; round < 20; ++round) {
     const double start = seconds();
     for (int repeat = 0; repeat < 10; ++repeat) {
-      const int status =
-          lt.matmul(handle, descriptor, &one, a.as<void>(), in, b.as<void>(), in, &zero, d.as<void>(), out,
-                    d.as<void>(), out, nullptr, workspace.as<void>(), kWorkspace, gpu.stream());
+      const int status = lt.matmul(handle, descriptor, &one, a.as<void>(), in, b.as<void>(), in, &zero, d.as<void>(),
+                                   out, d.as<void>(), out, nullptr, workspace.as<void>(), kWorkspace, gpu.stream());
       if (status != 0) return 0;
     }
     gpu.wait();

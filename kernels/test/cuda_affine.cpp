@@ -1,5 +1,5 @@
-/* The body of the CUDA kernels for affine scores, on emulated lanes, against the reference, bit for bit: lengths about
- * the edges of lanes and strips, panels, letters, parameters at the ends of their ranges.
+/* Compares the code of the CUDA kernels for affine scores, on emulated lanes, with the reference, bit for bit: lengths
+ * near the edges of lanes and strips, panels, letters, parameters at the ends of their ranges.
  *
  *   kernels-cuda-affine [seed]
  */
@@ -14,7 +14,7 @@ namespace cuda {
 namespace {
 
 constexpr AffineParameters kTypical{600, 2, 20, 3};
-/** Free gaps, dear gaps, scores that pass 16 bits after a few pairs, and nothing that scores above zero. */
+/** Free gaps, costly gaps, scores that exceed 16 bits after a few pairs, and scores of at most zero. */
 constexpr AffineParameters kParameters[] = {
     kTypical,
     {1, 0, 0, 0},
@@ -43,7 +43,7 @@ std::vector<int8_t> randomScores(Random& random) {
   return scores;
 }
 
-/* A query and targets, as rows and as they lie on a device. */
+/* A query and targets, as rows and in the device's layout. */
 struct Launch {
   uint32_t dimension;
   AffineParameters parameters;
@@ -62,8 +62,8 @@ struct Launch {
     for (uint32_t t = 0; t < lengths.size(); ++t) {
       targets.push_back(rowsOf(random, kind, lengths[t], dimension));
       if (kind == Kind::kRelated) {
-        const std::vector<int8_t> relative = relativeRows(random, query, dimension);
-        std::copy_n(relative.begin(), std::min(relative.size(), targets[t].size()), targets[t].begin());
+        const std::vector<int8_t> homolog = homologRows(random, query, dimension);
+        std::copy_n(homolog.begin(), std::min(homolog.size(), targets[t].size()), targets[t].begin());
       }
       firstGroups.push_back(groups);
       items.push_back({t, columns});
@@ -74,13 +74,13 @@ struct Launch {
                  packedTargets.data() + size_t{firstGroups[t]} * groupBytes(dimension));
     }
     targetLetters = randomLetters(random, columns + kLetterPadding);
-    // Places in the launch are not numbers of targets.
+    // Shuffled, so that places in the launch differ from numbers of targets.
     std::reverse(items.begin(), items.end());
   }
 
   Tokens tokens() const { return {query.data(), static_cast<uint32_t>(query.size() / dimension), dimension}; }
 
-  /* Runs the launches that a GPU would run, with so many strips in a panel. */
+  /* Runs the launches of a GPU, with the given number of strips in a panel. */
   void check(uint32_t panelStrips) const {
     const auto packedQuery = packAffineQuery(tokens());
     const auto packedScores = packLetterScores(parameters, queryLetters.data(), tokens());
@@ -90,6 +90,8 @@ struct Launch {
     const uint32_t strips = stripsOf(tokens().length, dimension);
     for (uint32_t strip = 0; strip < strips; strip += panelStrips) {
       uint32_t taken = 0;
+      // Members in lines that are filled.
+      // clang-format off
       emulateAffine(dimension,
                     {packedTargets.data(), firstGroups.data(), lengths.data(), items.data(),
                      static_cast<uint32_t>(items.size()), &taken, packedQuery.data(),
@@ -98,6 +100,7 @@ struct Launch {
                      parameters.gapOpen, parameters.gapExtend,
                      parameters.letterScores == nullptr ? nullptr : targetLetters.data(), edges.data(),
                      found[0].data(), found[1].data(), found[2].data()});
+      // clang-format on
     }
     const PackedQuery own{tokens(), nullptr};
     const std::atomic<bool> cancelled{false};
@@ -144,7 +147,7 @@ uint32_t checkAll(uint64_t seed) {
   return done;
 }
 
-/* Slices take each item once, in order, and have room for all edges; what is long takes several launches. */
+/* Slices contain each item once, in order, and fit all edges; long pairs take several launches. */
 void checkPlans() {
   for (const uint32_t longest : {1u, 300u, 40'000u, kMaxLength}) {
     std::vector<uint32_t> lengths(300, longest);

@@ -25,7 +25,7 @@ class AffineBench {
   }
 
   void run() { answers_ = sweep_.run(list_, nullptr); }
-  /* Whether the last run has the reference's numbers. */
+  /* Whether the last run has the reference's results. */
   bool isRight() const {
     Workspace workspace;
     for (size_t place = 0; place < list_.size(); place += list_.size() / 20 + 1) {
@@ -33,11 +33,11 @@ class AffineBench {
       const Tokens rows{store_.rows(part_.firstTarget + target), length, query_.dimension};
       const std::vector<uint8_t> letters(length + kLetterPadding);
       const PackedQuery query{query_, nullptr};
-      const AffineTask task{query, rows.values, length, {queryLetters_.data(), letters.data()},
+      const AffineTask task{query, rows.values, length,    {queryLetters_.data(), letters.data()},
                             {},    kParameters, workspace, cancelled_};
       const MaxSim sums = maxsimReference(query_, rows);
-      if (answers_.scores[place] != referenceAffineScore(task) ||
-          answers_.queryToTarget[place] != sums.queryToTarget || answers_.targetToQuery[place] != sums.targetToQuery) {
+      if (answers_.scores[place] != referenceAffineScore(task) || answers_.queryToTarget[place] != sums.queryToTarget ||
+          answers_.targetToQuery[place] != sums.targetToQuery) {
         return false;
       }
     }

@@ -13,7 +13,7 @@ namespace {
 constexpr AffineParameters kTypical{600, 2, 20, 3};
 constexpr AffineParameters kParameters[] = {kTypical, {32'767, -16'256, 4'095, 4'095}, {3'000, 40, 11, 1}};
 
-/** All that an affine search is told, but where it runs. */
+/** Arguments of an affine search, independent of CPU or GPU. */
 struct Asked {
   std::shared_ptr<const Store> store;
   std::vector<int8_t> query;
@@ -24,14 +24,14 @@ struct Asked {
 
   Asked(Random& random, std::shared_ptr<const Store> given, uint32_t queryLength, std::vector<uint32_t> listed,
         const AffineParameters& parameters, bool hasLetters, AffineWork work)
-      : store(std::move(given)), query(randomRows(random, queryLength, store->dimension())),
-        targets(std::move(listed)), parameters(parameters), work(work) {
-    // A relative of a target, so that some scores are high.
+      : store(std::move(given)), query(randomRows(random, queryLength, store->dimension())), targets(std::move(listed)),
+        parameters(parameters), work(work) {
+    // A homolog of a target, so that some scores are high.
     if (!targets.empty()) {
       const Tokens rows{store->rows(targets[0]), store->length(targets[0]), store->dimension()};
       const std::vector<int8_t> own(rows.values, rows.values + size_t{rows.length} * rows.dimension);
-      const auto relative = relativeRows(random, own, rows.dimension);
-      std::copy_n(relative.begin(), std::min(relative.size(), query.size()), query.begin());
+      const auto homolog = homologRows(random, own, rows.dimension);
+      std::copy_n(homolog.begin(), std::min(homolog.size(), query.size()), query.begin());
     }
     if (!hasLetters) return;
     letters.scores.resize(kLetterCount * kLetterCount);
@@ -40,7 +40,7 @@ struct Asked {
     for (const uint32_t target : targets) rows += store->length(target);
     letters.query.resize(queryLength);
     letters.targets.resize(rows);
-    // Characters: three bits of each are no part of its letter.
+    // Characters; only the low five bits of each are its letter.
     for (auto* text : {&letters.query, &letters.targets}) {
       for (uint8_t& character : *text) character = static_cast<uint8_t>(below(random, 256));
     }
@@ -92,7 +92,7 @@ void checkOne(Pool& pool, Fleet& fleet, const Asked& asked) {
           "measures differ from the CPU's");
 }
 
-/* In any order, some of them more than once. */
+/* Returns targets in random order, some of them more than once. */
 std::vector<uint32_t> someTargets(Random& random, const Store& store, uint32_t count) {
   std::vector<uint32_t> targets(count);
   for (uint32_t& target : targets) target = below(random, store.targetCount());
@@ -119,7 +119,7 @@ void checkAffineSearches(Pool& pool, Fleet& fleet, Random& random, const Setting
                                       std::pair{std::vector<uint32_t>{1}, AffineWork::kAlignments}}) {
     Asked asked(random, store, 5, {}, kTypical, false, work);
     asked.targets = targets;
-    require(!runAffine(pool, &fleet, asked).failure.empty(), "a GPU does what it cannot");
+    require(!runAffine(pool, &fleet, asked).failure.empty(), "a GPU accepts work that it does not support");
   }
 }
 
@@ -145,7 +145,7 @@ void checkAffineMachines(Pool& pool, Random& random, const Setting& setting) {
   checkOne(pool, fleet, asked);
   fakeMachine().onLaunch = [](const char*) { fakeMachine().nextWait = 700; };
   const AffineOutcome outcome = runAffine(pool, &fleet, asked);
-  require(outcome.failure.find("illegal memory access") != std::string::npos, "a fault is not told");
+  require(outcome.failure.find("illegal memory access") != std::string::npos, "a fault is not reported");
   fakeMachine().onLaunch = nullptr;
   fakeMachine().nextWait = 0;
   checkOne(pool, fleet, asked);

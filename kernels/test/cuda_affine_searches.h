@@ -1,4 +1,4 @@
-/* Affine searches on a fleet, held against those of the CPU, which kernels-equality holds against the reference. */
+/* Compares affine searches on a fleet with those on the CPU, which kernels-equality compares with the reference. */
 #ifndef GLOAMING_TEST_CUDA_AFFINE_SEARCHES_H
 #define GLOAMING_TEST_CUDA_AFFINE_SEARCHES_H
 

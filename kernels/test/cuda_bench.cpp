@@ -1,12 +1,12 @@
-/* Times the CUDA kernels on this machine's first GPU and prints JSON: a query of 300 residues against random tokens,
- * both directions, exact, the best 1,000 chosen on the GPU; by the clock from the call to the answer. Beside it the
- * same with all sums travelling, with a filter that keeps every tenth target, with 16 queries at once, and how long a
- * search goes on after it was cancelled; and affine scores of a thousand targets. In the same run the rates of single
- * instructions (cuda_rates.h) and the int8 rate of cuBLASLt, where it is installed. Each figure is a median; before
- * any, an answer is checked.
+/* Times the CUDA kernels on this machine's first GPU and prints JSON. The main figure is a query of 300 residues
+ * against random tokens, both directions, exact, with the best 1,000 chosen on the GPU, by the clock from call to
+ * result. Others are the same search with all sums copied, with a filter of every tenth target, and with 16 queries at
+ * once; the time from cancellation to the end of a search; and affine scores of a thousand targets. The same run
+ * measures the rates of single instructions (cuda_rates.h) and, if installed, the int8 rate of cuBLASLt. Each figure
+ * is a median. The bench checks a result first.
  *
  *   kernels-cuda-bench [GiB of tokens, default 4]        exit code 77: no GPU
- *   kernels-cuda-bench --emulated                        the same code on emulated lanes; its figures mean nothing
+ *   kernels-cuda-bench --emulated                        the same code on emulated lanes, a test without timings
  */
 #include <cstring>
 #include <thread>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kNoGpu = 77;
 constexpr uint32_t kQueryLength = 300;
-/** Residues of Swiss-Prot, which the bars of the project are for. */
+/** Residues of Swiss-Prot, the size of the project's performance targets. */
 constexpr double kSwissProtResidues = 205e6;
 
 struct Setting {
@@ -34,7 +34,7 @@ struct Setting {
   const void* image;
   uint64_t tokenBytes, workBytes;
   uint32_t wanted;
-  /** Searches that a median is of. */
+  /** Searches per median. */
   int rounds;
 };
 constexpr int kWarmups = 2;
@@ -72,7 +72,7 @@ bool isRight(SweepSearch& search, const Store& store, const Tokens& query) {
   return true;
 }
 
-/* What a search takes, after some that warm up. */
+/* Times a search, after some warm-up searches. */
 template <class Search>
 std::vector<double> timesOf(int rounds, Search search) {
   std::vector<double> times;
@@ -84,7 +84,7 @@ std::vector<double> timesOf(int rounds, Search search) {
   return times;
 }
 
-/* A part of a release that is searched again and again. */
+/* A part of a release that all rounds search. */
 struct Bench {
   const ReleasePart& part;
   const std::shared_ptr<const Store>& store;
@@ -97,7 +97,7 @@ struct Bench {
   }
 };
 
-/* The longest time from cancelling a search of many queries to its return, in a few tries. */
+/* Returns the longest time from the cancellation of a search of many queries to its return, of a few tries. */
 double cancelSeconds(Bench& bench, const Setting& setting) {
   double longest = 0;
   for (int repeat = 0; repeat < setting.rounds / 4 + 1; ++repeat) {
@@ -114,7 +114,7 @@ double cancelSeconds(Bench& bench, const Setting& setting) {
   return longest;
 }
 
-/* Prints one member of the JSON; false if an answer is wrong. */
+/* Prints one member of the JSON. Returns false if a result is wrong. */
 bool measure(const Setting& setting, bool isPortable, const std::shared_ptr<const Store>& store, double peerRate) {
   Fleet fleet(setting.driver, setting.image, {setting.workBytes, isPortable});
   const std::atomic<bool> cancelled{false};
@@ -155,21 +155,23 @@ bool measure(const Setting& setting, bool isPortable, const std::shared_ptr<cons
   double residues = 0;
   for (uint32_t t = part.firstTarget; t < part.endTarget; ++t) residues += store->length(t);
   const double time = median(times), rate = 2 * residues * kQueryLength * dimension / time;
-  std::printf("{\"kernel\":\"%s\",\"dimension\":%u,\"residues\":%.0f,\"load_s\":%.2f,\"ms\":%.3f,"
-              "\"ms_least\":%.3f,\"ms_most\":%.3f,\"ms_205M\":%.2f,\"tops\":%.1f,\"cublaslt_share\":%.3f,",
-              part.gpu->facts().variant == Variant::kHopper ? "hopper" : "portable", dimension, residues, loadSeconds,
-              time * 1e3, fastest(times) * 1e3, *std::max_element(times.begin(), times.end()) * 1e3,
-              time * 1e3 * kSwissProtResidues / residues, rate * 1e-12, peerRate > 0 ? rate / peerRate : 0);
-  std::printf("\"ms_in_matrix_kernel\":%.3f,\"ms_all_sums\":%.3f,\"ms_every_tenth\":%.3f,"
-              "\"ms_of_16_queries_each\":%.3f,\"cancel_ms\":%.2f,",
-              sweep * 1e3, allSums * 1e3, some * 1e3, many * 1e3, afterCancel * 1e3);
+  std::printf(
+      "{\"kernel\":\"%s\",\"dimension\":%u,\"residues\":%.0f,\"load_s\":%.2f,\"ms\":%.3f,"
+      "\"ms_least\":%.3f,\"ms_most\":%.3f,\"ms_205M\":%.2f,\"tops\":%.1f,\"cublaslt_share\":%.3f,",
+      part.gpu->facts().variant == Variant::kHopper ? "hopper" : "portable", dimension, residues, loadSeconds,
+      time * 1e3, fastest(times) * 1e3, *std::max_element(times.begin(), times.end()) * 1e3,
+      time * 1e3 * kSwissProtResidues / residues, rate * 1e-12, peerRate > 0 ? rate / peerRate : 0);
+  std::printf(
+      "\"ms_in_matrix_kernel\":%.3f,\"ms_all_sums\":%.3f,\"ms_every_tenth\":%.3f,"
+      "\"ms_of_16_queries_each\":%.3f,\"cancel_ms\":%.2f,",
+      sweep * 1e3, allSums * 1e3, some * 1e3, many * 1e3, afterCancel * 1e3);
   std::printf("\"affine_ms_of_1000\":%.3f,\"affine_ms_in_kernel\":%.3f,\"affine_gcups\":%.1f}", affineTime * 1e3,
               affineSweep * 1e3, affine.gigacells() / affineSweep);
   std::fflush(stdout);
   return true;
 }
 
-/* Nothing where the bench was built without nvcc; it has no kernels then either. */
+/* Returns the rates; {} if the bench was built without nvcc, and so without kernels. */
 std::string ratesOf(const Driver& driver) {
 #if defined(GLOAMING_HAS_RATES)
   return measureRates(driver);
@@ -179,15 +181,16 @@ std::string ratesOf(const Driver& driver) {
 #endif
 }
 
-/* All but the end of the JSON.
- * Returns  false if an answer is wrong
+/* Prints all of the JSON except its end.
+ * Returns  false if a result is wrong
  * Errors   CudaError */
 bool measureAll(const Setting& setting, bool isEmulated) {
   Gpu gpu(setting.driver, 0, setting.image, false);
   const double peerRate = isEmulated ? 0 : cublasLtRate(gpu, randomValues(2, size_t{1} << 27));
-  std::printf("{\"gpu\":\"%s\",\"is_emulated\":%s,\"multiprocessors\":%u,\"cublaslt_int8_tops\":%.1f,"
-              "\"searches\":[",
-              gpu.facts().name.c_str(), isEmulated ? "true" : "false", gpu.facts().multiprocessors, peerRate * 1e-12);
+  std::printf(
+      "{\"gpu\":\"%s\",\"is_emulated\":%s,\"multiprocessors\":%u,\"cublaslt_int8_tops\":%.1f,"
+      "\"searches\":[",
+      gpu.facts().name.c_str(), isEmulated ? "true" : "false", gpu.facts().multiprocessors, peerRate * 1e-12);
   const char* separator = "";
   for (const uint32_t dimension : {64u, 128u}) {
     const auto store = makeStore(dimension, setting.tokenBytes);
@@ -198,7 +201,7 @@ bool measureAll(const Setting& setting, bool isEmulated) {
       if (!measure(setting, isPortable, store, peerRate)) return false;
     }
   }
-  // Last, because a fault of theirs would end the context.
+  // Last, because a fault of these kernels would end the context.
   std::printf("],\"rates\":%s", isEmulated ? "{}" : ratesOf(setting.driver).c_str());
   return true;
 }
@@ -206,7 +209,7 @@ bool measureAll(const Setting& setting, bool isEmulated) {
 int run(const Setting& setting, bool isEmulated) {
   try {
     if (!measureAll(setting, isEmulated)) {
-      std::printf("\nkernels-cuda-bench: an answer is wrong\n");
+      std::printf("\nkernels-cuda-bench: a result is wrong\n");
       return 1;
     }
   } catch (const CudaError& error) {

@@ -1,4 +1,5 @@
-/* What the tests of the CUDA backend share: random releases and queries, and searches held against the reference. */
+/* Shared by the tests of the CUDA backend: random releases and queries, and comparisons of searches with the reference.
+ */
 #ifndef GLOAMING_TEST_CUDA_CASE_H
 #define GLOAMING_TEST_CUDA_CASE_H
 
@@ -17,7 +18,7 @@ inline void require(bool holds, const char* what) {
   std::exit(1);
 }
 
-/** Emulated lanes are slow: they get smaller data, and the faults that a real GPU must not have. */
+/** Emulated lanes are slow, so they get smaller data. They also simulate faults, which a real GPU must not have. */
 struct Setting {
   const Driver& driver;
   const void* image;
@@ -32,7 +33,7 @@ inline std::shared_ptr<const Store> makeStore(Random& random, uint32_t dimension
     const uint32_t limit = t % 11 == 0 ? longest : t % 5 == 0 ? 9 : longest / 4 + 1;
     starts.push_back(starts.back() + 1 + below(random, limit));
   }
-  // Every kind of rows that the CPU's kernels are held against: the largest products of both signs, ties, zeros.
+  // Every kind of rows of the CPU tests: the largest products of both signs, ties, zeros.
   std::vector<int8_t> rows;
   for (uint32_t t = 0; t < targets; ++t) {
     const auto own = rowsOf(random, kindOf(t), starts[t + 1] - starts[t], dimension);
@@ -41,7 +42,7 @@ inline std::shared_ptr<const Store> makeStore(Random& random, uint32_t dimension
   return std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size());
 }
 
-/* So many targets of the greatest length. */
+/* Makes this many targets of the greatest length. */
 inline std::shared_ptr<const Store> makeZeros(uint32_t dimension, uint32_t targets) {
   std::vector<uint32_t> starts{0};
   for (uint32_t t = 0; t < targets; ++t) starts.push_back(starts.back() + kMaxLength);
@@ -49,7 +50,7 @@ inline std::shared_ptr<const Store> makeZeros(uint32_t dimension, uint32_t targe
   return std::make_shared<Store>(std::move(starts), dimension, rows.data(), rows.size());
 }
 
-/* What a release takes of the memory of its GPUs. */
+/* Bytes of a release in the memory of its GPUs. */
 inline size_t packedBytes(const Store& store) {
   size_t bytes = 0;
   for (uint32_t t = 0; t < store.targetCount(); ++t) {

@@ -1,9 +1,9 @@
-/* Everything that the CUDA backend does, against the reference, bit for bit: searches with and without filters, several
- * queries and panels of long ones, excesses over a floor, the best of many, affine scores, eviction, refusals,
- * cancellation, several GPUs and a fault.
+/* Compares the CUDA backend with the reference, bit for bit: searches with and without filters, several queries, panels
+ * of long queries, excesses over a floor, the best of many, affine scores. Also tests eviction, refusals, cancellation,
+ * several GPUs and a fault.
  *
  *   kernels-cuda-equality [seed]                on this machine's GPUs, each kernel that they run; exit code 77: no GPU
- *   kernels-cuda-equality --emulated [seed]     on emulated GPUs (test/fake_driver.h), which need nothing
+ *   kernels-cuda-equality --emulated [seed]     on emulated GPUs (test/fake_driver.h), without a driver
  */
 
 #include "cuda/host/image.h"
@@ -30,7 +30,7 @@ void checkSearches(Pool& pool, Fleet& fleet, Random& random, const Setting& sett
   for (uint32_t dimension = kDimensionStep; dimension <= kMaxDimension; dimension += kDimensionStep) {
     const bool isSmall = setting.isEmulated;
     const auto store = makeStore(random, dimension, isSmall ? 50 : 400, isSmall ? 200 : 2'000);
-    // The last one is longer than shared memory holds and comes in panels.
+    // The last query exceeds shared memory, so it is cut into panels.
     const uint32_t giant = isSmall ? (dimension == 256 ? 600 : 90) : 5'000;
     const auto queries = makeQueries(random, dimension, {3, 64, 65, 150, 1, giant, 17, 20});
     checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
@@ -44,12 +44,13 @@ void checkSearches(Pool& pool, Fleet& fleet, Random& random, const Setting& sett
     checkSums(runSearch(pool, fleet, store, queries, std::nullopt, {}, {}, floor), *store, queries, std::nullopt,
               floor);
   }
-  require(!runSearch(pool, fleet, makeStore(random, 32, 3, 20), makeQueries(random, 32, {5}),
-                     std::vector<uint32_t>{0, 3}).failure.empty(),
-          "a list that names no target did not fail");
+  require(
+      !runSearch(pool, fleet, makeStore(random, 32, 3, 20), makeQueries(random, 32, {5}), std::vector<uint32_t>{0, 3})
+           .failure.empty(),
+      "a list that names no target did not fail");
 }
 
-/* What the reference says: the best targets and all that tie with the last, by target. */
+/* The reference's best targets, and all ties with the last, by target. */
 Best expectedBest(const Store& store, const Tokens& query, const std::optional<std::vector<uint32_t>>& eligible,
                   uint32_t wanted) {
   const Oracle oracle(query);
@@ -60,13 +61,14 @@ Best expectedBest(const Store& store, const Tokens& query, const std::optional<s
     const MaxSim sums = oracle.with(store, target);
     all.push_back({target, sums.queryToTarget, sums.targetToQuery});
   }
-  Best best = keepBest(all, [&store](uint32_t target) { return store.length(target); }, query.length, wanted);
+  Best best = keepBest(
+      all, [&store](uint32_t target) { return store.length(target); }, query.length, wanted);
   std::sort(best.begin(), best.end(), [](const Found& a, const Found& b) { return a.item < b.item; });
   return best;
 }
 
-/* The best that the devices choose are the best of the reference's sums, whatever ties there are, in one part of the
- * release and across parts. */
+/* Compares the devices' choice of the best with that of the reference, with many ties, in one part of the release and
+ * across parts. */
 void checkBest(Pool& pool, Fleet& fleet, Random& random, const Setting& setting) {
   constexpr uint32_t dimension = 64;
   auto starts = std::vector<uint32_t>{0};
@@ -111,9 +113,9 @@ void checkCancellation(Pool& pool, Fleet& fleet, Random& random) {
   checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
 }
 
-/* A fleet with room for about one of these releases: they take turns, and what fits nowhere is refused. */
+/* Tests a fleet with memory for about one of these releases: they evict each other, and a too large one is refused. */
 void checkEviction(Pool& pool, Random& random, const Setting& setting, uint64_t freeBytes, bool isPortable) {
-  // A real GPU hands its memory out by 2 MiB: releases of some 70 MiB there, of half a MiB on emulated ones.
+  // A real GPU allocates in units of 2 MiB, so releases have some 70 MiB there, and half a MiB on emulated GPUs.
   const uint32_t count = setting.isEmulated ? 600 : 60'000;
   const auto one = makeStore(random, 32, count, 250), other = makeStore(random, 32, count, 250);
   const auto queries = makeQueries(random, 32, {20});
@@ -128,21 +130,21 @@ void checkEviction(Pool& pool, Random& random, const Setting& setting, uint64_t 
     }
   }
   const std::atomic<bool> cancelled{false};
-  // For what fits nowhere nothing gives way.
+  // A release that fits nowhere evicts nothing.
   const auto giant = makeZeros(32, static_cast<uint32_t>(uint64_t{one->residueCount()} * 2 * states / kMaxLength + 1));
   const uint32_t before = fleet.state().front().residentCount;
   try {
     fleet.hold(giant, cancelled);
     require(false, "a release that is too large was loaded");
   } catch (const DeviceMemoryError&) {
-    require(fleet.state().front().residentCount == before, "a release gave way to one that was refused");
+    require(fleet.state().front().residentCount == before, "a refused release evicted another one");
   }
   try {
     Fleet(setting.driver, setting.image, {freeBytes, isPortable}).hold(other, cancelled);
     require(false, "a release without room was loaded");
   } catch (const DeviceMemoryError& error) {
     const std::string reason = error.what();
-    require(reason.find("are missing") != std::string::npos, "a refusal does not say what is missing");
+    require(reason.find("are missing") != std::string::npos, "a refusal does not name the missing bytes");
   }
   checkSums(runSearch(pool, fleet, one, queries, std::nullopt), *one, queries, std::nullopt);
 }
@@ -174,7 +176,7 @@ int checkEmulated(uint64_t seed) {
   }
   checkMachines(pool, random, setting);
   checkAffineMachines(pool, random, setting);
-  for (const FakeGpu& gpu : fakeMachine().gpus) require(gpu.usedBytes == 0, "memory of a GPU was not given back");
+  for (const FakeGpu& gpu : fakeMachine().gpus) require(gpu.usedBytes == 0, "memory of a GPU was not freed");
   std::printf("kernels-cuda-equality: all agrees on emulated GPUs\n");
   return 0;
 }

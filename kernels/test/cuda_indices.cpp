@@ -1,6 +1,6 @@
-/* The arithmetic of the CUDA kernels on the CPU: the very code that runs in a team's lanes (cuda/sweep.h), on emulated
- * lanes and matrix instructions, against the reference, bit for bit, over the shapes of the equality test; then
- * filters, panels, batches, slices, excesses and the choice of the best. Needs no GPU and no CUDA.
+/* Compares the arithmetic of the CUDA kernels with the reference, bit for bit, on the CPU. The code of a team's lanes
+ * (cuda/sweep.h) runs on emulated lanes and matrix instructions, over the shapes of the equality test. Further tests
+ * cover filters, panels, batches, slices, excesses and the choice of the best. Needs neither a GPU nor CUDA.
  *
  *   kernels-cuda-indices [seed]
  */
@@ -23,10 +23,10 @@ void require(bool holds, const char* what, const std::string& where = "") {
   std::exit(1);
 }
 
-/** Shared memory of a block where it is smallest: compute capability 8.6 and 8.9; 9.0. */
+/** Smallest shared memory of a block: compute capability 8.6 and 8.9; 9.0. */
 uint32_t sharedLimit(Variant variant) { return (variant == Variant::kPortable ? 99u : 227u) << 10; }
 
-/** Which of the three ways through sweep.h. */
+/** One of the three paths through sweep.h. */
 enum class Way { kPortable, kPortableWords, kHopper };
 constexpr Way kWays[] = {Way::kPortable, Way::kPortableWords, Way::kHopper};
 
@@ -52,7 +52,7 @@ Proteins makeProteins(Random& random, uint32_t dimension, const std::vector<uint
   return proteins;
 }
 
-/* How a search is cut; small numbers bring many panels, slices and chunks. */
+/* Limits by which a search is cut; small limits give many panels, slices and chunks. */
 struct Cuts {
   uint32_t capacityTiles = 1'000'000, chunkGroups = 64;
   uint64_t sliceGroups = 1'000'000;
@@ -61,10 +61,10 @@ struct Cuts {
 struct Sums {
   std::vector<int32_t> queryToTarget, targetToQuery, queryExcess;
 };
-/** What a launch writes of a query. */
+/** Results of a launch for one query. */
 constexpr std::vector<int32_t> Sums::*kSums[] = {&Sums::queryToTarget, &Sums::targetToQuery, &Sums::queryExcess};
 
-/* A whole search by emulated launches: what the host side does, without a device. */
+/* Runs a whole search by emulated launches, in place of the host side and a device. */
 std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Proteins& targets,
                                  const std::vector<uint32_t>* eligible, std::optional<int32_t> floor,
                                  const Cuts& cuts) {
@@ -81,7 +81,8 @@ std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Protein
                packed.data() + size_t{firstGroups.back()} * groupBytes(dimension));
   }
   if (eligible == nullptr) listed = lengths;
-  else for (const uint32_t target : *eligible) listed.push_back(lengths[target]);
+  else
+    for (const uint32_t target : *eligible) listed.push_back(lengths[target]);
   for (size_t q = 0; q < queries.rows.size(); ++q) queryLengths.push_back(queries.length(q));
 
   const std::vector<int32_t> unwritten(listed.size(), 77);
@@ -132,16 +133,6 @@ std::vector<Sums> searchEmulated(Way way, const Proteins& queries, const Protein
   return sums;
 }
 
-/* Σ over query rows of what their best dot product is above the floor: the definition. */
-int32_t excessReference(const Tokens& query, const Tokens& target, int32_t floor) {
-  int32_t excess = 0;
-  for (uint32_t i = 0; i < query.length; ++i) {
-    const MaxSim row = maxsimReference({query.values + size_t{i} * query.dimension, 1, query.dimension}, target);
-    excess += std::max(0, row.queryToTarget - floor);
-  }
-  return excess;
-}
-
 void checkSearch(const Proteins& queries, const Proteins& targets, const std::vector<uint32_t>* eligible,
                  std::optional<int32_t> floor, const Cuts& cuts, const std::string& where) {
   std::vector<uint32_t> all(targets.rows.size());
@@ -165,7 +156,7 @@ void checkSearch(const Proteins& queries, const Proteins& targets, const std::ve
   }
 }
 
-/* The shapes of test/equality.cpp, each kind of rows. */
+/* Checks the shapes of test/equality.cpp with each kind of rows. */
 uint32_t checkShapes(Random& random) {
   uint32_t done = 0;
   const auto check = [&](uint32_t dimension, uint32_t queryLength, uint32_t targetLength, Kind kind) {
@@ -174,8 +165,8 @@ uint32_t checkShapes(Random& random) {
     Proteins query{dimension, {rowsOf(own, kind, queryLength, dimension)}};
     Proteins target{dimension, {rowsOf(own, kind, targetLength, dimension)}};
     if (kind == Kind::kRelated) {
-      const auto relative = relativeRows(own, query.rows[0], dimension);
-      std::copy_n(relative.begin(), std::min(relative.size(), target.rows[0].size()), target.rows[0].begin());
+      const auto homolog = homologRows(own, query.rows[0], dimension);
+      std::copy_n(homolog.begin(), std::min(homolog.size(), target.rows[0].size()), target.rows[0].begin());
     }
     checkSearch(query, target, nullptr, randomFloor(own), {},
                 Case{seed, dimension, queryLength, targetLength, static_cast<uint32_t>(kind), {}}.line());
@@ -200,7 +191,7 @@ uint32_t checkShapes(Random& random) {
   return done;
 }
 
-/* Many proteins and queries at once, with filters, in small panels, batches, slices and chunks. */
+/* Checks many proteins and queries at once, with filters, in small panels, batches, slices and chunks. */
 void checkSearches(Random& random) {
   for (const uint32_t dimension : {32u, 128u, 256u}) {
     std::vector<uint32_t> lengths;
@@ -225,7 +216,7 @@ void checkSearches(Random& random) {
   }
 }
 
-/* Every element of a matrix stands in one place of the fragments, and no byte of a packed target is unwritten. */
+/* Every element of a matrix has one place in the fragments, and packing writes every byte of a target. */
 void checkLayout(Random& random) {
   std::set<std::pair<uint32_t, uint32_t>> a, b, d, wide;
   for (uint32_t lane = 0; lane < 128; ++lane) {
@@ -273,7 +264,7 @@ void checkPairs(Random& random) {
   require(largerPair(kLeastPair, 0x80018001u) == 0x80018001u && lowOf(kLeastWord) == -32'768, "the least is not least");
 }
 
-/* Shared memory: parts do not overlap, a plan that is said to fit does, and real queries fit on real machines. */
+/* Shared memory: parts do not overlap, plans stay within the limit, and a query of 300 residues fits on real GPUs. */
 void checkShape() {
   for (const Variant variant : {Variant::kPortable, Variant::kHopper}) {
     const uint32_t limit = sharedLimit(variant);
@@ -289,7 +280,7 @@ void checkShape() {
   }
 }
 
-/* The keys order as the exact fractions do, and the digits find the k-th of them. */
+/* Keys have the order of the exact fractions, and the digits select the k-th key. */
 void checkSelect(Random& random) {
   for (int repeat = 0; repeat < 200'000; ++repeat) {
     const bool small = below(random, 2) == 0;

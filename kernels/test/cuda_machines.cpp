@@ -21,26 +21,26 @@ void checkObstacles(const Setting& setting) {
   fakeMachine().gpus = {};
   require(reasonOf(setting.image) == "the NVIDIA driver finds no GPU", "a machine without GPUs has one");
   fakeMachine().gpus = {FakeGpu{7}, FakeGpu{6}};
-  require(reasonOf(setting.image) == "GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed; "
-                                     "GPU 1: Emulated 6 has compute capability 6.0, 8.0 is needed",
+  require(reasonOf(setting.image) ==
+              "GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed; "
+              "GPU 1: Emulated 6 has compute capability 6.0, 8.0 is needed",
           "old GPUs are taken, or not all of them are named");
   require(reasonOf(nullptr).find("nvcc was not found") != std::string::npos, "kernels that are not there run");
 }
 
-/* Where some GPUs serve, the others are named with what is in their way. */
+/* If some GPUs are usable, the fleet names the others with the reasons. */
 void checkUnusedGpus(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{7}, FakeGpu{9}};
   Fleet fleet(setting.driver, setting.image, {1 << 20, false});
   require(fleet.state().size() == 1 && fleet.state().front().ordinal == 1, "a GPU does not keep its number");
-  require(fleet.unusedGpus() ==
-              std::vector<std::string>{"GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed"},
-          "a GPU that does not serve is not named");
+  require(fleet.unusedGpus() == std::vector<std::string>{"GPU 0: Emulated 7 has compute capability 7.0, 8.0 is needed"},
+          "an unusable GPU is not named");
   const auto store = makeStore(random, 32, 60, 80);
   const auto queries = makeQueries(random, 32, {20});
   checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
 }
 
-/* A search that is cancelled in its first launch starts no second one. */
+/* A search that is cancelled in its first launch starts no second launch. */
 void checkCancellationBetweenLaunches(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{}};
   Fleet fleet(setting.driver, setting.image, {1 << 20, false});
@@ -60,7 +60,7 @@ void checkCancellationBetweenLaunches(Pool& pool, Random& random, const Setting&
   }
 }
 
-/* A search of many rounds lets another one in between them. */
+/* A search of many rounds lets another search run between its rounds. */
 void checkTurnsBetweenRounds(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{}};
   Fleet fleet(setting.driver, setting.image, {1 << 20, false});
@@ -70,14 +70,14 @@ void checkTurnsBetweenRounds(Pool& pool, Random& random, const Setting& setting)
   const auto few = makeQueries(random, 32, {7});
   checkSums(runSearch(pool, fleet, store, few, std::nullopt), *store, few, std::nullopt);
   std::thread other;
-  // Launches are watched with the GPU in hand, one at a time.
+  // The watch runs with the GPU's mutex held, one launch at a time.
   std::vector<std::thread::id> launches;
   fakeMachine().onLaunch = [&](const char*) {
     launches.push_back(std::this_thread::get_id());
     if (launches.size() == 1) {
       other = std::thread([&] { checkSums(runSearch(pool, fleet, store, few, some), *store, few, some); });
     }
-    // Time for the other search to come as far as it can.
+    // Gives the other search time to reach the mutex.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   };
   checkSums(runSearch(pool, fleet, store, many, some), *store, many, some);
@@ -86,13 +86,13 @@ void checkTurnsBetweenRounds(Pool& pool, Random& random, const Setting& setting)
   require(launches.front() == launches.back(), "a search holds a GPU until its last round");
 }
 
-/* GPUs of different memory get parts as they have room where equal parts do not fit, in any order of
- * the GPUs, and where another release has to give way for it. */
+/* If equal parts do not fit, GPUs of different memory get parts of different size, in any order of the GPUs, and also
+ * if another release must be evicted. */
 void checkUnequalGpus(Pool& pool, Random& random, const Setting& setting) {
   const auto store = makeStore(random, 32, 1'200, 250), other = makeStore(random, 32, 300, 250);
   const auto queries = makeQueries(random, 32, {20});
   const size_t bytes = packedBytes(*store), work = size_t{1} << 20;
-  // A tenth to spare for what no cut between proteins can use.
+  // A tenth more, because cuts between proteins leave gaps.
   const size_t large = work + bytes * 8 / 10, small = work + bytes * 3 / 10;
   for (const auto& memory : {std::vector<size_t>{small, large}, {large, small}, {work / 2, small, large}}) {
     fakeMachine().gpus.clear();
@@ -105,14 +105,15 @@ void checkUnequalGpus(Pool& pool, Random& random, const Setting& setting) {
     const auto release = fleet.hold(store, cancelled);
     for (const ReleasePart& part : release->parts) {
       const FakeGpu& gpu = fakeMachine().gpus[static_cast<size_t>(part.gpu->ordinal())];
-      require(part.bytes + work <= gpu.memoryBytes, "a part takes what is kept free for searches");
+      require(part.bytes + work <= gpu.memoryBytes, "a part takes memory reserved for searches");
       require(part.endTarget > part.firstTarget, "a GPU without room has a part");
     }
-    require(release->parts.size() == 2, "a release does not lie where there is room");
+    require(release->parts.size() == 2, "a release is not where there is memory for it");
   }
 }
 
-/* What does not fit beside a release in use is told apart from what fits nowhere, and is loaded when that use ends. */
+/* A release that does not fit beside one in use is "busy", not "too large", and is loaded when the other is
+ * released. */
 void checkBusyMemory(Random& random, const Setting& setting) {
   const auto one = makeStore(random, 32, 600, 250), other = makeStore(random, 32, 600, 250);
   const auto giant = makeStore(random, 32, 2'400, 250);
@@ -131,14 +132,14 @@ void checkBusyMemory(Random& random, const Setting& setting) {
     return false;
   };
   auto held = fleet.hold(one, cancelled);
-  require(isBusyFor(other), "memory in use is told as missing");
-  require(!isBusyFor(giant), "missing memory is told as in use");
-  require(fleet.hold(one, cancelled) == held, "a release in use gave way");
+  require(isBusyFor(other), "memory in use is reported as missing");
+  require(!isBusyFor(giant), "missing memory is reported as in use");
+  require(fleet.hold(one, cancelled) == held, "a release in use was evicted");
   held.reset();
   require(fleet.hold(other, cancelled) != nullptr, "memory stays in use");
 }
 
-/* Excesses have room on a GPU where they are asked for, and only there. */
+/* Only searches with a floor allocate excesses on a GPU. */
 void checkMemoryOfExcesses(Pool& pool, Random& random, const Setting& setting) {
   // Scratch memory comes in powers of two, from 64 KiB on: these sums are one of them.
   const auto store = makeStore(random, 32, 1'024, 40);
@@ -157,7 +158,7 @@ void checkMemoryOfExcesses(Pool& pool, Random& random, const Setting& setting) {
           "excesses take other memory than their own");
 }
 
-/* A kernel's fault fails its search, and the next one finds a GPU again. */
+/* A kernel's fault fails its search, and the next search runs on a reopened GPU. */
 void checkFault(Pool& pool, Random& random, const Setting& setting) {
   fakeMachine().gpus = {FakeGpu{}, FakeGpu{8}};
   Fleet fleet(setting.driver, setting.image, {1 << 20, false});
@@ -167,7 +168,7 @@ void checkFault(Pool& pool, Random& random, const Setting& setting) {
   checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);
   fakeMachine().onLaunch = [](const char*) { fakeMachine().nextWait = 700; };
   const Outcome outcome = runSearch(pool, fleet, store, queries, std::nullopt);
-  require(outcome.failure.find("illegal memory access") != std::string::npos, "a fault is not told");
+  require(outcome.failure.find("illegal memory access") != std::string::npos, "a fault is not reported");
   fakeMachine().onLaunch = nullptr;
   fakeMachine().nextWait = 0;
   checkSums(runSearch(pool, fleet, store, queries, std::nullopt), *store, queries, std::nullopt);

@@ -1,4 +1,4 @@
-/* Machines that only the emulated driver has: GPUs of different memory, GPUs that cannot serve, faults. */
+/* Tests with machines that only the emulated driver has: GPUs of different memory, unusable GPUs, faults. */
 #ifndef GLOAMING_TEST_CUDA_MACHINES_H
 #define GLOAMING_TEST_CUDA_MACHINES_H
 

@@ -1,10 +1,10 @@
-"""What PyTorch takes for the same comparison: a bf16 matrix product of a query of 300 residues with as many random
-target residues, and the two maxima over it. Prints JSON; exit code 77 where PyTorch or a GPU is missing.
+"""Times PyTorch on the same comparison: a bf16 matrix product of a query of 300 residues with as many random target
+residues, and the two maxima over it. Prints JSON; exit code 77 without PyTorch or a GPU.
 
     python3 cuda_pytorch.py [GiB of int8 tokens, default 4]
 
-Lengths are all 368 (the bench has 365 on average), which spares PyTorch the protein boundaries; it gives sums of bf16
-products, and ranks nothing. The score matrix is made in pieces of about 1 GiB, in the order of memory.
+All lengths are 368 (the bench has 365 on average), so that PyTorch needs no protein boundaries. The results are sums of
+bf16 products, without a ranking. The score matrix is computed in pieces of about 1 GiB, in the order of memory.
 """
 import json
 import sys

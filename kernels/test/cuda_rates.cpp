@@ -14,12 +14,14 @@ namespace {
 
 struct Rate {
   const char* kernel;
-  /** What one round of a block does. */
+  /** Operations of one round of a block. */
   double workOfRound;
   uint32_t threads, sharedBytes, rounds;
 };
 
 constexpr double kLaneWork = double{kRateThreads} * kChains;
+// clang-format 14 takes these products for pointers.
+// clang-format off
 constexpr Rate kRates[] = {
     {"rate_max_words", kLaneWork, kRateThreads, 0, 100'000},
     {"rate_max3_words", kLaneWork, kRateThreads, 0, 100'000},
@@ -29,6 +31,7 @@ constexpr Rate kRates[] = {
     {"rate_mma", kMmaProducts * kRateThreads / 32 * kChains, kRateThreads, 0, 20'000},
     {"rate_wgmma", kWgmmaProducts * kWgmmaThreads / 128 * 4, kWgmmaThreads, (64 + 128) * 128, 20'000},
 };
+// clang-format on
 
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace {
 
 extern __shared__ __align__(128) uint8_t sharedMemory[];
 
-/* Notes the time since `start`; the results go where the compiler cannot tell that nobody reads them. */
+/* Stores the time since `start`, and the results, so that the compiler cannot remove the loop. */
 template <uint32_t count>
 __device__ __forceinline__ void conclude(const RateTask& task, uint64_t start, const uint32_t (&results)[count]) {
   __syncthreads();
@@ -20,7 +20,7 @@ __device__ __forceinline__ void conclude(const RateTask& task, uint64_t start, c
   if (all == task.seed) *task.sink = all;
 }
 
-/* Calls step(word, its neighbour, the next one) for each chain and round. Each chain waits for itself only. */
+/* Calls step(word, its neighbour, the next one) for each chain and round. Chains are independent of each other. */
 template <class Step>
 __device__ __forceinline__ void measure(const RateTask& task, Step step) {
   uint32_t words[kChains];
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(kWgmmaThreads, 1) rate_wgmma(const 
   const Descriptor targets = coreDescriptor(sharedAddress(sharedMemory + 64 * dimension), dimension);
   uint32_t dots[64], sums[1] = {};
   const uint64_t start = clock64();
-  // Unrolled, the rounds would want more registers than there are.
+  // Unrolled rounds would need too many registers.
 #pragma unroll 1
   for (uint32_t round = 0; round < task.rounds; ++round) {
     Descriptor a = rows, b = targets;

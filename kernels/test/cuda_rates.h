@@ -1,5 +1,5 @@
-/* How many of the instructions that MaxSim is made of a multiprocessor does in a clock: what the kernels were designed
- * by, measured. */
+/* Measures the rates of MaxSim's instructions on a multiprocessor, per clock: the assumptions of the kernels'
+ * design. */
 #ifndef GLOAMING_TEST_CUDA_RATES_H
 #define GLOAMING_TEST_CUDA_RATES_H
 
@@ -15,20 +15,20 @@ struct RateTask {
   uint32_t seed, rounds;
   /** [blocks]: clocks from a block's first instruction to its last. */
   uint64_t* clocks;
-  /** Takes a result that never comes, so that no instruction is left out. */
+  /** Destination of a result that never occurs, so that the compiler keeps all instructions. */
   uint32_t* sink;
 };
 
-/** Instructions that each thread has in flight, one after the other of each. */
+/** Independent dependency chains of each thread. */
 constexpr uint32_t kChains = 8;
-/** Threads of a block, of which each multiprocessor has one; three warpgroups for wgmma, as in the kernel. */
+/** Threads of a block; each multiprocessor has one block. Three warpgroups for wgmma, as in the kernel. */
 constexpr uint32_t kRateThreads = 1'024, kWgmmaThreads = 384;
-/** Of an m16n8k32 product and of an m64n128k32 product. */
+/** Multiply-adds of an m16n8k32 product and of an m64n128k32 product. */
 constexpr double kMmaProducts = 16 * 8 * 32, kWgmmaProducts = 64 * 128 * 32;
 
 /* Measures on the first GPU.
  * Returns  a JSON object: per multiprocessor and clock, lanes of each maximum and int8 multiply-adds of each product;
- *          and the clock that the GPU ran at
+ *          and the clock rate of the GPU
  * Errors   CudaError */
 std::string measureRates(const Driver& driver);
 

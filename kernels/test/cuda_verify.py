@@ -1,13 +1,13 @@
-"""Everything that a GPU must show before CUDA_IS_VERIFIED may be true, in one command and under eight minutes: builds
-the plain executables, holds every kernel against the reference bit for bit, times them, and holds the figures against
-the bars of the project. Needs CMake, a C++17 compiler and nvcc 12 or 13; no Node, no network. PyTorch is compared where
-it is installed.
+"""Verifies the CUDA kernels on a GPU, as CUDA_IS_VERIFIED requires, in one command and under eight minutes. It builds
+the plain executables, compares every kernel with the reference bit for bit, times them, and compares the figures with
+the project's performance targets. Needs CMake, a C++17 compiler and nvcc 12 or 13; no Node, no network. It times
+PyTorch, too, if that is installed.
 
     python3 kernels/test/cuda_verify.py OUT.json [GiB of tokens, default 8]
-    python3 kernels/test/cuda_verify.py OUT.json --emulated       goes the same way on emulated GPUs, and proves no bar
+    python3 kernels/test/cuda_verify.py OUT.json --emulated       tests this program on emulated GPUs, without targets
 
-OUT.json is written anew after each step, so an interrupted run keeps what it has. Exit code: 0 if all is equal and all
-bars are met, 1 if something differs or failed, 2 if only a bar is missed, 77 without a GPU.
+OUT.json is rewritten after each step, so an interrupted run keeps its results so far. Exit code: 0 if all results are
+equal and all targets are met, 1 if a result differs or a step failed, 2 if only a target is missed, 77 without a GPU.
 """
 import glob
 import json
@@ -21,17 +21,17 @@ BUILD = os.path.join(os.path.dirname(KERNELS), "build", "cuda-verify")
 NO_GPU = 77
 # Milliseconds for 300 residues against 205 million, on an H200, by kernel and dimension.
 BARS_MS = {("hopper", 128): 16, ("hopper", 64): 10, ("portable", 128): 30, ("portable", 64): 18}
-# The same for affine scores of these residues with a thousand finalists.
+# The same for affine scores of a thousand targets of such a search.
 AFFINE_BAR_MS = 2
 HOPPER_CUBLASLT_SHARE = 0.5
 PYTORCH_RATIO = 4
 SEEDS = ["1", "2"]
-# Of all steps together.
+# Time limit of all steps together.
 LIMIT_S = 470
 
 
 def find_cublaslt():
-    """Folders of cuBLASLt where the loader would not look: CUDA's own, and those of Python packages."""
+    """Folders of cuBLASLt outside the loader's search path: CUDA's own, and those of Python packages."""
     roots = [os.environ.get("CUDA_HOME", "/usr/local/cuda"), *(os.path.join(path, "nvidia") for path in sys.path)]
     found = [name for root in roots for name in glob.glob(os.path.join(root, "**", "libcublasLt.so*"), recursive=True)]
     return sorted({os.path.dirname(name) for name in found})
@@ -135,7 +135,7 @@ def run(command, limit_s):
 
 
 def parsed(outcome):
-    """The JSON that a step printed; none where it did not end well."""
+    """The JSON that a step printed; None if the step failed."""
     lines = [line for line in outcome["output"].splitlines() if line.startswith("{")]
     return json.loads(lines[-1]) if outcome["exit_code"] == 0 and lines else None
 

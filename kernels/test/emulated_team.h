@@ -1,6 +1,6 @@
-/* The teams of the CUDA kernels in plain C++: lanes are arrays, shared memory is a vector, and the matrix instructions
- * are their definition in the PTX manual, read through the fragment maps and the descriptors of cuda/layout.h. sweep.h
- * runs on it unchanged. */
+/* The teams of the CUDA kernels in plain C++: lanes are arrays, and shared memory is a vector. The matrix instructions
+ * follow their definition in the PTX manual, with the fragment maps and descriptors of cuda/layout.h. sweep.h runs on
+ * it unchanged. */
 #ifndef GLOAMING_TEST_EMULATED_TEAM_H
 #define GLOAMING_TEST_EMULATED_TEAM_H
 
@@ -138,7 +138,7 @@ class EmulatedTeam {
     return word;
   }
 
-  /* What the tensor cores read where a descriptor points, as the PTX manual defines it. */
+  /* Returns the operand that the tensor cores read through a descriptor, by the PTX manual. */
   template <uint32_t kRows>
   void readOperand(uint32_t address, uint32_t step, uint32_t rows, int8_t (&operand)[kRows][kStepBytes]) const {
     Descriptor descriptor = coreDescriptor(address, kDimension);

@@ -1,5 +1,5 @@
-/* AMX's tiles in plain C++, as the processor's manual defines the instructions. What a processor would refuse ends the
- * program: shapes that do not fit together, and tiles that have none. */
+/* AMX's tiles in plain C++, by the processor's manual. Operations that a processor would reject end the program: shapes
+ * that do not match, and tiles without a shape. */
 #include "test/emulated_tiles.h"
 
 #include <cstdio>
@@ -77,6 +77,8 @@ int32_t emulatedMaxsimRows(const PackedQuery& query, const void* rows, uint32_t 
 
 }  // namespace
 
+// A line for each operation.
+// clang-format off
 const Kernels emulatedAmxKernels{"emulated amx",
                                  amxKernels.maxsimPackedBytes, amxKernels.maxsimPack, 0, nullptr,
                                  emulatedMaxsimRows,
@@ -84,5 +86,6 @@ const Kernels emulatedAmxKernels{"emulated amx",
                                  avx512vnniKernels.affineScore, avx512vnniKernels.affineBatch,
                                  avx512vnniKernels.affineScores, avx512vnniKernels.affineMeasures,
                                  avx512vnniKernels.affineAlign, amxKernels.codedRows};
+// clang-format on
 
 }  // namespace gloaming

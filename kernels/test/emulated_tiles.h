@@ -1,5 +1,5 @@
-/* The functions of amx/tiles.h in plain C++, as the processor's manual defines the instructions, and a table of kernels
- * that uses them: it holds the AMX kernels to the reference on machines without AMX. */
+/* The functions of amx/tiles.h in plain C++, by the processor's manual, and a table of kernels with them. Tests compare
+ * this table with the reference on machines without AMX. */
 #ifndef GLOAMING_TEST_EMULATED_TILES_H
 #define GLOAMING_TEST_EMULATED_TILES_H
 

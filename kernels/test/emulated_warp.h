@@ -14,7 +14,7 @@ namespace cuda {
 template <uint32_t kDimension>
 class EmulatedWarp {
  public:
-  // Nothing may depend on what registers and shared memory hold at first.
+  // Noise, because the initial values of registers and shared memory are undefined.
   EmulatedWarp() : lanes_(kWarpLanes), table_(kAffineShared / 4, 0xa5a5a5a5) {
     std::memset(static_cast<void*>(lanes_.data()), 0x5a, lanes_.size() * sizeof lanes_[0]);
   }

@@ -1,10 +1,10 @@
-/* All kernels that this machine runs against the reference, bit for bit, over random and adversarial shapes.
+/* Compares all kernels that run on this machine with the reference, bit for bit, over random and adversarial shapes.
  *
  *   kernels-equality [seed]
  *
- * Tables of kernels come from dispatch.cpp: one that is added there is tested here. Where there is no AMX, it is
- * emulated. */
+ * The test covers every table of dispatch.cpp, and the plain twins of assembly. Without AMX it tests emulated tiles. */
 
+#include "engine/moments.h"
 #include "test/case.h"
 #include "test/coded_case.h"
 
@@ -12,15 +12,18 @@ namespace gloaming {
 namespace {
 
 constexpr AffineParameters kTypical{600, 2, 20, 3};
-/** Free gaps, dear gaps, scores that pass 16 bits after a few pairs, and nothing that scores above zero. */
+// A table.
+// clang-format off
+/** Free gaps, costly gaps, scores that exceed 16 bits after a few pairs, and scores of at most zero. */
 constexpr AffineParameters kParameters[] = {
     kTypical,           {1, 0, 0, 0},      {32'767, 0, 1, 0},       {32'767, -16'384, 4'095, 4'095},
     {32'767, 32'767, 5, 5}, {3'000, 40, 11, 1}, {32'767, 8'000, 4'095, 0},
 };
+// clang-format on
 constexpr uint32_t kLengths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100};
 
-/* Full and partial batches of targets of their own, of which every fifth is a relative whose score may pass 16 bits, on
- * every table. Returns how many batches there were. */
+/* Checks full and partial batches on every table. Every fifth target is a homolog, whose score may exceed 16 bits.
+ * Returns the number of batches. */
 uint32_t checkBatches(Random& random, AffineParameters parameters) {
   constexpr uint32_t dimension = 32;
   const uint32_t queryLength = 1 + below(random, 400);
@@ -34,37 +37,35 @@ uint32_t checkBatches(Random& random, AffineParameters parameters) {
   const std::atomic<bool> cancelled{false};
   Workspace workspace;
   uint32_t done = 0;
-  size_t tableCount = 0;
-  const Kernels* const* all = compiledKernels(&tableCount);
-  for (size_t k = 0; k < tableCount; ++k) {
-    if (!canRun(*all[k]) || all[k]->affineBatch == 1) continue;
+  for (const Kernels* table : tablesToCheck()) {
+    if (table->affineBatch == 1) continue;
     const std::unique_ptr<void, decltype(&std::free)> packed(
-        std::aligned_alloc(64, roundUp(all[k]->affinePackedBytes(queryLength, dimension), 64)), std::free);
-    all[k]->affinePack({tokens, letters.data(), ownProfile, parameters}, packed.get());
+        std::aligned_alloc(64, roundUp(table->affinePackedBytes(queryLength, dimension), 64)), std::free);
+    table->affinePack({tokens, letters.data(), ownProfile, parameters}, packed.get());
     const PackedQuery own{tokens, packed.get()};
-    const uint32_t lanes = all[k]->affineBatch;
-    // More than there are lanes follow each other in them.
+    const uint32_t lanes = table->affineBatch;
+    // With more targets than lanes, targets follow each other in a lane.
     for (const uint32_t count : {1 + below(random, lanes), lanes + 1 + below(random, lanes)}) {
       std::vector<std::vector<int8_t>> targets, profiles;
       std::vector<AffineTask> tasks;
       for (uint32_t t = 0; t < count; ++t) {
-        targets.push_back(t % 5 == 0 ? relativeRows(random, query, dimension)
+        targets.push_back(t % 5 == 0 ? homologRows(random, query, dimension)
                                      : randomRows(random, 1 + below(random, 300), dimension));
         const auto length = static_cast<uint32_t>(targets[t].size() / dimension);
         profiles.push_back(randomProfiles(random, length));
         const Profiles both{ownProfile, hasProfiles ? profiles[t].data() : nullptr};
-        tasks.push_back({own, targets[t].data(), length, {letters.data(), letters.data()}, both, parameters, workspace,
-                         cancelled});
+        tasks.push_back(
+            {own, targets[t].data(), length, {letters.data(), letters.data()}, both, parameters, workspace, cancelled});
       }
       std::vector<int32_t> scores(count);
-      all[k]->affineScores(tasks.data(), count, scores.data());
-      if (!sameMeasures(*all[k], tasks, scores)) {
-        std::fprintf(stderr, "%s measures a batch differently\n", all[k]->name);
+      table->affineScores(tasks.data(), count, scores.data());
+      if (!sameMeasures(*table, tasks, scores)) {
+        std::fprintf(stderr, "%s measures a batch differently\n", table->name);
         std::exit(1);
       }
       for (uint32_t t = 0; t < count; ++t) {
         if (scores[t] == referenceAffineScore(tasks[t])) continue;
-        std::fprintf(stderr, "%s differs from the reference in target %u of a batch\n", all[k]->name, t);
+        std::fprintf(stderr, "%s differs from the reference in target %u of a batch\n", table->name, t);
         std::exit(1);
       }
       ++done;
@@ -73,7 +74,17 @@ uint32_t checkBatches(Random& random, AffineParameters parameters) {
   return done;
 }
 
-/* Runs all cases; returns how many there were. */
+/* Checks the second moments of random rows. */
+void checkMoments(Random& random, uint32_t count, uint32_t dimension) {
+  const std::vector<int8_t> rows = randomRows(random, count, dimension);
+  std::vector<int32_t> expected(size_t{dimension} * (dimension + 1) / 2);
+  referenceSecondMoments(rows.data(), count, dimension, expected.data());
+  if (secondMoments(rows.data(), count, dimension) == expected) return;
+  std::fprintf(stderr, "second moments of %u rows of dimension %u differ from the reference\n", count, dimension);
+  std::exit(1);
+}
+
+/* Runs all cases. Returns their number. */
 uint32_t checkAll(uint64_t seed) {
   Random random(seed);
   uint32_t done = 0;
@@ -104,10 +115,13 @@ uint32_t checkAll(uint64_t seed) {
   for (const uint32_t count : {1u, 2u, 15u, 16u, 17u, 256u, 257u, 258u, 600u, kMaxLength}) {
     for (int repeat = 0; repeat < 3; ++repeat, ++done) checkCoded(random(), count);
   }
+  for (const uint32_t dimension : {1u, 6u, 32u, 33u, 64u, 128u, 256u}) {
+    for (const uint32_t count : {0u, 1u, 7u, 8u, 9u, 255u, 256u}) checkMoments(random, count, dimension), ++done;
+  }
   check(32, 4'095, 64, Kind::kRelated, kTypical);
   check(64, 33, 4'095, Kind::kRandom, kTypical);
   check(32, 2'000, 4'095, Kind::kRelated, kTypical);
-  // Too long to keep all flags at once, with 16-bit scores and beyond them.
+  // Flags exceed kFlagBytes, with 16-bit and with 32-bit scores.
   check(32, 2'600, 12'000, Kind::kRelated, {20, 2, 20, 3});
   check(32, 2'600, 12'000, Kind::kRelated, kTypical);
   return done;

@@ -42,7 +42,7 @@ int allocate(uint64_t* address, size_t bytes) {
   FakeGpu& gpu = machine.gpus[current];
   if (gpu.usedBytes + bytes > gpu.memoryBytes) return kOutOfMemory;
   void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  // Nothing may depend on what lies in fresh memory.
+  // Noise, because fresh memory is undefined.
   std::memset(memory, 0xc3, bytes);
   *address = reinterpret_cast<uint64_t>(memory);
   gpu.usedBytes += bytes;
@@ -73,7 +73,7 @@ void runSelect(const std::string& name, void** parameters) {
     *task.state = pickDigit(task.histogram, *task.state, *static_cast<const uint32_t*>(parameters[1]));
     std::memset(task.histogram, 0, kDigits * 4);
   } else {
-    // Backwards: the order in which threads find their places is anybody's.
+    // Backwards, because the order in which threads claim their places is undefined.
     for (uint32_t item = task.itemCount; item-- > 0;) {
       if (task.keys[item] < task.state->prefix) continue;
       const uint32_t place = (*task.foundCount)++;
@@ -99,7 +99,7 @@ int launch(void* function, unsigned, unsigned, unsigned, unsigned threads, unsig
   const bool isHopper = name.rfind("maxsim_hopper_", 0) == 0;
   const auto& task = *static_cast<const SweepTask*>(parameters[0]);
   const Variant variant = isHopper ? Variant::kHopper : Variant::kPortable;
-  // What a real driver refuses: more than there is, and a kernel that was compiled for other sizes.
+  // A real driver rejects more shared memory than exists, and a kernel compiled for other sizes.
   if (sharedBytes > (machine.gpus[current].major == 9 ? kHopperShared : kPortableShared)) return 1;
   if (threads != shapeOf(variant, dimension).threads()) return 1;
   if (sharedBytes != planShared(variant, dimension, task.queryTiles).bytes) return 1;

@@ -1,6 +1,5 @@
-/* A CUDA driver without CUDA: device memory is host memory with a limit, and a launch runs the kernel's body on
- * emulated lanes. The host side of kernels/cuda/ cannot tell it from libcuda, so all of it is tested where there is no
- * GPU. */
+/* A stub of the CUDA driver: device memory is host memory with a limit, and a launch runs the kernel's body on emulated
+ * lanes. It has the interface of libcuda, so that the whole host side of kernels/cuda/ is tested without a GPU. */
 #ifndef GLOAMING_TEST_FAKE_DRIVER_H
 #define GLOAMING_TEST_FAKE_DRIVER_H
 
@@ -19,18 +18,18 @@ struct FakeGpu {
   size_t usedBytes = 0;
 };
 
-/** What the machine has; set before a fleet is made. */
+/** The GPUs of the machine; set before a fleet is made. */
 struct FakeMachine {
   std::vector<FakeGpu> gpus;
   /** Called before every launch, with the kernel's name. */
   std::function<void(const char*)> onLaunch;
-  /** What the next wait returns, once; 700 is an illegal address. */
+  /** Status that the next wait returns, once; 700 is an illegal address. */
   std::atomic<int> nextWait{0};
 };
 
 FakeMachine& fakeMachine();
 const Driver& fakeDriver();
-/** Stands for the compiled kernels. */
+/** Stub of the compiled kernels. */
 const void* fakeImage();
 
 }  // namespace cuda

@@ -1,8 +1,8 @@
-/* Random cases against the reference for a while, after those kept in corpus.txt.
+/* Compares the cases of corpus.txt, then random cases, with the reference.
  *
  *   kernels-fuzz corpus.txt [seconds] [seed]
  *
- * A case that fails is printed as one line; add it to corpus.txt when the fault is mended. */
+ * A failing case is printed as one line. Add it to corpus.txt when the bug is fixed. */
 #include <chrono>
 
 #include "test/case.h"
@@ -11,7 +11,7 @@
 namespace gloaming {
 namespace {
 
-/* Mostly near the edges of vectors, strips and row blocks. */
+/* Draws a length, mostly near the edges of vectors, strips and row blocks. */
 uint32_t edgyLength(Random& random) {
   constexpr uint32_t edges[] = {1, 8, 16, 32, 48, 64, 128, 256, 512};
   const uint32_t edge = edges[below(random, 9)], shift = below(random, 5);

@@ -1,5 +1,5 @@
-/* What MaxSim must be, from this machine's fastest CPU kernels: kernels-equality proves that they have the reference's
- * bits, and large data would take the reference hours. */
+/* Expected MaxSim from this machine's fastest CPU kernels. kernels-equality proves that they equal the reference, which
+ * would take hours for large data. */
 #ifndef GLOAMING_TEST_ORACLE_H
 #define GLOAMING_TEST_ORACLE_H
 
@@ -15,7 +15,7 @@
 
 namespace gloaming {
 
-/** What a sweep must find of a pair, with Σ over query rows of what their best dot product is above a floor. */
+/** Expected sums of a pair, with the excess over a floor. */
 struct Swept : MaxSim {
   int32_t queryExcess;
 };
@@ -41,7 +41,7 @@ class Oracle {
     }
     for (uint32_t i = 0; i < query_.length; ++i) {
       sums.queryToTarget += closest.get()[i];
-      sums.queryExcess += std::max(0, closest.get()[i] - floor);
+      sums.queryExcess += excessOver(floor, closest.get()[i]);
     }
     return sums;
   }

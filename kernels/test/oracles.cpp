@@ -1,11 +1,11 @@
-/* Oracles that nobody here wrote: with the substitution score set to BLOSUM62 and gaps of 11 + (k − 1) × 1, the affine
- * score of every pair of proteins must equal that of parasail and of SSW, and of EMBOSS water where it is installed.
- * (Gaps "11/1" of BLAST cost 11 + k; the three programs' 11/1 is ours.) Every table of kernels that runs here is held
- * to them, and its path, priced residue by residue, must be worth its score. Prints JSON.
+/* Compares affine scores with independent programs. With BLOSUM62 as substitution score and gaps of 11 + (k − 1), the
+ * affine score of every pair of proteins must equal that of parasail, of SSW and, if installed, of EMBOSS water. (Gaps
+ * "11/1" of BLAST cost 11 + k; those of the three programs cost 11 + (k − 1), as here.) All tables that run on this
+ * machine are compared. The price of each path, residue by residue, must equal its score. Prints JSON.
  *
  *   kernels-oracles [pairs] [seed] [proteins.fasta]      default: 1,000 pairs of simulated proteins
  *
- * Half of the targets are relatives of the query, made by mutation, so that gaps and high scores occur. */
+ * Half of the targets are mutated copies of the query, so that gaps and high scores occur. */
 #include <unistd.h>
 
 #include <cstdio>
@@ -21,9 +21,9 @@ namespace {
 constexpr uint32_t kTargetsOfQuery = 50;
 
 int parasailScore(const std::string& query, const std::string& target) {
-  parasail_result_t* result = parasail_sw_striped_sat(query.c_str(), static_cast<int>(query.size()), target.c_str(),
-                                                      static_cast<int>(target.size()), kGapOpen, kGapExtend,
-                                                      &parasail_blosum62);
+  parasail_result_t* result =
+      parasail_sw_striped_sat(query.c_str(), static_cast<int>(query.size()), target.c_str(),
+                              static_cast<int>(target.size()), kGapOpen, kGapExtend, &parasail_blosum62);
   const int score = result->score;
   parasail_result_free(result);
   return score;
@@ -58,7 +58,7 @@ void require(bool holds, const char* what, const std::string& query, const std::
   std::exit(1);
 }
 
-/* What a path is worth: the pairs' BLOSUM62 scores less its gaps. */
+/* Price of a path: the BLOSUM62 scores of its pairs less the costs of its gaps. */
 int32_t priceOf(const AffineAlignment& alignment, const std::string& query, const std::string& target) {
   int32_t price = 0;
   uint32_t i = alignment.queryStart, j = alignment.targetStart;
@@ -74,7 +74,7 @@ int32_t priceOf(const AffineAlignment& alignment, const std::string& query, cons
 
 using Tables = std::vector<std::unique_ptr<const BlosumQuery>>;
 
-/* The query for every table of kernels that runs here. */
+/* Packs the query for every table that runs on this machine. */
 Tables tablesOf(const std::string& query) {
   size_t count = 0;
   const Kernels* const* all = compiledKernels(&count);
@@ -85,7 +85,7 @@ Tables tablesOf(const std::string& query) {
   return tables;
 }
 
-/* All tables that run here give the score that parasail gives, alone and in batches, by a path that is worth it.
+/* All tables return parasail's score, alone and in batches, and a path of this price.
  * Returns the alignment, whose runs are void. */
 AffineAlignment checkTables(const Tables& tables, const std::string& query, const std::string& target) {
   const int32_t expected = parasailScore(query, target);
@@ -98,12 +98,12 @@ AffineAlignment checkTables(const Tables& tables, const std::string& query, cons
     }
     alignment = table->align(rows);
     require(alignment.score == expected, "the score of the alignment differs from parasail's", query, target);
-    require(priceOf(alignment, query, target) == expected, "the path is not worth its score", query, target);
+    require(priceOf(alignment, query, target) == expected, "the price of the path is not its score", query, target);
   }
   return alignment;
 }
 
-/* Returns how many pairs water saw. */
+/* Returns the number of pairs that water scored. */
 uint32_t checkPairs(const std::vector<std::string>& proteins, uint32_t pairs, Random& random) {
   uint32_t watered = 0;
   const auto any = [&]() -> const std::string& {
@@ -135,16 +135,16 @@ uint32_t checkPairs(const std::vector<std::string>& proteins, uint32_t pairs, Ra
   return watered;
 }
 
-/* A score that 16 bits do not hold, which SSW's do not either. */
+/* Checks a score that exceeds 16 bits, also in SSW. */
 int32_t checkGiant(Random& random) {
   std::string giant;
   while (giant.size() < 9'000) giant += simulateProtein(random);
-  std::string relative = giant;
+  std::string homolog = giant;
   for (int gap = 0; gap < 20; ++gap) {
-    relative.insert(below(random, 9'000), simulateProtein(random).substr(0, 1 + below(random, 30)));
+    homolog.insert(below(random, 9'000), simulateProtein(random).substr(0, 1 + below(random, 30)));
   }
-  const int32_t score = checkTables(tablesOf(giant), giant, relative).score;
-  require(score > INT16_MAX, "the giant's score fits in 16 bits", giant, relative);
+  const int32_t score = checkTables(tablesOf(giant), giant, homolog).score;
+  require(score > INT16_MAX, "the giant's score fits in 16 bits", giant, homolog);
   return score;
 }
 
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
                argc > 3 ? "real" : "simulated", static_cast<unsigned long long>(seed));
   if (proteins.empty()) return 1;
   const uint32_t watered = checkPairs(proteins, pairs, random);
-  std::printf("{\"parasail_pairs\":%u,\"ssw_pairs\":%u,\"water_pairs\":%u,\"giant_score\":%d}\n", pairs, pairs,
-              watered, checkGiant(random));
+  std::printf("{\"parasail_pairs\":%u,\"ssw_pairs\":%u,\"water_pairs\":%u,\"giant_score\":%d}\n", pairs, pairs, watered,
+              checkGiant(random));
   return 0;
 }

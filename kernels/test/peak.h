@@ -1,4 +1,4 @@
-/* What this machine's multiply-add units can do at most: register-only loops with enough independent sums. */
+/* Measures the peak rate of this machine's multiply-add units: register-only loops with enough independent sums. */
 #ifndef GLOAMING_TEST_PEAK_H
 #define GLOAMING_TEST_PEAK_H
 
@@ -13,10 +13,13 @@ namespace gloaming {
 
 #if defined(__x86_64__)
 
+// A list.
+// clang-format off
 #define GLOAMING_REPEAT_24(X) \
   X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
   X(20) X(21) X(22) X(23)
 #define GLOAMING_REPEAT_12(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+// clang-format on
 
 /* Runs 24 vpdpbusd per round; returns int8 multiply-adds done. */
 inline double runVnniRounds(uint64_t rounds) {
@@ -66,7 +69,7 @@ inline double runTileRounds(uint64_t rounds) {
 
 inline bool hasPeakProbe(const Kernels& kernels) { return &kernels != &referenceKernels; }
 
-/* The table whose instructions multiply in the affine kernels of another. */
+/* The table whose multiply instructions the affine kernels of another table use. */
 inline const Kernels& affineMultiplier(const Kernels& kernels) {
 #if defined(GLOAMING_HAS_AMX)
   if (&kernels == &amxKernels) return avx512vnniKernels;

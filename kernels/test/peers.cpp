@@ -1,11 +1,12 @@
-/* Peers on the same core in the same run; prints JSON. What they compute is checked here and by kernels-oracles.
+/* Times peer programs on the same core in the same run, and prints JSON. This program and kernels-oracles check their
+ * results.
  *
  *   kernels-peers [proteins.fasta]      default: simulated proteins
  *
  * Peers   parasail's own best variant and SSW for the affine scores of BLOSUM62 with gaps of 11 + (k − 1) × 1; OpenBLAS
- *         sgemm and maxima for MaxSim. Ours multiply tokens of dimension 32, where the peers look scores up
- * Times   processor time of one core, of the fastest of rounds that take turns; the ratio is theirs ÷ ours, above 1
- *         where ours is faster
+ *         sgemm and maxima for MaxSim. Our kernels multiply tokens of dimension 32; the peers look scores up
+ * Times   processor time of one core, of the fastest of alternating rounds; the ratio is theirs ÷ ours, above 1 if ours
+ *         is faster
  */
 #include <cblas.h>
 
@@ -95,8 +96,8 @@ MaxSim maxsimByBlas(const std::vector<float>& query, const float* target, uint32
                     std::vector<float>& product) {
   constexpr int kQuery = 300, kTarget = 350;
   const int width = static_cast<int>(dimension);
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, kTarget, kQuery, width, 1, target, width, query.data(), width,
-              0, product.data(), kQuery);
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, kTarget, kQuery, width, 1, target, width, query.data(), width, 0,
+              product.data(), kQuery);
   float closest[kQuery];
   std::fill_n(closest, kQuery, -1e9F);
   MaxSim sums{0, 0};
@@ -147,10 +148,11 @@ int main(int argc, char** argv) {
   Random random(1);
   const std::vector<std::string> proteins = proteinsOf(argc > 1 ? argv[1] : nullptr, random);
   const AffineFigures affine = timeAffine(proteins);
-  std::printf("{\"affine\":{\"blosum_gcups\":%.2f,\"parasail\":\"%s\",\"parasail_gcups\":%.2f,"
-              "\"parasail_ratio\":%.2f,\"ssw_gcups\":%.2f},"
-              "\"maxsim\":{\"peers\":{\"openblas\":{\"core\":\"%s\",\"ratio\":%.2f}}}}\n",
-              affine.ours, affine.parasailBest.c_str(), affine.parasail, affine.ours / affine.parasail, affine.ssw,
-              openblas_get_corename(), blasRatio());
+  std::printf(
+      "{\"affine\":{\"blosum_gcups\":%.2f,\"parasail\":\"%s\",\"parasail_gcups\":%.2f,"
+      "\"parasail_ratio\":%.2f,\"ssw_gcups\":%.2f},"
+      "\"maxsim\":{\"peers\":{\"openblas\":{\"core\":\"%s\",\"ratio\":%.2f}}}}\n",
+      affine.ours, affine.parasailBest.c_str(), affine.parasail, affine.ours / affine.parasail, affine.ssw,
+      openblas_get_corename(), blasRatio());
   return 0;
 }

@@ -1,4 +1,4 @@
-/* Target rows as a table of kernels takes them, for direct calls of it. */
+/* Target rows prepared for a table of kernels, for direct calls of its functions. */
 #ifndef GLOAMING_TEST_PREPARED_ROWS_H
 #define GLOAMING_TEST_PREPARED_ROWS_H
 

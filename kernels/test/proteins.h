@@ -1,4 +1,4 @@
-/* Proteins for the tests that compare with other programs: a file's, or simulated ones. */
+/* Proteins for comparisons with other programs: from a file, or simulated. */
 #ifndef GLOAMING_TEST_PROTEINS_H
 #define GLOAMING_TEST_PROTEINS_H
 
@@ -26,7 +26,7 @@ inline std::vector<std::string> readProteins(const char* path) {
   return proteins;
 }
 
-/* Letters in equal numbers, with stretches of one letter and letters that stand for several. */
+/* Simulates a protein: equally frequent letters, runs of one letter, and ambiguity codes. */
 inline std::string simulateProtein(Random& random) {
   constexpr char kLetters[] = "ACDEFGHIKLMNPQRSTVWYACDEFGHIKLMNPQRSTVWYBZX";
   std::string protein;
@@ -37,21 +37,21 @@ inline std::string simulateProtein(Random& random) {
   return protein;
 }
 
-/* Letters replaced, left out and put in. */
+/* Mutates a protein: substitutions, deletions and insertions. */
 inline std::string mutate(Random& random, const std::string& protein) {
   const uint32_t rarity = 2 + below(random, 20);
-  std::string relative;
+  std::string homolog;
   for (size_t i = 0; i < protein.size(); ++i) {
     const uint32_t fate = below(random, rarity * 4);
     if (fate == 0) i += below(random, 12);
-    else if (fate == 1) relative += simulateProtein(random).substr(0, 12);
-    else if (fate < 5) relative += simulateProtein(random)[0];
-    else relative += protein[i];
+    else if (fate == 1) homolog += simulateProtein(random).substr(0, 12);
+    else if (fate < 5) homolog += simulateProtein(random)[0];
+    else homolog += protein[i];
   }
-  return relative.empty() ? protein : relative;
+  return homolog.empty() ? protein : homolog;
 }
 
-/* The proteins of a FASTA file, or simulated ones without. */
+/* The proteins of a FASTA file, or simulated ones without a path. */
 inline std::vector<std::string> proteinsOf(const char* path, Random& random) {
   if (path != nullptr) return readProteins(path);
   std::vector<std::string> proteins;

@@ -14,7 +14,8 @@
 
 namespace gloaming {
 
-/* The seed of a run: the given one, or one of the clock where that is null; printed, so that a run can be had again. */
+/* Returns the seed of a run: the argument, or one from the clock if it is null. Prints it, so that the run can be
+ * repeated. */
 inline uint64_t seedOf(const char* program, const char* given) {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(now) % 1'000'000;
@@ -46,8 +47,8 @@ inline std::vector<int8_t> randomRows(Random& random, uint32_t length, uint32_t 
   return rows;
 }
 
-/* Profiles of all kinds, squared norm close to 32,767 at most: a few amino acids or many, one alone, none. What comes
- * after the values is noise. */
+/* Profiles of all kinds, squared norm close to 32,767 at most: a few amino acids or many, one alone, none. The bytes
+ * after the values are noise. */
 inline std::vector<int8_t> randomProfiles(Random& random, uint32_t length) {
   std::vector<int8_t> rows(size_t{length} * kProfileWidth);
   for (uint32_t i = 0; i < length; ++i) {
@@ -61,21 +62,21 @@ inline std::vector<int8_t> randomProfiles(Random& random, uint32_t length) {
   return rows;
 }
 
-/* A relative of `rows`: most rows kept with noise, some replaced, some runs left out or put in. */
-inline std::vector<int8_t> relativeRows(Random& random, const std::vector<int8_t>& rows, uint32_t dimension) {
-  std::vector<int8_t> relative;
+/* Simulates a homolog of `rows`: most rows with noise, some replaced, some runs deleted or inserted. */
+inline std::vector<int8_t> homologRows(Random& random, const std::vector<int8_t>& rows, uint32_t dimension) {
+  std::vector<int8_t> homolog;
   const auto length = static_cast<uint32_t>(rows.size() / dimension);
   for (uint32_t i = 0; i < length; ++i) {
     const uint32_t fate = below(random, 40);
     if (fate == 0) i += below(random, 9);
     const uint32_t inserted = fate == 1 ? 1 + below(random, 9) : fate < 12 ? 1 : 0;
     const std::vector<int8_t> noise = randomRows(random, inserted, dimension);
-    relative.insert(relative.end(), noise.begin(), noise.end());
+    homolog.insert(homolog.end(), noise.begin(), noise.end());
     if (i >= length || (fate >= 2 && fate < 12)) continue;
     const auto row = rows.begin() + size_t{i} * dimension;
-    relative.insert(relative.end(), row, row + dimension);
+    homolog.insert(homolog.end(), row, row + dimension);
   }
-  return relative.empty() ? rows : relative;
+  return homolog.empty() ? rows : homolog;
 }
 
 }  // namespace gloaming

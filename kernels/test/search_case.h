@@ -1,5 +1,4 @@
-/* What whole searches are checked on: a store of targets of many lengths, some queries, and their sums with each other
- * by the reference. */
+/* Test data for whole searches: a store of targets of many lengths, some queries, and their sums by the reference. */
 #ifndef GLOAMING_SEARCH_CASE_H
 #define GLOAMING_SEARCH_CASE_H
 
@@ -17,7 +16,9 @@ namespace {
 
 constexpr uint32_t kDimension = 32;
 constexpr uint32_t kQueryLengths[] = {3, 17, 90};
-/** Rows of a piece of a giant for these queries: 100,000,000 multiply-adds, see kPieceProducts. */
+/** The floor of excesses: some best dot products lie above it, some below. */
+constexpr int32_t kFloor = 300;
+/** Rows of a piece of a giant target for these queries: 100,000,000 multiply-adds (kPieceProducts). */
 constexpr uint32_t kPieceRows = 100'000'000 / (110 * kDimension) / kMaxRows * kMaxRows;
 
 inline void require(bool holds, const char* what) {
@@ -26,7 +27,7 @@ inline void require(bool holds, const char* what) {
   std::exit(1);
 }
 
-/** Waits for one search; says whether it failed. */
+/** Waits for one search; hasFailed then has its outcome. */
 struct Waiter {
   std::mutex mutex;
   std::condition_variable wake;
@@ -56,16 +57,17 @@ inline std::vector<uint8_t> lettersIn(const uint8_t* text, size_t count) {
 struct Data {
   std::shared_ptr<const Store> store;
   std::vector<std::vector<int8_t>> queries;
-  /** Of the query that is aligned; the store has them of its targets. */
+  /** Profile of the aligned query, queries[1]; the store has those of its targets. */
   std::vector<int8_t> profile;
-  std::vector<std::vector<MaxSim>> expected;  // by query and target
+  std::vector<std::vector<MaxSim>> expected;         // by query and target
+  std::vector<std::vector<int32_t>> expectedExcess;  // likewise, over kFloor
 
   std::vector<OwnedQuery> owned() const {
     std::vector<OwnedQuery> list;
     for (const auto& rows : queries) list.push_back(one(rows));
     return list;
   }
-  /* Letters that score, some of them lower case. */
+  /* Returns letters with scores, some of them lower case. */
   OwnedLetters letters(const std::vector<int8_t>& query, const std::vector<uint32_t>& targets) const {
     OwnedLetters letters;
     for (uint32_t cell = 0; cell < kLetterCount * kLetterCount; ++cell) {
@@ -89,7 +91,7 @@ struct Data {
   Tokens target(uint32_t t) const { return {store->rows(t), store->length(t), store->dimension()}; }
 };
 
-/* Targets of many lengths: giants that have to be cut into pieces, the last of them one row or more. */
+/* Makes targets of many lengths. Some are giants that are cut into pieces, the last piece of one row or more. */
 inline Data makeData(Random& random) {
   std::vector<uint32_t> starts{0};
   for (uint32_t t = 0; t < 40; ++t) starts.push_back(starts.back() + 1 + below(random, t % 7 == 0 ? 700 : 90));
@@ -99,12 +101,14 @@ inline Data makeData(Random& random) {
   const auto profiles = randomProfiles(random, starts.back());
   const auto store = std::make_shared<Store>(std::move(starts), kDimension, rows.data(), rows.size());
   store->setProfiles(profiles.data(), profiles.size());
-  Data data{store, {}, randomProfiles(random, kQueryLengths[1]), {}};
+  Data data{store, {}, randomProfiles(random, kQueryLengths[1]), {}, {}};
   for (const uint32_t length : kQueryLengths) {
     const auto& query = data.queries.emplace_back(randomRows(random, length, kDimension));
     auto& expected = data.expected.emplace_back();
+    auto& excess = data.expectedExcess.emplace_back();
     for (uint32_t t = 0; t < data.store->targetCount(); ++t) {
       expected.push_back(maxsimReference(data.tokens(query), data.target(t)));
+      excess.push_back(excessReference(data.tokens(query), data.target(t), kFloor));
     }
   }
   return data;

@@ -1,5 +1,5 @@
-/* Whole searches on the pool against the reference: chunks, shared targets, lists that skip, threads, cancellation,
- * within giants too, background jobs, failures. Built with the thread sanitizer it checks the pool.
+/* Compares whole searches on the pool with the reference: chunks, shared targets, sparse lists, threads. Also tests
+ * cancellation, within giants too, low-priority jobs and failures. The thread sanitizer checks the pool with it.
  *
  *   kernels-searches [seed]
  */
@@ -36,18 +36,17 @@ void checkMaxSim(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
   }
 }
 
-/* Lists that have little in common, giants and all targets among them, and one that is empty. */
+/* Checks lists with few common targets: all targets with the giants, a sparse list, and an empty list. */
 void checkListed(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads) {
-  constexpr int32_t floor = 300;
   std::vector<std::vector<uint32_t>> lists(std::size(kQueryLengths));
   for (uint32_t t = 0; t < data.store->targetCount(); ++t) {
     lists[0].push_back(t);
     if (t % 3 == 1 || t == 40) lists[1].push_back(t);
   }
   Waiter waiter, excessWaiter;
-  const auto search = std::make_shared<ListedSearch>(kernels, data.store, data.owned(), lists, floor, waiter.done());
-  const auto all = std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt,
-                                                  excessWaiter.done(), floor);
+  const auto search = std::make_shared<ListedSearch>(kernels, data.store, data.owned(), lists, kFloor, waiter.done());
+  const auto all =
+      std::make_shared<MaxSimSearch>(kernels, data.store, data.owned(), std::nullopt, excessWaiter.done(), kFloor);
   pool.submit(search, threads);
   pool.submit(all, threads);
   waiter.wait();
@@ -61,12 +60,14 @@ void checkListed(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
       const MaxSim& expected = data.expected[q][target];
       require(sums.queryToTarget[item] == expected.queryToTarget && sums.targetToQuery[item] == expected.targetToQuery,
               "a search of lists differs from the reference in maxsim");
-      require(sums.queryExcess[item] == all->sums[q].queryExcess[target], "a search of lists differs in excesses");
+      const int32_t excess = data.expectedExcess[q][target];
+      require(sums.queryExcess[item] == excess, "a search of lists differs from the reference in excesses");
+      require(all->sums[q].queryExcess[target] == excess, "a search differs from the reference in excesses");
     }
   }
 }
 
-/* Lists that do not fit the queries or do not ascend. */
+/* Checks lists that do not fit the queries or do not ascend. */
 void checkListedFailures(Pool& pool, const Kernels& kernels, const Data& data) {
   const std::vector<std::vector<std::vector<uint32_t>>> wrong{{{0}, {1}}, {{0}, {2, 1}, {}}, {{0}, {}, {1'000}}};
   for (const auto& lists : wrong) {
@@ -79,12 +80,12 @@ void checkListedFailures(Pool& pool, const Kernels& kernels, const Data& data) {
 
 void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t threads,
                  const AffineParameters& wanted) {
-  // Enough of them for batches beside single targets.
+  // Enough targets for batches beside single targets.
   std::vector<uint32_t> targets{4, 0, 40, 7, 7, 21};
   for (uint32_t t = 0; threads < 5 && t < 5 * threads * kernels.affineBatch; ++t) targets.push_back(t * 11 % 40);
   Waiter scoreWaiter, measureWaiter, alignWaiter;
   const auto& query = data.queries[1];
-  // The alignments give way to the scores.
+  // The alignments yield to the scores.
   const OwnedLetters letters = data.letters(query, targets);
   const auto owned = [&] {
     OwnedQuery one = data.one(query);
@@ -97,7 +98,7 @@ void checkAffine(Pool& pool, const Kernels& kernels, const Data& data, uint32_t 
                                                        AffineWork::kMeasures, measureWaiter.done());
   const auto aligned = std::make_shared<AffineSearch>(kernels, data.store, owned(), targets, wanted, letters,
                                                       AffineWork::kAlignments, alignWaiter.done());
-  pool.submit(aligned, threads, Priority::kBackground);
+  pool.submit(aligned, threads, Priority::kLow);
   pool.submit(scores, threads);
   pool.submit(measured, threads);
   scoreWaiter.wait();
@@ -140,15 +141,15 @@ void checkCancelAndFailure(Pool& pool, const Kernels& kernels, const Data& data)
   failed.wait();
   require(failed.hasFailed, "a list that names no target did not fail");
   Waiter without;
-  const auto unprofiled = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]),
-                                                         std::vector<uint32_t>{0}, kProfileParameters, OwnedLetters{},
-                                                         AffineWork::kScores, without.done());
+  const auto unprofiled =
+      std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[1]), std::vector<uint32_t>{0},
+                                     kProfileParameters, OwnedLetters{}, AffineWork::kScores, without.done());
   pool.submit(unprofiled, 1);
   without.wait();
   require(without.hasFailed, "profiles that score did not fail for a query without one");
 }
 
-/** Codes of the targets of some data, in a file that goes with them, and the words that they name. */
+/** Centroids, and the centroid ids of the targets of some data in a temporary file. */
 struct CodedData {
   std::vector<int8_t> words;
   std::vector<uint16_t> codes;
@@ -172,7 +173,7 @@ struct CodedData {
   }
 };
 
-/* A table of some queries, and what it says of listed targets. */
+/* Checks a table of some queries, and the coarse scores of listed targets by it. */
 void checkCoded(Pool& pool, const Kernels& kernels, const Data& data, const CodedData& coded, uint32_t threads) {
   const auto codes = coded.open(kernels, data);
   Waiter tableWaiter, waiter;
@@ -209,7 +210,7 @@ void checkCoded(Pool& pool, const Kernels& kernels, const Data& data, const Code
   }
 }
 
-/* Words of rows, some of which are as close as others. */
+/* Checks the nearest centroids of rows, with ties. */
 void checkAssign(Pool& pool, const Kernels& kernels, Random& random, uint32_t threads) {
   constexpr uint32_t parents = 150, rows = 2'100;
   std::vector<int8_t> upper = randomRows(random, parents, kDimension);
@@ -239,26 +240,26 @@ void checkAssign(Pool& pool, const Kernels& kernels, Random& random, uint32_t th
   }
 }
 
-/** Work after a cancellation, of one thread. Sanitizers make all work some tens of times longer. */
+/** Most processor time of one thread after a cancellation. Sanitizers make all work some tens of times slower. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kMostMsAfterCancel = 1500;
 #else
 constexpr double kMostMsAfterCancel = 20;
 #endif
 
-/* A giant query and a giant target, rows of no interest. */
+/* Makes a giant query and a giant target of arbitrary rows. */
 Data makeGiants(Random& random) {
   constexpr uint32_t dimension = 64;
   std::vector<int8_t> rows(size_t{kMaxLength} * dimension);
   for (int8_t& value : rows) value = static_cast<int8_t>(static_cast<int>(below(random, 45)) - 22);
   const std::vector<uint32_t> starts{0, kMaxLength};
-  Data data{std::make_shared<Store>(starts, dimension, rows.data(), rows.size()), {}, {}, {}};
+  Data data{std::make_shared<Store>(starts, dimension, rows.data(), rows.size()), {}, {}, {}, {}};
   rows.resize(size_t{20'000} * dimension);
   data.queries.push_back(std::move(rows));
   return data;
 }
 
-/* A cancelled search ends soon, wherever in a giant protein it is. */
+/* A cancelled search ends soon, at any place within a giant protein. */
 void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& data) {
   for (const int delayMs : {10, 60}) {
     for (const char* kind : {"maxsim", "affine scores", "affine measures", "affine alignments"}) {
@@ -270,9 +271,9 @@ void checkCancelWithinGiants(Pool& pool, const Kernels& kernels, const Data& dat
         const AffineWork work = std::strcmp(kind, "affine alignments") == 0 ? AffineWork::kAlignments
                                 : std::strcmp(kind, "affine measures") == 0 ? AffineWork::kMeasures
                                                                             : AffineWork::kScores;
-        search = std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[0]),
-                                                std::vector<uint32_t>{0}, kParameters, OwnedLetters{}, work,
-                                                waiter.done());
+        search =
+            std::make_shared<AffineSearch>(kernels, data.store, data.one(data.queries[0]), std::vector<uint32_t>{0},
+                                           kParameters, OwnedLetters{}, work, waiter.done());
       }
       pool.submit(search, 1);
       std::this_thread::sleep_for(std::chrono::milliseconds(delayMs));
@@ -294,24 +295,21 @@ void checkAll(uint64_t seed) {
   const Data data = makeData(random), giants = makeGiants(random);
   const CodedData coded(random, data);
   Pool pool;
-  size_t count = 0;
-  const Kernels* const* all = compiledKernels(&count);
-  for (size_t k = 0; k < count; ++k) {
-    if (!canRun(*all[k])) continue;
-    checkMaxSim(pool, *all[k], data, 3, std::nullopt);
-    if (all[k] == &referenceKernels) continue;  // slow, and the other tables have taken the same ways
+  for (const Kernels* table : runnableTables()) {
+    checkMaxSim(pool, *table, data, 3, std::nullopt);
+    if (table == &referenceKernels) continue;  // slow, and the other tables have covered the same code
     for (const uint32_t threads : {1u, 2u, 5u}) {
-      checkMaxSim(pool, *all[k], data, threads, std::vector<uint32_t>{1, 2, 5, 40, 44});
-      checkAffine(pool, *all[k], data, threads, kParameters);
-      checkAffine(pool, *all[k], data, threads, kProfileParameters);
-      checkListed(pool, *all[k], data, threads);
-      checkCoded(pool, *all[k], data, coded, threads);
-      checkAssign(pool, *all[k], random, threads);
+      checkMaxSim(pool, *table, data, threads, std::vector<uint32_t>{1, 2, 5, 40, 44});
+      checkAffine(pool, *table, data, threads, kParameters);
+      checkAffine(pool, *table, data, threads, kProfileParameters);
+      checkListed(pool, *table, data, threads);
+      checkCoded(pool, *table, data, coded, threads);
+      checkAssign(pool, *table, random, threads);
     }
-    checkMaxSim(pool, *all[k], data, 2, std::vector<uint32_t>{});
-    checkListedFailures(pool, *all[k], data);
-    checkCancelAndFailure(pool, *all[k], data);
-    checkCancelWithinGiants(pool, *all[k], giants);
+    checkMaxSim(pool, *table, data, 2, std::vector<uint32_t>{});
+    checkListedFailures(pool, *table, data);
+    checkCancelAndFailure(pool, *table, data);
+    checkCancelWithinGiants(pool, *table, giants);
   }
 }
 

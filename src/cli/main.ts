@@ -52,7 +52,7 @@ const context: CommandContext = {
 };
 
 const program = new Command('gloaming')
-  .description('Finds distant relatives of a protein by exact late-interaction search.')
+  .description('Finds distant homologs of a protein by exact late-interaction search.')
   .showHelpAfterError('(see --help)')
   .version('0.1.0');
 for (const register of COMMANDS) register(program, context);
@@ -63,7 +63,10 @@ try {
   process.exitCode = report(error);
 }
 
-/** What the caller can fix is one line, and so is what disk, device or peer did; what we must fix shows its causes. */
+/**
+ * Reports what the caller can fix, and failures of disk, device or peer, in one line. An internal error shows its
+ * causes.
+ */
 function report(error: unknown): number {
   if (error instanceof Refusal || error instanceof GloamingError) {
     context.stderr.write(`gloaming: ${error.message}\n`);

@@ -13,19 +13,19 @@ import { createRouter, readRequestLine, refuseUnrouted, type ShellRouter } from 
 import type { Shell, ShellState } from './shell.js';
 import { validate } from './steps/validate.js';
 
-/** The application, and the router by which other answers, too, know what each path has. */
+/** The application, and its router. Answers outside the router read from it which methods a path has. */
 export interface App {
   readonly app: Koa<ShellState>;
   readonly router: ShellRouter;
 }
 
-/** The way of every request, in order; each step is the file of its name. */
+/** The middlewares of every request, in order. Each step is the file of its name. */
 export function createApp(shell: Shell): App {
   const app = new Koa<ShellState>();
   app.use(identify(shell)); //      X-Request-ID and the headers that every response carries
   app.use(logRequest(shell)); //    one line and one count per request, whatever becomes of it
   app.use(catchFailures(shell)); // the only place where an error becomes a response
-  app.use(boundTime(shell)); //     start deadline; the signal that ends work nobody waits for
+  app.use(boundTime(shell)); //     start deadline; the signal that cancels work without a client
   app.use(shareAcrossOrigins(shell)); // what browsers let pages of other origins do
   const router = createRouter(shell, internalPages(shell), [
     shed(shell), //                 429: the server has too much at work
@@ -38,7 +38,7 @@ export function createApp(shell: Shell): App {
   app.use(readRequestLine(shell, router)); // 400
   app.use(router.routes()); //      internal pages are answered at once, operations by those steps
   app.use(refuseUnrouted(shell, router)); // 404, 405, OPTIONS
-  // Errors after the response has begun (a client that left) have no response to become.
+  // An error after the response has begun, such as a client that disconnects, cannot become a response.
   app.on('error', (error: Error) => shell.log.warn({ err: error }, 'A response could not be completed.'));
   return { app, router };
 }

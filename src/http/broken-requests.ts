@@ -18,17 +18,17 @@ import type { Exchange, Exchanges } from './exchanges.js';
 import type { Shell } from './shell.js';
 import { readTarget } from './target.js';
 
-/** What Node's parser tells about a request that it could not read. */
+/** The error that Node's parser reports for an unreadable request. */
 interface ParserError extends Error {
   readonly code?: string;
   readonly rawPacket?: Buffer;
   readonly bytesParsed?: number;
 }
 
-/** A client that has been refused, and keeps its connection open, has so long to read why. Unit milliseconds. */
+/** Time for a refused client to read the refusal before its connection is closed. Unit milliseconds. */
 const LINGER_MS = 2_000;
 
-/** Answers what Node's HTTP parser refuses, so that these responses, too, keep the contract. */
+/** Answers requests that Node's HTTP parser refuses, so that these responses follow the contract, too. */
 export function answerBrokenRequests(
   server: Server,
   exchanges: Exchanges,
@@ -46,14 +46,14 @@ export function answerBrokenRequests(
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     endWith(shell, socket, methodRefusal('CONNECT', SERVER_METHODS));
-    // Nobody else reads from it any more, and its end is heard by whoever reads.
+    // The socket must be drained: otherwise its end is never reported.
     socket.resume();
   });
 }
 
 /**
- * Waits for the answers of requests that came whole before the broken bytes: a client takes answers in order.
- * True when the broken request itself is being answered already: further bytes would corrupt that answer.
+ * Waits for the responses to earlier complete requests, because a client takes responses in order. Returns true when a
+ * response to the broken request has begun: further bytes would corrupt it.
  */
 async function afterWholeRequests(exchanges: readonly Exchange[]): Promise<boolean> {
   const broken = exchanges.find(({ request }) => !request.complete);
@@ -84,7 +84,10 @@ function malformed(error: ParserError): Refusal {
   );
 }
 
-/** Node's parser reports a verb that it does not know as it reports garbage; a well-formed request line is a 405. */
+/**
+ * Returns the refusal of an unknown verb. Node's parser reports it like garbage, but a well-formed request line is a
+ * 405.
+ */
 function unknownMethod(error: ParserError, router: ShellRouter): Refusal | undefined {
   const [method, url] = requestLineOf(error, (error.bytesParsed ?? 0) - 1);
   if (method === undefined || url === undefined) return undefined;
@@ -97,13 +100,13 @@ function unknownMethod(error: ParserError, router: ShellRouter): Refusal | undef
   }
 }
 
-/** Of a request whose headers did not come to their end; undefined where its first line was not read either. */
+/** The request target of a request with incomplete headers. Undefined when the first line is incomplete, too. */
 function targetOf(error: ParserError): string | undefined {
   if (error.code === 'HPE_INVALID_METHOD') return requestLineOf(error, (error.bytesParsed ?? 0) - 1)[1];
   return error.code === 'HPE_HEADER_OVERFLOW' ? requestLineOf(error, 0)[1] : undefined;
 }
 
-/** Method and target of the request line at this place of the packet; before it may stand an earlier request. */
+/** Method and target of the request line at this offset of the packet. An earlier pipelined request may precede it. */
 function requestLineOf({ rawPacket }: ParserError, at: number): readonly [string?, string?] {
   const packet = rawPacket?.toString('latin1') ?? '';
   const start = packet.lastIndexOf('\n', Math.max(0, at)) + 1;
@@ -113,7 +116,9 @@ function requestLineOf({ rawPacket }: ParserError, at: number): readonly [string
   return [method, url];
 }
 
-/** Writes the refusal as a whole response and closes: what follows on the connection cannot be told apart. */
+/**
+ * Writes the refusal as a complete response and closes the connection, because the rest of the bytes cannot be parsed.
+ */
 function endWith(shell: Shell, socket: Duplex, refusal: Refusal, pathRoute?: Route): void {
   const requestId = newId('req');
   const failure = failureOf(refusal);

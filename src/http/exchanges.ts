@@ -1,23 +1,26 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** One request that has been read at least to the end of its headers, and is not answered. */
+/** One request whose headers were read completely and that has no complete response yet. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** What goes on over the connections of a server. */
+/** The open requests on the connections of a server. */
 export interface Exchanges {
-  /** Of one connection, in the order in which they came. */
+  /** Requests of one connection, in order of arrival. */
   of(socket: Duplex): readonly Exchange[];
-  /** On all connections. */
+  /** Number of requests over all connections. */
   count(): number;
-  /** Ends every connection, those included that Node's own list lacks: after CONNECT, or before TLS has begun. */
+  /**
+   * Closes every connection, including those that Node's own list lacks: after CONNECT, and before the TLS handshake
+   * ends.
+   */
   cut(): void;
 }
 
-/** To be called before anybody else listens to the server. */
+/** Must be called before other listeners are added to the server. */
 export function watchExchanges(server: Server): Exchanges {
   const exchanges = new Map<Duplex, Set<Exchange>>();
   const connections = new Set<Duplex>();
@@ -25,7 +28,7 @@ export function watchExchanges(server: Server): Exchanges {
   const watch = (socket: Duplex): void => {
     if (watched.has(socket)) return;
     watched.add(socket);
-    // Node closes the response whose turn it is, and says nothing to those behind it. It has its own turn first.
+    // Node closes the current response and does not notify those behind it. setImmediate lets Node act first.
     socket.once('close', () => setImmediate(() => exchanges.get(socket)?.forEach(close)));
   };
   const track = (request: IncomingMessage, response: ServerResponse): void => {
@@ -51,7 +54,7 @@ export function watchExchanges(server: Server): Exchanges {
   };
 }
 
-/** A response that never had the connection: nothing of it goes out any more, and whoever works for it hears so. */
+/** Destroys a response that never got the connection, so that the work for it is cancelled. */
 function close({ response }: Exchange): void {
   response.destroy();
   response.emit('close');

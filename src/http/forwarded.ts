@@ -1,22 +1,22 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, type BlockList } from 'node:net';
 
-/** Who has sent a request, and by which name of ours. */
+/** The sender of a request, and the host name by which it addressed the server. */
 export interface Sender {
-  /** Of the client, or of the last proxy that is not trusted; empty where the connection has gone. */
+  /** Address of the client, or of the last proxy that is not trusted. Empty when the connection is closed. */
   readonly address: string;
-  /** Host by which the client addressed us, with its port where it gave one. */
+  /** Host by which the client addressed the server, with its port if given. */
   readonly host: string | undefined;
-  /** True where the client came to a trusted proxy by TLS. */
+  /** True when the client reached a trusted proxy by TLS. */
   readonly isTls: boolean;
-  /** True where a trusted proxy has passed the request on. */
+  /** True when a trusted proxy forwarded the request. */
   readonly isProxied: boolean;
 }
 
 /**
- * What trusted proxies say of a request. Each proxy adds the address that it has seen to the end of X-Forwarded-For, so
- * the list is read from its end for as long as trusted proxies are speaking: what stands before is the client's claim.
- * Host and scheme are those of the last proxy. Of a connection that is no trusted proxy's, none of it counts.
+ * Reads the X-Forwarded headers of trusted proxies. Each proxy appends the address that it saw to X-Forwarded-For, so
+ * the list is read from its end while the addresses are trusted proxies: earlier entries are claims of the client. Host
+ * and scheme come from the last proxy. The headers of other connections are ignored.
  */
 export function senderOf(
   { socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>,
@@ -40,7 +40,7 @@ function isIn(list: BlockList, address: string): boolean {
   return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** An IPv4 address that is mapped into IPv6 is what it carries. */
+/** Returns the IPv4 address inside an IPv4-mapped IPv6 address. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

@@ -1,6 +1,6 @@
 import type { ShellContext } from './shell.js';
 
-/** A page for operators, tools and our own console: not part of the contract. */
+/** A page for operators, tools and the console. It is not part of the contract. */
 export interface InternalPage {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -8,7 +8,7 @@ export interface InternalPage {
   readonly serve: (context: ShellContext) => Promise<void>;
 }
 
-/** A page that is read. */
+/** A page that answers GET. */
 export function page(
   name: string,
   path: string,

@@ -5,15 +5,15 @@ import type { Logger } from 'pino';
 import { Refusal } from '../errors.js';
 import { BYTE_BODY_MAX_MS, HEADER_MAX_BYTES } from '../limits.js';
 
-/** How long the server waits for what a client owes it. Unit milliseconds. */
+/** Timeouts for a client that does not send. Unit milliseconds. */
 export interface Timeouts {
-  /** For request line and headers. */
+  /** Until request line and headers are complete. */
   readonly headersMs: number;
-  /** For the whole request, its JSON body included; bodies of bytes have a bound of their own. */
+  /** Until the request with its JSON body is complete. Byte bodies have a limit of their own. */
   readonly requestMs: number;
-  /** For the next request on an idle connection. */
+  /** Until the next request on an idle connection. */
   readonly keepAliveMs: number;
-  /** How often the first two are looked at. */
+  /** Interval at which headersMs and requestMs are checked. */
   readonly checkMs: number;
 }
 
@@ -24,7 +24,7 @@ export const TIMEOUTS: Timeouts = {
   checkMs: 1_000,
 };
 
-/** PEM files; they are read again whenever they change. */
+/** PEM files. The server reads them again when they change. */
 export interface TlsFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
@@ -33,7 +33,7 @@ export interface TlsFiles {
 const TLS_FILES_CHECK_INTERVAL_MS = 2_000;
 
 /**
- * Node's server, bounded as the shell needs it, with TLS where there are files for it.
+ * Node's server with the limits of the shell, and with TLS if there are certificate files.
  * Errors  Refusal `invalid_config` when certificate or key cannot be read or do not fit
  */
 export function createListener(
@@ -43,16 +43,16 @@ export function createListener(
 ): Server | TlsServer {
   const options = {
     maxHeaderSize: HEADER_MAX_BYTES,
-    // Checked by the shell, whose refusal carries the headers that every response has.
+    // The shell checks the Host header itself, because its refusal carries the common headers.
     requireHostHeader: false,
     headersTimeout: timeouts.headersMs,
-    // Node knows one bound for all requests; that of JSON bodies is kept where they are read.
+    // Node has one limit for all requests. The limit of JSON bodies is enforced where they are read.
     requestTimeout: BYTE_BODY_MAX_MS,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionsCheckingInterval: timeouts.checkMs,
   };
   const server = tls === undefined ? createHttpServer(options) : createTlsListener(options, tls, log);
-  // The 16 KiB bound the headers; none is dropped silently.
+  // The 16 KiB limit bounds the headers. Node must not drop headers silently.
   server.maxHeadersCount = 0;
   return server;
 }
@@ -79,14 +79,14 @@ function createTlsListener(options: object, tls: TlsFiles, log: Logger): TlsServ
       server.setSecureContext({ ...pems, minVersion: 'TLSv1.2' });
       log.info({ certificate_file: tls.certificateFile }, 'The TLS certificate was read again.');
     } catch (error) {
-      // Half of a renewal: a later look finds the other half, and until then the old pair serves.
+      // Certificate and key may be replaced one after the other. The old pair serves until both fit.
       log.error(
         { err: error },
         'The changed TLS files do not fit; the certificate before them still serves.',
       );
     }
   };
-  // Bytes are compared, not times: a change between the first read and the first look would be missed.
+  // Bytes are compared instead of times: a change between the first read and the first check would be missed.
   const looking = setInterval(reload, TLS_FILES_CHECK_INTERVAL_MS).unref();
   server.once('close', () => clearInterval(looking));
   return server;

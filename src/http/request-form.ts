@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../errors.js';
 
-/** Of these a second one would be dropped or joined to the first, here and by every proxy in its own way. */
+/** Headers that must not repeat: servers and proxies drop or join a second one differently. */
 const SINGLE_HEADERS = ['Authorization', 'Idempotency-Key'];
-/** Names, addresses and a port; what else could stand there would be read differently by a proxy before us. */
+/** Host names, addresses and a port. Proxies read other characters differently. */
 const HOST_PATTERN = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/;
 
 /**
- * Refuses what Node's parser lets through and HTTP/1.1 does not.
+ * Refuses requests that Node's parser accepts and HTTP/1.1 forbids.
  * Errors  Refusal `malformed_request`, `expectation_failed`
  */
 export function requireForm({ httpVersion, headers, rawHeaders }: IncomingMessage): void {

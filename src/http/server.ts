@@ -14,19 +14,19 @@ import type { Shell, ShellOptions } from './shell.js';
 const DRAIN_CHECK_INTERVAL_MS = 20;
 
 export interface HttpServer {
-  /** Not yet listening. */
+  /** The server, before it listens. */
   readonly server: Server;
   readonly shell: Shell;
   /**
-   * Turns readiness, takes no new connection, lets requests at work finish within the grace, then ends them.
-   * The second call waits for the first.
+   * Turns readiness off, accepts no new connection, waits for requests in progress within the grace, then ends them. A
+   * second call waits for the first.
    */
   readonly stop: (graceMs: number) => Promise<void>;
 }
 
 /**
  * The HTTP shell around the handlers.
- * Errors  an assertion when the manifest lists what is no route; Fault when the TLS files cannot be used
+ * Errors  an assertion when the manifest lists an unknown route; Fault when the TLS files cannot be used
  */
 export function createServer(options: ShellOptions): HttpServer {
   let isDraining = false;
@@ -65,7 +65,7 @@ export function createServer(options: ShellOptions): HttpServer {
 
 function prepareShell(options: ShellOptions, stopping: AbortSignal, isDraining: () => boolean): Shell {
   const routes = publicRoutes(options.manifest);
-  // The address is known once the server listens; the digest does not depend on it.
+  // The address is known after the server listens. The digest does not depend on it.
   const openApi = openApiDocument(routes, '/');
   return Object.freeze({
     ...options,
@@ -95,7 +95,7 @@ async function drain(
       retryAfterSeconds: 5,
     }),
   );
-  // What was just ended gets its refusal out before the connections go.
+  // Requests that were just ended send their refusal before the connections close.
   const last = performance.now() + Math.min(1_000, graceMs);
   while (exchanges.count() > 0 && performance.now() < last) await pause(DRAIN_CHECK_INTERVAL_MS);
   exchanges.cut();

@@ -17,7 +17,7 @@ import type { Handlers } from './handlers/handler.js';
 import type { Timeouts, TlsFiles } from './listener.js';
 import type { Metrics } from './pages/metrics.js';
 
-/** A request that came with a signature. */
+/** A request with a signed URL. */
 export interface SignedUrlRequest {
   readonly method: string;
   /** The route's path with its parameters filled in and percent-encoded. */
@@ -28,39 +28,39 @@ export interface SignedUrlRequest {
 
 export interface Readiness {
   readonly isReady: boolean;
-  /** What is missing, in words. */
+  /** What is missing, as text. */
   readonly missing: readonly string[];
 }
 
-/** What ColabFold's MSA interface is served from. */
+/** What serves ColabFold's MSA interface. */
 export interface ColabfoldDoor {
   readonly settings: Pick<ColabfoldSettings, 'path' | 'keyHeader' | 'anonymousOrganization'>;
   readonly tickets: ColabfoldTickets;
 }
 
-/** What the HTTP shell works with; everything that touches clock, disk or services comes in here. */
+/** What the HTTP shell works with. Clock, disk and services enter here. */
 export interface ShellOptions {
   readonly handlers: Handlers;
   readonly manifest: PublicRouteManifest;
   /** Errors  Refusal `invalid_api_key` */
   readonly authenticate: (apiKey: string) => Principal;
   /**
-   * Whom a signed URL speaks for.
+   * Returns the principal of a signed URL.
    * Errors  Refusal `signature_invalid`, `url_expired`, and those of what the URL names
    */
   readonly authenticateUrl: (request: SignedUrlRequest) => Principal;
   /** Errors  Refusal `invalid_sql_credential`, `sql_busy` */
   readonly authenticateSql: (username: string, password: string) => Promise<Principal>;
-  /** Default: there is no console in the browser. */
+  /** Absent: no console in the browser. */
   readonly console?: Console;
   readonly readiness: () => Readiness;
-  /** Whose pages may use the contract from a browser, as `https://lab.example:8443`; default: nobody else's. */
+  /** Origins whose pages may use the contract from a browser, such as `https://lab.example:8443`. Default: none. */
   readonly sharedOrigins?: readonly string[];
   /** Absent: ColabFold's MSA interface is not served. */
   readonly colabfold?: ColabfoldDoor;
-  /** Absent: nobody may have parts of releases looked at here. */
+  /** Absent: this server does not serve partial results. */
   readonly partitionResults?: PartitionResults;
-  /** Sources of the Python client; absent: it is not served. */
+  /** Source folder of the Python client. Absent: it is not served. */
   readonly pythonClientFolder?: string;
   readonly idempotency: IdempotencyTable;
   readonly limits: AdmissionLimits;
@@ -68,18 +68,18 @@ export interface ShellOptions {
   readonly clock: { readonly nowMs: () => number; readonly now: () => Date };
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Exact build, `0.1.0+<commit>`; and the name of this worker, host and backend. */
+  /** Exact build, `0.1.0+<commit>`, and the name of this process: host and backend. */
   readonly serverVersion: string;
   readonly workerId: string;
-  /** Where clients reach the server, without a slash at the end; asked for once the server listens. */
+  /** Public address without a slash at the end. Called after the server listens. */
   readonly baseUrl: () => string;
-  /** Path of that address where it has one, `/gloaming`; default: none. */
+  /** Path of the public address, such as `/gloaming`. Default: none. */
   readonly basePath?: string;
-  /** Proxies whose X-Forwarded headers count; default: none. */
+  /** Proxies whose X-Forwarded headers are trusted. Default: none. */
   readonly trustedProxies?: BlockList;
-  /** How such a proxy names whom it has signed in to the console; default: it signs in nobody. */
+  /** Header by which a trusted proxy names its signed-in user. Default: proxies sign in no user. */
   readonly userHeader?: UserHeader;
-  /** Checks every success against its schema before it is sent; a breach is an internal error. */
+  /** Validates every success against its schema before it is sent. A mismatch is an internal error. */
   readonly isResponseChecked?: boolean;
   /** Serves TLS; default: plain HTTP. */
   readonly tls?: TlsFiles;
@@ -87,7 +87,7 @@ export interface ShellOptions {
   readonly timeouts?: Timeouts;
 }
 
-/** The options and what is made of them once, at start. */
+/** The options and the values that are made from them at start. */
 export interface Shell extends ShellOptions {
   readonly basePath: string;
   readonly routes: readonly Route[];
@@ -100,11 +100,11 @@ export interface Shell extends ShellOptions {
   readonly isDraining: () => boolean;
 }
 
-/** What the middlewares learn about one request, in their order. */
+/** The state that the middlewares add to one request, in their order. */
 export interface ShellState {
   requestId: string;
   receivedAtMs: number;
-  /** Aborts when the client has gone or the server stops. */
+  /** Aborts when the client disconnects or the server stops. */
   signal: AbortSignal;
   startDeadlineMs?: number;
   /** Decoded query parameters, and path parameters of the matched path. */
@@ -113,22 +113,22 @@ export interface ShellState {
   params: Readonly<Record<string, string>>;
   /** The operation, where the path is public. */
   route?: Route;
-  /** The operation of the path, whatever the method: it says what failures look like before the route is known. */
+  /** The operation of the path, whatever the method. It gives the shape of failures before the route is known. */
   pathRoute?: Route;
-  /** Name for logs and metrics: the operation, or the internal page. */
+  /** Name for logs and metrics: the operation or the internal page. */
   operation: string;
   principal?: Principal;
-  /** Of the body before defaults are filled in, as it was sent. */
+  /** Hash of the body as sent, before defaults are filled in. */
   inputHash?: string;
-  /** Of a large request, whose parameters are not hashed again for its answer. */
+  /** Hash of the parameters of a large request, so that they are not hashed again for the response. */
   parametersHash?: string;
   headers: Readonly<Record<string, string | undefined>>;
-  /** Of the answer, as `Accept` and the route agree on it. */
+  /** Media type of the response, negotiated between `Accept` and the route. */
   mediaType: string;
   input?: { readonly params: unknown; readonly query: unknown; readonly body: unknown };
-  /** Of a request with an Idempotency-Key that is executed. */
+  /** Of an executed request with an Idempotency-Key. */
   keyed?: KeyedRequest;
-  /** The reply that was written already, when its change was. */
+  /** The reply that was stored together with its change. */
   remembered?: AnyReply<unknown>;
   /** Code of the refusal, for the log. */
   errorCode?: string;
@@ -136,9 +136,9 @@ export interface ShellState {
   replayOf?: string;
 }
 
-/** What the router reads of a request's context, and adds to it. */
+/** What the router reads from a request's context, and adds to it. */
 export interface RoutedContext {
-  /** The path to find, in place of Koa's. */
+  /** The path to match, in place of Koa's. */
   newRouterPath?: string;
   /** Path parameters of the matched path, decoded. */
   params?: Readonly<Record<string, string>>;

@@ -1,10 +1,10 @@
 import { Refusal } from '../errors.js';
 
-/** What a request line asks for: a path, still percent-encoded, and decoded query parameters. */
+/** The target of a request line: a percent-encoded path, and decoded query parameters. */
 export interface RequestTarget {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** Names of parameters that stand more than once; the first value counts. */
+  /** Names of repeated parameters. The first value counts. */
   readonly repeated: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export function readTarget(url: string): RequestTarget {
   return { path: path || '/', ...readQuery(mark === -1 ? '' : target.slice(mark + 1)) };
 }
 
-/** The request target below the path of the public address: a proxy may pass that path on, or leave it out. */
+/** The request target below the path of the public address. A proxy may forward that path or strip it. */
 export function withoutBase(target: string, basePath: string): string {
   if (basePath === '' || !target.startsWith(basePath)) return target;
   const rest = target.slice(basePath.length);
@@ -51,6 +51,7 @@ function readQuery(text: string): Pick<RequestTarget, 'query' | 'repeated'> {
     if (query.has(decoded)) repeated.add(decoded);
     else query.set(decoded, decode(value.join('=')));
   }
-  // fromEntries defines own members: a parameter named __proto__ is a member like any other, and refused as unknown.
+  // fromEntries defines own members. A parameter named __proto__ is therefore an ordinary member, and refused as
+  // unknown.
   return { query: Object.fromEntries(query), repeated: [...repeated] };
 }

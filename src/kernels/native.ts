@@ -1,17 +1,17 @@
 import { Fault, assert } from '../errors.js';
 import { loadAddon, openControlStore, storeCalls, type Addon, type NativeVariant } from './addon.js';
-import type { KernelBackend } from './kernels.js';
+import type { AffineParameters, KernelBackend, QueryTokens } from './kernels.js';
 
 /** Version of the kernels' results and interface; it goes into receipts. */
 export const KERNELS_VERSION = '1.2.0';
 
-/** Compiled instruction sets, fastest first. Errors: Fault if the addon was not built or cannot be loaded. */
+/** Compiled instruction sets, fastest first. Errors  Fault if the addon was not built or cannot be loaded */
 export function nativeVariants(): readonly NativeVariant[] {
   return loadAddon().variants();
 }
 
 /**
- * The CPU kernels of kernels/, on their own threads, off the event loop.
+ * Returns the CPU kernels of kernels/, which run on their own threads.
  * Default  variant: the fastest that this machine runs; tests and `doctor` name another one
  * Errors   Fault if the addon was not built, or the variant is unknown or cannot run here
  */
@@ -27,7 +27,7 @@ export function nativeBackend(variant?: string): KernelBackend {
   };
 }
 
-/** How many bytes of the stores opened from now on stay in memory; the rest is read anew by each search. */
+/** Limits the bytes of later opened stores that stay in memory. Each search reads the rest from disk again. */
 export function limitMemory(bytes: number): void {
   loadAddon().limitMemory(bytes);
 }
@@ -45,13 +45,27 @@ function chooseVariant(addon: Addon, variant: string | undefined): string {
 /**
  * Upper triangle, row by row, of the sum of all rows' outer products.
  * Shape   rows int8 [count × dimension], at most 65,535 rows; result [dimension × (dimension + 1) ÷ 2]
+ * Unit    sums of int8 products
+ * Range   int32
  * Errors  Fault if the addon was not built
  */
 export function secondMoments(rows: Int8Array, dimension: number): Int32Array {
-  assert(rows.length % dimension === 0, 'second moments are those of whole rows');
+  assert(rows.length % dimension === 0, 'second moments need whole rows');
   addon ??= loadAddon();
   return addon.secondMoments(rows, dimension);
 }
 
-/** Finding the addon takes longer than its work on one protein. */
+/**
+ * Affine score of a protein with itself along the diagonal: Σ max(0, s(i, i)), defined in kernels/reference/affine.cpp.
+ * Shape   query tokens int8 [length × dimension]; letters.query [length], letters.targets empty
+ * Range   0..65,535 × 32,767; the parameters have the ranges of `AffineParameters`
+ * Unit    substitution score; an integer
+ * Errors  Fault if the addon was not built; KERNEL_SHAPE if a parameter is out of range
+ */
+export function selfScore(query: QueryTokens, dimension: number, parameters: AffineParameters): number {
+  addon ??= loadAddon();
+  return addon.selfScore(query, dimension, parameters);
+}
+
+/** Cached, because loading the addon takes longer than its work on one protein. */
 let addon: Addon | undefined;

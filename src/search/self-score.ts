@@ -1,12 +1,14 @@
-import { PROFILE_WIDTH, type QueryTokens } from '../kernels/kernels.js';
+import type { QueryTokens } from '../kernels/kernels.js';
+import { selfScore } from '../kernels/native.js';
 import type { ReleaseAffine } from '../release/release.js';
-import { AMINO_ACIDS, equalLetterScore } from '../sequence/substitution.js';
 import { pairAffine } from './affine.js';
 
 /**
  * Affine score of a protein with itself along the diagonal: Σ max(0, s(t, t)).
  * It normalises affine scores, so that a protein against itself has about 1.
+ * Shape   tokens.values int8 [tokens.length × dimension]
  * Unit    substitution score; an integer
+ * Range   0..65,535 × 32,767
  */
 export function diagonalSelfScore(
   tokens: QueryTokens,
@@ -14,30 +16,8 @@ export function diagonalSelfScore(
   dimension: number,
   affine: ReleaseAffine,
 ): number {
-  const { multiplier, offset, letterScores, profileWeight } = pairAffine(affine, tokens);
-  let total = 0;
-  for (let row = 0; row < tokens.length; row += 1) {
-    const dot = squaredNorm(tokens.values, row * dimension, dimension);
-    // Both factors fit in int16, so the product fits in the int32 of the shift.
-    let score = ((dot * multiplier) >> 16) - offset;
-    if (letterScores !== undefined) score += equalLetterScore(letterScores, sequence.charCodeAt(row));
-    if (profileWeight !== undefined && tokens.profile !== undefined) {
-      const overlap = squaredNorm(tokens.profile, row * PROFILE_WIDTH, AMINO_ACIDS.length);
-      score += (profileLog(overlap) * profileWeight) >> 16;
-    }
-    total += Math.max(0, score);
-  }
-  return total;
-}
-
-function squaredNorm(values: Int8Array, start: number, count: number): number {
-  let sum = 0;
-  for (let at = start; at < start + count; at += 1) sum += values[at] * values[at];
-  return sum;
-}
-
-/** L of kernels/kernels.h: log2((x + 1) ÷ 2) in 1,024ths, linear between powers of two. */
-function profileLog(overlap: number): number {
-  const exponent = 31 - Math.clz32(overlap + 1);
-  return 1_024 * (exponent - 2) + (((overlap + 1) << 10) >> exponent);
+  const { letterScores: scores, ...parameters } = pairAffine(affine, tokens);
+  if (scores === undefined) return selfScore(tokens, dimension, parameters);
+  const letters = { scores, query: Buffer.from(sequence, 'latin1'), targets: new Uint8Array(0) };
+  return selfScore(tokens, dimension, { ...parameters, letters });
 }

@@ -136,7 +136,7 @@ export interface CalibrationCard {
   };
   readonly bins: readonly BinCard[];
   readonly populations: readonly PopulationCard[];
-  /** What else was tried, and why it was not taken; of cards that an earlier version wrote. ARCHITECTURE.md has it. */
+  /** Variants that were tried and rejected, in cards of an earlier version; now in fit-significance/README.md. */
   readonly tried?: readonly string[];
   readonly moments: { readonly dimension: number; readonly rank: number };
   readonly files: { readonly targets: FileCard; readonly basis: FileCard };

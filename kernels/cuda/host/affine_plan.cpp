@@ -7,9 +7,9 @@ namespace gloaming {
 namespace cuda {
 namespace {
 
-/** Rows of a slice: their edges take an eighth of what a fleet leaves free for searches. */
+/** Rows of a slice: their edges take an eighth of the memory that a fleet reserves for searches. */
 constexpr uint64_t kSliceColumns = (uint64_t{64} << 20) / sizeof(Edge);
-/** Multiply-adds of a launch for one warp, and for each multiprocessor where there are many warps. */
+/** Multiply-adds of a launch per warp, and per multiprocessor if there are many warps. */
 constexpr uint64_t kWarpProducts = 500'000'000, kLaunchProducts = 3'000'000'000;
 
 static_assert(kAffineLetters == kLetterCount, "a strip's table has a row for each letter");
@@ -29,8 +29,7 @@ std::vector<uint8_t> packAffineQuery(const Tokens& query) {
   return packed;
 }
 
-std::vector<uint8_t> packLetterScores(const AffineParameters& parameters, const uint8_t* letters,
-                                      const Tokens& query) {
+std::vector<uint8_t> packLetterScores(const AffineParameters& parameters, const uint8_t* letters, const Tokens& query) {
   std::vector<uint8_t> packed(size_t{stripsOf(query.length, query.dimension)} * kAffineShared);
   if (parameters.letterScores == nullptr) return packed;
   for (uint32_t row = 0; row < query.length; ++row) {

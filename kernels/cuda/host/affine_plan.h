@@ -1,4 +1,4 @@
-/* What affine scores are cut into before anything is launched: the packed query, slices of the list, panels. */
+/* The plan of affine scores before any launch: the packed query, slices of the list, panels. */
 #ifndef GLOAMING_CUDA_AFFINE_PLAN_H
 #define GLOAMING_CUDA_AFFINE_PLAN_H
 
@@ -10,21 +10,21 @@
 namespace gloaming {
 namespace cuda {
 
-/* Whole strips, as affineQueryOffset says; rows that are missing in the last one repeat the last row. */
+/* Packs whole strips in the layout of affineQueryOffset; the padding of the last strip repeats the last row. */
 std::vector<uint8_t> packAffineQuery(const Tokens& query);
 
-/* What each row of the query scores with each letter, as affineLetterOffset says; 0 where letters score nothing.
+/* Packs the scores of each query row with each letter in the layout of affineLetterOffset; 0 if letters score nothing.
  * Shape  letters [query.length], each below kLetterCount */
 std::vector<uint8_t> packLetterScores(const AffineParameters& parameters, const uint8_t* letters, const Tokens& query);
 
-/** Neighbouring items that share launches; a search may be cancelled between two of them. */
+/** Neighbouring items that share launches. A search may be cancelled between two launches. */
 struct AffineSlice {
   uint32_t firstItem, endItem;
   /** Rows of these items; strips of a launch. */
   uint32_t columns, panelStrips;
 };
 
-/* Slices whose edges have room, with panels that take some milliseconds each.
+/* Cuts items into slices whose edges fit in their memory, with panels of some milliseconds each.
  * Shape  lengths: rows of each item, descending */
 std::vector<AffineSlice> planAffine(const std::vector<uint32_t>& lengths, uint32_t queryLength, uint32_t dimension,
                                     uint32_t multiprocessors);

@@ -7,7 +7,7 @@ namespace gloaming {
 namespace cuda {
 namespace {
 
-/** Teams of a launch for each multiprocessor: no kernel leaves registers for more. */
+/** Teams of a launch per multiprocessor: the kernels' registers allow no more. */
 constexpr uint32_t kTeams = 16;
 
 }  // namespace
@@ -21,14 +21,13 @@ AffineSweep::Answers AffineSweep::run(const std::vector<Listed>& list, const Cop
   for (const Listed& listed : list) lengths.push_back(listed.length);
   const auto tokens = packAffineQuery(query_), letterScores = packLetterScores(parameters_, queryLetters_, query_);
   const QueryMemory query{scratch(tokens.size()), scratch(letterScores.size())};
-  for (const AffineSlice& slice :
-       planAffine(lengths, query_.length, query_.dimension, gpu_.facts().multiprocessors)) {
+  for (const AffineSlice& slice : planAffine(lengths, query_.length, query_.dimension, gpu_.facts().multiprocessors)) {
     std::vector<AffineItem> items;
     std::vector<uint8_t> letters(copyLetters ? slice.columns + kLetterPadding : 0);
     uint32_t column = 0;
     for (size_t place = slice.firstItem; place < slice.endItem; column += lengths[place++]) {
       items.push_back({list[place].target, column});
-      // The padding of one gives way to the letters of the next.
+      // The letters of the next target overwrite the padding.
       if (copyLetters) copyLetters(place, letters.data() + column);
     }
     const std::lock_guard<FairMutex> lock(gpu_.mutex);

@@ -1,5 +1,5 @@
-/* Affine scores and both sums of MaxSim of one query with listed targets of one GPU: slices, panels, launches, and what
- * comes back. */
+/* Affine scores and both sums of MaxSim of one query with listed targets of one GPU: slices, panels, launches,
+ * results. */
 #ifndef GLOAMING_CUDA_AFFINE_SWEEP_H
 #define GLOAMING_CUDA_AFFINE_SWEEP_H
 
@@ -14,7 +14,7 @@ namespace cuda {
 
 class AffineSweep {
  public:
-  /** A target as its part of the release counts them. */
+  /** Number of a target within its part of the release. */
   struct Listed {
     uint32_t target, length;
   };
@@ -32,8 +32,8 @@ class AffineSweep {
       : part_(part), gpu_(*part.gpu), query_(query), queryLetters_(queryLetters), parameters_(parameters),
         cancelled_(cancelled) {}
 
-  /* Looks at the flag between launches and returns early; the answers are void then.
-   * Shape   list: the longest first, targets in any order, also repeated
+  /* Computes all results. It checks the cancel flag between launches; if set, it returns early and the results are
+   * void. Shape   list: the longest first, targets in any order, also repeated
    * Errors  CudaError */
   Answers run(const std::vector<Listed>& list, const CopyLetters& copyLetters);
   /** Time that the launches took so far, for the bench. */

@@ -1,5 +1,5 @@
-/* The CUDA driver, opened at run time: a machine without one can still load all that contains this. The functions are
- * those of libcuda under names of their own; their types stand here, so that no header of CUDA's is needed. */
+/* The CUDA driver, opened at run time, so that the library loads on machines without one. The functions are those of
+ * libcuda under other names; this file declares their types, so that no CUDA header is needed. */
 #ifndef GLOAMING_CUDA_DRIVER_H
 #define GLOAMING_CUDA_DRIVER_H
 
@@ -11,22 +11,22 @@
 namespace gloaming {
 namespace cuda {
 
-/** A driver call failed; the message names the call and what the driver says. */
+/** A driver call failed; the message names the call and has the driver's text. */
 struct CudaError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/** A release does not fit; nothing was loaded and the device is well. */
+/** A release does not fit; nothing was loaded and the device is usable. */
 struct DeviceMemoryError : CudaError {
   using CudaError::CudaError;
 };
 
-/** Searches that run now are in the way, as those are that use the memory that a release needs. Nothing was done. */
+/** Running searches block the operation, for example by using the memory that a release needs. Nothing has changed. */
 struct DeviceBusyError : DeviceMemoryError {
   using DeviceMemoryError::DeviceMemoryError;
 };
 
-/* A table, so that a test can bring its own driver. Every function returns 0 for success. */
+/* The driver's functions as a table, so that a test can replace them. Every function returns 0 for success. */
 struct Driver {
   int (*initialize)(unsigned flags);
   int (*version)(int* version);
@@ -59,18 +59,18 @@ struct Driver {
 
 constexpr int kOutOfMemory = 2;
 
-/** Numbers of cuda.h, which promises never to change them. */
+/** Numbers of cuda.h, which keeps them stable. */
 namespace attribute {
 constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76, kSharedBytes = 97;
 constexpr int kFunctionSharedBytes = 8;
 }  // namespace attribute
 
 /* This machine's driver, initialized.
- * Errors  null, and obstacle says in half a sentence why there is none */
+ * Errors  null, with the reason in obstacle as half a sentence, if there is none */
 const Driver* systemDriver(std::string& obstacle);
 
 /* Throws if the status is not success.
- * Errors  CudaError; DeviceMemoryError where the device ran out of memory */
+ * Errors  CudaError; DeviceMemoryError if the device ran out of memory */
 void check(const Driver& driver, int status, const char* what);
 
 }  // namespace cuda

@@ -1,5 +1,5 @@
-/* A mutex for who takes it again and again. std::mutex goes to whoever is awake, which is who has just let it go; this
- * one goes to who has waited longest. */
+/* FIFO mutex. std::mutex lets the releasing thread acquire it again at once (barging), which starves waiters. This
+ * mutex goes to the longest waiter. */
 #ifndef GLOAMING_CUDA_FAIR_MUTEX_H
 #define GLOAMING_CUDA_FAIR_MUTEX_H
 

@@ -9,10 +9,10 @@ namespace gloaming {
 namespace cuda {
 namespace {
 
-/** Packed tokens travel in pieces of this size; two pinned buffers, one is packed while the other is copied. */
+/** Bytes of a piece of packed tokens. Of two pinned buffers one is packed while the other is copied. */
 constexpr size_t kPieceBytes = size_t{32} << 20;
 
-/* Memory that the copy engine reads directly. */
+/* Pinned memory, which the copy engine reads directly. */
 class Pinned {
  public:
   Pinned(const Gpu& gpu, size_t bytes) : driver_(gpu.driver()) {
@@ -55,11 +55,12 @@ void Fleet::openGpus() {
   throw CudaError(reasons.empty() ? "the NVIDIA driver finds no GPU" : reasons);
 }
 
-/* After a fault: what lay in the memory of a lost GPU is gone, and parts of one release are of no use alone. */
+/* Reopens lost GPUs after a fault. It drops all releases with a part on a lost GPU, because the other parts are useless
+ * alone. */
 void Fleet::revive() {
   const auto isLost = [](const std::unique_ptr<Gpu>& gpu) { return gpu->isLost(); };
   const std::lock_guard<std::mutex> lock(mutex_);
-  // There are none after an earlier attempt that failed.
+  // The list is empty after an earlier attempt that failed.
   if (!gpus_.empty() && std::none_of(gpus_.begin(), gpus_.end(), isLost)) return;
   for (const Resident& resident : residents_) {
     if (resident.release.use_count() == 1) continue;
@@ -85,7 +86,7 @@ std::shared_ptr<const ResidentRelease> Fleet::find(const std::shared_ptr<const S
 
 std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const Store>& store,
                                                    const std::atomic<bool>& cancelled) {
-  // Who finds it does not wait for another release that is being loaded.
+  // A resident release is returned without waiting for another release that is being loaded.
   if (auto found = find(store)) return found;
   const std::lock_guard<std::mutex> lock(loading_);
   revive();
@@ -94,8 +95,7 @@ std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const S
   makeRoom(needs);
   auto release = std::make_shared<ResidentRelease>();
   for (const Need& need : needs) {
-    release->parts.push_back(
-        {need.gpu, need.firstTarget, need.endTarget, store->dimension(), need.bytes, {}, {}, {}});
+    release->parts.push_back({need.gpu, need.firstTarget, need.endTarget, store->dimension(), need.bytes, {}, {}, {}});
     if (!load(*store, need, release->parts.back(), cancelled)) return nullptr;
   }
   const std::lock_guard<std::mutex> listLock(mutex_);
@@ -103,18 +103,18 @@ std::shared_ptr<const ResidentRelease> Fleet::hold(const std::shared_ptr<const S
   return release;
 }
 
-/* Where each part of a release is to go. */
+/* Plans the GPU of each part of a release. */
 std::vector<Fleet::Need> Fleet::plan(const Store& store) {
   for (const auto& gpu : gpus_) gpu->trim();
   const std::vector<uint64_t> rooms = roomOnEach(false);
   std::vector<Need> needs = cut(store, rooms);
   if (missingBytes(needs) == 0) return needs;
-  // Before anything gives way: for a release that fits nowhere no other shall.
+  // Before any eviction: a release that fits nowhere must not evict another one.
   if (missingBytes(cut(store, roomOnEach(true))) > 0) refuse(needs, rooms);
   throw DeviceBusyError("other searches use the GPU memory that this one needs; try again when they have ended");
 }
 
-/* Equal parts or, where one of them is too large for its GPU, parts as the GPUs have room. */
+/* Returns equal parts or, if one of them exceeds its GPU, parts in proportion to the GPUs' free memory. */
 std::vector<Fleet::Need> Fleet::cut(const Store& store, const std::vector<uint64_t>& rooms) const {
   std::vector<Need> needs = split(store, std::vector<uint64_t>(gpus_.size(), 1), rooms);
   if (missingBytes(needs) == 0) return needs;
@@ -124,7 +124,7 @@ std::vector<Fleet::Need> Fleet::cut(const Store& store, const std::vector<uint64
 }
 
 /* Cuts the release into one range of targets for each GPU, with groups in proportion to the weights (groups at most,
- * so that no product overflows), but none larger than the room. What is left over goes to the last GPU. */
+ * so that no product overflows), none larger than the GPU's free bytes. The rest goes to the last GPU. */
 std::vector<Fleet::Need> Fleet::split(const Store& store, const std::vector<uint64_t>& weights,
                                       const std::vector<uint64_t>& rooms) const {
   uint64_t total = 0, allWeights = 0, passed = 0, passedWeights = 0;
@@ -155,11 +155,11 @@ uint64_t Fleet::missingBytes(const std::vector<Need>& needs) {
   return missing;
 }
 
-/* Room for a release on each GPU if all that nobody uses gives way, or all that there is. */
+/* Bytes for a release on each GPU after eviction of all unused releases, or of all releases. */
 std::vector<uint64_t> Fleet::roomOnEach(bool countsUsed) const {
   std::vector<uint64_t> rooms;
   for (const auto& gpu : gpus_) {
-    // What is kept free for searches is kept for those that run, too.
+    // The memory reserved for searches includes that of running searches.
     const uint64_t bytes = gpu->freeBytes() + gpu->lentBytes() + residentBytes(*gpu, countsUsed);
     rooms.push_back(bytes - std::min(bytes, options_.workBytes));
   }
@@ -184,13 +184,13 @@ void Fleet::refuse(const std::vector<Need>& needs, const std::vector<uint64_t>& 
     room += rooms[i];
   }
   for (const Need& need : needs) needed += need.bytes;
-  // Together they may have room where no cut between proteins suits them.
+  // The total may suffice although no cut between proteins fits the GPUs.
   const uint64_t missing = std::max(needed - std::min(needed, room), missingBytes(needs));
   throw DeviceMemoryError("the release needs " + mebibytes(needed) + ", but " + places + ": " + mebibytes(missing) +
                           " are missing");
 }
 
-/* What a GPU holds for releases that nobody uses now, or for all. */
+/* Bytes of a GPU that unused releases occupy, or all releases. */
 uint64_t Fleet::residentBytes(const Gpu& gpu, bool countsUsed) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t bytes = 0;
@@ -201,7 +201,7 @@ uint64_t Fleet::residentBytes(const Gpu& gpu, bool countsUsed) const {
   return bytes;
 }
 
-/* Drops the release that was not used for longest, if there is one that nobody uses now. */
+/* Evicts the least recently used of the unused releases. Returns false if there is none. */
 bool Fleet::dropOldest() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto isIdle = [](const Resident& resident) { return resident.release.use_count() == 1; };
@@ -224,9 +224,9 @@ bool Fleet::load(const Store& store, const Need& need, ReleasePart& part, const 
   uint64_t copied = 0, filled = 0;
   uint32_t group = 0, which = 0;
   const auto send = [&] {
-    // Only now and then: searches of other releases go on between two pieces.
+    // Locked per piece, so that searches of other releases continue between two pieces.
     const std::lock_guard<FairMutex> lock(gpu.mutex);
-    // The other buffer is free once its copy, the one before this, has ended.
+    // The other buffer is free once the copy before this one has ended.
     gpu.wait();
     gpu.copyIn(part.tokens, copied, buffers[which].bytes(), filled);
     copied += filled;

@@ -1,5 +1,5 @@
-/* All GPUs of the machine and the releases that lie in their memory. A release is split over all GPUs by residues;
- * those that were not used for longest give way to new ones. */
+/* All GPUs of the machine and the releases in their memory. A release is split over all GPUs by residues. The least
+ * recently used release is evicted for a new one. */
 #ifndef GLOAMING_CUDA_FLEET_H
 #define GLOAMING_CUDA_FLEET_H
 
@@ -27,23 +27,22 @@ struct ResidentRelease {
 };
 
 struct FleetOptions {
-  /** What each GPU keeps free for searches. */
+  /** Bytes that each GPU reserves for searches. */
   uint64_t workBytes = uint64_t{512} << 20;
-  /** Leaves Hopper's own kernel aside, so that both can be compared on one GPU. */
+  /** Excludes the Hopper kernel, so that both kernels can be compared on one GPU. */
   bool isPortable = false;
 };
 
 class Fleet {
  public:
-  /* Uses all GPUs that can be used, at least one.
-   * Errors   CudaError that names what is in the way on each */
+  /* Opens all usable GPUs, at least one.
+   * Errors   CudaError with the reason for each GPU if none is usable */
   Fleet(const Driver& driver, const void* image, FleetOptions options = {});
 
-  /* The release in GPU memory; loads it, and drops others that nobody uses, where it is not there. Void (null) if
-   * cancelled. Who holds the result keeps the release where it is.
-   * Errors  before anything gives way or is copied, DeviceMemoryError that says how much is missing, and
-   *         DeviceBusyError where that is in use by searches: it never waits for them, because it runs on a thread that
-   *         they may need to end; CudaError */
+  /* Returns the release in GPU memory. If it is not resident, this loads it, and evicts unused releases. Null if
+   * cancelled. The release stays resident while the result is held.
+   * Errors  before any eviction or copy, DeviceMemoryError with the bytes missing, or DeviceBusyError if searches use
+   *         that memory. It never waits for them, because it runs on a thread that they may need to end. CudaError */
   std::shared_ptr<const ResidentRelease> hold(const std::shared_ptr<const Store>& store,
                                               const std::atomic<bool>& cancelled);
 
@@ -56,7 +55,7 @@ class Fleet {
     uint64_t residentBytes;
   };
   std::vector<State> state() const;
-  /* GPUs of the machine that do not serve, each with the reason: "GPU 1: Tesla V100 has compute capability 7.0 …". */
+  /* Unusable GPUs of the machine, each with the reason: "GPU 1: Tesla V100 has compute capability 7.0 …". */
   std::vector<std::string> unusedGpus() const;
   int driverVersion() const;
 
@@ -65,7 +64,7 @@ class Fleet {
     std::weak_ptr<const Store> store;
     std::shared_ptr<const ResidentRelease> release;
   };
-  /** A range of targets that one GPU is to hold, and the bytes that it has room for. */
+  /** A range of targets planned for one GPU, and its free bytes. */
   struct Need {
     Gpu* gpu;
     uint64_t room;
@@ -94,7 +93,7 @@ class Fleet {
   const FleetOptions options_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::vector<std::string> unused_;
-  /** One release is loaded at a time; searches of others go on. */
+  /** Held while a release is loaded: one at a time. Searches of other releases continue. */
   std::mutex loading_;
   mutable std::mutex mutex_;
   /** Least recently used first. */

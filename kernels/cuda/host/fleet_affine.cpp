@@ -35,7 +35,7 @@ void FleetAffineSearch::run(uint64_t chunk, Workspace&) {
 }
 
 void FleetAffineSearch::finish(std::exception_ptr failure) {
-  // The release may give way to another from now on, whoever still reads the scores.
+  // From now on the release may be evicted, even while the scores are still in use.
   release_.reset();
   AffineSearch::finish(failure);
 }

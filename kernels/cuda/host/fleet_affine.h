@@ -8,7 +8,7 @@
 namespace gloaming {
 namespace cuda {
 
-/** As its base but for who scores. GPUs hold no profiles and keep no paths: both are the CPU's. */
+/** An AffineSearch that scores on GPUs. GPUs support neither profiles nor alignments; the CPU does. */
 class FleetAffineSearch : public AffineSearch {
  public:
   FleetAffineSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<const Store> store, OwnedQuery query,

@@ -6,8 +6,8 @@ namespace gloaming {
 namespace cuda {
 
 FleetSearch::FleetSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<const Store> store,
-                       std::vector<OwnedQuery> queries, std::optional<std::vector<uint32_t>> eligible,
-                       std::optional<uint32_t> wanted, Done done, std::optional<int32_t> floor)
+                         std::vector<OwnedQuery> queries, std::optional<std::vector<uint32_t>> eligible,
+                         std::optional<uint32_t> wanted, Done done, std::optional<int32_t> floor)
     : SumsSearch(kernels, std::move(store), std::move(done)), targets(wanted ? queries.size() : 0), fleet_(fleet),
       queries_(std::move(queries)), eligible_(std::move(eligible)), wanted_(wanted), floor_(floor) {}
 
@@ -48,7 +48,8 @@ void FleetSearch::run(uint64_t chunk, Workspace&) {
   search.sums(queryToTarget, targetToQuery, queryExcess);
 }
 
-/* What one GPU has left out is farther than all that it found, hence farther than the best of all GPUs. */
+/* Merges the best of each GPU. A target that one GPU omits ranks below all of its results, hence below the best of all
+ * GPUs. */
 void FleetSearch::mergeBest() {
   const auto lengthOf = [this](uint32_t target) { return store_->length(target); };
   const auto isBefore = [](const Found& a, const Found& b) { return a.item < b.item; };
@@ -71,7 +72,7 @@ void FleetSearch::finish(std::exception_ptr failure) {
   } catch (...) {
     failure = std::current_exception();
   }
-  // The release may give way to another from now on, whoever still reads the sums.
+  // From now on the release may be evicted, even while the sums are still in use.
   release_.reset();
   SumsSearch::finish(failure);
 }

@@ -10,15 +10,15 @@ namespace cuda {
 
 class FleetSearch : public SumsSearch {
  public:
-  /* Shape  eligible: ascending target indices, none for all
-   *        wanted: the sums of the best so many of each query, and of all that tie with the last of them, are enough;
-   *        only those leave the GPUs, and they have no excesses
-   * Range  floor 0..32,767: best dot products count by what they are above it, too; none where nobody asks */
+  /* Shape  eligible: ascending target indices, all targets without it
+   *        wanted: returns the sums of only this many best targets of each query, and of all ties with the last of
+   *        them, without excesses
+   * Range  floor 0..32,767, of the excess, which is not computed without it */
   FleetSearch(Fleet& fleet, const Kernels& kernels, std::shared_ptr<const Store> store, std::vector<OwnedQuery> queries,
-             std::optional<std::vector<uint32_t>> eligible, std::optional<uint32_t> wanted, Done done,
-             std::optional<int32_t> floor = std::nullopt);
+              std::optional<std::vector<uint32_t>> eligible, std::optional<uint32_t> wanted, Done done,
+              std::optional<int32_t> floor = std::nullopt);
 
-  /** With wanted, the targets that sums[q] are of, ascending. */
+  /** With wanted, the targets of sums[q], ascending. */
   std::vector<std::vector<uint32_t>> targets;
 
  protected:
@@ -39,8 +39,8 @@ class FleetSearch : public SumsSearch {
   std::shared_ptr<const ResidentRelease> release_;
 };
 
-/* The listed targets of a part, numbered as the part does.
- * Returns  how many targets of the list come before */
+/* Selects the listed targets of a part, numbered within the part.
+ * Returns  the number of listed targets before the part */
 size_t listOfPart(const std::vector<uint32_t>& eligible, const ReleasePart& part, std::vector<uint32_t>& own);
 
 }  // namespace cuda

@@ -8,12 +8,12 @@ namespace gloaming {
 namespace cuda {
 namespace {
 
-/** What a GPU keeps for searches to come; half of what a fleet leaves free for them. */
+/** Bytes of scratch memory that a GPU retains for later searches: half of what a fleet reserves for them. */
 constexpr size_t kScratchBytes = size_t{256} << 20;
 
-/* Whether the context is of no use after this error. Numbers of cuda.h: invalid context, errors of memory and links,
- * those that the GPU has contained (226), and those from 700 on, of which launches with too large sizes (701) and
- * repeated requests (704, 705, 708, 712, 713) harm nothing. */
+/* Whether this error ends the context. Numbers of cuda.h: invalid context, errors of memory and links, contained errors
+ * (226), and errors from 700 on. Launches with too large sizes (701) and repeated requests (704, 705, 708, 712, 713)
+ * leave the context usable. */
 bool endsContext(int status) {
   constexpr int kHarmless[] = {701, 704, 705, 708, 712, 713};
   if (status < 700) return status == 201 || status == 214 || status == 220 || status == 226;
@@ -30,7 +30,7 @@ std::string versionText(int version) {
 GpuMemory::GpuMemory(Gpu& gpu, size_t bytes) : gpu_(&gpu) {
   gpu.enter();
   const std::string what = "GPU " + std::to_string(gpu.ordinal()) + " has no " + std::to_string(bytes >> 20) + " MiB";
-  // An allocation of nothing is an error of the driver's.
+  // The driver rejects an allocation of 0 bytes.
   if (bytes == 0) bytes = 16;
   int status = gpu.driver().allocate(&address_, bytes);
   if (status == kOutOfMemory) {
@@ -41,7 +41,7 @@ GpuMemory::GpuMemory(Gpu& gpu, size_t bytes) : gpu_(&gpu) {
 }
 
 GpuMemory GpuMemory::scratch(Gpu& gpu, size_t bytes) {
-  // Powers of two: searches of about one size find each other's memory.
+  // Powers of two, so that searches of similar size reuse each other's memory.
   size_t room = size_t{64} << 10;
   while (room < bytes) room *= 2;
   const uint64_t kept = gpu.takeScratch(room);
@@ -70,18 +70,17 @@ GpuMemory::~GpuMemory() {
     gpu_->keepScratch(address_, scratchBytes_);
     return;
   }
-  // A lost device has nothing to give back; there is nobody to tell.
+  // A lost device has nothing to free, and a destructor cannot report an error.
   if (gpu_->tryEnter()) gpu_->driver().free(address_);
 }
 
-Gpu::Gpu(const Driver& driver, int ordinal, const void* image, bool isPortable)
-    : driver_(driver), ordinal_(ordinal) {
+Gpu::Gpu(const Driver& driver, int ordinal, const void* image, bool isPortable) : driver_(driver), ordinal_(ordinal) {
   check(driver_.device(&device_, ordinal), "a GPU cannot be opened");
   char name[256] = "";
   check(driver_.deviceName(name, sizeof name, device_), "a GPU has no name");
   const auto attributeOf = [this](int which) {
     int value = 0;
-    check(driver_.deviceAttribute(&value, which, device_), "a GPU does not tell of itself");
+    check(driver_.deviceAttribute(&value, which, device_), "a GPU does not report an attribute");
     return value;
   };
   facts_.name = name;
@@ -116,19 +115,19 @@ void Gpu::open(const void* image) {
   check(driver_.loadModule(&module_, image), where + "its driver, for CUDA " + versionText(version) +
                                                  ", does not take the kernels of this build; update the driver, or "
                                                  "build with an nvcc of that version");
-  // 1: does not wait for the stream that other users of the context may have.
+  // Flag 1: the stream does not wait for the context's default stream.
   check(driver_.createStream(&stream_, 1), where + "no stream");
 }
 
 Gpu::~Gpu() {
   trim();
   if (stream_ != nullptr) driver_.destroyStream(stream_);
-  // The context of a lost device serves nobody any more; a new Gpu gets a new one.
+  // The context of a lost device is unusable; a new Gpu creates a new one.
   if (isLost_) driver_.resetContext(device_);
   driver_.releaseContext(device_);
 }
 
-/* Going on in another GPU's context would put memory there. */
+/* Throws on failure: without the switch, allocations would go to another GPU. */
 void Gpu::enter() const { check(driver_.setContext(context_), facts_.name + " cannot be used"); }
 
 bool Gpu::tryEnter() const { return driver_.setContext(context_) == 0; }
@@ -196,7 +195,7 @@ void Gpu::launch(const std::string& kernel, uint32_t blocks, uint32_t threads, u
 
 void Gpu::wait() { check(driver_.synchronize(stream_), "work on " + facts_.name + " failed"); }
 
-/* Any call may tell of a fault of an earlier one. */
+/* Checks a status, which may be the fault of an earlier asynchronous call. */
 void Gpu::check(int status, const std::string& what) const {
   if (endsContext(status)) isLost_ = true;
   cuda::check(driver_, status, what.c_str());

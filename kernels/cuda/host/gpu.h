@@ -16,12 +16,13 @@ namespace cuda {
 
 class Gpu;
 
-/* Memory of a GPU; given back when it goes. */
+/* Memory of a GPU; the destructor frees it. */
 class GpuMemory {
  public:
   GpuMemory() = default;
   GpuMemory(Gpu& gpu, size_t bytes);
-  /* For one search: the GPU keeps it for the next one, because asking the driver may take longer than the search. */
+  /* Scratch memory of one search. The GPU retains it for the next, because the driver may take longer than the
+   * search. */
   static GpuMemory scratch(Gpu& gpu, size_t bytes);
   GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
   GpuMemory& operator=(GpuMemory&& other) noexcept;
@@ -36,7 +37,7 @@ class GpuMemory {
  private:
   Gpu* gpu_ = nullptr;
   uint64_t address_ = 0;
-  /** 0 for memory that goes back to the driver. */
+  /** Size of a scratch allocation; 0 for memory that is returned to the driver. */
   size_t scratchBytes_ = 0;
 };
 
@@ -60,11 +61,11 @@ class Gpu {
   const Facts& facts() const { return facts_; }
   int ordinal() const { return ordinal_; }
 
-  /* Makes this GPU the one of the calling thread; everything below needs that.
+  /* Makes this GPU's context current on the calling thread, which all functions below require.
    * Errors  CudaError */
   void enter() const;
   uint64_t freeBytes() const;
-  /* Scratch memory of the searches that run, which comes back when they end. */
+  /* Bytes of scratch memory of running searches, which they return at their end. */
   uint64_t lentBytes() const { return lentBytes_; }
   /* Returns before the copy has ended if the host's memory is pinned. */
   void copyIn(const GpuMemory& to, size_t offset, const void* from, size_t bytes);
@@ -73,20 +74,20 @@ class Gpu {
   void launch(const std::string& kernel, uint32_t blocks, uint32_t threads, uint32_t sharedBytes,
               std::vector<void*> parameters);
   /* Waits for all of the above.
-   * Errors  CudaError; the GPU counts as lost where it ended the context, as a kernel's fault does */
+   * Errors  CudaError; the GPU counts as lost if the error ended the context, as a kernel's fault does */
   void wait();
   bool isLost() const { return isLost_; }
-  /* Gives memory that no search uses back to the driver. */
+  /* Returns memory that no search uses to the driver. */
   void trim();
   void* stream() const { return stream_; }
 
-  /** Held by who uses the GPU for a round of a search, or to load a piece of a release. */
+  /** Held during a round of a search, or while a piece of a release is loaded. */
   FairMutex mutex;
 
  private:
   friend class GpuMemory;
   void open(const void* image);
-  /* The same where nothing may be thrown; false if it failed. */
+  /* The same without exceptions; returns false on failure. */
   bool tryEnter() const;
   void check(int status, const std::string& what) const;
   uint64_t takeScratch(size_t bytes);
@@ -101,7 +102,7 @@ class Gpu {
   void* module_ = nullptr;
   std::map<std::string, void*> functions_;
   std::mutex scratchMutex_;
-  /** What finished searches left, by size. */
+  /** Scratch memory of finished searches, by size. */
   std::multimap<size_t, uint64_t> scratch_;
   size_t scratchBytes_ = 0;
   std::atomic<uint64_t> lentBytes_{0};

@@ -55,8 +55,7 @@ std::vector<Batch> planBatches(const std::vector<uint32_t>& queryLengths, uint32
       }
       continue;
     }
-    const bool joins = !batches.empty() && !batches.back().isPanel() &&
-                       batches.back().parts.size() < mostQueries &&
+    const bool joins = !batches.empty() && !batches.back().isPanel() && batches.back().parts.size() < mostQueries &&
                        batches.back().tileCount() + tiles <= capacityTiles;
     if (!joins) batches.push_back({{}, {}, 0, true, true});
     Batch& batch = batches.back();

@@ -1,4 +1,4 @@
-/* What a search is cut into before anything is launched: packed tokens, chunks of targets, batches of queries. */
+/* The plan of a search before any launch: packed tokens, chunks of targets, batches of queries. */
 #ifndef GLOAMING_CUDA_PLAN_H
 #define GLOAMING_CUDA_PLAN_H
 
@@ -10,22 +10,22 @@
 namespace gloaming {
 namespace cuda {
 
-/* Writes groupsOf(length) groups; rows that are missing in the last one repeat the last row. */
+/* Writes groupsOf(length) groups; the padding repeats the last row. */
 void packTarget(const int8_t* rows, uint32_t length, uint32_t dimension, uint8_t* packed);
 
-/* Rows first … first + count of a query as the variant reads them: whole tiles, missing rows repeat the last. */
+/* Packs rows first … first + count − 1 of a query for the variant: whole tiles, whose padding repeats the last row. */
 void packQuery(Variant variant, const Tokens& query, uint32_t first, uint32_t count, uint8_t* packed);
 inline uint32_t queryTilesOf(Variant variant, uint32_t dimension, uint32_t rows) {
   const uint32_t tileRows = shapeOf(variant, dimension).queryRows();
   return (rows + tileRows - 1) / tileRows;
 }
 
-/** Queries, or rows of one query, that one launch takes. */
+/** Queries, or rows of one query, of one launch. */
 struct Batch {
   /** By place in the list of queries; one for each part. */
   std::vector<uint32_t> queries;
   std::vector<QueryPart> parts;
-  /** First row of the query that parts[0] has; 0 but for panels. */
+  /** First row of the query in parts[0]; 0 except for panels. */
   uint32_t firstRow;
   bool isFirstPanel, isLastPanel;
 
@@ -39,14 +39,14 @@ struct Batch {
 std::vector<Batch> planBatches(const std::vector<uint32_t>& queryLengths, uint32_t tileRows, uint32_t capacityTiles,
                                uint32_t mostQueries = kMaxLaunchQueries);
 
-/** Neighbouring places of the list that are launched together; a search may be cancelled between two launches. */
+/** Neighbouring places of the list in one launch. A search may be cancelled between two launches. */
 struct Slice {
   std::vector<Chunk> chunks;
   uint32_t groupCount;
 };
 
 /* Cuts a list of targets into slices of at least sliceGroups groups, and these into chunks of at least chunkGroups; a
- * target is never cut. Chunks with many groups come first, so that no team begins a giant when the others are done.
+ * target is never cut. Chunks with many groups come first, so that no team starts a giant when the others are done.
  *
  * Shape  lengths: rows of each listed target, in list order */
 std::vector<Slice> planSlices(const std::vector<uint32_t>& lengths, uint64_t sliceGroups, uint32_t chunkGroups);

@@ -7,14 +7,14 @@ namespace gloaming {
 namespace cuda {
 namespace {
 
-/** Multiply-adds of a launch for each multiprocessor: some milliseconds, so that a cancelled search ends soon. */
+/** Multiply-adds of a launch per multiprocessor: some milliseconds, so that a cancelled search ends soon. */
 constexpr uint64_t kLaunchProducts = 30'000'000'000;
-/** Chunks for each team of a launch: enough to spread the load, few enough that each is long. */
+/** Chunks per team of a launch: enough to balance the load, few enough that each is long. */
 constexpr uint64_t kChunksPerTeam = 12;
-/** Room for targets that tie with the last wanted one; where it is too small, all sums travel. */
+/** Places for targets that tie with the last wanted one. If there are more ties, all sums are copied. */
 constexpr uint32_t kTieRoom = 4'096;
 constexpr uint32_t kSelectThreads = kDigits;
-/** Sums of the queries of a launch: a quarter of what a fleet leaves free for searches. */
+/** Bytes of the sums of a launch: a quarter of what a fleet reserves for searches. */
 constexpr uint64_t kSumsBytes = uint64_t{128} << 20;
 
 uint32_t blocksFor(uint32_t items) { return (items + kSelectThreads - 1) / kSelectThreads; }
@@ -39,7 +39,7 @@ std::vector<SweepSearch::Round> SweepSearch::planRounds() const {
   if (capacity == 0) throw CudaError(gpu_.facts().name + " has too little shared memory");
   std::vector<uint32_t> lengths;
   for (const Tokens& query : queries_) lengths.push_back(query.length);
-  // Small proteins are many: where a GPU is full of them, fewer queries share a launch.
+  // The sums of many small proteins need more memory, so fewer queries share a launch.
   const uint64_t fitting = kSumsBytes / (uint64_t{itemCount()} * (floor_ ? 3 : 2) * sizeof(int32_t));
   const auto mostQueries = static_cast<uint32_t>(std::clamp<uint64_t>(fitting, 1, kMaxLaunchQueries));
   std::vector<Round> rounds;
@@ -50,10 +50,10 @@ std::vector<SweepSearch::Round> SweepSearch::planRounds() const {
   return rounds;
 }
 
-/* Calls  take(round, memory) after each round, while its sums lie in GPU memory
+/* Calls  take(round, memory) after each round, while its sums are in GPU memory
  *
- * Other searches use the GPU between two rounds: a long one in the background holds nobody up for longer than a round,
- * and nothing of a round is at work when it lets the GPU go. */
+ * Other searches may use the GPU between two rounds, so that a long low-priority search delays them by at most a round.
+ * All work of a round has ended when it releases the GPU. */
 template <class Take>
 void SweepSearch::runRounds(Take take) {
   if (itemCount() == 0) return;
@@ -158,8 +158,8 @@ std::vector<Best> SweepSearch::best(uint32_t wanted) {
     const size_t bytes = size_t{itemCount()} * sizeof(int32_t);
     for (size_t p = 0; p < round.queries().size(); ++p) {
       const uint32_t query = round.queries()[p];
-      all[query] = bestOf(query, memory.queryToTarget.address() + p * bytes,
-                          memory.targetToQuery.address() + p * bytes, wanted);
+      all[query] =
+          bestOf(query, memory.queryToTarget.address() + p * bytes, memory.targetToQuery.address() + p * bytes, wanted);
     }
   });
   return all;
@@ -173,10 +173,13 @@ Best SweepSearch::bestOf(uint32_t query, uint64_t queryToTarget, uint64_t target
   const uint32_t room = wanted + kTieRoom;
   const GpuMemory keys = scratch(size_t{itemCount()} * 8), histogram = scratch(kDigits * 4);
   const GpuMemory state = scratch(sizeof(SelectState)), list = scratch(room * sizeof(Found)), count = scratch(4);
+  // Members in lines that are filled.
+  // clang-format off
   SelectTask task{reinterpret_cast<const int32_t*>(queryToTarget), reinterpret_cast<const int32_t*>(targetToQuery),
                   part_.lengths.as<const uint32_t>(), eligible_ ? eligibleOnGpu_.as<const uint32_t>() : nullptr,
                   itemCount(), length, rankShift(longest_), keys.as<uint64_t>(), histogram.as<uint32_t>(),
                   state.as<SelectState>(), list.as<Found>(), count.as<uint32_t>(), room};
+  // clang-format on
   const SelectState first{0, wanted};
   gpu_.fill(histogram, 0, kDigits);
   gpu_.fill(count, 0, 1);

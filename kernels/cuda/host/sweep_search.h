@@ -1,4 +1,4 @@
-/* MaxSim of some queries with the listed targets of one GPU: batches, slices, launches, and what comes back. */
+/* MaxSim of some queries with the listed targets of one GPU: batches, slices, launches, results. */
 #ifndef GLOAMING_CUDA_SWEEP_SEARCH_H
 #define GLOAMING_CUDA_SWEEP_SEARCH_H
 
@@ -14,8 +14,8 @@ namespace cuda {
 
 class SweepSearch {
  public:
-  /* Shape  eligible: ascending target indices of the part, none for all
-   * Range  floor 0..32,767: best dot products count by what they are above it, too; none where nobody asks */
+  /* Shape  eligible: ascending target indices of the part, all targets without it
+   * Range  floor 0..32,767, of the excess, which is not computed without it */
   SweepSearch(const ReleasePart& part, const Store& store, std::vector<Tokens> queries,
               std::optional<std::vector<uint32_t>> eligible, const std::atomic<bool>& cancelled,
               std::optional<int32_t> floor = std::nullopt);
@@ -23,7 +23,7 @@ class SweepSearch {
   uint32_t itemCount() const { return static_cast<uint32_t>(lengths_.size()); }
 
   /* All sums: of query q from queryToTarget[q], targetToQuery[q] and, with a floor, queryExcess[q] on, in list order.
-   * Looks at the flag between launches and returns early; the result is void then.
+   * It checks the cancel flag between launches; if set, it returns early and the result is void.
    * Errors  CudaError */
   void sums(const std::vector<int32_t*>& queryToTarget, const std::vector<int32_t*>& targetToQuery,
             const std::vector<int32_t*>& queryExcess = {});
@@ -34,12 +34,12 @@ class SweepSearch {
   double sweepSeconds() const { return sweepSeconds_; }
 
  private:
-  /** Consecutive batches that need each other: one, or the panels of a query. */
+  /** Consecutive batches that belong together: one batch, or the panels of a query. */
   struct Round {
     std::vector<Batch> batches;
     const std::vector<uint32_t>& queries() const { return batches.front().queries; }
   };
-  /** Sums of a round's queries; those of excesses lie nowhere without a floor. */
+  /** Sums of a round's queries; excesses are allocated only with a floor. */
   struct RoundMemory {
     GpuMemory queryToTarget, targetToQuery, queryExcess;
   };

@@ -12,9 +12,9 @@ import { createProgress, formatQuantity } from '../terminal/progress.js';
 export function register(program: Command, context: CommandContext): void {
   program
     .command('backup')
-    .description('copy everything that cannot be made again into a folder; a server may be at work')
-    .argument('<folder>', 'where the backup lies; what it has already is not copied again')
-    .option('--verify', 'read what earlier backups copied, too, and copy again what has changed')
+    .description('copy everything that cannot be rebuilt into a folder; the server may be running')
+    .argument('<folder>', 'folder of the backup; files that it already has are not copied again')
+    .option('--verify', 'read the files of earlier backups, too, and copy changed ones again')
     .action((folder: string, { verify = false }: { verify?: boolean }) => save(folder, verify, context));
   program
     .command('restore')
@@ -57,7 +57,7 @@ async function bringBack(folder: string, { environment, stdout, stderr }: Comman
   stdout.write(
     `Restored ${report.fileCount} files (${formatQuantity(report.sizeBytes, 'B')}) as of ${report.createdAt}; ` +
       `${report.knownCount} were in place already. Every digest was verified.\n` +
-      'API keys are those of that time; requests that were answered later are not known any more.\n' +
+      'API keys are those of that time; requests that were answered later are lost.\n' +
       `Before the start, put the ${SECRET_KEY_FILE} of the appliance into ${folders.dataFolder}: no backup holds it.\n`,
   );
 }

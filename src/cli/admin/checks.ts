@@ -23,7 +23,7 @@ export function isBad({ state }: Finding): boolean {
   return state === 'bad';
 }
 
-/** Everything that an administrator would look at, in the order of a start. Changes nothing. */
+/** Examines everything that an administrator would check, in the order of a start. Changes nothing. */
 export async function examineAppliance(
   config: ApplianceConfig,
   now: Date = new Date(),
@@ -63,7 +63,7 @@ async function examineFolders({ indexesFolder, dataFolder }: ApplianceConfig): P
   return findings;
 }
 
-/** The folder itself, or the nearest one above it that is there. */
+/** Returns the folder itself, or its nearest existing parent. */
 function existingAbove(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : existingAbove(dirname(folder));
 }
@@ -85,7 +85,7 @@ async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<re
     const isLocal = isLoopbackHost(host);
     const message = isLocal
       ? 'plain HTTP, for this machine only'
-      : 'plain HTTP: everybody in the network can read the API keys that are sent';
+      : 'plain HTTP: anyone on the network can read the API keys';
     return [{ topic: 'tls', state: isLocal ? 'good' : 'warning', message }];
   }
   try {
@@ -113,7 +113,7 @@ async function examineTls({ tls, host }: ApplianceConfig, now: Date): Promise<re
   }
 }
 
-/** Whether each worker is there, takes our key and serves parts. */
+/** Checks that each worker answers, accepts the coordinator's key and serves its partitions. */
 export async function examineWorkers({
   workers,
 }: Pick<ApplianceConfig, 'workers'>): Promise<readonly Finding[]> {

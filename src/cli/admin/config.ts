@@ -5,7 +5,7 @@ import type { CommandContext } from '../terminal/command.js';
 import { trustedProxiesOf } from '../serve/proxies.js';
 import { examineAppliance, isBad } from './checks.js';
 
-/** `gloaming config check`: would a server start with these settings? */
+/** `gloaming config check`: reports whether a server would start with these settings. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('config')

@@ -22,7 +22,7 @@ import { answersThere } from '../serve/address.js';
 import { examineAppliance, isBad } from './checks.js';
 import type { Finding } from './finding.js';
 
-/** `gloaming doctor`: what serves here, what does not, and why. */
+/** `gloaming doctor`: reports which parts of this installation work, and why others do not. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('doctor')
@@ -60,7 +60,7 @@ function refuseBad(findings: readonly Finding[]): void {
   if (bad.length > 0) throw new Refusal('invalid_config', bad.map(({ message }) => `${message}.`).join(' '));
 }
 
-/** What share of this machine's limit the kernels that serve here reach. */
+/** Measures which share of this machine's limit the selected kernels reach. */
 async function measure({ stdout }: CommandContext): Promise<void> {
   const backend = await chooseBackend({ device: 'cpu' });
   const { kernels, maxsim, affine } = await measureKernels(backend.variant);
@@ -85,13 +85,13 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   );
   const findings = await examineAppliance(config);
   for (const { topic, state, message } of findings) {
-    // Said below, GPU by GPU.
+    // GPUs are reported below, one by one.
     if (topic === 'gpu') continue;
     stdout.write(
       `${label(topic[0].toUpperCase() + topic.slice(1))}${state === 'good' ? '' : `${state}: `}${message}\n`,
     );
   }
-  // Before the backend is chosen: where the configured device cannot run, nothing comes after these lines.
+  // Printed before the backend is chosen: if the configured device cannot run, choosing it ends the command.
   stdout.write(`${gpuLines(config.device).join('\n')}\n\n`);
 
   const backend = await chooseBackend(backendWishOf(config));
@@ -116,22 +116,20 @@ async function examine({ environment, stdout }: CommandContext): Promise<void> {
   const mmseqs = await mmseqsVersion();
   const found =
     mmseqs === undefined
-      ? 'not installed; only backgrounds of their own need it (apt-get install mmseqs2)'
-      : `${mmseqs}: searches backgrounds for relatives`;
+      ? 'not installed; only homolog sources that mmseqs searches need it (apt-get install mmseqs2)'
+      : `${mmseqs}: searches homolog sources`;
   stdout.write(`\n${label('mmseqs')}${found}\n`);
   refuseBad(findings);
 }
 
-/** What GPUs there are, and why they serve or do not. */
+/** Lists the GPUs, and why each is used or not. */
 export function gpuLines(device: Device, report = gpuReport()): readonly string[] {
   const gpus = describeGpus(report).map((line) =>
     line.replace(/^(GPU \d+): /, (_, gpu: string) => label(gpu)),
   );
   const lines = [...gpus, label('GPU') + (whyNoGpu(device, report) ?? `The device setting is ${device}.`)];
   if (gpus.length > 0) {
-    lines.push(
-      `${label('GPU')}What lies in its memory, the server's /metrics tell (gloaming_gpu_resident_…).`,
-    );
+    lines.push(`${label('GPU')}The server's /metrics report its memory (gloaming_gpu_resident_…).`);
   }
   if (!CUDA_IS_VERIFIED) {
     const state = 'This backend has not been verified on a GPU yet; the device setting auto is the CPU.';

@@ -1,7 +1,10 @@
-/** One thing that was looked at, for people and for monitoring. */
+/** The result of one check, for people and for monitoring. */
 export interface Finding {
   readonly topic: string;
-  /** `note`: worth knowing; `warning`: will become bad; `bad`: a server does not start, or must not be relied on. */
+  /**
+   * `note`: information; `warning`: a problem is coming; `bad`: a server does not start, or its answers must not be
+   * trusted.
+   */
   readonly state: 'good' | 'note' | 'warning' | 'bad';
   readonly message: string;
 }

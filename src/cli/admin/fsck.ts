@@ -7,20 +7,20 @@ import { FINDING_KINDS, type Finding, type FindingKind } from '../../store/check
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress, formatQuantity } from '../terminal/progress.js';
 
-/** Findings of one kind that a person is shown; --json has all. */
+/** Findings of one kind in the text output; --json lists all. */
 const SHOWN_PER_KIND = 10;
 
-/** `gloaming fsck`: is everything there, whole and consistent? */
+/** `gloaming fsck`: checks that all stored data are present, intact and consistent. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('fsck')
     .description(
-      'look for damage in the data and indexes folders; nothing is changed, a server may be at work',
+      'look for damage in the data and indexes folders; nothing is changed, and the server may be running',
     )
     .option('--json', 'the findings as JSON')
     .addHelpText(
       'after',
-      '\nExit code: 0 without damage (leftovers are none), 2 with damage, 1 where it could not look.',
+      '\nExit code: 0 without damage (leftovers are none), 2 with damage, 1 if it could not look.',
     )
     .action(({ json = false }: { json?: boolean }) => check(json, context));
 }

@@ -13,7 +13,7 @@ import { withKeys } from './keys.js';
 import { serviceUnit } from './service-unit.js';
 
 const run = promisify(execFile);
-/** Browsers take certificates of a private authority for so long. */
+/** Longest validity that browsers accept for a certificate of a private authority. */
 const CERTIFICATE_DAYS = 825;
 const AUTHORITY_DAYS = 3650;
 
@@ -31,11 +31,11 @@ type TlsKind = 'self-signed' | 'files' | 'none';
 interface TlsFiles {
   readonly certificate: string;
   readonly key: string;
-  /** Of whom others have to be told. */
+  /** File of the private authority, which clients must install. */
   readonly authority?: string;
 }
 
-/** `gloaming init`: the first settings of an appliance, in a folder of their own. */
+/** `gloaming init`: writes the first settings of an appliance into a folder of its own. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('init')
@@ -94,7 +94,7 @@ async function init(folder: string, given: InitOptions, context: CommandContext)
     `Settings   ${settingsFile}`,
     `API key    ${keyFile}, of scope admin, for you alone`,
     ...(files ? [`TLS        ${files.certificate}`] : []),
-    ...(authority ? [`           ${CERTIFICATE_DAYS} days; give ${authority} to whoever connects`] : []),
+    ...(authority ? [`           ${CERTIFICATE_DAYS} days; clients must trust ${authority}`] : []),
     `Service    ${unitFile}, for systemd`,
     '',
     'Next:',
@@ -106,7 +106,7 @@ async function init(folder: string, given: InitOptions, context: CommandContext)
   context.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** Errors  Refusal `invalid_config` where one is not named, or cannot be read */
+/** Errors  Refusal `invalid_config` when a file is not named or cannot be read */
 async function namedFiles({ certificate, certificateKey }: InitOptions): Promise<TlsFiles> {
   if (certificate === undefined || certificateKey === undefined) {
     throw new Refusal('invalid_config', '--tls files needs --certificate and --certificate-key.');
@@ -130,7 +130,7 @@ async function unitOf(
   return serviceUnit(packaged, { command, settingsFile, folder, port, user: userInfo().username });
 }
 
-/** Asks on a terminal for what the options leave open; elsewhere the careful choice is taken. */
+/** Asks on a terminal for missing options. Without a terminal it takes the safer value. */
 async function complete(
   { host, port, tls, certificate }: InitOptions,
   { stdin, stdout }: CommandContext,
@@ -151,7 +151,7 @@ async function complete(
   }
 }
 
-/** A private authority and a certificate of it, for this machine's names and addresses. */
+/** Creates a private authority, and a certificate for this machine's names and addresses. */
 async function makeCertificates(folder: string, name: string): Promise<TlsFiles> {
   const [authority, authorityKey, certificate, key] = ['ca.crt', 'ca.key', 'server.crt', 'server.key'].map(
     (file) => join(folder, file),

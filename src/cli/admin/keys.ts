@@ -78,7 +78,7 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyRow, now: string): string {
   return `${expiresAt <= now ? 'expired' : 'live until'} ${expiresAt.slice(0, 10)}`;
 }
 
-/** The end of a day, or of a number of days from now. */
+/** Parses a day, which ends at midnight, or a number of days from now. */
 function dateOf(text: string): string {
   const days = /^(\d{1,5})d$/.exec(text)?.[1];
   const at = days === undefined ? Date.parse(`${text}T23:59:59Z`) : Date.now() + Number(days) * DAY_MS;
@@ -89,7 +89,7 @@ function dateOf(text: string): string {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The keys of a data folder, whether a server is at work there or not. */
+/** Opens the keys of a data folder, whether or not a server is running on it. */
 export async function withKeys<Result>(
   { dataFolder }: Pick<ApplianceConfig, 'dataFolder'>,
   work: (keys: Keys) => Result | Promise<Result>,

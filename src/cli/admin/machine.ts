@@ -9,10 +9,10 @@ import { lastMaintenance } from '../../services/backup/maintenance.js';
 import type { Finding } from './finding.js';
 
 const run = promisify(execFile);
-/** Clocks of two machines, and of one before and after it was synchronised, may differ so much. */
+/** Tolerated difference between the clocks of two machines, or before and after a synchronisation. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** The encoder that builds take, and those that queries of the databases need. */
+/** Checks the encoder of new builds, and the encoders that the databases need for queries. */
 export async function examineEncoders(
   config: ApplianceConfig,
   releases: readonly FoundRelease[],
@@ -34,7 +34,7 @@ export async function examineEncoders(
   return [{ topic: 'encoder', state: 'warning', message }, ...findings];
 }
 
-/** The GPUs that serve, or why none does; bad where the settings want one. */
+/** Reports the GPUs in use, or why none is used. The result is bad when the settings demand a GPU. */
 export function examineGpu({ device }: ApplianceConfig): Finding {
   const report = gpuReport();
   const reason = whyNoGpu(device, report)?.replace(/\.$/, '');
@@ -46,7 +46,7 @@ export function examineGpu({ device }: ApplianceConfig): Finding {
   return { topic: 'gpu', state: 'good', message: reason };
 }
 
-/** Keys expire, URLs are signed and TLS holds by the clock. */
+/** Checks the clock: expiry of keys, signed URLs and TLS depend on it. */
 export async function examineClock({ dataFolder }: ApplianceConfig, now: Date): Promise<Finding> {
   const [latest] = (['backup', 'fsck', 'contract'] as const)
     .flatMap((kind) => lastMaintenance(dataFolder, kind)?.at ?? [])
@@ -64,7 +64,7 @@ export async function examineClock({ dataFolder }: ApplianceConfig, now: Date): 
     : { topic: 'clock', state: 'warning', message: `${says}, not synchronised: timedatectl set-ntp true` };
 }
 
-/** By systemd, which knows of every service that does it; undefined where there is none. */
+/** Asks systemd, which knows every time service. Undefined without systemd. */
 async function askWhetherSynchronised(): Promise<boolean | undefined> {
   try {
     const parameters = ['show', '--property=NTPSynchronized', '--value'];

@@ -1,21 +1,21 @@
-/** A server that systemd shall keep running. */
+/** A server that systemd keeps running. */
 export interface Service {
-  /** Of Node and of the program, absolute. */
+  /** Absolute paths of Node and of the program. */
   readonly command: readonly string[];
   readonly settingsFile: string;
-  /** All that it writes lies in here. */
+  /** The folder that contains everything the server writes. */
   readonly folder: string;
   readonly port: number;
   readonly user: string;
 }
 
 const FIRST_UNPRIVILEGED_PORT = 1024;
-/** What the package's unit says of the package's places. */
+/** The directives of the packaged unit that name the package's paths. */
 const PLACES =
   /^(User|Group|StateDirectory|StateDirectoryMode|ConfigurationDirectory|Environment|Documentation)=/;
 
 /**
- * The unit of the package for a server elsewhere: its command, its folder and its user, and the same walls around it.
+ * Adapts the packaged unit to a server in another place: its command, folder and user change, the sandbox stays.
  * @param packaged  config/packaging/gloaming.service
  */
 export function serviceUnit(packaged: string, service: Service): string {
@@ -23,7 +23,7 @@ export function serviceUnit(packaged: string, service: Service): string {
   const own: Readonly<Record<string, readonly string[]>> = {
     ExecStart: [`ExecStart=${command.map(quoted).join(' ')} serve`],
     ProtectSystem: ['ProtectSystem=strict', `ReadWritePaths=${quoted(folder)}`],
-    // The program may lie in somebody's home.
+    // The program may be inside a home folder.
     ProtectHome: ['ProtectHome=read-only'],
     UMask: [`User=${user}`, `Environment=${quoted(`GLOAMING_CONFIG=${settingsFile}`)}`, 'UMask=0077'],
   };
@@ -35,7 +35,7 @@ export function serviceUnit(packaged: string, service: Service): string {
     .join('\n');
 }
 
-/** systemd reads blanks, quotes and percent signs as something of its own. */
+/** Quotes text in which systemd would interpret blanks, quotes or percent signs. */
 function quoted(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')}"`;
 }

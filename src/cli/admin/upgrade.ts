@@ -65,10 +65,10 @@ async function describeControlState(dataFolder: string): Promise<readonly string
   ];
 }
 
-/** From then on nothing of the control state's file is in clear that should not be. */
+/** From this version on, the file of the control state contains no secret in clear text. */
 const SEALED_VERSION = 4;
 
-/** Undefined where there is no control state. Errors  Refusal `data_folder_newer`, `data_folder_damaged` */
+/** Returns undefined without a control state. Errors  Refusal `data_folder_newer`, `data_folder_damaged` */
 async function storedVersion(dataFolder: string): Promise<number | undefined> {
   try {
     const snapshot = await openSnapshot(dataFolder);
@@ -95,7 +95,7 @@ function describeContract(dataFolder: string, digest: string): string {
     : `${now}; before it was ${served.slice(0, 19)}…: CHANGELOG.md says why`;
 }
 
-/** What this program makes of the databases: they are not rewritten, whatever comes. */
+/** Reports which databases this version can open. Upgrading never rewrites a release. */
 async function describeReleases(config: ApplianceConfig): Promise<readonly string[]> {
   const { releases, damaged } = await scanReleases(config.indexesFolder);
   const encoders = new Map((await listEncoders(config)).map(({ id, card }) => [id, card]));

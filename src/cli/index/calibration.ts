@@ -51,7 +51,7 @@ async function show(
   context.stdout.write(`\nThe plot is in ${plot}.\n`);
 }
 
-/** A dozen lines for people; what was measured on the way is in the plot, with --bins, and in ARCHITECTURE.md. */
+/** A dozen lines for people. The plot and `--bins` have the measurements, fit-significance/README.md the method. */
 function describeCard(card: CalibrationCard, policy: PolicyCard | undefined): string {
   const { sample, supported, bins } = card;
   const qualified = bins.filter(({ status }) => status === 'qualified');

@@ -3,7 +3,7 @@ import { consoleFileNames, readConsoleFile } from '../../http/console/built-file
 import type { HomologyCandidate, HomologyCandidateSet } from '../../clients/typescript/types/homology.js';
 import { Fault } from '../../errors.js';
 
-/** What was found for one query, in the words of the contract. */
+/** The result of one query, with the contract's names. */
 export interface ReportResult {
   readonly query: { readonly id: string; readonly description?: string; readonly sequence: string };
   readonly database: HomologyCandidateSet['database'];
@@ -21,9 +21,9 @@ export interface ReportHead {
 }
 
 /**
- * One file that any browser opens, without a server and without the network: the console's result view, with all
- * results in it. src/console/report-data.ts reads what stands here.
- * Errors  Fault where the console was not built
+ * Writes one file that any browser opens without a server or network: the console's result view with all results.
+ * src/console/report-data.ts reads the embedded JSON.
+ * Errors  Fault when the console was not built
  */
 export async function* reportHtml(
   head: ReportHead,
@@ -46,7 +46,7 @@ export async function* reportHtml(
   yield `]}</script>\n<script type="module">${script}</script></body></html>\n`;
 }
 
-/** Scripts and styles are those of this very text; nothing is loaded from anywhere. */
+/** Content security policy and head: only the embedded scripts and styles run, and nothing is loaded. */
 function beginning(title: string, style: string, script: string): string {
   const policy = [
     "default-src 'none'",
@@ -70,7 +70,7 @@ function digestOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** JSON that ends no script, whatever a protein is called. */
+/** JSON that cannot end the script element, whatever a protein is called. */
 function embedded(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', String.raw`\u003c`);
 }
@@ -79,7 +79,7 @@ function inMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** What the view shows of a candidate: a fifth of what the contract says of it. */
+/** The members of a candidate that the view shows, about a fifth of all. */
 function shownOf({ rank, target, measurements, alignment, significance }: HomologyCandidate): unknown {
   const { log_expected_false_hits, pair_tail_surprisal_bits, is_e_value_upper_bound } =
     significance.measurements;

@@ -9,14 +9,14 @@ import type {
 import { Refusal } from '../../errors.js';
 import { reportHtml, type ReportResult } from './report.js';
 
-/** What a receipt says of its search, as far as a report asks. */
+/** The members of a receipt that a report needs. */
 interface ReceiptContent {
   readonly query: { readonly sequence: string };
   readonly parameters: { readonly limit: number; readonly evidence: string };
 }
 
 /**
- * The results of a completed run as a report, read from the server that has them.
+ * Writes the results of a completed run as a report, read from the server.
  * Errors  Refusal `run_not_completed`, `export_not_possible`; those of the server
  */
 export async function* runReport(runId: string, server: Client): AsyncGenerator<string> {
@@ -61,7 +61,7 @@ async function* singleResult(run: Run, server: Client): AsyncGenerator<ReportRes
   yield { ...asked, database, candidates, is_result_limit_reached, result_sha256 };
 }
 
-/** The query and how it was searched: a result does not repeat them. */
+/** Reads the query and its settings from the receipt, because a result does not repeat them. */
 async function askedOf(
   receiptId: string,
   id: string,

@@ -5,13 +5,13 @@ import type { CommandContext } from '../terminal/command.js';
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 /**
- * Speaks to a running server as any client does: over HTTP, with an API key.
- * Errors  Refusal `missing_api_key` where the environment has none; calls fail as those of every client, and with a
- *         Fault where the server cannot be reached
+ * Client of a running server, over HTTP with an API key.
+ * Errors  Refusal `missing_api_key` when the environment has none; calls fail as those of every client, and with a
+ *         Fault when the server cannot be reached
  */
 export function runsClient(context: Pick<CommandContext, 'environment'>): Client {
   const { url, key } = serverOf(context);
-  // Whoever has typed a command hears at once that nobody is there.
+  // A command does not retry: it fails at once when no server answers.
   const ask: typeof fetch = async (address, init) => {
     try {
       return await fetch(address, init);
@@ -22,7 +22,7 @@ export function runsClient(context: Pick<CommandContext, 'environment'>): Client
   return createClient({ url, key, fetch: ask });
 }
 
-/** Errors  Refusal `missing_api_key` where the environment has none */
+/** Errors  Refusal `missing_api_key` when the environment has none */
 function serverOf({ environment }: Pick<CommandContext, 'environment'>): {
   readonly url: string;
   readonly key: string;

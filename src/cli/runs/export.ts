@@ -28,7 +28,7 @@ import { runsClient } from './client.js';
 import { watchRun } from './watch.js';
 import { writeOutput } from '../search/output.js';
 
-/** Of these formats the only one that the server does not write. */
+/** The only format that the command itself writes. */
 const HTML = 'html';
 
 interface Flags extends ExportFlags, SelectionFlags {
@@ -40,7 +40,7 @@ interface Flags extends ExportFlags, SelectionFlags {
   readonly remote?: boolean;
 }
 
-/** `gloaming runs export`: a file in the storage of the server, and then here. */
+/** `gloaming runs export`: the server writes a file into its storage, and the command downloads it. */
 export function addExport(runs: Command, context: CommandContext): void {
   const command = runs
     .command('export')
@@ -57,7 +57,7 @@ export function addExport(runs: Command, context: CommandContext): void {
     .action((id: string, flags: Flags) => exportRun(id, flags, context));
 }
 
-/** Formats that need nothing but their name. */
+/** Formats without further parameters. */
 const NAMED_FORMATS = Object.keys(EXPORT_FORMATS).filter((name) => name !== 'blast' && name !== 'mmseqs');
 
 async function exportRun(id: string, flags: Flags, context: CommandContext): Promise<void> {
@@ -93,20 +93,20 @@ async function exportRun(id: string, flags: Flags, context: CommandContext): Pro
   for (const { code, message } of warnings) context.stderr.write(`gloaming: warning: ${code}: ${message}\n`);
 }
 
-/** A page of all results, which is made here: no other program asks a server for it. */
+/** Writes a page of all results. The command makes it, because no other client needs it from the server. */
 async function writeReport(id: string, { output }: Flags, context: CommandContext): Promise<void> {
   const name = output ?? `${id}.html`;
   await writeOutput(runReport(id, runsClient(context)), name === '-' ? undefined : name, context.stdout);
   if (name !== '-') context.stderr.write(`The report is in ${name}.\n`);
 }
 
-/** Errors  Fault where other bytes came than the server has: then nothing is left under the file's name */
+/** Errors  Fault when the received bytes differ from the server's; no file is left under that name */
 async function* download(
   { file_id, path, size_bytes: total, checksum }: ExportRunSummary['file'],
   client: Client,
   { stderr }: CommandContext,
 ): AsyncGenerator<Uint8Array> {
-  // Not the file's URL: the server may know itself by another address than this command reaches it by.
+  // The URL of the file may name an address that this command cannot reach, so the command builds its own.
   const params = { file_id, file_name: nameOf(path) };
   const progress = createProgress(stderr);
   const hash = createHash('sha256');

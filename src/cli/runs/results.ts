@@ -11,7 +11,7 @@ import { wideEncoder } from '../../services/export/text.js';
 export const RESULT_FORMATS = ['json', 'tsv'] as const;
 export type ResultFormat = (typeof RESULT_FORMATS)[number];
 
-/** The rows of a run on standard output or in a file, waiting for those that are still to come. */
+/** Writes the rows of a run to standard output or a file, and waits for rows that are not ready. */
 export async function writeResults(
   id: string,
   { format, output }: { readonly format: ResultFormat; readonly output?: string },
@@ -20,7 +20,10 @@ export async function writeResults(
   await writeOutput(formatRows(runsClient(context).results(id), format), output, context.stdout);
 }
 
-/** One JSON object a line; or one candidate a line, in the columns of `gloaming search --format tsv --alignments`. */
+/**
+ * Formats one JSON object a line, or one candidate a line with the columns of `gloaming search --format tsv
+ * --alignments`.
+ */
 async function* formatRows(
   rows: AsyncIterable<unknown>,
   format: ResultFormat,
@@ -37,10 +40,10 @@ async function* formatRows(
   yield encoder.end();
 }
 
-/** Our own columns say nothing of what was searched. */
+/** The columns of this program do not name what was searched. */
 const UNNAMED: ExportedSearch = { database: '', targetCount: 0, residueCount: 0 };
 
-/** Rows of a batch hold the candidates of a query; rows of a search are its candidates. */
+/** Returns the candidates of a row: a batch row holds those of a query, and a search row is one. */
 function candidatesOf(row: unknown): {
   readonly query: ExportQuery;
   readonly candidates: readonly HomologyCandidate[];

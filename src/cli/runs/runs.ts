@@ -32,7 +32,7 @@ export function register(program: Command, context: CommandContext): void {
     .action(async (id: string) => reportRun(await watchRun(id, runsClient(context), context), context));
   runs
     .command('cancel')
-    .description('end a run that is queued or at work')
+    .description('cancel a queued or running run')
     .argument('<run>', 'run id')
     .action(async (id: string) => {
       const run = await runsClient(context).cancel(id);
@@ -40,7 +40,7 @@ export function register(program: Command, context: CommandContext): void {
     });
   runs
     .command('results')
-    .description('write the rows of a run by rank, waiting for those that are still to come')
+    .description('write the rows of a run by rank, waiting for rows that are not ready')
     .argument('<run>', 'run id')
     .addOption(
       new Option('-f, --format <format>', 'one JSON object a line, or columns')

@@ -117,7 +117,7 @@ function readFile(file: string): string {
   }
 }
 
-/** As it is: the server judges it. */
+/** Reads the request without a check, because the server validates it. */
 function readRequest(content: string, file: string): RunRequest {
   try {
     return JSON.parse(content) as RunRequest;

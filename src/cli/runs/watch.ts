@@ -7,7 +7,7 @@ import { Fault, Refusal } from '../../errors.js';
 import type { CommandContext } from '../terminal/command.js';
 import { createProgress, formatAmount, formatDuration, type ProgressStage } from '../terminal/progress.js';
 
-/** What the units of work of each endpoint are called. */
+/** Names of the units of work of each endpoint. */
 const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
   'homology.search': 'search',
   'homology.batch_search': 'search',
@@ -18,12 +18,12 @@ const STAGES_OF_RUNS: Readonly<Record<RunEndpointKey, ProgressStage>> = {
 };
 
 const RECONNECT_MS = 1_000;
-/** A server that is restarted is back within this. */
+/** Retries during a restart of the server. */
 const RECONNECT_MAX_TRIES = 120;
 
 /**
- * Waits for a run's end, over restarts of the server, and shows its progress unless told not to.
- * Errors  Refusal where the run failed or was cancelled; Fault where the server stays away
+ * Waits for the end of a run, also over restarts of the server, and shows its progress unless switched off.
+ * Errors  Refusal when the run failed or was cancelled; Fault when the server stays unreachable
  */
 export async function watchRun(
   runId: string,

@@ -8,14 +8,17 @@ export type PortSetting = 'GLOAMING_PORT' | 'GLOAMING_POSTGRES_PORT';
 
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** Whether only this machine reaches a server that listens there. */
+/** Returns whether only this machine can reach a server on that host. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOSTS.has(host);
 }
 
 const ANSWER_MAX_MS = 2_000;
 
-/** Whether a server of this program answers there. It is told nothing, so that any certificate will do. */
+/**
+ * Returns whether a server of this program answers there. The request carries no secret, so any certificate is
+ * accepted.
+ */
 export function answersThere({ host, port, tls }: ApplianceConfig): Promise<boolean> {
   const asked = { host, port, path: '/healthz', timeout: ANSWER_MAX_MS, rejectUnauthorized: false };
   return new Promise((resolve) => {
@@ -30,7 +33,7 @@ export function answersThere({ host, port, tls }: ApplianceConfig): Promise<bool
 }
 
 /**
- * Whether the configured ports can be listened on, asked before any work.
+ * Checks that the configured ports are free, before any work starts.
  * Errors  Refusal `address_unavailable`
  */
 export async function checkAddresses({ host, port, postgresPort }: ApplianceConfig): Promise<void> {
@@ -47,8 +50,8 @@ async function checkAddress(host: string, port: number, setting: PortSetting): P
 }
 
 /**
- * Why a server does not listen, in words that help whoever started it.
- * @param setting what moves the port
+ * Explains why a server cannot listen, with the remedy.
+ * @param setting  the setting that changes the port
  */
 export function listenError(cause: unknown, host: string, port: number, setting: PortSetting): Error {
   const { code = '', message } = cause as NodeJS.ErrnoException;

@@ -4,10 +4,10 @@ import type { Logger } from 'pino';
 import type { TlsFiles } from '../../http/listener.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Long enough for whoever has to ask somebody else for the next one. */
+/** Time to obtain the next certificate from another department. */
 const WARNING_DAYS = 21;
 
-/** How a certificate stands at a moment; whole days that are left. */
+/** State of a certificate at a moment, with the whole days that are left. */
 export interface CertificateValidity {
   readonly state: 'early' | 'good' | 'ending' | 'expired';
   readonly daysLeft: number;
@@ -24,7 +24,7 @@ export function validityOf(
   return { state: leftMs <= WARNING_DAYS * DAY_MS ? 'ending' : 'good', daysLeft };
 }
 
-/** Warns of a certificate that clients refuse, or will within three weeks; it is served with all the same. */
+/** Warns of a certificate that clients refuse now or within three weeks. The server starts with it all the same. */
 export function warnOfCertificate(
   { certificateFile }: TlsFiles,
   log: Pick<Logger, 'warn'>,

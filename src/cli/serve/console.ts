@@ -8,7 +8,7 @@ import { SessionTable } from '../../store/tables/sessions.js';
 import { realWorld } from '../../world.js';
 import type { CommandContext } from '../terminal/command.js';
 
-/** `gloaming console`: a way into the console for whoever may read the data folder. */
+/** `gloaming console`: prints a one-time link to the console. Reading the data folder is the permission. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('console')
@@ -31,7 +31,7 @@ async function printLink({ environment, stdout }: CommandContext, organization: 
   }
 }
 
-/** Where a browser on this machine, or by the public address, finds the console. */
+/** URL of the console for a browser on this machine, or by the public address. */
 function consoleUrl({ publicUrl, tls, host, port }: ReturnType<typeof loadConfig>): string {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const name = reached.includes(':') ? `[${reached}]` : reached;

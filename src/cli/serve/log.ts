@@ -1,13 +1,13 @@
 import { pino, type Logger } from 'pino';
 import { KIBIBYTE_BYTES, LOG_WAITING_MAX_BYTES } from '../../limits.js';
 
-/** Lines are written together, but none waits longer for others. */
+/** Size at which waiting lines are written together. Lines also leave at the next tick. */
 const WRITE_TOGETHER_BYTES = 4 * KIBIBYTE_BYTES;
 const WRITE_AFTER_MS = 200;
 
 /**
- * Log lines as JSON, written behind the requests that they tell of: no request waits for the disk or for a terminal.
- * What waits is written at the process's end; where nobody takes the lines, those past the bound are dropped.
+ * Logs JSON lines asynchronously: no request waits for the disk or a terminal. Waiting lines are written when the
+ * process ends. If the destination blocks, lines beyond the bound are dropped.
  *
  * @param destination descriptor or file
  */

@@ -7,7 +7,7 @@ import { isCudaBackend, type CudaBackend } from '../../kernels/cuda.js';
 import { lastMaintenance } from '../../services/backup/maintenance.js';
 import type { SearchCount } from '../../services/search/tally.js';
 
-/** Adds what the appliance stands on, kernels, control state and disks; and what it does, by database and kind. */
+/** Adds metrics of kernels, control state and disks, and of the work by database and kind. */
 export function watchAppliance(metrics: Metrics, appliance: Appliance): Metrics {
   const { backend, config, releases, sql, workers } = appliance;
   const { name, variant, version } = backend;
@@ -39,7 +39,7 @@ export function watchAppliance(metrics: Metrics, appliance: Appliance): Metrics 
   const folders = Object.entries({ data: config.dataFolder, indexes: config.indexesFolder });
   metrics.watch('gloaming_disk_free_bytes', 'Free space where the folder lies.', ['folder'], () =>
     folders
-      // Nothing has been built yet where the indexes folder is missing.
+      // A missing indexes folder means that no database has been built.
       .filter(([, path]) => existsSync(path))
       .map(([folder, path]) => {
         const { bavail, bsize } = statfsSync(path);
@@ -51,7 +51,7 @@ export function watchAppliance(metrics: Metrics, appliance: Appliance): Metrics 
   return metrics;
 }
 
-/** What is served: the default release of each database that is shared by all. */
+/** Metrics of the default release of each shared database. */
 function watchDatabases(metrics: Metrics, { releases }: Appliance): void {
   const served = () =>
     releases
@@ -86,9 +86,9 @@ function watchDatabases(metrics: Metrics, { releases }: Appliance): void {
   );
 }
 
-/** Searches by database, runs by kind, and when the data were last looked after. */
+/** Counts searches by database and runs by kind, and reports the times of the last maintenance. */
 function watchWork(metrics: Metrics, { homology, runs, config, releases }: Appliance): void {
-  // Whoever reads the metrics need not know the names of others' databases.
+  // Readers of the metrics must not see names of private databases.
   const nameOf = (slug: string): string =>
     releases.database(slug)?.organizationIds === undefined ? slug : 'private';
   const searches = (read: (count: SearchCount) => number): readonly Reading[] =>
@@ -118,12 +118,12 @@ function watchWork(metrics: Metrics, { homology, runs, config, releases }: Appli
   );
 }
 
-/** What lies in the memory of each GPU, and how often the CPU had to help out. */
+/** Reports the memory of each GPU, and how often the CPU took over its work. */
 function watchGpus(metrics: Metrics, backend: CudaBackend): void {
   const watch = (name: string, help: string, read: (gpu: Gpu) => number): void =>
     metrics.watch(name, help, ['gpu', 'name'], () => {
       const report = backend.report();
-      // A GPU that was lost is not there until the next search finds it again.
+      // A lost GPU has no values until the next search finds it again.
       if (report.obstacle !== undefined) return [];
       return report.gpus.map((gpu) => ({
         labels: { gpu: String(gpu.ordinal), name: gpu.name },

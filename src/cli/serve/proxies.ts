@@ -5,7 +5,7 @@ import type { ShellOptions } from '../../http/shell.js';
 
 type ProxySetting = 'publicUrl' | 'trustedProxies' | 'userHeader';
 
-/** Path of the public address, empty where it has none, and whom to trust. Errors  those of trustedProxiesOf */
+/** Path of the public address, empty without one, and the trusted proxies. Errors  those of trustedProxiesOf */
 export function behindProxies({
   publicUrl,
   trustedProxies,
@@ -15,7 +15,7 @@ export function behindProxies({
   return { basePath, trustedProxies: trustedProxiesOf(trustedProxies), userHeader };
 }
 
-/** Errors  Refusal `invalid_config` that names what is no address or network */
+/** Errors  Refusal `invalid_config` that names a value that is no address or network */
 export function trustedProxiesOf(addresses: readonly string[]): BlockList {
   const list = new BlockList();
   for (const text of addresses) {

@@ -20,17 +20,17 @@ import { watchAppliance } from './metrics.js';
 import { behindProxies } from './proxies.js';
 import { sqlListeners } from './sql.js';
 
-/** A server that listens. */
+/** A listening server. */
 export interface RunningServer {
   readonly url: string;
-  /** Port of the PostgreSQL protocol, where it is served. */
+  /** Port of the PostgreSQL protocol, if it is served. */
   readonly postgresPort?: number;
-  /** Finishes what is at work within the grace, then closes. */
+  /** Finishes requests in progress within the grace, then closes. */
   stop(graceMs: number): Promise<void>;
 }
 
 export interface ServeOptions {
-  /** Holds every answer against its schema before it is sent; a breach is an internal error. For tests. */
+  /** Validates every response against its schema before it is sent. A mismatch is an internal error. For tests. */
   readonly isResponseChecked?: boolean;
 }
 
@@ -93,13 +93,13 @@ export async function serve(
   };
 }
 
-/** Ends what goes on beside the requests, and the server with it. */
+/** Stops the background work of the appliance, then the server. */
 function stopperOf(
   { runs, releaseWatch, webhooks, storage }: Appliance,
   stopServer: HttpServer['stop'],
 ): (graceMs: number) => Promise<void> {
   return async (graceMs) => {
-    // First, so that nobody who waits for a run holds the server up.
+    // Runs stop first, so that no waiting client delays the shutdown.
     await runs.stop();
     await releaseWatch.stop();
     await webhooks.stop();
@@ -130,12 +130,12 @@ function doorOf({
   return settings && tickets && { settings, tickets };
 }
 
-/** What `gloaming upgrade --check` of a later program compares with its own. */
+/** Records the contract digest, which `gloaming upgrade --check` of a later version compares with its own. */
 function noteContract({ dataFolder }: ApplianceConfig, { contractDigest: outcome }: Shell): void {
   recordMaintenance(dataFolder, 'contract', { at: new Date().toISOString(), outcome });
 }
 
-/** What goes on beside the requests. */
+/** Readiness of the background work. */
 function readinessOf({ store, releases, releaseWatch }: Appliance): Readiness {
   const problem = store.problem();
   const obstacles = [
@@ -167,7 +167,7 @@ async function startWork(appliance: Appliance, log: Logger, metrics: Metrics): P
   appliance.webhooks.start((error) => log.error({ err: error }, 'A webhook could not be recorded.'));
 }
 
-/** GPUs that do not serve from the start, and failures of those that do. */
+/** Logs the GPUs that are unused from the start, and failures of used ones. */
 export function logGpus(backend: CudaBackend, log: Pick<Logger, 'warn' | 'error'>): void {
   const report = backend.report();
   for (const reason of report.obstacle === undefined ? report.unused : []) {
@@ -188,7 +188,7 @@ function limitsOf(config: ApplianceConfig): AdmissionLimits {
   };
 }
 
-/** @returns the address at which it is reached */
+/** @returns the address at which clients reach the server */
 async function listen(server: Server, { host, port: wanted, tls }: ApplianceConfig): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(listenError(cause, host, wanted, 'GLOAMING_PORT')));

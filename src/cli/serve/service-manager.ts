@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process';
 import type { Environment } from '../../config.js';
 
-/** What systemd is told of a service of `Type=notify`; nothing where it did not start this process. */
+/** Notifications of a `Type=notify` service to systemd. A no-op when systemd did not start this process. */
 export interface ServiceManager {
-  /** It serves; from now on the watchdog is told that it lives, as long as the event loop turns. */
+  /** Reports readiness. From then on the watchdog is notified while the event loop runs. */
   ready(): Promise<void>;
   stopping(): void;
 }
 
 /**
- * Speaks by systemd's own `systemd-notify`, because Node has no datagram sockets of the local kind.
- * Source  sd_notify(3), sd_watchdog_enabled(3): half of WATCHDOG_USEC between two signs of life
+ * Calls systemd's own `systemd-notify`, because Node has no local datagram sockets.
+ * Source  sd_notify(3), sd_watchdog_enabled(3): a heartbeat every half of WATCHDOG_USEC
  */
 export function createServiceManager({ NOTIFY_SOCKET, WATCHDOG_USEC }: Environment): ServiceManager {
   if (NOTIFY_SOCKET === undefined) return { ready: () => Promise.resolve(), stopping() {} };
@@ -28,7 +28,7 @@ export function createServiceManager({ NOTIFY_SOCKET, WATCHDOG_USEC }: Environme
   };
 }
 
-/** Never rejects: a sign that does not arrive is systemd's to judge, which restarts what it does not hear of. */
+/** Never rejects: systemd restarts a service whose heartbeats are missing. */
 function notify(state: string): Promise<void> {
   return new Promise<void>((resolve) => {
     execFile('systemd-notify', [state], () => resolve());

@@ -6,7 +6,7 @@ import type { SqlListeners } from '../../services/sql/sql.js';
 /** Characters of a statement in its line of the audit log. */
 const LOGGED_MAX_CHARACTERS = 2_000;
 
-/** One line and one count for each SQL statement; passwords and parameters are never logged. */
+/** Writes one log line and one count for each SQL statement. Passwords and parameters are never logged. */
 export function sqlListeners(log: Logger, { registry }: Metrics): SqlListeners {
   const statements = new Counter({
     name: 'gloaming_sql_statements_total',

@@ -18,7 +18,7 @@ import { createServiceManager } from './service-manager.js';
 const STOP_GRACE_MS = 30_000;
 const DEMO_ORGANIZATION = 'default';
 
-/** `gloaming start`, which `npm start` runs, for whoever tries it out; `gloaming serve` for service managers. */
+/** `gloaming start`, which `npm start` runs, to try the program; `gloaming serve` for service managers. */
 export function register(program: Command, context: CommandContext): void {
   program
     .command('start')
@@ -38,7 +38,7 @@ async function start(context: CommandContext): Promise<void> {
   });
 }
 
-/** Folders made by other means than this server's own commands are taken in; nothing is built. */
+/** Adopts release folders that other means have put in place. Builds nothing. */
 async function serveAsService(context: CommandContext): Promise<void> {
   const manager = createServiceManager(context.environment);
   await runServer(context, {
@@ -55,7 +55,7 @@ async function serveAsService(context: CommandContext): Promise<void> {
 }
 
 interface Serving {
-  /** What is done before anybody is served. */
+  /** Work before the server listens. */
   prepare(appliance: Appliance): Promise<void>;
   announce(appliance: Appliance, server: RunningServer): Promise<void>;
   onStop?(): void;
@@ -63,7 +63,7 @@ interface Serving {
 
 async function runServer(context: CommandContext, serving: Serving): Promise<void> {
   const config = loadConfig(context.environment);
-  // Nobody builds a database for minutes to hear then that the port is taken.
+  // Ports are checked before the build of the demo, which takes a while.
   await checkAddresses(config);
   const appliance = await openAppliance(config);
   try {
@@ -73,7 +73,7 @@ async function runServer(context: CommandContext, serving: Serving): Promise<voi
       await serving.announce(appliance, server);
       await untilStopped();
       serving.onStop?.();
-      context.stdout.write('Stopping: requests at work are finished first.\n');
+      context.stdout.write('Stopping: requests in progress finish first.\n');
     } finally {
       await server.stop(STOP_GRACE_MS);
     }
@@ -82,14 +82,14 @@ async function runServer(context: CommandContext, serving: Serving): Promise<voi
   }
 }
 
-/** A lab that has built databases of its own has no use for the demo. */
+/** Builds the demo unless the lab has databases of its own. */
 async function buildDemoIfEmpty(
   appliance: Appliance,
   demo: SimulatedDatabase,
   context: CommandContext,
 ): Promise<void> {
   const { config, releases } = appliance;
-  // The folders are the truth: the catalog may be lost, or older than they are.
+  // The folders are authoritative: the catalog may be lost or older.
   const scanned = await adoptReleases(config.indexesFolder, releases);
   if (scanned.releases.length > 0) return;
   const encoder = await appliance.loadEncoder(config.encoder);
@@ -109,7 +109,7 @@ async function buildDemoIfEmpty(
   }
 }
 
-/** What a newcomer needs: where it is, a key, a line to try, and whether it works. */
+/** Prints what a newcomer needs: address, key, a request to try, and whether a search works. */
 async function welcome(
   appliance: Appliance,
   { url }: RunningServer,
@@ -140,8 +140,8 @@ async function welcome(
 }
 
 /**
- * The demo key is shown once, and on a terminal only: a log is read by more people than a screen. Whoever has it keeps
- * it over a restart.
+ * Shows the demo key once, and on a terminal only, because more people read a log than a screen. The key survives a
+ * restart.
  */
 async function demoKeyLine({ keys }: Appliance, isTerminal: boolean): Promise<string> {
   const another = 'export GLOAMING_API_KEY=$(npx gloaming keys create me)';
@@ -156,13 +156,13 @@ async function demoKeyLine({ keys }: Appliance, isTerminal: boolean): Promise<st
   }
 }
 
-/** A full disk keeps no receipts; what is there is served all the same. */
+/** Explains a failed self-check. A full disk stores no receipt, and the server works all the same. */
 function whyUnchecked(error: unknown): string {
   if (!isStorageUnavailable(error)) throw error;
   return `No self-check was made: ${(error as Error).message}`;
 }
 
-/** The first search, of a simulated protein whose true relatives are known. */
+/** Runs the first search, with a simulated protein whose true homologs are known. */
 async function selfCheck({ homology, servedFrom }: Appliance, check: SelfCheck): Promise<string> {
   const context: RequestContext = {
     requestId: newId('req'),
@@ -188,7 +188,7 @@ async function selfCheck({ homology, servedFrom }: Appliance, check: SelfCheck):
   );
   const { searched_target_count: searched } = value.database;
   return (
-    `Self-check on ${servedFrom}: the first search found ${found} of ${check.relatives.length} true relatives of ` +
+    `Self-check on ${servedFrom}: the first search found ${found} of ${check.relatives.length} true homologs of ` +
     `${check.query.id} among ${searched} simulated proteins, in ${value.performance.search_execution_ms} ms.`
   );
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** What a command may touch, so that tests can hand in their own. */
+/** Everything outside the process that a command uses, so that tests can replace it. */
 export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadableStream;
@@ -8,5 +8,5 @@ export interface CommandContext {
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
-/** Each file of this folder exports one: it adds its command to the program. */
+/** Each command file exports one such function, which adds its command to the program. */
 export type RegisterCommand = (program: Command, context: CommandContext) => void;

@@ -5,7 +5,7 @@ import { Refusal } from '../../errors.js';
 import { positiveInteger } from './arguments.js';
 import { cutOffsOf, ratioOf, type SelectionFlags } from './selection.js';
 
-/** What the commands that write tables and alignments are told of them. */
+/** Options of the commands that write tables and alignments. */
 export interface ExportFlags extends MsaFlags {
   readonly outfmt?: string;
   readonly formatOutput?: string;
@@ -41,7 +41,7 @@ export function addMsaOptions(command: Command): Command {
     .option('--diff <count>', 'a3m: only the most diverse, so many in every 50 columns', positiveInteger);
 }
 
-/** The format that the options name. Errors  Refusal `invalid_option` where they name two */
+/** Returns the format that the options name. Errors  Refusal `invalid_option` when they name two */
 export function formatNameOf<Name extends string>(
   { outfmt, formatOutput }: ExportFlags,
   format: Name | undefined,
@@ -57,7 +57,7 @@ export function formatNameOf<Name extends string>(
   return formatOutput === undefined ? format : 'mmseqs';
 }
 
-/** What the options say of a format, in the words of an export. */
+/** Translates the options of a format into the request of an export. */
 export function exportAskedOf(flags: ExportFlags & SelectionFlags, format: ExportFormatName) {
   const { outfmt, formatOutput, sort = 'evalue' } = flags;
   const msa = msaChoiceOf(flags);

@@ -1,7 +1,7 @@
 import { openJob, type JobName } from '../../services/jobs.js';
 import { createProgress, wordsOf, type Progress, type ProgressStream } from './progress.js';
 
-/** Progress of a command that the console of a server on this machine shows, too, until it is closed. */
+/** Progress of a command, which the console of a server on this machine shows, too, until it is closed. */
 export interface JobProgress extends Progress {
   close(): void;
 }

@@ -1,19 +1,19 @@
-/** How far a piece of work has come; `done` may start above 0 where an earlier run had done a part. */
+/** Progress of a piece of work. `done` may start above 0 after an interrupted run. */
 export interface ProgressState {
   readonly stage: ProgressStage;
   readonly done: number;
   readonly total: number;
-  /** Of work that is divided among tasks: the part of each, in the same unit. */
+  /** Progress of each task of divided work, in the same unit. */
   readonly tasks?: readonly TaskProgress[];
 }
 
-/** One task's part. */
+/** Progress of one task. */
 export interface TaskProgress {
   readonly done: number;
   readonly total: number;
 }
 
-/** The same in words for people. */
+/** The same as text for people. */
 export interface ProgressWords extends Omit<ProgressState, 'stage'> {
   readonly stage: string;
   readonly unit: string;
@@ -23,7 +23,7 @@ export type ProgressStage = keyof typeof STAGES;
 
 export interface Progress {
   readonly update: (state: ProgressState) => void;
-  /** Ends the line that is being drawn; what is printed next starts on its own line. */
+  /** Ends the line that is drawn, so that the next output starts on its own line. */
   end(): void;
 }
 
@@ -36,7 +36,7 @@ export interface ProgressStream {
 interface StageWords {
   readonly label: string;
   readonly unit: string;
-  /** A single unit, where people are told of one. */
+  /** The singular of the unit, where one is shown. */
   readonly one?: string;
 }
 
@@ -46,13 +46,13 @@ const STAGES = {
   reuse: { label: 'Checking earlier tokens', unit: 'B' },
   encode: { label: 'Encoding', unit: 'residues' },
   write: { label: 'Writing', unit: 'proteins' },
-  // Whatever is done, in pairs that would take as long.
+  // All work of a calibration is counted in pairs that would take as long.
   calibrate: { label: 'Calibrating', unit: 'pairs' },
   qualify: { label: 'Qualifying', unit: 'queries', one: 'query' },
   verify: { label: 'Verifying', unit: 'B' },
   restore: { label: 'Restoring', unit: 'B' },
   search: { label: 'Searching', unit: 'queries', one: 'query' },
-  // Chunks of queries with parts of the targets.
+  // A unit is one chunk of queries with one partition of the targets.
   compare: { label: 'Comparing', unit: 'parts', one: 'part' },
   export: { label: 'Exporting', unit: 'rows', one: 'row' },
   align: { label: 'Aligning', unit: 'alignments', one: 'alignment' },
@@ -62,13 +62,13 @@ const STAGES = {
 
 const DRAW_INTERVAL_MS = 100;
 const LINE_INTERVAL_MS = 10_000;
-/** The rate is that of the last half minute, so that time left follows a change of pace. */
+/** The rate covers the last half minute, so that the time left follows a change of pace. */
 const RATE_SPAN_MS = 30_000;
 const BAR_CELLS = 24;
 
 /**
- * Shows progress: one line that is drawn again on a terminal; elsewhere a line every ten seconds and at the
- * end of each stage, so that a log stays readable. `now` gives monotonic milliseconds.
+ * Shows progress: one line that is redrawn on a terminal; otherwise a line every ten seconds and at the end of each
+ * stage. `now` gives monotonic milliseconds.
  */
 export function createProgress(
   stream: ProgressStream,
@@ -144,21 +144,21 @@ function createMeter(first: ProgressState, now: () => number): Meter {
       const cells = `${'█'.repeat(filled)}${'░'.repeat(BAR_CELLS - filled)}`;
       const text = `${percent().padStart(5)}  ${amount()}${pace()}`;
       const line = `${label}  ${cells} ${text}`;
-      // A line that wraps cannot be drawn over.
+      // A line that wraps cannot be redrawn.
       return line.length < columns ? line : `${label} ${text.trim()}`.slice(0, columns - 1);
     },
     line: () => `${label}: ${percent()}, ${amount()}${pace()}`,
     summary() {
       const elapsedMs = now() - startMs;
       const perSecond = ((done - first.done) * 1000) / elapsedMs;
-      // Of what took no time, or was there before, a rate would say nothing.
+      // Work that took no time or was done before has no meaningful rate.
       const rate = elapsedMs < 500 || perSecond === 0 ? '' : `, ${formatRate(perSecond, unit)}`;
       return `${label}: ${formatQuantity(total, unit)} in ${formatDuration(elapsedMs)}${rate}`;
     },
   };
 }
 
-/** What tasks have done together. */
+/** Sums the progress of tasks. */
 export function sumOf(tasks: readonly TaskProgress[]): TaskProgress {
   return tasks.reduce((sum, task) => ({ done: sum.done + task.done, total: sum.total + task.total }), {
     done: 0,
@@ -166,20 +166,20 @@ export function sumOf(tasks: readonly TaskProgress[]): TaskProgress {
   });
 }
 
-/** ", 12 of 64 tasks done, 8 at work": a task is at work that has done something, and not all. */
+/** ", 12 of 64 tasks done, 8 at work". A task is at work after its first unit and before its last. */
 function describeTasks(tasks: readonly TaskProgress[]): string {
   const ended = tasks.filter(({ done, total }) => done >= total).length;
   const working = tasks.filter(({ done, total }) => done > 0 && done < total).length;
   return `, ${ended} of ${tasks.length} tasks done, ${working} at work`;
 }
 
-/** What people are told of a stage. */
+/** Returns the text for a stage. */
 export function wordsOf({ stage, ...state }: ProgressState): ProgressWords {
   const { label, unit } = STAGES[stage];
   return { ...state, stage: label, unit };
 }
 
-/** "1 query", "30 queries": the units of a stage, counted out. */
+/** "1 query", "30 queries". */
 export function formatAmount(count: number, stage: ProgressStage): string {
   const { unit, one = unit }: StageWords = STAGES[stage];
   return `${count} ${count === 1 ? one : unit}`;
@@ -188,7 +188,7 @@ export function formatAmount(count: number, stage: ProgressStage): string {
 /** "11.5 M residues", "730 MB". */
 export function formatQuantity(count: number, unit: string): string {
   const text = formatCount(count);
-  // A prefix stands with its unit (MB); a word stands alone (M residues).
+  // A prefix joins its unit (MB). A word stays apart (M residues).
   return unit === 'B' && /[a-z]$/i.test(text) ? `${text}B` : `${text} ${unit}`;
 }
 
@@ -203,7 +203,7 @@ export function formatCount(count: number): string {
   const prefixes = ['', 'k', 'M', 'G', 'T'];
   let scaled = count;
   let prefix = 0;
-  // What would round to 1,000 takes the next prefix.
+  // A value that would round to 1,000 takes the next prefix.
   while (scaled >= 999.5 && prefix < prefixes.length - 1) {
     scaled /= 1000;
     prefix += 1;

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { SORT_ORDERS, type CutOffs, type Sort } from '../../contract/search/selection.js';
 
-/** What the commands that show candidates are told of which and in which order. */
+/** Options that choose and order the shown candidates. */
 export interface SelectionFlags extends CutOffFlags {
   readonly sort?: Sort;
 }
@@ -29,7 +29,7 @@ export function addSortOption(command: Command): Command {
   );
 }
 
-/** The cut-offs in the words of the contract; those that were not asked for are absent. */
+/** Translates the cut-offs into the request. Cut-offs that were not given are absent. */
 export function cutOffsOf(flags: CutOffFlags): CutOffs {
   const { maxEvalue, minQueryCoverage, minTargetCoverage, minIdentity } = flags;
   return {
@@ -46,12 +46,12 @@ const SAID: Readonly<Record<Sort, string>> = {
   score: 'by score, best first',
 };
 
-/** One line on the order. */
+/** Returns one line about the order. */
 export function sayOrder(sort: Sort): string {
   return `Ordered ${SAID[sort]}.`;
 }
 
-/** One line on what the cut-offs left out; empty where they left nothing out. */
+/** Returns one line about what the cut-offs left out; empty if nothing. */
 export function sayLeftOut(leftOutCount: number, candidateCount: number): string {
   if (leftOutCount === 0) return '';
   const [left, all] = [leftOutCount, candidateCount].map((count) => count.toLocaleString('en-US'));
@@ -64,7 +64,7 @@ function evalueOf(text: string): number {
   throw new InvalidArgumentError('Expected a number from 0, such as 1e-3.');
 }
 
-/** A part of a whole, as a ratio or with a per cent sign: `50` alone could mean either. */
+/** Parses a ratio with an optional per cent sign. `50` alone is refused, because it is ambiguous. */
 export function ratioOf(text: string): number {
   const [, number = '', percent] = /^\s*([\d.]+)\s*(%?)\s*$/.exec(text) ?? [];
   const value = number === '' ? Number.NaN : Number(number) / (percent === '%' ? 100 : 1);

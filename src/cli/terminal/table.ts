@@ -1,6 +1,6 @@
 /**
- * A plain table for people: columns as wide as their widest cell, two spaces between, header first.
- * Numbers are aligned right where `alignRight` names their column.
+ * Formats a plain table for people: columns as wide as their widest cell, two spaces between, header first. Columns
+ * that `alignRight` names are aligned right.
  */
 export function formatTable(
   header: readonly string[],

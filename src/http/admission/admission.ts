@@ -2,19 +2,20 @@ import { Refusal } from '../../errors.js';
 import { ExecutionQueue, type ExecutionLimits } from './execution-queue.js';
 import { createRequestRate, type RequestRateLimits } from './request-rate.js';
 
-/** Bounds of what the shell lets in. */
+/** Limits on the requests that the shell accepts. */
 export interface AdmissionLimits extends RequestRateLimits, ExecutionLimits {
-  /** Requests at work at once, of all kinds and keys, waiting ones included. Default 512 */
+  /** Requests in progress at once, over all kinds and keys, waiting requests included. Default 512 */
   readonly requestsAtWork?: number;
 }
 
 export interface Admission {
   /**
-   * Takes one of the places for requests at work, before anything is read or looked up; the result gives it back.
+   * Reserves one of the slots for requests in progress before the request is read. Returns the function that frees the
+   * slot.
    * Errors  Refusal `queue_full`
    */
   enter(): () => void;
-  /** Takes one request from the key's bucket. Errors  Refusal `rate_limit_exceeded` */
+  /** Takes one token from the bucket of the key. Errors  Refusal `rate_limit_exceeded` */
   takeRequest(keyId: string): void;
   readonly executions: ExecutionQueue;
 }

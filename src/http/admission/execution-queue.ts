@@ -2,26 +2,26 @@ import { Refusal } from '../../errors.js';
 import { createOverload, type Overload } from './overload.js';
 
 export interface ExecutionLimits {
-  /** Executions at work at once, over all keys. 1.. */
+  /** Executions that run at once, over all keys. 1.. */
   readonly concurrentExecutions: number;
-  /** Executions that wait at most, over all keys. 0.. */
+  /** Largest number of waiting executions, over all keys. 0.. */
   readonly queuedExecutions: number;
-  /** Executions of one key, waiting or at work. 1.. */
+  /** Executions of one key, waiting or running. 1.. */
   readonly executionsPerKey: number;
 }
 
-/** A place in the bounded queue. */
+/** A slot in the bounded queue. */
 export interface Place {
   /**
-   * Waits for the turn.
-   * Errors  Refusal `start_deadline_exceeded` when the turn has not come in time; rejects with the signal's reason
+   * Waits until the execution may start.
+   * Errors  Refusal `start_deadline_exceeded` when the deadline passes first; rejects with the signal's reason
    */
   start(signal: AbortSignal, startDeadlineMs: number | undefined): Promise<void>;
-  /** Gives the place back; a second call does nothing. */
+  /** Frees the slot. A second call is a no-op. */
   readonly leave: () => void;
 }
 
-/** Executions that are at work or wait for their turn. */
+/** The executions that run or wait, first in, first out. */
 export class ExecutionQueue {
   readonly #limits: ExecutionLimits;
   readonly #nowMs: () => number;
@@ -39,7 +39,7 @@ export class ExecutionQueue {
     this.#overload = createOverload(limits.concurrentExecutions, nowMs);
   }
 
-  /** Looks before anybody is known. Errors  Refusal `queue_full` */
+  /** Checks the length of the queue before the key is known. Errors  Refusal `queue_full` */
   requireSpace(): void {
     const { concurrentExecutions, queuedExecutions } = this.#limits;
     const most = this.#overload.bound(concurrentExecutions + queuedExecutions);
@@ -48,7 +48,10 @@ export class ExecutionQueue {
     throw capacityRefusal('queue_full', 'queue', most);
   }
 
-  /** Looks before a body is read. Errors  Refusal `queue_full`, `execution_limit_exceeded` */
+  /**
+   * Checks the queue and the share of the key before the body is read. Errors  Refusal `queue_full`,
+   * `execution_limit_exceeded`
+   */
   requireRoom(keyId: string): void {
     this.requireSpace();
     const { concurrentExecutions, executionsPerKey } = this.#limits;
@@ -62,7 +65,7 @@ export class ExecutionQueue {
     throw capacityRefusal('execution_limit_exceeded', 'execution', most);
   }
 
-  /** Takes a place, at once. Errors  those of requireRoom */
+  /** Takes a slot without waiting. Errors  those of requireRoom */
   takePlace(keyId: string): Place {
     this.requireRoom(keyId);
     this.#hold(keyId, 1);
@@ -93,7 +96,7 @@ export class ExecutionQueue {
     else await turn(this.#line, signal, startDeadlineMs, this.#nowMs);
   }
 
-  /** Hands the turn over, so that nobody can slip in between the two. */
+  /** Passes the turn to the next waiting execution in the same step, so that no other request can take it. */
   #endTurn(): void {
     const next = this.#line.shift();
     if (next === undefined) this.#running -= 1;
@@ -108,7 +111,7 @@ export class ExecutionQueue {
   }
 }
 
-/** Waits in line; whoever gives up leaves the line, so that no turn is lost on it. */
+/** Waits in the queue. An execution that gives up leaves the queue, so that no turn is lost. */
 function turn(
   line: (() => void)[],
   signal: AbortSignal,

@@ -1,13 +1,13 @@
 /** Unit milliseconds since the last refusal. */
 const OVERLOAD_END_MS = 1_000;
-/** From this share of refusals on, the next request comes so soon after a turn is free that none need wait for it. */
+/** At this share of refusals, the next request arrives so soon after a turn is free that waiting gains nothing. */
 const HEAVY_REFUSED_SHARE = 0.7;
-/** Of each request in the running share: it tells of the last hundred or so. */
+/** Weight of one request in the exponential mean: the mean covers about the last hundred requests. */
 const SHARE_WEIGHT = 1 / 64;
 
-/** What one bounded queue, or one key's part of it, knows of being overrun. */
+/** The overload state of one bounded queue, or of one key's share of it. */
 export interface Overload {
-  /** How many may hold places now, of `most` in quiet times. */
+  /** Returns how many requests may hold slots now. `most` is the number without overload. */
   bound(most: number): number;
   noteTaken(): void;
   noteRefused(): void;
@@ -15,9 +15,10 @@ export interface Overload {
 }
 
 /**
- * A queue that overflows holds no burst but an overload: to wait in it only makes every answer late. From a refusal on,
- * until nobody has been refused for a second, no more may wait than are at work; and none while most are refused, so
- * that what is let in takes about as long as ever. Under a light overload a turn would stay unused without any wait.
+ * Detects an overload behind a burst. A queue that overflows makes every answer late without serving more requests.
+ * After a refusal, only as many requests may wait as run, until one second passes without a refusal. No request may
+ * wait while most are refused. Accepted requests then take about as long as in a quiet server. Under a light overload,
+ * a queue without waiting requests would leave turns unused.
  *
  * @param concurrency turns at once
  * @param nowMs monotonic, in milliseconds

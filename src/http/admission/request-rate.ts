@@ -1,10 +1,10 @@
 import { Refusal } from '../../errors.js';
 
-/** Buckets that are kept; the one used longest ago goes first. */
+/** Token buckets in memory. The bucket that was used longest ago is dropped first. */
 const BUCKETS_MAX_COUNT = 100_000;
 
 export interface RequestRateLimits {
-  /** Requests that one key may send at once after a quiet time, and again per window. 1.. */
+  /** Token bucket of one key: burst size, and refill per window. 1.. */
   readonly requestQuota: number;
   /** Unit seconds. */
   readonly requestWindowSeconds: number;
@@ -16,8 +16,8 @@ interface Bucket {
 }
 
 /**
- * A token bucket for each key, refilled evenly.
- * Errors  the returned function throws Refusal `rate_limit_exceeded` while the key's bucket is empty
+ * One token bucket a key, refilled evenly.
+ * Errors  the returned function throws Refusal `rate_limit_exceeded` while the bucket of the key is empty
  */
 export function createRequestRate(limits: RequestRateLimits, nowMs: () => number): (keyId: string) => void {
   const { requestQuota: quota, requestWindowSeconds: window } = limits;
@@ -28,7 +28,7 @@ export function createRequestRate(limits: RequestRateLimits, nowMs: () => number
     const refill = ((now - bucket.refilledAtMs) / 1000) * (quota / window);
     bucket.tokens = Math.min(quota, bucket.tokens + refill);
     bucket.refilledAtMs = now;
-    // Set last, so that the first key of the map is the one that asked longest ago.
+    // The key is set last, so that the first key of the map is the one that was used longest ago.
     buckets.delete(keyId);
     buckets.set(keyId, bucket);
     if (buckets.size > BUCKETS_MAX_COUNT) buckets.delete(buckets.keys().next().value as string);

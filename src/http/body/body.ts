@@ -5,7 +5,7 @@ import type { ByteBody } from '../../contract/grammar/route.js';
 import { Refusal } from '../../errors.js';
 import { BODY_DISCARD_MAX_BYTES, BYTE_BODY_IDLE_MS, REFUSED_BODY_READ_MAX_BYTES } from '../../limits.js';
 
-/** A refused body that stands still for so long is not waited for. */
+/** The server stops reading a refused body that sends no byte for this long. */
 const BODY_DISCARD_PAUSE_MS = 200;
 
 /** Whether the request announces a body at all. */
@@ -32,9 +32,9 @@ export function requireJson(request: IncomingMessage): void {
 }
 
 /**
- * The body's bytes, refused as soon as they pass the limit.
- * Errors  Refusal `body_too_large`, before anything is read where Content-Length tells it; `request_timeout`; rejects
- *         when the client goes
+ * Reads the body and refuses it as soon as it passes the limit.
+ * Errors  Refusal `body_too_large`, before any read where Content-Length announces it; `request_timeout`; rejects when
+ *         the client disconnects
  */
 export async function readBody(
   request: IncomingMessage,
@@ -62,8 +62,8 @@ export async function readBody(
 }
 
 /**
- * The body as it comes, to be read once; what a client announces that is too large is refused before anything is read.
- * Errors  Refusal `body_too_large`; while it is read, `request_timeout` where it stands still
+ * The body as a stream for one reader. A body that is announced as too large is refused before any read.
+ * Errors  Refusal `body_too_large`; during the read, `request_timeout` when no byte arrives
  */
 export function byteBody(request: IncomingMessage, response: ServerResponse, maxBytes: number): ByteBody {
   const announced = request.headers['content-length'];
@@ -77,8 +77,8 @@ export function byteBody(request: IncomingMessage, response: ServerResponse, max
 }
 
 /**
- * Chunks as the parser gives them, one at a time. The stream's own iterator joins what has gathered and makes a
- * dozen objects a chunk, which at a gigabyte a second is a heap of tens of megabytes.
+ * Yields chunks as the parser delivers them. The iterator of the stream joins waiting chunks and allocates a dozen
+ * objects a chunk. At a gigabyte a second, that is a heap of tens of megabytes.
  */
 async function* arriving(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Uint8Array> {
   if (isWaitingToSend(request)) response.writeContinue();
@@ -91,7 +91,7 @@ async function* arriving(request: IncomingMessage, response: ServerResponse): As
     wake?.();
   };
   const idle = setTimeout(() => {
-    // A disk that is slow is not the client's fault.
+    // A slow disk is not a fault of the client, so the timeout counts only while the reader waits.
     if (wake === undefined) return;
     failure = new Refusal(
       'request_timeout',
@@ -130,7 +130,7 @@ async function* arriving(request: IncomingMessage, response: ServerResponse): As
   }
 }
 
-/** What is promised, or undefined where it does not come in time. */
+/** Returns the value, or undefined when the promise does not settle in time. */
 async function within<Value>(ms: number, promised: Promise<Value>): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ms, undefined)));
@@ -142,9 +142,9 @@ async function within<Value>(ms: number, promised: Promise<Value>): Promise<Valu
 }
 
 /**
- * Reads what is left of a refused body, so that a client that writes before it reads sees the refusal. A body past the
- * bound, or one that does not flow, is not waited for: the connection closes with the response.
- * Returns the body where it is short and nobody had read any of it.
+ * Reads the rest of a refused body, so that a client that writes before it reads receives the refusal. A body that is
+ * too long or stalls is not read: the connection closes with the response. Returns the body if it is short and was not
+ * read before.
  */
 export async function discardBody(
   request: IncomingMessage,
@@ -158,7 +158,7 @@ export async function discardBody(
   return isUnread ? rest?.short : undefined;
 }
 
-/** The rest of the body, where it has come within the bounds; without the bytes where it is not short. */
+/** Reads the rest of the body within the bounds. Leaves the bytes out if they are too many to return. */
 async function flowAway(request: IncomingMessage): Promise<{ readonly short?: Buffer } | undefined> {
   let bytes = 0;
   let read: Buffer[] = [];

@@ -10,7 +10,7 @@ import type { AnyReply, ByteContent, Reply, StreamReply, WrittenReply } from '..
 import { sendBytes } from './send-bytes.js';
 import type { Shell, ShellContext, ShellState } from '../shell.js';
 
-/** Writes what a handler answers, as the route's contract shapes it. */
+/** Writes the handler's reply in the shape that the contract of the route gives. */
 export function respond(shell: Shell, context: ShellContext, reply: AnyReply<unknown>): void {
   const route = context.state.route as Route;
   if ('stream' in reply) return respondWithStream(context, route, reply);
@@ -20,7 +20,7 @@ export function respond(shell: Shell, context: ShellContext, reply: AnyReply<unk
   if ('bytes' in reply) writeBytes(context, reply.bytes);
 }
 
-/** What the answer varies by comes beside what every answer does. */
+/** Sets the headers of the reply and adds what the reply varies by to the common Vary header. */
 function setHeaders(
   context: ShellContext,
   { Vary, ...headers }: Readonly<Record<string, string>> = {},
@@ -29,7 +29,7 @@ function setHeaders(
   if (Vary !== undefined) context.vary(Vary);
 }
 
-/** A stream has no end that could be checked or stored; it ends with its client. */
+/** Sends an event stream. The stream cannot be validated or stored, and it ends when its client disconnects. */
 function respondWithStream(context: ShellContext, route: Route, { stream }: StreamReply): void {
   context.status = route.success.status;
   context.set('Content-Type', route.success.mediaType as string);
@@ -54,7 +54,7 @@ function writeJson(
   else writePieces(context, body);
 }
 
-/** A place that is named by its path lies below that of the public address. */
+/** Places a Location path below the path of the public address. */
 function belowBase(
   { basePath }: Shell,
   headers: Readonly<Record<string, string>>,
@@ -63,7 +63,7 @@ function belowBase(
   return place?.startsWith('/') ? { ...headers, Location: `${basePath}${place}` } : headers;
 }
 
-/** The body as text or, where its value came as JSON, with the very bytes that came. */
+/** The body as text. A value that arrived as JSON keeps its bytes. */
 function bodyOf(shell: Shell, state: ShellState, reply: Reply<unknown> | WrittenReply): string | JsonPieces {
   const { route } = state as { readonly route: Route };
   const isBare = route.successStyle === 'bare';
@@ -73,7 +73,7 @@ function bodyOf(shell: Shell, state: ShellState, reply: Reply<unknown> | Written
   return JSON.stringify(isBare ? bare(shell, route, reply) : envelope(shell, state, reply));
 }
 
-/** A large body goes out piece by piece; a small one, or one that is kept for its Idempotency-Key, as text. */
+/** Sends a large body piece by piece. A small body, or one that is stored for its Idempotency-Key, is sent as text. */
 function writePieces(context: ShellContext, pieces: JsonPieces): void {
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
   const isKept = context.state.headers['Idempotency-Key'] !== undefined;
@@ -96,17 +96,17 @@ function writeBytes(context: ShellContext, { contentType, sizeBytes, whole, open
   }
   if (sizeBytes !== undefined) context.length = sizeBytes;
   if (context.method === 'HEAD') return;
-  // Koa would pipe a stream, which never tells when a piece has gone out and its memory may go.
+  // Koa would pipe the stream, and a pipe does not report when the memory of a piece may be freed.
   context.respond = false;
   sendBytes(context.res, open()).catch((error: unknown) => context.app.emit('error', error, context));
 }
 
-/** Absolute URL of a schema, below the address that the operator configured, never one that a request named. */
+/** Absolute URL of a schema below the configured address. The address never comes from a request. */
 export function schemaUrl(shell: Shell, name: string): string {
   return `${shell.baseUrl()}/schemas/${name}.json`;
 }
 
-/** The handler's value, with the address of its schema where the contract gives the body one. */
+/** The handler's value, with the URL of its schema where the contract asks for one. */
 function bare(shell: Shell, route: Route, { value }: Reply<unknown>): unknown {
   if (!hasSchemaAddress(route)) return value;
   return { ...(value as object), $schema: schemaUrl(shell, route.success.schema.$id as string) };
@@ -124,7 +124,7 @@ function envelope(shell: Shell, state: ShellState, reply: Reply<unknown>): objec
   };
 }
 
-/** The same around data that came as JSON. */
+/** The envelope around data that is JSON text already. */
 function envelopePieces(
   shell: Shell,
   state: ShellState,
@@ -146,7 +146,7 @@ function envelopeHead(shell: Shell, state: ShellState, reply: Reply<unknown> | W
   };
 }
 
-/** Provenance of a success, and of a failure as far as the request came. */
+/** Provenance of a success, or of a failure as far as the request was processed. */
 export function provenance(
   shell: Shell,
   state: ShellState,
@@ -187,7 +187,7 @@ export function evidence(
 }
 
 function requireContract(shell: Shell, route: Route, body: string | JsonPieces): void {
-  // As the client will see it: undefined members are not there.
+  // Checks the body as the client sees it: JSON drops undefined members.
   const text = typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
   const faults = (shell.validators.get(route) as RouteValidator).checkSuccess(JSON.parse(text));
   const places = faults.map(({ location, message }) => `${location} ${message}`).join('; ');

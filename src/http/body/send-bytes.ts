@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { KIBIBYTE_BYTES } from '../../limits.js';
 import type { OpenBytes } from '../../services/reply.js';
 
-/** Bytes that are on their way to a client while the next are made. */
+/** Bytes in flight to a client while the next bytes are produced. */
 const AHEAD_MAX_BYTES = 512 * KIBIBYTE_BYTES;
 
 /**
- * Writes bytes as fast as the client takes them, and ends the response; `close` is called whatever happens.
+ * Writes bytes at the client's pace and ends the response. `close` runs in every case.
  * Errors  those of the source: the response then breaks off, so that no client takes a part for the whole
- * Cost    holds a bounded number of bytes, whatever the client's pace: a piece is released as soon as it is out
+ * Cost    a bounded number of bytes in memory, whatever the client's pace: a piece is released after it was sent
  */
 export async function sendBytes(
   response: ServerResponse,
@@ -25,7 +25,7 @@ export async function sendBytes(
     const { length } = piece;
     aheadBytes += length;
     response.write(piece, (error) => {
-      // Of what could not be written nobody knows whether the socket still reads it.
+      // After a failed write the socket may still read the bytes, so they are not released.
       if (!error) release?.(piece);
       aheadBytes -= length;
       wake();

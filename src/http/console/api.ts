@@ -21,8 +21,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 type Serve = (context: ShellContext, visitor: Visitor, console: Console) => unknown;
 
 /**
- * What the console asks beside the contract: who is signed in, residues that are close, values of attributes,
- * calibrations; and for the operator the system, keys and sessions. None of it is for other programs.
+ * Internal pages of the console beside the contract: session, residue pairs, attribute values and calibrations; for
+ * operators also the system, keys and sessions. Other programs must not use them.
  */
 export function consolePages(shell: Shell): readonly InternalPage[] {
   const { console } = shell;
@@ -110,7 +110,7 @@ function operatorPages(shell: Shell, asked: Asked): readonly InternalPage[] {
   ];
 }
 
-/** Who is there, coming in and going out. */
+/** The pages that sign a visitor in and out and report who is signed in. */
 function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
   const path = '/console/api/session';
   const tell = (context: ShellContext, visitor: Visitor | undefined): void => {
@@ -124,7 +124,7 @@ function sessionPages(shell: Shell, console: Console): readonly InternalPage[] {
       path,
       async (context) => {
         requireOwnPage(shell, context);
-        // Keys cannot be guessed; this bounds what guessing costs us.
+        // Keys cannot be guessed. The rate limit bounds the cost of guessing.
         shell.admission.takeRequest(`sign-in ${senderOf(context.req, shell).address}`);
         const { token, visitor } = await enter(await bodyOf(context), console);
         setSessionCookie(shell, context, token, SESSION_LIFETIME_MS);
@@ -163,7 +163,7 @@ function visitorAnswer({ name, organizationId, isOperator, isOpen, expiresAt }: 
   };
 }
 
-/** It computes, and so waits in line as searches do. */
+/** Finds the closest residue pairs. The computation waits in the queue of searches. */
 async function closest(
   shell: Shell,
   context: ShellContext,
@@ -239,7 +239,7 @@ function inDays(now: Date, days: unknown): string {
   });
 }
 
-/** Refusals of the command line, in the words of the contract. */
+/** Translates refusals of the command line into refusals of the contract. */
 function inWordsOfContract(error: unknown): never {
   if (error instanceof Refusal) throw new Refusal('validation_failed', error.message);
   throw error;

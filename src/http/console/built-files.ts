@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where config/console.mjs puts what it builds: beside the compiled code. */
+/** The output folder of config/console.mjs, beside the compiled code. */
 const FOLDER = fileURLToPath(new URL('../../../console/', import.meta.url));
 
-/** Names of what was built, by what it is; the hash of its bytes is part of each. */
+/** File names of the built console by role. Each name contains the hash of its bytes. */
 export interface ConsoleFiles {
   readonly script: string;
   readonly style: string;
@@ -13,13 +13,13 @@ export interface ConsoleFiles {
   readonly reportScript: string;
 }
 
-/** Undefined where nothing was built. */
+/** Returns undefined when the console was not built. */
 export function consoleFileNames(): ConsoleFiles | undefined {
   const list = readConsoleFile('files.json');
   return list && (JSON.parse(list.toString('utf8')) as ConsoleFiles);
 }
 
-/** @param name one of ours, never a caller's. Undefined where it was not built */
+/** @param name  a name from consoleFileNames, never a caller's. Returns undefined when the file was not built */
 export function readConsoleFile(name: string): Buffer | undefined {
   try {
     return readFileSync(join(FOLDER, name));

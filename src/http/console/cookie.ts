@@ -5,9 +5,10 @@ import { proxyUser } from './proxy-user.js';
 import { isLocalName, isSameOrigin } from './same-origin.js';
 
 /**
- * Cookies know no ports: two servers of one machine must not take each other's. Over TLS the prefix has browsers refuse
- * a cookie of that name that another host of the domain, or a page without TLS, would plant; below a path, where other
- * servers share the host, a page without TLS.
+ * Name of the session cookie. Cookies ignore ports, so the name contains the port: two servers on one machine stay
+ * apart. The `__Host-` prefix over TLS makes browsers refuse a cookie of that name from another host of the domain or
+ * from a page without TLS. Below a path, where other servers share the host, the `__Secure-` prefix refuses pages
+ * without TLS.
  */
 function cookieName(shell: Shell): string {
   const { port } = new URL(shell.baseUrl());
@@ -16,7 +17,7 @@ function cookieName(shell: Shell): string {
   return shell.basePath === '' ? `__Host-${name}` : `__Secure-${name}`;
 }
 
-/** Whose browser has sent the request; undefined where nobody has signed in, or another site's page asks. */
+/** Returns the signed-in visitor of the request. Undefined without a session, or for the page of another site. */
 export function visitorOf(shell: Shell, { req }: Pick<ShellContext, 'req'>): Visitor | undefined {
   const { sessions } = shell.console ?? {};
   const { host } = senderOf(req, shell);
@@ -35,7 +36,7 @@ function sessionToken(shell: Shell, cookies: string | undefined): string | undef
     ?.slice(start.length);
 }
 
-/** Out of reach of scripts, and sent along with requests of our own pages only. */
+/** Sets the session cookie: scripts cannot read it, and browsers send it with requests of the console's pages only. */
 export function setSessionCookie(
   shell: Shell,
   context: ShellContext,

@@ -7,8 +7,8 @@ import type { Shell, ShellContext } from '../shell.js';
 const LONG = 'public, max-age=31536000, immutable';
 
 /**
- * The page and what it loads come from this server, its requests go there and nowhere else, and no text that it shows
- * can become a script: scripts are files of ours, and the browser refuses text where markup is made (trusted types).
+ * Content security policy. The page loads and requests only from this server. No displayed text can become a script:
+ * scripts are files of the console, and the browser refuses text where markup is created (trusted types).
  */
 const POLICY = [
   "default-src 'none'",
@@ -30,7 +30,7 @@ interface ConsoleFile {
 }
 
 /**
- * The console's page and its files, as config/console.mjs has built them. Links are relative: a proxy may serve them
+ * The console's page and files, as config/console.mjs builds them. Links are relative, so that a proxy may serve them
  * below a path.
  */
 export function consoleFiles({ basePath }: Pick<Shell, 'basePath'>): readonly InternalPage[] {
@@ -69,7 +69,7 @@ export function consoleFiles({ basePath }: Pick<Shell, 'basePath'>): readonly In
   ];
 }
 
-/** Sends a browser that comes to the bare address to the console. True where it did */
+/** Redirects a browser that opens the root address to the console. Returns true if it did. */
 export function leadToConsole({ basePath }: Pick<Shell, 'basePath'>, context: ShellContext): boolean {
   if (context.method !== 'GET' || consoleFileNames() === undefined) return false;
   if (context.accepts('json', 'html') !== 'html') return false;
@@ -84,7 +84,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** Only what the build has listed is served. Errors  Refusal `route_not_found` */
+/** Serves a file that the build has listed. Errors  Refusal `route_not_found` */
 function fileNamed(name: string, files: Map<string, ConsoleFile>): ConsoleFile {
   const known = files.get(name);
   if (known !== undefined) return known;
@@ -98,12 +98,12 @@ function fileNamed(name: string, files: Map<string, ConsoleFile>): ConsoleFile {
   return file;
 }
 
-/** Errors  Refusal `route_not_found` where nothing was built */
+/** Errors  Refusal `route_not_found` when the console was not built */
 function readBuilt(name: string): Buffer {
   return readConsoleFile(name) ?? refuseUnbuilt();
 }
 
-/** Errors  Refusal `route_not_found` where nothing was built */
+/** Errors  Refusal `route_not_found` when the console was not built */
 function builtFiles(): ConsoleFiles {
   return consoleFileNames() ?? refuseUnbuilt();
 }

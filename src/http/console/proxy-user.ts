@@ -3,12 +3,12 @@ import type { Visitor } from '../../services/console/sessions.js';
 import { senderOf } from '../forwarded.js';
 import type { Shell } from '../shell.js';
 
-/** Two headers of that name are joined by a comma and a blank, and so are nobody's name. */
+/** A repeated header arrives joined by a comma and a blank, which no user name matches. */
 const USER_NAME = /^[!-~]{1,128}$/;
 
 /**
- * Whom a trusted proxy has signed in, by the header of the settings: nobody without such a setting, from any other
- * address, and where the header is no name.
+ * The user whom a trusted proxy has signed in, from the configured header. Undefined without such a setting, from
+ * another address, or when the header is not a user name.
  */
 export function proxyUser(
   shell: Pick<Shell, 'userHeader' | 'trustedProxies'>,

@@ -2,15 +2,16 @@ import { isIP } from 'node:net';
 import type { IncomingMessage } from 'node:http';
 
 /*
- * A browser sends a cookie along with whatever page asks for it. These rules tell requests of our own page from those
- * of others; the cookie's SameSite=Strict says the same once more.
+ * A browser sends the cookie with the requests of any page. These rules separate requests of the console's own page
+ * from requests of other pages. SameSite=Strict of the cookie is a second defence.
  */
 
 /**
- * Whether a page of this very origin, scheme, host and port, has sent the request.
- * `Sec-Fetch-Site` says so where the page is trusted (TLS or loopback). Elsewhere it is `Origin`, which comes with all
- * that changes something; what only reads may lack both, because other origins do not get to see the answer.
- * @param host by which the browser addressed us
+ * Returns whether a page of the same origin (scheme, host and port) sent the request.
+ * `Sec-Fetch-Site` states it for trustworthy pages (TLS or loopback). Otherwise `Origin` states it, which browsers add
+ * to every request that changes something. Requests that only read may lack both, because other origins cannot read the
+ * response.
+ * @param host by which the browser addressed the server
  */
 export function isSameOrigin(
   { headers, method }: Pick<IncomingMessage, 'headers' | 'method'>,
@@ -27,9 +28,9 @@ function hostOf(origin: string): string | undefined {
 }
 
 /**
- * Whether nobody outside can own the name by which the server is addressed. A page of a name that an attacker owns, and
- * lets point here, would be of our origin; where visitors need no key, such names are not answered.
- * @param publicHost host of the address that the settings give the server
+ * Returns whether no attacker can own the host name of the request. A page of an attacker's name that resolves to this
+ * server would have the same origin. Where visitors need no key, such names are refused.
+ * @param publicHost host of the configured public address
  */
 export function isLocalName(host: string | undefined, publicHost: string | undefined): boolean {
   if (host === undefined) return false;

@@ -4,7 +4,7 @@ import type { RequestContext } from '../../services/context.js';
 import type { AnyReply } from '../../services/reply.js';
 
 /**
- * Serves one operation. Its input is valid by the contract; what it answers is checked against the contract in tests.
+ * Serves one operation. Its input is valid by the contract, and tests check its reply against the contract.
  * Errors  Refusal for what the caller can act on; anything else is reported as `internal_error`
  */
 export type Handler<Id extends OperationId> = (
@@ -17,7 +17,7 @@ type FamilyOf<Id extends string> = Id extends `${infer Family}.${string}` ? Fami
 /** The first word of an operation's id: `storage` of `storage.files.read`. */
 export type OperationFamily = FamilyOf<OperationId>;
 
-/** A handler for each operation of a family, and for no other. */
+/** A handler for each operation of a family, and for no other operation. */
 export type HandlersOf<Family extends OperationFamily> = {
   readonly [Id in Extract<OperationId, `${Family}.${string}`>]: Handler<Id>;
 };

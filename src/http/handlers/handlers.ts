@@ -20,9 +20,9 @@ export interface HandledServices
     StorageServices,
     WebhookServices {}
 
-/** What serves each operation: the one list that joins contract and services. */
+/** The handler of each operation: the one list that joins contract and services. */
 export function handlersOf(services: HandledServices): Handlers {
-  // Every family stands here once, with its own operations and no others: none can be missing, none served twice.
+  // Each family appears once with exactly its operations, so that none can be missing or served twice.
   const families: { readonly [Family in OperationFamily]: HandlersOf<Family> } = {
     homology: homologyHandlers(services),
     receipts: receiptHandlers(services),

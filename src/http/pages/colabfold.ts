@@ -13,7 +13,7 @@ import type { ColabfoldDoor, Shell, ShellContext } from '../shell.js';
 
 type Serve = (context: ShellContext, request: RequestContext) => Promise<void>;
 
-/** Codes that mean: the same request will be served later. */
+/** Codes that mean: retry the same request later. */
 const LATER: ReadonlySet<ContractRefusalCode> = new Set([
   'rate_limit_exceeded',
   'queue_full',
@@ -25,8 +25,8 @@ const LATER: ReadonlySet<ContractRefusalCode> = new Set([
 ]);
 
 /**
- * ColabFold's MSA interface: clients read `status` of a JSON body, whatever the HTTP status, and give up on a request
- * after 6 s. Every answer but an archive is such a body, those to failures, too.
+ * ColabFold's MSA interface. Clients read `status` of a JSON body whatever the HTTP status, and time out a request
+ * after 6 s. Every answer except an archive is such a body, also for failures.
  * Source  the requests of ColabFold's client
  */
 export function colabfoldPages(shell: Shell): readonly InternalPage[] {
@@ -69,7 +69,7 @@ export function colabfoldPages(shell: Shell): readonly InternalPage[] {
   ];
 }
 
-/** Lets the request in, serves it, and puts its failure in the words of the interface. */
+/** Admits and serves the request, and translates its failure into the words of the interface. */
 async function answer(shell: Shell, door: ColabfoldDoor, context: ShellContext, serve: Serve): Promise<void> {
   const { state } = context;
   try {
@@ -103,12 +103,15 @@ async function answer(shell: Shell, door: ColabfoldDoor, context: ShellContext, 
   }
 }
 
-/** Who polls is to go on polling; who submits is to submit again. */
+/** A polling client must continue to poll. A submitting client must submit again. */
 function laterStatus({ method }: ShellContext): 'UNKNOWN' | 'RATELIMIT' {
   return method === 'POST' ? 'RATELIMIT' : 'UNKNOWN';
 }
 
-/** Undefined where it takes longer than clients wait; it goes on, and whoever asks again finds it. */
+/**
+ * Returns undefined when the work takes longer than clients wait. The work continues, and the next poll finds its
+ * result.
+ */
 async function inTime<Value>(shell: Shell, promised: Promise<Value>): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   let isLate = false;
@@ -128,7 +131,7 @@ async function inTime<Value>(shell: Shell, promised: Promise<Value>): Promise<Va
   }
 }
 
-/** Boltz says that its form is JSON where it sends a key in a header of its own; it is a form all the same. */
+/** Reads the form. Boltz declares its form as JSON when it sends a key in a header of its own. */
 async function readForm({ req, res }: ShellContext): Promise<{ readonly q: string; readonly mode: string }> {
   const body = await readBody(req, res, COLABFOLD_FORM_MAX_BYTES, TIMEOUTS.requestMs);
   const form = new URLSearchParams(body.toString('utf8'));
@@ -139,7 +142,7 @@ async function readForm({ req, res }: ShellContext): Promise<{ readonly q: strin
 function principalOf(shell: Shell, { settings }: ColabfoldDoor, context: ShellContext): Principal {
   const key = keyOf(context, settings.keyHeader);
   if (key?.startsWith('glm_')) return shell.authenticate(key);
-  // Protenix sends a name and a password of its own to every server.
+  // Protenix sends a fixed name and password to every server. They do not count as credentials.
   const { anonymousOrganization: organizationId } = settings;
   if (organizationId !== undefined && isFromHere(context)) return { keyId: 'anonymous', organizationId };
   if (key !== undefined) return shell.authenticate(key);
@@ -160,7 +163,7 @@ function keyOf(context: ShellContext, header: string): string | undefined {
   return basic === undefined ? undefined : text.slice(text.indexOf(':') + 1);
 }
 
-/** Whatever a browser adds to a request of a page, and a proxy to one of somebody else. */
+/** Headers that a browser adds to a page's request, and a proxy to a forwarded one. */
 const FOREIGN_HEADERS = [
   'origin',
   'referer',
@@ -171,7 +174,7 @@ const FOREIGN_HEADERS = [
   'x-real-ip',
 ];
 const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/;
-/** A page may have its own name point to this machine. */
+/** Names of this machine. A page may point a name of its own to this machine, so other names are refused. */
 const LOOPBACK_HOST = /^(localhost|\[::1\]|127(\.\d{1,3}){3})(:\d{1,5})?$/i;
 
 function isFromHere({ req }: ShellContext): boolean {
@@ -190,7 +193,7 @@ function sendState(context: ShellContext, state: TicketState): void {
   send(context, 200, state);
 }
 
-/** A client that polls for what is not there would go on for ever, were it told that it is unknown. */
+/** Answers an absent ticket with ERROR. Clients poll for ever while the status is UNKNOWN. */
 function sendAbsent(context: ShellContext): void {
   send(context, 404, { status: 'ERROR', reason: 'There is no such ticket, or its results have expired.' });
 }

@@ -6,10 +6,10 @@ const STYLE =
   'code{font-family:ui-monospace,monospace;overflow-wrap:anywhere}dt{margin-top:1rem}dt code{font-weight:bold}' +
   'dd{margin:0}:target{background:#fff3b0}';
 
-/** No script, nothing from elsewhere. */
+/** No script, and nothing from another server. */
 export const ERRORS_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-/** Every error code under the anchor that `doc_url` names. */
+/** A page with every error code, under the anchor that `doc_url` points to. */
 export function errorsPage(): string {
   const entries = Object.entries(REFUSALS).map(
     ([code, { status, type, isRetryable, meaning }]) =>
@@ -25,7 +25,7 @@ export function errorsPage(): string {
   ].join('\n');
 }
 
-/** Text of the contract as HTML: backquotes are code. */
+/** Text of the contract as HTML, with backquoted text as code. */
 function markCode(text: string): string {
   const html = text
     .replaceAll('&', '&amp;')

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { CONTRACT_VERSION } from '../../contract/grammar/headers.js';
 
-/** A file of the documentation as it is sent. */
+/** A file of the documentation page. */
 export interface DocsFile {
   readonly contentType: string;
   readonly bytes: Buffer;
@@ -13,8 +13,8 @@ export interface DocsFile {
 const manifestPath = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
 const { version } = JSON.parse(readFileSync(manifestPath, 'utf8')) as { readonly version: string };
 /**
- * Relative to the page, which a proxy may serve below a path. The version is part of the address, so that a browser may
- * keep the files for ever.
+ * Relative to the page, which a proxy may serve below a path. The version is part of the address, so that browsers may
+ * cache the files for ever.
  */
 const FILES = `docs/swagger-ui-${version}`;
 
@@ -25,12 +25,12 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const START_FILE = 'start.js';
 
-/** Where the files of the page are, with a parameter for the name. */
+/** Path of the files of the page, with a parameter for the name. */
 export const DOCS_FILES_PATH = `/${FILES}/{file}`;
 
 /**
- * The page loads from this server only and runs no script of its own text; Swagger UI sets styles as it draws, and its
- * style sheet holds its pictures.
+ * Content security policy of the page. It loads from this server only and runs no inline script. Swagger UI sets styles
+ * while it draws, and its style sheet contains its pictures.
  *
  * @param origin where requests that are tried out on the page go
  */
@@ -47,7 +47,7 @@ export function docsPolicy(origin: string): string {
   ].join('; ');
 }
 
-/** The contract for a person: Swagger UI over `/openapi.json`. */
+/** The contract for people: Swagger UI over `/openapi.json`. */
 export function docsPage(): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -61,7 +61,7 @@ export function docsPage(): string {
   ].join('\n');
 }
 
-/** No validator is asked: it is a service on the internet. */
+/** The validator of Swagger UI is switched off: it is a service on the internet. */
 const START = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#docs',
@@ -71,7 +71,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** A file of the page by its name; undefined where the page has none of it. Errors  those of the file system */
+/** Returns a file of the page by its name, or undefined for an unknown name. Errors  those of the file system */
 export async function docsFile(name: string): Promise<DocsFile | undefined> {
   if (name === START_FILE) return { contentType: TYPES['swagger-ui-bundle.js'], bytes: Buffer.from(START) };
   if (!Object.hasOwn(TYPES, name)) return undefined;

@@ -38,13 +38,13 @@ export function internalPages(shell: Shell): readonly InternalPage[] {
   ];
 }
 
-/** Made at the first request, when the server's address is known, and kept. */
+/** Makes the text at the first request, when the server's address is known, and caches it. */
 function once(make: () => string): () => string {
   let made: string | undefined;
   return () => (made ??= make());
 }
 
-/** Readiness turns before a shutdown begins, so that nobody new is sent here. */
+/** Readiness turns negative before a shutdown begins, so that load balancers send no new client. */
 function sendReadiness(shell: Shell, context: ShellContext): void {
   const { isReady, missing } = shell.readiness();
   const all = shell.isDraining() ? ['the server is stopping', ...missing] : missing;
@@ -53,7 +53,7 @@ function sendReadiness(shell: Shell, context: ShellContext): void {
   if (!ready) context.status = 503;
 }
 
-/** `/schemas/<Name>.json`: each schema on its own, with references to its neighbours. */
+/** `/schemas/<Name>.json`: each schema alone, with references to its neighbours. */
 function schemaServer(shell: Shell): (context: ShellContext) => void {
   const roots = shell.routes.flatMap((route) => [route.success.schema, ...(route.body ? [route.body] : [])]);
   const schemas = namedSchemas(

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** One value of a gauge, told apart by its labels. */
+/** One value of a gauge with its labels. */
 export interface Reading {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
@@ -11,15 +11,18 @@ export interface Metrics {
   readonly registry: Registry;
   readonly requestsInFlight: Gauge;
   observeRequest(operation: string, method: string, status: number, seconds: number): void;
-  /** A gauge that is read whenever the metrics are asked for. */
+  /** Registers a gauge that is read at each scrape. */
   watch(name: string, help: string, labelNames: readonly string[], read: () => readonly Reading[]): void;
-  /** The same of what only grows. */
+  /** Registers a counter that is read at each scrape. */
   watchTotal(name: string, help: string, labelNames: readonly string[], read: () => readonly Reading[]): void;
 }
 
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']);
 
-/** Prometheus metrics of one appliance. Labels take values of the contract only, so that no client can grow them. */
+/**
+ * Prometheus metrics of one appliance. Label values come from the contract only, so that clients cannot add label
+ * values.
+ */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'gloaming_' });
@@ -59,7 +62,7 @@ export function createMetrics(): Metrics {
         labelNames: [...labelNames],
         registers: [registry],
         collect() {
-          // What was there at the last look may be gone.
+          // Label values of the last scrape may be gone.
           gauge.reset();
           for (const { labels = {}, value } of read()) gauge.set(labels, value);
         },

@@ -17,8 +17,8 @@ import { requireScope } from '../steps/scopes.js';
 import type { Shell, ShellContext } from '../shell.js';
 
 /**
- * What a worker serves to fronts: surveys of parts (services/workers/), as bytes. Searches wait in line with the
- * appliance's own; packs of runs have a line for themselves, as runs do not stand in that of searches either.
+ * The worker's side of distributed search: partial results of partitions (services/workers/), as bytes. Searches wait
+ * in the queue of the appliance's own searches. Packs of runs have a queue of their own.
  */
 export function partialResultPages(shell: Shell): readonly InternalPage[] {
   const { partitionResults } = shell;
@@ -74,7 +74,7 @@ export function partialResultPages(shell: Shell): readonly InternalPage[] {
   ];
 }
 
-/** Lets in whoever has a key that may search, as far as there is room. */
+/** Admits a key with scope search while there is room in the queue. */
 async function asked(shell: Shell, context: ShellContext, serve: () => Promise<void>): Promise<void> {
   const leave = shell.admission.enter();
   try {
@@ -84,7 +84,7 @@ async function asked(shell: Shell, context: ShellContext, serve: () => Promise<v
     shell.admission.takeRequest(principal.keyId);
     await serve();
   } catch (error) {
-    // No code of the contract: fronts read it, and write it into their log.
+    // `kernels_changed` is no code of the contract. Coordinators read it and write it into their log.
     if (!(error instanceof Refusal) || error.code !== 'kernels_changed') throw error;
     sendJson(context, { code: error.code, detail: error.message });
     context.status = 409;

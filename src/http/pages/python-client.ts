@@ -6,13 +6,14 @@ import { buildPythonWheel, type PythonWheel } from './python-wheel.js';
 const PATH = '/client/python';
 
 /**
- * The Python client for labs without a way out: `pip install <address>/client/python/<wheel>`, or this as an index.
+ * The Python client for labs without internet access: `pip install <address>/client/python/<wheel>`, or this page as an
+ * index.
  * Source  PEP 503, simple repository
  */
 export function pythonClientPages({ pythonClientFolder: folder }: Shell): readonly InternalPage[] {
   if (folder === undefined) return [];
   let built: Promise<PythonWheel> | undefined;
-  // One that could not be read is read again.
+  // A wheel that could not be built is built again at the next request.
   const wheel = async (): Promise<PythonWheel> => {
     built ??= buildPythonWheel(folder);
     return built.catch((error: unknown) => {

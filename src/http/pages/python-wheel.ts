@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { assert } from '../../errors.js';
 import { storedZip, type ZippedFile } from './stored-zip.js';
 
-/** A Python package as installers take it. */
+/** A Python package in the form that installers take. */
 export interface PythonWheel {
-  /** Of the project, as an index spells it. */
+  /** Name of the project in the normal form of an index. */
   readonly project: string;
   readonly fileName: string;
   readonly requiresPython: string;
@@ -15,9 +15,9 @@ export interface PythonWheel {
 }
 
 /**
- * The wheel of the Python client, made of its sources: the same bytes for the same files, on every machine.
+ * Builds the wheel of the Python client from its sources. Equal files give equal bytes on every machine.
  * @param folder holds pyproject.toml, README.md and the package
- * Errors  those of the disk
+ * Errors  those of the file system
  * Source  PEP 427 (wheel), PEP 566 (metadata 2.1)
  */
 export async function buildPythonWheel(folder: string): Promise<PythonWheel> {
@@ -50,12 +50,12 @@ interface Project {
   readonly requiresPython: string;
   readonly packageName: string;
   readonly dependencies: readonly string[];
-  /** Name of an extra and what it needs. */
+  /** Name and requirements of each extra. */
   readonly extras: readonly (readonly [string, readonly string[]])[];
   readonly readme: string;
 }
 
-/** Of pyproject.toml, what a wheel repeats: our own file, each value on a line of its own. */
+/** Reads from pyproject.toml what a wheel repeats. The file has each value on a line of its own. */
 async function readProject(folder: string): Promise<Project> {
   const toml = await readFile(join(folder, 'pyproject.toml'), 'utf8');
   const textOf = (pattern: RegExp): string => {
@@ -104,7 +104,7 @@ function metadataOf(project: Project): string {
   ].join('\n');
 }
 
-/** Digest and size of each file; its own line has neither. */
+/** Digest and size of each file. The line of the record itself has neither. */
 function recordOf(files: readonly ZippedFile[], record: string): string {
   const lines = files.map(({ name, bytes }) => {
     const digest = createHash('sha256').update(bytes).digest('base64url');

@@ -1,20 +1,20 @@
 import { crc32 } from 'node:zlib';
 
 export interface ZippedFile {
-  /** Path with "/" between folders, in ASCII. */
+  /** Path in ASCII, with "/" between folders. */
   readonly name: string;
   readonly bytes: Buffer;
 }
 
-/** Version 2.0 of the format, and a regular file that all may read, as Unix has it. */
+/** Version 2.0 of the format. */
 const VERSION = 20;
 const MADE_BY_UNIX = (3 << 8) | VERSION;
 const REGULAR_FILE = 0o100644 * 2 ** 16;
-/** The first day that the format knows: 1980-01-01. */
+/** The first date of the format: 1980-01-01. */
 const FIRST_DATE = (1 << 5) | 1;
 
 /**
- * The files as they are, without compression, in a ZIP archive that depends on nothing else.
+ * Stores the files without compression in a ZIP archive, so that equal files give equal bytes.
  * Range   below 4 GiB and 65,535 files
  * Source  PKWARE APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16
  */
@@ -36,7 +36,7 @@ export function storedZip(files: readonly ZippedFile[]): Buffer {
   return Buffer.concat([...locals, directory, ...end, uint16(0)]);
 }
 
-/** What stands before the file and in the directory alike. */
+/** Fields that the local header and the directory entry share. */
 function sharedFields(name: string, bytes: Buffer): Buffer {
   const size = uint32(bytes.length);
   const noFlags = uint16(0);

@@ -1,6 +1,6 @@
 import type { Middleware, Shell } from '../shell.js';
 
-/** One log line and one observation per request; keys and bodies are never logged. */
+/** Writes one log line and one observation a request. Keys and bodies are never logged. */
 export function logRequest(shell: Shell): Middleware {
   return async (context, next) => {
     const { state } = context;
@@ -9,7 +9,7 @@ export function logRequest(shell: Shell): Middleware {
       await next();
     } finally {
       const durationMs = shell.clock.nowMs() - state.receivedAtMs;
-      // The client that left has no status of its own; 499 is what the log calls it.
+      // A client that disconnected has no status. The log calls it 499.
       const status = state.errorCode === 'client_closed_request' ? 499 : context.status;
       shell.metrics.requestsInFlight.dec();
       shell.metrics.observeRequest(state.operation, context.method, status, durationMs / 1000);

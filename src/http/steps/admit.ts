@@ -1,7 +1,7 @@
 import type { Principal } from '../../services/context.js';
 import type { Middleware, Shell } from '../shell.js';
 
-/** Refuses what the server has no room for, before anything is looked up or read. */
+/** Refuses a request when the server has no free slot, before any lookup or read. */
 export function shed(shell: Shell): Middleware {
   return async ({ state }, next) => {
     const leave = shell.admission.enter();
@@ -14,7 +14,7 @@ export function shed(shell: Shell): Middleware {
   };
 }
 
-/** Refuses a key that asks too often, and work that could not wait in the queue, before the body is read. */
+/** Refuses a key above its rate, and work that would not fit the queue, before the body is read. */
 export function admit(shell: Shell): Middleware {
   return async ({ state }, next) => {
     const { keyId } = state.principal as Principal;

@@ -52,15 +52,18 @@ export function principalOfKey({ authenticate: known }: Shell, authorization: st
   throw new Refusal('invalid_api_key', 'The Authorization header must read "Bearer <API_KEY>".');
 }
 
-/** Errors  Refusal `permission_denied` where the key is not good for the operation */
+/** Errors  Refusal `permission_denied` when the key lacks the scope of the operation */
 function admitAs(principal: Principal, { state }: ShellContext): void {
   const route = state.route as Route;
-  // Whose log line this becomes is known, also where it is refused.
+  // The principal is set before the check, so that the log line of a refusal names it.
   state.principal = principal;
   requireScope(principal, scopeOf(route), route.operationId);
 }
 
-/** What whoever has not signed in may do, where the settings let the network search: nothing that stays. */
+/**
+ * Operations of a visitor who has not signed in, where the settings open search to the network. None of them stores
+ * anything.
+ */
 const OPEN_OPERATIONS: ReadonlySet<string> = new Set([
   'homology.search',
   'homology.target_space_compilations.create',
@@ -92,7 +95,7 @@ function basicCredentials(authorization: string): { readonly username: string; r
   );
 }
 
-/** A signature that is there decides: no key is looked at beside it. Errors  Refusal `signature_missing` */
+/** A signature decides alone: a key beside it is ignored. Errors  Refusal `signature_missing` */
 function isSigned({ state }: ShellContext): boolean {
   const { access = 'key' } = state.route as Route;
   const hasSignature = state.query.signature !== undefined;
@@ -100,7 +103,7 @@ function isSigned({ state }: ShellContext): boolean {
   throw new Refusal('signature_missing', 'Ask for a signed URL and use it as it is.');
 }
 
-/** As it was signed, however the client wrote its percent-escapes. */
+/** The path as it was signed, whatever percent-escapes the client wrote. */
 function pathOf({ path }: Route, params: ShellContext['state']['params']): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(params[name] ?? ''));
 }

@@ -7,19 +7,19 @@ import {
 import { headerSchemas } from '../../contract/document/routes.js';
 import type { Middleware, Shell } from '../shell.js';
 
-/** What programs of others may ask: the contract, its document, and the client that speaks it. */
+/** Paths open to other origins: the contract, its document, and the client that speaks it. */
 const SHARED_PATHS = ['/v1/', '/openapi.json', '/client/typescript/'];
 
-/** Browsers ask again after so long whether they may. */
+/** Lifetime of a preflight answer in browsers. */
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
-/** Of successes, beside those that the contract gives every operation. */
+/** Headers of successes beside those that the contract gives every operation. */
 const OTHER_RESPONSE_HEADERS = ['Content-Disposition', 'ETag', 'Link', 'Location', 'Preference-Applied'];
 
 /**
- * Lets pages of the origins that the settings name use the contract from a browser, as any program does: with an API
- * key, never with a cookie, so that nobody's session is lent to them. Whatever else is served stays unreadable to them,
- * as everything does where no origin is named.
+ * Lets pages of the configured origins use the contract from a browser with an API key, as any program does. A cookie
+ * never counts, so that no visitor's session is lent to them. Other paths stay unreadable to them. Without configured
+ * origins, all paths do.
  * Source  Fetch Standard, section 3.3
  */
 export function shareAcrossOrigins(shell: Shell): Middleware {
@@ -41,7 +41,9 @@ export function shareAcrossOrigins(shell: Shell): Middleware {
   };
 }
 
-/** The same for every path: what one does not have it refuses in words, which the page may read. */
+/**
+ * Headers of a preflight answer, the same for every path. A method that a path lacks is refused by the request itself.
+ */
 function preflightHeaders({ routes }: Shell): Record<string, string> {
   const named = routes.flatMap((route) => Object.keys(headerSchemas(route)));
   return {

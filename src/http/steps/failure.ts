@@ -46,21 +46,21 @@ export function catchFailures(shell: Shell): Middleware {
   };
 }
 
-/** What was sent, for the provenance of a refusal that came before anybody read it. */
+/** Records the hash of the bytes for the provenance of a refusal that precedes parsing. */
 function noteInput(state: ShellState, bytes: Buffer): void {
   try {
     const body = bytes.length === 0 ? null : parseStrictJson(bytes);
     state.inputHash ??= canonicalSha256(body);
     state.input ??= { params: state.params, query: state.query, body };
   } catch {
-    // It is no JSON: its canonical form, and so its hash, does not exist.
+    // The bytes are no JSON, so that they have no canonical form and no hash.
   }
 }
 
 const BASIC_CHALLENGE = 'Basic realm="gloaming", charset="UTF-8"';
 const FULL_DISK = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'MDB_MAP_FULL']);
 
-/** What an error is to the client; the details of our own faults stay in the log. */
+/** Maps an error to what the client sees. Details of internal faults stay in the log. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Refusal && isRefusalCode(error.code)) {
     return { code: error.code, message: error.message, details: error.details };
@@ -118,7 +118,7 @@ export function renderFailure(shell: Shell, state: ShellState, failure: Failure)
 function headersOf({ code, details }: Failure): Record<string, string> {
   const { status, isRetryable } = REFUSALS[code];
   const headers: Record<string, string> = {};
-  // Where a request ended cannot be told for sure: what follows on the connection is not read.
+  // The end of a malformed request is uncertain, so that the rest of the connection is not read.
   if (code === 'malformed_request') headers.Connection = 'close';
   if (status === 401)
     headers['WWW-Authenticate'] = code.endsWith('sql_credential') ? BASIC_CHALLENGE : 'Bearer';
@@ -146,7 +146,7 @@ function rateLimitHeaders(details: RefusalDetails): Record<string, string> {
   };
 }
 
-/** Facts for machines, without the members that have a place of their own. */
+/** Facts for machines, without the members that have a field of their own. */
 function factsOf({ details }: Failure): Record<string, unknown> {
   const { param, errors, retryAfterSeconds, ...facts } = details;
   return retryAfterSeconds === undefined ? facts : { ...facts, retry_after_seconds: retryAfterSeconds };
@@ -156,17 +156,17 @@ function locationsOf({ details }: Failure): readonly RefusalLocation[] {
   return (details.errors ?? []).slice(0, REFUSAL_MAX_LOCATIONS);
 }
 
-/** As problem bodies and the homology route list a place. */
+/** The location in the form of problem bodies and of the homology route. */
 function presentLocation({ location, message, value = null }: RefusalLocation) {
   return { location, message, value };
 }
 
-/** As the envelope lists it. */
+/** The location in the form of the envelope. */
 function presentPlace({ place, location, message, value = null, bounds = {} }: RefusalLocation) {
   return { loc: place?.map(String) ?? [location], msg: message, ctx: bounds, input: value };
 }
 
-/** The member at fault: named by the refusal, or the first place that is wrong in the body or the parameters. */
+/** The parameter at fault: named by the refusal, or the first invalid place of the body or the parameters. */
 function paramOf({ details }: Failure): string | undefined {
   const first = details.errors?.[0];
   return details.param ?? (first?.place && placeText(first.place.slice(1)));
@@ -246,7 +246,7 @@ const ANSWER_HEADERS = [
   'X-Service-Billable-Units',
 ];
 
-/** An answer that was begun before the failure leaves no header behind. */
+/** Removes the headers of a response that was begun before the failure. */
 function removeAnswer(context: ShellContext): void {
   for (const name of ANSWER_HEADERS) context.remove(name);
 }

@@ -10,12 +10,12 @@ import type { Middleware, Shell, ShellState } from '../shell.js';
 
 type AnyHandler = (input: unknown, context: RequestContext) => Promise<AnyReply<unknown>>;
 
-/** Waits for the turn, calls the operation's handler and writes what it answers. */
+/** Waits for the execution slot, calls the operation's handler and writes its reply. */
 export function handle(shell: Shell): Middleware {
   return async (context) => {
     const { state } = context;
     const route = state.route as Route;
-    // The manifest was checked at start: every public route has its handler.
+    // The manifest was checked at start: every public route has a handler.
     const handler = shell.handlers[route.operationId as OperationId] as AnyHandler;
     const { keyId } = state.principal as Principal;
     const place = route.work === 'execution' ? shell.admission.executions.takePlace(keyId) : undefined;

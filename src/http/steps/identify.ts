@@ -2,7 +2,7 @@ import { CONTRACT_VERSION } from '../../contract/grammar/headers.js';
 import { newId } from '../../ids.js';
 import type { Middleware, Shell } from '../shell.js';
 
-/** Headers that every response carries, also those that are written without Koa. */
+/** Headers of every response, also of responses that are written without Koa. */
 export function commonHeaders(shell: Shell, requestId: string): Readonly<Record<string, string>> {
   return {
     'X-Request-ID': requestId,
@@ -13,7 +13,7 @@ export function commonHeaders(shell: Shell, requestId: string): Readonly<Record<
   };
 }
 
-/** Gives the request its id. An id that came with it is only logged: it could be anybody's. */
+/** Assigns the request id. An id that the client sends is only logged, because it can be forged. */
 export function identify(shell: Shell): Middleware {
   return async (context, next) => {
     const { state } = context;

@@ -7,7 +7,7 @@ import type { Principal } from '../../services/context.js';
 import { respond } from '../body/respond.js';
 import type { Middleware, Shell, ShellContext, ShellState } from '../shell.js';
 
-/** Headers that belong to the connection, the moment and the page that asks, not to the stored response. */
+/** Headers of the connection, the moment or the requesting page. They are not part of the stored response. */
 const NOT_STORED = new Set([
   'access-control-allow-origin',
   'access-control-expose-headers',
@@ -19,10 +19,10 @@ const NOT_STORED = new Set([
 ]);
 
 /**
- * Keeps the promise of `Idempotency-Key`: one execution, and its response again for the same request.
- * A response is durable before it is sent; only successes are kept, because a refusal has done nothing. What an
- * operation changes is durable with its response, never before: the operation has it rendered and stored within its
- * own transaction, or has its change written in the one that stores the response.
+ * Implements `Idempotency-Key`: one execution, and its response again for the same request.
+ * A response is durable before it is sent. Only successes are stored, because a refusal changes nothing. A change is
+ * durable together with its response, never before. The operation stores both in its own transaction, or hands its
+ * change to the transaction that stores the response.
  * Errors  Refusal `idempotency_key_reused`, `idempotency_key_in_use`, `idempotency_storage_full`
  */
 export function replay(shell: Shell): Middleware {
@@ -54,7 +54,8 @@ export function replay(shell: Shell): Middleware {
       if (shell.isResponseChecked && route.retry === 'stored') {
         assert(isJoined, `${route.operationId} must store its answer and its change together`);
       }
-      // Bytes that are made while they are read are gone when they have been read; no keyed request is answered so.
+      // Bytes that are produced while they are sent cannot be stored. No request with a key is answered by such
+      // bytes.
       const isWhole = typeof context.body === 'string' || Buffer.isBuffer(context.body);
       if (!isWhole || (context.body === kept && writes.length === 0)) return;
       await claim
@@ -69,14 +70,14 @@ export function replay(shell: Shell): Middleware {
 }
 
 /**
- * Where the disk takes nothing, what finds its own result when it is executed again is answered all the same: what it
- * did (a cancellation) is durable, and a client that was told of a failure would be told something false.
+ * Returns whether a reply may be sent although it could not be stored. An operation that finds its own result on a
+ * retry may: its change (a cancellation) is durable, and a failure would be a false report.
  */
 function isAnsweredUnkept(route: Route, writes: readonly unknown[], error: unknown): boolean {
   return route.retry === 'same' && writes.length === 0 && isStorageUnavailable(error);
 }
 
-/** What makes two requests the same: path, query, body as sent and the contract that was relied on. */
+/** Identity of a request: path, query, body as sent, and contract version. */
 function fingerprint(state: ShellState): string {
   return canonicalSha256({
     path: state.params,
@@ -97,7 +98,7 @@ function responseOf(context: ShellContext): StoredResponse {
     : { ...kept, body: String(context.body) };
 }
 
-/** The first response, byte for byte, with its own X-Request-ID. */
+/** Sends the first response, byte for byte, with its own X-Request-ID. */
 function sendStored(context: ShellContext, stored: StoredResponse): void {
   context.status = stored.status;
   context.set(stored.headers);

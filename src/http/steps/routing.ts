@@ -18,19 +18,19 @@ export function readRequestLine(shell: Shell, router: ShellRouter): Middleware {
     const { path, query, repeated } = readTarget(context.req.url ?? '/');
     context.state.query = query;
     context.state.repeated = repeated;
-    // The router would take Koa's reading of the target, which drops a fragment and turns backslashes into slashes.
+    // Koa's reading of the target drops a fragment and turns backslashes into slashes. The router must not use it.
     context.newRouterPath = path;
     await next();
   };
 }
 
-/** Leads each path to its page, or through these steps to its operation. */
+/** Routes each path to its page, or through these steps to its operation. */
 export function createRouter(
   shell: Shell,
   pages: readonly InternalPage[],
   steps: readonly Middleware[],
 ): ShellRouter {
-  // Paths mean what they spell, and one route answers: that with the fewest parameters of those that fit.
+  // Paths are matched as spelled. Of several matching routes, the one with the fewest parameters answers.
   const router: ShellRouter = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
   for (const route of shell.routes) {
     const add = router[METHODS[route.method]].bind(router);
@@ -47,7 +47,7 @@ const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as co
   string
 >;
 
-/** `{id}` of the contract is `:id` of the router. */
+/** Translates `{id}` of the contract to `:id` of the router. */
 function routerPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
@@ -62,8 +62,8 @@ function enter(operation: string, route?: Route): Middleware {
 }
 
 /**
- * Answers what no route has answered. The router's own allowedMethods() cannot: it does not tell the error that it asks
- * for which methods the path has, knows nothing of `OPTIONS *`, and gives OPTIONS a body, if an empty one.
+ * Answers requests that no route has answered. The router's own allowedMethods() does not fit: it hides which methods
+ * the path has, does not know `OPTIONS *`, and gives OPTIONS an empty body.
  * Errors  Refusal `route_not_found`, `method_not_allowed`
  */
 export function refuseUnrouted(shell: Shell, router: ShellRouter): Middleware {
@@ -77,7 +77,7 @@ export function refuseUnrouted(shell: Shell, router: ShellRouter): Middleware {
   };
 }
 
-/** What `*`, which stands for the whole server, has. */
+/** Methods of `*`, which stands for the whole server. */
 export const SERVER_METHODS: readonly string[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'];
 
 /** Methods that the path has; empty where the path does not exist. */
@@ -86,7 +86,10 @@ export function methodsOf(router: ShellRouter, path: string): readonly string[] 
   return methods.length === 0 ? [] : [...new Set([...methods, 'OPTIONS'])].sort();
 }
 
-/** The one operation that the path of a target has, even one that cannot be decoded; undefined where it has others. */
+/**
+ * The operation of the target's path, even if the target cannot be decoded. Undefined when the path has several
+ * operations.
+ */
 export function routeOfPath({ routes }: Shell, router: ShellRouter, target: string): Route | undefined {
   const path = target.replace(/^[a-z]+:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? '';
   const names = new Set(router.match(path, 'OPTIONS').path.map(({ name }) => name));

@@ -3,10 +3,10 @@ import { Refusal } from '../../errors.js';
 import { hasScope, KEY_SCOPES, type KeyScope } from '../../contract/grammar/key-scopes.js';
 import type { Principal } from '../../services/context.js';
 
-/** Storage operations that are nobody's daily work: they take away, or let others read. */
+/** Storage operations that delete or share. They need the scope `manage`. */
 const MANAGING: ReadonlySet<string> = new Set(['storage.files.delete', 'storage.files.acl.set']);
 
-/** What a key must be good for to ask this operation. */
+/** Returns the scope that a key needs for this operation. */
 export function scopeOf({
   operationId,
   tag,
@@ -16,7 +16,7 @@ export function scopeOf({
   return (tag === 'runs' || tag === 'storage') && method !== 'GET' ? 'submit' : 'search';
 }
 
-/** Errors  Refusal `permission_denied` where the key is not good for it */
+/** Errors  Refusal `permission_denied` when the key lacks the scope */
 export function requireScope({ scope }: Principal, needed: KeyScope, operation: string): void {
   if (scope === undefined || hasScope(scope, needed)) return;
   const enough = KEY_SCOPES.filter((each) => hasScope(each, needed)).join(' or ');

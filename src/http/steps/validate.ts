@@ -11,7 +11,7 @@ import { parseStrictJson, parseStrictJsonInTurns } from '../../json/strict.js';
 import { TIMEOUTS } from '../listener.js';
 import type { Middleware, Shell, ShellContext } from '../shell.js';
 
-/** Reads the request against its schemas and refuses it with every place that is wrong. */
+/** Validates the request against its schemas. A refusal lists every invalid place. */
 export function validate(shell: Shell): Middleware {
   return async (context, next) => {
     const { state } = context;
@@ -31,7 +31,7 @@ export function validate(shell: Shell): Middleware {
       ...validator.check('header', state.headers),
       ...(isLarge ? await validator.checkBodyInTurns(body) : validator.check('body', body)),
     ];
-    // Also a refusal tells what it is a refusal of.
+    // The input is recorded first, so that a refusal carries its hash.
     state.input = input;
     if (isLarge) {
       const { params: path, query } = input;
@@ -60,11 +60,11 @@ function repeatedFault(name: string): RefusalLocation {
 }
 
 interface ReadBody {
-  /** As the operation takes it. */
+  /** The body with defaults, as the operation takes it. */
   readonly body: unknown;
-  /** As it came; null for none. */
+  /** The body as sent; null for none. */
   readonly sent: unknown;
-  /** Whatever is done with all of it is done in turns with other requests. */
+  /** True when the body is so large that work on it must yield to other requests. */
   readonly isLarge: boolean;
 }
 
@@ -84,7 +84,7 @@ async function readJson(shell: Shell, context: ShellContext, route: Route): Prom
   const isLarge = bytes.length > BODY_IN_TURNS_BYTES;
   const parse = isLarge ? parseStrictJsonInTurns : parseStrictJson;
   const sent = await parse(bytes, route.bodyMaxValues);
-  // An operation without body has no use for one, but whoever sent it may look for its hash.
+  // An operation without a body ignores it. Its hash is still reported to the client.
   return { body: route.body === undefined ? undefined : sent, sent, isLarge };
 }
 

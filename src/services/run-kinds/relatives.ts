@@ -8,7 +8,7 @@ import { Refusal } from '../../errors.js';
 import { extendedCigar, type FoundHomolog } from '../../homologs/homolog-set.js';
 import type { ReleaseManifest } from '../../release/release.js';
 import type { ProteinQuery } from '../../search/search-types.js';
-import { cigarIdentity, cigarRuns } from '../../sequence/a3m.js';
+import { cigarIdentity, cigarRuns } from '../../sequence/cigar.js';
 import { RELATIVES_UNITS } from '../billing/metering.js';
 import { releaseSnapshot, type Catalog, type CatalogRelease } from '../search/catalog.js';
 import type { Engines } from '../search/engines.js';

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { readFileSync } from 'node:fs';
 import { Fault, Refusal } from '../../errors.js';
 import { WORKER_REFUSAL_MAX_BYTES, WORKER_RETRY_MAX_SECONDS } from '../../limits.js';
-import type { WorkerNode } from '../../worker-settings.js';
+import type { WorkerNode } from '../../config.js';
 import { SURVEYS_PATH } from './partial-result-request.js';
 
 /** What a worker has said in place of an answer. */

@@ -21,7 +21,7 @@ import type {
   ScanWork,
   SearchSettings,
 } from '../../search/search-types.js';
-import type { WorkerSettings } from '../../worker-settings.js';
+import type { WorkerSettings } from '../../config.js';
 import type { World } from '../../world.js';
 import { createAnswerTimes, type AnswerTimes } from './answer-times.js';
 import { firstAnswer, Outrun } from './first-answer.js';

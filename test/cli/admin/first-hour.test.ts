@@ -77,7 +77,7 @@ describe('gloaming init', () => {
   it.skipIf(!hasOpenssl)('makes a certificate that its authority vouches for, with private keys', () => {
     const lab = join(folder, 'tls');
     const { out } = gloaming(['init', lab, '--host', '0.0.0.0', '--name', 'lab.example', '--port', '18125']);
-    expect(out).toContain(`give ${join(lab, 'tls', 'ca.crt')} to whoever connects`);
+    expect(out).toContain(`clients must trust ${join(lab, 'tls', 'ca.crt')}`);
     const [authority, certificate] = ['ca.crt', 'server.crt'].map((name) => join(lab, 'tls', name));
     const verified = spawnSync('openssl', [
       'verify',

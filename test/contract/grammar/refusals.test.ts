@@ -27,7 +27,7 @@ const FOR_THE_COMMAND_LINE = [
   'sequence/fasta.ts',
   'sequence/input-file.ts',
   'sequence/unpack.ts',
-  'search/parts/',
+  'search/partitions/',
   'services/backup/',
   'http/listener.ts',
   'services/keys.ts',

@@ -13,7 +13,7 @@ import { searchMany } from '#src/search/search.js';
 import type { ProteinQuery, SearchEngine, SearchSettings } from '#src/search/search-types.js';
 import { createWorkers, type WorkerFailure, type Workers } from '#src/services/workers/workers.js';
 import { WorkerRefusal } from '#src/services/workers/worker-connection.js';
-import type { WorkerSettings } from '#src/worker-settings.js';
+import type { WorkerSettings } from '#src/config.js';
 import { realWorld } from '#src/world.js';
 import { startRelay, type Relay, type Relaying } from './relay.js';
 import { qualifiedFor } from '../../search/qualification.js';

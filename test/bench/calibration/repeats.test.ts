@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { repeatProbabilities } from '#src/sequence/repeats.js';
+import { repeatProbabilities } from '#bench/calibration/repeats.js';
 
 /** What Debian's `tantan -p -f1` 40 prints for this made-up protein of two repeats and no repeat. */
 const PROTEIN = 'MAEQKTSWNDVGPPGPPGPPGPPGPPGKDWQNARTLMEHCFYVIKSSSSSSSSTNDEWLRQAGHIFKMPCVY';

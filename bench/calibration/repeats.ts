@@ -1,8 +1,8 @@
-import { AMINO_ACIDS, BLOSUM62 } from './substitution.js';
+import { AMINO_ACIDS, BLOSUM62 } from '../../src/sequence/substitution.js';
 
 /*
- * Where a protein repeats itself within a short period: low complexity, tandem repeats. A hidden Markov model that
- * is either in the background or in a repeat of period 1..50, where each residue resembles the one a period before.
+ * Finds low-complexity regions and tandem repeats of a short period. A hidden Markov model is in the background or in a
+ * repeat of period 1..50. In a repeat each residue resembles the residue one period before.
  *
  *     background ──── START · share of the period ───▶ repeat of period p      emits BLOSUM62's likelihood ratio of
  *          ▲                                               │      ▲            a residue and the one p before it
@@ -12,19 +12,20 @@ import { AMINO_ACIDS, BLOSUM62 } from './substitution.js';
  */
 
 const MAX_PERIOD = 50;
-/** Chance that a repeat starts, and that it ends, at a residue. */
+/** Probability per residue that a repeat starts, and that it ends. */
 const START = 0.005;
 const END = 0.05;
-/** Each period is so much likelier than the next longer one. */
+/** Probability of a period ÷ probability of the period one shorter. */
 const PERIOD_DECAY = 0.9;
-/** Letters by the low five bits of their character. */
+/** Number of letter indices; the index is the low five bits of a character. */
 const LETTER_COUNT = 32;
-/** No residue yet: repeats of this period cannot have begun. */
+/** Padding before the first residue, where no repeat can have begun. */
 const NO_LETTER = 0;
 
 /**
- * Probability, for each residue, that it continues a repeat.
- * Shape   [length]; letters in upper or lower case, those that are no amino acid resemble nothing
+ * Returns for each residue the probability that it continues a repeat.
+ * Shape   [length]; letters in upper or lower case; letters that are not amino acids match no letter
+ * Unit    probability
  * Range   0..1; rows are rescaled, so that neither long proteins nor strong repeats overflow
  * Cost    length × 50 × 2 multiply-adds
  * Source  forward–backward (Baum 1972) on the model above
@@ -38,7 +39,7 @@ export function repeatProbabilities(sequence: string): Float64Array {
   return runBackward(letters, backgrounds, scales);
 }
 
-/** Residues before the first one are no letter, so that every residue has MAX_PERIOD before it. */
+/** Pads the front, so that every residue has MAX_PERIOD letters before it. */
 function paddedLetters(sequence: string): Uint8Array {
   const letters = new Uint8Array(MAX_PERIOD + sequence.length).fill(NO_LETTER);
   for (let at = 0; at < sequence.length; at += 1) {
@@ -47,7 +48,7 @@ function paddedLetters(sequence: string): Uint8Array {
   return letters;
 }
 
-/** Writes, for each number of residues read, the share of the background and the sum that the row was divided by. */
+/** Writes the background probability and the scale divisor after each residue. */
 function runForward(letters: Uint8Array, backgrounds: Float64Array, scales: Float64Array): void {
   const repeats = new Float64Array(MAX_PERIOD);
   let background = 1;
@@ -74,7 +75,7 @@ function runForward(letters: Uint8Array, backgrounds: Float64Array, scales: Floa
   }
 }
 
-/** Reads the residues from the last one on, behind which there is background. */
+/** Runs from the last residue to the first; the state behind the last residue is background. */
 function runBackward(letters: Uint8Array, backgrounds: Float64Array, scales: Float64Array): Float64Array {
   const length = letters.length - MAX_PERIOD;
   const probabilities = new Float64Array(length);
@@ -98,7 +99,7 @@ function runBackward(letters: Uint8Array, backgrounds: Float64Array, scales: Flo
   return probabilities;
 }
 
-/** Chance that a repeat of each period starts. */
+/** Probability that a repeat of each period starts. */
 const STARTS = Float64Array.from(
   { length: MAX_PERIOD },
   (_, back) => (START * PERIOD_DECAY ** back * (1 - PERIOD_DECAY)) / (1 - PERIOD_DECAY ** MAX_PERIOD),
@@ -109,10 +110,10 @@ const STARTS = Float64Array.from(
  * of all elements of the inverse of e^(λ · score)). Source: Yu, Wootton & Altschul 2003.
  */
 const LAMBDA = 0.32403;
-/** What a letter that is no amino acid scores with any other: BLOSUM62's least. */
+/** Score of letters that are not amino acids: the lowest of BLOSUM62. */
 const UNKNOWN_SCORE = -4;
 
-/** [letter × letter]: how much likelier the two are in related places than by chance; 0 where one is no letter. */
+/** [letter × letter] likelihood ratio of an aligned pair to a chance pair; 0 for NO_LETTER. */
 const RATIOS = likelihoodRatios();
 
 function likelihoodRatios(): Float64Array {

@@ -1,29 +1,31 @@
 // Writes the types of the TypeScript client from config/openapi.json: one file for each group of operations, one name for
-// each schema. `node config/client-types.mjs [folder]`; test/clients/typescript/types.test.ts holds them against it.
+// each schema. The build runs it before tsc, because the client imports these types.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { format } from 'prettier';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const COMPONENT = '#/components/schemas/';
-const STYLE = { parser: 'typescript', printWidth: 110, singleQuote: true };
+export const STYLE = { parser: 'typescript', printWidth: 110, singleQuote: true };
 const SIMPLE = { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' };
-/** Of the document that is being written, and where parts without a name were written first. */
+const HEAD = '// Written by config/typescript-client.mjs from config/openapi.json.\n';
+/** Schemas of the document by name. */
 let schemas = {};
+/** Text of a nameless object schema → the first member that has it, such as `Run['error']`. */
 const places = new Map();
-const HEAD = '// Written by config/client-types.mjs from config/openapi.json.\n';
 
-const document = JSON.parse(readFileSync(join(root, 'config', 'openapi.json'), 'utf8'));
-const folder = process.argv[2] ?? join(root, 'src', 'clients', 'typescript', 'types');
-rmSync(folder, { recursive: true, force: true });
-mkdirSync(folder, { recursive: true });
-for (const [name, text] of await clientTypes(document)) writeFileSync(join(folder, name), text);
+/** @param root the package's folder */
+export async function writeTypeScriptClient(root) {
+  const document = JSON.parse(readFileSync(join(root, 'config', 'openapi.json'), 'utf8'));
+  const folder = join(root, 'src', 'clients', 'typescript', 'types');
+  const files = await clientTypes(document);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of files) writeFileSync(join(folder, name), text);
+}
 
-/** The files by name. */
+/** Returns the text of each file by its name. */
 async function clientTypes(document) {
   schemas = document.components.schemas;
-  places.clear();
   const operations = operationsOf(document);
   const groups = ownersOf(document, operations);
   const files = new Map();
@@ -44,8 +46,8 @@ function operationsOf({ paths }) {
 }
 
 /**
- * Names of schemas by the first tag whose operations reach them; `shared` holds what every failure and envelope has.
- * A file so imports from those before it only: what a schema refers to is reached whenever it is.
+ * Returns the names of schemas by the first tag whose operations reach them. `shared` holds the schemas of failures and
+ * envelopes. A file imports only from files before it, because a tag that reaches a schema reaches its references too.
  */
 function ownersOf({ components, tags }, operations) {
   const owned = new Set();
@@ -84,7 +86,8 @@ function referencesIn(node) {
 function nameOf({ $ref }) {
   return $ref.slice(COMPONENT.length);
 }
-/** Alternatives of a union (`HomologyFilter.and`) are written where the union is. */
+
+/** Whether the schema gets a declaration. Alternatives of a union (`HomologyFilter.and`) are written inside the union. */
 function isNamed(name) {
   return !name.includes('.');
 }
@@ -106,16 +109,17 @@ function groupFile(group, names, groups) {
 }
 
 function importsFor(names, group, groups) {
-  const wanted = new Set(names);
+  const imported = new Set(names);
   return [...groups]
     .filter(([other]) => other !== group)
-    .map(([other, own]) => [other, own.filter((name) => wanted.has(name)).sort()])
+    .map(([other, own]) => [other, own.filter((name) => imported.has(name)).sort()])
     .filter(([, used]) => used.length > 0)
     .map(([other, used]) => `import type { ${used.join(', ')} } from './${other}.js';`)
     .join('\n');
 }
 
-function declaration(name, schema) {
+/** Writes a schema as an exported interface or type. */
+export function declaration(name, schema) {
   const isInterface =
     schema.type === 'object' && schema.properties !== undefined && schema.oneOf === undefined;
   const body = isInterface ? objectOf(schema, name) : typeOf(schema);
@@ -148,10 +152,13 @@ function typeOf(schema) {
   if (alternatives !== undefined) return unionOf(alternatives, schema.discriminator?.propertyName);
   if (schema.type === 'array') return `readonly (${typeOf(schema.items ?? {})})[]`;
   if (schema.type === 'object') return objectOf(schema);
-  return SIMPLE[schema.type] ?? 'unknown';
+  return [schema.type]
+    .flat()
+    .map((type) => SIMPLE[type] ?? 'unknown')
+    .join(' | ');
 }
 
-/** Alternatives that differ in the value of the discriminator only are one. */
+/** Writes a union; alternatives that differ only in the value of the discriminator become one. */
 function unionOf(alternatives, discriminator) {
   const whole = alternatives.map((each) =>
     each.$ref && !isNamed(nameOf(each)) ? schemas[nameOf(each)] : each,
@@ -174,7 +181,7 @@ function unionOf(alternatives, discriminator) {
     .join(' | ');
 }
 
-/** @param owner name of the interface, whose parts others may then be called by */
+/** @param owner name of the interface; later types refer to its members as `Owner['member']` */
 function objectOf({ properties, required = [], additionalProperties, patternProperties }, owner) {
   if (properties === undefined) {
     const values = additionalProperties || Object.values(patternProperties ?? {})[0];
@@ -189,12 +196,12 @@ function objectOf({ properties, required = [], additionalProperties, patternProp
   return `{\n${members.join('\n')}\n}`;
 }
 
-/** An object with members that was written before is called by where it stands. */
+/** Writes the type of a member; an object that was written before is referred to by its first place. */
 function partOf(schema, place) {
   if (schema.properties === undefined) return typeOf(schema);
   const { description: _, ...shape } = schema;
-  const known = places.get(JSON.stringify(shape));
-  if (known !== undefined) return known;
+  const first = places.get(JSON.stringify(shape));
+  if (first !== undefined) return first;
   if (place !== undefined) places.set(JSON.stringify(shape), place);
   return objectOf(schema);
 }
@@ -213,13 +220,13 @@ function operationsFile(operations, groups) {
   });
   return [
     importsFor(roots, 'operations', groups),
-    '/** What each operation takes and answers; members of the query may be left out. */',
+    '/** Parameters, body and answer of each operation; members of the query may be left out. */',
     `export interface Operations {\n${types.join('\n')}\n}`,
     '',
-    '/** Where each operation is. */',
+    '/** Method and path of each operation. */',
     `export const PLACES: { readonly [Id in keyof Operations]: Place } = {\n${places.join('\n')}\n};`,
     '',
-    '/** A path with its parameters in braces; the type that is asked for is JSON unless it is said. */',
+    '/** A path with its parameters in braces; `accept` is JSON by default. */',
     'export interface Place { readonly method: string; readonly path: string; readonly accept?: string }',
   ].join('\n');
 }

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  FIGURES_PATH,
+  README_PATH,
+  recordsOf,
+  renderFigures,
+  withRecords,
+  type Figures,
+} from '#bench/figures/figures.js';
+
+const figures = JSON.parse(readFileSync(FIGURES_PATH, 'utf8')) as Figures;
+const ORIGIN = {
+  command: 'npm run bench -- peers demo',
+  machine: 'a CPU',
+  date: '2026-11-24',
+  commit: 'abc1234',
+};
+const outputOf = (measured: object): string =>
+  `peers on a CPU\n| a table |\n${JSON.stringify({ question: 'peers', ...ORIGIN, figures: measured })}\n`;
+
+describe('the measured figures', () => {
+  it('bench/README.md is what `npm run bench -- figures` writes from bench/figures.json', () => {
+    expect(readFileSync(README_PATH, 'utf8')).toBe(renderFigures(figures));
+  });
+
+  it('every record belongs to a question with a title', () => {
+    const titled = new Set(figures.questions.map(({ question }) => question));
+    expect(figures.records.filter(({ question }) => !titled.has(question))).toEqual([]);
+  });
+
+  it('the last line of a bench becomes records with its command, machine, date and commit', () => {
+    const records = recordsOf(
+      'peers',
+      outputOf({ sampled: { perSecond: 8.60049 }, bytes: 1687304, note: 'idle' }),
+    );
+    const program = { question: 'peers', ...ORIGIN, source: 'program' };
+    expect(records).toEqual([
+      { ...program, what: 'sampled.perSecond', figure: '8.6' },
+      { ...program, what: 'bytes', figure: '1687304' },
+      { ...program, what: 'note', figure: 'idle' },
+    ]);
+  });
+
+  it('only the named members are recorded', () => {
+    const output = outputOf({ a: { b: 1, c: 2 }, ab: 3 });
+    expect(recordsOf('peers', output, ['a']).map(({ what }) => what)).toEqual(['a.b', 'a.c']);
+  });
+
+  it('output of another bench, or without figures, is refused', () => {
+    expect(() => recordsOf('size', outputOf({ a: 1 }))).toThrow('the output is of the bench peers');
+    expect(() => recordsOf('peers', outputOf({}))).toThrow('name the members');
+    expect(() => recordsOf('peers', outputOf({ a: Array.from({ length: 41 }, () => 0) }))).toThrow(
+      '41 figures',
+    );
+  });
+
+  it('a record replaces the one of the same question, name, command and machine', () => {
+    const [old] = recordsOf('peers', outputOf({ a: 1 }));
+    const [renewed] = recordsOf('peers', outputOf({ a: 2 }));
+    const elsewhere = { ...old, machine: 'another CPU' };
+    const before = withRecords({ questions: [], records: [] }, [old, elsewhere]);
+    expect(withRecords(before, [renewed])).toEqual({
+      questions: [{ question: 'peers', title: 'peers' }],
+      records: [elsewhere, renewed],
+    });
+  });
+});
