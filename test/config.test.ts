@@ -84,6 +84,45 @@ describe('the configuration', () => {
     expect(() => loadConfig(file({ cors_origins: ['http://a:99999'] }))).toThrow(/browsers write/);
   });
 
+  it('fills in the defaults of nested settings', () => {
+    const colabfold = { database: 'mylab' };
+    const structure_predictor = { command: '/bin/fold', args: ['{input}', '{output}'] };
+    const user_header = { name: 'X-User' };
+    const groups = {
+      colabfold,
+      structure_predictor,
+      user_header,
+      trusted_proxies: ['127.0.0.1'],
+      console: {},
+    };
+    const config = loadConfig(file(groups));
+    expect(config.colabfold).toEqual({
+      path: '/colabfold',
+      database: 'mylab',
+      maxEvalue: 1e-3,
+      minCoverage: 0.5,
+      maxSequences: 3_000,
+      hasBackgroundRows: true,
+      keyHeader: 'x-api-key',
+    });
+    expect(config.structurePredictor).toMatchObject({
+      environment: {},
+      timeoutMs: 21_600_000,
+      output: { maxBytes: 2 ** 30, maxFiles: 256 },
+      concurrency: 1,
+    });
+    expect(config.userHeader).toEqual({
+      name: 'x-user',
+      organizationId: 'default',
+      scope: 'submit',
+      operators: [],
+    });
+    expect(config.isConsoleOpen).toBe(false);
+    expect(
+      loadConfig(file({ colabfold: { database: 'x', max_evalue: null } })).colabfold?.maxEvalue,
+    ).toBeNull();
+  });
+
   it('ships prices of zero, in a currency', () => {
     const prices = loadPrices(loadConfig({}).packageFolder);
     expect(prices.currency).toMatch(/^[A-Z]{3}$/);

@@ -1,6 +1,9 @@
+// @module-tag fast
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative as homolog, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { filesByTier, TIERS, tiersOf } from '../config/tiers.mjs';
 import { ROOT } from './tools/paths.js';
 
 /* The house rules that a program can check. */
@@ -30,11 +33,13 @@ const LAYERS: Readonly<Record<string, number>> = {
   'fit-significance': 5,
   'measure-recall': 5,
   'find-homologs': 5,
+  engine: 6,
   demo: 7,
   services: 7,
   http: 8,
   postgres: 8,
   composition: 8,
+  pipelines: 8,
   'appliance.ts': 9,
   cli: 10,
 };
@@ -75,6 +80,8 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   'preact/hooks',
   // Documented.
   'vitest/config',
+  // Documented: types of a global setup.
+  'vitest/node',
 ]);
 const FILE_MAX_LINES = 400;
 const FOLDER_MAX_FILES = 20;
@@ -110,6 +117,7 @@ const CIRCLES_LEFT: ReadonlySet<string> = new Set([
   'src/cli/index/releases',
   'src/console/result/charts',
   'src/http/pages',
+  'src/pipelines/cluster',
   'src/http/steps',
   'src/services/search',
   'src/services/storage',
@@ -156,6 +164,27 @@ describe('the tree', () => {
       `\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['XX', 'X'].join('')})\\b`,
     );
     expect(written.filter((path) => later.test(read(path)))).toEqual([]);
+  });
+});
+
+describe('a test file', () => {
+  const tests = filesBelow('test', /\.test\.ts$/);
+
+  it('has one tier, which its first line names', () => {
+    const tags = tests.map((path) => ({ path, tiers: tiersOf(read(path)) }));
+    expect(tags.filter(({ tiers }) => tiers.length !== 1 || !TIERS.includes(tiers[0]!))).toEqual([]);
+    const late = tests.filter((path) => /\n\/\/ @module-tag/.test(read(path)));
+    expect(late).toEqual([]);
+  });
+
+  it('is run by the project of its tier and by no other', () => {
+    expect(Object.values(filesByTier()).flat().sort()).toEqual([...tests].sort());
+  });
+
+  it('of the fast tier starts no process and changes no environment: these files share processes', () => {
+    // The words are put together here so that this file passes its own rule.
+    const costly = new RegExp(['child_', 'process|open', 'Appliance|process\\.env\\.\\w+ = |vi\\.useFake'].join(''));
+    expect(filesByTier().fast!.filter((path) => costly.test(read(path)))).toEqual([]);
   });
 });
 

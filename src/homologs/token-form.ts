@@ -2,7 +2,7 @@ import { TOKEN_DIMENSIONS, TOKEN_MAX_SQUARED_NORM } from '../limits.js';
 import { AMINO_ACIDS } from '../sequence/substitution.js';
 import type { ProfileTokenForm } from './tokens.js';
 
-/** With a quarter, searches find more homologs; a half destroys MaxSim. */
+/** Measured: a share of a quarter finds more homologs, and a share of a half ruins the MaxSim ranking. */
 const PROFILE_SHARE = 0.25;
 
 /** Members of a release manifest that state the form of its tokens. */
@@ -13,7 +13,7 @@ interface ManifestForm {
 }
 
 /**
- * Form of the tokens of a release whose targets have homologs; undefined if they have none.
+ * Returns the form of the tokens of a release whose targets have homologs; undefined if they have none.
  * @param profileScale  of a manifest that states none
  */
 export function profileTokenFormOf(
@@ -36,8 +36,8 @@ export function profileTokenForm(
   profileScale: number,
 ): ProfileTokenForm {
   const plain = { encoderDimension: dimension, dimension, inverseStep, profileShare: 0, profileScale };
-  const longer = TOKEN_DIMENSIONS.find((one) => one >= dimension + AMINO_ACIDS.length);
-  // The bound of an encoder's card, which keeps dot products within int16.
+  const longer = TOKEN_DIMENSIONS.find((candidate) => candidate >= dimension + AMINO_ACIDS.length);
+  // Quantised rows must keep the bound on squared norms, so that dot products fit in int16.
   if (longer === undefined || inverseStep > Math.sqrt(TOKEN_MAX_SQUARED_NORM) - Math.sqrt(longer) / 2)
     return plain;
   return { ...plain, dimension: longer, profileShare: PROFILE_SHARE };

@@ -28,6 +28,12 @@ export interface ProteinQuery {
   readonly normalizationId: string;
 }
 
+/** A query of a FASTA file. */
+export interface NamedQuery extends ProteinQuery {
+  readonly id: string;
+  readonly description?: string;
+}
+
 /** Whether a query gets homologs, as the targets of its release did, or is compared without. */
 export type QueryHomologs = 'as_release' | 'none';
 

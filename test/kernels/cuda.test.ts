@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { expect, test } from 'vitest';
 import { logGpus } from '#src/cli/serve/serve.js';
 import { Fault } from '#src/errors.js';
@@ -113,7 +115,7 @@ test('if the configuration allows it, the CPU repeats a failed call, and results
     expect(retry.cause.message).toMatch(/1 MiB are missing/);
   }
   expect(backend.retryCount()).toBe(6);
-  expect(servedOperations(backend)[0]!.reason).toMatch(/the CPU does the search again/);
+  expect(servedOperations(backend)[0]!.reason).toMatch(/the CPU repeats the search/);
   store.close();
 });
 

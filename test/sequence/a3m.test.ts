@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { a3mRow } from '#src/sequence/a3m.js';
@@ -51,7 +53,7 @@ describe('a row of an A3M alignment', () => {
 });
 
 describe('an extended CIGAR', () => {
-  it('is parsed into runs of equal operations', () => {
+  it('is parsed to a list of runs, each an operation and a length', () => {
     expect(cigarRuns('12=1X3I')).toEqual([
       { operation: '=', length: 12 },
       { operation: 'X', length: 1 },

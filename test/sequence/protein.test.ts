@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { Refusal } from '#src/errors.js';
 import { isNucleotide, NORMALIZATION_ID, normaliseProtein } from '#src/sequence/protein.js';

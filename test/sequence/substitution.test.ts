@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { describe, expect, it } from 'vitest';
 import { AMINO_ACIDS, BLOSUM62, blosum62Scores } from '#src/sequence/substitution.js';
 

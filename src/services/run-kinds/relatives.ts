@@ -11,7 +11,7 @@ import type { ProteinQuery } from '../../search/search-types.js';
 import { cigarIdentity, cigarRuns } from '../../sequence/cigar.js';
 import { RELATIVES_UNITS } from '../billing/metering.js';
 import { releaseSnapshot, type Catalog, type CatalogRelease } from '../search/catalog.js';
-import type { Engines } from '../search/engines.js';
+import type { Engines } from '../../engine/engines.js';
 import { readProteinQuery } from '../search/protein-query.js';
 import { toolsOf } from '../search/traces.js';
 import { defineRunKind, type RunKind } from '../runs/run-kind.js';

@@ -1,3 +1,5 @@
+// @module-tag fast
+
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { createTransport } from '#src/clients/typescript/transport.js';

@@ -130,14 +130,11 @@ describe('the codebook prefilter', () => {
     expect(named).toEqual({ nearest: [3], local: [3] });
   });
 
-  it('falls back to the exhaustive policy if the codebook is not opened', async () => {
+  it('never answers from an engine that lacks its codebook', async () => {
     const { codebook, ...engine } = await engineOf();
     const asked = { guarantee: 'approximate', limit: 10 } as const;
     expect(codebook).toBeDefined();
-    expect(resolvePolicy(engine, asked)).toMatchObject({
-      isExhaustive: true,
-      resolutionReason: 'no_qualified_approximate_policy',
-    });
+    expect(() => resolvePolicy(engine, asked)).toThrow('has the codebook');
     engine.store.close();
   });
 });
