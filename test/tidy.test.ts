@@ -3,7 +3,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative as homolog, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { filesByTier, TIERS, tiersOf } from '../config/tiers.mjs';
 import { ROOT } from './tools/paths.js';
 
 /* The house rules that a program can check. */
@@ -164,27 +163,6 @@ describe('the tree', () => {
       `\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['XX', 'X'].join('')})\\b`,
     );
     expect(written.filter((path) => later.test(read(path)))).toEqual([]);
-  });
-});
-
-describe('a test file', () => {
-  const tests = filesBelow('test', /\.test\.ts$/);
-
-  it('has one tier, which its first line names', () => {
-    const tags = tests.map((path) => ({ path, tiers: tiersOf(read(path)) }));
-    expect(tags.filter(({ tiers }) => tiers.length !== 1 || !TIERS.includes(tiers[0]!))).toEqual([]);
-    const late = tests.filter((path) => /\n\/\/ @module-tag/.test(read(path)));
-    expect(late).toEqual([]);
-  });
-
-  it('is run by the project of its tier and by no other', () => {
-    expect(Object.values(filesByTier()).flat().sort()).toEqual([...tests].sort());
-  });
-
-  it('of the fast tier starts no process and changes no environment: these files share processes', () => {
-    // The words are put together here so that this file passes its own rule.
-    const costly = new RegExp(['child_', 'process|open', 'Appliance|process\\.env\\.\\w+ = |vi\\.useFake'].join(''));
-    expect(filesByTier().fast!.filter((path) => costly.test(read(path)))).toEqual([]);
   });
 });
 

@@ -13,7 +13,7 @@ interface ManifestForm {
 }
 
 /**
- * Returns the form of the tokens of a release whose targets have homologs; undefined if they have none.
+ * Form of the tokens of a release whose targets have homologs; undefined if they have none.
  * @param profileScale  of a manifest that states none
  */
 export function profileTokenFormOf(

@@ -31,7 +31,7 @@ import {
   type HomologOptions,
 } from './homologs.js';
 import { openInput, type InputOptions, type OpenInput } from './input.js';
-import type { PipelineEvents } from './notices.js';
+import type { PipelineEvents } from './events/notices.js';
 import { qualifyBuilt } from './qualify.js';
 
 export interface BuildOptions extends HomologOptions {

@@ -6,7 +6,7 @@ import { createClient } from '#src/clients/typescript/client.js';
 import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { createCredential } from '../tools/sql-client.js';
 import { startSmallAppliance, type SmallAppliance } from '../tools/small-appliance.js';
-import { repetitions } from '../tools/repetitions.js';
+import { repetitions } from '../tools/suite/repetitions.js';
 
 /* Runs the contract fuzzer against the real appliance: services, kernels, encoder and control state. */
 

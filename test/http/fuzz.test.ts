@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fuzzContract } from '../tools/contract/fuzzer.js';
 import { KEY, MANIFEST, serve, type Served } from '../tools/serve.js';
-import { repetitions } from '../tools/repetitions.js';
+import { repetitions } from '../tools/suite/repetitions.js';
 
 /**
  * Number of random requests. A night run may set more, as in GLOAMING_FUZZ_CASES=20000. The default keeps the test
  * short.
  */
-const CASES = Number(process.env['GLOAMING_FUZZ_CASES'] ?? 2_000);
+const CASES = repetitions('GLOAMING_FUZZ_CASES', 2_000, 20_000);
 const SEED = Number(process.env['GLOAMING_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 
 let served: Served;

@@ -62,13 +62,13 @@ describe('qualifyRelease', () => {
     expect(card.strata).toHaveLength(4);
   });
 
-  it('puts a policy into use that finds the nearest targets', async () => {
+  it('offers a policy that finds the nearest targets', async () => {
     const { card } = await qualifyRelease({ engine, queryCount: 12 });
     expect(card.recalls.nearest_10.mean).toBeGreaterThanOrEqual(card.required_recall);
     expect(await openedAs()).toEqual({ id: qualificationId(card), card });
   });
 
-  it('leaves a policy out of use that misses some of the 100 nearest targets', async () => {
+  it('withholds a policy that misses some of the 100 nearest targets', async () => {
     const strangers = await engineOf({ homologSets: 2_000, members: 1 });
     const { card } = await qualifyRelease({ engine: strangers, queryCount: 12 });
     expect(card.recalls.nearest_100.mean).toBeLessThan(card.required_recall);
@@ -105,7 +105,7 @@ describe('qualifyRelease', () => {
     small.store.close();
   });
 
-  it('chooses for the codebook prefilter the fewest candidates to rescore that reach its own required recall', async () => {
+  it('takes for the codebook prefilter the fewest candidates that reach its own required recall', async () => {
     const { card } = await qualifyRelease({ engine, policy: 'coded', queryCount: 4 });
     expect(card).toMatchObject({ required_recall: 0.9, required_evident_recall: 0.75 });
     expect(card.tried.map(({ nearest_count: nearest, striking_count: local }) => [nearest, local])).toEqual([
@@ -146,7 +146,7 @@ describe('a policy card', () => {
     return openedAs(calibrationId);
   };
 
-  it('puts its policy into use under the id of the qualification', async () => {
+  it('offers its policy under the id of the qualification', async () => {
     const card = good();
     expect(await opened(card)).toEqual({ id: qualificationId(card), card });
   });
@@ -178,7 +178,7 @@ describe('a policy card', () => {
     expect(await readPolicyCard(directory)).toEqual(kept);
   });
 
-  it('keeps its policy out of use if any of its recalls is below the required recall', async () => {
+  it('withholds its policy if any of its recalls is below the required recall', async () => {
     const low = { ...recall, mean: 0.98 };
     for (const name of ['nearest_10', 'nearest_100', 'evident'] as const) {
       const card = { ...good(), recalls: { ...good().recalls, [name]: low } };
@@ -223,7 +223,7 @@ describe('a policy card', () => {
     );
   });
 
-  it('keeps its policy out of use beside another calibration or under another policy id', async () => {
+  it('withholds its policy beside another calibration or under another policy id', async () => {
     expect(await opened(good(), 'calib_other')).toBeUndefined();
     expect(await opened({ ...good(), calibration_id: 'calib_own' }, 'calib_own')).toBeDefined();
     expect(await opened({ ...good(), policy_id: 'pol_old' })).toBeUndefined();
@@ -256,7 +256,7 @@ describe('a recall', () => {
       { relevantCount: 0, retrievedCount: 0 },
     ]);
     expect(all).toMatchObject({ query_count: 2, wanted_count: 5, found_count: 5, mean: 1, high: 1 });
-    // Wilson's interval for two successes in two trials.
+    // Wilson's interval of two successes in two trials.
     expect(all.low).toBeCloseTo(0.342, 3);
     const half = recallOf([
       { relevantCount: 10, retrievedCount: 10 },

@@ -21,7 +21,7 @@ import { openControlStore } from '#src/store/control-store.js';
 import { problemOfControlFile, wronglyShared } from '#src/store/prepare.js';
 import { problemOfControlState } from '#src/store/probe.js';
 import { PROGRAM } from '../tools/paths.js';
-import { repetitions } from '../tools/repetitions.js';
+import { repetitions } from '../tools/suite/repetitions.js';
 
 /*
  * Damage of the control state itself: whatever is cut off or changed, fsck tells it and the server does not start on
@@ -174,7 +174,7 @@ function mutate(bytes: Buffer, at?: number): Buffer {
 }
 
 describe('a data folder', () => {
-  it('is for nobody else to read, and is repaired where it was', async () => {
+  it('is readable by its owner only, and is repaired in place', async () => {
     const { data, file } = copy();
     for (const path of [data, join(data, 'control'), join(data, 'objects')]) chmodSync(path, 0o755);
     chmodSync(file, 0o644);

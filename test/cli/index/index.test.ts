@@ -91,8 +91,8 @@ describe('gloaming index', () => {
     );
     const words = ['build', BETA, '--name', 'alone', '--encoder', 'baseline-1', ...options];
     const { stdout, stderr } = await indexWith('', ...words);
-    expect(stderr).toContain('No protein has relatives by the given alignments: alone is built without');
-    expect(stdout).not.toContain('relatives');
+    expect(stderr).toContain('No protein has homologs by the given alignments: alone is built without');
+    expect(stdout).not.toContain('homologs');
     expect(readdirSync(join(indexes, 'alone'))).toHaveLength(1);
     for (const name of ['related', 'alone']) await index('remove', name, '--yes');
   });

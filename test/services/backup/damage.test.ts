@@ -9,7 +9,7 @@ import { DEMO_SLUG } from '#src/demo/demo.js';
 import { simulateProteins } from '#src/demo/simulate.js';
 import { seededRandom } from '#src/random.js';
 import { environmentOf, useAppliance, type Folders, type UsedAppliance } from './used-appliance.js';
-import { repetitions } from '../../tools/repetitions.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
  * Every kind of file of an appliance, changed or cut off: fsck has a finding, the start a sentence, and no process ends

@@ -11,7 +11,7 @@ import { UsageTable } from '#src/store/tables/usage.js';
 import { serveInProcess } from '../../tools/served-process.js';
 import { buildBench, call, type Bench } from '../runs/runs-served.js';
 import { colabfoldClient, gather } from './colabfold-client.js';
-import { repetitions } from '../../tools/repetitions.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /* GLOAMING_COLABFOLD_KILLS=24 for the long version. */
 

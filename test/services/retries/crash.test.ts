@@ -11,7 +11,7 @@ import { openControlStore, type ControlStore } from '#src/store/control-store.js
 import { UsageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type Json } from '../runs/runs-served.js';
 import { serveInProcess } from '../../tools/served-process.js';
-import { repetitions } from '../../tools/repetitions.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
  * A server is killed again and again while clients create all that can be created, each under an Idempotency-Key, and

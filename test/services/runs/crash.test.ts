@@ -14,7 +14,7 @@ import { openControlStore } from '#src/store/control-store.js';
 import { UsageTable } from '#src/store/tables/usage.js';
 import { buildBench, call, type Answer, type Bench, type CallOptions, type Json } from './runs-served.js';
 import { serveInProcess } from '../../tools/served-process.js';
-import { repetitions } from '../../tools/repetitions.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
  * A server is killed again and again while clients create, cancel, page and export. Afterwards every acknowledged run

@@ -18,7 +18,7 @@ import {
 } from './storage-served.js';
 import { PROGRAM } from '../../tools/paths.js';
 import { serveInProcess } from '../../tools/served-process.js';
-import { repetitions } from '../../tools/repetitions.js';
+import { repetitions } from '../../tools/suite/repetitions.js';
 
 /*
  * A server is killed again and again with uploads in flight. Afterwards no acknowledged part and no completed file is

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { ROOT } from './paths.js';
+import { ROOT } from '../paths.js';
 
 /* Names the folder of fixtures by the code that makes them, and removes the folders of earlier code. */
 
