@@ -116,6 +116,7 @@ const CIRCLES_LEFT: ReadonlySet<string> = new Set([
   'src/cli/index/releases',
   'src/console/result/charts',
   'src/http/pages',
+  'src/pipelines/cluster',
   'src/http/steps',
   'src/services/search',
   'src/services/storage',

@@ -93,7 +93,8 @@ async function openHomologSource(
       `release ${releaseId} had calibration ${calibrationId} when the targets were encoded, and now has ${now}.`,
     );
   }
-  // Targets' homologs came from an exhaustive search. A policy qualified later must not change how queries are searched.
+  // Targets' homologs came from an exhaustive search. A policy qualified later must not change how queries are
+  // searched.
   if (qualificationId === undefined) return { ...engine, qualification: undefined };
   if (engine.qualification?.id === qualificationId) return engine;
   const now = engine.qualification?.id ?? 'none';

@@ -43,7 +43,8 @@ const NEAREST_COUNT = 100;
 type Measured = QualifyOptions & { readonly counts: RescoreCounts };
 
 /**
- * Searches the release with some of its own proteins, exhaustively and with the prefilter. Each query is left out of its
+ * Searches the release with some of its own proteins, exhaustively and with the prefilter. Each query is left out of
+ * its
  * own results. Queries use the stored tokens and profiles of the release, so that no homologs are searched for.
  * @param options  `counts` limits the ranks that are measured
  * Shape   aligned [any number]

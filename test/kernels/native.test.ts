@@ -20,7 +20,7 @@ const parameters = { multiplier: 300, offset: 3, gapOpen: 20, gapExtend: 3 };
 const lengths = [1, 15, 16, 17, 63, 64, 65, 350, 7, 1];
 const runnable = nativeVariants().filter(({ isRunnable }) => isRunnable);
 
-test.each(runnable)('$name kernels sweep with sums that a plain loop gives, too', async ({ name }) => {
+test.each(runnable)('$name kernels sweep with the sums of a plain loop', async ({ name }) => {
   const random = seededRandom(seed + 3);
   const source = randomSource(random, lengths, 64);
   const queries = [1, 17, 32].map((length) => randomTokens(random, length, 64));
@@ -118,7 +118,7 @@ function randomLetters(random: Random, queryLength: number, targets: Uint32Array
   };
 }
 
-test('letters score what their table says, lower case too', async () => {
+test('letters score by their table, in lower case too', async () => {
   const backend = nativeBackend();
   const tokens = { values: new Int8Array(4 * 32) };
   const store = await backend.open({ dimension: 32, residueStarts: Uint32Array.of(0, 4), tokens });
@@ -135,7 +135,7 @@ test('letters score what their table says, lower case too', async () => {
   expect(alignment).toMatchObject({ score: 23, queryStart: 0, queryEnd: 3, targetStart: 1, targetEnd: 4 });
 });
 
-test('letters that do not fit their residues, or scores too large, are refused', async () => {
+test('letters that do not match their residues, and scores too large, are refused', async () => {
   const backend = nativeBackend();
   const random = seededRandom(seed);
   const store = await backend.open(randomSource(random, lengths, 32));
@@ -170,7 +170,7 @@ test('profiles score the logarithm of their overlap', async () => {
   expect(scores).toEqual(Int32Array.of(70));
 });
 
-test('profiles that are missing, too long or negative are refused where they score', async () => {
+test('scoring profiles that are missing, too long or negative are refused', async () => {
   const backend = nativeBackend();
   const random = seededRandom(seed);
   const source = randomSource(random, [5], 32);
@@ -193,7 +193,7 @@ test('profiles that are missing, too long or negative are refused where they sco
   await expect(scored({}, {}, { profiles: { values: new Int8Array(96) } })).rejects.toThrow(/values/);
 });
 
-test('tokens in a file at an odd offset give what the same tokens in memory give', async () => {
+test('tokens in a file at an odd offset give the results of the same tokens in memory', async () => {
   const random = seededRandom(seed);
   const source = randomSource(random, lengths, 64);
   const path = join(folder, 'tokens');
@@ -207,7 +207,7 @@ test('tokens in a file at an odd offset give what the same tokens in memory give
   );
 });
 
-test('a token file that ends too early is a fault when it is opened and when it is cut later', async () => {
+test('a token file that ends too early is a fault at opening, and after a later truncation', async () => {
   const source = randomSource(seededRandom(seed), lengths, 64);
   const path = join(folder, 'short');
   writeFileSync(path, source.tokens.values);
@@ -223,7 +223,7 @@ test('a token file that ends too early is a fault when it is opened and when it 
   );
 });
 
-test('shapes that cannot be are refused with a reason', async () => {
+test('impossible shapes are refused with a reason', async () => {
   const backend = nativeBackend();
   const source = randomSource(seededRandom(seed), lengths, 64);
   const open = (change: object) => backend.open({ ...source, ...change });
@@ -287,7 +287,7 @@ test('an abort rejects a running search with its reason, long before its end', a
       await expect(aborted).rejects.toBe(reason);
       abortedMs.push(performance.now() - begunAt);
     }
-    // The best of three: a loaded machine may be slow to wake the event loop.
+    // The best of three runs, because a loaded machine can delay the event loop.
     expect(Math.min(...abortedMs)).toBeLessThan(wholeMs / 2);
   }
   await expect(searches[0]!(AbortSignal.abort(new Error('never began')))).rejects.toThrow('never began');
@@ -312,7 +312,7 @@ test('an abort rejects a search that still waits for threads', async () => {
   await Promise.all(running.map((search) => expect(search).rejects.toThrow('all done')));
 });
 
-test('a background search ends with the same bits after the searches that it gave way to', async () => {
+test('a low-priority search ends with the same bits after the searches that it yielded to', async () => {
   const random = seededRandom(seed);
   const backend = nativeBackend();
   const store = await backend.open(randomSource(random, Array(40).fill(2_000), 64));
@@ -336,7 +336,7 @@ test('a store that is closed during a search lets the search end', async () => {
   expect(await search).toEqual(expected);
 });
 
-test('a worker that is ended while its searches run does no harm to the process', async () => {
+test('a worker thread terminated during its searches does not harm the process', async () => {
   const searchForEver = `
     const { workerData } = require('node:worker_threads');
     (async () => {
@@ -359,6 +359,6 @@ test('a worker that is ended while its searches run does no harm to the process'
   expect(await backend.maxsim(store, [randomTokens(seededRandom(seed), 5, 32)], undefined)).toHaveLength(1);
 });
 
-test('kernels that are unknown or cannot run here are a fault that names the ones that can', () => {
+test('unknown or unsupported kernels are a fault that names the supported ones', () => {
   expect(() => nativeBackend('abacus')).toThrow(/'abacus' cannot run here; this machine runs .*reference/);
 });

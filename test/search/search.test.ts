@@ -14,7 +14,7 @@ import { searchPartialResults } from '#src/search/partitions/merge.js';
 import { openRange, scanRange, targetRanges } from '#src/search/partitions/scan.js';
 import { planSearch } from '#src/search/plan.js';
 import { search, searchMany } from '#src/search/search.js';
-import type { SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
+import type { Candidate, SearchEngine, SearchResult, SearchSettings } from '#src/search/search-types.js';
 import { contextEncoder, makeHomologs } from '../tools/relatives.js';
 import { qualifiedFor } from './qualification.js';
 
@@ -62,6 +62,12 @@ function settingsOf(policy: Policy, rest: Partial<SearchSettings> = {}): SearchS
 function everyThird(): TargetSpace {
   const eligible = Uint32Array.from(proteins.keys()).filter((target) => target % 3 === 1);
   return { ...space, id: 'htsp_test', eligible, searchedTargetCount: eligible.length };
+}
+
+function lcm(a: bigint, b: bigint): bigint {
+  let [x, y] = [a, b];
+  while (y > 0n) [x, y] = [y, x % y];
+  return (a / x) * b;
 }
 
 const digestsOf = (results: readonly SearchResult[]): readonly string[] =>
@@ -185,13 +191,22 @@ describe('a search by the exhaustive policy', () => {
       const lists = await listOf(limit);
       lists.forEach((list, at) => expect(list, `seed ${seed}`).toEqual(longest[at]!.slice(0, limit)));
     }
-    for (const list of longest) {
+    // Exact comparison of (Sqt·Lt + Lq·Stq) / Lt: doubles would round.
+    const scale = proteins.reduce((product, { sequence }) => lcm(product, BigInt(sequence.length)), 1n);
+    const similarityOf = (candidate: Candidate, queryLength: number): bigint => {
+      const length = release.targets.length(candidate.targetIndex);
+      const numerator = candidate.queryToTargetSum * length + queryLength * candidate.targetToQuerySum;
+      return (BigInt(numerator) * scale) / BigInt(length);
+    };
+    for (const [at, list] of longest.entries()) {
       list.slice(1).forEach((candidate, above) => {
         const before = list[above]!;
-        const isTie = candidate.maxsim.bidirectional === before.maxsim.bidirectional;
+        const [left, right] = [before, candidate].map((each) =>
+          similarityOf(each, queries[at]!.sequence.length),
+        );
         const ids = [before, candidate].map(({ targetIndex }) => release.targets.id(targetIndex));
-        if (isTie) expect(ids).toEqual([...ids].sort());
-        else expect(candidate.maxsim.bidirectional).toBeGreaterThan(before.maxsim.bidirectional);
+        if (left === right) expect(ids).toEqual([...ids].sort());
+        else expect(left! > right!, `seed ${seed}`).toBe(true);
       });
     }
     engine.store.close();

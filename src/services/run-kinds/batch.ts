@@ -158,7 +158,7 @@ function searchPack(
     return { start, queries, results, durationMs: performance.now() - startedAt };
   };
   const pack = search();
-  // Where the run ends before it is asked for, nobody hears of its failure; whoever awaits it does.
+  // The run may end without awaiting this batch. Without this handler a failure would be an unhandled rejection.
   pack.catch(() => undefined);
   return pack;
 }

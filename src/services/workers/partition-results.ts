@@ -16,9 +16,9 @@ import type { PartialResultRequest } from './partial-result-request.js';
 export interface PartitionResults {
   /**
    * Returns the partial results of some queries in one partition of a release. The request must have passed its schema.
-   * Errors  Refusal `release_not_found`, `permission_denied`, `invalid_filter`; `validation_failed` for a partition that
-   *         does not exist; `kernels_changed` for kernels of another version; those of invalid queries; Faults of files,
-   *         encoder and kernels; the signal's reason
+   * Errors  Refusal `release_not_found`, `permission_denied`, `invalid_filter`; `validation_failed` for a partition
+   *         that does not exist; `kernels_changed` for kernels of another version; those of invalid queries; Faults of
+   *         files, encoder and kernels; the signal's reason
    */
   partialResult(request: PartialResultRequest, context: RequestContext): Promise<readonly PartialResult[]>;
 }
