@@ -10,8 +10,8 @@ import { ROOT } from './tools/paths.js';
 const root = ROOT;
 
 /**
- * A file imports from lower layers and its own folder only; folders of one layer do not import each other. Files beside
- * the folders are the ground that all stand on, but for those named here.
+ * A file imports from lower layers and its own folder only. Folders of one layer do not import each other. Files beside
+ * the folders are layer 0, except those named here.
  */
 const LAYERS: Readonly<Record<string, number>> = {
   clients: 1,
