@@ -120,7 +120,8 @@ interface Place {
 }
 
 /**
- * Judges the candidates of one query. The query gives moments and hubness. Each candidate gets a tail coordinate, lowered
+ * Judges the candidates of one query. The query gives moments and hubness. Each candidate gets a tail coordinate,
+ * lowered
  * by the reversed-query control. The tail turns coordinates into probabilities. Probability × searched targets is the
  * E-value, and the E-values of all candidates give q-values.
  */

@@ -57,7 +57,8 @@ export function normaliseProtein(text: string): NormalisedProtein {
 }
 
 /**
- * Returns whether upper-case text is DNA or RNA. It must have at least 20 letters, all of them IUPAC nucleotide codes. At
+ * Returns whether upper-case text is DNA or RNA. It must have at least 20 letters, all of them IUPAC nucleotide codes.
+ * At
  * least 95 % must be A, C, G, T, U or N, and at least half not N. At least three bases must have a share of 5 % each:
  * proteins of two such letters exist, such as antifreeze glycoproteins (A and T) and silk (A and G).
  */
