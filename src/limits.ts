@@ -144,7 +144,7 @@ export const EXPORT_WRITE_MAX_BYTES = 256 * KIBIBYTE_BYTES;
 /** Rows and bytes of text of one row group (Parquet) or record batch (Arrow): what an export holds in memory. */
 export const EXPORT_GROUP_MAX_ROWS = 2_048;
 export const EXPORT_GROUP_MAX_BYTES = 4 * MEBIBYTE_BYTES;
-/** Candidates of one query that are written in another order than they were found in, or told of before the first. */
+/** Candidates of one query that are sorted, or counted, before the first is written. */
 export const EXPORT_QUERY_MAX_BYTES = 256 * MEBIBYTE_BYTES;
 /** Columns of a table that a caller names. */
 export const EXPORT_FIELDS_MAX_COUNT = 64;
@@ -164,7 +164,7 @@ export const PREDICTOR_KILL_GRACE_MS = 5_000;
 export const MSA_MAX_DEPTH = 100_000;
 export const MSA_DEFAULT_DEPTH = 5_000;
 export const MSA_MAX_BYTES = 256 * MEBIBYTE_BYTES;
-/** What a row of an alignment must have where nobody says otherwise: enough to be a relative, and to say something. */
+/** Default E-value and coverage bounds of alignment rows: a row must be a homolog and cover enough columns. */
 export const MSA_DEFAULT_EXPECTED_FALSE_HITS = 1e-3;
 export const MSA_DEFAULT_NORMALIZED_SCORE = 0.25;
 export const MSA_DEFAULT_QUERY_COVERAGE = 0.5;
@@ -275,7 +275,7 @@ export const SQL_USAGE_SEGMENT_ROWS = 65_536;
 /** Rows, and characters of text, of one Parquet row group. */
 export const PARQUET_GROUP_MAX_ROWS = 65_536;
 export const PARQUET_GROUP_MAX_CHARACTERS = 64 * MEBIBYTE_BYTES;
-/** A result that nobody fetches from for so long is given up. */
+/** Time without a fetch after which a result is closed. */
 export const SQL_CURSOR_IDLE_MS = 5 * 60 * 1000;
 
 /** Sessions of the PostgreSQL protocol: in all, and of one organization. */
@@ -295,7 +295,7 @@ export const POSTGRES_STATEMENTS_MAX_COUNT = 256;
 export const POSTGRES_PORTALS_MAX_COUNT = 16;
 
 // The control store (store/).
-/** Room of the control state on a full disk: the first half for everybody, the second for whoever frees room. */
+/** Reserve of the control state on a full disk: the first half for all writes, the second for deletions. */
 export const CONTROL_RESERVE_BYTES = 16 * MEBIBYTE_BYTES;
 
 // GPUs (kernels/turns.ts).

@@ -32,7 +32,7 @@ const DIMENSION = 32;
 const COMPONENT = 30;
 const KEPT_SHARE = 0.9;
 
-/** Tokens that follow from three neighbouring letters; those of others are at a right angle, but for chance. */
+/** Encoder whose tokens depend on three neighbouring letters. Tokens of different triples are nearly orthogonal. */
 export function contextEncoder(): Encoder {
   return {
     ...fakeEncoder(),

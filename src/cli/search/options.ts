@@ -66,9 +66,9 @@ export function limitOf(flags: SearchFlags): number {
 }
 
 /**
- * What is shown of what was found. People and their tools get the best E-values first; JSON is the answer of the
- * homology route, in its order, and a page is sorted by whoever reads it.
- * Errors  Refusal `invalid_option` where E-values are to be small that nobody wants
+ * Returns the cut-offs and the order of the shown candidates. Tables and alignments list the best E-values first. JSON
+ * keeps the order of the homology route, and a reader sorts the page.
+ * Errors  Refusal `invalid_option` if E-values are to be filtered and the search asks for none
  */
 export function selectionOf(flags: SearchFlags): { readonly cutOffs: CutOffs; readonly sort: Sort } {
   const format = formatIn(flags);

@@ -13,11 +13,11 @@ import { createdId, exampleRequest } from './requests.js';
  * Checks of several requests that belong together, over every operation of the document that a server gives out. Their
  * names are those of Schemathesis and RESTler, which mean the same by them:
  *
- *   ensure_resource_availability   what was made is there at once, for whoever made it
+ *   ensure_resource_availability   a created resource exists at once for its creator
  *   use_after_free                 what was deleted is not there any more, whatever is asked below its path
  *   namespace_rule                 what one organization has made, another neither reads, changes nor deletes
  *   resource_leakage               a creation that is refused makes nothing
- *   information_leakage            no answer tells of the inside of the server
+ *   information_leakage            no response describes the inside of the server
  *   missing_required_header        without a header that something needs, the request is refused, never guessed at
  *
  * checks.ts has negative_data_rejection, positive_data_acceptance, ignored_auth and unsupported_method, over every
@@ -191,7 +191,7 @@ async function checkNamespace(checker: Checker, collection: Collection): Promise
   const list = checker.operations.find(({ method, path }) => method === 'GET' && path === create.path);
   if (list !== undefined) {
     const { text } = await checker.ask(list, { ...exampleRequest(checker, list), key });
-    checker.hold('namespace_rule', list, !text.includes(id), `a stranger is told of ${id}`);
+    checker.hold('namespace_rule', list, !text.includes(id), `another organization sees ${id}`);
   }
   for (const reading of readings(collection)) {
     const { status } = await checker.ask(reading, requestOf(checker, reading, parameter, id));
